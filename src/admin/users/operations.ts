@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { hasAnyAdministrator } from '../../accounts/administrators.ts';
+import { hasAdministrator } from '../../accounts/administrators.ts';
 import { requireUser, requireUserByIdOrEmail } from '../../accounts/users.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
@@ -81,7 +81,7 @@ function lockText({ failures, blocked_until, disabled }: LockState): string {
 
 /** Commands may remove the last administrator, and then say so. */
 const administratorWarning = async (deps: Pick<Deps, 'db'>) =>
-  (await hasAnyAdministrator(deps))
+  (await hasAdministrator(deps.db))
     ? ''
     : '\n\nThere is no administrator left. Create one with: bin/signet admin invite';
 

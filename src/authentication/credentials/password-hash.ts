@@ -25,19 +25,7 @@ const longestPasswordUnits = 2 * longestPasswordBytes;
 export const isOverlong = (password: string): boolean =>
   password.length > longestPasswordUnits || Buffer.byteLength(normalizePassword(password)) > longestPasswordBytes;
 
-export type PasswordHasher = {
-  /**
-   * @returns a PHC string, `$argon2id$v=19$m=...,t=...,p=...$salt$tag`: it carries its own parameters.
-   * @throws {RequestError} `invalid_request` above {@link longestPasswordBytes}; `temporarily_unavailable` when the queue is full.
-   */
-  hash(password: string): Promise<string>;
-  /**
-   * Whether the password matches `stored`. Without a hash (an unknown user, or one without a password) and with an overlong
-   * password it does the same work and answers false, so that the time reveals nothing.
-   * @throws {RequestError} `temporarily_unavailable` when the queue is full.
-   */
-  verify(password: string, stored: string | undefined): Promise<boolean>;
-};
+export type PasswordHasher = ReturnType<typeof passwordHasher>;
 
 /**
  * A hasher with a bounded queue: a flood of sign-ins must end in a prompt 503, not in unbounded memory and latency.
@@ -46,15 +34,13 @@ export type PasswordHasher = {
  * for some 30 ms. Tokens are signed on the same threads, so this must stay below their number.
  * @param queueLimit hashes that can wait.
  */
-export function passwordHasher({
-  concurrency,
-  queueLimit,
-}: {
-  concurrency: number;
-  queueLimit: number;
-}): PasswordHasher {
+export function passwordHasher({ concurrency, queueLimit }: { concurrency: number; queueLimit: number }) {
   const inTurn = boundedQueue(concurrency, queueLimit);
 
+  /**
+   * @returns a PHC string, `$argon2id$v=19$m=...,t=...,p=...$salt$tag`: it carries its own parameters.
+   * @throws {RequestError} `invalid_request` above {@link longestPasswordBytes}; `temporarily_unavailable` when the queue is full.
+   */
   const hash = async (password: string) => {
     const message = encode(password);
     if (message === undefined) throw invalidRequest(`A password can have at most ${longestPasswordBytes} bytes.`);
@@ -63,6 +49,11 @@ export function passwordHasher({
     return formatPhc({ ...cost, salt, tag });
   };
 
+  /**
+   * Whether the password matches `stored`. Without a hash (an unknown user, or one without a password) and with an overlong
+   * password it does the same work and answers false, so that the time reveals nothing.
+   * @throws {RequestError} `temporarily_unavailable` when the queue is full.
+   */
   const verify = async (password: string, stored: string | undefined) => {
     const message = encode(password);
     // For an overlong password the dummy, since the answer is known and only the cost matters.

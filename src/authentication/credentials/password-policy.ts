@@ -31,9 +31,7 @@ export function passwordProblems(password: string, context: PasswordContext): Me
   if (isOverlong(password)) return [{ key: 'problem.password.long', values: { most: longestPasswordBytes } }];
   const normalized = normalizePassword(password);
   const least = minCharacters(context);
-  if ([...normalized].length < least) {
-    return [{ key: 'problem.password.short', values: { least } }];
-  }
+  if ([...normalized].length < least) return [{ key: 'problem.password.short', values: { least } }];
   const problem = guessable(normalized, least, contextWords(context));
   return problem === undefined ? [] : [{ key: problem }];
 }
@@ -45,17 +43,9 @@ export const newPasswordProblems = (password: string, context: PasswordContext):
 function guessable(password: string, least: number, personal: ReadonlySet<string>): MessageKey | undefined {
   const isKnown: Test = (word) => commonPasswords().has(word) || personal.has(word);
   const seen = readings(password);
-  const some = (test: Test) => seen.some(test);
-
-  if (some((reading) => commonPasswords().has(reading))) {
-    return 'problem.password.common';
-  }
-  if (some((reading) => shortestPeriod(reading, least - 1) < least)) {
-    return 'problem.password.repeats';
-  }
-  if (some((reading) => isOneOrTwoPieces(reading, isKnown))) {
-    return 'problem.password.pieces';
-  }
+  if (seen.some((reading) => commonPasswords().has(reading))) return 'problem.password.common';
+  if (seen.some((reading) => shortestPeriod(reading, least - 1) < least)) return 'problem.password.repeats';
+  if (seen.some((reading) => isOneOrTwoPieces(reading, isKnown))) return 'problem.password.pieces';
   return undefined;
 }
 
@@ -109,18 +99,8 @@ function isPiece(text: string, isKnown: Test): boolean {
 /** Characters. Nothing in the list is longer. */
 const longestWord = 20;
 
-const letterFor: Readonly<Record<string, string>> = {
-  '0': 'o',
-  '1': 'i',
-  '3': 'e',
-  '4': 'a',
-  '5': 's',
-  '7': 't',
-  '@': 'a',
-  $: 's',
-  '!': 'i',
-};
-const unleet = (text: string) => text.replace(/[013457@$!]/g, (sign) => letterFor[sign] ?? sign);
+const [letterSigns, lettersMeant] = ['013457@$!', 'oieastasi'];
+const unleet = (text: string) => text.replace(/[013457@$!]/g, (sign) => lettersMeant.charAt(letterSigns.indexOf(sign)));
 
 /** Counting, the alphabet, and keyboards of three countries: along the rows, and down the columns. */
 const rows = [
@@ -158,10 +138,7 @@ let list: ReadonlySet<string> | undefined;
 
 /** 20 000, more than the limits allow attempts (§3.1.1.2). Read at first use, in 2 ms. */
 function commonPasswords(): ReadonlySet<string> {
-  list ??= new Set(
-    readFileSync(new URL('common-passwords.txt', import.meta.url), 'utf8')
-      .trimEnd()
-      .split('\n'),
-  );
+  const read = () => readFileSync(new URL('common-passwords.txt', import.meta.url), 'utf8');
+  list ??= new Set(read().trimEnd().split('\n'));
   return list;
 }

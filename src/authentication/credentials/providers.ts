@@ -16,17 +16,16 @@ type KnownProvider = {
   readonly omitsAuthTime?: boolean;
 };
 
-/** https://developers.google.com/identity/openid-connect/openid-connect */
-const google: KnownProvider = {
-  id: 'google',
-  label: 'Google',
-  issuer: 'https://accounts.google.com',
-  promptToChoose: 'select_account',
-  omitsAuthTime: true,
-};
-
-/** One line a provider. */
-const knownProviders: readonly KnownProvider[] = [google];
+const knownProviders: readonly KnownProvider[] = [
+  // https://developers.google.com/identity/openid-connect/openid-connect
+  {
+    id: 'google',
+    label: 'Google',
+    issuer: 'https://accounts.google.com',
+    promptToChoose: 'select_account',
+    omitsAuthTime: true,
+  },
+];
 
 /** A provider that an operator has switched on. */
 export type Provider = KnownProvider & { readonly client_id: string; readonly client_secret: string };
@@ -61,12 +60,8 @@ type Candidate = { id: string; prefix: string; known?: KnownProvider };
 export function readProviders(environment: Environment, refuse: Refuse): readonly Provider[] {
   const ids = Object.keys(environment).flatMap((name) => ownProvider.exec(name)?.[1] ?? []);
   const own = [...new Set(ids)].sort().map((id) => ({ id: id.toLowerCase(), prefix: `SIGNET_PROVIDER_${id}` }));
-  const known = knownProviders.map((provider) => ({
-    id: provider.id,
-    prefix: `SIGNET_${provider.id.toUpperCase()}`,
-    known: provider,
-  }));
-  return Object.freeze([...known, ...own].flatMap((candidate) => readProvider(environment, candidate, refuse) ?? []));
+  const shipped = knownProviders.map((known) => ({ id: known.id, prefix: `SIGNET_${known.id.toUpperCase()}`, known }));
+  return Object.freeze([...shipped, ...own].flatMap((candidate) => readProvider(environment, candidate, refuse) ?? []));
 }
 
 function readProvider(environment: Environment, { id, prefix, known }: Candidate, refuse: Refuse) {

@@ -78,20 +78,10 @@ export async function confirmationMethodsOf(
   return { providers, offersPasskey: passkeys.length > 0, offersPassword, secondFactor };
 }
 
-/** All sign-in methods of a user. Times are Unix seconds. */
-export type SecurityOverview = {
-  password_changed_at: number | null;
-  passkeys: number;
-  totp_confirmed_at: number | null;
-  backupCodes: { total: number; remaining: number };
-  /** Labels of the linked providers; undefined if none is linked and none is configured. */
-  providers: readonly string[] | undefined;
-};
+export type SecurityOverview = Awaited<ReturnType<typeof securityOverview>>;
 
-export async function securityOverview(
-  { db, config }: Pick<Deps, 'db' | 'config'>,
-  user_id: string,
-): Promise<SecurityOverview> {
+/** All sign-in methods of a user. Times are Unix seconds. */
+export async function securityOverview({ db, config }: Pick<Deps, 'db' | 'config'>, user_id: string) {
   const [password, passkeys, totp, backupCodes, identities] = await Promise.all([
     passwordOf(db, user_id),
     listPasskeys(db, user_id),
@@ -107,6 +97,7 @@ export async function securityOverview(
     passkeys: passkeys.length,
     totp_confirmed_at: totp?.confirmed_at ?? null,
     backupCodes,
+    /** Labels of the linked ones; undefined if none is linked and none is configured. */
     providers: hasProviders ? identities.map(labelOf) : undefined,
   };
 }

@@ -53,56 +53,45 @@ export function parseCredential(text: string | undefined): unknown {
 
 /** Reads the `toJSON` of what `navigator.credentials.create` gives, without the members that we do not use. */
 export function readRegistration(value: unknown): { credential: RegistrationResponseJSON; clientData: ClientData } {
-  const { id, response } = readCommon(value);
+  const { common, response, clientDataJSON, clientData } = readCommon(value);
   const known: readonly unknown[] = Array.isArray(response.transports) ? response.transports.slice(0, 20) : [];
-  const clientDataJSON = readBytes(response.clientDataJSON);
-  const credential: RegistrationResponseJSON = {
-    id,
-    rawId: id,
-    type: 'public-key',
-    clientExtensionResults: {},
-    response: {
-      clientDataJSON,
-      attestationObject: readBytes(response.attestationObject),
-      transports: transports.filter((transport) => known.includes(transport)),
-    },
+  const attestationObject = readBytes(response.attestationObject);
+  const reported = transports.filter((transport) => known.includes(transport));
+  return {
+    credential: { ...common, response: { clientDataJSON, attestationObject, transports: reported } },
+    clientData,
   };
-  return { credential, clientData: readClientData(clientDataJSON) };
 }
 
 /** The same for `navigator.credentials.get`. */
 export function readAssertion(value: unknown): { credential: AuthenticationResponseJSON; clientData: ClientData } {
-  const { id, response } = readCommon(value);
-  const clientDataJSON = readBytes(response.clientDataJSON);
+  const { common, response, clientDataJSON, clientData } = readCommon(value);
   const hasHandle = response.userHandle !== undefined && response.userHandle !== null && response.userHandle !== '';
-  const credential: AuthenticationResponseJSON = {
-    id,
-    rawId: id,
-    type: 'public-key',
-    clientExtensionResults: {},
-    response: {
-      clientDataJSON,
-      authenticatorData: readBytes(response.authenticatorData),
-      signature: readBytes(response.signature),
-      userHandle: hasHandle ? readBytes(response.userHandle) : undefined,
-    },
+  const authenticatorData = readBytes(response.authenticatorData);
+  const signature = readBytes(response.signature);
+  const userHandle = hasHandle ? readBytes(response.userHandle) : undefined;
+  return {
+    credential: { ...common, response: { clientDataJSON, authenticatorData, signature, userHandle } },
+    clientData,
   };
-  return { credential, clientData: readClientData(clientDataJSON) };
 }
 
-function readCommon(value: unknown): { id: string; response: Members } {
-  const { id, rawId, type, response } = readObject(value);
+function readCommon(value: unknown) {
+  const { id, rawId, type, response: members } = readObject(value);
   if (type !== 'public-key' || id !== rawId) throw unreadable();
-  return { id: readBytes(id, longestId), response: readObject(response) };
+  const known = readBytes(id, longestId);
+  const response = readObject(members);
+  const clientDataJSON = readBytes(response.clientDataJSON);
+  return {
+    common: { id: known, rawId: known, type: 'public-key' as const, clientExtensionResults: {} },
+    response,
+    clientDataJSON,
+    clientData: readClientData(clientDataJSON),
+  };
 }
 
 function readClientData(clientDataJSON: string): ClientData {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(Buffer.from(clientDataJSON, 'base64url').toString('utf8'));
-  } catch (error) {
-    throw unreadable(error);
-  }
+  const parsed = parseCredential(Buffer.from(clientDataJSON, 'base64url').toString('utf8'));
   const { challenge, crossOrigin, topOrigin } = readObject(parsed);
   return { challenge: readBytes(challenge), isFramed: crossOrigin === true || topOrigin !== undefined };
 }

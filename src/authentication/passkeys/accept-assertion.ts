@@ -5,7 +5,7 @@ import { auditEvent } from '../../audit/audit.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict } from '../../platform/db/change.ts';
-import type { Deps, LimitDeps, MailDeps, SecretDeps } from '../../platform/deps.ts';
+import type { Deps, MailDeps, SecretDeps } from '../../platform/deps.ts';
 import { RequestError, refusal } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/outbox.ts';
 import {
@@ -73,7 +73,11 @@ export async function acceptAssertion(
     await spend(deps, { passkey, challenge, use, address: asked.address });
     return passkey;
   } catch (error) {
-    if (error instanceof RequestError && error.code === 'access_denied') await recordRefusal(deps, asked, passkey);
+    if (error instanceof RequestError && error.code === 'access_denied') {
+      const refused = { action: 'session.refused', target: passkey?.user_id, reason: 'passkey_refused' } as const;
+      const event = unauthenticatedEvent(deps, { ...refused, address: asked.address });
+      await deps.db.change({ run: { event } });
+    }
     throw error;
   }
 }
@@ -133,26 +137,10 @@ async function spend(deps: MailDeps, { passkey, challenge, use, address }: Spend
 /** The counter of an authenticator only grows, so another one has signed with the same key. */
 async function reportCopy(deps: MailDeps, { passkey, use, address }: Omit<Spending, 'challenge'>): Promise<void> {
   const owner = await findUser(deps.db, passkey.user_id);
-  const { statement } = auditEvent(
-    {
-      action: 'passkey.copy_suspected',
-      actor: 'system',
-      target: passkey.user_id,
-      before: { passkey: passkeyId(passkey), sign_count: passkey.sign_count },
-      after: { sign_count: use.sign_count },
-      address,
-    },
-    use.at,
-  );
+  const before = { passkey: passkeyId(passkey), sign_count: passkey.sign_count };
+  const after = { sign_count: use.sign_count };
+  const event = { actor: 'system', target: passkey.user_id, before, after, address } as const;
   const mails = owner ? mailTo(deps, owner, 'passkey_copied', { passkey: passkey.name, address }) : [];
+  const { statement } = auditEvent({ action: 'passkey.copy_suspected', ...event }, use.at);
   await deps.db.change({ run: { event: statement, mails } });
-}
-
-async function recordRefusal(
-  deps: LimitDeps,
-  { address }: AssertionRequest,
-  passkey: Passkey | undefined,
-): Promise<void> {
-  const event = { action: 'session.refused', target: passkey?.user_id, reason: 'passkey_refused', address } as const;
-  await deps.db.change({ run: { event: unauthenticatedEvent(deps, event) } });
 }

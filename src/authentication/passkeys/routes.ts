@@ -1,9 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import Type, { type Static, type TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
-import { invalidFields, type RequestError } from '../../platform/errors.ts';
-import type { Access } from '../../platform/http/access.ts';
-import { shapeProblems } from '../../platform/http/bodies.ts';
+import Type from 'typebox';
+import type { RequestError } from '../../platform/errors.ts';
+import { jsonBody } from '../../platform/http/bodies.ts';
 import { addOperations, nullable, type OperationDescription, operation, Time } from '../../platform/http/operation.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -11,7 +9,7 @@ import { listPasskeys } from '../credentials/passkeys.store.ts';
 import { canHavePasskeys, parseCredential } from '../credentials/webauthn.ts';
 import type { Deps } from '../deps.ts';
 import { browserToken, deviceName } from '../sessions/browser.ts';
-import { recentlySignedIn, requireRecentSession, type Session, type SignedIn, signedIn } from '../sessions/session.ts';
+import { recentlySignedIn, requireRecentSession, type Session, signedIn } from '../sessions/session.ts';
 import { passkeyRecord, removePasskey, renameOwnPasskey } from './manage-passkeys.ts';
 import { passkeyNotices, passkeysPage, passkeysPath } from './page.ts';
 import { registerPasskey, registrationOptions } from './register-passkey.ts';
@@ -34,19 +32,10 @@ const RegistrationBody = Type.Object(
   { additionalProperties: false },
 );
 
-/** @throws {RequestError} `invalid_request` with every problem. */
-function readAs<Schema extends TSchema>(schema: Schema) {
-  const shape = Compile(schema);
-  return (body: unknown): Static<Schema> => {
-    if (!shape.Check(body)) throw invalidFields(shapeProblems(shape.Errors(body)));
-    return body as Static<Schema>;
-  };
-}
-const readName = readAs(NameBody);
-const readRegistration = readAs(RegistrationBody);
+const readName = jsonBody(NameBody);
+const readRegistration = jsonBody(RegistrationBody);
 
 const tag = '2FA';
-const access: Access<Deps, SignedIn> = recentlySignedIn;
 
 const list = operation({
   id: 'listPasskeys',
@@ -56,13 +45,16 @@ const list = operation({
   tag,
   summary: 'List your passkeys',
   answer: { description: 'Oldest first.', schema: Type.Object({ passkeys: Type.Array(Passkey) }) },
-  run: async ({ db }, { session }) => ({ passkeys: (await listPasskeys(db, session.user_id)).map(passkeyRecord) }),
+  run: async ({ db }: Deps, { session }) => ({
+    passkeys: (await listPasskeys(db, session.user_id)).map(passkeyRecord),
+  }),
 });
 
+const registration = { access: [recentlySignedIn], tag, refusals: ['invalid_state', 'rate_limited'] } as const;
+
 const beginRegistration: OperationDescription = {
+  ...registration,
   id: 'beginPasskeyRegistration',
-  access: [recentlySignedIn],
-  tag,
   summary: 'Begin to register a passkey',
   description: 'Each challenge works once, for five minutes, in this browser and for this user.',
   answers: {
@@ -71,20 +63,22 @@ const beginRegistration: OperationDescription = {
       schema: Type.Object({ challenge: Type.String() }),
     },
   },
-  refusals: ['invalid_state', 'rate_limited'],
 };
 
 const register: OperationDescription = {
+  ...registration,
   id: 'registerPasskey',
-  access: [recentlySignedIn],
-  tag,
   summary: 'Register a passkey',
   body: { schema: RegistrationBody },
   answers: { 201: { description: 'The passkey.', schema: Passkey } },
-  refusals: ['invalid_state', 'rate_limited'],
 };
 
-const one = { path: '/v1/me/passkeys/:id', access, tag, parameters: { id: "The passkey's `id`." } } as const;
+const one = {
+  path: '/v1/me/passkeys/:id',
+  access: recentlySignedIn,
+  tag,
+  parameters: { id: "The passkey's `id`." },
+} as const;
 
 const rename = operation({
   ...one,
@@ -96,7 +90,7 @@ const rename = operation({
   example: { name: 'Key ring' },
   answer: { description: 'The passkey.', schema: Passkey },
   refusals: ['not_found', 'rate_limited'],
-  run: async (deps, { session, caller: { address }, id, body }) =>
+  run: async (deps: Deps, { session, caller: { address }, id, body }) =>
     passkeyRecord(await renameOwnPasskey(deps, { session, address }, id, () => readName(body).name)),
 });
 
@@ -107,7 +101,7 @@ const remove = operation({
   summary: 'Remove a passkey',
   answer: { description: 'Removed.' },
   refusals: ['not_found', 'invalid_state'],
-  run: (deps, { session, caller: { address }, id }) => removePasskey(deps, { session, address }, id),
+  run: (deps: Deps, { session, caller: { address }, id }) => removePasskey(deps, { session, address }, id),
 });
 
 /** A user's own passkeys. */
@@ -150,7 +144,7 @@ function passkeyPages(app: FastifyInstance, deps: Deps) {
 
   app.post(`${passkeysPath}/options`, (request, reply) => sendOptions(deps, request, reply));
 
-  const pages = pagesFor(app, deps, access);
+  const pages = pagesFor(app, deps, recentlySignedIn);
   pages.post(passkeysPath, {
     ...form,
     async act({ session, request, reply }, { credential, name = suggestName(request) }) {

@@ -131,14 +131,8 @@ async function notifyBackupCodeUse(
   { address }: SignInRequest,
 ): Promise<Sql[]> {
   const [user, { remaining }] = await Promise.all([findUser(deps.db, user_id), countBackupCodes(deps.db, user_id)]);
-  const event = {
-    action: 'backup_code.used',
-    actor: `user:${user_id}`,
-    target: user_id,
-    after: { remaining },
-    address,
-  } as const;
-  const { statement } = auditEvent(event, now(deps));
+  const subject = { actor: `user:${user_id}`, target: user_id, address } as const;
+  const { statement } = auditEvent({ action: 'backup_code.used', ...subject, after: { remaining } }, now(deps));
   return [statement, ...(user ? mailTo(deps, user, 'backup_code_used', { remaining, address }) : [])];
 }
 

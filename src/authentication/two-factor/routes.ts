@@ -1,9 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { RequestError } from '../../platform/errors.ts';
-import type { Access } from '../../platform/http/access.ts';
 import { addOperations, operation } from '../../platform/http/operation.ts';
-import { sendPage } from '../../platform/pages/page.ts';
+import { type Page, sendPage } from '../../platform/pages/page.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import type { Deps } from '../deps.ts';
@@ -17,8 +16,7 @@ const BackupCodes = Type.Object({
 });
 
 const tag = '2FA';
-const access: Access<Deps, SignedIn> = recentlySignedIn;
-const change = { access, tag } as const;
+const change = { access: recentlySignedIn, tag } as const;
 
 const ownerOf = ({ session, caller: { address } }: SignedIn) => ({ session, address });
 
@@ -30,7 +28,7 @@ const readTwoFactor = operation({
   tag,
   summary: 'Get the state of your second factor',
   answer: { description: 'The second factors that are set up.', schema: TwoFactorState },
-  run: (deps, { session }) => twoFactorState(deps, session),
+  run: (deps: Deps, { session }) => twoFactorState(deps, session),
 });
 
 const enroll = operation({
@@ -46,7 +44,7 @@ const enroll = operation({
     description: 'For an authenticator app: SHA-1, six digits, 30 seconds.',
     schema: Enrollment,
   },
-  run: (deps, { session }) => enrollTotp(deps, session),
+  run: (deps: Deps, { session }) => enrollTotp(deps, session),
 });
 
 const confirm = operation({
@@ -72,9 +70,9 @@ const confirm = operation({
   example: { code: '123456' },
   answer: { description: 'TOTP is required from now on.', schema: BackupCodes },
   refusals: ['invalid_code', 'invalid_state', 'rate_limited'],
-  async run(deps, { body: { code, end_other_sessions: endOtherSessions = false }, browser, ...signedIn }) {
-    const confirmation = { code, endOtherSessions, deviceToken: browser.deviceToken };
-    return { backup_codes: await confirmTotp(deps, ownerOf({ browser, ...signedIn }), confirmation) };
+  async run(deps: Deps, { body: { code, end_other_sessions: endOtherSessions = false }, ...signedIn }) {
+    const { deviceToken } = signedIn.browser;
+    return { backup_codes: await confirmTotp(deps, ownerOf(signedIn), { code, endOtherSessions, deviceToken }) };
   },
 });
 
@@ -87,7 +85,7 @@ const disable = operation({
   description: 'Deletes the backup codes as well.',
   answer: { description: 'TOTP is no longer required.' },
   refusals: ['invalid_state', 'rate_limited'],
-  run: (deps, signedIn) => disableTotp(deps, ownerOf(signedIn)),
+  run: (deps: Deps, signedIn) => disableTotp(deps, ownerOf(signedIn)),
 });
 
 const regenerate = operation({
@@ -100,7 +98,7 @@ const regenerate = operation({
   description: 'Replaces all earlier codes.',
   answer: { description: 'Ten new codes.', schema: BackupCodes },
   refusals: ['invalid_state', 'rate_limited'],
-  run: async (deps, signedIn) => ({ backup_codes: await regenerateBackupCodes(deps, ownerOf(signedIn)) }),
+  run: async (deps: Deps, signedIn) => ({ backup_codes: await regenerateBackupCodes(deps, ownerOf(signedIn)) }),
 });
 
 const totpPath = '/account/security/totp';
@@ -112,7 +110,7 @@ const backupCodesPath = '/account/security/backup-codes';
  */
 export async function twoFactorRoutes(app: FastifyInstance, deps: Deps) {
   addOperations(app, deps, [readTwoFactor, enroll, confirm, disable, regenerate]);
-  const pages = pagesFor(app, deps, access);
+  const pages = pagesFor(app, deps, recentlySignedIn);
 
   pages.show(totpPath, ({ session, view, query }) =>
     currentTotpPage(deps, session, view, query.done === 'on' ? 'totp.already_on' : undefined),
@@ -120,10 +118,9 @@ export async function twoFactorRoutes(app: FastifyInstance, deps: Deps) {
   pages.run(enroll, { path: `${totpPath}/enroll`, page: totpPath, done: totpPath });
   pages.post(`${totpPath}/confirm`, {
     page: totpPath,
-    async act({ view, session, browser: { deviceToken }, ...rest }, { code = '', end_other_sessions }) {
+    async act({ view, session, caller: { address }, browser: { deviceToken } }, { code = '', end_other_sessions }) {
       const confirmation = { code, endOtherSessions: end_other_sessions !== undefined, deviceToken };
       try {
-        const address = rest.caller.address;
         return newBackupCodesPage(view, await confirmTotp(deps, { session, address }, confirmation));
       } catch (error) {
         const isReload = error instanceof RequestError && error.code === 'invalid_state';
@@ -142,16 +139,14 @@ export async function twoFactorRoutes(app: FastifyInstance, deps: Deps) {
     done: ({ backup_codes }, { view }) => newBackupCodesPage(view, backup_codes),
   });
 
-  app.get(`${totpPath}/disable`, { config: { page: true } }, async (request, reply) => {
-    const { enabled } = await twoFactorState(deps, await requireRecentSession(deps, request));
-    return enabled ? sendPage(reply, request.view, disableTotpPage(request.view)) : reply.redirect(totpPath, 303);
-  });
-  app.get(backupCodesPath, { config: { page: true } }, async (request, reply) => {
-    const state = await twoFactorState(deps, await requireRecentSession(deps, request));
-    return state.enabled
-      ? sendPage(reply, request.view, backupCodesPage(request.view, state))
-      : reply.redirect(totpPath, 303);
-  });
+  const showIfActive = (path: string, page: (view: View, state: TwoFactorState) => Page) =>
+    app.get(path, { config: { page: true } }, async (request, reply) => {
+      const state = await twoFactorState(deps, await requireRecentSession(deps, request));
+      if (!state.enabled) return reply.redirect(totpPath, 303);
+      return sendPage(reply, request.view, page(request.view, state));
+    });
+  showIfActive(`${totpPath}/disable`, disableTotpPage);
+  showIfActive(backupCodesPath, backupCodesPage);
 }
 
 async function currentTotpPage(deps: Deps, session: Session, view: View, said?: 'totp.wrong' | 'totp.already_on') {
