@@ -39,13 +39,7 @@ type AccountLink = MailedLink & { user_id: UserId };
  * A link for an account, in place of an earlier one for the same purpose. Inserts nothing for an account that is disabled
  * or not there, so that the same statement runs whether an address is known or not.
  */
-export const insertAccountLink = (link: AccountLink, now: number): Sql => insertForAccount(link, now, sql`1 = 1`);
-
-/** The same, and nothing while another account has the address that the link would prove. */
-export const insertAddressLink = (link: AccountLink, email_key: string, now: number): Sql =>
-  insertForAccount(link, now, sql`not exists (select 1 from users o where o.email_key = ${email_key})`);
-
-const insertForAccount = ({ user_id, ...link }: AccountLink, now: number, condition: Sql): Sql =>
+export const insertAccountLink = ({ user_id, ...link }: AccountLink, now: number, condition = sql`1 = 1`): Sql =>
   sql`insert into one_time_links (token_hash, purpose, user_id, email, request_id, next, created_at, expires_at)
       select ${link.token_hash}, ${link.purpose}, u.user_id, ${link.email}, ${link.request_id}, ${link.next},
              ${asBigint(now)}, ${asBigint(link.expires_at)}
@@ -53,6 +47,10 @@ const insertForAccount = ({ user_id, ...link }: AccountLink, now: number, condit
       on conflict (user_id, purpose) where user_id is not null do update set
         token_hash = excluded.token_hash, email = excluded.email, request_id = excluded.request_id,
         next = excluded.next, created_at = excluded.created_at, expires_at = excluded.expires_at`;
+
+/** {@link insertAccountLink}, but nothing while another account has the address that the link would prove. */
+export const insertAddressLink = (link: AccountLink, email_key: string, now: number): Sql =>
+  insertAccountLink(link, now, sql`not exists (select 1 from users o where o.email_key = ${email_key})`);
 
 /**
  * A link that is known, unexpired and unused, for one of the purposes. One that has expired is deleted, so that it stays
@@ -79,10 +77,8 @@ export async function findOpenLink(
 export const spendLink = ({ token_hash, expires_at }: Pick<OneTimeLink, 'token_hash' | 'expires_at'>): Sql =>
   sql`insert into spent_tokens (token_hash, expires_at) values (${token_hash}, ${expires_at})`;
 
-/** All links for a purpose. */
 export const deleteLinks = (purpose: LinkPurpose): Sql => sql`delete from one_time_links where purpose = ${purpose}`;
 
-/** A user's links for a purpose. */
 export const deleteLinksOfUser = (user_id: UserId, purpose: LinkPurpose): Sql =>
   sql`delete from one_time_links where user_id = ${user_id} and purpose = ${purpose}`;
 

@@ -39,7 +39,7 @@ type LinkRequest = {
   next?: string;
 };
 
-/** A fresh link: the row that is kept of it, which opens nothing, and the URL for the mail alone. */
+/** The row to store, which grants nothing, and the URL, which is for the mail only. */
 export function newLink(deps: Pick<Deps, 'config' | 'clock'>, request: LinkRequest): { link: MailedLink; url: string } {
   const token = newSecret('ln_');
   return {
@@ -56,8 +56,8 @@ export function newLink(deps: Pick<Deps, 'config' | 'clock'>, request: LinkReque
 }
 
 /**
- * Looks without using it up: mail scanners and previews open links before their reader does.
- * @throws {RequestError} `invalid_request` for a link that is unknown, over, used, replaced or for something else.
+ * Reads the link without using it: mail scanners and previews open links before the user does.
+ * @throws {RequestError} `invalid_request` for a link that is unknown, expired, used, replaced or for another purpose.
  */
 export async function requireLink(
   deps: StoreDeps,
@@ -69,13 +69,12 @@ export async function requireLink(
   return { ...link, email: link.email };
 }
 
-/** For a batch that failed: whether it was the link, used in another one meanwhile. */
+/** Why a change failed: false if the link was used meanwhile. */
 export const isOpenLink = async (
   deps: StoreDeps,
   token: string,
   purposes: readonly MailedPurpose[],
 ): Promise<boolean> => (await findOpenLink(deps.db, digest(token), purposes, now(deps))) !== undefined;
 
-/** Says where to ask for a new one. */
 export const spentLink = (purpose: Exclude<MailedPurpose, 'change_email'>) =>
   refusal('invalid_request', { key: `link.spent.${purpose}` });

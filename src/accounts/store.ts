@@ -5,7 +5,7 @@ import { allOf, asBigint, escapeLike, type Sql, sql } from '../platform/db/sql.t
 import { emailKey } from '../platform/email-address.ts';
 import type { UserId } from '../platform/ids.ts';
 
-/** A person's account. Times are Unix seconds. */
+/** Times are Unix seconds. */
 export const User = row('users', {
   user_id: id<UserId>(),
   email: text,
@@ -28,10 +28,10 @@ const StoredUser = row('users', { ...User.fields, email_key: text });
 
 /** Conflicts with a taken address: `email_key` is unique. */
 export const insertUser = (user: NewUser, now: number): Sql => {
-  const { email, name, role, email_verified_at, user_id, picture = null, locale = null } = user;
-  const named = { user_id, email: email.trim(), email_key: emailKey(email), email_verified_at, name };
-  return sql`insert into users
-    ${StoredUser.values({ ...named, role, picture, locale, created_at: now, updated_at: now })}`;
+  const { user_id, name, role, email_verified_at, picture = null, locale = null } = user;
+  const email = { email: user.email.trim(), email_key: emailKey(user.email), email_verified_at };
+  const stored = { user_id, ...email, name, role, picture, locale, created_at: now, updated_at: now };
+  return sql`insert into users ${StoredUser.values(stored)}`;
 };
 
 /** Changes nothing; on PostgreSQL a change that begins with it waits for others of the same user. */
@@ -44,13 +44,11 @@ export const findUser = (db: Db, user_id: UserId) =>
 export const findUserByEmail = (db: Db, email: string) =>
   db.get(User, sql`select ${User.columns} from users where email_key = ${emailKey(email)}`);
 
-/** Newest last. */
 export const listUsers = (db: Db) =>
   db.all(User, sql`select ${User.columns} from users where deleted_at is null order by created_at, user_id`);
 
 const isActiveAdministrator = sql`role = 'admin' and disabled_at is null`;
 
-/** No administrator can sign in. */
 export const noAdministrator: Sql = sql`not exists (select 1 from users where ${isActiveAdministrator})`;
 
 export const hasAdministrator = async (db: Db): Promise<boolean> => !(await db.holds(noAdministrator));
@@ -62,11 +60,9 @@ export const setDisabled = (user_id: UserId, disabled: boolean, now: number): Sq
     : sql`update users set disabled_at = null, updated_at = ${now}
            where user_id = ${user_id} and disabled_at is not null`;
 
-/** An account has this address. */
 export const isEmailTaken = (email: string): Sql =>
   sql`exists (select 1 from users where email_key = ${emailKey(email)})`;
 
-/** No account has this address. */
 export const isEmailFree = (email: string): Sql => sql`not ${isEmailTaken(email)}`;
 
 /** The user's address is still this one, and the user is not disabled. */
@@ -74,12 +70,11 @@ export const isReachableAt = (user_id: UserId, email: string): Sql =>
   sql`exists (select 1 from users
                where user_id = ${user_id} and email_key = ${emailKey(email)} and disabled_at is null)`;
 
-/** A link to that very address was used. */
 export const markEmailVerified = (user_id: UserId, email: string, now: number): Sql =>
   sql`update users set email_verified_at = ${now}, updated_at = ${now}
        where user_id = ${user_id} and email_key = ${emailKey(email)} and email_verified_at is null`;
 
-/** To an address that was verified. Conflicts with one that is taken: `email_key` is unique. */
+/** Conflicts with a taken address: `email_key` is unique. */
 export const replaceEmail = (user_id: UserId, change: { from: string; to: string }, now: number): Sql =>
   sql`update users set email = ${change.to.trim()}, email_key = ${emailKey(change.to)}, email_verified_at = ${now},
              updated_at = ${now}
@@ -106,7 +101,6 @@ export const deleteUser = (user_id: UserId, now: number): Sql[] => [
        where user_id = ${user_id}`,
 ];
 
-/** Users whose rows are still to be deleted. */
 export const deletedUsers = (db: Db) =>
   db.all(
     User.pick('user_id'),
@@ -136,30 +130,24 @@ export const isNotLastAdministrator = (user_id: UserId): Sql =>
   sql`(not exists (select 1 from users where user_id = ${user_id} and role = 'admin')
        or exists (select 1 from users where user_id <> ${user_id} and ${isActiveAdministrator}))`;
 
-/** Effective with the next request of each of the user's sessions, since those read it here. @param by the actor. */
+/** @param by the actor. */
 export const setRole = (user_id: UserId, role: Role, by: string, now: number): Sql =>
   sql`update users set role = ${role}, updated_at = ${now}, role_granted_by = ${by}, role_granted_at = ${now}
        where user_id = ${user_id}`;
 
-const RoleGrant = row('users', {
-  role: User.fields.role,
-  role_granted_by: nullable(text),
-  role_granted_at: nullable(integer),
-});
+const { role } = User.fields;
+const RoleGrant = row('users', { role, role_granted_by: nullable(text), role_granted_at: nullable(integer) });
 
 /** The role, who gave it and when; both null for the role that the user began with. */
 export const findRoleGrant = (db: Db, user_id: UserId) =>
   db.get(RoleGrant, sql`select ${RoleGrant.columns} from users where user_id = ${user_id} and deleted_at is null`);
 
-/** Those who can sign in now. */
 export const listAdministrators = (db: Db) =>
   db.all(User, sql`select ${User.columns} from users where ${isActiveAdministrator} order by created_at, user_id`);
 
-/** The user still has that role. */
 export const hasRole = (user_id: UserId, role: Role): Sql =>
   sql`exists (select 1 from users where user_id = ${user_id} and role = ${role})`;
 
-/** The user is still disabled, or still not. */
 export const isDisabled = (user_id: UserId, disabled: boolean): Sql =>
   sql`exists (select 1 from users
                where user_id = ${user_id} and ${disabled ? sql`disabled_at is not null` : sql`disabled_at is null`})`;

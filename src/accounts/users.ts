@@ -31,14 +31,14 @@ export {
 
 /** @throws {RequestError} `not_found`. */
 export async function requireUser(deps: Pick<Deps, 'db'>, user_id: string): Promise<User> {
-  const user = await findUser(deps.db, user_id);
-  if (!user) throw notFound();
-  return user;
+  return present(await findUser(deps.db, user_id));
 }
 
 /** @throws {RequestError} `not_found`. */
-export async function requireUserByIdOrEmail(deps: Pick<Deps, 'db'>, idOrEmail: string): Promise<User> {
-  const user = idOrEmail.includes('@') ? await findUserByEmail(deps.db, idOrEmail) : await findUser(deps.db, idOrEmail);
+export const requireUserByIdOrEmail = async (deps: Pick<Deps, 'db'>, idOrEmail: string): Promise<User> =>
+  idOrEmail.includes('@') ? present(await findUserByEmail(deps.db, idOrEmail)) : requireUser(deps, idOrEmail);
+
+function present(user: User | undefined): User {
   if (!user) throw notFound();
   return user;
 }

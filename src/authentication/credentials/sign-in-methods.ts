@@ -108,9 +108,7 @@ export async function securityOverview({ db, config }: Pick<Deps, 'db' | 'config
  * use up the changes that its owner needs to end it.
  * @throws {RequestError} `rate_limited`.
  */
-export const limitSecurityChanges = (deps: LimitDeps, user_id: string): Promise<void> =>
-  windowLimit(deps, {
-    name: 'security-change',
-    limit: deps.config.limits.securityChangesPerHour,
-    windowSeconds: 3600,
-  }).take(user_id);
+export function limitSecurityChanges(deps: LimitDeps, user_id: string): Promise<void> {
+  const limit = deps.config.limits.securityChangesPerHour;
+  return windowLimit(deps, { name: 'security-change', limit, windowSeconds: 3600 }).take(user_id);
+}

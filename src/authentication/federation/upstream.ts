@@ -14,27 +14,19 @@ export class UpstreamFailure extends Error {
   }
 }
 
-/** The metadata of the configured issuers. */
-export type Upstreams = {
-  /**
-   * The issuer as its discovery document describes it, at most ten minutes old.
-   * @throws {UpstreamFailure}
-   */
-  open(provider: Provider): Promise<Configuration>;
-  /** After a failure: the metadata may have changed, so the next sign-in reads it again. */
-  forget(provider: Provider): void;
-};
-
 /** For each request to an upstream, since a user is waiting. */
 const defaultPatienceSeconds = 5;
 const freshSeconds = 600;
 const maxBytes = 256 * 1024;
 
-type Opened = { configuration: Configuration; opened_at: number };
+export type Upstreams = ReturnType<typeof openUpstreams>;
 
-/** @param patienceSeconds the time for one answer of an upstream, until its last byte. */
-export function openUpstreams(deps: Pick<Deps, 'clock'>, patienceSeconds = defaultPatienceSeconds): Upstreams {
-  const opened = new Map<string, Opened>();
+/**
+ * The metadata of the configured issuers.
+ * @param patienceSeconds the time for one answer of an upstream, until its last byte.
+ */
+export function openUpstreams(deps: Pick<Deps, 'clock'>, patienceSeconds = defaultPatienceSeconds) {
+  const opened = new Map<string, { configuration: Configuration; opened_at: number }>();
   const underWay = new Map<string, Promise<Configuration>>();
 
   async function discover(provider: Provider): Promise<Configuration> {
@@ -44,7 +36,11 @@ export function openUpstreams(deps: Pick<Deps, 'clock'>, patienceSeconds = defau
   }
 
   return {
-    async open(provider) {
+    /**
+     * The issuer as its discovery document describes it, at most ten minutes old.
+     * @throws {UpstreamFailure}
+     */
+    async open(provider: Provider): Promise<Configuration> {
       const known = opened.get(provider.id);
       if (known && now(deps) - known.opened_at < freshSeconds) return known.configuration;
       // One request at a time, however many users wait for it.
@@ -52,7 +48,8 @@ export function openUpstreams(deps: Pick<Deps, 'clock'>, patienceSeconds = defau
       underWay.set(provider.id, waiting);
       return waiting;
     },
-    forget: (provider) => void opened.delete(provider.id),
+    /** After a failure: the metadata may have changed, so the next sign-in reads it again. */
+    forget: (provider: Provider) => void opened.delete(provider.id),
   };
 }
 

@@ -5,11 +5,9 @@ import { digest } from '../../platform/ids.ts';
 import { addressKey } from '../../platform/ip-address.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 
-/** A challenge for one purpose is refused for another. */
-type ChallengePurpose = 'register' | 'sign_in' | 'second_factor' | 'confirm';
-
+/** A challenge for one use is refused for another. */
 export type ChallengeUse = {
-  purpose: ChallengePurpose;
+  purpose: 'register' | 'sign_in' | 'second_factor' | 'confirm';
   /** The secret that names this browser. */
   browser: string;
   /** The user, or the pending sign-in, that it is for. Empty while the user is unknown. */
@@ -60,13 +58,10 @@ const macOf = ({ vault }: Pick<Deps, 'vault'>, content: Buffer, { purpose, brows
   );
 
 /**
- * To call before a challenge is made. They cost next to nothing, and many users may share an address: the limit only stops
- * a loop.
+ * Challenges cost next to nothing, and many users may share an address: the limit only stops a loop.
  * @throws {RequestError} `rate_limited`
  */
-export const limitChallenges = (deps: LimitDeps, address: string): Promise<void> =>
-  windowLimit(deps, {
-    name: 'passkey-options',
-    limit: deps.config.limits.passkeyChallenges,
-    windowSeconds: 600,
-  }).take(addressKey(address));
+export function limitChallenges(deps: LimitDeps, address: string): Promise<void> {
+  const limit = deps.config.limits.passkeyChallenges;
+  return windowLimit(deps, { name: 'passkey-options', limit, windowSeconds: 600 }).take(addressKey(address));
+}

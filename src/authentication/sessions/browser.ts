@@ -18,14 +18,12 @@ export function browserToken(deps: Pick<PlatformDeps, 'config'>, request: Fastif
   return token;
 }
 
-type Find<Found> = (request_id: string, browser_hash: string) => Promise<Found | undefined>;
-
 /** The result of `find` for that id, if this browser made the request. */
 export async function findInBrowser<Found>(
   deps: Pick<PlatformDeps, 'config'>,
   request: FastifyRequest,
   request_id: string | undefined,
-  find: Find<Found>,
+  find: (request_id: string, browser_hash: string) => Promise<Found | undefined>,
 ): Promise<Found | undefined> {
   const token = cookie(request, cookieNames(deps.config).browser);
   if (request_id === undefined || token === undefined || !/^ar_[\w-]{22}$/.test(request_id)) return undefined;
@@ -46,8 +44,8 @@ export async function requireWaitingRequest(
   request_id: string | undefined,
 ): Promise<WaitingRequest> {
   const waiting = await waitingRequestOf(deps, request, request_id);
-  if (waiting) return waiting;
-  throw startAgain();
+  if (!waiting) throw startAgain();
+  return waiting;
 }
 
 export const startAgain = () => refusal('invalid_request', { key: 'signin.over' });

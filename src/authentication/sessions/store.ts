@@ -3,7 +3,7 @@ import type { Db } from '../../platform/db/db.ts';
 import { flag, id, integer, nullable, type RowOf, row, text, words } from '../../platform/db/rows.ts';
 import { inOneSlice } from '../../platform/db/slices.ts';
 import { raw, type Sql, sql } from '../../platform/db/sql.ts';
-import type { SessionId, UserId } from '../../platform/ids.ts';
+import { digest, type SessionId, type UserId } from '../../platform/ids.ts';
 import { hasPasskey } from '../credentials/passkeys.store.ts';
 import { hasTotp } from '../credentials/two-factor.store.ts';
 import { type Method, twoFactors } from './authentication.ts';
@@ -27,7 +27,6 @@ type StoredSession = RowOf<typeof StoredSession>;
 
 const { email, email_verified_at, name, picture, role, locale } = User.fields;
 
-/** A session with its user. */
 const SessionRow = row('sessions', {
   ...StoredSession.pick('session_id', 'token_hash', 'user_id', 'auth_time', 'amr', 'acr').fields,
   session_created_at: integer,
@@ -57,8 +56,8 @@ export const hasEveryFactor = sql`(${isOfTwoFactors} or not ${hasTotp(userOfSess
  */
 const strongestFactor = sql`(${isOfTwoFactors} or not (${hasTotp(userOfSession)} or ${hasPasskey(userOfSession)}))`;
 
-/** Of a session `s`: neither its idle nor its absolute end is reached. */
-const isUnexpired = (now: number): Sql => sql`s.idle_expires_at > ${now} and s.expires_at > ${now}`;
+/** Neither the idle nor the absolute end is reached. */
+const isUnexpired = (now: number): Sql => sql`idle_expires_at > ${now} and expires_at > ${now}`;
 
 /** A session that has not ended, of a user who is not disabled; also one that has expired. */
 export const findSession = (db: Db, token_hash: string, now: number) =>
@@ -93,7 +92,6 @@ type NewSession = Omit<StoredSession, 'created_at' | 'last_seen_at'> & {
 const userMaySignIn = ({ second_step }: NewSession): Sql =>
   sql`u.disabled_at is null and ${second_step ? sql`1 = 1` : sql`not ${hasTotp(raw('u.user_id'))}`}`;
 
-/** Inserts nothing for a user who may not sign in. */
 export const insertSession = (session: NewSession, now: number): Sql =>
   sql`insert into sessions ${StoredSession.select({ ...session, created_at: now, last_seen_at: now })}
         from users u where u.user_id = ${session.user_id} and ${userMaySignIn(session)}`;
@@ -135,11 +133,9 @@ export const replaceSessionSecret = (session_id: SessionId, token_hash: { from: 
   sql`update sessions set token_hash = ${token_hash.to}
        where session_id = ${session_id} and token_hash = ${token_hash.from} and ended_at is null`;
 
-/** Further factors of the same sign-in, whose time does not change. */
 export const recordFactors = (session_id: SessionId, factors: Pick<StoredSession, 'amr' | 'acr'>): Sql =>
   sql`update sessions set ${StoredSession.set(factors)} where session_id = ${session_id} and ended_at is null`;
 
-/** The session is this user's, and active. */
 export const isActiveSessionOf = (user_id: UserId, session_id: SessionId, now: number): Sql =>
   sql`exists (select 1 from sessions s where s.session_id = ${session_id} and s.user_id = ${user_id}
                and s.ended_at is null and ${isUnexpired(now)})`;
@@ -151,7 +147,6 @@ export const endSession = (session_id: SessionId, reason: string, now: number): 
 export const endSessionsOfUser = (user_id: UserId, reason: string, now: number): Sql =>
   sql`update sessions set ended_at = ${now}, end_reason = ${reason} where user_id = ${user_id} and ended_at is null`;
 
-/** An active session in the list of its user. */
 const ListedSession = StoredSession.pick(
   'session_id',
   'created_at',
@@ -186,16 +181,15 @@ export const endSurplusSessions = (user_id: UserId, session_id: SessionId, now: 
               where o.user_id = ${user_id} and o.ended_at is null and o.session_id <> ${session_id}
               order by o.last_seen_at desc, o.session_id limit ${maxSessions - 1})`;
 
-/** Whether the user has signed in on this device at that time or later. @param since Unix seconds. */
-export const hasSignedInSince = (
-  db: Db,
-  { user_id, device_hash }: { user_id: UserId; device_hash: string },
-  since: number,
-): Promise<boolean> =>
-  db.holds(
+/** The hash of the device, if the user has signed in on it at that time or later. @param since Unix seconds. */
+export async function findKnownDevice(db: Db, user_id: UserId, deviceToken: string, since: number) {
+  const device_hash = digest(deviceToken);
+  const isKnown = await db.holds(
     sql`exists (select 1 from known_devices
                  where user_id = ${user_id} and device_hash = ${device_hash} and last_seen_at >= ${since})`,
   );
+  return isKnown ? device_hash : undefined;
+}
 
 const Device = row('known_devices', { is_known: flag, has_any: flag });
 
@@ -215,7 +209,6 @@ export const rememberDevice = (user_id: UserId, device_hash: string, now: number
       values (${user_id}, ${device_hash}, ${now}, ${now})
       on conflict (user_id, device_hash) do update set last_seen_at = excluded.last_seen_at`;
 
-/** A known device was used just now. */
 export const touchDevice = (user_id: UserId, device_hash: string, now: number): Sql =>
   sql`update known_devices set last_seen_at = ${now} where user_id = ${user_id} and device_hash = ${device_hash}`;
 
@@ -234,10 +227,8 @@ export const purgeDevices = (db: Db, unusedSince: number, rows: number) =>
             order by last_seen_at limit ${rows})`,
   );
 
-/** A session of the user other than this one, not ended and not expired. */
 const isOtherActive = (user_id: UserId, session_id: SessionId, now: number): Sql =>
-  sql`user_id = ${user_id} and session_id <> ${session_id} and ended_at is null
-      and idle_expires_at > ${now} and expires_at > ${now}`;
+  sql`user_id = ${user_id} and session_id <> ${session_id} and ended_at is null and ${isUnexpired(now)}`;
 
 /**
  * The user has another active session, or an active grant that came from another session, even an ended one.

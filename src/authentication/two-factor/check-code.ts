@@ -5,7 +5,6 @@ import { now } from '../../platform/clock.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { Deps, LimitDeps, MailDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
-import { digest } from '../../platform/ids.ts';
 import { type CodeLimits, codeLimits } from '../../platform/limits/failure-limits.ts';
 import { type MailName, mailTo } from '../../platform/mail/outbox.ts';
 import {
@@ -25,7 +24,7 @@ import {
   pendingSignInExists,
 } from '../sessions/pending-sign-ins.store.ts';
 import type { Outcome, SignInRequest } from '../sessions/return-target.ts';
-import { hasSignedInSince } from '../sessions/store.ts';
+import { findKnownDevice } from '../sessions/store.ts';
 import { backupCodeHash } from './backup-codes.ts';
 import { matchingStep, totpPurpose } from './totp.ts';
 
@@ -53,12 +52,10 @@ export async function checkCode(
   if (!attempt) return { kind: 'over' };
   const guess = await guessOf(deps, attempt, signInRequest);
   const right = await consumeCode(deps, guess, code);
-  if (right === 'disabled') {
-    await recordRefusal(deps, { ...guess, attempt }, 'codes_disabled', signInRequest.address);
-    throw refusal('access_denied', { key: 'second_factor.disabled' });
-  }
-  if (right === 'wrong') {
-    await recordRefusal(deps, { ...guess, attempt }, 'wrong_code', signInRequest.address);
+  if (right === 'disabled' || right === 'wrong') {
+    const reason = right === 'wrong' ? 'wrong_code' : 'codes_disabled';
+    await recordRefusal(deps, { ...guess, attempt }, reason, signInRequest.address);
+    if (right === 'disabled') throw refusal('access_denied', { key: 'second_factor.disabled' });
     return { kind: 'wrong', triesLeft: attempt.triesLeft };
   }
   const also =
@@ -76,10 +73,9 @@ type Guess = { totp: TotpRow | undefined; isKnown: boolean; limits: CodeLimits }
 async function guessOf(deps: LimitDeps, { user_id }: PendingSignIn, { deviceToken }: SignInRequest): Promise<Guess> {
   const totp = await findTotp(deps.db, user_id);
   const confirmed_at = totp?.confirmed_at ?? 0;
-  const device_hash = digest(deviceToken);
-  const isKnown = await hasSignedInSince(deps.db, { user_id, device_hash }, confirmed_at);
-  const guess = { user_id, confirmed_at, device_hash: isKnown ? device_hash : undefined };
-  return { totp, isKnown, limits: codeLimits(deps, guess) };
+  const device_hash = await findKnownDevice(deps.db, user_id, deviceToken, confirmed_at);
+  const limits = codeLimits(deps, { user_id, confirmed_at, device_hash });
+  return { totp, isKnown: device_hash !== undefined, limits };
 }
 
 /**
@@ -105,13 +101,11 @@ export async function completeSecondStep(
   return completeSignIn(deps, proof, signInRequest, [deletePendingSignIn(attempt_hash), ...opened, ...also]);
 }
 
-type Finding = 'totp' | 'backup_code' | 'wrong' | 'disabled';
-
 async function consumeCode(
   deps: Pick<Deps, 'db' | 'clock' | 'vault'>,
   { totp, limits }: Guess,
   code: string,
-): Promise<Finding> {
+): Promise<'totp' | 'backup_code' | 'wrong' | 'disabled'> {
   const at = now(deps);
   if (!totp?.secret_sealed) return 'wrong';
   const { user_id, secret_sealed } = totp;
@@ -160,13 +154,9 @@ async function notificationFor(
   { attempt: { user_id, triesLeft }, isKnown }: Refused,
   reason: Refusal,
 ): Promise<MailName | undefined> {
-  const may = (kind: string, most: { limit: number; windowSeconds: number }) => mayMailAbout(deps, kind, user_id, most);
-  if (reason === 'codes_disabled') {
-    return (await may('codes-disabled', { limit: 1, windowSeconds: 86_400 })) ? 'codes_disabled' : undefined;
-  }
-  if (triesLeft === 0) {
-    return (await may('second-factor', { limit: 3, windowSeconds: 3600 })) ? 'second_factor_refused' : undefined;
-  }
-  if (isKnown) return undefined;
-  return (await may('wrong-code', { limit: 1, windowSeconds: 3600 })) ? 'second_factor_wrong' : undefined;
+  const limited = async (kind: string, limit: number, windowSeconds: number, name: MailName) =>
+    (await mayMailAbout(deps, kind, user_id, { limit, windowSeconds })) ? name : undefined;
+  if (reason === 'codes_disabled') return limited('codes-disabled', 1, 86_400, 'codes_disabled');
+  if (triesLeft === 0) return limited('second-factor', 3, 3600, 'second_factor_refused');
+  return isKnown ? undefined : limited('wrong-code', 1, 3600, 'second_factor_wrong');
 }
