@@ -11,10 +11,8 @@ export type Deps = WebhookDeps & {
   readonly authorizationRequests: AuthorizationRequests;
 };
 
-/** Ends sessions with their grants and mails about it. */
 export type RevocationDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'mail' | 'grants'>;
 
-/** Completes a sign-in. */
 export type SignInDeps = RevocationDeps & Pick<Deps, 'authorizationRequests'>;
 
 /** Why a grant was revoked, stored with it. */
@@ -36,11 +34,7 @@ export type RevocationReason =
  */
 export type Grants = {
   revokeOfUser(user_id: string, reason: RevocationReason, now: number): readonly Sql[];
-  revokeOfSession(
-    session: { user_id: string; session_id: string },
-    reason: RevocationReason,
-    now: number,
-  ): readonly Sql[];
+  revokeOfSession(of: { user_id: string; session_id: string }, reason: RevocationReason, now: number): readonly Sql[];
   /** All grants of a user but those of one session, including those that have outlived their session. */
   revokeOfOtherSessions(
     user_id: string,
@@ -66,7 +60,7 @@ export type WaitingRequest = {
   };
 };
 
-/** Access to the authorization requests that wait for a sign-in; implemented by the room `oauth`. */
+/** Implemented by the room `oauth`. */
 export type AuthorizationRequests = {
   /** @param browser_hash digest of the secret of the requesting browser. */
   find(request_id: string, browser_hash: string): Promise<WaitingRequest | undefined>;

@@ -17,7 +17,6 @@ const Identity = row('identities', {
 });
 export type Identity = RowOf<typeof Identity>;
 
-/** Oldest first. */
 export const listIdentities = (db: Db, user_id: UserId) =>
   db.all(
     Identity,

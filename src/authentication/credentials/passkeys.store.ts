@@ -3,7 +3,7 @@ import { id, integer, nullable, type RowOf, row, text, words } from '../../platf
 import { asBigint, type Sql, sql } from '../../platform/db/sql.ts';
 import type { UserId } from '../../platform/ids.ts';
 
-/** A registered WebAuthn credential. Bytes are base64url. */
+/** Bytes are base64url. */
 const Passkey = row('passkeys', {
   credential_id: text,
   user_id: id<UserId>(),
@@ -23,14 +23,12 @@ export type Passkey = RowOf<typeof Passkey>;
 export const hasPasskey = (user_id: UserId | Sql): Sql =>
   sql`exists (select 1 from passkeys k where k.user_id = ${user_id})`;
 
-/** Oldest first. */
 export const listPasskeys = (db: Db, user_id: UserId) =>
   db.all(
     Passkey,
     sql`select ${Passkey.columns} from passkeys where user_id = ${user_id} order by created_at, credential_id`,
   );
 
-/** Of any user who is not disabled. */
 export const findUsablePasskey = (db: Db, credential_id: string) =>
   db.get(
     Passkey,
@@ -72,5 +70,4 @@ export const renamePasskey = ({ credential_id, user_id }: Passkey, name: string)
 export const deletePasskey = ({ credential_id, user_id }: Passkey): Sql =>
   sql`delete from passkeys where credential_id = ${credential_id} and user_id = ${user_id}`;
 
-/** All of them, whether or not another way to sign in is left: for an administrator who resets a user's factors. */
 export const deletePasskeysOfUser = (user_id: UserId): Sql => sql`delete from passkeys where user_id = ${user_id}`;

@@ -1,4 +1,5 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { invalidRequest, unavailable } from '../../platform/errors.ts';
 
 /**
@@ -10,18 +11,12 @@ const cost = { memory: 19_456 /* KiB */, passes: 2, parallelism: 1 };
 const saltLength = 16;
 const tagLength = 32;
 
-/**
- * Bytes of UTF-8 after normalisation. Far above the 64 characters that SP 800-63B-4 §3.1.1.2 wants accepted, and a
- * bound on the work that one request can cause.
- */
+/** Bytes of UTF-8 after normalisation: far above the 64 characters of SP 800-63B-4 §3.1.1.2, and a bound on the work. */
 export const longestPasswordBytes = 1024;
-/**
- * Code units before normalisation. Composing makes one byte of one code unit and a half at most (`u`, diaeresis, macron
- * are the two bytes of `ǖ`), so a longer password stays too long; and composing takes quadratic time.
- */
+/** Code units before normalisation, which takes quadratic time and makes one byte of one and a half units at most. */
 const longestPasswordUnits = 2 * longestPasswordBytes;
 
-/** To be checked before any other use of a password. */
+/** To check before any other use of a password. */
 export const isOverlong = (password: string): boolean =>
   password.length > longestPasswordUnits || Buffer.byteLength(normalizePassword(password)) > longestPasswordBytes;
 
@@ -56,7 +51,6 @@ export function passwordHasher({ concurrency, queueLimit }: { concurrency: numbe
    */
   const verify = async (password: string, stored: string | undefined) => {
     const message = encode(password);
-    // For an overlong password the dummy, since the answer is known and only the cost matters.
     const expected = stored === undefined || message === undefined ? dummy : parsePhc(stored);
     const { salt: nonce, tag, ...parameters } = expected;
     const computed = await inTurn(() =>
@@ -68,25 +62,13 @@ export function passwordHasher({ concurrency, queueLimit }: { concurrency: numbe
   return { hash, verify };
 }
 
-/**
- * One for the process, since libuv's threads belong to the process. Two at once leave half of the four threads to token
- * signing; 128 waiting hashes take a few seconds, about as long as a user waits.
- */
+/** Two at once leave half of the process's four threads to token signing; 128 waiting hashes take a few seconds. */
 export const processHasher = passwordHasher({ concurrency: 2, queueLimit: 128 });
 
-/**
- * Whether a stored hash has other parameters than today's, so that the caller stores a new one after a successful sign-in.
- * Until then, verifying for this account takes another time than for an unknown one.
- */
+/** Whether a stored hash has other parameters than today's. The caller then stores a new one after a successful sign-in. */
 export function needsRehash(stored: string): boolean {
-  const { memory, passes, parallelism, salt, tag } = parsePhc(stored);
-  return (
-    memory !== cost.memory ||
-    passes !== cost.passes ||
-    parallelism !== cost.parallelism ||
-    salt.length !== saltLength ||
-    tag.length !== tagLength
-  );
+  const { salt, tag, ...parameters } = parsePhc(stored);
+  return !isDeepStrictEqual([parameters, salt.length, tag.length], [cost, saltLength, tagLength]);
 }
 
 /**
@@ -96,17 +78,15 @@ export function needsRehash(stored: string): boolean {
  */
 export const normalizePassword = (password: string): string => password.replace(/\p{Zs}/gu, ' ').normalize('NFC');
 
-/** @returns the bytes to hash; undefined for an overlong password. */
-function encode(password: string): Buffer | undefined {
-  return isOverlong(password) ? undefined : Buffer.from(normalizePassword(password), 'utf8');
-}
+const encode = (password: string): Buffer | undefined =>
+  isOverlong(password) ? undefined : Buffer.from(normalizePassword(password), 'utf8');
 
 type Phc = { memory: number; passes: number; parallelism: number; salt: Buffer; tag: Buffer };
 
-/** A hash that no known password has: its tag is random. */
+/** Its tag is random, so that no known password has it. */
 const dummy: Phc = { ...cost, salt: randomBytes(saltLength), tag: randomBytes(tagLength) };
 
-/** The PHC string format, as the reference implementation of Argon2 writes it: base64 without padding. */
+/** As the reference implementation of Argon2 writes it: base64 without padding. */
 const formatPhc = ({ memory, passes, parallelism, salt, tag }: Phc) =>
   `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(salt)}$${unpadded(tag)}`;
 const unpadded = (bytes: Buffer) => bytes.toString('base64').replaceAll('=', '');

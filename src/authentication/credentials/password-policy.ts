@@ -6,7 +6,6 @@ import { isOverlong, longestPasswordBytes, normalizePassword } from './password-
 /** Code points (SP 800-63B-4 §3.1.1.2): 15 for a password alone, 8 with a second factor. */
 const shortest = { alone: 15, withSecondFactor: 8 };
 
-/** For the form with a new password. */
 export const minCharacters = ({ secondFactor }: Pick<PasswordContext, 'secondFactor'>): number =>
   secondFactor ? shortest.withSecondFactor : shortest.alone;
 
@@ -21,8 +20,6 @@ export type PasswordContext = {
 };
 
 /**
- * The problems of a new password, as sentences that say what to do; none if it is accepted.
- *
  * There are no rules about kinds of characters (§3.1.1.2 forbids them). The *whole* password is compared, never a part:
  * refused are listed passwords, and those that consist of one or two pieces that are guessed first. So
  * `password123456789` is refused, and four ordinary words in a row are accepted.
@@ -36,7 +33,6 @@ export function passwordProblems(password: string, context: PasswordContext): Me
   return problem === undefined ? [] : [{ key: problem }];
 }
 
-/** The same for the form field `password`. */
 export const newPasswordProblems = (password: string, context: PasswordContext): FieldProblem[] =>
   passwordProblems(password, context).map((sentence) => fieldProblem('password', sentence));
 

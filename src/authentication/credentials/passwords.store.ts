@@ -7,14 +7,12 @@ const PasswordRow = row('passwords', {
   user_id: id<UserId>(),
   /** A PHC string; see password-hash.ts. */
   password_hash: text,
-  /** Unix seconds. */
   changed_at: integer,
   /** New with each password that is set; the same if the password is only rehashed. */
   version: text,
 });
 type PasswordRow = RowOf<typeof PasswordRow>;
 
-/** @returns undefined for a user without a password. */
 export const passwordOf = (db: Db, user_id: UserId): Promise<PasswordRow | undefined> =>
   db.get(PasswordRow, sql`select ${PasswordRow.columns} from passwords where user_id = ${user_id}`);
 
@@ -22,7 +20,6 @@ export const passwordOf = (db: Db, user_id: UserId): Promise<PasswordRow | undef
 export const passwordUnchanged = (user_id: UserId, version: string): Sql =>
   sql`exists (select 1 from passwords where user_id = ${user_id} and version = ${version})`;
 
-/** Sets the first password or replaces the present one. @param at Unix seconds. */
 export const setPassword = (user_id: UserId, password_hash: string, at: number): Sql =>
   sql`insert into passwords
       ${PasswordRow.values({ user_id, password_hash, changed_at: at, version: newId('pwv') })}

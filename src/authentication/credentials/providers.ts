@@ -2,11 +2,10 @@ import type { Config } from '../../platform/config.ts';
 import { isLoopback } from '../../platform/ip-address.ts';
 import { displayNameProblem } from '../../platform/text.ts';
 
-/** An OpenID Connect issuer that ships with Signet and waits for credentials. */
+/** An OpenID Connect issuer that is built in. */
 type KnownProvider = {
   /** In its addresses: `/auth/{id}/login`. */
   readonly id: string;
-  /** On its button. */
   readonly label: string;
   /** OpenID Connect Discovery §3: its document is at `{issuer}/.well-known/openid-configuration`. */
   readonly issuer: string;
@@ -27,13 +26,10 @@ const knownProviders: readonly KnownProvider[] = [
   },
 ];
 
-/** A provider that an operator has switched on. */
 export type Provider = KnownProvider & { readonly client_id: string; readonly client_secret: string };
 
-/** Beside the configuration of the platform: the upstream providers that are switched on. */
 export type ProviderConfig = Config & { readonly providers: readonly Provider[] };
 
-/** @returns undefined for a provider that is not switched on. */
 export const findProvider = (config: Pick<ProviderConfig, 'providers'>, id: string): Provider | undefined =>
   config.providers.find((one) => one.id === id);
 
@@ -46,7 +42,7 @@ const ownProvider = new RegExp(`^SIGNET_PROVIDER_([A-Z][A-Z0-9]{0,19})_(${parts.
 export const isProviderSetting = (name: string): boolean =>
   ownProvider.test(name) || knownProviderSettings.includes(name);
 
-/** By name, so that a typing error can be told from another program's variable. */
+/** To tell a typing error from another program's variable. */
 export const knownProviderSettings: readonly string[] = knownProviders.flatMap(({ id }) =>
   parts.map((part) => `SIGNET_${id.toUpperCase()}_${part}`),
 );

@@ -22,7 +22,6 @@ export type TotpRow = RowOf<typeof TotpRow>;
 
 /** A secret that was shown and not yet confirmed (decisions §3). */
 const pendingTotpSeconds = 600;
-/** Codes that are checked for one pending secret. */
 export const triesPerEnrollment = 5;
 
 /** The user has TOTP as a second factor. @param user_id an id, or a column of the statement around it. */
@@ -32,10 +31,8 @@ export const hasTotp = (user_id: UserId | Sql): Sql =>
 export const findTotp = (db: Db, user_id: UserId) =>
   db.get(TotpRow, sql`select ${TotpRow.columns} from totp where user_id = ${user_id}`);
 
-/** Whether a code of an authenticator app is asked for at sign-in. */
 export const isTotpActive = (db: Db, user_id: UserId): Promise<boolean> => db.holds(hasTotp(user_id));
 
-/** Whose factors, and in which session a secret waits. */
 export type Enrolling = { user_id: UserId; session_id: SessionId };
 
 /** Replaces an earlier pending secret; the one in force stays. */
@@ -59,15 +56,8 @@ export const deletePendingTotp = (user_id: UserId): Sql =>
 
 const PendingSecret = row('totp', { pending_secret_sealed: text });
 
-/**
- * Uses up one of the tries of the pending secret, before the code is checked.
- * @returns the sealed secret that may be confirmed; undefined if none is pending.
- */
-export async function consumePendingTry(
-  db: Db,
-  { user_id, session_id }: Enrolling,
-  now: number,
-): Promise<string | undefined> {
+/** Before the code is checked. @returns the sealed secret that may be confirmed; undefined if none is pending. */
+export async function consumePendingTry(db: Db, { user_id, session_id }: Enrolling, now: number) {
   const { rows } = await db.run(
     PendingSecret,
     sql`update totp set pending_tries = pending_tries + 1
@@ -80,28 +70,22 @@ export async function consumePendingTry(
 
 type Confirmation = { user_id: UserId; secret_sealed: string; step: number };
 
-/** Puts the pending secret in force and uses up the step that confirmed it. Changes nothing if another one is pending. */
+/** Uses up the step that confirmed the pending secret. Changes nothing if another one is pending. */
 export const activateTotp = ({ user_id, secret_sealed, step }: Confirmation, now: number): Sql =>
   sql`update totp set secret_sealed = pending_secret_sealed, confirmed_at = ${now}, last_step = ${step},
              last_used_at = ${now}, pending_secret_sealed = null, pending_session_id = null,
              pending_expires_at = null, pending_tries = null
        where user_id = ${user_id} and pending_secret_sealed = ${secret_sealed}`;
 
-/** That secret is pending. */
 export const isPendingTotp = (user_id: UserId, secret_sealed: string): Sql =>
   sql`exists (select 1 from totp where user_id = ${user_id} and pending_secret_sealed = ${secret_sealed})`;
 
-/** That secret is in force. */
 export const isActiveTotp = (user_id: UserId, secret_sealed: string): Sql =>
   sql`exists (select 1 from totp
                where user_id = ${user_id} and secret_sealed = ${secret_sealed} and confirmed_at is not null)`;
 
 /** Uses up a time step: once, and only if it is newer than every one before (RFC 6238 §5.2). */
-export async function consumeStep(
-  db: Db,
-  { user_id, secret_sealed, step }: Confirmation,
-  now: number,
-): Promise<boolean> {
+export async function consumeStep(db: Db, { user_id, secret_sealed, step }: Confirmation, now: number) {
   const { changes } = await db.run(
     sql`update totp set last_step = ${step}, last_used_at = ${now}
          where user_id = ${user_id} and secret_sealed = ${secret_sealed} and confirmed_at is not null
@@ -110,7 +94,6 @@ export async function consumeStep(
   return changes === 1;
 }
 
-/** With the pending secret. */
 export const deleteTotp = (user_id: UserId): Sql => sql`delete from totp where user_id = ${user_id}`;
 
 const BackupCodeCount = row('backup_codes', { total: integer, remaining: integer, generated_at: nullable(integer) });
@@ -136,7 +119,6 @@ export const replaceBackupCodes = (user_id: UserId, code_hashes: readonly string
   ),
 ];
 
-/** Uses up a backup code, once. */
 export async function consumeBackupCode(db: Db, user_id: UserId, code_hash: string, now: number): Promise<boolean> {
   const { changes } = await db.run(
     sql`update backup_codes set used_at = ${now}

@@ -5,7 +5,7 @@ import { digest } from '../../platform/ids.ts';
 import { isIpAddress } from '../../platform/ip-address.ts';
 import type { Passkey } from './passkeys.store.ts';
 
-/** For one user. */
+/** Per user. */
 export const maxPasskeys = 20;
 /** COSE algorithms: EdDSA, ES256, RS256 (RFC 9053, RFC 8812), best first. */
 export const algorithms = [-8, -7, -257];
@@ -28,7 +28,7 @@ export const userHandle = (user_id: string) => Buffer.from(user_id);
 export const passkeyId = ({ credential_id }: Pick<Passkey, 'credential_id'>): string =>
   `pk_${digest(credential_id).slice(0, 22)}`;
 
-/** The members of WebAuthn §5.8.1 that we check ourselves. */
+/** Of WebAuthn §5.8.1. */
 type ClientData = { challenge: string; isFramed: boolean };
 
 type Members = Readonly<Record<string, unknown>>;
@@ -42,7 +42,6 @@ const transports = ['usb', 'nfc', 'ble', 'smart-card', 'hybrid', 'cable', 'inter
 /** @throws {RequestError} `invalid_request` for what is not the JSON of a credential (WebAuthn §5.1.8). */
 const unreadable = (cause?: unknown) => refusal('invalid_request', { key: 'passkey.problem.unreadable' }, { cause });
 
-/** From a form field. */
 export function parseCredential(text: string | undefined): unknown {
   try {
     return JSON.parse(text ?? '');

@@ -54,7 +54,6 @@ export function confirmationFor(
   };
 }
 
-/** Before a user who is signed in links an account that they have upstream. */
 export const linkConfirmation = (
   { user_id, email }: Pick<User, 'user_id' | 'email'>,
   upstreamName: string,
@@ -107,7 +106,6 @@ export function openConfirmation(
 type ConfirmationForm = {
   provider: Provider;
   confirmation: Confirmation;
-  /** See {@link SealedConfirmation}. */
   sealed: string;
   back: string;
   endsAt: string | undefined;

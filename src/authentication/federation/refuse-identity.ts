@@ -41,13 +41,10 @@ export async function refuseIdentity(
 const failures = (deps: LimitDeps) =>
   windowLimit(deps, { name: 'federation-failed', limit: deps.config.limits.providerFailures, windowSeconds: 600 });
 
-/**
- * To call before a request to an upstream.
- * @throws {RequestError} `rate_limited` for an address from which too many have failed.
- */
+/** Before a request to an upstream. @throws {RequestError} `rate_limited`. */
 export const checkFailures = (deps: LimitDeps, address: string): Promise<void> =>
   failures(deps).check(addressKey(address));
 
-/** To call after a request to an upstream that identified no user. */
+/** After a request to an upstream that identified no user. */
 export const countFailure = (deps: LimitDeps, address: string): Promise<void> =>
   failures(deps).failed(addressKey(address));

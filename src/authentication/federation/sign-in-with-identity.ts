@@ -40,15 +40,8 @@ export async function signInWithIdentity(deps: SignInDeps, signIn: FederatedSign
   return complete(deps, signIn, await applyResolution(deps, signIn, resolution));
 }
 
-/**
- * A confirmation by the user who is signed in.
- * @throws {RequestError} `access_denied` for another user's upstream account.
- */
-export async function confirmWithIdentity(
-  deps: SignInDeps,
-  signIn: FederatedSignIn,
-  user_id: string,
-): Promise<Outcome> {
+/** @throws {RequestError} `access_denied` for an upstream account that is not linked with this user. */
+export async function confirmWithIdentity(deps: SignInDeps, signIn: FederatedSignIn, user_id: string) {
   const { account, context } = signIn;
   const linked = await findIdentity(deps.db, account.issuer, account.subject);
   if (linked?.user_id !== user_id) {
@@ -78,7 +71,6 @@ const accessDenied = (
   user_id?: string,
 ) => refuseIdentity(deps, context, { code: 'access_denied', userMessage, reason, user_id });
 
-/** The account that an identity opens, or what would have to be done first. */
 async function resolveAccount(deps: LimitDeps, { account, context }: FederatedSignIn): Promise<AccountResolution> {
   const refuse = async (...why: [IdentityRefusal['userMessage'], IdentityRefusal['reason'], string?]) => {
     throw await accessDenied(deps, context, ...why);
@@ -115,7 +107,7 @@ async function resolveAccount(deps: LimitDeps, { account, context }: FederatedSi
   return refuse('federation.account_has_other', 'email_of_other_identity', user.user_id);
 }
 
-/** Links or creates the account, once confirmed. @returns its `user_id`. */
+/** @returns the `user_id`. */
 async function applyResolution(
   deps: MailDeps,
   { account, context }: FederatedSignIn,

@@ -8,20 +8,19 @@ import { checkFailures, countFailure, refuseIdentity } from './refuse-identity.t
 import { failureOf, type Upstreams } from './upstream.ts';
 import type { UpstreamAccount } from './upstream-account.ts';
 
-/** How long a browser may be with the upstream provider (decisions §3). */
+/** Decisions §3. */
 export const upstreamAuthorizationSeconds = 600;
 
-/** What an upstream is asked. Times are in seconds. */
+/** Times are in seconds. */
 type Demands = {
   /** A sign-in; a confirmation by the user who is signed in; an identity to link to their account. */
   mode: 'sign_in' | 'confirm' | 'link';
-  /** The browser came from one of our own pages; see {@link isSameOriginRequest}. */
+  /** See {@link isSameOriginRequest}. */
   fromOurPage?: boolean;
-  /** Another site sent the browser, so its user may not have meant to sign in; see {@link isCrossSiteRequest}. */
+  /** See {@link isCrossSiteRequest}: the user may not have meant to sign in. */
   fromElsewhere?: boolean;
   /** The upstream must authenticate the user, even if it knows the browser. */
   asksAnew?: boolean;
-  /** How old the authentication may be at most, if a client says so. */
   max_age?: number;
 };
 
@@ -45,7 +44,6 @@ export type UpstreamRequest = Demands & {
   returnTarget: ReturnTarget;
   /** For `confirm` and `link`. */
   session?: Session;
-  /** The user's address at the upstream, if it is known. */
   login_hint?: string;
   address: string;
 };
@@ -135,7 +133,6 @@ export function openUpstreamAuthorization(
   return authorization.provider === provider_id && isActive ? authorization : undefined;
 }
 
-/** The page to return to when the user was not authenticated. */
 export function failureReturnPath({ mode, ...returnTarget }: ReturnTarget & Pick<Demands, 'mode'>): string {
   if (mode === 'link') return '/account/security/providers';
   return `${mode === 'confirm' ? '/signin/confirm' : '/signin'}${returnTargetQuery(returnTarget)}`;
@@ -145,14 +142,10 @@ export function failureReturnPath({ mode, ...returnTarget }: ReturnTarget & Pick
 const leewaySeconds = 60;
 
 /**
- * The time since which the user must have been authenticated, for a confirmation or because a client demands it
- * (OIDC Core §3.1.2.1).
+ * The time since which the user must have been authenticated (OIDC Core §3.1.2.1).
  * @param now and the result in Unix seconds; undefined if any authentication is recent enough.
  */
-export function authenticatedSince(
-  { asksAnew, max_age, started_at }: UpstreamAuthorization,
-  now: number,
-): number | undefined {
+export function authenticatedSince({ asksAnew, max_age, started_at }: UpstreamAuthorization, now: number) {
   if (asksAnew) return started_at - leewaySeconds;
   return max_age === undefined ? undefined : now - max_age - leewaySeconds;
 }

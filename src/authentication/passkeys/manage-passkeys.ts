@@ -9,7 +9,6 @@ import type { Deps } from '../deps.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
 import { changeOwnAccount, type Owner } from '../sessions/session.ts';
 
-/** A passkey as its user sees it. */
 export const passkeyRecord = (passkey: Passkey) => ({
   id: passkeyId(passkey),
   name: passkey.name,

@@ -8,7 +8,6 @@ import { accountTab } from '../sessions/page.ts';
 
 export const passkeysPath = '/account/security/passkeys';
 
-/** What the page reports. */
 export const passkeyNotices = ['added', 'renamed', 'removed'] as const;
 
 type PasskeysPage = {

@@ -114,7 +114,7 @@ export async function registerPasskey(
 }
 
 type Verified = NonNullable<VerifiedRegistrationResponse['registrationInfo']>;
-/** Bytes: an RSA key of 8192 bits fits; larger ones would take long to verify. */
+/** Bytes. An RSA key of 8192 bits fits; larger ones take long to verify. */
 const longestKey = 1200;
 
 async function verify(
@@ -142,8 +142,8 @@ async function verify(
 }
 
 /**
- * We ask for no attestation, and then a browser sends none, or what the new key says of itself (WebAuthn §5.1.3). Any
- * other comes from no browser, and its certificates could make the verifier ask addresses of their choice.
+ * Without a request for attestation a browser sends none, or a self attestation (WebAuthn §5.1.3). Certificates in any
+ * other could make the verifier request addresses of their choice.
  */
 async function refuseForeignAttestation(attestationObject: string): Promise<void> {
   const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers');

@@ -5,7 +5,7 @@ import { cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
 import { digest, newSecret } from '../../platform/ids.ts';
 import type { Deps, WaitingRequest } from '../deps.ts';
 
-/** How long an authorization request waits for its user (decisions §3). */
+/** Decisions §3. */
 export const waitingRequestSeconds = 600;
 
 /** The secret that ties waiting requests to this browser; made and set if the browser has none. */
@@ -30,7 +30,6 @@ export async function findInBrowser<Found>(
   return find(request_id, digest(token));
 }
 
-/** The authorization request of that id, if this browser made it and it has not expired. */
 export const waitingRequestOf = (
   deps: Pick<Deps, 'config' | 'authorizationRequests'>,
   request: FastifyRequest,

@@ -24,7 +24,6 @@ import {
   renewSession,
 } from './store.ts';
 
-/** What a user has proved, by any method. */
 export type Proof = {
   user_id: string;
   methods: readonly Method[];

@@ -12,7 +12,6 @@ import { currentSession, type Session, sessionSeconds } from './session.ts';
 /** What a sign-in is for: a waiting authorization request, or a path. */
 export type ReturnTarget = { request_id?: string; next?: string };
 
-/** Where a sign-in comes from and where it leads. */
 export type SignInRequest = {
   /** The active session that the browser came with. */
   previous: Session | undefined;
@@ -30,10 +29,9 @@ export type SignInRequest = {
 export type Outcome = { kind: 'session'; token: string } | { kind: 'second_factor'; token: string };
 
 declare const checked: unique symbol;
-/** A path on our own origin, with its query and fragment: safe to redirect to. Only {@link localPath} makes one. */
+/** Safe to redirect to. Only {@link localPath} makes one. */
 export type LocalPath = string & { readonly [checked]: true };
 
-/** Where a sign-in leads that no client requested, and that has no valid `next`. */
 const defaultPath = '/account' as LocalPath;
 
 const longestPath = 2000;
@@ -85,9 +83,8 @@ export async function signInRequestOf(
 }
 
 /**
- * The return target of a sign-in by link, or of the page that requests the link, as far as this browser can still reach
- * it: a mail may be read in another browser, or after the authorization request has expired. `endsAt` is for the page's
- * form.
+ * The return target as far as this browser can still reach it: a mailed link may be opened in another browser, or after the
+ * authorization request has expired. `endsAt` is for the page's form.
  */
 export async function resolveReturnTarget(
   deps: Pick<Deps, 'config' | 'authorizationRequests'>,
@@ -103,7 +100,6 @@ export async function resolveReturnTarget(
   };
 }
 
-/** Sets the cookie of the outcome and redirects: to the second factor, or back to the return target. */
 export function redirectAfterSignIn(
   deps: Pick<Deps, 'config'>,
   reply: FastifyReply,
@@ -121,6 +117,5 @@ export function redirectAfterSignIn(
   return reply.redirect(returnPathOf(signInRequest), 303);
 }
 
-/** Back to the waiting authorization request, or to the path that the user wanted to open. */
 export const returnPathOf = ({ request_id, next = defaultPath }: Pick<SignInRequest, 'request_id' | 'next'>): string =>
   request_id === undefined ? next : `/oauth/authorize/continue?request=${request_id}`;

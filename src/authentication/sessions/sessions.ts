@@ -34,7 +34,6 @@ export {
   purgeSessions,
 } from './store.ts';
 
-/** The active sessions of a user, last used first. */
 export const listSessions = (deps: StoreDeps, user_id: string): Promise<ListedSession[]> =>
   activeSessionsOf(deps.db, user_id, now(deps));
 
@@ -71,7 +70,6 @@ export function signOutStatements(
   ];
 }
 
-/** Ends the session and every grant that came from it, at once and everywhere. */
 export async function signOut(deps: StoreDeps & Pick<Deps, 'grants'>, session: Session): Promise<void> {
   const ended = signOutStatements(deps, session, { actor: `user:${session.user_id}` }, now(deps));
   await deps.db.change({ run: { ended } });

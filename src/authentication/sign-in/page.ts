@@ -9,7 +9,6 @@ import { type ReturnTarget, returnTargetFields, returnTargetQuery } from '../ses
 export type SignInForm = ReturnTarget &
   ConfirmationMethods & {
     username?: string;
-    /** The application that sent the user. */
     clientName?: string;
     /** The alert above the form. */
     problem?: Html | false;

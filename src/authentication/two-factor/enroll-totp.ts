@@ -49,7 +49,6 @@ export async function enrollTotp(deps: SecretDeps, session: EnrollingSession): P
   return enrollmentOf(deps, session, secret_base32);
 }
 
-/** The pending secret of this session once more; undefined if there is none. */
 export async function pendingEnrollment(deps: SecretDeps, session: EnrollingSession): Promise<Enrollment | undefined> {
   const { user_id, session_id } = session;
   const sealed = pendingSecret(await findTotp(deps.db, user_id), session_id, now(deps));
@@ -124,7 +123,6 @@ export async function wasConfirmedWith(
   return (await matchingStep(secret, code, totp.confirmed_at)) !== undefined;
 }
 
-/** The time of the sign-in does not change. */
 function withCode(session: Session) {
   const amr = [...new Set([...session.amr, 'otp' as const, 'mfa' as const])];
   return { amr, acr: acrOf(amr) };

@@ -62,7 +62,6 @@ export async function twoFactorState(deps: StoreDeps, { user_id, session_id }: E
   };
 }
 
-/** Active also while another secret is pending that would replace it. */
 function totpStatus(totp: TotpRow | undefined, session_id: string, at: number): TwoFactorState['totp']['status'] {
   if (totp && totp.confirmed_at !== null) return 'active';
   return pendingSecret(totp, session_id, at) === undefined ? 'none' : 'pending';
