@@ -28,13 +28,15 @@ export type RevocationReason =
   | 'user_disabled'
   | 'expired';
 
+type UserSession = { user_id: string; session_id: string };
+
 /**
  * Revokes grants together with sessions, passwords and clients. The room `oauth` implements it and imports this room, so
  * `src/app` passes the functions. Each returns statements for the change that ends them. `now`: Unix seconds.
  */
 export type Grants = {
   revokeOfUser(user_id: string, reason: RevocationReason, now: number): readonly Sql[];
-  revokeOfSession(of: { user_id: string; session_id: string }, reason: RevocationReason, now: number): readonly Sql[];
+  revokeOfSession(session: UserSession, reason: RevocationReason, now: number): readonly Sql[];
   /** All grants of a user but those of one session, including those that have outlived their session. */
   revokeOfOtherSessions(
     user_id: string,

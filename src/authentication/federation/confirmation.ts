@@ -67,7 +67,7 @@ export const linkConfirmation = (
 });
 
 /** What the sign-in continues with once the user agrees. It is kept in the form of the page, sealed. */
-export type SealedConfirmation = {
+type SealedConfirmation = {
   /** Of the authorization in the browser's cookie: the form works in that browser only. */
   state: string;
   account: UpstreamAccount;
@@ -84,8 +84,8 @@ export const sealConfirmation = (
   account: UpstreamAccount,
   { agreement }: Confirmation,
 ): string => {
-  const sealedConfirmation: SealedConfirmation = { state, account, agreement, once: newSecret() };
-  return vault.browser.seal(purpose, JSON.stringify(sealedConfirmation));
+  const content: SealedConfirmation = { state, account, agreement, once: newSecret() };
+  return vault.browser.seal(purpose, JSON.stringify(content));
 };
 
 /** @returns undefined for one that is missing, altered, or of another authorization. */
@@ -111,9 +111,8 @@ type ConfirmationForm = {
   endsAt: string | undefined;
 };
 
-export function confirmationPage(view: View, form: ConfirmationForm): Page {
-  const { provider, sealed, back, endsAt } = form;
-  const { action, email, upstreamName, replaces } = form.confirmation;
+export function confirmationPage(view: View, { provider, confirmation, sealed, back, endsAt }: ConfirmationForm): Page {
+  const { action, email, upstreamName, replaces } = confirmation;
   const strong = (text: string) => html`<strong><bdi>${text}</bdi></strong>`;
   const values = { provider: provider.label, email: strong(email), account: strong(upstreamName) };
   const plain = { provider: provider.label };

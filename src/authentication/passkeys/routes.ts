@@ -108,9 +108,10 @@ const remove = operation({
 export async function passkeyRoutes(app: FastifyInstance, deps: Deps) {
   addOperations(app, deps, [list, rename, remove]);
 
-  app.post('/v1/me/passkeys/options', { config: { operation: beginRegistration } }, (request, reply) =>
-    sendOptions(deps, request, reply),
-  );
+  const sendOptions = async (request: FastifyRequest, reply: FastifyReply) =>
+    registrationOptions(deps, await registrantOf(deps, request, reply));
+  app.post('/v1/me/passkeys/options', { config: { operation: beginRegistration } }, sendOptions);
+  app.post(`${passkeysPath}/options`, sendOptions);
 
   app.post('/v1/me/passkeys', { config: { operation: register } }, async (request, reply) => {
     const registrant = await registrantOf(deps, request, reply);
@@ -125,7 +126,7 @@ function passkeyPages(app: FastifyInstance, deps: Deps) {
   type Context = { session: Session; request: FastifyRequest; view: View };
   const draw = async ({ session, request, view }: Context, refused?: { refusal: RequestError }) => {
     const refusal = refused?.refusal;
-    const userMessage = refusal && (refusal.problems[0]?.userMessage ?? refusal.userMessage);
+    const userMessage = refusal?.problems[0]?.userMessage ?? refusal?.userMessage;
     return passkeysPage(view, {
       passkeys: await listPasskeys(deps.db, session.user_id),
       suggestedName: suggestName(request),
@@ -141,8 +142,6 @@ function passkeyPages(app: FastifyInstance, deps: Deps) {
   };
 
   pagesFor(app, deps, signedIn).show(passkeysPath, (context) => draw(context));
-
-  app.post(`${passkeysPath}/options`, (request, reply) => sendOptions(deps, request, reply));
 
   const pages = pagesFor(app, deps, recentlySignedIn);
   pages.post(passkeysPath, {
@@ -162,9 +161,6 @@ function passkeyPages(app: FastifyInstance, deps: Deps) {
   });
   pages.run(remove, { ...form, path: `${passkeysPath}/:id/remove`, done: `${passkeysPath}?done=removed` });
 }
-
-const sendOptions = async (deps: Deps, request: FastifyRequest, reply: FastifyReply) =>
-  registrationOptions(deps, await registrantOf(deps, request, reply));
 
 async function registrantOf(deps: Deps, request: FastifyRequest, reply: FastifyReply) {
   const session = await requireRecentSession(deps, request);

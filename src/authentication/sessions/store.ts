@@ -8,35 +8,39 @@ import { hasPasskey } from '../credentials/passkeys.store.ts';
 import { hasTotp } from '../credentials/two-factor.store.ts';
 import { type Method, twoFactors } from './authentication.ts';
 
-const StoredSession = row('sessions', {
+const ListedSession = row('sessions', {
   session_id: id<SessionId>(),
-  /** Of the secret in the cookie. A change can require that the session still has the hash of its request. */
-  token_hash: text,
-  user_id: id<UserId>(),
   created_at: integer,
   auth_time: integer,
   amr: words<Method>(),
   acr: text,
   last_seen_at: integer,
-  idle_expires_at: integer,
   expires_at: integer,
   address: nullable(text),
   user_agent: nullable(text),
+});
+export type ListedSession = RowOf<typeof ListedSession>;
+
+const StoredSession = row('sessions', {
+  ...ListedSession.fields,
+  /** Of the secret in the cookie. A change can require that the session still has the hash of its request. */
+  token_hash: text,
+  user_id: id<UserId>(),
+  idle_expires_at: integer,
 });
 type StoredSession = RowOf<typeof StoredSession>;
 
 const { email, email_verified_at, name, picture, role, locale } = User.fields;
 
 const SessionRow = row('sessions', {
-  ...StoredSession.pick('session_id', 'token_hash', 'user_id', 'auth_time', 'amr', 'acr').fields,
+  ...ListedSession.pick('session_id', 'auth_time', 'amr', 'acr', 'last_seen_at', 'expires_at').fields,
+  ...StoredSession.pick('token_hash', 'user_id').fields,
   session_created_at: integer,
   /** The user has TOTP and this session was confirmed without it: it is older, or an attacker's. It gets no codes. */
   lacks_second_factor: flag,
   /** The user has TOTP or a passkey, and has shown neither in this session. It cannot change how they sign in. */
   lacks_strongest_factor: flag,
   has_expired: flag,
-  last_seen_at: integer,
-  expires_at: integer,
   ...{ email, email_verified_at, name, picture, role, locale },
   user_created_at: integer,
   user_updated_at: integer,
@@ -146,19 +150,6 @@ export const endSession = (session_id: SessionId, reason: string, now: number): 
 
 export const endSessionsOfUser = (user_id: UserId, reason: string, now: number): Sql =>
   sql`update sessions set ended_at = ${now}, end_reason = ${reason} where user_id = ${user_id} and ended_at is null`;
-
-const ListedSession = StoredSession.pick(
-  'session_id',
-  'created_at',
-  'auth_time',
-  'amr',
-  'acr',
-  'last_seen_at',
-  'expires_at',
-  'address',
-  'user_agent',
-);
-export type ListedSession = RowOf<typeof ListedSession>;
 
 /** Last used first. */
 export const activeSessionsOf = (db: Db, user_id: UserId, now: number) =>

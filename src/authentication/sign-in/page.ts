@@ -39,17 +39,7 @@ ${returnTargetFields(form)}
 ${passwordField(view, form)}
 <button id="signin-submit" type="submit">${view.t('signin.submit')}</button>
 </form>
-${
-  form.offersPasskey &&
-  passkeyForm(view, {
-    action: '/signin/passkey',
-    ceremony: 'get',
-    autofill: true,
-    quiet: true,
-    button: view.t('passkey.button.sign_in'),
-    fields: returnTargetFields(form),
-  })
-}
+${passkeySection(view, form, { action: '/signin/passkey', autofill: true, button: view.t('passkey.button.sign_in') })}
 ${otherSignInMethods(view, form)}
 ${form.offersSignUp && html`<p class="soft">${view.t('signin.sign_up', { link: html`<a href="/signup${returnTargetQuery(form)}">${view.t('signin.sign_up.link')}</a>` })}</p>`}`,
 });
@@ -78,16 +68,7 @@ ${passwordField(view, form)}
 <button id="signin-submit" type="submit">${view.t('confirm.submit')}</button>
 </form>`
 }
-${
-  form.offersPasskey &&
-  passkeyForm(view, {
-    action: '/signin/confirm/passkey',
-    ceremony: 'get',
-    quiet: true,
-    button: view.t('passkey.button.confirm'),
-    fields: returnTargetFields(form),
-  })
-}
+${passkeySection(view, form, { action: '/signin/confirm/passkey', button: view.t('passkey.button.confirm') })}
 ${
   form.secondFactor === 'passkey' &&
   html`<p data-passkey-without data-unsupported="${view.t('confirm.passkey.unsupported')}">${view.t('confirm.passkey.script')}</p>`
@@ -122,6 +103,9 @@ const passwordField = (
 <input id="password" name="password" type="password" autocomplete="current-password" required
  ${form.problem ? html`aria-describedby="problem"` : ''}${form.username ? html` autofocus` : ''}>
 ${form.offersReset && html`<p class="hint"><a href="/reset${returnTargetQuery(form)}">${view.t('signin.forgot')}</a></p>`}`;
+
+const passkeySection = (view: View, form: SignInForm, own: { action: string; autofill?: true; button: Html }) =>
+  form.offersPasskey && passkeyForm(view, { ...own, ceremony: 'get', quiet: true, fields: returnTargetFields(form) });
 
 /** @param confirm `1`: the provider must authenticate anew, and only the same user is accepted. */
 const otherSignInMethods = (view: View, form: SignInForm, confirm?: '1'): Html | false =>

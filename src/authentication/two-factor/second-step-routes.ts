@@ -61,10 +61,8 @@ function startAgain(deps: Deps, reply: FastifyReply, returnTarget: ReturnTarget 
   return reply.redirect(`/signin${returnTargetQuery(returnTarget)}`, 303);
 }
 
-type FoundSignIn = { attempt_hash: string; returnTarget: ReturnTarget; view: View; form: SecondFactorForm };
-
 /** The pending sign-in of this browser, and what its page needs. Undefined if there is none, or no longer. */
-export async function readPendingSignIn(deps: Deps, request: FastifyRequest): Promise<FoundSignIn | undefined> {
+export async function readPendingSignIn(deps: Deps, request: FastifyRequest) {
   const token = cookie(request, cookieNames(deps.config).attempt);
   if (token === undefined || token.length > 200) return undefined;
   const attempt_hash = digest(token);
