@@ -7,18 +7,16 @@ import { type Window, windowLimit } from '../platform/limits/failure-limits.ts';
 import { linkSeconds } from './links.ts';
 
 /** Of requesters who are not signed in. @throws {RequestError} `rate_limited`. */
-export const limitRequestsFrom = (deps: LimitDeps, address: string): Promise<void> =>
-  windowLimit(deps, {
-    name: 'mail-asked-from',
-    limit: deps.config.limits.mailsPerAddress,
-    windowSeconds: 600,
-  }).take(addressKey(address));
+export function limitRequestsFrom(deps: LimitDeps, address: string): Promise<void> {
+  const { mailsPerAddress: limit } = deps.config.limits;
+  return windowLimit(deps, { name: 'mail-asked-from', limit, windowSeconds: 600 }).take(addressKey(address));
+}
 
 /** @throws {RequestError} `rate_limited`. */
-export const limitRequestsBy = (deps: LimitDeps, user_id: string): Promise<void> =>
-  windowLimit(deps, { name: 'mail-asked-by', limit: deps.config.limits.mailsPerPerson, windowSeconds: 3600 }).take(
-    user_id,
-  );
+export function limitRequestsBy(deps: LimitDeps, user_id: string): Promise<void> {
+  const { mailsPerPerson: limit } = deps.config.limits;
+  return windowLimit(deps, { name: 'mail-asked-by', limit, windowSeconds: 3600 }).take(user_id);
+}
 
 /**
  * Mails of one kind to one mailbox, so that no requester can fill another user's. A window is never longer than the life

@@ -25,9 +25,7 @@ type NewAccount = {
 export type Permission = {
   link: OneTimeLink;
   lock?: Sql;
-  /** Conditions under which the link is valid. */
   require?: Requirements;
-  /** Statements that commit with the account. */
   also?: readonly Sql[];
   /** The refusal if the link is no longer valid. */
   spent: () => RequestError;

@@ -23,7 +23,6 @@ import {
   touchSession,
 } from './store.ts';
 
-/** For statements of other rooms that depend on a session. */
 export { hasEveryFactor, isActiveSession, isCurrentSession, type Session, type SessionRef } from './store.ts';
 
 /** Three days without use, fourteen in all (decisions §3). */
@@ -116,7 +115,6 @@ const signedInAs = (deps: Deps, request: FastifyRequest, session: Session): Sign
   },
 });
 
-/** A user, for their own account. */
 export const signedIn: Access<Deps, SignedIn> = {
   scheme: 'SessionCookie',
   refusals: ['login_required'],

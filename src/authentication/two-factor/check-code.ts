@@ -131,6 +131,7 @@ async function notifyBackupCodeUse(
 }
 
 type Refused = Pick<Guess, 'isKnown'> & { attempt: PendingSignIn & { triesLeft: number } };
+type Refusal = 'wrong_code' | 'codes_disabled';
 
 async function recordRefusal(deps: MailDeps, refused: Refused, reason: Refusal, address: string): Promise<void> {
   const { user_id } = refused.attempt;
@@ -141,8 +142,6 @@ async function recordRefusal(deps: MailDeps, refused: Refused, reason: Refusal, 
   const mails = name && user ? mailTo(deps, user, name, { address }) : [];
   await deps.db.change({ run: { event: statement, mails } });
 }
-
-type Refusal = 'wrong_code' | 'codes_disabled';
 
 /**
  * A request that gets here has given the first factor, so the owner is notified of the first wrong code within an hour:

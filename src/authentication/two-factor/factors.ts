@@ -127,9 +127,8 @@ export async function disableTotp(deps: MailDeps, owner: Owner): Promise<void> {
 }
 
 /**
- * Replaces all backup codes.
- * @returns ten new ones, which are not shown again.
- * @throws {RequestError} `invalid_state` unless TOTP, which they stand in for, is active; as {@link changeFactors}.
+ * @returns ten new codes, which replace all others and are not shown again.
+ * @throws {RequestError} `invalid_state` unless TOTP is active; as {@link changeFactors}.
  */
 export async function regenerateBackupCodes(deps: MailDeps, owner: Owner): Promise<string[]> {
   const { user_id } = owner.session;
