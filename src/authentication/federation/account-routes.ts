@@ -23,7 +23,7 @@ const unlink = operation({
   parameters: { provider: '`id` of one of the `identities` of the current user.' },
   answer: { description: 'Disconnected. The user is notified by email.' },
   refusals: ['not_found', 'invalid_state'],
-  run: (deps: Deps, { session, caller: { address }, provider }) => unlinkIdentity(deps, { session, address }, provider),
+  run: (deps: Deps, { provider, ...owner }) => unlinkIdentity(deps, owner, provider),
 });
 
 const path = '/account/security/providers';

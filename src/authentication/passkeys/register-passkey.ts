@@ -19,10 +19,10 @@ import { changeOwnAccount, type Owner } from '../sessions/session.ts';
 import { type ChallengeUse, challengeSeconds, limitChallenges, newChallenge, openChallenge } from './challenge.ts';
 import { readName } from './manage-passkeys.ts';
 
-/** `browser`: the secret that names it. */
-type Registrant = Owner & { browser: string };
+/** `browserToken`: the secret that identifies the browser. */
+type Registrant = Owner & { browserToken: string };
 
-const useOf = ({ session, browser }: Registrant): ChallengeUse => ({
+const useOf = ({ session, browserToken: browser }: Registrant): ChallengeUse => ({
   purpose: 'register',
   browser,
   subject: session.user_id,
@@ -45,8 +45,8 @@ export async function registrationOptions(
   deps: SecretDeps,
   registrant: Registrant,
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
-  const { session, address } = registrant;
-  await limitChallenges(deps, address);
+  const { session, caller } = registrant;
+  await limitChallenges(deps, caller.address);
   const own = await listPasskeys(deps.db, session.user_id);
   if (own.length >= maxPasskeys) throw tooMany();
   const { generateRegistrationOptions } = await import('@simplewebauthn/server');

@@ -9,7 +9,7 @@ import { listPasskeys } from '../credentials/passkeys.store.ts';
 import { canHavePasskeys, parseCredential } from '../credentials/webauthn.ts';
 import type { Deps } from '../deps.ts';
 import { browserToken, deviceName } from '../sessions/browser.ts';
-import { recentlySignedIn, requireRecentSession, type Session, signedIn } from '../sessions/session.ts';
+import { recentlySignedIn, type Session, signedIn } from '../sessions/session.ts';
 import { passkeyRecord, removePasskey, renameOwnPasskey } from './manage-passkeys.ts';
 import { passkeyNotices, passkeysPage, passkeysPath } from './page.ts';
 import { registerPasskey, registrationOptions } from './register-passkey.ts';
@@ -90,8 +90,8 @@ const rename = operation({
   example: { name: 'Key ring' },
   answer: { description: 'The passkey.', schema: Passkey },
   refusals: ['not_found', 'rate_limited'],
-  run: async (deps: Deps, { session, caller: { address }, id, body }) =>
-    passkeyRecord(await renameOwnPasskey(deps, { session, address }, id, () => readName(body).name)),
+  run: async (deps: Deps, { id, body, ...owner }) =>
+    passkeyRecord(await renameOwnPasskey(deps, owner, id, () => readName(body).name)),
 });
 
 const remove = operation({
@@ -101,7 +101,7 @@ const remove = operation({
   summary: 'Remove a passkey',
   answer: { description: 'Removed.' },
   refusals: ['not_found', 'invalid_state'],
-  run: (deps: Deps, { session, caller: { address }, id }) => removePasskey(deps, { session, address }, id),
+  run: (deps: Deps, { id, ...owner }) => removePasskey(deps, owner, id),
 });
 
 /** A user's own passkeys. */
@@ -146,16 +146,16 @@ function passkeyPages(app: FastifyInstance, deps: Deps) {
   const pages = pagesFor(app, deps, recentlySignedIn);
   pages.post(passkeysPath, {
     ...form,
-    async act({ session, request, reply }, { credential, name = suggestName(request) }) {
-      const registrant = { session, browser: browserToken(deps, request, reply), address: request.ip };
+    async act({ session, caller, request, reply }, { credential, name = suggestName(request) }) {
+      const registrant = { session, caller, browserToken: browserToken(deps, request, reply) };
       await registerPasskey(deps, registrant, { credential: parseCredential(credential), name });
       return `${passkeysPath}?done=added`;
     },
   });
   pages.post(`${passkeysPath}/:id/name`, {
     ...form,
-    async act({ session, id, caller: { address } }, { name = '' }) {
-      await renameOwnPasskey(deps, { session, address }, id, () => name);
+    async act(owner, { name = '' }) {
+      await renameOwnPasskey(deps, owner, owner.id, () => name);
       return `${passkeysPath}?done=renamed`;
     },
   });
@@ -163,8 +163,8 @@ function passkeyPages(app: FastifyInstance, deps: Deps) {
 }
 
 async function registrantOf(deps: Deps, request: FastifyRequest, reply: FastifyReply) {
-  const session = await requireRecentSession(deps, request);
-  return { session, browser: browserToken(deps, request, reply), address: request.ip };
+  const { session, caller } = await recentlySignedIn.authenticate(deps, request);
+  return { session, caller, browserToken: browserToken(deps, request, reply) };
 }
 
 const suggestName = (request: FastifyRequest): string =>

@@ -13,7 +13,7 @@ import { hasAnotherSignInMethod, limitSecurityChanges } from '../credentials/sig
 import { deletePendingTotp, isTotpActive } from '../credentials/two-factor.store.ts';
 import type { Deps, RevocationDeps } from '../deps.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
-import { changeOwnAccount, type Owner, rotateSessionSecret } from '../sessions/session.ts';
+import { changeOwnAccount, type Owner, rotateSessionSecret, type SignedIn } from '../sessions/session.ts';
 import { endOtherSessions, endSessionsOfUser, touchDevice } from '../sessions/store.ts';
 
 type PasswordOwner = Pick<User, 'user_id' | 'email' | 'name' | 'locale'>;
@@ -21,30 +21,30 @@ type PasswordOwner = Pick<User, 'user_id' | 'email' | 'name' | 'locale'>;
 /**
  * Changes the password, or sets the first one, and ends all other access: see {@link endPasswordAccess}. The caller has
  * checked that the sign-in is recent, instead of the old password, which a user who signed in by other means may not know.
- * @param deviceToken the secret of the requesting browser, which remains a known device.
+ * The requesting browser remains a known device.
  * @returns the session's new secret, for its cookie.
  * @throws {RequestError} `invalid_request` for a weak password; `login_required` if the session has ended meanwhile;
  * `rate_limited`.
  */
 export async function changePassword(
   deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords' | 'mail' | 'grants'>,
-  owner: Owner,
-  { password, deviceToken }: { password: string; deviceToken?: string | undefined },
+  user: SignedIn,
+  password: string,
 ): Promise<string> {
-  const { session } = owner;
+  const { session, browser } = user;
   const { user_id } = session;
   await limitSecurityChanges(deps, user_id);
   const password_hash = await hashNewPassword(deps, session, password);
   const hadOne = (await passwordOf(deps.db, user_id)) !== undefined;
   const at = now(deps);
   const rotation = rotateSessionSecret(session);
-  await changeOwnAccount(deps, owner, {
+  await changeOwnAccount(deps, user, {
     action: hadOne ? 'password.changed' : 'password.set',
     mail: hadOne ? 'password_changed' : 'password_set',
     run: {
       session: rotation.statement,
       password: setPassword(user_id, password_hash, at),
-      device: deviceToken === undefined ? undefined : touchDevice(user_id, digest(deviceToken), at),
+      device: browser.deviceToken === undefined ? undefined : touchDevice(user_id, digest(browser.deviceToken), at),
       access: endPasswordAccess(deps, session, session.session_id),
     },
   });

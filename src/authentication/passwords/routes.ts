@@ -46,8 +46,7 @@ const change = operation({
   example: { password: 'four unrelated ordinary words' },
   answer: { description: 'The password was changed.' },
   refusals: ['temporarily_unavailable', 'rate_limited'],
-  run: (deps: Deps, { session, caller: { address }, browser: { deviceToken }, body: { password } }) =>
-    changePassword(deps, { session, address }, { password, deviceToken }),
+  run: (deps: Deps, { body: { password }, ...user }) => changePassword(deps, user, password),
 });
 
 const remove = operation({
@@ -58,7 +57,7 @@ const remove = operation({
   description: `Only possible with another sign-in method. ${consequence}`,
   answer: { description: 'The password was removed.' },
   refusals: ['invalid_state'],
-  run: (deps: Deps, { session, caller: { address } }) => removePassword(deps, { session, address }),
+  run: (deps: Deps, owner) => removePassword(deps, owner),
 });
 
 /** The signed-in user's password. */

@@ -62,9 +62,7 @@ const endOtherSessions = operation({
     description: 'Number of ended sessions.',
     schema: Type.Object({ ended: Type.Integer({ minimum: 0 }) }),
   },
-  run: async (deps: Deps, { session, caller: { address } }) => ({
-    ended: await endOwnOtherSessions(deps, { session, address }),
-  }),
+  run: async (deps: Deps, owner) => ({ ended: await endOwnOtherSessions(deps, owner) }),
 });
 
 const path = '/account/sessions';

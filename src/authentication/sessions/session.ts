@@ -156,15 +156,15 @@ export async function sessionRefusal(deps: StoreDeps, session: SessionRef): Prom
     : loginRequired();
 }
 
-/** A user who changes their own account: in which session, and from which IP address. */
-export type Owner = { session: Session; address: string };
+/** A user who changes their own account. */
+export type Owner = Pick<SignedIn, 'session' | 'caller'>;
 
 /** An audit event about the account, by its user. */
 export const ownEvent = (
-  { session: { user_id }, address }: Owner,
+  { session, caller }: Owner,
   event: Pick<Parameters<typeof auditEvent>[0], 'action' | 'reason' | 'before' | 'after' | 'onlyIf'>,
   at: number,
-) => auditEvent({ ...event, actor: `user:${user_id}`, target: user_id, address }, at).statement;
+) => auditEvent({ ...event, ...caller, target: session.user_id }, at).statement;
 
 type OwnChange = {
   /** For the audit event. */
@@ -189,13 +189,13 @@ export async function changeOwnAccount(
   owner: Owner,
   { mail, values, require, run, ...event }: OwnChange,
 ): Promise<string | undefined> {
-  const { session, address } = owner;
+  const { session, caller } = owner;
   const done = await deps.db.change({
     lock: lockUser(session.user_id),
     require: { session: isCurrentSession(session), ...require },
     run: {
       ...run,
-      mails: mail && mailTo(deps, session, mail, { address, ...values }),
+      mails: mail && mailTo(deps, session, mail, { address: caller.address, ...values }),
       event: ownEvent(owner, event, now(deps)),
     },
   });

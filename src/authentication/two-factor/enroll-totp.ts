@@ -15,7 +15,7 @@ import {
 } from '../credentials/two-factor.store.ts';
 import type { Deps, RevocationDeps } from '../deps.ts';
 import { acrOf } from '../sessions/authentication.ts';
-import { isCurrentSession, type Owner, type Session, sessionRefusal } from '../sessions/session.ts';
+import { isCurrentSession, type Session, type SignedIn, sessionRefusal } from '../sessions/session.ts';
 import { endOthersStatements } from '../sessions/sessions.ts';
 import { recordFactors, touchDevice } from '../sessions/store.ts';
 import { newBackupCodes } from './backup-codes.ts';
@@ -65,28 +65,22 @@ async function enrollmentOf(
   return { otpauth_uri, secret_base32, qr_svg: qr.toString() };
 }
 
-type TotpConfirmation = {
-  code: string;
-  /** With the grants that came from them (decisions §10; ASVS 7.4.3 wants it offered). */
-  endOtherSessions: boolean;
-  /** The secret of the browser. It has sent a code of the new secret, so it stays a known one. */
-  deviceToken: string | undefined;
-};
-
 /**
  * The first code proves that the app has the secret, and is used up. From now on TOTP is required at every sign-in, with
  * this secret in place of an earlier one (specification §4.15). The session has given both factors now and keeps its
  * cookie; others, if they are kept, have not, and get no codes for apps.
+ * @param endOtherSessions with the grants that came from them (decisions §10; ASVS 7.4.3 wants it offered).
  * @returns ten backup codes, which are not shown again.
  * @throws {RequestError} `invalid_code`; `invalid_state` if no secret is pending in this session, for ten minutes and five
  * codes; as {@link changeFactors}.
  */
 export async function confirmTotp(
   deps: RevocationDeps & Pick<Deps, 'vault'>,
-  owner: Owner,
-  { code, endOtherSessions, deviceToken }: TotpConfirmation,
+  user: SignedIn,
+  code: string,
+  endOtherSessions: boolean,
 ): Promise<string[]> {
-  const { session } = owner;
+  const { session, browser } = user;
   const { user_id } = session;
   const at = now(deps);
   const secret_sealed = await consumePendingTry(deps.db, session, at);
@@ -94,7 +88,7 @@ export async function confirmTotp(
   const step = await matchingStep(deps.vault.open(totpPurpose(user_id), secret_sealed), code, at);
   if (step === undefined) throw refusal('invalid_code', { key: 'totp.wrong' });
   const { codes, hashes } = newBackupCodes();
-  await changeFactors(deps, owner, {
+  await changeFactors(deps, user, {
     action: 'totp.confirmed',
     mail: 'totp_confirmed',
     state: isPendingTotp(user_id, secret_sealed),
@@ -102,9 +96,10 @@ export async function confirmTotp(
       activateTotp({ user_id, secret_sealed, step }, at),
       ...replaceBackupCodes(user_id, hashes, at),
       recordFactors(session.session_id, withCode(session)),
-      ...(deviceToken === undefined ? [] : [touchDevice(user_id, digest(deviceToken), at)]),
+      // The browser has sent a code of the new secret, so it stays a known device.
+      ...(browser.deviceToken === undefined ? [] : [touchDevice(user_id, digest(browser.deviceToken), at)]),
       ...(endOtherSessions
-        ? Object.values(endOthersStatements(deps, owner, { reason: 'totp_confirmed' }, at)).flat()
+        ? Object.values(endOthersStatements(deps, user, { reason: 'totp_confirmed' }, at)).flat()
         : []),
     ],
   });

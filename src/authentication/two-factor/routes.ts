@@ -6,7 +6,7 @@ import { type Page, sendPage } from '../../platform/pages/page.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import type { Deps } from '../deps.ts';
-import { recentlySignedIn, requireRecentSession, type Session, type SignedIn, signedIn } from '../sessions/session.ts';
+import { recentlySignedIn, requireRecentSession, type Session, signedIn } from '../sessions/session.ts';
 import { confirmTotp, Enrollment, enrollTotp, pendingEnrollment, wasConfirmedWith } from './enroll-totp.ts';
 import { disableTotp, regenerateBackupCodes, TwoFactorState, twoFactorState } from './factors.ts';
 import { backupCodesPage, disableTotpPage, newBackupCodesPage, totpPage } from './page.ts';
@@ -17,8 +17,6 @@ const BackupCodes = Type.Object({
 
 const tag = '2FA';
 const change = { access: recentlySignedIn, tag } as const;
-
-const ownerOf = ({ session, caller: { address } }: SignedIn) => ({ session, address });
 
 const readTwoFactor = operation({
   id: 'readTwoFactor',
@@ -70,10 +68,9 @@ const confirm = operation({
   example: { code: '123456' },
   answer: { description: 'TOTP is required from now on.', schema: BackupCodes },
   refusals: ['invalid_code', 'invalid_state', 'rate_limited'],
-  async run(deps: Deps, { body: { code, end_other_sessions: endOtherSessions = false }, ...signedIn }) {
-    const { deviceToken } = signedIn.browser;
-    return { backup_codes: await confirmTotp(deps, ownerOf(signedIn), { code, endOtherSessions, deviceToken }) };
-  },
+  run: async (deps: Deps, { body: { code, end_other_sessions = false }, ...user }) => ({
+    backup_codes: await confirmTotp(deps, user, code, end_other_sessions),
+  }),
 });
 
 const disable = operation({
@@ -85,7 +82,7 @@ const disable = operation({
   description: 'Deletes the backup codes as well.',
   answer: { description: 'TOTP is no longer required.' },
   refusals: ['invalid_state', 'rate_limited'],
-  run: (deps: Deps, signedIn) => disableTotp(deps, ownerOf(signedIn)),
+  run: (deps: Deps, signedIn) => disableTotp(deps, signedIn),
 });
 
 const regenerate = operation({
@@ -98,7 +95,7 @@ const regenerate = operation({
   description: 'Replaces all earlier codes.',
   answer: { description: 'Ten new codes.', schema: BackupCodes },
   refusals: ['invalid_state', 'rate_limited'],
-  run: async (deps: Deps, signedIn) => ({ backup_codes: await regenerateBackupCodes(deps, ownerOf(signedIn)) }),
+  run: async (deps: Deps, signedIn) => ({ backup_codes: await regenerateBackupCodes(deps, signedIn) }),
 });
 
 const totpPath = '/account/security/totp';
@@ -118,13 +115,12 @@ export async function twoFactorRoutes(app: FastifyInstance, deps: Deps) {
   pages.run(enroll, { path: `${totpPath}/enroll`, page: totpPath, done: totpPath });
   pages.post(`${totpPath}/confirm`, {
     page: totpPath,
-    async act({ view, session, caller: { address }, browser: { deviceToken } }, { code = '', end_other_sessions }) {
-      const confirmation = { code, endOtherSessions: end_other_sessions !== undefined, deviceToken };
+    async act(user, { code = '', end_other_sessions }) {
       try {
-        return newBackupCodesPage(view, await confirmTotp(deps, { session, address }, confirmation));
+        return newBackupCodesPage(user.view, await confirmTotp(deps, user, code, end_other_sessions !== undefined));
       } catch (error) {
         const isReload = error instanceof RequestError && error.code === 'invalid_state';
-        if (isReload && (await wasConfirmedWith(deps, session, code))) return `${totpPath}?done=on`;
+        if (isReload && (await wasConfirmedWith(deps, user.session, code))) return `${totpPath}?done=on`;
         throw error;
       }
     },
