@@ -3,36 +3,25 @@ import { type Cursor, cutPage, decodeCursor } from '../platform/db/slices.ts';
 import type { Deps } from '../platform/deps.ts';
 import { invalidFields } from '../platform/errors.ts';
 import { isProduct } from './service-credentials/service-credential.ts';
-import {
-  type EntitlementVersion,
-  listStoredEntitlements,
-  listVersions,
-  type StoredEntitlement,
-  type VersionPlace,
-} from './store.ts';
+import { listStoredEntitlements, listVersions, type VersionPlace } from './store.ts';
 
 export { type EntitlementVersion, listEntitlements, type StoredEntitlement } from './store.ts';
 
-export type EntitlementHistory = {
-  /** The current ones, by product, however little of the history is requested. */
-  entitlements: StoredEntitlement[];
-  /** Writes that were applied, newest first. */
-  versions: EntitlementVersion[];
-  /** For `before`; null on the last page. */
-  next: string | null;
-};
+export type EntitlementHistory = Awaited<ReturnType<typeof entitlementHistory>>;
 
 /**
  * For administrators: with metadata and ids of the sources.
  * @param search.product whose writes are returned; left out: all.
  * @param search.before `next` of the previous page.
+ * @returns the current entitlements, by product, however little of the history is requested; the writes that were applied,
+ * newest first; and `next`, for `before`, null on the last page.
  * @throws {RequestError} `not_found`; `invalid_request` for a `before` that is not from a page.
  */
 export async function entitlementHistory(
   deps: Pick<Deps, 'db'>,
   user_id: string,
   { product, before, limit = 50 }: { product?: string; before?: string; limit?: number } = {},
-): Promise<EntitlementHistory> {
+) {
   await requireUser(deps, user_id);
   const search = { product, before: placeOf(before), limit: limit + 1 };
   const [entitlements, found] = await Promise.all([

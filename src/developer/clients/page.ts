@@ -106,22 +106,20 @@ export const deletePage = (view: View, client: Client, isWrong: boolean): Page =
   tab: developerTab('developer'),
   content: html`${backLink(view, client)}
 <h1>${view.t('developer.delete.title')}</h1>
-${client.status === 'suspended' ? html`<p>${view.t('clients.suspended_stays')}</p>` : deleteForm(view, client, isWrong)}`,
-});
-
-const deleteForm = (
-  view: View,
-  client: Client,
-  isWrong: boolean,
-) => html`<p>${view.t('developer.delete.what', { client: html`<strong>${untrusted(client.name)}</strong>` })}</p>
+${
+  client.status === 'suspended'
+    ? html`<p>${view.t('clients.suspended_stays')}</p>`
+    : html`<p>${view.t('developer.delete.what', { client: html`<strong>${untrusted(client.name)}</strong>` })}</p>
 ${alert(isWrong && view.t('developer.delete.wrong'))}
 <form method="post" action="${clientPath(client)}/delete">
 <label for="name">${view.t('developer.delete.type', { client: untrusted(client.name) })}</label>
 <input id="name" name="name" required autocomplete="off" autocapitalize="none" spellcheck="false"${
-  isWrong && html` aria-invalid="true" aria-describedby="problem"`
-}>
+        isWrong && html` aria-invalid="true" aria-describedby="problem"`
+      }>
 <button type="submit" class="danger" id="delete-submit">${view.t('developer.delete.submit')}</button>
-</form>`;
+</form>`
+}`,
+});
 
 export function editPage(view: View, client: Client, form: ClientForm): Page {
   const isStaged = client.status === 'approved' || client.status === 'suspended';

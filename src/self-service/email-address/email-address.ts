@@ -111,9 +111,9 @@ type AddressLink = OneTimeLink & { email: string };
 type Opener = Pick<SignedIn, 'session' | 'caller'>;
 
 /**
- * A link verifies an address for the account that requested it, in a session of that account: otherwise an attacker
- * could enter another user's address and have it verified by that user's click. A new address takes a recent sign-in to
- * request and to confirm, so that access to the mailbox is not access to the account.
+ * A link verifies an address in a session of the account that requested it: otherwise an attacker could enter another
+ * user's address and have it verified by that user's click. A new address needs a recent sign-in to request and to
+ * confirm, so that access to the mailbox is not access to the account.
  * @throws {RequestError} `invalid_request` when the link has expired or was used; `access_denied` in another account's
  * session; `reauthentication_required` for a new address.
  */
