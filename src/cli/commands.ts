@@ -11,7 +11,7 @@ import { describeOverview, describeUser, userOperations } from '../admin/users/o
 import { allUsers, findUsers, overviewRecord, userOverview, userRecord } from '../admin/users/read-user.ts';
 import { replayDeadDeliveries, replayDelivery, webhookOperations } from '../admin/webhooks/operations.ts';
 import { createUser } from '../authentication/account-links/create-user.ts';
-import { type Client, reviewedRecord } from '../clients/client.ts';
+import { applicationTypes, authenticationMethods, type Client, reviewedRecord } from '../clients/client.ts';
 import { editClient } from '../clients/edit-client.ts';
 import { registerClient } from '../clients/register-client.ts';
 import { readClientEdit, readRegistration } from '../clients/registration.ts';
@@ -103,6 +103,27 @@ const report = (client: Client): Report => ({
   text: describeClient(reviewedRecord(client)),
 });
 
+/** What a relying party needs, beyond the specification's defaults. */
+const relyingPartyOptions = {
+  'application-type': { value: 'type', oneOf: applicationTypes, help: 'what runs it: a server, a browser, a device' },
+  'post-logout-redirect-uri': { value: 'uri', separator: /\s+/, help: 'all URIs that a sign-out may redirect to' },
+  'backchannel-logout-uri': { value: 'uri', help: 'where logout tokens are posted; empty to remove it' },
+  'claims-in-id-token': { value: 'switch', oneOf: ['on', 'off'], help: "whether id tokens carry the user's claims" },
+  'auth-method': { value: 'method', oneOf: authenticationMethods, help: 'the only accepted authentication method' },
+  library: { value: 'library', help: 'the library that it uses; empty to remove it' },
+} as const;
+
+type RelyingPartyOptions = { readonly [Name in keyof typeof relyingPartyOptions]?: unknown };
+
+const relyingPartyFields = (given: RelyingPartyOptions) => ({
+  application_type: given['application-type'],
+  post_logout_redirect_uris: given['post-logout-redirect-uri'],
+  backchannel_logout_uri: given['backchannel-logout-uri'] === '' ? null : given['backchannel-logout-uri'],
+  claims_in_id_token: given['claims-in-id-token'] && given['claims-in-id-token'] === 'on',
+  token_endpoint_auth_method: given['auth-method'],
+  library: given.library === '' ? null : given.library,
+});
+
 /** Those that are more than one operation of the API. */
 const clientCommands = {
   'clients create': command({
@@ -113,6 +134,7 @@ const clientCommands = {
       scope: { value: 'scope', separator: /[\s,]+/, help: 'allowed scopes; default openid profile email' },
       public: { help: 'for a native app that cannot keep a secret' },
       alg: { value: 'algorithm', oneOf: ['EdDSA', 'RS256'], help: 'signing algorithm of its tokens; default EdDSA' },
+      ...relyingPartyOptions,
       approve: { help: 'approve the client immediately' },
     },
     async run(deps, given) {
@@ -122,6 +144,7 @@ const clientCommands = {
         redirect_uris: given['redirect-uri'],
         allowed_scopes: given.scope,
         id_token_signed_response_alg: given.alg,
+        ...relyingPartyFields(given),
       });
       const { client, client_secret } = await registerClient(deps, { owner_user_id: null, caller }, registration);
       const { client_id, revision } = client;
@@ -141,6 +164,7 @@ const clientCommands = {
       'logo-url': { value: 'uri', help: 'empty: none' },
       'homepage-url': { value: 'uri', help: 'empty: none' },
       alg: { value: 'algorithm', oneOf: ['EdDSA', 'RS256'], help: 'signing algorithm of its tokens' },
+      ...relyingPartyOptions,
       approve: { help: 'approve the change immediately' },
     },
     async run(deps, { client_id, ...given }) {
@@ -151,6 +175,7 @@ const clientCommands = {
         logo_url: given['logo-url'] === '' ? null : given['logo-url'],
         homepage_url: given['homepage-url'] === '' ? null : given['homepage-url'],
         id_token_signed_response_alg: given.alg,
+        ...relyingPartyFields(given),
       };
       const changes = Object.entries(wanted).filter(([, value]) => value !== undefined);
       if (changes.length === 0) throw new UsageError('Nothing to change: give at least one option.');

@@ -6,7 +6,7 @@ import type { Sql } from '../platform/db/sql.ts';
 import type { LimitDeps } from '../platform/deps.ts';
 import { rateLimited, staleRevision } from '../platform/errors.ts';
 import { windowLimit } from '../platform/limits/failure-limits.ts';
-import { type Client, pick } from './client.ts';
+import { type Client, pick, reviewedFields } from './client.ts';
 import type { Deps } from './deps.ts';
 import { findAnyClient, requireOwnClient } from './find-clients.ts';
 import { updateClient } from './store.ts';
@@ -117,13 +117,8 @@ export function changeOwnClient(
 /** What the audit log keeps of a client: no secret. */
 const loggedFields = [
   'owner_user_id',
-  'name',
   'client_type',
-  'redirect_uris',
-  'allowed_scopes',
-  'logo_url',
-  'homepage_url',
-  'id_token_signed_response_alg',
+  ...reviewedFields,
   'refresh_retry_window',
   'consent',
   'status',

@@ -27,18 +27,35 @@ export type ConsentPolicy = (typeof consentPolicies)[number];
 export const algorithms = ['EdDSA', 'RS256'] as const;
 export type Algorithm = (typeof algorithms)[number];
 
+/** What runs the client: a server, a page in a browser, or an app on a device (RFC 8252). */
+export const applicationTypes = ['web', 'spa', 'native'] as const;
+
+/** OpenID Connect Core §9. */
+export const authenticationMethods = ['client_secret_basic', 'client_secret_post', 'none'] as const;
+
 /**
  * What an administrator reviews, in the order in which a reviewer reads it. An approved client's edits to these are
  * staged in `pending_change`.
  */
 const reviewed = {
   name: text,
+  application_type: choice(...applicationTypes),
   redirect_uris: json(Type.Unsafe<readonly string[]>(Type.Array(Type.String()))),
+  post_logout_redirect_uris: json(Type.Unsafe<readonly string[]>(Type.Array(Type.String()))),
+  backchannel_logout_uri: nullable(text),
+  /** Logout tokens without `sid` are of no use to it (Back-Channel Logout 1.0 §2.2). */
+  backchannel_logout_session_required: flag,
   allowed_scopes: json(Type.Unsafe<readonly Scope[]>(Type.Array(Type.String()))),
   logo_url: nullable(text),
   homepage_url: nullable(text),
   /** Access tokens follow it, for libraries without EdDSA (decisions §4). */
   id_token_signed_response_alg: choice(...algorithms),
+  /** Id tokens carry the claims of the granted scopes, for libraries that do not read userinfo. */
+  claims_in_id_token: flag,
+  /** The only method that the token endpoint accepts; null for either way to send a secret. */
+  token_endpoint_auth_method: nullable(choice(...authenticationMethods)),
+  /** What it uses to sign users in: an id of the catalogue. */
+  library: nullable(text),
 };
 export type ReviewedFields = Readonly<ValuesOf<typeof reviewed>>;
 export const reviewedFields = Object.keys(reviewed) as readonly (keyof ReviewedFields)[];

@@ -8,9 +8,9 @@ import {
   sameJson,
   tooManyPending,
 } from './change-client.ts';
-import { type Client, pick, type ReviewedFields, reviewedFields } from './client.ts';
+import { type Client, pick, proposalOf, type ReviewedFields, reviewedFields } from './client.ts';
 import { hasTooManyPending } from './find-clients.ts';
-import type { ClientEdit } from './registration.ts';
+import { type ClientEdit, requireConsistent } from './registration.ts';
 
 /**
  * The owner changes what an administrator reviews (decisions §11). Until the client is approved, the change takes effect
@@ -18,7 +18,7 @@ import type { ClientEdit } from './registration.ts';
  * otherwise an owner could have a harmless client approved and then give it another redirect URI.
  *
  * @returns the client as it is now; unchanged if the edit changes nothing.
- * @throws staleRevision if the edit names another revision; rateLimited also when it would submit one more client for
+ * @throws staleRevision if the edit names another revision; invalidFields if fields contradict each other; rateLimited also when it would submit one more client for
  * review than is allowed; whatever {@link changeOwnClient} throws.
  */
 export async function editClient(
@@ -29,6 +29,7 @@ export async function editClient(
   const maxPending = deps.config.limits.pendingClients;
   return changeOwnClient(deps, target, async (client) => {
     if (revision !== undefined && revision !== client.revision) throw staleRevision(client.revision);
+    requireConsistent({ ...proposalOf(client), ...fields });
     if (client.status === 'approved' || client.status === 'suspended') return stageChange(client, fields);
     const to = fieldsThatDiffer(client, fields);
     if (Object.keys(to).length === 0) return undefined;

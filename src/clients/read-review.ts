@@ -63,6 +63,7 @@ async function lastRejectionOf({ db }: Pick<Deps, 'db'>, client: Client): Promis
   const wanted = proposalOf(client);
   const changes = reviewedFields.flatMap((field) => {
     // Of a very long value the log keeps a digest.
+    if (rejected[field] === undefined) return []; // a field that did not exist yet
     const [before, after, isDigest] = [rejected[field], wanted[field], isDigestOnly(rejected[field])];
     return sameJson(before, isDigest ? toLoggedValue(after) : after)
       ? []

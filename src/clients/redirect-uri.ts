@@ -18,6 +18,13 @@ export function redirectUriProblem(uri: string): MessageDescriptor | undefined {
   return charactersProblem(uri) ?? addressProblem(uri) ?? pathProblem(uri) ?? queryProblem(uri);
 }
 
+/** A logout token is posted by the server, so nothing is appended to this URI (Back-Channel Logout 1.0 §2.2). */
+export const backchannelUriProblem = (uri: string): MessageDescriptor | undefined =>
+  charactersProblem(uri) ?? addressProblem(uri) ?? pathProblem(uri);
+
+/** A private-use scheme or a loopback IP literal, which only an app on a device can receive (RFC 8252 §7.1, §7.3). */
+export const isNativeUri = (uri: string): boolean => registeredLiteral.test(uri) || !/^https?:/i.test(uri);
+
 function charactersProblem(uri: string): MessageDescriptor | undefined {
   if (uri.length > longest) return { key: 'problem.url.long', values: { most: longest } };
   if (uri.includes('*')) return { key: 'problem.redirect_uri.wildcard' };

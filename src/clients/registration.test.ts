@@ -25,23 +25,78 @@ test('a registration comes back with the defaults of the specification', () => {
   assert.deepEqual(readRegistration({ ...valid, name: '  Example App ' }), {
     name: 'Example App',
     client_type: 'public',
+    application_type: 'web',
     redirect_uris: ['https://rp.test/cb'],
+    post_logout_redirect_uris: [],
+    backchannel_logout_uri: null,
+    backchannel_logout_session_required: false,
     allowed_scopes: ['openid', 'profile', 'email'],
     logo_url: null,
     homepage_url: null,
     id_token_signed_response_alg: 'EdDSA',
+    claims_in_id_token: false,
+    token_endpoint_auth_method: null,
+    library: null,
   });
+});
+
+test('a public client that listens on a loopback IP literal is native unless it says otherwise', () => {
+  const typeOf = (changes: object) => readRegistration({ ...valid, ...changes }).application_type;
+  for (const uri of ['http://127.0.0.1/cb', 'http://127.0.0.1:8000/cb', 'http://[::1]:0/cb']) {
+    assert.equal(typeOf({ redirect_uris: [uri] }), 'native', uri);
+    assert.equal(typeOf({ redirect_uris: [uri], client_type: 'confidential' }), 'web', uri);
+    assert.equal(typeOf({ redirect_uris: [uri], application_type: 'spa' }), 'spa', uri);
+  }
+  assert.equal(typeOf({ redirect_uris: ['http://localhost:8000/cb'] }), 'web');
+});
+
+test('an app that cannot keep a secret is a public client', () => {
+  for (const application_type of ['spa', 'native']) {
+    const problems = problemsOf({ ...valid, client_type: 'confidential', application_type });
+    assert.deepEqual(Object.keys(problems), ['application_type']);
+  }
+});
+
+test('the method of authentication suits the type of the client', () => {
+  const problemOf = (client_type: string, token_endpoint_auth_method: string) =>
+    Object.keys(problemsOf({ ...valid, client_type, token_endpoint_auth_method }));
+  assert.deepEqual(problemOf('confidential', 'none'), ['token_endpoint_auth_method']);
+  assert.deepEqual(problemOf('public', 'client_secret_basic'), ['token_endpoint_auth_method']);
+  assert.deepEqual(problemOf('public', 'private_key_jwt'), ['token_endpoint_auth_method']);
+  assert.equal(readRegistration({ ...valid, token_endpoint_auth_method: 'none' }).token_endpoint_auth_method, 'none');
+});
+
+test('the addresses of a sign-out follow the rules of redirect URIs', () => {
+  for (const uri of [
+    'http://rp.test/out',
+    'https://rp.test/out#x',
+    'https://*.rp.test/',
+    'javascript:alert(1)',
+    '/out',
+  ]) {
+    assert.ok(problemsOf({ ...valid, post_logout_redirect_uris: [uri] })['post_logout_redirect_uris/0'], uri);
+    assert.ok(problemsOf({ ...valid, backchannel_logout_uri: uri }).backchannel_logout_uri, uri);
+  }
+  const many = Array.from({ length: 21 }, (_, index) => `https://rp.test/out/${index}`);
+  assert.ok(problemsOf({ ...valid, post_logout_redirect_uris: many }).post_logout_redirect_uris);
 });
 
 test('everything that may be chosen is taken as chosen', () => {
   const chosen = {
     name: 'Füße & Söhne 東京',
     client_type: 'confidential',
+    application_type: 'web',
     redirect_uris: Array.from({ length: 20 }, (_, index) => `https://rp.test/cb/${index}`),
+    post_logout_redirect_uris: Array.from({ length: 20 }, (_, index) => `https://rp.test/out/${index}`),
+    backchannel_logout_uri: 'https://rp.test/logout?tenant=7',
+    backchannel_logout_session_required: true,
     allowed_scopes: ['openid', 'offline_access', 'entitlements:read'],
     logo_url: 'https://rp.test/logo.png',
     homepage_url: 'https://rp.test/',
     id_token_signed_response_alg: 'RS256',
+    claims_in_id_token: true,
+    token_endpoint_auth_method: 'client_secret_post',
+    library: 'openid-client',
   };
   assert.deepEqual(readRegistration(chosen), chosen);
 });

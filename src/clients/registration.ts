@@ -4,9 +4,16 @@ import { type FieldProblem, fieldProblem, invalidFields } from '../platform/erro
 import { shapeProblems } from '../platform/http/bodies.ts';
 import type { MessageDescriptor } from '../platform/i18n/translate.ts';
 import { displayNameProblem, normalizeName } from '../platform/text.ts';
-import { algorithms, type Client, clientTypes, type ReviewedFields } from './client.ts';
+import {
+  algorithms,
+  applicationTypes,
+  authenticationMethods,
+  type Client,
+  clientTypes,
+  type ReviewedFields,
+} from './client.ts';
 import { homepageUrlProblem, logoUrlProblem } from './presentation.ts';
-import { redirectUriProblem } from './redirect-uri.ts';
+import { backchannelUriProblem, isNativeUri, redirectUriProblem } from './redirect-uri.ts';
 import { defaultScope, scopeNames } from './scopes.ts';
 
 /** Of any list. */
@@ -23,10 +30,36 @@ const fields = {
 };
 const optional = Type.Partial(
   Type.Object({
+    application_type: Type.Enum([...applicationTypes], {
+      description:
+        '`web`: on a server. `spa`: in a browser; unused refresh tokens expire after 24 hours. `native`: on a device; any ' +
+        'port of a loopback IP address matches. Default: `native` for a public client with a loopback IP address, else `web`.',
+    }),
+    post_logout_redirect_uris: Type.Array(Type.String({ format: 'uri' }), {
+      maxItems: maxEntries,
+      uniqueItems: true,
+      description: 'Where `/oauth/logout` may redirect to. The rules of redirect_uris apply.',
+    }),
+    backchannel_logout_uri: Type.Union([
+      Type.String({ format: 'uri', description: 'Where logout tokens are posted. HTTPS.' }),
+      Type.Null(),
+    ]),
+    backchannel_logout_session_required: Type.Boolean(),
     allowed_scopes: Type.Array(Type.Enum(scopeNames), { minItems: 1, uniqueItems: true }),
     logo_url: Type.Union([Type.String({ description: 'HTTPS, on a named host.' }), Type.Null()]),
     homepage_url: Type.Union([Type.String({ description: 'HTTPS.' }), Type.Null()]),
     id_token_signed_response_alg: Type.Enum([...algorithms]),
+    claims_in_id_token: Type.Boolean({ description: 'Whether id tokens carry the claims of the granted scopes.' }),
+    token_endpoint_auth_method: Type.Union([Type.Enum([...authenticationMethods]), Type.Null()], {
+      description: 'The only accepted method; null accepts a secret in HTTP Basic and in the body.',
+    }),
+    library: Type.Union([
+      Type.String({
+        pattern: '^[a-z0-9-]{1,40}$',
+        description: 'The library that it uses, by its ID in the catalogue.',
+      }),
+      Type.Null(),
+    ]),
   }),
 ).properties;
 
@@ -64,22 +97,47 @@ export type ClientEdit = { readonly revision: number | undefined; readonly field
  * @throws invalidFields with every problem at once, in ASCII, and nothing of what was sent.
  */
 export function readRegistration(sent: unknown): Registration {
-  const {
-    name,
-    allowed_scopes = [...defaultScope],
-    logo_url = null,
-    homepage_url = null,
-    id_token_signed_response_alg = 'EdDSA',
-    ...required
-  } = read(registrationShape, sent);
-  return {
-    ...required,
+  const { name, ...body } = read(registrationShape, sent);
+  const isNative = body.client_type === 'public' && body.redirect_uris.some(isNativeUri);
+  const registration: Registration = {
+    ...defaults,
+    application_type: isNative ? 'native' : 'web',
+    ...body,
     name: normalizeName(name),
-    allowed_scopes,
-    logo_url,
-    homepage_url,
-    id_token_signed_response_alg,
   };
+  requireConsistent(registration);
+  return registration;
+}
+
+const defaults = {
+  post_logout_redirect_uris: [],
+  backchannel_logout_uri: null,
+  backchannel_logout_session_required: false,
+  allowed_scopes: [...defaultScope],
+  logo_url: null,
+  homepage_url: null,
+  id_token_signed_response_alg: 'EdDSA',
+  claims_in_id_token: false,
+  token_endpoint_auth_method: null,
+  library: null,
+} as const satisfies Partial<ReviewedFields>;
+
+/**
+ * Problems of fields that are right by themselves, but not together.
+ * @throws invalidFields
+ */
+export function requireConsistent(wanted: Registration): void {
+  const { client_type, application_type, token_endpoint_auth_method: method } = wanted;
+  const problems: FieldProblem[] = [];
+  if (client_type === 'confidential' && application_type !== 'web') {
+    problems.push(fieldProblem('application_type', { key: 'problem.client.application_type.secret' }));
+  }
+  if (method !== null && (method === 'none') !== (client_type === 'public')) {
+    problems.push(
+      fieldProblem('token_endpoint_auth_method', { key: `problem.client.token_endpoint_auth_method.${client_type}` }),
+    );
+  }
+  if (problems.length > 0) throw invalidFields(problems);
 }
 
 /** @returns the members that the body has. @throws as {@link readRegistration} does. */
@@ -102,7 +160,9 @@ function read<Body>(shape: Validator<Record<never, never>, TSchema, unknown, Bod
 function withShortLists(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
   const short = (value: unknown) => (Array.isArray(value) ? value.slice(0, maxEntries + 1) : value);
-  return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, short(value)]));
+  return Object.fromEntries(
+    Object.entries(body).flatMap(([name, value]) => (value === undefined ? [] : [[name, short(value)]])),
+  );
 }
 
 /** Wrong shapes, and the problems of members whose shape is right. */
@@ -117,32 +177,37 @@ function withUserMessages(problem: FieldProblem): FieldProblem {
   return field === undefined ? problem : { ...problem, userMessage: { key: `problem.client.${field}` } };
 }
 
-const formFields = ['name', 'client_type', 'redirect_uris', 'allowed_scopes', 'id_token_signed_response_alg'] as const;
+const formFields = [
+  'name',
+  'client_type',
+  'application_type',
+  'redirect_uris',
+  'post_logout_redirect_uris',
+  'allowed_scopes',
+  'id_token_signed_response_alg',
+] as const;
 
 /** @param body of any shape: members of a wrong type are skipped, since the schema has reported them. */
-function contentProblems(body: {
-  name?: unknown;
-  redirect_uris?: unknown;
-  logo_url?: unknown;
-  homepage_url?: unknown;
-}): FieldProblem[] {
-  const uris: unknown[] = Array.isArray(body.redirect_uris) ? body.redirect_uris.slice(0, maxEntries) : [];
+function contentProblems(body: { readonly [Field in keyof ReviewedFields]?: unknown }): FieldProblem[] {
   return [
     ...nameProblem(body.name),
-    ...uris.flatMap((uri, place) => textProblem(`redirect_uris/${place}`, uri, redirectUriProblem)),
-    ...togetherProblem(uris),
+    ...uriListProblems('redirect_uris', body.redirect_uris),
+    ...uriListProblems('post_logout_redirect_uris', body.post_logout_redirect_uris),
+    ...textProblem('backchannel_logout_uri', body.backchannel_logout_uri, backchannelUriProblem),
     ...textProblem('logo_url', body.logo_url, logoUrlProblem),
     ...textProblem('homepage_url', body.homepage_url, homepageUrlProblem),
   ];
 }
 
-/** Characters of all redirect URIs of a client. The audit log keeps each version for good. */
+/** Characters of all URIs of a list. The audit log keeps each version for good. */
 const maxTogether = 8192;
 
-function togetherProblem(uris: readonly unknown[]): FieldProblem[] {
+function uriListProblems(field: 'redirect_uris' | 'post_logout_redirect_uris', list: unknown): FieldProblem[] {
+  const uris: unknown[] = Array.isArray(list) ? list.slice(0, maxEntries) : [];
+  const problems = uris.flatMap((uri, place) => textProblem(`${field}/${place}`, uri, redirectUriProblem));
   const length = uris.reduce((sum: number, uri) => sum + (typeof uri === 'string' ? uri.length : 0), 0);
-  if (length <= maxTogether) return [];
-  return [fieldProblem('redirect_uris', { key: 'problem.redirect_uri.together', values: { most: maxTogether } })];
+  if (length <= maxTogether) return problems;
+  return [...problems, fieldProblem(field, { key: 'problem.redirect_uri.together', values: { most: maxTogether } })];
 }
 
 function nameProblem(name: unknown): FieldProblem[] {

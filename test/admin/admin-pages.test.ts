@@ -230,7 +230,7 @@ test('rejecting, suspending and reinstating say why, and nothing happens without
   const review = (await admin.browser.get(`/admin/clients/${client_id}`)).text;
   assert.match(
     review,
-    pattern`${sentence('admin.clients.rejected_before', { revision: 1 })}.*<q><bdi>Name is taken</bdi></q>.*${sentence('admin.clients.rejected_before.changed', { fields: message('admin.diff.redirect_uris') })}`,
+    pattern`${sentence('admin.clients.rejected_before', { revision: 1 })}.*<q><bdi>Name is taken</bdi></q>.*${sentence('admin.clients.rejected_before.changed', { fields: message('clients.field.redirect_uris') })}`,
   );
   assert.match(
     review,

@@ -155,7 +155,7 @@ test('a review without JavaScript: the queue, the difference, a refusal that exp
     .click();
   await page.getByText(message('admin.clients.status.change')).waitFor();
   await page.getByRole('link', { name: 'Field Notes' }).click();
-  const row = page.getByRole('row', { name: sentence('admin.diff.redirect_uris') });
+  const row = page.getByRole('row', { name: sentence('clients.field.redirect_uris') });
   assert.match(
     (await row.textContent()) ?? '',
     pattern`${sentence('admin.diff.changed')}.*new\.example.*${sentence('admin.diff.added')}`,

@@ -55,18 +55,25 @@ testSignet('clients', async ({ signet, t }) => {
     const { clients } = (await owner.browser.get(path)).json as { clients: Record<string, unknown>[] };
     assert.deepEqual(Object.keys(clients[0]!).sort(), [
       'allowed_scopes',
+      'application_type',
+      'backchannel_logout_session_required',
+      'backchannel_logout_uri',
+      'claims_in_id_token',
       'client_id',
       'client_type',
       'created_at',
       'homepage_url',
       'id_token_signed_response_alg',
+      'library',
       'logo_url',
       'name',
       'pending_change',
+      'post_logout_redirect_uris',
       'redirect_uris',
       'revision',
       'status',
       'status_reason',
+      'token_endpoint_auth_method',
       'updated_at',
     ]);
     assert.deepEqual((await stranger.browser.get(path)).json, { clients: [] });

@@ -72,7 +72,7 @@ const rejectionNote = (view: View, { at, revision, reason, changes }: LastReject
     changes.length === 0
       ? view.t('admin.clients.rejected_before.same')
       : view.t('admin.clients.rejected_before.changed', {
-          fields: html`${changes.map(({ field }, place) => html`${place > 0 && ', '}${view.t(`admin.diff.${field}`)}`)}`,
+          fields: html`${changes.map(({ field }, place) => html`${place > 0 && ', '}${view.t(`clients.field.${field}`)}`)}`,
         })
   }</p></div>`;
 
@@ -280,7 +280,7 @@ function row(view: View, { left, right, fields, changes }: Compared, field: Fiel
   const after = change?.after as Value;
   // A list is null only where the log kept no more than whether it is the same.
   const isKept = before !== null || !Array.isArray(after);
-  return html`<tr><th scope="row">${view.t(`admin.diff.${field}`)}${change !== undefined && html` <strong>${view.t('admin.diff.changed')}</strong>`}</th>
+  return html`<tr><th scope="row">${view.t(`clients.field.${field}`)}${change !== undefined && html` <strong>${view.t('admin.diff.changed')}</strong>`}</th>
 <td data-label="${view.plain(left)}">${isKept ? shown(view, before, change && asList(after), 'admin.diff.removed') : view.t('admin.diff.not_kept')}</td>${
     right !== undefined &&
     html`<td data-label="${view.plain(right)}">${change === undefined ? view.t('admin.diff.unchanged') : shown(view, after, isKept ? asList(before) : undefined, 'admin.diff.added')}</td>`
@@ -289,7 +289,7 @@ function row(view: View, { left, right, fields, changes }: Compared, field: Fiel
 }
 
 const asList = (value: Value): readonly string[] =>
-  value === null || value === undefined ? [] : typeof value === 'string' ? [value] : value;
+  value === null || value === undefined || value === false ? [] : typeof value === 'object' ? value : [String(value)];
 
 /** @param other what stands on the other side: an entry that is missing there is marked with a word. */
 function shown(
@@ -300,7 +300,7 @@ function shown(
 ) {
   const entries = asList(value);
   if (entries.length === 0) return view.t('admin.none');
-  const isList = typeof value !== 'string';
+  const isList = typeof value === 'object';
   const text = (entry: string) =>
     html`${entry.includes('://') ? untrustedUrl(entry) : html`<code>${untrusted(entry)}</code>`}${isList && other && !other.includes(entry) && html` <strong>${view.t(mark)}</strong>`}`;
   return isList

@@ -1,5 +1,11 @@
 import Type from 'typebox';
-import { algorithms, clientStatuses, clientTypes } from '../../clients/client.ts';
+import {
+  algorithms,
+  applicationTypes,
+  authenticationMethods,
+  clientStatuses,
+  clientTypes,
+} from '../../clients/client.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { editClient } from '../../clients/edit-client.ts';
 import { findOwnClient, listOwnClients } from '../../clients/find-clients.ts';
@@ -23,11 +29,18 @@ export const ClientRecord = Type.Object({
   client_id: Type.String(),
   name: Type.String(),
   client_type: Type.Enum([...clientTypes]),
+  application_type: Type.Enum([...applicationTypes]),
   redirect_uris: Type.Array(Type.String()),
+  post_logout_redirect_uris: Type.Array(Type.String()),
+  backchannel_logout_uri: nullable(Type.String()),
+  backchannel_logout_session_required: Type.Boolean(),
   allowed_scopes: Type.Array(Type.String()),
   logo_url: nullable(Type.String()),
   homepage_url: nullable(Type.String()),
   id_token_signed_response_alg: Type.Enum([...algorithms]),
+  claims_in_id_token: Type.Boolean(),
+  token_endpoint_auth_method: nullable(Type.Enum([...authenticationMethods])),
+  library: nullable(Type.String()),
   status: Type.Enum([...clientStatuses]),
   status_reason: nullable(Type.String({ description: "The reviewer's comment." })),
   revision: Type.Integer({ minimum: 1 }),

@@ -76,7 +76,7 @@ function values(view: View, client: Client): Html {
     pending_change !== null && html`<th scope="col">${view.t('developer.waiting')}</th>`
   }</tr></thead>
 <tbody>${reviewedFields.map(
-    (field) => html`<tr><th scope="row">${view.t(`developer.field.${field}`)}</th>
+    (field) => html`<tr><th scope="row">${view.t(`clients.field.${field}`)}</th>
 <td data-label="${view.plain(label)}">${value(view, client[field])}</td>${
       pending_change !== null &&
       html`<td data-label="${view.plain('developer.waiting')}">${Object.hasOwn(pending_change, field) ? value(view, pending_change[field]) : view.t('developer.unchanged')}</td>`
@@ -88,8 +88,8 @@ function values(view: View, client: Client): Html {
 
 /** URLs that owners have entered are neither linked nor loaded. */
 function value(view: View, value: ReviewedFields[keyof ReviewedFields] | undefined): Html {
-  if (value === null || value === undefined) return view.t('developer.none');
-  if (typeof value === 'string') return textOf(value);
+  if (value === null || value === undefined || value === false) return view.t('developer.none');
+  if (typeof value !== 'object') return textOf(String(value));
   return html`<ul class="scopes">${value.map((entry) => html`<li>${textOf(entry)}</li>`)}</ul>`;
 }
 
