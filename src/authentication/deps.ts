@@ -50,7 +50,7 @@ export type Grants = {
 };
 
 /** An authorization request that waits in one browser until its user has signed in. */
-export type WaitingRequest = {
+export type PendingRequest = {
   request_id: string;
   parameters: {
     client_id: string;
@@ -65,7 +65,7 @@ export type WaitingRequest = {
 /** Implemented by the room `oauth`. */
 export type AuthorizationRequests = {
   /** @param browser_hash digest of the secret of the requesting browser. */
-  find(request_id: string, browser_hash: string): Promise<WaitingRequest | undefined>;
+  find(request_id: string, browser_hash: string): Promise<PendingRequest | undefined>;
   /** The name of the application that sent the user, for the page. */
   clientName(client_id: string): Promise<string | undefined>;
   /** For the change that starts or renews the session. */

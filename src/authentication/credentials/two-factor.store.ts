@@ -3,7 +3,7 @@ import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/
 import { type Sql, sql } from '../../platform/db/sql.ts';
 import type { SessionId, UserId } from '../../platform/ids.ts';
 
-/** One row a user. `secret_sealed` is in force once `confirmed_at` is set; `pending_secret_sealed` waits beside it. */
+/** One row a user. `secret_sealed` is active once `confirmed_at` is set; `pending_secret_sealed` waits beside it. */
 const TotpRow = row('totp', {
   user_id: id<UserId>(),
   pending_secret_sealed: nullable(text),
@@ -35,7 +35,7 @@ export const isTotpActive = (db: Db, user_id: UserId): Promise<boolean> => db.ho
 
 export type Enrolling = { user_id: UserId; session_id: SessionId };
 
-/** Replaces an earlier pending secret; the one in force stays. */
+/** Replaces an earlier pending secret; the active one stays. */
 export const setPendingTotp = ({ user_id, session_id }: Enrolling, pending_secret_sealed: string, now: number): Sql =>
   sql`insert into totp ${TotpRow.values({
     user_id,

@@ -10,7 +10,7 @@ import { listIdentities } from '../credentials/identities.store.ts';
 import { findProvider, type Provider } from '../credentials/providers.ts';
 import { confirmationMethodsOf } from '../credentials/sign-in-methods.ts';
 import type { Deps } from '../deps.ts';
-import { requireWaitingRequest } from '../sessions/browser.ts';
+import { requirePendingRequest } from '../sessions/browser.ts';
 import { redirectAfterSignIn, resolveReturnTarget, signInRequestOf } from '../sessions/return-target.ts';
 import { requireSession } from '../sessions/session.ts';
 import { providerAccountRoutes } from './account-routes.ts';
@@ -146,7 +146,7 @@ const withAuthorizationCookie = (deps: Deps, reply: FastifyReply, sealed: string
 
 async function readUpstreamRequest(deps: Deps, request: FastifyRequest, provider: Provider): Promise<UpstreamRequest> {
   const { request: request_id, next, confirm } = request.queryParameters;
-  const pending = request_id === undefined ? undefined : await requireWaitingRequest(deps, request, request_id);
+  const pending = request_id === undefined ? undefined : await requirePendingRequest(deps, request, request_id);
   const returnTarget = pending ? { request_id: pending.request_id } : { next };
   const site = request.headers['sec-fetch-site'];
   const from = { returnTarget, address: request.ip, fromElsewhere: isCrossSiteRequest(site) };

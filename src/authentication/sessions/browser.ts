@@ -3,7 +3,7 @@ import type { Deps as PlatformDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
 import { cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
 import { digest, newSecret } from '../../platform/ids.ts';
-import type { Deps, WaitingRequest } from '../deps.ts';
+import type { Deps, PendingRequest } from '../deps.ts';
 
 /** Decisions §3. */
 export const waitingRequestSeconds = 600;
@@ -30,19 +30,19 @@ export async function findInBrowser<Found>(
   return find(request_id, digest(token));
 }
 
-export const waitingRequestOf = (
+export const pendingRequestOf = (
   deps: Pick<Deps, 'config' | 'authorizationRequests'>,
   request: FastifyRequest,
   request_id: string | undefined,
-): Promise<WaitingRequest | undefined> => findInBrowser(deps, request, request_id, deps.authorizationRequests.find);
+): Promise<PendingRequest | undefined> => findInBrowser(deps, request, request_id, deps.authorizationRequests.find);
 
 /** @throws {RequestError} `invalid_request`, with a message for the user on how to start again. */
-export async function requireWaitingRequest(
+export async function requirePendingRequest(
   deps: Pick<Deps, 'config' | 'authorizationRequests'>,
   request: FastifyRequest,
   request_id: string | undefined,
-): Promise<WaitingRequest> {
-  const waiting = await waitingRequestOf(deps, request, request_id);
+): Promise<PendingRequest> {
+  const waiting = await pendingRequestOf(deps, request, request_id);
   if (!waiting) throw startAgain();
   return waiting;
 }

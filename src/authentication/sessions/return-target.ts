@@ -5,7 +5,7 @@ import { newSecret } from '../../platform/ids.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Deps } from '../deps.ts';
-import { deviceSeconds, waitingRequestOf } from './browser.ts';
+import { deviceSeconds, pendingRequestOf } from './browser.ts';
 import { pendingSignInSeconds } from './pending-sign-ins.store.ts';
 import { currentSession, type Session, sessionSeconds } from './session.ts';
 
@@ -91,7 +91,7 @@ export async function resolveReturnTarget(
   request: FastifyRequest,
   returnTarget: { request_id?: string | null; next?: string | null },
 ) {
-  const pending = await waitingRequestOf(deps, request, returnTarget.request_id ?? undefined);
+  const pending = await pendingRequestOf(deps, request, returnTarget.request_id ?? undefined);
   return {
     request_id: pending?.request_id,
     next: pending ? undefined : localPath(returnTarget.next, deps.config.baseUrl),

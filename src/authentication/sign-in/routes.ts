@@ -11,7 +11,7 @@ import { type View, viewOf } from '../../platform/pages/view.ts';
 import { allConfirmationMethods, confirmationMethodsOf } from '../credentials/sign-in-methods.ts';
 import { parseCredential } from '../credentials/webauthn.ts';
 import type { Deps } from '../deps.ts';
-import { browserToken, requireWaitingRequest } from '../sessions/browser.ts';
+import { browserToken, requirePendingRequest } from '../sessions/browser.ts';
 import {
   localPath,
   type Outcome,
@@ -184,7 +184,7 @@ const attemptPassword = (
 
 /** The form of a sign-in page, and the view in the language of the request or the user. */
 async function readPageState(deps: Deps, request: FastifyRequest, query: Parameters, session?: Session) {
-  const pending = query.request === undefined ? undefined : await requireWaitingRequest(deps, request, query.request);
+  const pending = query.request === undefined ? undefined : await requirePendingRequest(deps, request, query.request);
   const view = viewOf(deps, request, pending?.parameters.ui_locales, session?.locale);
   const cancelled = deps.config.providers.find(({ id }) => id === query.cancelled);
   const form: SignInForm = {

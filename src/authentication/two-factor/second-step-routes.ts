@@ -12,7 +12,7 @@ import { type View, viewOf } from '../../platform/pages/view.ts';
 import { listPasskeys } from '../credentials/passkeys.store.ts';
 import type { Deps } from '../deps.ts';
 import { passkeyForm, passkeyScripts } from '../passkeys/page.ts';
-import { waitingRequestOf } from '../sessions/browser.ts';
+import { pendingRequestOf } from '../sessions/browser.ts';
 import { findPendingSignIn } from '../sessions/pending-sign-ins.store.ts';
 import {
   type ReturnTarget,
@@ -71,7 +71,7 @@ export async function readPendingSignIn(deps: Deps, request: FastifyRequest) {
   if (!attempt) return undefined;
   const { user_id, methods, request_id, next } = attempt;
   const [user, passkeys] = await Promise.all([findUser(deps.db, user_id), listPasskeys(deps.db, user_id)]);
-  const waiting = await waitingRequestOf(deps, request, request_id ?? undefined);
+  const waiting = await pendingRequestOf(deps, request, request_id ?? undefined);
   const returnTarget = { request_id: waiting?.request_id, next: next ?? undefined };
   return {
     attempt_hash,
