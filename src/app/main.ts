@@ -88,19 +88,19 @@ async function superviseWorkers(deps: Deps, stopJobs: StopJobs): Promise<void> {
   let stage: 'starting' | 'serving' | 'stopping' = 'starting';
   let isReplacing = false;
   let listening = 0;
-  const alive = new Set<Worker>();
+  const running = new Set<Worker>();
   const replaced = new WeakSet<Worker>();
   // Only this process compares its clock with other nodes' and earlier runs'. A worker that trusted a wrong one would end
   // every session that has expired by it.
   const sendUnsettled = (worker: Worker) => {
     if (!deps.timekeeper.isSettled() && worker.isConnected()) worker.send(unsettled);
   };
-  setInterval(() => alive.forEach(sendUnsettled), 1000).unref();
+  setInterval(() => running.forEach(sendUnsettled), 1000).unref();
   /** @returns whether it listens. */
   const start = () =>
     new Promise<boolean>((resolve) => {
       const worker = cluster.fork();
-      alive.add(worker);
+      running.add(worker);
       worker.on('message', (message) => {
         if (message === opened) sendUnsettled(worker); // before it may listen
         if (message !== ready) return;
@@ -110,13 +110,13 @@ async function superviseWorkers(deps: Deps, stopJobs: StopJobs): Promise<void> {
       worker.once('exit', () => resolve(false));
     });
   cluster.on('exit', (worker, code, signal) => {
-    alive.delete(worker);
+    running.delete(worker);
     // It has logged why, and another one would fail alike, unless it was killed or another one listens already. The others
     // end with this process.
     if (stage === 'starting' && signal === null && listening === 0) process.exit(1);
-    if (stage === 'stopping' || alive.size >= deps.config.workers) return;
+    if (stage === 'stopping' || running.size >= deps.config.workers) return;
     deps.log.error({ pid: worker.process.pid, code, signal }, 'a worker died; starting another');
-    setTimeout(() => stage !== 'stopping' && alive.size < deps.config.workers && void start(), 500);
+    setTimeout(() => stage !== 'stopping' && running.size < deps.config.workers && void start(), 500);
   });
   cluster.on('message', async (worker, message) => {
     // A replaced worker that finishes its last requests may throw again.
@@ -134,7 +134,7 @@ async function superviseWorkers(deps: Deps, stopJobs: StopJobs): Promise<void> {
   onStop(deps, async (leaving) => {
     stage = 'stopping';
     const jobs = stopJobs();
-    await Promise.all([...alive].map((worker) => drain(worker, leaving)));
+    await Promise.all([...running].map((worker) => drain(worker, leaving)));
     await closeDeps(deps, jobs);
   });
 }

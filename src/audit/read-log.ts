@@ -137,7 +137,7 @@ const inside = /([;\t|\n]\s*)([=+@\-\uff1d\uff0b\uff0d\uff20])/g;
 
 /**
  * RFC 4180. A spreadsheet takes what begins with one of these, or their wide forms, for a formula, and a reason or a name
- * is chosen by strangers (OWASP, CSV Injection): an apostrophe makes it a text. Where a spreadsheet takes another
+ * may be chosen by an attacker (OWASP, CSV Injection): an apostrophe makes it a text. Where a spreadsheet takes another
  * character for the end of a cell, that stands in the middle of ours.
  */
 export function csvCell(value: string | number | null): string {

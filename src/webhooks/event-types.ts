@@ -1,6 +1,6 @@
 import type { AuditRow } from '../audit/read-log.ts';
 
-/** What others may be told of, by the action in the audit log. The payload holds ids and states, never a secret. */
+/** The events that a webhook may report: actions of the audit log. The payload has ids and states, never a secret. */
 export const eventTypes = [
   'user.created',
   'user.changed',
@@ -60,17 +60,17 @@ export const isEventType = (name: string): name is EventType => eventTypes.some(
 type State = Readonly<Record<string, unknown>>;
 
 /**
- * Which tokens count no more since an event: those whose `sub`, `client_id` and `sid` are these, each an id or `all`.
+ * Which tokens are no longer valid after an event: those whose `sub`, `client_id` and `sid` are these, each an id or `all`.
  * One rule for all events, so that a back end which keeps sessions of its own can end them without knowing each type.
  */
-type EndedTokens = { user_id: unknown; client_id: unknown; session_id: unknown; except_session_id?: unknown };
+type RevokedTokens = { user_id: unknown; client_id: unknown; session_id: unknown; except_session_id?: unknown };
 
 const all = 'all';
-const allAccessOfUser = (user_id: string | null): EndedTokens => ({ user_id, client_id: all, session_id: all });
-const allUsersOfClient = (client_id: string | null): EndedTokens => ({ user_id: all, client_id, session_id: all });
+const allAccessOfUser = (user_id: string | null): RevokedTokens => ({ user_id, client_id: all, session_id: all });
+const allUsersOfClient = (client_id: string | null): RevokedTokens => ({ user_id: all, client_id, session_id: all });
 
-/** Every action that ends grants is here, or they would end untold. */
-const endedBy: { readonly [Type in EventType]?: (target: string | null, state: State) => EndedTokens } = {
+/** Every action that revokes grants is here, or the revocation would go unreported. */
+const endedBy: { readonly [Type in EventType]?: (target: string | null, state: State) => RevokedTokens } = {
   'user.disabled': allAccessOfUser,
   'user.deleted': allAccessOfUser,
   'user.signed_out': allAccessOfUser,
@@ -92,7 +92,7 @@ const endedBy: { readonly [Type in EventType]?: (target: string | null, state: S
 
 /** The body of a delivery (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md). */
 export function payloadOf({ action, at, event_id, target, actor, reason, after_state }: AuditRow): string {
-  // Addresses of people stay in the log: whoever has to know one asks for it.
+  // Email addresses stay in the log: a receiver that needs one asks the API.
   const { email: _, ...state } = (after_state === null ? {} : JSON.parse(after_state)) as Record<string, unknown>;
   const ended = isEventType(action) ? endedBy[action]?.(target, state) : undefined;
   return JSON.stringify({

@@ -26,16 +26,16 @@ export { purgeDead, purgeDelivered, purgeUndeliverable } from './store.ts';
 const deliveryTimeoutMs = 10_000;
 
 /** A failed delivery, in words for an administrator; `isSilent`: there was no answer, and another delivery would get none. */
-type Problem = { told: string; isSilent: boolean };
+type Problem = { message: string; isSilent: boolean };
 
 /** Seconds until the next attempt, by attempts made: three days in all, then the delivery is dead until it is replayed. */
 const retryAfterSeconds = [5, 30, 120, 600, 3600, 10_800, 21_600, 43_200, 86_400, 86_400];
 /** No other node tries within the time that an attempt may take; one does if this node dies. */
 const claimSeconds = deliveryTimeoutMs / 1000 + 20;
 /** Concurrent deliveries to one target. */
-const abreast = 5;
+const maxConcurrent = 5;
 /** This node leaves a target alone for this long after no answer at all. */
-const restSeconds = 30;
+const backoffSeconds = 30;
 
 type OpenDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'log' | 'vault'>;
 type SendDeps = OpenDeps & { resolve: Resolve };
@@ -64,7 +64,7 @@ export function openWebhookSender(openDeps: OpenDeps): WebhookSender {
       if (lanes.has(webhook_id) || restUntil.has(webhook_id)) continue;
       const lane = deliverTo(deps, webhook_id)
         .then((isSilent) => {
-          if (isSilent) restUntil.set(webhook_id, now(deps) + restSeconds);
+          if (isSilent) restUntil.set(webhook_id, now(deps) + backoffSeconds);
         })
         .catch((error: unknown) => deps.log.error({ err: error, webhook_id }, 'deliveries of a webhook failed'))
         .finally(() => lanes.delete(webhook_id));
@@ -86,7 +86,7 @@ export function openWebhookSender(openDeps: OpenDeps): WebhookSender {
 /** A few at a time until nothing is due. @returns true if the target does not answer. */
 async function deliverTo(deps: SendDeps, webhook_id: string): Promise<boolean> {
   for (;;) {
-    const due = await dueDeliveries(deps.db, webhook_id, now(deps), abreast);
+    const due = await dueDeliveries(deps.db, webhook_id, now(deps), maxConcurrent);
     const outcomes = await Promise.all(due.map((delivery) => attempt(deps, delivery)));
     if (outcomes.includes('silent')) return true;
     if (outcomes.every((outcome) => outcome === 'not ours')) return false; // also when nothing was due
@@ -99,8 +99,8 @@ async function attempt(deps: SendDeps, delivery: DueDelivery): Promise<'silent' 
   const retryAfter = retryAfterSeconds[delivery.attempts];
   const problem = await post(deps, delivery);
   if (problem === undefined) await markDelivered(deps.db, delivery.delivery_id, now(deps));
-  else if (retryAfter === undefined) await giveUp(deps, delivery, problem.told);
-  else await markFailed(deps.db, delivery, problem.told, now(deps) + retryAfter);
+  else if (retryAfter === undefined) await giveUp(deps, delivery, problem.message);
+  else await markFailed(deps.db, delivery, problem.message, now(deps) + retryAfter);
   return problem?.isSilent ? 'silent' : 'answered';
 }
 
@@ -126,7 +126,7 @@ async function post(
   { url, delivery_id, webhook_id, payload, secret_sealed }: DueDelivery,
 ): Promise<Problem | undefined> {
   const secret = secretOf(deps, webhook_id, secret_sealed);
-  if (secret === undefined) return { told: 'Its secret cannot be decrypted: rotate it.', isSilent: true };
+  if (secret === undefined) return { message: 'Its secret cannot be decrypted: rotate it.', isSilent: true };
   const timestamp = String(now(deps));
   const headers = {
     'content-type': 'application/json',
@@ -140,11 +140,11 @@ async function post(
     const status = await send(deps, new URL(url), headers, payload);
     return status >= 200 && status < 300
       ? undefined
-      : { told: `The receiver responded with ${status}.`, isSilent: false };
+      : { message: `The receiver responded with ${status}.`, isSilent: false };
   } catch (error) {
-    if (error instanceof InternalTarget) return { told: error.message, isSilent: true };
+    if (error instanceof InternalTarget) return { message: error.message, isSilent: true };
     const { code = 'no response' } = error as NodeJS.ErrnoException;
-    return { told: `The receiver could not be reached: ${code}.`, isSilent: true };
+    return { message: `The receiver could not be reached: ${code}.`, isSilent: true };
   }
 }
 

@@ -37,7 +37,7 @@ export const isExpectedConflict = (step: Step, error: unknown): boolean =>
 
 /**
  * The value as both engines can keep it. PostgreSQL has no NUL in text and answers one with an error, SQLite keeps it
- * but its own functions stop there. What a stranger puts in a form must not decide between "no such row" and a failed
+ * but its own functions stop there. What an unauthenticated requester puts in a form must not decide between "no such row" and a failed
  * statement, so NUL becomes U+FFFD, as half a surrogate pair already does when either driver writes UTF-8.
  */
 export const storable = (param: Param): Param =>
@@ -50,7 +50,7 @@ export class StoreUnavailable extends Error {
 
 /**
  * A change was sent and not confirmed: the connection broke, the reply did not come in time, or the flush of its commit
- * failed. It may have been kept, now or even later. Whoever asks again must be ready for either.
+ * failed. It may have been kept, now or even later. A caller that retries must be ready for either.
  */
 export class OutcomeUnknown extends StoreUnavailable {
   override name = 'OutcomeUnknown';

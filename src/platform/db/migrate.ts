@@ -12,7 +12,7 @@ export type MigrationSession = {
   exec(script: string): Promise<void>;
 };
 
-/** A `Db` as the engines make it. Only `migrate` may call `exclusively`; everybody else is handed a plain `Db`. */
+/** A `Db` as the engines make it. Only `migrate` may call `exclusively`; all others are handed a plain `Db`. */
 export type MigratableDb = Db & Migratable;
 export type MigratableEngine = Engine & Migratable;
 type Migratable = { exclusively<T>(work: (session: MigrationSession) => Promise<T>): Promise<T> };
@@ -58,7 +58,7 @@ export async function migrate(db: MigratableDb, now: number, folder: URL = ownMi
 }
 
 /**
- * For whoever works on the store and may not change its tables, as commands do: a shell with another version of Signet
+ * For callers that may not change the tables, as commands: a shell with another version of Signet
  * must not upgrade a running service by listing its clients.
  * @throws {MigrationRefused} with a sentence that says what to run.
  * @throws {StoreUnavailable}

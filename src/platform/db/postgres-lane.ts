@@ -76,7 +76,7 @@ type LaneEvents = {
 /**
  * Connects.
  * A lane for batches refuses any change outside of `begin read write … commit`. That is a setting of its connection, and
- * not `set`, which a pooler would hand on to whoever gets the backend next.
+ * not `set`, which a pooler would hand on with the backend.
  * @throws the driver's error; what `check` throws.
  */
 export async function openLane(url: string, options: LaneOptions, events: LaneEvents): Promise<Lane> {
@@ -98,12 +98,12 @@ export async function openLane(url: string, options: LaneOptions, events: LaneEv
     ended = true;
     events.onEnd(lane, lane.inFlight > 0);
   };
-  // Without a listener a lost connection would end the process. What was in flight hears of it by rejection.
+  // Without a listener a lost connection would end the process. What was in flight is rejected.
   client.on('error', end);
   client.on('end', end);
 
   /** Set when replies of this connection can no longer be believed. */
-  let doubt: OutcomeUnknown | undefined;
+  let unconfirmed: OutcomeUnknown | undefined;
   let corked = false;
 
   /**
@@ -147,12 +147,12 @@ export async function openLane(url: string, options: LaneOptions, events: LaneEv
       };
       client.query(query).then(
         (result) => {
-          if (doubt) reject(doubt);
+          if (unconfirmed) reject(unconfirmed);
           else resolve(result);
           answered();
         },
         (error: unknown) => {
-          reject(doubt ?? error);
+          reject(unconfirmed ?? error);
           answered();
         },
       );
@@ -182,7 +182,7 @@ export async function openLane(url: string, options: LaneOptions, events: LaneEv
   }
   client.on('notice', (notice) => {
     if (!isNotReplicated(notice.code)) return;
-    doubt ??= new OutcomeUnknown(`The commit may not have reached the standby: ${notice.message}`);
+    unconfirmed ??= new OutcomeUnknown(`The commit may not have reached the standby: ${notice.message}`);
     end();
     socket.destroy();
   });
@@ -210,7 +210,7 @@ async function sendOne(send: Send, step: Step): Promise<Committed> {
 
 /**
  * If `begin` alone failed (a cancel that hits just it), the statements behind it, already on the wire, would commit one
- * by one. So sessions for batches are read-only by default and `begin read write` is the only way in.
+ * by one. So sessions for batches are read-only by default and a change needs `begin read write`.
  *
  * Statements of a batch have no name. In a transaction that has failed the server refuses to prepare, so the batches
  * behind it in the pipeline, which count on that preparation, would fail with it.

@@ -22,7 +22,7 @@ export type Lanes = {
 /**
  * At most `size` connections, opened as they are needed. One that was abandoned with statements on the wire counts until
  * the server has no such backend any more: else a commit that waits for a standby would cost another backend every time
- * that we lose patience with it, until the server has none left for anybody.
+ * that a wait times out, until the server has none left.
  * While the server is away only a timer tries to reach it: a request that tried would wait for the timeout, and so
  * would all behind it.
  */
@@ -158,7 +158,7 @@ function leastBusy(lanes: Iterable<Lane>): Lane | undefined {
 
 /** Between two looks at the server's processes, and the time that one may take. */
 const lookMs = 500;
-const lookPatienceMs = 3_000;
+const lookTimeoutMs = 3_000;
 
 /**
  * Connections that we no longer use and whose backends may still be at work, most likely in a commit that waits for a
@@ -192,8 +192,8 @@ export function createAbandoned(url: string): Abandoned {
       const client = new pg.Client({
         connectionString: url,
         types: columnTypes,
-        connectionTimeoutMillis: lookPatienceMs,
-        query_timeout: lookPatienceMs,
+        connectionTimeoutMillis: lookTimeoutMs,
+        query_timeout: lookTimeoutMs,
       });
       client.on('error', () => undefined); // the query in flight rejects
       try {

@@ -23,7 +23,7 @@ import type { Param } from './sql.ts';
  */
 const laneSizes = { reads: 4, changes: 6, batches: 4 } as const;
 
-/** Nobody waits longer for a sign-in. The reply gets two seconds more, for the way and for what is queued before. */
+/** No user waits longer for a sign-in. The reply gets two seconds more, for the network and the statements before. */
 const defaultDeadlines: Deadlines = { statementMs: 5_000, replyMs: 7_000 };
 
 /** A deadlock or a stale plan seldom comes twice; after so many something else is wrong. */
@@ -92,7 +92,7 @@ export function openPostgres(
 }
 
 /**
- * By the name that each of our connections bears. A node that is gone has none, and one that lost them all answers nobody.
+ * By the name that each of our connections bears. A node that is gone has none, and one that lost them all answers no request.
  * Where even the connection that asks has lost its name, to a pooler that does not pass it on, nothing is known of others.
  */
 const hasApplicationName = (place: string) => `(application_name = ${place} or application_name like '% ' || ${place})`;

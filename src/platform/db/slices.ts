@@ -5,8 +5,8 @@ import { type Param, raw, type Sql, sql } from './sql.ts';
 // Many rows, part by part: slices of a mass change, and pages of a list.
 
 /**
- * Rows that one statement of a mass change may touch. On SQLite that is some ten milliseconds in which nobody else is
- * served; on PostgreSQL it stays far below the deadline of a statement, behind which nothing would be kept.
+ * Rows that one statement of a mass change may touch. On SQLite that is some ten milliseconds in which no request is
+ * answered; on PostgreSQL it stays far below the deadline of a statement, behind which nothing would be kept.
  */
 export const sliceRows = 500;
 
@@ -26,8 +26,8 @@ export const inOneSlice = (table: string, key: string, condition: Sql, rows: num
 const pauseMs = 5;
 
 /**
- * Changes any number of rows, a slice at a time. Each slice is kept for itself: after a crash, or on another node at the
- * same time, the rest is done by whoever does it next.
+ * Changes any number of rows, a slice at a time. Each slice commits by itself: after a crash, or on another node at the
+ * same time, the next run does the rest.
  * @param slice changes at most `rows` rows and says how many it did; fewer mean that none are left.
  * @param signal ends it after the slice under way.
  * @returns false if the signal ended it before all was done.

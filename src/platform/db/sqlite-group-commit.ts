@@ -15,7 +15,7 @@ import type { Statement } from './sql.ts';
 /** How long a read, or a start, waits inside SQLite for another process. Node's own default is 0. */
 export const busyTimeoutMs = 5_000;
 
-/** Units in one commit. More would share the fsync no better and would keep the event loop from everybody else. */
+/** Units in one commit. More would share the fsync no better and would keep the event loop from all other requests. */
 const unitsPerCommit = 256;
 /** A queue this long is seconds of work; who joins it would wait past every client's patience. */
 const longestQueue = 10_000;
@@ -49,7 +49,7 @@ type GroupCommit = {
 /**
  * Puts the writes of one event-loop turn under one transaction, so that they share its fsync: on a good disk one
  * costs as much as twenty updates, on a poor one as thousands, and requests that arrived together wait together.
- * A unit that fails fails alone. Nobody is answered before the commit: a reply may not promise what a crash can undo.
+ * A unit that fails fails alone. No request is answered before the commit: a reply must not confirm what a crash can undo.
  *
  * When a flush fails the system may have dropped the pages and call them clean, so a later flush that succeeds proves
  * nothing of earlier writes. Then changes are refused until the file has been read anew and has taken a write.

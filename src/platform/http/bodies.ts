@@ -83,8 +83,8 @@ export type ShapeError = TLocalizedValidationError;
  */
 export function shapeProblems(errors: readonly ShapeError[]): Problem[] {
   const nullables = new Set(errors.filter(isNullBranch).map(unionOf));
-  const telling = errors.filter((error) => error.keyword !== 'anyOf' && !isNullBranch(error));
-  const problems = (telling.length > 0 ? telling : errors).flatMap((error) =>
+  const specific = errors.filter((error) => error.keyword !== 'anyOf' && !isNullBranch(error));
+  const problems = (specific.length > 0 ? specific : errors).flatMap((error) =>
     problemsOf(error).map((problem) =>
       error.keyword === 'type' && nullables.has(unionOf(error)) ? orNull(problem) : problem,
     ),

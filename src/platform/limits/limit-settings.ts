@@ -2,7 +2,7 @@
  * Every limit that an operator may set (decisions §13). `passwordFailures` is set by SIGNET_LIMIT_PASSWORD_FAILURES, and so
  * on; code reads `deps.config.limits`. docs/configuration.md repeats the descriptions.
  *
- * The bounds keep a limit effective: no zero locks everybody out, and no window is longer than a day.
+ * The bounds keep a limit effective: no zero locks all users out, and no window is longer than a day.
  */
 const table = {
   passwordFailures: [5, 1, 20, 'wrong passwords in a row before the account is blocked'],

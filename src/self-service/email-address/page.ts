@@ -53,7 +53,7 @@ ${alert(problem)}${fieldAlert(view, problems)}
 <p><a href="/account/email">${view.t('email.back')}</a></p>`,
 });
 
-/** What the link leads to. Somebody who is not signed in here does that first, and opens it again. */
+/** What the link leads to. A user who is not signed in here does that first, and opens it again. */
 export const confirmAddressPage = (
   view: View,
   { token, email, isChange, isSignedIn }: { token: string; email: string; isChange: boolean; isSignedIn: boolean },
