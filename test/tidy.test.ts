@@ -21,7 +21,7 @@ const everything = [...read('{src,test,bench,examples,scripts,packages}/**/*.{ts
 const code = (text: string) =>
   text
     .replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ' '))
-    .replace(/(^|\s)\/\/.*$/gm, (comment) => ' '.repeat(comment.length));
+    .replace(/(^|[^\S\n])\/\/.*$/gm, (comment) => ' '.repeat(comment.length));
 
 /** @returns `path:line: the line`, for each match in code. */
 function found(files: File[], pattern: RegExp): string[] {
@@ -226,4 +226,36 @@ test('a room keeps its routes, its stores and its use-cases apart', () => {
     /\bdb\.(all|get|run|change)\(/g,
   );
   assertNone(sqlInRoutes, `Call a function of a store or a use-case instead.`);
+});
+
+/** Names in words, and comments. Texts between quotes are left out: they are names on the wire and keys of messages. */
+function wordsOf(text: string): string {
+  const bare = code(text);
+  const unquoted = bare.replace(/'(?:\\.|[^'\\\n])*'/g, (quoted) => ' '.repeat(quoted.length));
+  const kept = Array.from({ length: text.length }, (_, at) => (bare[at] === text[at] ? unquoted[at] : text[at]));
+  return kept.join('').replace(/(?<=[a-z0-9])(?=[A-Z])/g, ' ');
+}
+
+/** @returns `path:line: word`, for each of the words that a file has. */
+function wordsIn(files: File[], words: readonly string[]): string[] {
+  const pattern = new RegExp(`(?<![\\w-])(?:${words.join('|')})(?![\\w-])`, 'gi');
+  return files.flatMap(({ path, text }) =>
+    wordsOf(text)
+      .replaceAll(/\bkeep Alive\b/gi, 'keepAlive') // the name that Node gave it
+      .split('\n')
+      .flatMap((line, index) => [...line.matchAll(pattern)].map(([word]) => `${path}:${index + 1}: ${word}`)),
+  );
+}
+
+test('the glossary is kept to: words that it replaces are in no name and no comment', () => {
+  const sample = [
+    { path: 'a.ts', text: "// A live one.\nconst isAlive = 'alive', keepAlive = alive_at;\n/** Alive. */" },
+  ];
+  assert.deepEqual(wordsIn(sample, ['live', 'alive']), ['a.ts:1: live', 'a.ts:2: Alive', 'a.ts:3: Alive']);
+  const [, table = ''] = readFileSync(join(root, 'docs/glossary.md'), 'utf8').split('## Words to avoid');
+  const words = [...table.matchAll(/^\|([^|]+)\|/gm)].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/\*\*([^*]+)\*\*/g)].map(([, word = '']) => word),
+  );
+  assert.ok(words.length > 10, 'it reads the table');
+  assertNone(wordsIn(source, words), 'Write the term of docs/glossary.md.');
 });

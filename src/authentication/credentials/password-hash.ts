@@ -110,7 +110,7 @@ const argon2id = (parameters: Parameters<typeof argon2>[1]) =>
     argon2('argon2id', parameters, (error, tag) => (error ? reject(unavailable(error)) : resolve(tag)));
   });
 
-/** Runs at most `concurrency` tasks at once, first come first served; refuses when `limit` are waiting already. */
+/** Runs at most `concurrency` tasks at once, in the order of arrival; refuses when `limit` are waiting already. */
 function boundedQueue(concurrency: number, limit: number) {
   const waiting: (() => void)[] = [];
   let running = 0;
