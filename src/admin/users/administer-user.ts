@@ -30,7 +30,7 @@ import { passwordLimits } from '../../platform/limits/failure-limits.ts';
 import { mailTo } from '../../platform/mail/outbox.ts';
 
 /**
- * Signs a person out everywhere: every session, every grant, every sign-in that is half done. They are told by mail.
+ * Signs a user out everywhere: ends every session and pending sign-in, revokes every grant, and notifies the user by mail.
  * @throws {RequestError} `not_found`; `access_denied` as {@link refuseAgainstAdministrator} says.
  */
 export async function signOutUser(deps: MailDeps, caller: Caller, user_id: string): Promise<void> {
@@ -52,7 +52,7 @@ export async function signOutUser(deps: MailDeps, caller: Caller, user_id: strin
 }
 
 /**
- * Forgets the wrong passwords of a person, also when there were so many that the password is disabled.
+ * Clears a user's password failures, also when there were so many that the password is disabled.
  * @throws {RequestError} `not_found`.
  */
 export async function unlockUser(deps: LimitDeps, caller: Caller, user_id: string): Promise<void> {
@@ -62,9 +62,9 @@ export async function unlockUser(deps: LimitDeps, caller: Caller, user_id: strin
 }
 
 /**
- * Makes somebody an administrator, or no longer one, from their next request on, and tells them. Of a new
- * one every administrator is told: whoever has taken over one account must not make a second in silence.
- * @returns the person as they are now; nothing happens to somebody who has the role already.
+ * Gives a user a role, effective with their next request, and notifies them. Every administrator is notified of a
+ * new one: an attacker with one administrator's account must not make a second in silence.
+ * @returns the user as they are now; nothing changes for one who has the role already.
  * @throws {RequestError} `not_found`; `access_denied` for one's own role, and as
  * {@link refuseAgainstAdministrator} says; `invalid_state` when no administrator would be
  * left.
@@ -95,7 +95,7 @@ export async function changeRole(deps: MailDeps, caller: Caller, user_id: string
 }
 
 /**
- * Bars a person at once: no sign-in, every session ended, every grant revoked, no link good, on every node.
+ * Disables a user immediately, on every node: sessions end, grants are revoked, one-time links are invalidated.
  * @param reason for the log; only the command line may leave it out.
  * @throws {RequestError} `not_found`; `invalid_request` for a reason that is none; `invalid_state` when disabled already,
  * or when no administrator would be left; `access_denied` as {@link refuseAgainstAdministrator} says.
@@ -133,7 +133,7 @@ const endEverything = (user_id: string, at: number): Sql[] => [
 ];
 
 /**
- * Lets a person sign in again. What was ended stays ended.
+ * Lets a user sign in again. Sessions that were ended and grants that were revoked stay so.
  * @throws {RequestError} `not_found`; `invalid_state` when not disabled.
  */
 export async function enableUser(deps: StoreDeps, user_id: string, by: Actor | Caller): Promise<void> {
@@ -159,9 +159,8 @@ async function requireEnabled(deps: Pick<Deps, 'db'>, user_id: string): Promise<
 }
 
 /**
- * For somebody who has lost what they signed in with: takes away the authenticator app, the backup codes and the
- * passkeys, ends whatever was opened with them, and tells the person. The password stays; whoever has none sets one by
- * the link of a password reset.
+ * For a user who has lost their factors: removes the authenticator app, the backup codes and the passkeys, ends all
+ * sessions, and notifies the user. The password stays; a user without one sets it by the link of a password reset.
  * @throws {RequestError} `not_found`; `access_denied` for one's own factors, which have pages that ask for them,
  * and as {@link refuseAgainstAdministrator} says;
  * `invalid_request` without a reason.

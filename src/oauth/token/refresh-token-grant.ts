@@ -68,7 +68,7 @@ function refuseUnlessGranted(request: TokenRequest, grant: IssuableGrant, wanted
 /**
  * The compare-and-swap found no row. If the token is the direct parent of the current one, the answer with the current
  * one may have been lost: the server knows of such a failure, or the client's retry window is open. Then the same
- * successor is issued once more. An older token is a replay: thief and owner cannot be told apart, so the grant is
+ * successor is issued once more. An older token is a replay: thief and owner cannot be distinguished, so the grant is
  * revoked for both.
  */
 async function reissuableGrant(
