@@ -62,6 +62,9 @@ export class AuthorizationError extends Error {
   }
 }
 
+const malformed = (description: string, about?: 'pkce') =>
+  new AuthorizationError('invalid_request', description, about);
+
 /** Bytes of a value that is returned to the client; it is stored while the user signs in. */
 const longestEcho = 4096;
 
@@ -77,10 +80,10 @@ const refusalByStatus = {
 } as const satisfies Record<Exclude<ClientStatus, 'approved'>, string>;
 
 /** `description` is for the developer of the client, `userMessage` for the user. */
-const invalidLink = (description: string, userMessage: MessageDescriptor) =>
-  new RequestError('invalid_request', description, { userMessage });
+const invalidLink = (description: string, key: MessageDescriptor['key'], values?: MessageDescriptor['values']) =>
+  new RequestError('invalid_request', description, { userMessage: { key, values } });
 const missing = (parameter: 'client_id' | 'redirect_uri') =>
-  invalidLink(`${parameter} is missing.`, { key: 'authorize.missing', values: { parameter } });
+  invalidLink(`${parameter} is missing.`, 'authorize.missing', { parameter });
 
 /**
  * First phase: the client and the redirect_uri. Until both are known, a refusal is a page and never a redirect, which
@@ -91,11 +94,11 @@ export async function authorizeClient(deps: ClientDeps, { values, repeated }: Pa
   const { client_id, redirect_uri } = values;
   for (const parameter of ['client_id', 'redirect_uri']) {
     if (repeated.has(parameter))
-      throw invalidLink(`${parameter} was sent more than once.`, { key: 'authorize.repeated', values: { parameter } });
+      throw invalidLink(`${parameter} was sent more than once.`, 'authorize.repeated', { parameter });
   }
   if (client_id === undefined) throw missing('client_id');
   const client = isClientId(client_id) ? await deps.clients.find(client_id) : undefined;
-  if (!client) throw invalidLink('client_id does not name a registered client.', { key: 'authorize.unknown_client' });
+  if (!client) throw invalidLink('client_id does not name a registered client.', 'authorize.unknown_client');
   const note = (failure: Failure) => deps.clientFailures.record({ client_id, stage: 'authorize' }, failure);
   if (redirect_uri === undefined) {
     note({ code: 'redirect_uri_missing' });
@@ -108,9 +111,7 @@ export async function authorizeClient(deps: ClientDeps, { values, repeated }: Pa
     });
     throw invalidLink(
       'redirect_uri does not match a registered redirect URI of this client, character for character.',
-      {
-        key: 'authorize.redirect_uri',
-      },
+      'authorize.redirect_uri',
     );
   }
   if (client.status !== 'approved') {
@@ -135,10 +136,10 @@ export async function readAuthorizationRequest(
   { client, redirect_uri, state }: RedirectTarget,
   { values, repeated }: Parsed,
 ): Promise<AuthorizationRequest> {
-  if (repeated.size > 0) throw new AuthorizationError('invalid_request', 'A parameter was sent more than once.');
+  if (repeated.size > 0) throw malformed('A parameter was sent more than once.');
   for (const value of [values.state, values.nonce]) {
     if (Buffer.byteLength(value ?? '') > longestEcho) {
-      throw new AuthorizationError('invalid_request', 'state and nonce can have at most 4096 bytes.');
+      throw malformed('state and nonce can have at most 4096 bytes.');
     }
   }
   refuseUnsupported(values);
@@ -169,13 +170,13 @@ function refuseUnsupported(values: Parsed['values']): void {
     throw new AuthorizationError('registration_not_supported', 'The parameter registration is not supported.');
   }
   if (values.response_type === undefined) {
-    throw new AuthorizationError('invalid_request', 'response_type is missing.');
+    throw malformed('response_type is missing.');
   }
   if (values.response_type !== 'code') {
     throw new AuthorizationError('unsupported_response_type', 'The only supported response_type is code.');
   }
   if (values.response_mode !== undefined && values.response_mode !== 'query') {
-    throw new AuthorizationError('invalid_request', 'The only supported response_mode is query.');
+    throw malformed('The only supported response_mode is query.');
   }
 }
 
@@ -191,10 +192,10 @@ function readScope(client: Client, scope: string | undefined): string {
 
 /** PKCE for every client, by S256 alone; an absent method would mean `plain` (RFC 7636 §4.3). */
 function readCodeChallenge(challenge: string | undefined, method: string | undefined): string {
-  if (challenge === undefined) throw new AuthorizationError('invalid_request', 'code_challenge is missing.', 'pkce');
-  if (method !== 'S256') throw new AuthorizationError('invalid_request', 'code_challenge_method must be S256.', 'pkce');
+  if (challenge === undefined) throw malformed('code_challenge is missing.', 'pkce');
+  if (method !== 'S256') throw malformed('code_challenge_method must be S256.', 'pkce');
   if (!isCodeChallenge(challenge)) {
-    throw new AuthorizationError('invalid_request', 'code_challenge must be a base64url-encoded SHA-256 hash.', 'pkce');
+    throw malformed('code_challenge must be a base64url-encoded SHA-256 hash.', 'pkce');
   }
   return challenge;
 }
@@ -202,16 +203,16 @@ function readCodeChallenge(challenge: string | undefined, method: string | undef
 function readPrompt(text: string | undefined): Prompt[] {
   const values = text === undefined ? [] : text.split(' ').filter((value) => value !== '');
   const known = values.filter((value): value is Prompt => prompts.some((prompt) => prompt === value));
-  if (known.length < values.length) throw new AuthorizationError('invalid_request', 'prompt has an unknown value.');
+  if (known.length < values.length) throw malformed('prompt has an unknown value.');
   if (known.includes('none') && known.length > 1) {
-    throw new AuthorizationError('invalid_request', 'prompt=none cannot be combined with other values.');
+    throw malformed('prompt=none cannot be combined with other values.');
   }
   return known;
 }
 
 function readMaxAge(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
-  if (!/^\d{1,10}$/.test(text)) throw new AuthorizationError('invalid_request', 'max_age must be a number of seconds.');
+  if (!/^\d{1,10}$/.test(text)) throw malformed('max_age must be a number of seconds.');
   return Number(text);
 }
 

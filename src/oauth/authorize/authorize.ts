@@ -15,7 +15,7 @@ import { insertGrant } from '../grants/store.ts';
 import { refreshIdleSeconds } from '../token/refresh-token-grant.ts';
 import { accessTokenSeconds } from '../token/tokens.ts';
 import { AuthorizationError, type AuthorizationRequest } from './authorization-request.ts';
-import { nextStep, noProgress, type Step } from './next-step.ts';
+import { nextStep, type Step } from './next-step.ts';
 import {
   deletePendingRequest,
   findPendingRequest,
@@ -109,7 +109,7 @@ export async function findStep(
   return nextStep(request, {
     client,
     session,
-    progress: pending ?? noProgress,
+    pending,
     consented: mayNeedConsent ? await findConsent(deps.db, session.user_id, client.client_id) : undefined,
     declinesStepUp,
     now: now(deps),

@@ -2,28 +2,15 @@ import { twoFactors } from '../../authentication/sessions/authentication.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import type { Client } from '../../clients/client.ts';
 import { AuthorizationError, type AuthorizationRequest } from './authorization-request.ts';
+import type { PendingRequest } from './store.ts';
 
 export type Step = 'sign_in' | 'select_account' | 'consent' | 'step_up' | 'code';
-
-export type Progress = {
-  /** The session that a sign-in for this request started or renewed. */
-  authenticated_session_id: string | null;
-  /** The user who selected this account for this request. */
-  account_selected_user_id: string | null;
-  /** The user who consented to this request. */
-  consented_user_id: string | null;
-};
-
-export const noProgress: Progress = {
-  authenticated_session_id: null,
-  account_selected_user_id: null,
-  consented_user_id: null,
-};
 
 type FlowState = {
   client: Client;
   session: Session | undefined;
-  progress: Progress;
+  /** The stored request with its progress, if it is not new. */
+  pending: PendingRequest | undefined;
   /** The scope that the user has allowed this client before; undefined if none, or if it was not read. */
   consented: string | undefined;
   /** The user continues without the stronger factor that the client prefers. */
@@ -46,11 +33,11 @@ export function nextStep(request: AuthorizationRequest, flowState: FlowState): S
 }
 
 function decideStep(request: AuthorizationRequest, flowState: FlowState): Step {
-  const { client, session, progress, consented, now } = flowState;
+  const { client, session, pending, consented, now } = flowState;
   // A user with TOTP shows both factors, whatever `acr_values` prefers. A session with one was started before TOTP was
   // enabled, possibly by the attacker because of whom it was enabled.
   if (!session || session.lacks_second_factor) return 'sign_in';
-  const hasJustSignedIn = progress.authenticated_session_id === session.session_id;
+  const hasJustSignedIn = pending?.authenticated_session_id === session.session_id;
   const isAnotherUser = request.hint_sub !== undefined && request.hint_sub !== session.user_id;
   if (hasJustSignedIn && isAnotherUser) {
     throw new AuthorizationError('login_required', 'A user other than the one in id_token_hint has signed in.');
@@ -60,9 +47,9 @@ function decideStep(request: AuthorizationRequest, flowState: FlowState): Step {
   const requiresSignIn = request.prompt.includes('login') || request.max_age === 0;
   if (!hasJustSignedIn && (isAnotherUser || isTooOld || requiresSignIn)) return 'sign_in';
 
-  const hasChosen = hasJustSignedIn || progress.account_selected_user_id === session.user_id;
+  const hasChosen = hasJustSignedIn || pending?.account_selected_user_id === session.user_id;
   if (request.prompt.includes('select_account') && !hasChosen) return 'select_account';
-  const hasConsented = progress.consented_user_id === session.user_id;
+  const hasConsented = pending?.consented_user_id === session.user_id;
   if (!hasConsented && needsConsent(request, client, consented)) return 'consent';
   return requiresStepUp(request, session, flowState) ? 'step_up' : 'code';
 }
@@ -71,11 +58,8 @@ function decideStep(request: AuthorizationRequest, flowState: FlowState): Step {
  * `acr_values` is voluntary (OIDC Core §3.1.2.1, §5.5.1.1): a user who has a stronger factor than this session has seen is
  * asked for it, may decline, and is not asked where no page may be shown. The token says what was reached.
  */
-const requiresStepUp = (
-  { acr, prompt }: AuthorizationRequest,
-  session: Session,
-  { declinesStepUp }: FlowState,
-): boolean => acr === twoFactors && session.lacks_strongest_factor && !declinesStepUp && !prompt.includes('none');
+const requiresStepUp = ({ acr, prompt }: AuthorizationRequest, session: Session, { declinesStepUp }: FlowState) =>
+  acr === twoFactors && session.lacks_strongest_factor && !declinesStepUp && !prompt.includes('none');
 
 function needsConsent(request: AuthorizationRequest, client: Client, consented: string | undefined): boolean {
   if (request.prompt.includes('consent')) return true;

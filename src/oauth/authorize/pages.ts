@@ -1,3 +1,4 @@
+import type { Session } from '../../authentication/sessions/session.ts';
 import type { RegisteredBy } from '../../clients/presentation.ts';
 import { isScope } from '../../clients/scopes.ts';
 import { hidden } from '../../platform/pages/form.ts';
@@ -5,55 +6,46 @@ import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
+import type { PendingRequest } from './store.ts';
 
-type AccountChoice = {
-  request_id: string;
-  clientName: string;
-  /** Whose account is offered: the answer is valid for this user alone. */
-  user_id: string;
-  email: string;
-  endsAt: string;
-};
-
-export const accountChoicePage = (view: View, choice: AccountChoice): Page => ({
+/** The answer is valid for the user who is asked alone. */
+export const accountChoicePage = (view: View, pending: PendingRequest, clientName: string, user: Session): Page => ({
   title: view.plain('choose.title'),
-  endsAt: choice.endsAt,
+  endsAt: pending.parameters.redirect_uri,
   content: html`<h1>${view.t('choose.title')}</h1>
-<p class="soft">${view.t('signin.to_client', { client: html`<strong><bdi>${choice.clientName}</bdi></strong>` })}</p>
+<p class="soft">${view.t('signin.to_client', { client: html`<strong><bdi>${clientName}</bdi></strong>` })}</p>
 <form method="post" action="/signin/account">
-${hidden('request', choice.request_id)}${hidden('user', choice.user_id)}
-<button type="submit" id="continue-as">${view.t('choose.continue', { email: choice.email })}</button>
+${hidden('request', pending.request_id)}${hidden('user', user.user_id)}
+<button type="submit" id="continue-as">${view.t('choose.continue', { email: user.email })}</button>
 </form>
-<p><a href="/signin?request=${choice.request_id}">${view.t('choose.other')}</a></p>`,
+<p><a href="/signin?request=${pending.request_id}">${view.t('choose.other')}</a></p>`,
 });
 
-type ConsentRequest = {
-  request_id: string;
-  /** Who is asked: the answer is valid for this user alone. */
-  user_id: string;
-  clientName: string;
-  registeredBy: RegisteredBy;
-  redirectHost: string;
-  email: string;
-  scope: readonly string[];
-  endsAt: string;
-};
-
-export const consentPage = (view: View, request: ConsentRequest): Page => ({
-  title: view.plain('consent.title', { client: visibleText(request.clientName) }),
-  endsAt: request.endsAt,
-  content: html`<h1>${view.t('consent.title', { client: untrusted(request.clientName) })}</h1>
-<p class="soft">${view.t('consent.app', { host: html`<code>${request.redirectHost}</code>` })}${registeredByText(view, request.registeredBy)}</p>
+/** As {@link accountChoicePage}. */
+export function consentPage(
+  view: View,
+  { request_id, parameters }: PendingRequest,
+  client: { name: string; registeredBy: RegisteredBy },
+  user: Session,
+): Page {
+  const { redirect_uri } = parameters;
+  const scope = parameters.scope.split(' ');
+  return {
+    title: view.plain('consent.title', { client: visibleText(client.name) }),
+    endsAt: redirect_uri,
+    content: html`<h1>${view.t('consent.title', { client: untrusted(client.name) })}</h1>
+<p class="soft">${view.t('consent.app', { host: html`<code>${new URL(redirect_uri).host}</code>` })}${registeredByText(view, client.registeredBy)}</p>
 <h2>${view.t('consent.permissions')}</h2>
-<ul class="scopes">${request.scope.map((name) => html`<li>${isScope(name) ? view.t(`scope.${name}`) : name}</li>`)}</ul>
-<p class="soft">${view.t(request.scope.includes('offline_access') ? 'consent.lasting' : 'consent.short')}</p>
-<p class="soft">${view.t('consent.as', { email: html`<strong>${request.email}</strong>` })} <a href="/signin/account?request=${request.request_id}">${view.t('consent.not_you')}</a></p>
+<ul class="scopes">${scope.map((name) => html`<li>${isScope(name) ? view.t(`scope.${name}`) : name}</li>`)}</ul>
+<p class="soft">${view.t(scope.includes('offline_access') ? 'consent.lasting' : 'consent.short')}</p>
+<p class="soft">${view.t('consent.as', { email: html`<strong>${user.email}</strong>` })} <a href="/signin/account?request=${request_id}">${view.t('consent.not_you')}</a></p>
 <form method="post" action="/consent">
-${hidden('request', request.request_id)}${hidden('user', request.user_id)}
+${hidden('request', request_id)}${hidden('user', user.user_id)}
 <button type="submit" name="decision" value="allow" id="consent-allow">${view.t('consent.allow')}</button>
 <button type="submit" name="decision" value="deny" id="consent-deny" class="quiet">${view.t('consent.cancel')}</button>
 </form>`,
-});
+  };
+}
 
 function registeredByText(view: View, by: RegisteredBy): Html {
   if (by === 'operator') return view.t('consent.ownerless', { service: view.branding.name });

@@ -2,8 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type, { type TSchema } from 'typebox';
 import { browserToken, findInBrowser, startAgain } from '../../authentication/sessions/browser.ts';
 import { returnPathOf } from '../../authentication/sessions/return-target.ts';
-import { currentSession, type Session } from '../../authentication/sessions/session.ts';
-import type { Client } from '../../clients/client.ts';
+import { currentSession } from '../../authentication/sessions/session.ts';
 import type { Failure } from '../../clients/failures.ts';
 import { registeredBy } from '../../clients/presentation.ts';
 import { now } from '../../platform/clock.ts';
@@ -109,12 +108,9 @@ async function accountChoiceRoutes(app: FastifyInstance, deps: Deps) {
     const pending = await requirePendingRequest(deps, request, request_id);
     const session = await currentSession(deps, request);
     if (!session) return reply.redirect(`/signin?request=${pending.request_id}`, 303);
-    const { client_id, redirect_uri: endsAt } = pending.parameters;
-    const clientName = (await deps.clients.find(client_id))?.name ?? '';
+    const clientName = (await deps.clients.find(pending.parameters.client_id))?.name ?? '';
     const view = viewOf(deps, request, pending.parameters.ui_locales, session.locale);
-    const { user_id, email } = session;
-    const choice = { request_id: pending.request_id, clientName, endsAt, user_id, email };
-    return sendPage(reply, view, accountChoicePage(view, choice));
+    return sendPage(reply, view, accountChoicePage(view, pending, clientName, session));
   });
 
   app.post('/signin/account', { config: page }, async (request, reply) => {
@@ -130,8 +126,6 @@ async function accountChoiceRoutes(app: FastifyInstance, deps: Deps) {
   });
 }
 
-type Asked = { pending: PendingRequest; client: Client; session: Session };
-
 /** Asks the user whether a client may have the scope that it requests (OIDC Core §3.1.2.4). */
 async function consentRoutes(app: FastifyInstance, deps: Deps) {
   /**
@@ -139,13 +133,13 @@ async function consentRoutes(app: FastifyInstance, deps: Deps) {
    * answered here, whatever led the browser to this address.
    * @returns otherwise the path where the request continues.
    */
-  async function consentNeeded(request: FastifyRequest, pending: PendingRequest): Promise<Asked | string> {
+  async function consentNeeded(request: FastifyRequest, pending: PendingRequest) {
     const { client } = await recheckClient(deps, pending.parameters); // it may have been suspended meanwhile
     const session = await currentSession(deps, request);
     if (!session) return `/signin?request=${pending.request_id}`;
     try {
       const step = await findStep(deps, pending.parameters, { client, session, pending });
-      return step === 'consent' ? { pending, client, session } : continuePath(pending);
+      return step === 'consent' ? { client, session } : continuePath(pending);
     } catch (error) {
       if (error instanceof AuthorizationError) return continuePath(pending); // it continues to the client
       throw error;
@@ -158,20 +152,8 @@ async function consentRoutes(app: FastifyInstance, deps: Deps) {
     if (typeof asked === 'string') return reply.redirect(asked, 303);
     const { client, session } = asked;
     const view = viewOf(deps, request, pending.parameters.ui_locales, session.locale);
-    return sendPage(
-      reply,
-      view,
-      consentPage(view, {
-        request_id: pending.request_id,
-        user_id: session.user_id,
-        clientName: client.name,
-        registeredBy: await registeredBy(deps, client),
-        redirectHost: new URL(pending.parameters.redirect_uri).host,
-        email: session.email,
-        scope: pending.parameters.scope.split(' '),
-        endsAt: pending.parameters.redirect_uri,
-      }),
-    );
+    const described = { name: client.name, registeredBy: await registeredBy(deps, client) };
+    return sendPage(reply, view, consentPage(view, pending, described, session));
   });
 
   app.post('/consent', { config: page }, async (request, reply) => {

@@ -9,6 +9,7 @@ import { AuthorizationRequest } from './authorization-request.ts';
 const PendingRequest = row('authorization_requests', {
   request_id: id<RequestId>(),
   parameters: json(AuthorizationRequest),
+  /** The session that a sign-in for this request started or renewed. */
   authenticated_session_id: nullable(id<SessionId>()),
   account_selected_user_id: nullable(id<UserId>()),
   consented_user_id: nullable(id<UserId>()),
@@ -17,20 +18,18 @@ const PendingRequest = row('authorization_requests', {
 /** An authorization request that is stored while its user signs in, selects an account or consents. */
 export type PendingRequest = RowOf<typeof PendingRequest>;
 
-export const insertPendingRequest = (
+export function insertPendingRequest(
   db: Db,
-  {
-    request_id,
-    browser_hash,
-    parameters,
-  }: Pick<PendingRequest, 'request_id' | 'parameters'> & { browser_hash: string },
+  request: Pick<PendingRequest, 'request_id' | 'parameters'> & { browser_hash: string },
   now: number,
-) =>
-  db.run(
+) {
+  const { request_id, browser_hash, parameters } = request;
+  return db.run(
     sql`insert into authorization_requests (request_id, browser_hash, client_id, parameters, created_at, expires_at)
         values (${request_id}, ${browser_hash}, ${parameters.client_id}, ${JSON.stringify(parameters)}, ${now},
                 ${now + waitingRequestSeconds})`,
   );
+}
 
 /** Only for the browser that made the request, so that it cannot be continued by a link that someone else sends. */
 export const findPendingRequest = (db: Db, request_id: RequestId, browser_hash: string, now: number) =>

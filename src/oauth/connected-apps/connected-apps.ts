@@ -1,25 +1,28 @@
+import Type, { type Static } from 'typebox';
 import { lockUser } from '../../accounts/users.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
-import type { Client } from '../../clients/client.ts';
 import type { Deps } from '../../clients/deps.ts';
 import { scopeNames } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
 import { notFound } from '../../platform/errors.ts';
+import { nullable, Time } from '../../platform/http/operation.ts';
 import type { ClientId, UserId } from '../../platform/ids.ts';
 import { mailTo } from '../../platform/mail/outbox.ts';
 import { deleteConsent, listConsents } from '../grants/consents.store.ts';
 import { activeAccessOf, isConnected } from '../grants/lists.store.ts';
 import { revokeGrants } from '../grants/store.ts';
 
-/** A client that has access to a user's account. Times are Unix seconds. */
-export type ConnectedApp = Pick<Client, 'client_id' | 'name' | 'homepage_url'> & {
-  /** In the order in which scopes are shown. */
-  scope: string[];
-  since: number;
-  /** When tokens were last issued; null if there is only a remembered consent. */
-  last_used_at: number | null;
-};
+/** A client that has access to a user's account. */
+export const ConnectedApp = Type.Object({
+  client_id: Type.String(),
+  name: Type.String(),
+  homepage_url: nullable(Type.String()),
+  scope: Type.Array(Type.String(), { description: 'The scopes that the user has granted.' }),
+  since: Time,
+  last_used_at: nullable(Type.Integer({ description: 'When tokens were last issued. Unix seconds.' })),
+});
+export type ConnectedApp = Static<typeof ConnectedApp>;
 
 /** One entry for each client with active grants or a remembered consent, last used first. */
 export async function listConnectedApps(

@@ -3,14 +3,14 @@ import Type from 'typebox';
 import { accountTab } from '../../authentication/sessions/page.ts';
 import { signedIn } from '../../authentication/sessions/session.ts';
 import { isScope } from '../../clients/scopes.ts';
-import { addOperations, nullable, operation, Time } from '../../platform/http/operation.ts';
+import { addOperations, operation } from '../../platform/http/operation.ts';
 import { notice } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import type { Deps } from '../deps.ts';
-import { type ConnectedApp, disconnectApp, listConnectedApps } from './connected-apps.ts';
+import { ConnectedApp, disconnectApp, listConnectedApps } from './connected-apps.ts';
 
 const path = '/account/apps';
 
@@ -42,18 +42,7 @@ const listConnectedClients = operation({
   description: 'One entry a client: those with active grants, and those whose consent is remembered.',
   answer: {
     description: 'Last used first.',
-    schema: Type.Object({
-      grants: Type.Array(
-        Type.Object({
-          client_id: Type.String(),
-          name: Type.String(),
-          homepage_url: nullable(Type.String()),
-          scope: Type.Array(Type.String(), { description: 'The scopes that the user has granted.' }),
-          since: Time,
-          last_used_at: nullable(Type.Integer({ description: 'When tokens were last issued. Unix seconds.' })),
-        }),
-      ),
-    }),
+    schema: Type.Object({ grants: Type.Array(ConnectedApp) }),
   },
   run: async (deps: Deps, { session }) => ({ grants: await listConnectedApps(deps, session.user_id) }),
 });

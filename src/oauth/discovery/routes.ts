@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
-import { Entitlement } from '../../entitlements/entitlement.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import { accessToken, bearerToken, isBearer } from '../../platform/http/access.ts';
 import type { OperationDescription } from '../../platform/http/operation.ts';
@@ -8,16 +7,20 @@ import { readForm } from '../../platform/http/parameters.ts';
 import { publicDocument, sendPublicDocument } from '../../platform/http/representations.ts';
 import type { Deps } from '../deps.ts';
 import { discoveryDocument } from './discovery.ts';
-import { userinfo } from './userinfo.ts';
+import { Userinfo, userinfo } from './userinfo.ts';
 
 /** What relying parties read: discovery, the key set, userinfo. */
 export async function discoveryRoutes(app: FastifyInstance, deps: Deps) {
-  const discovery = publicDocument(discoveryDocument(deps.config));
-  for (const [path, operation] of [
-    ['/.well-known/openid-configuration', readDiscovery],
-    ['/.well-known/oauth-authorization-server', { ...readDiscovery, id: 'readServerMetadata' }],
+  const document = discoveryDocument(deps.config);
+  const discovery = publicDocument(document);
+  const operation = readDiscovery(document);
+  for (const [path, id] of [
+    ['/.well-known/openid-configuration', operation.id],
+    ['/.well-known/oauth-authorization-server', 'readServerMetadata'],
   ] as const) {
-    app.get(path, { config: { operation } }, async (request, reply) => sendPublicDocument(request, reply, discovery));
+    app.get(path, { config: { operation: { ...operation, id } } }, async (request, reply) =>
+      sendPublicDocument(request, reply, discovery),
+    );
   }
 
   // From memory alone, cacheable for five minutes (specification 4.2).
@@ -52,48 +55,31 @@ function accessTokenOf(authorization: string | undefined, formToken: string | un
   return bearerToken(authorization);
 }
 
-const Address = Type.String({ format: 'uri' });
-const Names = Type.Array(Type.String());
+const notes: Record<string, string> = {
+  issuer: '`iss` of every token, character for character.',
+  jwks_uri: 'URL of the keys that verify tokens.',
+  authorization_response_iss_parameter_supported: 'Authorization responses contain `iss` (RFC 9207).',
+};
 
-const readDiscovery: OperationDescription = {
+/** Of the discovery document: each member is a URL, a list of names or a boolean. */
+const schemaOf = (document: object) =>
+  Type.Object(
+    Object.fromEntries(
+      Object.entries(document).map(([name, value]) => {
+        const note = Object.hasOwn(notes, name) ? { description: notes[name] } : {};
+        if (Array.isArray(value)) return [name, Type.Array(Type.String())];
+        return [name, typeof value === 'boolean' ? Type.Boolean(note) : Type.String({ format: 'uri', ...note })];
+      }),
+    ),
+  );
+
+const readDiscovery = (document: object): OperationDescription => ({
   id: 'readDiscovery',
   tag: 'OIDC',
   summary: 'Read the discovery document',
   description: 'OpenID Connect Discovery 1.0 and RFC 8414. May be cached for five minutes.',
-  answers: {
-    200: {
-      description: 'The discovery document.',
-      schema: Type.Object({
-        issuer: Type.String({ format: 'uri', description: '`iss` of every token, character for character.' }),
-        authorization_endpoint: Address,
-        token_endpoint: Address,
-        userinfo_endpoint: Address,
-        jwks_uri: Type.String({ format: 'uri', description: 'URL of the keys that verify tokens.' }),
-        introspection_endpoint: Address,
-        revocation_endpoint: Address,
-        scopes_supported: Names,
-        response_types_supported: Names,
-        response_modes_supported: Names,
-        grant_types_supported: Names,
-        subject_types_supported: Names,
-        id_token_signing_alg_values_supported: Names,
-        token_endpoint_auth_methods_supported: Names,
-        introspection_endpoint_auth_methods_supported: Names,
-        revocation_endpoint_auth_methods_supported: Names,
-        code_challenge_methods_supported: Names,
-        claims_supported: Names,
-        prompt_values_supported: Names,
-        acr_values_supported: Names,
-        claims_parameter_supported: Type.Boolean(),
-        request_parameter_supported: Type.Boolean(),
-        request_uri_parameter_supported: Type.Boolean(),
-        authorization_response_iss_parameter_supported: Type.Boolean({
-          description: 'Authorization responses contain `iss` (RFC 9207).',
-        }),
-      }),
-    },
-  },
-};
+  answers: { 200: { description: 'The discovery document.', schema: schemaOf(document) } },
+});
 
 const readKeySet: OperationDescription = {
   id: 'readKeySet',
@@ -113,15 +99,7 @@ const readUserinfo: OperationDescription = {
   answers: {
     200: {
       description: 'The current values: always `sub`, the others depending on the scope.',
-      schema: Type.Object({
-        sub: Type.String(),
-        email: Type.Optional(Type.String({ description: 'Scope `email`.' })),
-        email_verified: Type.Optional(Type.Boolean({ description: 'Scope `email`.' })),
-        name: Type.Optional(Type.String({ description: 'Scope `profile`.' })),
-        picture: Type.Optional(Type.String({ description: 'Scope `profile`.' })),
-        role: Type.Optional(Type.String({ description: 'Scope `profile`.' })),
-        entitlements: Type.Optional(Type.Array(Entitlement, { description: 'Scope `entitlements:read`.' })),
-      }),
+      schema: Userinfo,
     },
   },
   refusals: ['invalid_request', 'invalid_token', 'insufficient_scope'],

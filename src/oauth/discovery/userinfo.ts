@@ -1,19 +1,21 @@
-import type { Entitlement } from '../../entitlements/entitlement.ts';
+import Type, { type Static } from 'typebox';
+import { Entitlement } from '../../entitlements/entitlement.ts';
 import { listEntitlements } from '../../entitlements/read-history.ts';
 import { insufficientScope } from '../../platform/errors.ts';
 import type { Deps } from '../deps.ts';
 import { verifyAccessToken } from '../token/tokens.ts';
 
 /** Specification 2.4 and decisions §5: `sub` always, the rest by scope. */
-type Userinfo = {
-  sub: string;
-  email?: string;
-  email_verified?: boolean;
-  name?: string;
-  picture?: string;
-  role?: string;
-  entitlements?: Entitlement[];
-};
+export const Userinfo = Type.Object({
+  sub: Type.String(),
+  email: Type.Optional(Type.String({ description: 'Scope `email`.' })),
+  email_verified: Type.Optional(Type.Boolean({ description: 'Scope `email`.' })),
+  name: Type.Optional(Type.String({ description: 'Scope `profile`.' })),
+  picture: Type.Optional(Type.String({ description: 'Scope `profile`.' })),
+  role: Type.Optional(Type.String({ description: 'Scope `profile`.' })),
+  entitlements: Type.Optional(Type.Array(Entitlement, { description: 'Scope `entitlements:read`.' })),
+});
+type Userinfo = Static<typeof Userinfo>;
 
 /**
  * The claims that the scope of an access token allows, as they are now.

@@ -19,25 +19,35 @@ import {
   type RevocationScope,
 } from './bulk-revocations.store.ts';
 
-const Issued = row('grants', {
+const IssuableGrant = row('grants', {
   grant_id: id<GrantId>(),
   client_id: id<ClientId>(),
   user_id: id<UserId>(),
   session_id: id<SessionId>(),
   scope: text,
-  redirect_uri: text,
   nonce: nullable(text),
-  code_challenge: text,
-  code_expires_at: integer,
-  redeemed_at: nullable(integer),
   /** The sequence number of the current refresh token; 0 before the code is redeemed. */
   refresh_seq: integer,
-  refreshed_at: nullable(integer),
-  idle_expires_at: integer,
-  expires_at: integer,
   auth_time: integer,
   amr: text,
   acr: text,
+});
+/** What tokens are made from. */
+export type IssuableGrant = RowOf<typeof IssuableGrant>;
+
+const Refreshable = row('grants', {
+  ...IssuableGrant.fields,
+  refreshed_at: nullable(integer),
+  idle_expires_at: integer,
+  expires_at: integer,
+});
+
+const Issued = row('grants', {
+  ...Refreshable.fields,
+  redirect_uri: text,
+  code_challenge: text,
+  code_expires_at: integer,
+  redeemed_at: nullable(integer),
   created_at: integer,
   /** The issuance that made the present `refresh_seq`; null if an earlier version made it. */
   issuance_id: nullable(text),
@@ -47,21 +57,6 @@ const Issued = row('grants', {
 const Grant = row('grants', { ...Issued.fields, revoked_at: nullable(integer), revoked_reason: nullable(text) });
 /** One authorization, from its code to its last refresh token. Times are Unix seconds. */
 export type Grant = RowOf<typeof Grant>;
-
-const IssuableGrant = Grant.pick(
-  'grant_id',
-  'client_id',
-  'user_id',
-  'session_id',
-  'scope',
-  'nonce',
-  'refresh_seq',
-  'auth_time',
-  'amr',
-  'acr',
-);
-/** What tokens are made from. */
-export type IssuableGrant = RowOf<typeof IssuableGrant>;
 
 /**
  * What a token depends on besides its grant: an enabled user, an approved client, no bulk revocation. It is part of every
@@ -139,19 +134,13 @@ export async function redeemCode(
   return rows[0];
 }
 
-/** Once seen to have expired, a code stays expired, even if the clock is set back. */
-export const expireCode = (db: Db, grant_id: GrantId, now: number) =>
-  db.run(
-    sql`update grants set revoked_at = ${now}, revoked_reason = 'expired'
-         where grant_id = ${grant_id} and redeemed_at is null and revoked_at is null and code_expires_at <= ${now}`,
-  );
-
-/** The same for a grant whose refresh token has expired. */
+/** Once seen to have expired, a code or refresh token stays expired, even if the clock is set back. */
 export const expireGrant = (db: Db, grant_id: GrantId, now: number) =>
   db.run(
     sql`update grants set revoked_at = ${now}, revoked_reason = 'expired'
-         where grant_id = ${grant_id} and redeemed_at is not null and revoked_at is null
-           and (idle_expires_at <= ${now} or expires_at <= ${now})`,
+         where grant_id = ${grant_id} and revoked_at is null
+           and case when redeemed_at is null then code_expires_at <= ${now}
+                    else idle_expires_at <= ${now} or expires_at <= ${now} end`,
   );
 
 export const findGrantByCode = (db: Db, code_hash: string) =>
@@ -191,20 +180,7 @@ export const findReissuable = (db: Db, at: Pick<Grant, 'grant_id' | 'refresh_seq
   );
 
 const ActiveRefreshToken = row('grants join clients', {
-  ...Grant.pick(
-    'grant_id',
-    'client_id',
-    'user_id',
-    'session_id',
-    'scope',
-    'refresh_seq',
-    'refreshed_at',
-    'idle_expires_at',
-    'expires_at',
-    'auth_time',
-    'amr',
-    'acr',
-  ).fields,
+  ...Refreshable.fields,
   /** What the client may have now. */
   allowed_scopes: json(Type.Array(Type.String())),
 });
@@ -213,8 +189,7 @@ const ActiveRefreshToken = row('grants join clients', {
 export const findActiveRefreshToken = (db: Db, token: Pick<Grant, 'grant_id' | 'refresh_seq'>, now: number) =>
   db.get(
     ActiveRefreshToken,
-    sql`select grant_id, grants.client_id, user_id, session_id, scope, refresh_seq, refreshed_at, idle_expires_at,
-               expires_at, auth_time, amr, acr, approved.allowed_scopes
+    sql`select ${Refreshable.columnsOf('grants')}, approved.allowed_scopes
           from grants join clients approved on approved.client_id = grants.client_id
          where grant_id = ${token.grant_id} and refresh_seq = ${token.refresh_seq} and redeemed_at is not null
            and revoked_at is null and idle_expires_at > ${now} and expires_at > ${now} and ${isUsable}`,
@@ -270,3 +245,30 @@ export const purgeExpiredGrants = (db: Db, expiredBefore: number, rows: number) 
 /** For a client or a user that is being deleted. */
 export const deleteGrants = (db: Db, scope: { client_id: ClientId } | { user_id: UserId }, rows: number) =>
   deleteSlice(db, inScope(scope), rows);
+
+const Run = row('issuing_runs', { run_id: text, seen_at: integer, lost_at: nullable(integer) });
+/** A process that issues tokens, as other nodes see it. Times are Unix seconds. */
+export type Run = RowOf<typeof Run>;
+
+/** The process is running, even if others had recorded it as lost. */
+export const recordRun = (db: Db, run_id: string, now: number) =>
+  db.run(
+    sql`insert into issuing_runs (run_id, seen_at) values (${run_id}, ${now})
+        on conflict (run_id) do update set seen_at = excluded.seen_at, lost_at = null`,
+  );
+
+/** The process has answered all its requests. */
+export const deleteRun = (db: Db, run_id: string) => db.run(sql`delete from issuing_runs where run_id = ${run_id}`);
+
+export const findRun = (db: Db, run_id: string) =>
+  db.get(Run, sql`select ${Run.columns} from issuing_runs where run_id = ${run_id}`);
+
+export const listRunsNotLost = (db: Db, limit: number) =>
+  db.all(Run, sql`select ${Run.columns} from issuing_runs where lost_at is null order by seen_at limit ${limit}`);
+
+/** The first node to notice sets the time. */
+export const recordLoss = (db: Db, run_id: string, now: number) =>
+  db.run(sql`update issuing_runs set lost_at = ${now} where run_id = ${run_id} and lost_at is null`);
+
+export const purgeLostRuns = (db: Db, lostBefore: number) =>
+  db.run(sql`delete from issuing_runs where lost_at < ${lostBefore}`);

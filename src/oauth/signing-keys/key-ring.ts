@@ -11,20 +11,7 @@ import { type KeyStatus, listSigningKeys, type SigningKeyRow } from './store.ts'
 type TokenType = 'at+jwt' | 'JWT';
 type Claims = Record<string, unknown>;
 
-export type KeyRing = {
-  /** A compact JWS, signed on the thread pool. */
-  sign(algorithm: Algorithm, typ: TokenType, claims: Claims): Promise<string>;
-  /**
-   * Checks that a token is one of ours: the key from our own store by `kid`, the algorithm from that key and never
-   * from the header (RFC 8725 §3.1), the type, the signature, the issuer. Not its expiry.
-   * @throws {RequestError} `invalid_token`.
-   */
-  verify(typ: TokenType, token: string): Promise<Claims>;
-  /** The public key set as bytes in memory; never touches the store. */
-  readonly published: PublicDocument;
-  /** Reads the keys again. */
-  refresh(): Promise<void>;
-};
+export type KeyRing = Awaited<ReturnType<typeof openKeyRing>>;
 
 type LoadedKey = {
   kid: string;
@@ -48,7 +35,7 @@ const joseAlgorithms: Record<Algorithm, readonly string[]> = {
 };
 
 /** Opens the ring on the keys in the store; there must be some (see `ensureSigningKeys`). */
-export async function openKeyRing(deps: RingDeps): Promise<KeyRing> {
+export async function openKeyRing(deps: RingDeps) {
   const opened: OpenedKeys = new Map();
   let snapshot = await load(deps, opened);
   let loading: Promise<Snapshot> | undefined;
@@ -64,17 +51,25 @@ export async function openKeyRing(deps: RingDeps): Promise<KeyRing> {
   const current = () => (Math.abs(deps.clock() - snapshot.at) < maxAgeMs ? snapshot : refresh().then(() => snapshot));
 
   return {
+    /** Reads the keys again. */
     refresh,
-    get published() {
+    /** The public key set as bytes in memory; never touches the store. */
+    get published(): PublicDocument {
       return snapshot.published;
     },
-    async sign(algorithm, typ, claims) {
+    /** A compact JWS, signed on the thread pool. */
+    async sign(algorithm: Algorithm, typ: TokenType, claims: Claims): Promise<string> {
       const key = activeKey(await current(), algorithm);
       const token = await signCompact(key, typ, claims);
       if (typ === 'at+jwt') genuine.add(token, key.kid, claims);
       return token;
     },
-    async verify(typ, token) {
+    /**
+     * Checks that a token is one of ours: the key from our own store by `kid`, the algorithm from that key and never
+     * from the header (RFC 8725 §3.1), the type, the signature, the issuer. Not its expiry.
+     * @throws {RequestError} `invalid_token`.
+     */
+    async verify(typ: TokenType, token: string): Promise<Claims> {
       const { byKid } = await current();
       const known = typ === 'at+jwt' ? genuine.find(token) : undefined;
       if (known && byKid.has(known.kid)) return known.claims;
@@ -105,23 +100,22 @@ function genuineTokens(limit = 10_000) {
   };
 }
 
-function activeKey(snapshot: Snapshot, algorithm: Algorithm): LoadedKey & { privateKey: KeyObject } {
-  for (const key of snapshot.byKid.values()) {
-    if (key.algorithm === algorithm && key.status === 'active' && key.privateKey) {
-      return key as LoadedKey & { privateKey: KeyObject };
-    }
-  }
+type SigningKey = LoadedKey & { privateKey: KeyObject };
+
+function activeKey({ byKid }: Snapshot, algorithm: Algorithm): SigningKey {
+  const isActive = (key: LoadedKey): key is SigningKey =>
+    key.algorithm === algorithm && key.status === 'active' && key.privateKey !== undefined;
+  const active = byKid.values().find(isActive);
+  if (active) return active;
   throw unavailable(new Error(`no active ${algorithm} key`));
 }
 
-async function signCompact(key: LoadedKey & { privateKey: KeyObject }, typ: TokenType, claims: Claims) {
+async function signCompact(key: SigningKey, typ: TokenType, claims: Claims) {
   const input = `${key.headers[typ]}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
-  const signature = await new Promise<Buffer>((resolve, reject) =>
-    sign(digestOf(key.algorithm), Buffer.from(input), key.privateKey, (error, bytes) =>
-      error ? reject(error) : resolve(bytes),
-    ),
-  );
-  return `${input}.${signature.toString('base64url')}`;
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const done = (error: Error | null, bytes: Buffer) => (error ? reject(error) : resolve(bytes));
+  sign(digestOf(key.algorithm), Buffer.from(input), key.privateKey, done);
+  return `${input}.${(await promise).toString('base64url')}`;
 }
 
 async function verifyCompact(byKid: Map<string, LoadedKey>, typ: TokenType, token: string) {
@@ -138,12 +132,10 @@ async function verifyCompact(byKid: Map<string, LoadedKey>, typ: TokenType, toke
   }
   const signature = decodeBase64url(encodedSignature);
   const input = Buffer.from(`${encodedHeader}.${encodedClaims}`);
-  const isGenuine = await new Promise<boolean>((resolve, reject) =>
-    verify(digestOf(key.algorithm), input, key.publicKey, signature, (error, ok) =>
-      error ? reject(error) : resolve(ok),
-    ),
-  );
-  if (!isGenuine) throw invalidToken('bad signature');
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+  const done = (error: Error | null, isGenuine: boolean) => (error ? reject(error) : resolve(isGenuine));
+  verify(digestOf(key.algorithm), input, key.publicKey, signature, done);
+  if (!(await promise)) throw invalidToken('bad signature');
   return { key, claims: decodeJson(encodedClaims) };
 }
 

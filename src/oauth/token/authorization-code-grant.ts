@@ -7,7 +7,7 @@ import type { Deps } from '../deps.ts';
 import { revokeGrant } from '../grants/grants.ts';
 import {
   type CodeRedemption,
-  expireCode,
+  expireGrant,
   findGrantByCode,
   findReissuable,
   type Grant,
@@ -72,7 +72,7 @@ async function reissuableGrant(
   const at = now(deps);
   const refusal = refusalOf(grant, request, redemption, at);
   // Even by a clock that may be wrong: a lost code costs a sign-in, one that becomes valid again may be a stolen one.
-  if (grant?.redeemed_at === null && grant.code_expires_at <= at) await expireCode(deps.db, grant.grant_id, at);
+  if (grant?.redeemed_at === null && grant.code_expires_at <= at) await expireGrant(deps.db, grant.grant_id, at);
   const isReplay =
     grant !== undefined &&
     grant.redeemed_at !== null &&

@@ -6,7 +6,7 @@ import {
 } from '../../entitlements/service-credentials/authenticate-service.ts';
 import { accessDenied, invalidClient, invalidRequest, RequestError } from '../../platform/errors.ts';
 import { basicCredentials, noCredentials } from '../../platform/http/access.ts';
-import { type OperationDescription, Time } from '../../platform/http/operation.ts';
+import type { OperationDescription } from '../../platform/http/operation.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import type { Deps } from '../deps.ts';
 import { authorizationCodeGrant } from './authorization-code-grant.ts';
@@ -14,7 +14,8 @@ import { authenticateClient, identifyClient, type Presented, presentsCredentials
 import { introspectToken, type Visibility } from './introspect-token.ts';
 import { refreshTokenGrant } from './refresh-token-grant.ts';
 import { revokeToken } from './revoke-token.ts';
-import { diagnose, type TokenRequest, type TokenResponse } from './token-request.ts';
+import { diagnose, type TokenRequest, TokenResponse } from './token-request.ts';
+import { AccessTokenClaims } from './tokens.ts';
 
 const presentedBy = (request: FastifyRequest): Presented => ({
   authorization: request.headers.authorization,
@@ -112,14 +113,7 @@ const issue: OperationDescription = {
   answers: {
     200: {
       description: 'Tokens (specification 2.3).',
-      schema: Type.Object({
-        access_token: Type.String(),
-        token_type: Type.Literal('Bearer'),
-        expires_in: Type.Literal(3600),
-        scope: Type.String(),
-        refresh_token: Type.Optional(Type.String({ description: 'With scope `offline_access`.' })),
-        id_token: Type.Optional(Type.String({ description: 'With scope `openid`.' })),
-      }),
+      schema: TokenResponse,
     },
   },
   refusals: ['invalid_grant', 'invalid_scope', 'unsupported_grant_type', 'invalid_client', 'rate_limited'],
@@ -130,21 +124,9 @@ const tokenForm = {
   token_type_hint: Type.Optional(Type.String({ description: 'Optional and ignored.' })),
 };
 
-/** RFC 7662 §2.2, and the claims of our access tokens. */
-const ActiveToken = Type.Object({
-  scope: Type.String(),
-  client_id: Type.String(),
+const TokenClaims = Type.Object({
+  ...AccessTokenClaims.properties,
   token_type: Type.Enum(['Bearer', 'refresh_token']),
-  exp: Time,
-  iat: Time,
-  sub: Type.String({ description: 'The user ID.' }),
-  aud: Type.String(),
-  iss: Type.String(),
-  jti: Type.String(),
-  sid: Type.String({ description: 'The session from which it was issued.' }),
-  auth_time: Time,
-  acr: Type.String(),
-  amr: Type.Array(Type.String()),
 });
 
 const introspect: OperationDescription = {
@@ -158,7 +140,7 @@ const introspect: OperationDescription = {
   answers: {
     200: {
       description: 'For any token that is not active, exactly `{"active":false}`.',
-      schema: Type.Object({ active: Type.Boolean(), ...Type.Partial(ActiveToken).properties }),
+      schema: Type.Object({ active: Type.Boolean(), ...Type.Partial(TokenClaims).properties }),
     },
   },
   refusals: ['invalid_client', 'access_denied', 'rate_limited'],

@@ -1,3 +1,4 @@
+import Type, { type Static } from 'typebox';
 import type { Client } from '../../clients/client.ts';
 import type { Failure, FailureCode, FailureDetail } from '../../clients/failures.ts';
 import { RequestError } from '../../platform/errors.ts';
@@ -7,14 +8,15 @@ import type { Parameters } from '../../platform/http/parameters.ts';
 export type TokenRequest = { client: Client; form: Parameters; address: string };
 
 /** The body of a token response (specification 2.3, RFC 6749 §5.1, OIDC Core §3.1.3.3). */
-export type TokenResponse = {
-  access_token: string;
-  token_type: 'Bearer';
-  expires_in: number;
-  scope: string;
-  refresh_token?: string;
-  id_token?: string;
-};
+export const TokenResponse = Type.Object({
+  access_token: Type.String(),
+  token_type: Type.Literal('Bearer'),
+  expires_in: Type.Literal(3600),
+  scope: Type.String(),
+  refresh_token: Type.Optional(Type.String({ description: 'With scope `offline_access`.' })),
+  id_token: Type.Optional(Type.String({ description: 'With scope `openid`.' })),
+});
+export type TokenResponse = Static<typeof TokenResponse>;
 
 /** A refusal with a diagnosis that only the owner of the client may read. */
 export class TokenRefusal extends RequestError {

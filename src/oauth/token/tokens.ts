@@ -1,9 +1,11 @@
 import { hash, timingSafeEqual } from 'node:crypto';
+import Type, { type Static } from 'typebox';
 import type { Algorithm, Client } from '../../clients/client.ts';
 import { hasScope, isWithinAllowed, withinAllowed } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidToken, RequestError } from '../../platform/errors.ts';
-import { type ClientId, type GrantId, newSuffix, type SessionId, type UserId } from '../../platform/ids.ts';
+import { Time } from '../../platform/http/operation.ts';
+import { type GrantId, newSuffix } from '../../platform/ids.ts';
 import type { Vault } from '../../platform/vault.ts';
 import type { Deps } from '../deps.ts';
 import type { IssuableGrant } from '../grants/store.ts';
@@ -14,20 +16,21 @@ import type { TokenResponse } from './token-request.ts';
 export const accessTokenSeconds = 3600;
 
 /** RFC 9068 §2.2 and decisions §5. */
-export type AccessTokenClaims = {
-  iss: string;
-  sub: UserId;
-  aud: ClientId;
-  client_id: ClientId;
-  scope: string;
-  iat: number;
-  exp: number;
-  jti: string;
-  sid: SessionId;
-  auth_time: number;
-  acr: string;
-  amr: string[];
-};
+export const AccessTokenClaims = Type.Object({
+  scope: Type.String(),
+  client_id: Type.String(),
+  exp: Time,
+  iat: Time,
+  sub: Type.String({ description: 'The user ID.' }),
+  aud: Type.String(),
+  iss: Type.String(),
+  jti: Type.String(),
+  sid: Type.String({ description: 'The session from which it was issued.' }),
+  auth_time: Time,
+  acr: Type.String(),
+  amr: Type.Array(Type.String()),
+});
+type AccessTokenClaims = Static<typeof AccessTokenClaims>;
 
 /**
  * Signs the tokens of a grant that has just been redeemed or rotated.
