@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { installedPackage } from '../../packages/verify/test/installed-package.ts';
+import { freePort } from '../support/free-port.ts';
+import { scratchFolder } from '../support/scratch.ts';
+import { startSignet } from '../support/signet.ts';
+
+/*
+ * The recipes of docs/resource-servers, run as they stand on the page, with tokens of a real Signet. Each needs the tools of its
+ * language and mostly a network, so they are no part of `npm test`; what is missing is skipped, and said.
+ *
+ *     node --test --test-global-setup=test/support/global-setup.ts test/languages/resource-servers.ts
+ */
+const pages = join(import.meta.dirname, '../../docs/resource-servers');
+const run = promisify(execFile);
+const minutes = 60_000;
+
+type Algorithm = 'EdDSA' | 'RS256';
+type Settings = { ISSUER: string; AUDIENCE: string };
+/** What a program made of a token: it printed the user's ID, or refused. */
+type Outcome = { sub: string } | { refused: string };
+type Check = (token: string) => Promise<Outcome>;
+
+type Recipe = {
+  page: string;
+  algorithms: readonly Algorithm[];
+  /** Commands that must be there. */
+  tools: readonly (readonly [string, ...string[]])[];
+  /** Installs and builds, in a folder that has the files of the page. */
+  prepare?: (folder: string) => Promise<unknown>;
+  start: (t: TestContext, folder: string, settings: Settings) => Promise<Check>;
+};
+
+const text = (error: unknown) => {
+  const { stderr, stdout, message } = error as { stderr?: string; stdout?: string; message: string };
+  return `${stderr ?? ''}${stdout ?? ''}`.trim() || message;
+};
+
+/** A program that takes the token as its argument. */
+const oneShot =
+  (command: string, ...args: string[]): Recipe['start'] =>
+  async (_t, cwd, settings) =>
+  (token) =>
+    run(command, [...args, token], { cwd, env: { ...process.env, ...settings } }).then(
+      ({ stdout }) => ({ sub: stdout.trim() }),
+      (error: { code?: number | string }) => {
+        // A program that fails for another reason ends with 1 in most languages, too.
+        const [, refused] = /^refused: (.*)/m.exec(text(error)) ?? assert.fail(text(error));
+        return { refused: refused ?? '' };
+      },
+    );
+
+/** A program that serves until the end of the test. */
+const server =
+  (
+    path: string,
+    subjectOf: (response: Response) => Promise<string>,
+    command: string,
+    ...args: string[]
+  ): Recipe['start'] =>
+  async (t, cwd, settings) => {
+    const port = String(await freePort());
+    const env = { ...process.env, ...settings, PORT: port, SERVER_PORT: port };
+    const child = spawn(command, args, { cwd, env });
+    t.after(() => child.kill());
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
+    const url = `http://127.0.0.1:${port}${path}`;
+    await listening(child, url).catch(() => assert.fail(`it does not serve:\n${said}`));
+    assert.equal((await fetch(url)).status, 401, 'without a token');
+    return async (token) => {
+      const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
+      if (response.ok) return { sub: await subjectOf(response) };
+      assert.equal(response.status, 401);
+      assert.match(response.headers.get('www-authenticate') ?? '', /^Bearer .*error="invalid_token"/);
+      return { refused: response.headers.get('www-authenticate') ?? '' };
+    };
+  };
+
+async function listening(child: ChildProcess, url: string): Promise<void> {
+  for (let waits = 0; waits < 600 && child.exitCode === null; waits += 1) {
+    if (await fetch(url).then(Boolean, () => false)) return;
+    await sleep(200);
+  }
+  throw new Error('not listening');
+}
+
+const maven =
+  (...goals: string[]) =>
+  (cwd: string) =>
+    run('mvn', ['-q', '-B', ...goals], { cwd, maxBuffer: 2 ** 26 });
+const jdk = [
+  ['java', '-version'],
+  ['mvn', '-version'],
+] as const;
+
+const recipes: readonly Recipe[] = [
+  {
+    page: 'node.md',
+    algorithms: ['EdDSA', 'RS256'],
+    tools: [],
+    start: server('/', (response) => response.text(), 'node', 'server.mjs'),
+  },
+  {
+    page: 'nginx-oauth2-proxy.md',
+    algorithms: ['EdDSA'],
+    tools: [],
+    start: server('/', async ({ headers }) => headers.get('x-subject') ?? '', 'node', 'verifier.mjs'),
+  },
+  {
+    page: 'pyjwt.md',
+    algorithms: ['EdDSA', 'RS256'],
+    tools: [['python3', '-m', 'venv', '--help']],
+    prepare: async (cwd) => {
+      await run('python3', ['-m', 'venv', 'venv'], { cwd });
+      await run('venv/bin/pip', ['install', '--quiet', 'pyjwt[crypto]==2.15.1'], { cwd });
+    },
+    start: oneShot('venv/bin/python', 'access_token.py'),
+  },
+  {
+    page: 'golang-jwt.md',
+    algorithms: ['EdDSA', 'RS256'],
+    tools: [['go', 'version']],
+    prepare: async (cwd) => {
+      await run('go', ['mod', 'init', 'example.com/api'], { cwd });
+      await run('go', ['get', 'github.com/golang-jwt/jwt/v5@v5.3.1'], { cwd });
+      await run('go', ['vet', '.'], { cwd });
+      await run('go', ['build', '-o', 'api', '.'], { cwd });
+    },
+    start: oneShot('./api'),
+  },
+  {
+    page: 'jose4j.md',
+    algorithms: ['EdDSA', 'RS256'],
+    tools: jdk,
+    prepare: maven('compile', 'dependency:copy-dependencies'),
+    start: oneShot('java', '-cp', 'target/classes:target/dependency/*', 'AccessToken'),
+  },
+  {
+    page: 'spring.md',
+    algorithms: ['RS256'],
+    tools: jdk,
+    prepare: maven('package'),
+    start: server('/me', (response) => response.text(), 'java', '-jar', 'target/api-1.jar'),
+  },
+];
+
+/** Writes each file of a page: a line with its name and a colon, and the block below it. */
+async function extract(page: string, folder: string): Promise<void> {
+  const files = [...(await readFile(join(pages, page), 'utf8')).matchAll(/^`([^`\n]+)`:\n\n```\w+\n(.*?)^```$/gms)];
+  assert.ok(files.length > 0, `${page} has no file`);
+  for (const [, path = '', content = ''] of files) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), content);
+  }
+}
+
+/** A Signet on the clock of the machine, and tokens of each kind. */
+async function tokensFor(t: TestContext, id_token_signed_response_alg: Algorithm) {
+  const signet = await startSignet(t);
+  const hour = 3600;
+  signet.clock.advance((Date.now() - signet.clock()) / 1000 - hour - 60);
+  const user = await signet.signedInUser();
+  const client = await signet.registerClient({ id_token_signed_response_alg });
+  const other = await signet.registerClient({ id_token_signed_response_alg });
+  const expired = (await user.obtainTokens(client)).access_token;
+  signet.clock.advance(hour + 60);
+  const { access_token, id_token, refresh_token } = await user.obtainTokens(client);
+  const [header = '', payload = '', signature = ''] = access_token.split('.');
+  const none = Buffer.from(JSON.stringify({ alg: 'none', typ: 'at+jwt' })).toString('base64url');
+  const unknown = { alg: id_token_signed_response_alg, typ: 'at+jwt', kid: 'unknown' };
+  const refused = {
+    expired,
+    'for another client': (await user.obtainTokens(other)).access_token,
+    'an id token': id_token,
+    'a refresh token': refresh_token,
+    'with the signature of another': [header, id_token.split('.')[1], signature].join('.'),
+    'without a signature': `${none}.${payload}.`,
+    'by an unknown key': [Buffer.from(JSON.stringify(unknown)).toString('base64url'), payload, signature].join('.'),
+    nonsense: 'nonsense',
+  };
+  const settings: Settings = { ISSUER: signet.url, AUDIENCE: client.client_id };
+  return { settings, sub: user.user_id, access_token, refused };
+}
+
+for (const { page, algorithms, tools, prepare, start } of recipes) {
+  test(page, { timeout: 15 * minutes }, async (t) => {
+    for (const [tool, ...args] of tools) {
+      const isThere = await run(tool, args).then(Boolean, () => false);
+      if (!isThere) return t.skip(`not run: ${tool} is not installed`);
+    }
+    const usesPackage = /@signet\/verify'/.test(await readFile(join(pages, page), 'utf8'));
+    const folder = usesPackage ? (await installedPackage(t)).project : await scratchFolder('recipe');
+    t.after(() => rm(folder, { recursive: true, force: true }));
+    await extract(page, folder);
+    try {
+      await prepare?.(folder);
+    } catch (error) {
+      // A mistake of the page must not pass for a missing network.
+      const isOffline =
+        /resolve host|ENOTFOUND|EAI_AGAIN|timed? ?out|unreachable|no such host|Unknown host|refused|403 Forbidden|could not transfer|Could not find a version/i;
+      if (isOffline.test(text(error)))
+        return t.skip(`not run: what it needs cannot be downloaded: ${text(error).slice(0, 300)}`);
+      throw new Error(`it cannot be built: ${text(error)}`);
+    }
+    for (const algorithm of algorithms) {
+      await t.test(algorithm, async (t) => {
+        const { settings, sub, access_token, refused } = await tokensFor(t, algorithm);
+        const check = await start(t, folder, settings);
+        assert.deepEqual(await check(access_token), { sub });
+        for (const [name, token] of Object.entries(refused)) {
+          const outcome = await check(token);
+          assert.ok('refused' in outcome, `accepted: ${name}`);
+          t.diagnostic(`${name}: ${outcome.refused.slice(0, 150)}`);
+        }
+        assert.deepEqual(await check(access_token), { sub }, 'and the right one again');
+      });
+    }
+  });
+}
