@@ -2,7 +2,7 @@ import type { RequestError } from '../platform/errors.ts';
 import type { Parameters } from '../platform/http/parameters.ts';
 import type { MessageKey } from '../platform/i18n/translate.ts';
 import { copyButton, notice } from '../platform/pages/form.ts';
-import { type Html, html, untrusted } from '../platform/pages/html.ts';
+import { type Html, html, type Renderable, untrusted } from '../platform/pages/html.ts';
 import { navigation } from '../platform/pages/page.ts';
 import type { View } from '../platform/pages/view.ts';
 
@@ -32,11 +32,34 @@ export type Tone = 'good' | 'off' | 'warn';
 const classOf: Readonly<Record<Tone, string>> = { good: 'badge', off: 'badge off', warn: 'badge warn' };
 export const badge = (text: Html, tone: Tone = 'good'): Html => html`<span class="${classOf[tone]}">${text}</span>`;
 
-/** What was done by the form before: the query names it, and whatever else it says is ignored. */
-export function doneNotice(view: View, { done }: Parameters, known: Readonly<Record<string, MessageKey>>) {
-  const key = done !== undefined && Object.hasOwn(known, done) ? known[done] : undefined;
-  return key !== undefined && notice(view.t(key));
+/** What a page shows besides its subject: what the form before has done, or why it was refused and what was typed. */
+export type Shown = { problem?: Html | false; form?: Parameters; query?: Parameters };
+
+type NameBelow<Prefix extends string, Key = MessageKey> = Key extends `${Prefix}.${infer Name}` ? Name : never;
+
+/** What the form before has done, by the name that the query has for it; other names are ignored. */
+export function doneNotice<const Area extends string>(
+  view: View,
+  { query: { done } = {} }: Shown,
+  area: Area,
+  names: readonly NameBelow<`admin.${Area}.done`>[],
+) {
+  const name = names.find((one) => one === done);
+  return name !== undefined && notice(view.t(`admin.${area}.done.${name}` as MessageKey));
 }
+
+/** The path with those parameters that have a value. */
+export function pathWith(path: string, query: Parameters): string {
+  const given = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
+}
+
+export const itemsOr = (items: readonly Html[], none: Html): Html =>
+  items.length === 0 ? html`<p class="empty">${none}</p>` : html`<ul class="items">${items}</ul>`;
+
+/** To the next page of a list, or to all of it. */
+export const moreLink = (id: string, path: string, text: Html): Html =>
+  html`<p class="actions"><a class="button quiet" id="${id}" href="${path}">${text}</a></p>`;
 
 /** Why, in words that stay in the log and that whoever it is about may read. */
 export const reasonField = (view: View, id: string): Html => html`<label for="${id}">${view.t('admin.reason')}</label>
@@ -65,9 +88,25 @@ ${rows.map(
 )}</dl>
 <p class="alert"><strong>${view.t('admin.secret_once')}</strong></p>`;
 
-/** A step that cannot be taken back stands behind another one. */
-export const disclosure = (summary: Html, content: Html): Html => html`<details><summary>${summary}</summary>
-${content}
+type Form = { path: string; id: string; style?: 'quiet' | 'danger'; fields?: Renderable };
+
+/** A form with a button. */
+export const buttonForm = (text: Html, { path, id, style, fields }: Form): Html =>
+  html`<form method="post" action="${path}">
+${fields}<button type="submit"${style && html` class="${style}"`} id="${id}">${text}</button></form>`;
+
+/** With `….what` and `….submit` beside it. */
+type StepKey<Key = MessageKey> = Key extends `${infer Name}.what`
+  ? `${Name}.submit` extends MessageKey
+    ? Extract<MessageKey, Name>
+    : never
+  : never;
+
+/** A form for a step that needs some thought, behind its name and with a word about what it does. */
+export const step = (view: View, key: StepKey, form: Form, what: MessageKey = `${key}.what`): Html =>
+  html`<details><summary>${view.t(key)}</summary>
+<p class="soft">${view.t(what)}</p>
+${buttonForm(view.t(`${key}.submit`), form)}
 </details>`;
 
 const explained: readonly RequestError['code'][] = [

@@ -10,8 +10,8 @@ import { adminTab, badge } from './components.ts';
 type Dashboard = {
   /** For a review. */
   waiting: { pending: number; changes: number };
-  /** Deliveries that were given up, and webhooks that are off. */
-  webhooks: { dead: number; off: number };
+  /** Each with the number of its dead deliveries. */
+  webhooks: readonly { dead: number; disabled_at: number | null }[];
   keys: readonly KeyRecord[];
   log: LogState;
   /** Unix seconds. */
@@ -20,7 +20,8 @@ type Dashboard = {
 
 /** What waits for an administrator, each with a word about whether it is well. */
 export const dashboardPage = (view: View, { waiting, webhooks, keys, log, now }: Dashboard): Page => {
-  const { dead, off } = webhooks;
+  const dead = webhooks.reduce((sum, one) => sum + one.dead, 0);
+  const off = webhooks.filter(({ disabled_at }) => disabled_at !== null).length;
   const webhookWords = html`${view.t(dead === 0 ? 'admin.overview.webhooks.well' : 'admin.overview.webhooks.dead', { dead })}${off > 0 && html` ${view.t('admin.overview.webhooks.off', { off })}`}`;
   const { lost, ...counts } = log;
   const logWords = lost

@@ -11,11 +11,10 @@ import { addOperations } from '../platform/http/operation.ts';
 import { readForm } from '../platform/http/parameters.ts';
 import { sendPage } from '../platform/pages/page.ts';
 import { pagesFor } from '../platform/pages/page-routes.ts';
-import { webhookProblems } from '../webhooks/list-webhooks.ts';
+import { webhooksWithDead } from '../webhooks/list-webhooks.ts';
 import { auditOperations } from './audit/operations.ts';
 import { auditPageRoutes } from './audit/page-routes.ts';
 import { clientOperations } from './clients/operations.ts';
-import { ownerlessClientOperations } from './clients/ownerless-operations.ts';
 import { clientPageRoutes } from './clients/page-routes.ts';
 import { acceptInvitation, findInvitation, spentInvitation } from './invite-administrator.ts';
 import { keyOperations } from './keys/operations.ts';
@@ -59,14 +58,13 @@ export async function adminRoutes(app: FastifyInstance, deps: Deps) {
 /** `/v1/admin/...`: the same use-cases as the pages and the command line. */
 export async function adminApiRoutes(app: FastifyInstance, deps: Deps) {
   addOperations(app, deps, [
-    ...clientOperations,
-    ...ownerlessClientOperations,
-    ...userOperations,
-    ...accessOperations,
-    ...keyOperations,
-    ...serviceCredentialOperations,
-    ...webhookOperations,
-    ...auditOperations,
+    ...Object.values(clientOperations),
+    ...Object.values(userOperations),
+    ...Object.values(accessOperations),
+    ...Object.values(keyOperations),
+    ...Object.values(serviceCredentialOperations),
+    ...Object.values(webhookOperations),
+    ...Object.values(auditOperations),
   ]);
 }
 
@@ -75,7 +73,7 @@ export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
   pagesFor(app, deps, administratorPage).show('/admin', async ({ view }) => {
     const [waiting, webhooks, keys, log] = await Promise.all([
       countNeedingReview(deps),
-      webhookProblems(deps),
+      webhooksWithDead(deps),
       listKeys(deps),
       deps.auditLog.state(),
     ]);

@@ -1,15 +1,14 @@
 import { text } from 'node:stream/consumers';
-import { requireUser, requireUserByIdOrEmail, type User } from '../accounts/users.ts';
+import { listUsers, requireUser, requireUserByIdOrEmail, type User } from '../accounts/users.ts';
 import { auditOperations } from '../admin/audit/operations.ts';
 import { describeClient } from '../admin/clients/command-text.ts';
 import { clientOperations } from '../admin/clients/operations.ts';
-import { ownerlessClientOperations } from '../admin/clients/ownerless-operations.ts';
 import { keyOperations } from '../admin/keys/operations.ts';
 import { serviceCredentialOperations } from '../admin/service-credentials/operations.ts';
 import { accessOperations } from '../admin/users/access-operations.ts';
 import { describeOverview, describeUser, userOperations } from '../admin/users/operations.ts';
-import { allUsers, findUsers, overviewRecord, userOverview, userRecord } from '../admin/users/read-user.ts';
-import { replayDeadDeliveries, replayDelivery, webhookOperations } from '../admin/webhooks/operations.ts';
+import { findUsers, overviewRecord, userOverview, userRecord } from '../admin/users/read-user.ts';
+import { webhookOperations } from '../admin/webhooks/operations.ts';
 import { createUser } from '../authentication/account-links/create-user.ts';
 import { applicationTypes, authenticationMethods, type Client, reviewedRecord } from '../clients/client.ts';
 import { editClient } from '../clients/edit-client.ts';
@@ -36,10 +35,10 @@ const webhookCommands = {
     async run(deps, { webhook_id, delivery_id, all }) {
       if (all === (delivery_id !== undefined)) throw new UsageError('Give either a <delivery_id> or --all.');
       if (delivery_id !== undefined) {
-        await replayDelivery.run(deps, { caller, webhook_id, delivery_id, ...nothing });
+        await webhookOperations.replayDelivery.run(deps, { caller, webhook_id, delivery_id, ...nothing });
         return { json: { replayed: delivery_id }, text: resent(delivery_id) };
       }
-      const counts = await replayDeadDeliveries.run(deps, { caller, webhook_id, ...nothing });
+      const counts = await webhookOperations.replayDead.run(deps, { caller, webhook_id, ...nothing });
       const left =
         counts.dead > 0 ? ` ${counts.dead} failed deliveries remain: repeat the command to resend them.` : '';
       return { json: counts, text: resent(counts.replayed) + left };
@@ -78,7 +77,7 @@ const userCommands = {
   }),
   'users list': command({
     summary: 'List all users, oldest first.',
-    run: async (deps) => found(await allUsers(deps)),
+    run: async (deps) => found(await listUsers(deps.db)),
   }),
   'users find': command({
     summary: `Find users by the beginning of the email address, part of the name, or the ID. Shows up to ${maxFound}, newest first.`,
@@ -192,7 +191,7 @@ const clientCommands = {
 export const commandGroups: readonly (readonly [heading: string, commands: Readonly<Record<string, Command>>])[] = [
   ['People', { ...userCommands, ...commandsOf(userOperations) }],
   ['Access', commandsOf(accessOperations)],
-  ['Clients', { ...clientCommands, ...commandsOf([...clientOperations, ...ownerlessClientOperations]) }],
+  ['Clients', { ...clientCommands, ...commandsOf(clientOperations) }],
   ['Service credentials', commandsOf(serviceCredentialOperations)],
   ['Webhooks', webhookCommands],
   ['Audit log', { ...auditCommands, ...commandsOf(auditOperations) }],

@@ -15,9 +15,9 @@ type Member = TSchema & {
   default?: unknown;
 };
 
-export const commandsOf = (operations: readonly Operation<Deps>[]): Record<string, Command> =>
+export const commandsOf = (operations: Readonly<Record<string, Operation<Deps>>>): Record<string, Command> =>
   Object.fromEntries(
-    operations.flatMap((one) => (one.command ? [[one.command.name, commandOf(one, one.command)]] : [])),
+    Object.values(operations).flatMap((one) => (one.command ? [[one.command.name, commandOf(one, one.command)]] : [])),
   );
 
 function commandOf(one: Operation<Deps>, part: NonNullable<Operation<Deps>['command']>): Command {

@@ -8,9 +8,17 @@ export type Report = { json: unknown; text: string; failed?: boolean };
 export const shownOnce = (fields: Record<string, string>): string =>
   `${table(Object.entries(fields))}\n\nThe secret is shown only once.`;
 
+/** Of a list the items with spaces between them; of nothing a dash. */
+type Cell = string | number | null | readonly string[];
+
+function cellText(cell: Cell): string {
+  const text = typeof cell === 'object' ? (cell ?? []).join(' ') || '-' : String(cell);
+  return visibleText(text.replaceAll(/[\n\t]+/g, ' '), 10_000);
+}
+
 /** Columns, each as wide as its widest cell. Cells may hold untrusted text: no control characters, no line breaks. */
-export function table(texts: readonly (readonly string[])[]): string {
-  const rows = texts.map((row) => row.map((cell) => visibleText(cell.replaceAll(/[\n\t]+/g, ' '), 10_000)));
+export function table(cells: readonly (readonly Cell[])[]): string {
+  const rows = cells.map((row) => row.map(cellText));
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows
     .map((row) => `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd())

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import type { Db } from '../platform/db/db.ts';
 import { id, integer, json, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
-import { fitsOneSlice, inOneSlice } from '../platform/db/slices.ts';
+import { type Cursor, fitsOneSlice, inOneSlice } from '../platform/db/slices.ts';
 import { asBigint, type Sql, sql } from '../platform/db/sql.ts';
 import type { DeliveryId, EventId, WebhookId } from '../platform/ids.ts';
 import type { EventType } from './event-types.ts';
@@ -11,11 +11,11 @@ const Webhook = row('webhooks', {
   url: text,
   /** An older version may have known types that this one does not. */
   event_types: json(Type.Unsafe<EventType[]>(Type.Array(Type.String()))),
-  secret_sealed: text,
   created_at: integer,
   disabled_at: nullable(integer),
 });
 export type Webhook = RowOf<typeof Webhook>;
+const NewWebhook = row('webhooks', { ...Webhook.fields, secret_sealed: text });
 
 const Delivery = row('webhook_deliveries', {
   delivery_id: id<DeliveryId>(),
@@ -31,18 +31,15 @@ const Delivery = row('webhook_deliveries', {
   dead_at: nullable(integer),
 });
 export type Delivery = RowOf<typeof Delivery>;
+type NewDelivery = Pick<Delivery, 'delivery_id' | 'event_id' | 'event_type' | 'payload'>;
 
-const DueDelivery = row('webhook_deliveries', {
-  ...Delivery.fields,
-  url: Webhook.fields.url,
-  secret_sealed: Webhook.fields.secret_sealed,
-});
+const DueDelivery = row('webhook_deliveries', { ...Delivery.fields, url: text, secret_sealed: text });
 export type DueDelivery = RowOf<typeof DueDelivery>;
 
 const WebhookOnly = Webhook.pick('webhook_id');
 
-export const insertWebhook = (webhook: Omit<Webhook, 'disabled_at'>): Sql =>
-  sql`insert into webhooks ${Webhook.values(webhook)}`;
+export const insertWebhook = (webhook: RowOf<typeof NewWebhook>): Sql =>
+  sql`insert into webhooks ${NewWebhook.values(webhook)}`;
 
 export const listWebhooks = (db: Db) =>
   db.all(
@@ -102,10 +99,7 @@ export const replaceSecret = (webhook_id: WebhookId, secret_sealed: string): Sql
   sql`update webhooks set secret_sealed = ${secret_sealed} where webhook_id = ${webhook_id} and deleted_at is null`;
 
 /** One delivery for each webhook that wants the type, once however often it is planned. */
-export const planDeliveries = (
-  event: Pick<Delivery, 'delivery_id' | 'event_id' | 'event_type' | 'payload'>,
-  now: number,
-): Sql =>
+export const planDeliveries = (event: NewDelivery, now: number): Sql =>
   sql`insert into webhook_deliveries
         (delivery_id, webhook_id, event_id, event_type, payload, created_at, attempts, next_attempt_at)
       select ${event.delivery_id} || '.' || w.webhook_id, w.webhook_id, ${event.event_id}, ${event.event_type},
@@ -114,10 +108,7 @@ export const planDeliveries = (
       on conflict (webhook_id, event_id) do nothing`;
 
 /** One for this webhook alone. */
-export const insertDelivery = (
-  delivery: Pick<Delivery, 'delivery_id' | 'webhook_id' | 'event_id' | 'event_type' | 'payload'>,
-  now: number,
-): Sql =>
+export const insertDelivery = (delivery: NewDelivery & { webhook_id: WebhookId }, now: number): Sql =>
   sql`insert into webhook_deliveries
       ${Delivery.values({ ...delivery, created_at: now, attempts: 0, next_attempt_at: now })}`;
 
@@ -187,21 +178,12 @@ export const replayDeadDeliveries = (webhook_id: WebhookId, most: number, now: n
 
 const DeadCount = row('webhook_deliveries', { webhook_id: id<WebhookId>(), dead: integer });
 
-export async function countDeadOf(db: Db, webhook_id: WebhookId): Promise<number> {
-  const counted = await db.get(
-    DeadCount.pick('dead'),
-    sql`select count(*) as dead from webhook_deliveries where webhook_id = ${webhook_id} and dead_at is not null`,
-  );
-  return counted?.dead ?? 0;
-}
-
-/** The number of dead deliveries by webhook; those without any are left out. */
-export async function countDeadDeliveries(db: Db): Promise<ReadonlyMap<WebhookId, number>> {
+/** The number of dead deliveries by webhook; those without any are left out. @param which all webhooks without it. */
+export async function countDeadDeliveries(db: Db, which?: WebhookId): Promise<ReadonlyMap<WebhookId, number>> {
   const counted = await db.all(
     DeadCount,
     sql`select webhook_id, count(*) as dead from webhook_deliveries
-         where dead_at is not null and webhook_id in (select webhook_id from webhooks where deleted_at is null)
-         group by webhook_id`,
+         where dead_at is not null ${which === undefined ? sql`` : sql`and webhook_id = ${which}`} group by webhook_id`,
   );
   return new Map(counted.map(({ webhook_id, dead }) => [webhook_id, dead]));
 }
@@ -213,9 +195,8 @@ export const findDelivery = (db: Db, webhook_id: WebhookId, delivery_id: Deliver
          where webhook_id = ${webhook_id} and delivery_id = ${delivery_id}`,
   );
 
-export type DeliveryState = 'waiting' | 'delivered' | 'dead';
-/** Where a page of deliveries ended. */
-export type DeliveryPlace = Pick<Delivery, 'created_at' | 'delivery_id'>;
+export const deliveryStates = ['waiting', 'delivered', 'dead'] as const;
+export type DeliveryState = (typeof deliveryStates)[number];
 
 const isIn: Readonly<Record<DeliveryState, Sql>> = {
   waiting: sql`delivered_at is null and dead_at is null`,
@@ -223,19 +204,19 @@ const isIn: Readonly<Record<DeliveryState, Sql>> = {
   dead: sql`delivered_at is null and dead_at is not null`,
 };
 
-/** Newest first. @param search.state all without it. */
+/** Newest first. @param search.after the cursor of the previous page. */
 export const listDeliveries = (
   db: Db,
   webhook_id: WebhookId,
   limit: number,
-  { state, after }: { state?: DeliveryState; after?: DeliveryPlace } = {},
+  { state, after }: { state?: DeliveryState; after?: Cursor } = {},
 ) =>
   db.all(
     Delivery,
     sql`select ${Delivery.columns} from webhook_deliveries
          where webhook_id = ${webhook_id} ${state ? sql`and ${isIn[state]}` : sql``}
            and (created_at, delivery_id)
-               < (${asBigint(after?.created_at ?? Number.MAX_SAFE_INTEGER)}, ${after?.delivery_id ?? ''})
+               < (${asBigint(after?.at ?? Number.MAX_SAFE_INTEGER)}, ${after?.id ?? ''})
          order by created_at desc, delivery_id desc limit ${limit}`,
   );
 

@@ -43,24 +43,6 @@ function readTime(path: string, text: string | undefined, edge: 'first' | 'last'
   throw invalidFields([{ path, message: 'Must be Unix seconds, or a date such as 2027-01-31.' }]);
 }
 
-export const listAuditEvents = operation({
-  ...administration,
-  id: 'listAuditEvents',
-  method: 'GET',
-  path: '/v1/admin/audit',
-  summary: 'List the events of the audit log',
-  query: { ...auditFilters, limit },
-  answer: {
-    description: 'Newest first. `next` is `before` of the next page.',
-    schema: Type.Object({ events: Type.Array(AuditRecord), next: nullable(Type.Integer({ minimum: 1 })) }),
-  },
-  refusals: ['invalid_request'],
-  async run(deps, { query: { limit, ...filters } }) {
-    const { events, next = null } = await readLog(deps, filterOf(filters), limit);
-    return { events, next };
-  },
-});
-
 const UnauthenticatedRecord = Type.Object({
   action: Type.String(),
   reason: nullable(
@@ -74,101 +56,116 @@ const UnauthenticatedRecord = Type.Object({
   count: Type.Integer({ minimum: 1 }),
 });
 
-export const listUnauthenticatedEvents = operation({
-  ...administration,
-  id: 'listUnauthenticatedEvents',
-  method: 'GET',
-  path: '/v1/admin/audit/unauthenticated',
-  summary: 'List refused sign-ins and requested links',
-  description:
-    'Refused sign-ins, and requested links to sign up or to reset a password. Identical events within an hour are ' +
-    'one entry with a count. They are deleted after a retention period and are not part of the audit log.',
-  query: {
-    target: Type.Optional(Type.String({ description: 'The ID of the user concerned.' })),
-    address: Type.Optional(Type.String({ description: 'Where it came from, as it is listed.' })),
-    before: Type.Optional(Type.String({ description: '`next` of the previous page.' })),
-    limit,
-  },
-  answer: {
-    description: 'Newest first. `next` is `before` of the next page.',
-    schema: Type.Object({ events: Type.Array(UnauthenticatedRecord), next: nullable(Type.String()) }),
-  },
-  refusals: ['invalid_request'],
-  async run(deps, { query }) {
-    const { events, next = null } = await listUnauthenticated(deps, query);
-    return { events, next };
-  },
-  command: {
-    name: 'audit unauthenticated',
-    summary: 'List refused sign-ins and requested links, newest first; identical ones within an hour are one line.',
-    fixed: { before: undefined },
-    json: ({ events }) => ({ events }),
-    text: ({ events }) =>
-      events.length === 0
-        ? 'None.'
-        : table([
-            ['FIRST', 'LAST', 'COUNT', 'ACTION', 'TARGET', 'REASON', 'ADDRESS'],
-            ...events.map((event) => [
-              time(event.first_at),
-              time(event.last_at),
-              String(event.count),
-              event.action,
-              event.target ?? '-',
-              event.reason ?? '-',
-              event.address ?? '-',
-            ]),
-          ]),
-  },
-});
-
-export const verifyAuditLog = operation({
-  ...administration,
-  id: 'verifyAuditLog',
-  method: 'POST',
-  path: '/v1/admin/audit/verify',
-  summary: 'Verify that no event of the audit log was changed or removed',
-  answer: {
-    description: '`broken` names the first event that is not intact; null if all are.',
-    schema: Type.Object({
-      verified: Type.Integer({ minimum: 0 }),
-      head: Type.Object({ seq: Type.Integer({ minimum: 0 }), seal: Type.String() }),
-      unsealed: Type.Integer({ minimum: 0 }),
-      unsealed_late: Type.Integer({
-        minimum: 0,
-        description: 'Number of unsealed events with old timestamps.',
-      }),
-      stopped: Type.Boolean({
-        description:
-          'Whether the end of the log is lost: no events are sealed and no webhooks are sent until an operator acknowledges it.',
-      }),
-      broken: nullable(Type.Object({ seq: Type.Integer(), why: Type.Enum([...chainFaults]) })),
-    }),
-  },
-  async run(deps) {
-    const { broken = null, ...report } = await deps.auditLog.verify();
-    return { ...report, broken };
-  },
-});
-
 const mediaTypes = { jsonl: 'application/jsonl', csv: 'text/csv; charset=utf-8' } as const;
 
-export const exportAuditLog = operation({
-  ...administration,
-  id: 'exportAuditLog',
-  method: 'GET',
-  path: '/v1/admin/audit/export',
-  summary: 'Export the audit log as a file',
-  query: {
-    format: Type.Optional(Type.Enum([...exportFormats], { description: 'Default: JSON Lines.' })),
-    ...auditFilters,
-  },
-  answer: { description: 'Newest first, as an attachment.', media: ['application/jsonl', 'text/csv'] },
-  refusals: ['invalid_request'],
-  run: async (deps, { query: { format = 'jsonl', ...filters } }) => ({
-    name: `audit-log.${format}`,
-    type: mediaTypes[format],
-    content: exportLog(deps, filterOf(filters), format),
+export const auditOperations = {
+  list: operation({
+    ...administration,
+    id: 'listAuditEvents',
+    method: 'GET',
+    path: '/v1/admin/audit',
+    summary: 'List the events of the audit log',
+    query: { ...auditFilters, limit },
+    answer: {
+      description: 'Newest first. `next` is `before` of the next page.',
+      schema: Type.Object({ events: Type.Array(AuditRecord), next: nullable(Type.Integer({ minimum: 1 })) }),
+    },
+    refusals: ['invalid_request'],
+    async run(deps, { query: { limit, ...filters } }) {
+      const { events, next = null } = await readLog(deps, filterOf(filters), limit);
+      return { events, next };
+    },
   }),
-});
 
-export const auditOperations = [listAuditEvents, listUnauthenticatedEvents, exportAuditLog, verifyAuditLog];
+  listUnauthenticated: operation({
+    ...administration,
+    id: 'listUnauthenticatedEvents',
+    method: 'GET',
+    path: '/v1/admin/audit/unauthenticated',
+    summary: 'List refused sign-ins and requested links',
+    description:
+      'Refused sign-ins, and requested links to sign up or to reset a password. Identical events within an hour are ' +
+      'one entry with a count. They are deleted after a retention period and are not part of the audit log.',
+    query: {
+      target: Type.Optional(Type.String({ description: 'The ID of the user concerned.' })),
+      address: Type.Optional(Type.String({ description: 'Where it came from, as it is listed.' })),
+      before: Type.Optional(Type.String({ description: '`next` of the previous page.' })),
+      limit,
+    },
+    answer: {
+      description: 'Newest first. `next` is `before` of the next page.',
+      schema: Type.Object({ events: Type.Array(UnauthenticatedRecord), next: nullable(Type.String()) }),
+    },
+    refusals: ['invalid_request'],
+    async run(deps, { query }) {
+      const { events, next = null } = await listUnauthenticated(deps, query);
+      return { events, next };
+    },
+    command: {
+      name: 'audit unauthenticated',
+      summary: 'List refused sign-ins and requested links, newest first; identical ones within an hour are one line.',
+      fixed: { before: undefined },
+      json: ({ events }) => ({ events }),
+      text: ({ events }) =>
+        events.length === 0
+          ? 'None.'
+          : table([
+              ['FIRST', 'LAST', 'COUNT', 'ACTION', 'TARGET', 'REASON', 'ADDRESS'],
+              ...events.map(({ first_at, last_at, count, action, target, reason, address }) => [
+                time(first_at),
+                time(last_at),
+                count,
+                action,
+                target,
+                reason,
+                address,
+              ]),
+            ]),
+    },
+  }),
+
+  export: operation({
+    ...administration,
+    id: 'exportAuditLog',
+    method: 'GET',
+    path: '/v1/admin/audit/export',
+    summary: 'Export the audit log as a file',
+    query: {
+      format: Type.Optional(Type.Enum([...exportFormats], { description: 'Default: JSON Lines.' })),
+      ...auditFilters,
+    },
+    answer: { description: 'Newest first, as an attachment.', media: ['application/jsonl', 'text/csv'] },
+    refusals: ['invalid_request'],
+    run: async (deps, { query: { format = 'jsonl', ...filters } }) => ({
+      name: `audit-log.${format}`,
+      type: mediaTypes[format],
+      content: exportLog(deps, filterOf(filters), format),
+    }),
+  }),
+
+  verify: operation({
+    ...administration,
+    id: 'verifyAuditLog',
+    method: 'POST',
+    path: '/v1/admin/audit/verify',
+    summary: 'Verify that no event of the audit log was changed or removed',
+    answer: {
+      description: '`broken` names the first event that is not intact; null if all are.',
+      schema: Type.Object({
+        verified: Type.Integer({ minimum: 0 }),
+        head: Type.Object({ seq: Type.Integer({ minimum: 0 }), seal: Type.String() }),
+        unsealed: Type.Integer({ minimum: 0 }),
+        unsealed_late: Type.Integer({ minimum: 0, description: 'Number of unsealed events with old timestamps.' }),
+        stopped: Type.Boolean({
+          description:
+            'Whether the end of the log is lost: no events are sealed and no webhooks are sent until an operator acknowledges it.',
+        }),
+        broken: nullable(Type.Object({ seq: Type.Integer(), why: Type.Enum([...chainFaults]) })),
+      }),
+    },
+    async run(deps) {
+      const { broken = null, ...report } = await deps.auditLog.verify();
+      return { ...report, broken };
+    },
+  }),
+};

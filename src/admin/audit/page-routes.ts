@@ -14,7 +14,7 @@ import { refusal } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { alert } from '../../platform/pages/form.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
-import { verifyAuditLog } from './operations.ts';
+import { auditOperations } from './operations.ts';
 import { type AuditQuery, auditPage } from './page.ts';
 import { unauthenticatedPage } from './unauthenticated-page.ts';
 
@@ -52,7 +52,7 @@ export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
     return { name: `audit-log.${format}`, type: types[format], content: exportLog(deps, filter, format) };
   });
 
-  pages.run(verifyAuditLog, {
+  pages.run(auditOperations.verify, {
     page: path,
     done: async ({ broken, ...report }, { view }) => {
       const log = await readLog(deps, {}, perPage);

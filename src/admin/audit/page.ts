@@ -1,11 +1,11 @@
 import type { ChainReport } from '../../audit/chain.ts';
-import type { AuditRecord, FilterWarning, LogPage } from '../../audit/read-log.ts';
+import { type AuditRecord, exportFormats, type FilterWarning, type LogPage } from '../../audit/read-log.ts';
 import { alert, notice } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import { adminTab, entityLink, exactTime } from '../components.ts';
+import { adminTab, entityLink, exactTime, pathWith } from '../components.ts';
 
 /** What the form says, as it was typed: days for `since` and `until`. */
 export type AuditQuery = { action: string; actor: string; target: string; since: string; until: string };
@@ -40,10 +40,8 @@ const found = (view: View, query: AuditQuery, { log, doubt }: { log: LogPage; do
     : html`<ol class="items" reversed start="${log.events[0]?.seq}">${log.events.map((event) => eventItem(view, event))}</ol>`
 }
 <p class="actions">
-${log.next !== undefined && html`<a class="button quiet" id="audit-older" href="${linkTo('/admin/audit', query, { before: String(log.next) })}">${view.t('admin.audit.older')}</a>`}
-<a href="${linkTo('/admin/audit/export', query, { format: 'jsonl' })}" id="audit-jsonl">${view.t('admin.audit.export', { format: 'JSONL' })}</a>
-<a href="${linkTo('/admin/audit/export', query, { format: 'csv' })}" id="audit-csv">${view.t('admin.audit.export', { format: 'CSV' })}</a>
-</p>`;
+${log.next !== undefined && html`<a class="button quiet" id="audit-older" href="${pathWith('/admin/audit', { ...query, before: String(log.next) })}">${view.t('admin.audit.older')}</a>`}
+${exportFormats.map((format) => html`<a href="${pathWith('/admin/audit/export', { ...query, format })}" id="audit-${format}">${view.t('admin.audit.export', { format: format.toUpperCase() })}</a>\n`)}</p>`;
 
 const filterForm = (view: View, query: AuditQuery) => html`<form method="get" action="/admin/audit" class="fields">
 <div><label for="action">${view.t('admin.audit.action')}</label>
@@ -83,9 +81,4 @@ function verdict(view: View, { verified, head, unsealed, unsealed_late, broken, 
   }
   if (unsealed_late > 0) return alert(view.t('admin.audit.late', { count: unsealed_late, verified }));
   return notice(html`${view.t('admin.audit.intact', { verified, unsealed })} <code>${head.seq}:${head.seal}</code>`);
-}
-
-function linkTo(path: string, query: AuditQuery, more: Record<string, string>): string {
-  const given = Object.entries(query).filter(([, value]) => value !== '');
-  return `${path}?${new URLSearchParams([...given, ...Object.entries(more)])}`;
 }

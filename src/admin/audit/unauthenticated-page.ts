@@ -9,7 +9,7 @@ import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import { adminTab, entityLink, exactTime } from '../components.ts';
+import { adminTab, entityLink, exactTime, moreLink, pathWith } from '../components.ts';
 
 type Query = { target: string; address: string };
 
@@ -33,7 +33,7 @@ export const unauthenticatedPage = (view: View, shown: UnauthenticatedView): Pag
 <p><a href="/admin/audit">${view.t('admin.audit.title')}</a></p>
 ${filterForm(view, shown.query)}
 ${items(view, shown)}
-${shown.list.next !== undefined && html`<p class="actions"><a class="button quiet" id="unauthenticated-older" href="${linkTo(shown.query, shown.list.next)}">${view.t('admin.unauthenticated.older')}</a></p>`}`,
+${shown.list.next !== undefined && moreLink('unauthenticated-older', pathWith(path, { ...shown.query, before: shown.list.next }), view.t('admin.unauthenticated.older'))}`,
 });
 
 const filterForm = (view: View, { target, address }: Query) => html`<form method="get" action="${path}" class="fields">
@@ -87,9 +87,4 @@ function sentence(view: View, event: UnauthenticatedRecord, providers: readonly 
 function textIn({ detail }: UnauthenticatedRecord, member: 'provider' | 'problem'): string | undefined {
   const value = (detail as Readonly<Record<string, unknown>> | null)?.[member];
   return typeof value === 'string' ? value : undefined;
-}
-
-function linkTo(query: Query, before: string): string {
-  const given = Object.entries(query).filter(([, value]) => value !== '');
-  return `${path}?${new URLSearchParams([...given, ['before', before]])}`;
 }

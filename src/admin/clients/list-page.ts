@@ -5,7 +5,7 @@ import type { Parameters } from '../../platform/http/parameters.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { adminTab, badge, doneNotice, type Tone } from '../components.ts';
+import { adminTab, badge, doneNotice, moreLink, pathWith, type Tone } from '../components.ts';
 
 /** What the list can be narrowed to. `waiting` is everything that an administrator should look at. */
 export const clientFilters = ['waiting', 'changes', 'approved', 'rejected', 'suspended', 'all'] as const;
@@ -30,7 +30,7 @@ export const clientsPage = (view: View, { filter, clients, next, query }: Client
   title: view.plain('admin.clients.title'),
   tab: adminTab('admin_clients'),
   content: html`<h1>${view.t('admin.clients.title')}</h1>
-${doneNotice(view, query, { deleted: 'admin.clients.done.deleted' })}
+${doneNotice(view, { query }, 'clients', ['deleted'])}
 <nav aria-label="${view.t('admin.clients.filter')}"><p class="actions">${clientFilters.map(
     (one) =>
       html`<a href="${pageOf({ state: one, q: query.q })}"${one === filter && html` aria-current="page"`}>${view.t(`admin.clients.filter.${one}`)}</a>\n`,
@@ -45,11 +45,10 @@ ${
     ? nothing(view, filter, query.q)
     : html`<ul class="items">${clients.map((listed) => clientItem(view, listed))}</ul>`
 }
-${next !== undefined && html`<p class="actions"><a class="button quiet" id="clients-more" href="${pageOf({ state: filter, q: query.q, after: next })}">${view.t('admin.clients.more')}</a></p>`}`,
+${next !== undefined && moreLink('clients-more', pageOf({ state: filter, q: query.q, after: next }), view.t('admin.clients.more'))}`,
 });
 
-const pageOf = ({ state, q, after }: { state: ClientFilter; q?: string; after?: string }) =>
-  `/admin/clients?${new URLSearchParams({ state, ...(q && { q }), ...(after && { after }) })}`;
+const pageOf = (query: { state: ClientFilter; q?: string; after?: string }) => pathWith('/admin/clients', query);
 
 /** What was looked through, and how to look further. */
 function nothing(view: View, filter: ClientFilter, q: string | undefined): Html {

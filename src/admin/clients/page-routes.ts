@@ -9,11 +9,10 @@ import { scopeNames } from '../../clients/scopes.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { fieldProblem, invalidFields } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
-import type { Html } from '../../platform/pages/html.ts';
 import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
-import { checkedNames, explains } from '../components.ts';
+import { checkedNames, explains, type Shown } from '../components.ts';
 import { clientFilters, clientsPage } from './list-page.ts';
-import * as operations from './operations.ts';
+import { clientOperations as operations } from './operations.ts';
 import { clientPage } from './page.ts';
 
 const list = '/admin/clients';
@@ -30,13 +29,9 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
     return clientsPage(view, { filter, clients: await listedWithRisks(deps, clients), next, query });
   });
 
-  pages.show(one, (context) => pageOf(context, { query: context.query }));
+  pages.show(one, (context) => redraw(context, context));
 
-  const onPage = {
-    page: one,
-    explains,
-    redraw: (context: ClientContext, { problem }: { problem: Html | false }) => pageOf(context, { problem }),
-  };
+  const onPage = { page: one, explains, redraw };
   // The form has no default for consent, which only this page asks for.
   pages.post(`${one}/approve`, {
     async act({ caller, client_id }, form) {
@@ -45,23 +40,23 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
     },
     ...onPage,
   });
-  pages.run(operations.rejectClientOperation, {
+  pages.run(operations.reject, {
     input: (form) => ({ body: { reason: form.reason ?? '', revision: revisionOf(form) } }),
     done: `${one}?done=rejected`,
     ...onPage,
   });
-  pages.run(operations.suspendClientOperation, {
+  pages.run(operations.suspend, {
     input: ({ reason = '' }) => ({ body: { reason } }),
     done: `${one}?done=suspended`,
     ...onPage,
   });
-  pages.run(operations.reinstateClientOperation, { done: `${one}?done=reinstated`, ...onPage });
-  pages.run(operations.changeClientPolicy, {
+  pages.run(operations.reinstate, { done: `${one}?done=reinstated`, ...onPage });
+  pages.run(operations.changePolicy, {
     input: (form) => ({ body: policyOf(form) }),
     done: `${one}?done=policy`,
     ...onPage,
   });
-  pages.run(operations.deleteClientOperation, {
+  pages.run(operations.delete, {
     path: `${one}/delete`,
     input({ confirmation = '' }, { client_id }) {
       if (confirmation.trim() === client_id) return {};
@@ -71,13 +66,10 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
     ...onPage,
   });
 
-  async function pageOf(
-    { view, administrator_id, client_id }: ClientContext,
-    shown: { problem?: Html | false; query?: Parameters },
-  ) {
+  async function redraw({ view, administrator_id, client_id }: ClientContext, shown: Shown) {
     const review = await clientReview(deps, client_id);
     const reviewerProblem = await readReviewerProblem(deps, administrator_id, review.client);
-    return clientPage(view, { ...review, reviewerProblem, ...shown });
+    return clientPage(view, { ...review, reviewerProblem }, shown);
   }
 }
 

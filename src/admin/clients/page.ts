@@ -8,49 +8,37 @@ import {
   type ReviewedFields,
   reviewedFields,
 } from '../../clients/client.ts';
-import { changesOf, type FieldChange, type LastRejection } from '../../clients/read-review.ts';
+import { changesOf, type clientReview, type FieldChange, type LastRejection } from '../../clients/read-review.ts';
 import type { ReviewerProblem } from '../../clients/reviewer.ts';
 import type { Risk, RiskCode } from '../../clients/risk-signals.ts';
 import { type Scope, scopeNames } from '../../clients/scopes.ts';
-import type { Parameters } from '../../platform/http/parameters.ts';
 import type { MessageKey } from '../../platform/i18n/translate.ts';
 import { copyButton, copyScripts, hidden } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { clientInitials, visibleText } from '../../platform/text.ts';
-import { adminTab, choices, disclosure, doneNotice, reasonField } from '../components.ts';
+import { adminTab, buttonForm, choices, doneNotice, reasonField, type Shown, step } from '../components.ts';
 import { type ClientFilter, riskBadge, statusBadge } from './list-page.ts';
 
-export type ClientView = {
-  client: Client;
-  owner: User | undefined;
-  risks: readonly Risk[];
-  lastRejection: LastRejection | undefined;
-  /** Why whoever looks at the page may not approve this client, nor change its policy. */
+export type ClientView = Awaited<ReturnType<typeof clientReview>> & {
+  /** Why the administrator may not approve this client, nor change its policy. */
   reviewerProblem: ReviewerProblem | undefined;
-  problem?: Html | false;
-  query?: Parameters;
 };
 
-const done = {
-  approved: 'admin.clients.done.approved',
-  rejected: 'admin.clients.done.rejected',
-  suspended: 'admin.clients.done.suspended',
-  reinstated: 'admin.clients.done.reinstated',
-  policy: 'admin.clients.done.policy',
-} as const;
+const done = ['approved', 'rejected', 'suspended', 'reinstated', 'policy'] as const;
 
 export const clientPage = (
   view: View,
-  { client, owner, risks, lastRejection, reviewerProblem, problem, query = {} }: ClientView,
+  { client, owner, risks, lastRejection, reviewerProblem }: ClientView,
+  shown: Shown,
 ): Page => ({
   title: visibleText(client.name),
   tab: adminTab('admin_clients'),
   ...(reviewerProblem?.isOnlyAdministrator && { scripts: copyScripts }),
   content: html`<div class="person"><span class="initials" aria-hidden="true">${clientInitials(client.name)}</span>
 <div><h1>${untrusted(client.name)}</h1><p>${statusBadge(view, client)}</p></div></div>
-${problem}${doneNotice(view, query, done)}
+${shown.problem}${doneNotice(view, shown, 'clients', done)}
 ${lastRejection ? rejectionNote(view, lastRejection) : client.status_reason !== null && html`<p>${view.t('admin.clients.reason', { reason: untrusted(client.status_reason, 500) })}</p>`}
 ${risks.length > 0 && riskList(view, risks, owner)}
 <h2>${view.t(client.pending_change === null ? 'admin.clients.registered' : 'admin.clients.change')}</h2>
@@ -61,7 +49,7 @@ ${decisions(view, client, reviewerProblem)}
 ${deletion(view, client)}`,
 });
 
-/** What a reviewer said about the version before, and what its owner made of it. */
+/** Why the previous revision was rejected, and what its owner has changed since. */
 const rejectionNote = (view: View, { at, revision, reason, changes }: LastRejection): Html =>
   html`<div class="advice"><p>${view.t('admin.clients.rejected_before', {
     when: view.ago(at),
@@ -93,7 +81,7 @@ const othersNamed: Partial<Record<RiskCode, ClientFilter>> = {
   suspended_client_name: 'suspended',
 };
 
-/** What it is about, as a reviewer knows it: the owner by name, and others of a like name one step away. */
+/** What the risk is about: the owner by name, other clients with a link to them. */
 function riskDetail({ code, detail }: Risk, owner: User | undefined): Html {
   if (code === 'first_client' && owner) return untrusted(owner.name ?? owner.email);
   const state = othersNamed[code];
@@ -120,7 +108,7 @@ const facts = (view: View, client: Client, owner: User | undefined) => html`<dl>
 
 const path = ({ client_id }: Client) => `/admin/clients/${client_id}`;
 
-/** What can be done in the state that it is in, and nothing else. */
+/** The decisions that the client's state allows. */
 function decisions(view: View, client: Client, reviewerProblem: ReviewerProblem | undefined): Html {
   const waits = needsReview(client);
   const needsReviewer = waits || client.status === 'approved' || client.status === 'suspended';
@@ -132,7 +120,7 @@ ${(client.status === 'approved' || client.status === 'suspended') && !isBarred &
 ${client.status === 'approved' && reasoned(view, client, 'suspend')}`;
 }
 
-/** In place of forms that would be refused: why, and how it goes on. */
+/** In place of forms that would be refused: why, and what to do instead. */
 function unavailableDecision(view: View, client: Client, { userMessage, isOnlyAdministrator }: ReviewerProblem): Html {
   return html`<h2>${view.t('admin.clients.barred')}</h2>
 <div class="advice"><p>${view.t(userMessage.key, userMessage.values)}</p>
@@ -155,7 +143,7 @@ function commandFor(client: Client): string {
     : `bin/signet clients policy ${client_id} --consent ${client.consent}`;
 }
 
-/** Whoever pastes the command chooses the same as whoever fills in the form; asking is what is recommended. */
+/** As in the form, the reviewer has to choose; asking users for consent is recommended. */
 const consentOption = (client: Client) => (needsConsentChoice(client) ? ' --consent required' : '');
 
 function approval(view: View, client: Client): Html {
@@ -200,7 +188,9 @@ ${[...consentPolicies]
 
 const reinstatement = (view: View, client: Client): Html => html`<h2>${view.t('admin.clients.reinstate')}</h2>
 <p class="soft">${view.t('admin.clients.reinstate.what')}</p>
-<form method="post" action="${path(client)}/reinstate"><button type="submit" id="client-reinstate">${view.t('admin.clients.reinstate.submit')}</button></form>`;
+${buttonForm(view.t('admin.clients.reinstate.submit'), formOf(client, 'reinstate'))}`;
+
+const formOf = (client: Client, name: string) => ({ path: `${path(client)}/${name}`, id: `client-${name}` });
 
 const policy = (view: View, client: Client): Html => html`<h2>${view.t('admin.clients.policy')}</h2>
 <p class="soft">${view.t('admin.clients.policy.what')}</p>
@@ -209,28 +199,22 @@ ${policyFields(view, client, 'policy', client.consent)}
 <button type="submit" class="quiet" id="client-policy">${view.t('admin.clients.policy.submit')}</button>
 </form>`;
 
-const reasoned = (view: View, client: Client, step: 'reject' | 'suspend'): Html =>
-  disclosure(
-    view.t(`admin.clients.${step}`),
-    html`<p class="soft">${view.t(`admin.clients.${step}.what`)}</p>
-<form method="post" action="${path(client)}/${step}">
-${step === 'reject' && hidden('revision', String(client.revision))}
-${reasonField(view, `${step}-reason`)}
-<button type="submit" class="danger" id="client-${step}">${view.t(`admin.clients.${step}.submit`)}</button>
-</form>`,
-  );
+const reasoned = (view: View, client: Client, name: 'reject' | 'suspend'): Html =>
+  step(view, `admin.clients.${name}`, {
+    ...formOf(client, name),
+    style: 'danger',
+    fields: [name === 'reject' && hidden('revision', String(client.revision)), reasonField(view, `${name}-reason`)],
+  });
 
-/** Typed, so that no slip of a finger takes a product away from everybody who uses it. */
+/** The id is typed, so that a slip does not delete a client that people use. */
 const deletion = (view: View, client: Client): Html =>
-  disclosure(
-    view.t('admin.clients.delete'),
-    html`<p class="soft">${view.t('admin.clients.delete.what')}</p>
-<form method="post" action="${path(client)}/delete">
-<label for="confirmation">${view.t('admin.clients.delete.type', { client_id: html`<code>${client.client_id}</code>` })}</label>
+  step(view, 'admin.clients.delete', {
+    ...formOf(client, 'delete'),
+    style: 'danger',
+    fields: html`<label for="confirmation">${view.t('admin.clients.delete.type', { client_id: html`<code>${client.client_id}</code>` })}</label>
 <input id="confirmation" name="confirmation" required autocomplete="off" autocapitalize="none" spellcheck="false">
-<button type="submit" class="danger" id="client-delete">${view.t('admin.clients.delete.submit')}</button>
-</form>`,
-  );
+`,
+  });
 
 type Field = keyof ReviewedFields;
 type Value = ReviewedFields[Field] | undefined;
@@ -247,7 +231,7 @@ type Compared = {
   changes: readonly FieldChange[];
 };
 
-/** What is registered beside what is wanted. Nobody's picture is shown: a logo is an address like the others. */
+/** What is registered beside what is requested. A logo is shown as its address only. */
 function differenceTable(view: View, client: Client, lastRejection: LastRejection | undefined): Html {
   if (client.pending_change !== null) {
     return comparison(view, {

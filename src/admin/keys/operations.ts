@@ -27,48 +27,49 @@ const describe = (keys: readonly Key[]) =>
 
 const waitMinutes = publishedBeforeUseSeconds / 60;
 
-export const listSigningKeys = operation({
-  ...administration,
-  id: 'listSigningKeys',
-  method: 'GET',
-  path: '/v1/admin/keys',
-  summary: 'List the signing keys',
-  answer: { description: 'Public keys only, by algorithm.', schema: Type.Object({ keys: Type.Array(KeyRecord) }) },
-  run: async (deps) => ({ keys: await listKeys(deps) }),
-  command: {
-    name: 'keys list',
-    summary: 'List the signing keys: active keys sign, next keys are published in advance, retiring keys still verify.',
-    text: ({ keys }) => describe(keys),
-  },
-});
+export const keyOperations = {
+  list: operation({
+    ...administration,
+    id: 'listSigningKeys',
+    method: 'GET',
+    path: '/v1/admin/keys',
+    summary: 'List the signing keys',
+    answer: { description: 'Public keys only, by algorithm.', schema: Type.Object({ keys: Type.Array(KeyRecord) }) },
+    run: async (deps) => ({ keys: await listKeys(deps) }),
+    command: {
+      name: 'keys list',
+      summary:
+        'List the signing keys: active keys sign, next keys are published in advance, retiring keys still verify.',
+      text: ({ keys }) => describe(keys),
+    },
+  }),
 
-export const rotateSigningKeys = operation({
-  ...administration,
-  id: 'rotateSigningKeys',
-  method: 'POST',
-  path: '/v1/admin/keys/rotate',
-  summary: 'Rotate the signing keys',
-  description: `The next keys sign from now on. A key published less than ${waitMinutes} minutes ago is skipped, because relying parties may not have fetched it.`,
-  answer: {
-    description: '`rotated` lists the keys that stopped signing; empty if the next keys are too new.',
-    schema: Type.Object({ rotated: Type.Array(Type.String()), keys: Type.Array(KeyRecord) }),
-  },
-  async run(deps, { caller }) {
-    const rotated = await rotateNow(deps, caller);
-    await deps.keys.refresh(); // the key set is published at once
-    return { rotated, keys: await listKeys(deps) };
-  },
-  command: {
-    name: 'keys rotate',
-    summary: `Rotate the signing keys. A next key published less than ${waitMinutes} minutes ago is skipped, because relying parties may not have fetched it.`,
-    failed: ({ rotated }) => rotated.length === 0,
-    text: ({ rotated, keys }) =>
-      `${
-        rotated.length > 0
-          ? `Rotated; ${rotated.length} key(s) stopped signing.`
-          : 'Nothing rotated: the next keys were published too recently. Try again in 15 minutes.'
-      }\n\n${describe(keys)}`,
-  },
-});
-
-export const keyOperations = [listSigningKeys, rotateSigningKeys];
+  rotate: operation({
+    ...administration,
+    id: 'rotateSigningKeys',
+    method: 'POST',
+    path: '/v1/admin/keys/rotate',
+    summary: 'Rotate the signing keys',
+    description: `The next keys sign from now on. A key published less than ${waitMinutes} minutes ago is skipped, because relying parties may not have fetched it.`,
+    answer: {
+      description: '`rotated` lists the keys that stopped signing; empty if the next keys are too new.',
+      schema: Type.Object({ rotated: Type.Array(Type.String()), keys: Type.Array(KeyRecord) }),
+    },
+    async run(deps, { caller }) {
+      const rotated = await rotateNow(deps, caller);
+      await deps.keys.refresh(); // the key set is published at once
+      return { rotated, keys: await listKeys(deps) };
+    },
+    command: {
+      name: 'keys rotate',
+      summary: `Rotate the signing keys. A next key published less than ${waitMinutes} minutes ago is skipped, because relying parties may not have fetched it.`,
+      failed: ({ rotated }) => rotated.length === 0,
+      text: ({ rotated, keys }) =>
+        `${
+          rotated.length > 0
+            ? `Rotated; ${rotated.length} key(s) stopped signing.`
+            : 'Nothing rotated: the next keys were published too recently. Try again in 15 minutes.'
+        }\n\n${describe(keys)}`,
+    },
+  }),
+};

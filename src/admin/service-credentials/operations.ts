@@ -13,9 +13,10 @@ import {
   permissions,
   productPattern,
 } from '../../entitlements/service-credentials/service-credential.ts';
+import type { Deps } from '../../oauth/deps.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { shownOnce, table, time } from '../../platform/report.ts';
-import { administration } from '../operation-parts.ts';
+import { administration, strictBody } from '../operation-parts.ts';
 
 const record = {
   client_id: Type.String(),
@@ -42,21 +43,30 @@ const terms = {
   ),
 };
 
-const one = { ...administration, parameters: { client_id: 'client_id of a service credential, `svc_...`.' } };
-const changed = { description: 'The credential after the change.', schema: Credential };
+const change = {
+  ...administration,
+  parameters: { client_id: 'client_id of a service credential, `svc_...`.' },
+  answer: { description: 'The credential after the change.', schema: Credential },
+  refusals: ['not_found', 'invalid_state'],
+} as const;
+
+async function recordAfter(done: Promise<void>, deps: Pick<Deps, 'db'>, client_id: string) {
+  await done;
+  return credentialRecord(await findCredential(deps, client_id));
+}
 
 const statusOf = ({ retired_at }: Credential) => (retired_at === null ? 'active' : 'retired');
 
 /** Names with unusual characters stand in quotes, so that they can be told apart. */
 const printedProducts = ({ products }: Credential) =>
-  products.map((product) => (/^[\w.:-]+$/.test(product) ? product : JSON.stringify(product))).join(' ') || '-';
+  products.map((product) => (/^[\w.:-]+$/.test(product) ? product : JSON.stringify(product)));
 
 const describe = (credential: Credential) =>
   table([
     ['Client', credential.client_id],
     ['Name', credential.name],
     ['Status', statusOf(credential)],
-    ['Permissions', credential.permissions.join(' ')],
+    ['Permissions', credential.permissions],
     ['Products', printedProducts(credential)],
     ['Created', time(credential.created_at)],
   ]);
@@ -64,87 +74,63 @@ const describe = (credential: Credential) =>
 const describeSecret = ({ client_id, client_secret }: { client_id: string; client_secret: string }) =>
   `${shownOnce({ client_id, client_secret })} Send both as HTTP Basic.`;
 
-export const listServiceCredentials = operation({
-  ...administration,
-  id: 'listServiceCredentials',
-  method: 'GET',
-  path: '/v1/admin/service-credentials',
-  summary: 'List service credentials',
-  answer: {
-    description: 'Oldest first, without secrets.',
-    schema: Type.Object({ service_credentials: Type.Array(Credential) }),
-  },
-  run: async (deps) => ({ service_credentials: (await allCredentials(deps)).map(credentialRecord) }),
-  command: {
-    name: 'service-credentials list',
-    text: ({ service_credentials }) =>
-      table([
-        ['CLIENT', 'STATUS', 'PERMISSIONS', 'PRODUCTS', 'NAME'],
-        ...service_credentials.map((each) => [
-          each.client_id,
-          statusOf(each),
-          each.permissions.join(' '),
-          printedProducts(each),
-          each.name,
+export const serviceCredentialOperations = {
+  create: operation({
+    ...administration,
+    id: 'createServiceCredential',
+    method: 'POST',
+    path: '/v1/admin/service-credentials',
+    summary: 'Create a service credential for a back end',
+    body: strictBody({ name: Type.String({ description: 'Name of the back end.' }), ...terms }),
+    example: { name: 'Billing', permissions: ['entitlements:write'], products: ['editor'] },
+    answer: { description: 'With its secret.', schema: Type.Object({ ...record, ...secret }) },
+    async run(deps, { caller, body: { products = [], ...wanted } }) {
+      const { credential, client_secret } = await createCredential(deps, caller, { ...wanted, products });
+      return { ...credentialRecord(credential), client_secret };
+    },
+    command: {
+      name: 'service-credentials create',
+      summary: 'Create a service credential for a back end. Its secret is printed this once.',
+      options: { permission: 'permissions', product: 'products' },
+      text: describeSecret,
+    },
+  }),
+
+  list: operation({
+    ...administration,
+    id: 'listServiceCredentials',
+    method: 'GET',
+    path: '/v1/admin/service-credentials',
+    summary: 'List service credentials',
+    answer: {
+      description: 'Oldest first, without secrets.',
+      schema: Type.Object({ service_credentials: Type.Array(Credential) }),
+    },
+    run: async (deps) => ({ service_credentials: (await allCredentials(deps)).map(credentialRecord) }),
+    command: {
+      name: 'service-credentials list',
+      text: ({ service_credentials }) =>
+        table([
+          ['CLIENT', 'STATUS', 'PERMISSIONS', 'PRODUCTS', 'NAME'],
+          ...service_credentials.map((each) => [
+            each.client_id,
+            statusOf(each),
+            each.permissions,
+            printedProducts(each),
+            each.name,
+          ]),
         ]),
-      ]),
-  },
-});
+    },
+  }),
 
-export const createServiceCredential = operation({
-  ...administration,
-  id: 'createServiceCredential',
-  method: 'POST',
-  path: '/v1/admin/service-credentials',
-  summary: 'Create a service credential for a back end',
-  body: Type.Object(
-    { name: Type.String({ description: 'Name of the back end.' }), ...terms },
-    { additionalProperties: false },
-  ),
-  example: { name: 'Billing', permissions: ['entitlements:write'], products: ['editor'] },
-  answer: { description: 'With its secret.', schema: Type.Object({ ...record, ...secret }) },
-  async run(deps, { caller, body: { products = [], ...wanted } }) {
-    const { credential, client_secret } = await createCredential(deps, caller, { ...wanted, products });
-    return { ...credentialRecord(credential), client_secret };
-  },
-  command: {
-    name: 'service-credentials create',
-    summary: 'Create a service credential for a back end. Its secret is printed this once.',
-    options: { permission: 'permissions', product: 'products' },
-    text: describeSecret,
-  },
-});
-
-export const restrictServiceCredential = operation({
-  ...one,
-  id: 'restrictServiceCredential',
-  method: 'PATCH',
-  path: '/v1/admin/service-credentials/:client_id',
-  summary: 'Replace the permissions and products of a service credential',
-  body: Type.Object(terms, { additionalProperties: false }),
-  example: { permissions: ['entitlements:write'], products: ['editor'] },
-  answer: changed,
-  refusals: ['not_found', 'invalid_state'],
-  async run(deps, { caller, client_id, body: { permissions, products = [] } }) {
-    await changeCredentialTerms(deps, caller, client_id, { permissions, products });
-    return credentialRecord(await findCredential(deps, client_id));
-  },
-  command: {
-    name: 'service-credentials restrict',
-    options: { permission: 'permissions', product: 'products' },
-    text: describe,
-  },
-});
-
-export const rotateServiceCredential = operation({
-  ...one,
-  id: 'rotateServiceCredential',
-  method: 'POST',
-  path: '/v1/admin/service-credentials/:client_id/rotate',
-  summary: 'Rotate the secret of a service credential',
-  description: 'At most two secrets are active: older ones than the previous one end immediately.',
-  body: Type.Object(
-    {
+  rotate: operation({
+    ...change,
+    id: 'rotateServiceCredential',
+    method: 'POST',
+    path: '/v1/admin/service-credentials/:client_id/rotate',
+    summary: 'Rotate the secret of a service credential',
+    description: 'At most two secrets are active: older ones than the previous one end immediately.',
+    body: strictBody({
       overlap_seconds: Type.Optional(
         Type.Integer({
           minimum: 0,
@@ -152,55 +138,55 @@ export const rotateServiceCredential = operation({
           description: 'Seconds for which the previous secret still works. Default: one day. Use 0 if it has leaked.',
         }),
       ),
+    }),
+    bodyIsOptional: true,
+    example: { overlap_seconds: 0 },
+    answer: {
+      description: 'The previous secret works until `previous_expires_at`.',
+      schema: Type.Object({ client_id: Type.String(), ...secret, previous_expires_at: Time }),
     },
-    { additionalProperties: false },
-  ),
-  bodyIsOptional: true,
-  example: { overlap_seconds: 0 },
-  answer: {
-    description: 'The previous secret works until `previous_expires_at`.',
-    schema: Type.Object({ client_id: Type.String(), ...secret, previous_expires_at: Time }),
-  },
-  refusals: ['not_found', 'invalid_state', 'invalid_request'],
-  async run(deps, { caller, client_id, body }) {
-    const rotated = await rotateCredential(deps, caller, client_id, body.overlap_seconds);
-    return {
-      client_id,
-      client_secret: rotated.client_secret,
-      previous_expires_at: rotated.previous_expires_at,
-    };
-  },
-  command: {
-    name: 'service-credentials rotate',
-    summary: 'Rotate the secret of a service credential. The new secret is printed only once.',
-    options: { overlap: 'overlap_seconds' },
-    text: (rotated) => `${describeSecret(rotated)}\nThe previous secret ends at ${time(rotated.previous_expires_at)}.`,
-  },
-});
+    refusals: ['not_found', 'invalid_state', 'invalid_request'],
+    async run(deps, { caller, client_id, body }) {
+      const { credential_id: _, ...rotated } = await rotateCredential(deps, caller, client_id, body.overlap_seconds);
+      return { client_id, ...rotated };
+    },
+    command: {
+      name: 'service-credentials rotate',
+      summary: 'Rotate the secret of a service credential. The new secret is printed only once.',
+      options: { overlap: 'overlap_seconds' },
+      text: (rotated) =>
+        `${describeSecret(rotated)}\nThe previous secret ends at ${time(rotated.previous_expires_at)}.`,
+    },
+  }),
 
-export const retireServiceCredential = operation({
-  ...one,
-  id: 'retireServiceCredential',
-  method: 'POST',
-  path: '/v1/admin/service-credentials/:client_id/retire',
-  summary: 'Retire a service credential permanently',
-  answer: changed,
-  refusals: ['not_found', 'invalid_state'],
-  async run(deps, { caller, client_id }) {
-    await retire(deps, caller, client_id);
-    return credentialRecord(await findCredential(deps, client_id));
-  },
-  command: {
-    name: 'service-credentials retire',
-    json: (_, { client_id }) => ({ retired: client_id }),
-    text: (_, { client_id }) => `${client_id} has been retired.`,
-  },
-});
+  restrict: operation({
+    ...change,
+    id: 'restrictServiceCredential',
+    method: 'PATCH',
+    path: '/v1/admin/service-credentials/:client_id',
+    summary: 'Replace the permissions and products of a service credential',
+    body: strictBody(terms),
+    example: { permissions: ['entitlements:write'], products: ['editor'] },
+    run: (deps, { caller, client_id, body: { permissions, products = [] } }) =>
+      recordAfter(changeCredentialTerms(deps, caller, client_id, { permissions, products }), deps, client_id),
+    command: {
+      name: 'service-credentials restrict',
+      options: { permission: 'permissions', product: 'products' },
+      text: describe,
+    },
+  }),
 
-export const serviceCredentialOperations = [
-  createServiceCredential,
-  listServiceCredentials,
-  rotateServiceCredential,
-  restrictServiceCredential,
-  retireServiceCredential,
-];
+  retire: operation({
+    ...change,
+    id: 'retireServiceCredential',
+    method: 'POST',
+    path: '/v1/admin/service-credentials/:client_id/retire',
+    summary: 'Retire a service credential permanently',
+    run: (deps, { caller, client_id }) => recordAfter(retire(deps, caller, client_id), deps, client_id),
+    command: {
+      name: 'service-credentials retire',
+      json: (_, { client_id }) => ({ retired: client_id }),
+      text: (_, { client_id }) => `${client_id} has been retired.`,
+    },
+  }),
+};

@@ -4,10 +4,10 @@ import { allCredentials, findCredential } from '../../entitlements/service-crede
 import { permissions } from '../../entitlements/service-credentials/service-credential.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
-import { pagesFor, type Refused } from '../../platform/pages/page-routes.ts';
+import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { checkedNames, explains } from '../components.ts';
-import * as operations from './operations.ts';
+import { checkedNames, explains, type Shown } from '../components.ts';
+import { serviceCredentialOperations as operations } from './operations.ts';
 import { credentialPage, credentialSecretPage, credentialsPage, typedProducts } from './page.ts';
 
 const list = '/admin/service-credentials';
@@ -17,32 +17,28 @@ const one = `${list}/:client_id` as const;
 export async function serviceCredentialPageRoutes(app: FastifyInstance, deps: Deps) {
   const pages = pagesFor(app, deps, administratorPage);
 
-  pages.show(list, async ({ view, query }) => credentialsPage(view, await allCredentials(deps), { query }));
-
-  pages.run(operations.createServiceCredential, {
+  const all = async ({ view }: { view: View }, shown: Shown) =>
+    credentialsPage(view, await allCredentials(deps), shown);
+  pages.show(list, (context) => all(context, context));
+  pages.run(operations.create, {
     page: list,
     input: (form) => ({ body: { name: form.name ?? '', ...termsOf(form) } }),
     done: (made, { view }) => credentialSecretPage(view, made),
-    redraw: async ({ view }, { problem, form }) => credentialsPage(view, await allCredentials(deps), { problem, form }),
+    redraw: all,
   });
 
-  pages.show(one, async ({ view, client_id, query }) =>
-    credentialPage(view, await findCredential(deps, client_id), { query }),
-  );
+  const redraw = async ({ view, client_id }: { view: View; client_id: string }, shown: Shown) =>
+    credentialPage(view, await findCredential(deps, client_id), shown);
+  pages.show(one, (context) => redraw(context, context));
 
-  const onPage = {
-    page: one,
-    explains,
-    redraw: async ({ view, client_id }: { view: View; client_id: string }, { problem }: Refused) =>
-      credentialPage(view, await findCredential(deps, client_id), { problem }),
-  };
-  pages.run(operations.restrictServiceCredential, {
+  const onPage = { page: one, explains, redraw };
+  pages.run(operations.restrict, {
     path: `${one}/restrict`,
     input: (form) => ({ body: termsOf(form) }),
     done: `${one}?done=restricted`,
     ...onPage,
   });
-  pages.run(operations.rotateServiceCredential, {
+  pages.run(operations.rotate, {
     // A field that was emptied is no number: it must not become an overlap of 0.
     input: ({ overlap_seconds: typed }) => ({
       body: { overlap_seconds: typed === undefined ? undefined : Number(typed || Number.NaN) },
@@ -50,7 +46,7 @@ export async function serviceCredentialPageRoutes(app: FastifyInstance, deps: De
     done: (rotated, { view }) => credentialSecretPage(view, { ...rotated, until: rotated.previous_expires_at }),
     ...onPage,
   });
-  pages.run(operations.retireServiceCredential, { done: `${list}?done=retired`, ...onPage });
+  pages.run(operations.retire, { done: `${list}?done=retired`, ...onPage });
 }
 
 const termsOf = (form: Parameters) => ({

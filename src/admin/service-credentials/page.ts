@@ -1,32 +1,25 @@
 import { overlaps } from '../../entitlements/service-credentials/manage-credential.ts';
 import { permissions, type ServiceCredential } from '../../entitlements/service-credentials/service-credential.ts';
-import type { Parameters } from '../../platform/http/parameters.ts';
 import { copyScripts } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import { adminTab, badge, choices, disclosure, doneNotice, secretOnce } from '../components.ts';
+import { adminTab, badge, choices, doneNotice, itemsOr, type Shown, secretOnce, step } from '../components.ts';
 
 const path = '/admin/service-credentials';
 const tab = adminTab('admin_services');
 
-/** @param shown.form what was typed into the form to create one, when it comes back. */
-export const credentialsPage = (
-  view: View,
-  credentials: readonly ServiceCredential[],
-  shown: { problem?: Html | false; form?: Parameters; query?: Parameters },
-): Page => ({
+export const credentialsPage = (view: View, credentials: readonly ServiceCredential[], shown: Shown): Page => ({
   title: view.plain('admin.services.title'),
   tab,
   content: html`<h1>${view.t('admin.services.title')}</h1>
 <p class="soft">${view.t('admin.services.intro')}</p>
-${doneNotice(view, shown.query ?? {}, { retired: 'admin.services.done.retired' })}
-${
-  credentials.length === 0
-    ? html`<p class="empty">${view.t('admin.services.none')}</p>`
-    : html`<ul class="items">${credentials.map((one) => credentialItem(view, one))}</ul>`
-}
+${doneNotice(view, shown, 'services', ['retired'])}
+${itemsOr(
+  credentials.map((one) => credentialItem(view, one)),
+  view.t('admin.services.none'),
+)}
 <h2>${view.t('admin.services.create')}</h2>
 ${shown.problem}
 <form method="post" action="${path}">
@@ -57,9 +50,7 @@ export const typedProducts = (text = ''): string[] =>
     .map((line) => line.trim())
     .filter(Boolean);
 
-type Terms = { permissions: readonly string[]; products: readonly string[] };
-
-const termsFields = (view: View, terms: Terms): Html => html`${choices(
+const termsFields = (view: View, terms: Pick<ServiceCredential, 'permissions' | 'products'>): Html => html`${choices(
   view.t('admin.services.permissions'),
   'permission:',
   permissions.map((name) => ({
@@ -72,15 +63,11 @@ const termsFields = (view: View, terms: Terms): Html => html`${choices(
 <textarea id="products" name="products" rows="3" autocomplete="off" spellcheck="false" aria-describedby="products-hint">${terms.products.join('\n')}</textarea>
 <p class="hint" id="products-hint">${view.t('admin.services.products.hint')}</p>`;
 
-export const credentialPage = (
-  view: View,
-  one: ServiceCredential,
-  { problem, query = {} }: { problem?: Html | false; query?: Parameters },
-): Page => ({
+export const credentialPage = (view: View, one: ServiceCredential, shown: Shown): Page => ({
   title: visibleText(one.name),
   tab,
   content: html`<h1>${untrusted(one.name)} ${one.retired_at !== null && badge(view.t('admin.services.retired'), 'off')}</h1>
-${problem}${doneNotice(view, query, { restricted: 'admin.services.done.restricted' })}
+${shown.problem}${doneNotice(view, shown, 'services', ['restricted'])}
 <dl>
 <dt>${view.t('admin.services.client_id')}</dt><dd><code>${one.credential_id}</code></dd>
 <dt>${view.t('admin.services.permissions')}</dt><dd>${one.permissions.join(', ')}</dd>
@@ -107,11 +94,7 @@ ${termsFields(view, one)}
 )}</select>
 <button type="submit" id="service-rotate">${view.t('admin.services.rotate.submit')}</button>
 </form>
-${disclosure(
-  view.t('admin.services.retire'),
-  html`<p class="soft">${view.t('admin.services.retire.what')}</p>
-<form method="post" action="${path}/${one.credential_id}/retire"><button type="submit" class="danger" id="service-retire">${view.t('admin.services.retire.submit')}</button></form>`,
-)}`;
+${step(view, 'admin.services.retire', { path: `${path}/${one.credential_id}/retire`, id: 'service-retire', style: 'danger' })}`;
 
 /** @param until when the secret before stops working, in Unix seconds; left out for a first secret. */
 export const credentialSecretPage = (

@@ -42,178 +42,163 @@ const EntitlementVersion = Type.Object({
 const one = { ...administration, parameters: { user_id: 'user_id of any user.' } };
 const ended = { description: 'Ended on every node.' };
 
-export const listUserSessions = operation({
-  ...one,
-  id: 'listUserSessions',
-  method: 'GET',
-  path: '/v1/admin/users/:user_id/sessions',
-  summary: 'List the active sessions of a user',
-  answer: {
-    description: 'Last used first.',
-    schema: Type.Object({ sessions: Type.Array(SessionRecord) }),
-  },
-  refusals: ['not_found'],
-  async run(deps, { user_id }) {
-    await requireUser(deps, user_id);
-    return { sessions: (await listSessions(deps, user_id)).map(sessionRecord) };
-  },
-  command: {
-    name: 'sessions list',
-    summary: 'List the active sessions of a user, last used first.',
-    operands: userOperand,
-    text: ({ sessions }) =>
-      table([
-        ['SESSION', 'LAST USED', 'METHODS', 'ADDRESS', 'DEVICE'],
-        ...sessions.map((session) => [
-          session.session_id,
-          time(session.last_seen_at),
-          session.amr.join(' '),
-          session.address ?? '-',
-          session.device ?? '-',
-        ]),
-      ]),
-  },
-});
-
-export const endUserSessionOperation = operation({
-  ...administration,
-  id: 'endUserSession',
-  method: 'DELETE',
-  path: '/v1/admin/users/:user_id/sessions/:session_id',
-  summary: 'End a session of a user, with every grant that came from it',
-  parameters: { user_id: 'user_id of the session.', session_id: 'As in the list.' },
-  answer: ended,
-  refusals: ['not_found'],
-  run: (deps, { caller, user_id, session_id }) => endUserSession(deps, caller, { user_id, session_id }),
-  command: {
-    name: 'sessions end',
-    operands: userOperand,
-    json: (_, { session_id }) => ({ ended: session_id }),
-    text: (_, { session_id }) => `${session_id} has ended, and its tokens have been revoked.`,
-  },
-});
-
-export const listUserGrants = operation({
-  ...one,
-  id: 'listUserGrants',
-  method: 'GET',
-  path: '/v1/admin/users/:user_id/grants',
-  summary: 'List the active grants of a user',
-  query: { limit },
-  answer: { description: 'Newest first.', schema: Type.Object({ grants: Type.Array(GrantRecord) }) },
-  refusals: ['not_found', 'invalid_request'],
-  async run(deps, { user_id, query }) {
-    await requireUser(deps, user_id);
-    return { grants: (await listGrants(deps, user_id, query.limit)).map(grantRecord) };
-  },
-  command: {
-    name: 'grants list',
-    summary: 'List the active grants of a user, newest first.',
-    operands: userOperand,
-    fixed: { limit: 500 },
-    text: ({ grants }) =>
-      table([
-        ['GRANT', 'CLIENT', 'LAST USED', 'SCOPE', 'NAME'],
-        ...grants.map((grant) => [
-          grant.grant_id,
-          grant.client_id,
-          time(grant.last_used_at ?? grant.created_at),
-          grant.scope.join(' '),
-          grant.client_name,
-        ]),
-      ]),
-  },
-});
-
-export const revokeGrant = operation({
-  ...administration,
-  id: 'revokeGrant',
-  method: 'DELETE',
-  path: '/v1/admin/grants/:grant_id',
-  summary: 'Revoke a grant with all its tokens',
-  parameters: { grant_id: 'As in the list.' },
-  answer: ended,
-  refusals: ['not_found'],
-  run: (deps, { caller, grant_id }) => revokeGrantByAdministrator(deps, caller, grant_id),
-  command: {
-    name: 'grants revoke',
-    json: (_, { grant_id }) => ({ revoked: grant_id }),
-    text: (_, { grant_id }) => `${grant_id} has been revoked with its tokens.`,
-  },
-});
-
 const notes = ['CUSTOMER', 'SUBSCRIPTION', 'METADATA'];
 const longestNote = 200;
 
 type Notes = { external_customer_id: string | null; external_subscription_id: string | null; metadata: unknown };
 
 /** What the source keeps for itself, in short. `--json` has all of it. */
-function notesOf({ external_customer_id, external_subscription_id, metadata }: Notes): string[] {
+function notesOf({ external_customer_id, external_subscription_id, metadata }: Notes) {
   const text = metadata === null ? '-' : JSON.stringify(metadata);
   const short = text.length <= longestNote ? text : `${text.slice(0, longestNote)}...`;
-  return [external_customer_id ?? '-', external_subscription_id ?? '-', short];
+  return [external_customer_id, external_subscription_id, short];
 }
 
-export const listUserEntitlements = operation({
-  ...one,
-  id: 'listUserEntitlements',
-  method: 'GET',
-  path: '/v1/admin/users/:user_id/entitlements',
-  summary: 'List the entitlements of a user and their history',
-  description:
-    'Every response contains all current entitlements; the writes are paged. Includes the metadata of the ' +
-    'source, which is null in versions written before it was stored.',
-  query: {
-    product: Type.Optional(Type.String({ description: 'Only writes for this product.' })),
-    limit: Type.Integer({ ...limit, description: 'Maximum number of writes.' }),
-    before: Type.Optional(Type.String({ description: '`next` of the previous page.' })),
-  },
-  answer: {
-    description: 'Entitlements by product, versions newest first.',
-    schema: Type.Object({
-      entitlements: Type.Array(StoredEntitlement),
-      versions: Type.Array(EntitlementVersion),
-      next: nullable(Type.String()),
-    }),
-  },
-  refusals: ['not_found', 'invalid_request'],
-  run: (deps, { user_id, query }) => entitlementHistory(deps, user_id, query),
-  command: {
-    name: 'entitlements show',
-    summary: 'Show the entitlements of a user and their history, newest first, one page at a time.',
-    operands: userOperand,
-    text({ entitlements, versions, next }) {
-      const current = entitlements.map((each) => [
-        each.product,
-        each.plan,
-        each.status,
-        `v${each.version}`,
-        time(each.current_period_end),
-        ...notesOf(each),
-      ]);
-      const writes = versions.map((each) => [
-        time(each.written_at),
-        each.product,
-        `v${each.version}`,
-        each.plan,
-        each.status,
-        each.source,
-        each.credential_id,
-        ...notesOf(each),
-      ]);
-      return [
-        table([['PRODUCT', 'PLAN', 'STATUS', 'VERSION', 'PERIOD ENDS', ...notes], ...current]),
-        table([['WRITTEN', 'PRODUCT', 'VERSION', 'PLAN', 'STATUS', 'SOURCE', 'BY', ...notes], ...writes]),
-        ...(next === null ? [] : [`More results: --before ${next}`]),
-      ].join('\n\n');
+export const accessOperations = {
+  listSessions: operation({
+    ...one,
+    id: 'listUserSessions',
+    method: 'GET',
+    path: '/v1/admin/users/:user_id/sessions',
+    summary: 'List the active sessions of a user',
+    answer: { description: 'Last used first.', schema: Type.Object({ sessions: Type.Array(SessionRecord) }) },
+    refusals: ['not_found'],
+    async run(deps, { user_id }) {
+      await requireUser(deps, user_id);
+      return { sessions: (await listSessions(deps, user_id)).map(sessionRecord) };
     },
-  },
-});
+    command: {
+      name: 'sessions list',
+      summary: 'List the active sessions of a user, last used first.',
+      operands: userOperand,
+      text: ({ sessions }) =>
+        table([
+          ['SESSION', 'LAST USED', 'METHODS', 'ADDRESS', 'DEVICE'],
+          ...sessions.map((each) => [each.session_id, time(each.last_seen_at), each.amr, each.address, each.device]),
+        ]),
+    },
+  }),
 
-export const accessOperations = [
-  listUserSessions,
-  endUserSessionOperation,
-  listUserGrants,
-  revokeGrant,
-  listUserEntitlements,
-];
+  endSession: operation({
+    ...administration,
+    id: 'endUserSession',
+    method: 'DELETE',
+    path: '/v1/admin/users/:user_id/sessions/:session_id',
+    summary: 'End a session of a user, with every grant that came from it',
+    parameters: { user_id: 'user_id of the session.', session_id: 'As in the list.' },
+    answer: ended,
+    refusals: ['not_found'],
+    run: (deps, { caller, user_id, session_id }) => endUserSession(deps, caller, { user_id, session_id }),
+    command: {
+      name: 'sessions end',
+      operands: userOperand,
+      json: (_, { session_id }) => ({ ended: session_id }),
+      text: (_, { session_id }) => `${session_id} has ended, and its tokens have been revoked.`,
+    },
+  }),
+
+  listGrants: operation({
+    ...one,
+    id: 'listUserGrants',
+    method: 'GET',
+    path: '/v1/admin/users/:user_id/grants',
+    summary: 'List the active grants of a user',
+    query: { limit },
+    answer: { description: 'Newest first.', schema: Type.Object({ grants: Type.Array(GrantRecord) }) },
+    refusals: ['not_found', 'invalid_request'],
+    async run(deps, { user_id, query }) {
+      await requireUser(deps, user_id);
+      return { grants: (await listGrants(deps, user_id, query.limit)).map(grantRecord) };
+    },
+    command: {
+      name: 'grants list',
+      summary: 'List the active grants of a user, newest first.',
+      operands: userOperand,
+      fixed: { limit: 500 },
+      text: ({ grants }) =>
+        table([
+          ['GRANT', 'CLIENT', 'LAST USED', 'SCOPE', 'NAME'],
+          ...grants.map((each) => [
+            each.grant_id,
+            each.client_id,
+            time(each.last_used_at ?? each.created_at),
+            each.scope,
+            each.client_name,
+          ]),
+        ]),
+    },
+  }),
+
+  revokeGrant: operation({
+    ...administration,
+    id: 'revokeGrant',
+    method: 'DELETE',
+    path: '/v1/admin/grants/:grant_id',
+    summary: 'Revoke a grant with all its tokens',
+    parameters: { grant_id: 'As in the list.' },
+    answer: ended,
+    refusals: ['not_found'],
+    run: (deps, { caller, grant_id }) => revokeGrantByAdministrator(deps, caller, grant_id),
+    command: {
+      name: 'grants revoke',
+      json: (_, { grant_id }) => ({ revoked: grant_id }),
+      text: (_, { grant_id }) => `${grant_id} has been revoked with its tokens.`,
+    },
+  }),
+
+  listEntitlements: operation({
+    ...one,
+    id: 'listUserEntitlements',
+    method: 'GET',
+    path: '/v1/admin/users/:user_id/entitlements',
+    summary: 'List the entitlements of a user and their history',
+    description:
+      'Every response contains all current entitlements; the writes are paged. Includes the metadata of the ' +
+      'source, which is null in versions written before it was stored.',
+    query: {
+      product: Type.Optional(Type.String({ description: 'Only writes for this product.' })),
+      limit: Type.Integer({ ...limit, description: 'Maximum number of writes.' }),
+      before: Type.Optional(Type.String({ description: '`next` of the previous page.' })),
+    },
+    answer: {
+      description: 'Entitlements by product, versions newest first.',
+      schema: Type.Object({
+        entitlements: Type.Array(StoredEntitlement),
+        versions: Type.Array(EntitlementVersion),
+        next: nullable(Type.String()),
+      }),
+    },
+    refusals: ['not_found', 'invalid_request'],
+    run: (deps, { user_id, query }) => entitlementHistory(deps, user_id, query),
+    command: {
+      name: 'entitlements show',
+      summary: 'Show the entitlements of a user and their history, newest first, one page at a time.',
+      operands: userOperand,
+      text({ entitlements, versions, next }) {
+        const current = entitlements.map((each) => [
+          each.product,
+          each.plan,
+          each.status,
+          `v${each.version}`,
+          time(each.current_period_end),
+          ...notesOf(each),
+        ]);
+        const writes = versions.map((each) => [
+          time(each.written_at),
+          each.product,
+          `v${each.version}`,
+          each.plan,
+          each.status,
+          each.source,
+          each.credential_id,
+          ...notesOf(each),
+        ]);
+        return [
+          table([['PRODUCT', 'PLAN', 'STATUS', 'VERSION', 'PERIOD ENDS', ...notes], ...current]),
+          table([['WRITTEN', 'PRODUCT', 'VERSION', 'PLAN', 'STATUS', 'SOURCE', 'BY', ...notes], ...writes]),
+          ...(next === null ? [] : [`More results: --before ${next}`]),
+        ].join('\n\n');
+      },
+    },
+  }),
+};

@@ -1,10 +1,11 @@
 import type { User } from '../../accounts/users.ts';
 import type { EntitlementHistory, EntitlementVersion, StoredEntitlement } from '../../entitlements/read-history.ts';
+import type { Parameters } from '../../platform/http/parameters.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import { adminTab, badge, entityLink, exactTime } from '../components.ts';
+import { adminTab, badge, entityLink, exactTime, moreLink, pathWith } from '../components.ts';
 
 /** All that counts now, and the last writes that led there. */
 export function entitlementSection(view: View, user_id: string, history: EntitlementHistory): Html {
@@ -41,7 +42,7 @@ ${details(view, one)}
 function writes(view: View, user_id: string, { entitlements, versions, next }: EntitlementHistory, product?: string) {
   const counting = new Map(entitlements.map((one) => [one.product, one.version]));
   return html`<ul class="items">${versions.map((write) => writeItem(view, write, counting.get(write.product) === write.version))}</ul>
-${next !== null && html`<p class="actions"><a class="button quiet" id="writes-older" href="${pathTo(user_id, { ...(product !== undefined && { product }), before: next })}">${view.t('admin.users.entitlements.older')}</a></p>`}`;
+${next !== null && moreLink('writes-older', pathTo(user_id, { product, before: next }), view.t('admin.users.entitlements.older'))}`;
 }
 
 const writeItem = (view: View, write: EntitlementVersion, counts: boolean) => html`<li><div>
@@ -51,8 +52,7 @@ ${details(view, write)}
 </div></li>
 `;
 
-const pathTo = (user_id: string, query: Record<string, string>) =>
-  `/admin/users/${user_id}/entitlements?${new URLSearchParams(query)}`;
+const pathTo = (user_id: string, query: Parameters) => pathWith(`/admin/users/${user_id}/entitlements`, query);
 
 const statusBadge = (view: View, { status }: Pick<StoredEntitlement, 'status'>) =>
   badge(view.t(`admin.users.entitlements.status.${status}`), status === 'active' ? 'good' : 'off');

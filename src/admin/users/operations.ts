@@ -5,7 +5,7 @@ import type { Deps } from '../../oauth/deps.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import type { LockState } from '../../platform/limits/failure-limits.ts';
 import { table, time } from '../../platform/report.ts';
-import { administration, limit, ReasonBody, reasonExample } from '../operation-parts.ts';
+import { administration, paging, ReasonBody, reasonExample, strictBody } from '../operation-parts.ts';
 import { changeRole, disableUser, enableUser, resetFactors, signOutUser, unlockUser } from './administer-user.ts';
 import { findUsers, overviewRecord, userOverview, userRecord } from './read-user.ts';
 
@@ -49,13 +49,22 @@ export const userOperand = {
 };
 
 const one = { ...administration, parameters: { user_id: 'user_id of any user.' } };
-const changed = { description: 'The user after the change.', schema: UserRecord };
-const recordOf = async (deps: Pick<Deps, 'db'>, user_id: string) => userRecord(await requireUser(deps, user_id));
+const change = {
+  ...one,
+  method: 'POST',
+  answer: { description: 'The user after the change.', schema: UserRecord },
+  refusals: ['not_found'],
+} as const;
+
+async function recordAfter(done: Promise<void>, deps: Pick<Deps, 'db'>, user_id: string) {
+  await done;
+  return userRecord(await requireUser(deps, user_id));
+}
 
 const rowsOf = (user: UserRecord) => [
   ['User', user.user_id],
   ['E-mail', `${user.email}${user.email_verified ? '' : ' (not verified)'}`],
-  ['Name', user.name ?? '-'],
+  ['Name', user.name],
   ['Role', user.role],
   ['Status', user.status],
   ['Created', time(user.created_at)],
@@ -69,9 +78,9 @@ export const describeOverview = ({ factors, lock, counts, ...user }: ReturnType<
     ['Password', factors.password ? lockText(lock) : '-'],
     ['Authenticator app', factors.totp],
     ['Backup codes', `${factors.backup_codes.remaining} of ${factors.backup_codes.total}`],
-    ['Passkeys', String(factors.passkeys)],
-    ['Providers', factors.identities.map(({ provider }) => provider).join(' ') || '-'],
-    ...Object.entries(counts).map(([name, count]) => [name.charAt(0).toUpperCase() + name.slice(1), String(count)]),
+    ['Passkeys', factors.passkeys],
+    ['Providers', factors.identities.map(({ provider }) => provider)],
+    ...Object.entries(counts).map(([name, count]) => [name.charAt(0).toUpperCase() + name.slice(1), count]),
   ]);
 
 function lockText({ failures, blocked_until, disabled }: LockState): string {
@@ -85,178 +94,141 @@ const administratorWarning = async (deps: Pick<Deps, 'db'>) =>
     ? ''
     : '\n\nThere is no administrator left. Create one with: bin/signet admin invite';
 
-export const listUsers = operation({
-  ...administration,
-  id: 'listUsers',
-  method: 'GET',
-  path: '/v1/admin/users',
-  summary: 'Find users',
-  query: {
-    query: Type.Optional(
-      Type.String({ description: 'The beginning of an email address, part of a name, or a user_id.' }),
-    ),
-    limit,
-    after: Type.Optional(Type.String({ description: '`next` of the previous page.' })),
-  },
-  answer: {
-    description: 'Newest first.',
-    schema: Type.Object({ users: Type.Array(UserRecord), next: nullable(Type.String()) }),
-  },
-  refusals: ['invalid_request'],
-  async run(deps, { query }) {
-    const { users, next } = await findUsers(deps, query);
-    return { users: users.map(userRecord), next: next ?? null };
-  },
-});
+export const userOperations = {
+  list: operation({
+    ...administration,
+    id: 'listUsers',
+    method: 'GET',
+    path: '/v1/admin/users',
+    summary: 'Find users',
+    query: {
+      query: Type.Optional(
+        Type.String({ description: 'The beginning of an email address, part of a name, or a user_id.' }),
+      ),
+      ...paging,
+    },
+    answer: {
+      description: 'Newest first.',
+      schema: Type.Object({ users: Type.Array(UserRecord), next: nullable(Type.String()) }),
+    },
+    refusals: ['invalid_request'],
+    async run(deps, { query }) {
+      const { users, next = null } = await findUsers(deps, query);
+      return { users: users.map(userRecord), next };
+    },
+  }),
 
-export const readUser = operation({
-  ...one,
-  id: 'readUser',
-  method: 'GET',
-  path: '/v1/admin/users/:user_id',
-  summary: 'Get a user with sign-in methods and access',
-  answer: { description: 'The user, without secrets.', schema: UserOverview },
-  refusals: ['not_found'],
-  run: async (deps, { user_id }) => overviewRecord(await userOverview(deps, user_id)),
-});
+  read: operation({
+    ...one,
+    id: 'readUser',
+    method: 'GET',
+    path: '/v1/admin/users/:user_id',
+    summary: 'Get a user with sign-in methods and access',
+    answer: { description: 'The user, without secrets.', schema: UserOverview },
+    refusals: ['not_found'],
+    run: async (deps, { user_id }) => overviewRecord(await userOverview(deps, user_id)),
+  }),
 
-export const disableUserOperation = operation({
-  ...one,
-  id: 'disableUser',
-  method: 'POST',
-  path: '/v1/admin/users/:user_id/disable',
-  summary: 'Disable a user and end their sessions and grants',
-  description: 'The last active administrator cannot be disabled.',
-  body: ReasonBody,
-  example: reasonExample,
-  answer: changed,
-  refusals: ['not_found', 'invalid_state'],
-  async run(deps, { caller, user_id, body }) {
-    await disableUser(deps, user_id, caller, body.reason);
-    return recordOf(deps, user_id);
-  },
-  command: {
-    name: 'users disable',
-    summary: 'Disable a user immediately: end all sessions, revoke all grants and refuse sign-ins.',
-    operands: userOperand,
-    optional: ['reason'],
-    text: async (user, _, deps) =>
-      `Disabled, and signed out everywhere.\n\n${describeUser(user)}${await administratorWarning(deps)}`,
-  },
-});
+  changeRole: operation({
+    ...change,
+    id: 'changeUserRole',
+    method: 'PUT',
+    path: '/v1/admin/users/:user_id/role',
+    summary: 'Change the role of a user',
+    description: 'Administrators cannot change their own role, and the last active administrator cannot be demoted.',
+    body: strictBody({ role: Type.Enum([...roles]) }),
+    example: { role: 'admin' },
+    refusals: ['not_found', 'invalid_state'],
+    run: async (deps, { caller, user_id, body }) => userRecord(await changeRole(deps, caller, user_id, body.role)),
+    command: {
+      name: 'users role',
+      operands: { ...userOperand, role: { oneOf: ['admin', 'user'] } },
+      text: async (user, _, deps) =>
+        `${user.role === 'admin' ? 'An' : 'No'} administrator from the next request on.\n\n${describeUser(user)}${await administratorWarning(deps)}`,
+    },
+  }),
 
-export const enableUserOperation = operation({
-  ...one,
-  id: 'enableUser',
-  method: 'POST',
-  path: '/v1/admin/users/:user_id/enable',
-  summary: 'Enable a disabled user',
-  answer: changed,
-  refusals: ['not_found', 'invalid_state'],
-  async run(deps, { caller, user_id }) {
-    await enableUser(deps, user_id, caller);
-    return recordOf(deps, user_id);
-  },
-  command: {
-    name: 'users enable',
-    summary: 'Enable a disabled user. Ended sessions and revoked grants are not restored.',
-    operands: userOperand,
-    text: (user) => `Enabled.\n\n${describeUser(user)}`,
-  },
-});
+  signOut: operation({
+    ...change,
+    id: 'signOutUser',
+    path: '/v1/admin/users/:user_id/sign-out',
+    summary: 'End all sessions and grants of a user',
+    run: (deps, { caller, user_id }) => recordAfter(signOutUser(deps, caller, user_id), deps, user_id),
+    command: {
+      name: 'users sign-out',
+      operands: userOperand,
+      text: (user) => `Signed out everywhere.\n\n${describeUser(user)}`,
+    },
+  }),
 
-export const signOutUserOperation = operation({
-  ...one,
-  id: 'signOutUser',
-  method: 'POST',
-  path: '/v1/admin/users/:user_id/sign-out',
-  summary: 'End all sessions and grants of a user',
-  answer: changed,
-  refusals: ['not_found'],
-  async run(deps, { caller, user_id }) {
-    await signOutUser(deps, caller, user_id);
-    return recordOf(deps, user_id);
-  },
-  command: {
-    name: 'users sign-out',
-    operands: userOperand,
-    text: (user) => `Signed out everywhere.\n\n${describeUser(user)}`,
-  },
-});
+  unlock: operation({
+    ...change,
+    id: 'unlockUser',
+    path: '/v1/admin/users/:user_id/unlock',
+    summary: 'Reset the failed password attempts of a user',
+    run: (deps, { caller, user_id }) => recordAfter(unlockUser(deps, caller, user_id), deps, user_id),
+    command: {
+      name: 'users unlock',
+      summary: 'Reset the failed password attempts of a user; also enables a password that they have disabled.',
+      operands: userOperand,
+      text: (user) => `Failed attempts have been reset.\n\n${describeUser(user)}`,
+    },
+  }),
 
-export const resetFactorsOperation = operation({
-  ...one,
-  id: 'resetUserFactors',
-  method: 'POST',
-  path: '/v1/admin/users/:user_id/reset-factors',
-  summary: "Remove a user's authenticator app, backup codes and passkeys",
-  description:
-    'Ends their sessions and grants and notifies them by email. Administrators cannot reset their own factors.',
-  body: ReasonBody,
-  example: reasonExample,
-  answer: changed,
-  refusals: ['not_found'],
-  async run(deps, { caller, user_id, body }) {
-    await resetFactors(deps, caller, user_id, body.reason);
-    return recordOf(deps, user_id);
-  },
-  command: {
-    name: 'users reset-factors',
-    summary: "Remove a user's authenticator app, backup codes and passkeys, sign them out and notify them by email.",
-    operands: userOperand,
-    json: async (_, { user_id }, deps) => overviewRecord(await userOverview(deps, user_id)),
-    text: async (_, { user_id }, deps) =>
-      `Reset, and signed out everywhere.\n\n${describeOverview(overviewRecord(await userOverview(deps, user_id)))}`,
-  },
-});
+  resetFactors: operation({
+    ...change,
+    id: 'resetUserFactors',
+    path: '/v1/admin/users/:user_id/reset-factors',
+    summary: "Remove a user's authenticator app, backup codes and passkeys",
+    description:
+      'Ends their sessions and grants and notifies them by email. Administrators cannot reset their own factors.',
+    body: ReasonBody,
+    example: reasonExample,
+    run: (deps, { caller, user_id, body }) =>
+      recordAfter(resetFactors(deps, caller, user_id, body.reason), deps, user_id),
+    command: {
+      name: 'users reset-factors',
+      summary: "Remove a user's authenticator app, backup codes and passkeys, sign them out and notify them by email.",
+      operands: userOperand,
+      json: async (_, { user_id }, deps) => overviewRecord(await userOverview(deps, user_id)),
+      text: async (_, { user_id }, deps) =>
+        `Reset, and signed out everywhere.\n\n${describeOverview(overviewRecord(await userOverview(deps, user_id)))}`,
+    },
+  }),
 
-export const changeRoleOperation = operation({
-  ...one,
-  id: 'changeUserRole',
-  method: 'PUT',
-  path: '/v1/admin/users/:user_id/role',
-  summary: 'Change the role of a user',
-  description: 'Administrators cannot change their own role, and the last active administrator cannot be demoted.',
-  body: Type.Object({ role: Type.Enum([...roles]) }, { additionalProperties: false }),
-  example: { role: 'admin' },
-  answer: changed,
-  refusals: ['not_found', 'invalid_state'],
-  run: async (deps, { caller, user_id, body }) => userRecord(await changeRole(deps, caller, user_id, body.role)),
-  command: {
-    name: 'users role',
-    operands: { ...userOperand, role: { oneOf: ['admin', 'user'] } },
-    text: async (user, _, deps) =>
-      `${user.role === 'admin' ? 'An' : 'No'} administrator from the next request on.\n\n${describeUser(user)}${await administratorWarning(deps)}`,
-  },
-});
+  disable: operation({
+    ...change,
+    id: 'disableUser',
+    path: '/v1/admin/users/:user_id/disable',
+    summary: 'Disable a user and end their sessions and grants',
+    description: 'The last active administrator cannot be disabled.',
+    body: ReasonBody,
+    example: reasonExample,
+    refusals: ['not_found', 'invalid_state'],
+    run: (deps, { caller, user_id, body }) =>
+      recordAfter(disableUser(deps, user_id, caller, body.reason), deps, user_id),
+    command: {
+      name: 'users disable',
+      summary: 'Disable a user immediately: end all sessions, revoke all grants and refuse sign-ins.',
+      operands: userOperand,
+      optional: ['reason'],
+      text: async (user, _, deps) =>
+        `Disabled, and signed out everywhere.\n\n${describeUser(user)}${await administratorWarning(deps)}`,
+    },
+  }),
 
-export const unlockUserOperation = operation({
-  ...one,
-  id: 'unlockUser',
-  method: 'POST',
-  path: '/v1/admin/users/:user_id/unlock',
-  summary: 'Reset the failed password attempts of a user',
-  answer: changed,
-  refusals: ['not_found'],
-  async run(deps, { caller, user_id }) {
-    await unlockUser(deps, caller, user_id);
-    return recordOf(deps, user_id);
-  },
-  command: {
-    name: 'users unlock',
-    summary: 'Reset the failed password attempts of a user; also enables a password that they have disabled.',
-    operands: userOperand,
-    text: (user) => `Failed attempts have been reset.\n\n${describeUser(user)}`,
-  },
-});
-
-export const userOperations = [
-  listUsers,
-  readUser,
-  changeRoleOperation,
-  signOutUserOperation,
-  unlockUserOperation,
-  resetFactorsOperation,
-  disableUserOperation,
-  enableUserOperation,
-];
+  enable: operation({
+    ...change,
+    id: 'enableUser',
+    path: '/v1/admin/users/:user_id/enable',
+    summary: 'Enable a disabled user',
+    refusals: ['not_found', 'invalid_state'],
+    run: (deps, { caller, user_id }) => recordAfter(enableUser(deps, user_id, caller), deps, user_id),
+    command: {
+      name: 'users enable',
+      summary: 'Enable a disabled user. Ended sessions and revoked grants are not restored.',
+      operands: userOperand,
+      text: (user) => `Enabled.\n\n${describeUser(user)}`,
+    },
+  }),
+};

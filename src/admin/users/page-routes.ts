@@ -10,11 +10,11 @@ import { listGrants } from '../../oauth/grants/grants.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
-import { explains } from '../components.ts';
-import * as access from './access-operations.ts';
+import { explains, type Shown } from '../components.ts';
+import { accessOperations } from './access-operations.ts';
 import { entitlementHistoryPage } from './entitlement-history.ts';
-import * as operations from './operations.ts';
-import { type UserView, userPage, usersPage } from './page.ts';
+import { userOperations as operations } from './operations.ts';
+import { userPage, usersPage } from './page.ts';
 import { findUsers, userOverview } from './read-user.ts';
 
 const list = '/admin/users';
@@ -31,7 +31,7 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     usersPage(view, q, await findUsers(deps, { query: q, after })),
   );
 
-  pages.show(one, (context) => pageOf(context, { query: context.query }));
+  pages.show(one, (context) => redraw(context, context));
 
   pages.show(`${one}/entitlements`, async ({ view, user_id, query: { product, before } }) => {
     const user = await requireUser(deps, user_id);
@@ -39,38 +39,31 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     return entitlementHistoryPage(view, user, { product, history });
   });
 
-  const onPage = {
-    page: one,
-    explains,
-    redraw: (context: UserContext, { problem }: Pick<UserView, 'problem'>) => pageOf(context, { problem }),
-  };
+  const onPage = { page: one, explains, redraw };
   // The form of a page always gives a reason, so that the log has one.
   const withReason = { input: ({ reason = '' }: Parameters) => ({ body: { reason } }) };
-  pages.run(operations.signOutUserOperation, { done: `${one}?done=signed_out`, ...onPage });
-  pages.run(operations.unlockUserOperation, { done: `${one}?done=unlocked`, ...onPage });
-  pages.run(operations.enableUserOperation, { done: `${one}?done=enabled`, ...onPage });
-  pages.run(operations.disableUserOperation, { done: `${one}?done=disabled`, ...withReason, ...onPage });
-  pages.run(operations.resetFactorsOperation, { done: `${one}?done=factors_reset`, ...withReason, ...onPage });
-  pages.run(operations.changeRoleOperation, {
+  pages.run(operations.signOut, { done: `${one}?done=signed_out`, ...onPage });
+  pages.run(operations.unlock, { done: `${one}?done=unlocked`, ...onPage });
+  pages.run(operations.enable, { done: `${one}?done=enabled`, ...onPage });
+  pages.run(operations.disable, { done: `${one}?done=disabled`, ...withReason, ...onPage });
+  pages.run(operations.resetFactors, { done: `${one}?done=factors_reset`, ...withReason, ...onPage });
+  pages.run(operations.changeRole, {
     input: (form) => ({ body: { role: roleOf(form) } }),
     done: `${one}?done=role_changed`,
     ...onPage,
   });
-  pages.run(access.endUserSessionOperation, {
+  pages.run(accessOperations.endSession, {
     path: `${one}/sessions/:session_id/end`,
     done: `${one}?done=session_ended`,
     page: one,
   });
-  pages.run(access.revokeGrant, {
+  pages.run(accessOperations.revokeGrant, {
     path: `${one}/grants/:grant_id/end`,
     done: `${one}?done=grant_ended`,
     page: one,
   });
 
-  async function pageOf(
-    { view, caller, administrator_id, user_id }: UserContext,
-    shown: Pick<UserView, 'problem' | 'query'>,
-  ) {
+  async function redraw({ view, caller, administrator_id, user_id }: UserContext, shown: Shown) {
     const overview = await userOverview(deps, user_id);
     const [restriction, sessions, grants, clients, entitlements] = await Promise.all([
       readAdministratorProblem(deps, caller, user_id),
@@ -81,17 +74,8 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     ]);
     const isSelf = administrator_id === user_id;
     const { providers } = deps.config;
-    return userPage(view, {
-      overview,
-      sessions,
-      grants,
-      clients,
-      entitlements,
-      providers,
-      restriction,
-      isSelf,
-      ...shown,
-    });
+    const user = { overview, sessions, grants, clients, entitlements, providers, restriction, isSelf };
+    return userPage(view, user, shown);
   }
 }
 

@@ -5,16 +5,26 @@ import type { ListedSession } from '../../authentication/sessions/sessions.ts';
 import type { Client } from '../../clients/client.ts';
 import type { EntitlementHistory } from '../../entitlements/read-history.ts';
 import type { ListedGrant } from '../../oauth/grants/grants.ts';
-import type { Parameters } from '../../platform/http/parameters.ts';
-import type { MessageDescriptor, MessageKey } from '../../platform/i18n/translate.ts';
-import { type Html, html, untrusted } from '../../platform/pages/html.ts';
+import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
+import { hidden } from '../../platform/pages/form.ts';
+import { type Html, html, type Renderable, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
 import { statusBadge } from '../clients/list-page.ts';
-import { adminTab, badge, disclosure, doneNotice, reasonField } from '../components.ts';
+import {
+  adminTab,
+  badge,
+  doneNotice,
+  itemsOr,
+  moreLink,
+  pathWith,
+  reasonField,
+  type Shown,
+  step,
+} from '../components.ts';
 import { entitlementSection } from './entitlement-history.ts';
-import type { FactorState, UserOverview, UserPage } from './read-user.ts';
+import type { UserOverview, UserPage } from './read-user.ts';
 
 export type UserView = {
   overview: UserOverview;
@@ -22,63 +32,50 @@ export type UserView = {
   grants: readonly ListedGrant[];
   clients: readonly Client[];
   entitlements: EntitlementHistory;
-  /** Those that are switched on, for what they are called. */
+  /** Those that are switched on, for their names. */
   providers: readonly Provider[];
-  /** The administrator looks at themselves. */
+  /** Whether the administrator looks at their own account. */
   isSelf: boolean;
-  /** Why they may not take anything from this person yet. */
+  /** Why a new administrator may not act on this user yet. */
   restriction?: MessageDescriptor;
-  problem?: Html | false;
-  query?: Parameters;
 };
 
-const done = {
-  session_ended: 'admin.users.done.session_ended',
-  grant_ended: 'admin.users.done.grant_ended',
-  disabled: 'admin.users.done.disabled',
-  enabled: 'admin.users.done.enabled',
-  signed_out: 'admin.users.done.signed_out',
-  factors_reset: 'admin.users.done.factors_reset',
-  role_changed: 'admin.users.done.role_changed',
-  unlocked: 'admin.users.done.unlocked',
-} as const;
+const done = [
+  'session_ended',
+  'grant_ended',
+  'disabled',
+  'enabled',
+  'signed_out',
+  'factors_reset',
+  'role_changed',
+  'unlocked',
+] as const;
 
-export function userPage(view: View, shown: UserView): Page {
-  const { user } = shown.overview;
+export function userPage(view: View, of: UserView, shown: Shown): Page {
+  const { user } = of.overview;
+  const section = (name: 'sessions' | 'grants' | 'clients', items: readonly Html[]) =>
+    html`<h2>${view.t(`admin.users.${name}`)}</h2>
+${items.length === 0 ? html`<p class="soft">${view.t(`admin.users.${name}.none`)}</p>` : html`<ul class="items">${items}</ul>`}
+`;
   return {
     title: visibleText(user.name ?? user.email),
     tab: adminTab('admin_users'),
     content: html`<h1>${untrusted(user.name ?? user.email)}${userBadges(view, user)}</h1>
-${shown.problem}${doneNotice(view, shown.query ?? {}, done)}
-${facts(view, shown.overview)}
+${shown.problem}${doneNotice(view, shown, 'users', done)}
+${facts(view, of.overview)}
 <h2>${view.t('admin.users.factors')}</h2>
-${factors(view, shown.overview.factors, shown.providers)}
-<h2>${view.t('admin.users.sessions')}</h2>
-${listOr(
-  shown.sessions.map((session) => sessionItem(view, user.user_id, session)),
-  view.t('admin.users.sessions.none'),
-)}
-<h2>${view.t('admin.users.grants')}</h2>
-${listOr(
-  shown.grants.map((grant) => grantItem(view, user.user_id, grant)),
-  view.t('admin.users.grants.none'),
-)}
-<h2>${view.t('admin.users.clients')}</h2>
-${listOr(
-  shown.clients.map((client) => clientItem(view, client)),
-  view.t('admin.users.clients.none'),
-)}
+${factors(view, of.overview.factors, of.providers)}
+${section('sessions', of.sessions.map(sessionItem(view, user.user_id)))}
+${section('grants', of.grants.map(grantItem(view, user.user_id)))}
+${section('clients', of.clients.map(clientItem(view)))}
 <h2>${view.t('admin.users.entitlements')}</h2>
-${entitlementSection(view, user.user_id, shown.entitlements)}
+${entitlementSection(view, user.user_id, of.entitlements)}
 <h2>${view.t('admin.users.actions')}</h2>
-${userActions(view, shown.overview, shown)}
+${userActions(view, of)}
 <p><a href="/admin/audit?target=${user.user_id}">${view.t('admin.history')}</a></p>
 <p><a href="/admin/audit/unauthenticated?target=${user.user_id}" id="user-unauthenticated">${view.t('admin.unauthenticated.link')}</a></p>`,
   };
 }
-
-const listOr = (items: readonly Html[], none: Html): Html =>
-  items.length === 0 ? html`<p class="soft">${none}</p>` : html`<ul class="items">${items}</ul>`;
 
 const facts = (view: View, { user, lock }: UserOverview) => html`<dl>
 <dt>${view.t('field.email')}</dt><dd>${untrusted(user.email, 254)} (${view.t(user.email_verified_at === null ? 'admin.users.unverified' : 'admin.users.verified')})</dd>
@@ -95,7 +92,7 @@ const lockWords = (view: View, { blocked_until, disabled }: UserOverview['lock']
 
 const factors = (
   view: View,
-  { password, totp, backup_codes, passkeys, identities }: FactorState,
+  { password, totp, backup_codes, passkeys, identities }: UserOverview['factors'],
   providers: readonly Provider[],
 ) => html`<dl>
 <dt>${view.t('field.password')}</dt><dd>${view.t(password ? 'admin.yes' : 'admin.no')}</dd>
@@ -107,86 +104,55 @@ ${identities.map(
     html`<dt>${untrusted(providers.find(({ id }) => id === provider)?.label ?? provider)}</dt><dd>${email !== null && untrusted(email, 254)} ${view.t('admin.users.linked', { when: view.day(linked_at) })}</dd>\n`,
 )}</dl>`;
 
-const sessionItem = (view: View, user_id: string, session: ListedSession) => html`<li><div>
+const sessionItem = (view: View, user_id: string) => (session: ListedSession) =>
+  html`<li><div>
 <h3>${deviceName(session.user_agent) ?? view.t('admin.users.sessions.unknown')}</h3>
 <p>${session.address} · ${view.t('admin.users.sessions.seen', { when: view.ago(session.last_seen_at) })} · <code>${session.amr.join(' ')}</code></p>
 </div>
 <form method="post" action="/admin/users/${user_id}/sessions/${session.session_id}/end"><button type="submit" class="quiet" aria-label="${view.plain('admin.users.sessions.end.of', { session_id: session.session_id })}">${view.t('admin.users.sessions.end')}</button></form></li>
 `;
 
-const grantItem = (view: View, user_id: string, grant: ListedGrant) => html`<li><div>
+const grantItem = (view: View, user_id: string) => (grant: ListedGrant) =>
+  html`<li><div>
 <h3><a href="/admin/clients/${grant.client_id}">${untrusted(grant.client_name)}</a></h3>
 <p><code>${grant.scope}</code> · ${view.t('admin.users.grants.since', { when: view.ago(grant.created_at) })}</p>
 </div>
 <form method="post" action="/admin/users/${user_id}/grants/${grant.grant_id}/end"><button type="submit" class="quiet" aria-label="${view.plain('admin.users.grants.end.of', { client: visibleText(grant.client_name) })}">${view.t('admin.users.grants.end')}</button></form></li>
 `;
 
-const clientItem = (view: View, client: Client) => html`<li><div>
+const clientItem = (view: View) => (client: Client) =>
+  html`<li><div>
 <h3><a href="/admin/clients/${client.client_id}">${untrusted(client.name)}</a> ${statusBadge(view, client)}</h3>
 </div></li>
 `;
 
-/**
- * The forms for what an administrator may do to an account. What would be refused for their own account is left out.
- * @param options.restriction why a new administrator may not act on another one yet.
- */
-function userActions(
-  view: View,
-  { user, lock }: UserOverview,
-  { isSelf, restriction }: { isSelf: boolean; restriction?: MessageDescriptor },
-): Html {
-  const button = (step: string, label: MessageKey, kind: 'quiet' | 'danger', fields: Html | false = false) =>
-    html`<form method="post" action="/admin/users/${user.user_id}/${step}">
-${fields}<button type="submit" class="${kind}" id="user-${step}">${view.t(label)}</button></form>`;
-  const step = (summary: MessageKey, what: MessageKey, form: Html) =>
-    disclosure(view.t(summary), html`<p class="soft">${view.t(what)}</p>\n${form}`);
-
-  const isActive = user.disabled_at === null;
+/** What an administrator may do to an account. What would be refused is left out. */
+function userActions(view: View, { overview: { user, lock }, isSelf, restriction }: UserView): Html {
+  const form = (name: string, style: 'quiet' | 'danger', fields?: Renderable) => ({
+    path: `/admin/users/${user.user_id}/${name}`,
+    id: `user-${name}`,
+    style,
+    fields,
+  });
+  const disable = () =>
+    step(
+      view,
+      'admin.users.disable',
+      form('disable', 'danger', reasonField(view, 'disable-reason')),
+      isSelf ? 'admin.users.disable.self' : undefined,
+    );
+  const reset = () =>
+    step(view, 'admin.users.reset', form('reset-factors', 'danger', reasonField(view, 'reset-reason')));
+  const [roleStep, role] =
+    user.role === 'admin' ? (['admin.users.unmake', 'user'] as const) : (['admin.users.make', 'admin'] as const);
   return html`${restriction !== undefined && html`<p class="advice">${view.t(restriction.key, restriction.values)}</p>\n`}${
-    lock.failures > 0 &&
-    step('admin.users.unlock', 'admin.users.unlock.what', button('unlock', 'admin.users.unlock.submit', 'quiet'))
+    lock.failures > 0 && step(view, 'admin.users.unlock', form('unlock', 'quiet'))
   }
-${
-  !restriction &&
-  step('admin.users.sign_out', 'admin.users.sign_out.what', button('sign-out', 'admin.users.sign_out.submit', 'danger'))
+${!restriction && step(view, 'admin.users.sign_out', form('sign-out', 'danger'))}
+${!isSelf && !restriction && reset()}
+${user.disabled_at === null ? !restriction && disable() : step(view, 'admin.users.enable', form('enable', 'quiet'))}
+${!isSelf && !restriction && step(view, roleStep, form('role', 'danger', hidden('role', role)))}`;
 }
-${
-  !isSelf &&
-  !restriction &&
-  step(
-    'admin.users.reset',
-    'admin.users.reset.what',
-    button('reset-factors', 'admin.users.reset.submit', 'danger', reasonField(view, 'reset-reason')),
-  )
-}
-${
-  isActive
-    ? !restriction &&
-      step(
-        'admin.users.disable',
-        isSelf ? 'admin.users.disable.self' : 'admin.users.disable.what',
-        button('disable', 'admin.users.disable.submit', 'danger', reasonField(view, 'disable-reason')),
-      )
-    : step('admin.users.enable', 'admin.users.enable.what', button('enable', 'admin.users.enable.submit', 'quiet'))
-}
-${
-  !isSelf &&
-  !restriction &&
-  (user.role === 'admin'
-    ? step(
-        'admin.users.unmake',
-        'admin.users.unmake.what',
-        button('role', 'admin.users.unmake.submit', 'danger', role('user')),
-      )
-    : step(
-        'admin.users.make',
-        'admin.users.make.what',
-        button('role', 'admin.users.make.submit', 'danger', role('admin')),
-      ))
-}`;
-}
-
-const role = (to: 'user' | 'admin') => html`<input type="hidden" name="role" value="${to}">\n`;
 
 export const usersPage = (view: View, query: string, { users, next }: UserPage): Page => ({
   title: view.plain('admin.users.title'),
@@ -198,12 +164,11 @@ export const usersPage = (view: View, query: string, { users, next }: UserPage):
 <p class="hint" id="q-hint">${view.t('admin.users.find.hint')}</p>
 <button type="submit" id="users-find">${view.t('admin.users.find.submit')}</button>
 </form>
-${
-  users.length === 0
-    ? html`<p class="empty">${view.t('admin.users.none')}</p>`
-    : html`<ul class="items">${users.map((user) => userItem(view, user))}</ul>`
-}
-${next !== undefined && html`<p class="actions"><a class="button quiet" id="users-more" href="/admin/users?${new URLSearchParams({ ...(query && { q: query }), after: next }).toString()}">${view.t('admin.users.more')}</a></p>`}`,
+${itemsOr(
+  users.map((user) => userItem(view, user)),
+  view.t('admin.users.none'),
+)}
+${next !== undefined && moreLink('users-more', pathWith('/admin/users', { q: query, after: next }), view.t('admin.users.more'))}`,
 });
 
 const userItem = (view: View, user: User) => html`<li><div>

@@ -1,4 +1,4 @@
-import { listUsers, requireUser, searchUsers, type User } from '../../accounts/users.ts';
+import { requireUser, searchUsers, type User } from '../../accounts/users.ts';
 import {
   countBackupCodes,
   findTotp,
@@ -14,20 +14,20 @@ import { listGrants } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
 import { cutPage, decodeCursor } from '../../platform/db/slices.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
-import { type LockState, passwordLimits } from '../../platform/limits/failure-limits.ts';
+import { passwordLimits } from '../../platform/limits/failure-limits.ts';
 
-export type UserPage = { users: User[] /** For `after`; undefined on the last page. */; next: string | undefined };
+export type UserPage = Awaited<ReturnType<typeof findUsers>>;
 
 /**
- * Finds people by the beginning of their e-mail address, a part of their name, or their id. Newest first.
- * @param search.after what the page before gave as `next`.
+ * Finds users by the beginning of their e-mail address, a part of their name, or their id. Newest first.
+ * @param search.after `next` of the previous page.
  * @param search.limit 1 to 500.
  * @throws {RequestError} `invalid_request` for an `after` that no page has given.
  */
 export async function findUsers(
   deps: Pick<Deps, 'db'>,
   { query = '', after, limit = 50 }: { query?: string; after?: string; limit?: number },
-): Promise<UserPage> {
+) {
   const place = decodeCursor('after', after);
   const found = await searchUsers(deps.db, {
     query: query.trim().slice(0, 254),
@@ -38,51 +38,31 @@ export async function findUsers(
   return { users, next };
 }
 
-/** What administrators may know of how somebody signs in. Times are Unix seconds. */
-export type FactorState = {
-  password: boolean;
-  totp: 'none' | 'active';
-  backup_codes: { total: number; remaining: number };
-  passkeys: number;
-  identities: { provider: string; email: string | null; linked_at: number }[];
-};
-
-export type UserOverview = {
-  user: User;
-  factors: FactorState;
-  /** Whether wrong passwords have closed the door. */
-  lock: LockState;
-  counts: { sessions: number; grants: number; clients: number; entitlements: number };
-};
+export type UserOverview = Awaited<ReturnType<typeof userOverview>>;
 
 const maxCounted = 1000;
 
-/** One person with what hangs on them. @throws {RequestError} `not_found`. */
-export async function userOverview(deps: LimitDeps, user_id: string): Promise<UserOverview> {
+/** A user with their sign-in methods and access. @throws {RequestError} `not_found`. */
+export async function userOverview(deps: LimitDeps, user_id: string) {
   const user = await requireUser(deps, user_id);
-  const at = now(deps);
   const [factors, lock, sessions, grants, clients, entitlements] = await Promise.all([
-    factorState(deps, user_id),
+    readFactors(deps, user_id),
     passwordLimits(deps).lockStateOf(user.email),
-    activeSessionsOf(deps.db, user_id, at),
+    activeSessionsOf(deps.db, user_id, now(deps)),
     listGrants(deps, user_id, maxCounted),
     listOwnClients(deps, user_id),
     listEntitlements(deps.db, user_id),
   ]);
-  return {
-    user,
-    factors,
-    lock,
-    counts: {
-      sessions: sessions.length,
-      grants: grants.length,
-      clients: clients.length,
-      entitlements: entitlements.length,
-    },
+  const counts = {
+    sessions: sessions.length,
+    grants: grants.length,
+    clients: clients.length,
+    entitlements: entitlements.length,
   };
+  return { user, factors, lock, counts };
 }
 
-async function factorState(deps: Pick<Deps, 'db'>, user_id: string): Promise<FactorState> {
+async function readFactors(deps: Pick<Deps, 'db'>, user_id: string) {
   const [password, totp, codes, passkeys, identities] = await Promise.all([
     passwordOf(deps.db, user_id),
     findTotp(deps.db, user_id),
@@ -92,14 +72,14 @@ async function factorState(deps: Pick<Deps, 'db'>, user_id: string): Promise<Fac
   ]);
   return {
     password: password !== undefined,
-    totp: totp?.confirmed_at == null ? 'none' : 'active',
+    totp: totp?.confirmed_at == null ? ('none' as const) : ('active' as const),
     backup_codes: { total: codes.total, remaining: codes.remaining },
     passkeys: passkeys.length,
     identities: identities.map(({ provider, email, linked_at }) => ({ provider, email, linked_at })),
   };
 }
 
-/** A person as those see them who run the service. */
+/** A user as administrators see them. */
 export const userRecord = (user: User) => ({
   user_id: user.user_id,
   email: user.email,
@@ -111,6 +91,3 @@ export const userRecord = (user: User) => ({
 });
 
 export const overviewRecord = ({ user, ...overview }: UserOverview) => ({ ...userRecord(user), ...overview });
-
-/** Oldest first. */
-export const allUsers = (deps: Pick<Deps, 'db'>): Promise<User[]> => listUsers(deps.db);

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { shownOnce, table, time } from '../../platform/report.ts';
 import { eventTypes } from '../../webhooks/event-types.ts';
-import { allWebhooks, deliveriesTo, deliveryStates } from '../../webhooks/list-webhooks.ts';
+import { allWebhooks, deliveryStates, findDeliveries } from '../../webhooks/list-webhooks.ts';
 import {
   createWebhook,
   disable,
@@ -14,7 +14,7 @@ import {
   rotateSecret,
   sendTest,
 } from '../../webhooks/manage-webhook.ts';
-import { administration, limit } from '../operation-parts.ts';
+import { administration, paging, strictBody } from '../operation-parts.ts';
 
 const record = {
   webhook_id: Type.String(),
@@ -38,242 +38,208 @@ const Delivery = Type.Object({
   last_error: nullable(Type.String()),
 });
 
+const path = '/v1/admin/webhooks';
 const one = { ...administration, parameters: { webhook_id: 'As in the list.' } } as const;
+const change = { ...one, method: 'POST', refusals: ['not_found', 'invalid_state'] } as const;
 const onlyId = (description: string) => ({ description, schema: Type.Object({ webhook_id: Type.String() }) });
+const Count = Type.Integer({ minimum: 0 });
 
-export const listWebhooks = operation({
-  ...administration,
-  id: 'listWebhooks',
-  method: 'GET',
-  path: '/v1/admin/webhooks',
-  summary: 'List webhooks',
-  answer: {
-    description: 'Oldest first, without secrets.',
-    schema: Type.Object({ webhooks: Type.Array(Type.Object(record)) }),
-  },
-  run: async (deps) => ({ webhooks: await allWebhooks(deps) }),
-  command: {
-    name: 'webhooks list',
-    text: ({ webhooks }) =>
-      table([
-        ['WEBHOOK', 'STATE', 'URL', 'EVENTS'],
-        ...webhooks.map(({ webhook_id, disabled_at, url, event_types }) => [
-          webhook_id,
-          disabled_at === null ? 'on' : 'off',
-          url,
-          event_types.join(' '),
+export const webhookOperations = {
+  list: operation({
+    ...administration,
+    id: 'listWebhooks',
+    method: 'GET',
+    path,
+    summary: 'List webhooks',
+    answer: {
+      description: 'Oldest first, without secrets.',
+      schema: Type.Object({ webhooks: Type.Array(Type.Object(record)) }),
+    },
+    run: async (deps) => ({ webhooks: await allWebhooks(deps) }),
+    command: {
+      name: 'webhooks list',
+      text: ({ webhooks }) =>
+        table([
+          ['WEBHOOK', 'STATE', 'URL', 'EVENTS'],
+          ...webhooks.map((each) => [
+            each.webhook_id,
+            each.disabled_at === null ? 'on' : 'off',
+            each.url,
+            each.event_types,
+          ]),
         ]),
-      ]),
-  },
-});
+    },
+  }),
 
-export const createWebhookOperation = operation({
-  ...administration,
-  id: 'createWebhook',
-  method: 'POST',
-  path: '/v1/admin/webhooks',
-  summary: 'Create a webhook (Standard Webhooks)',
-  description:
-    'A delivery is {type, timestamp, data}. data contains event_id, target, actor, reason, the change as state and, if ' +
-    'tokens were revoked, ended: the tokens whose sub, client_id and sid match its user_id, client_id and session_id, each an ID or ' +
-    '"all", except those whose sid is except_session_id.',
-  body: Type.Object(
-    {
+  create: operation({
+    ...administration,
+    id: 'createWebhook',
+    method: 'POST',
+    path,
+    summary: 'Create a webhook (Standard Webhooks)',
+    description:
+      'A delivery is {type, timestamp, data}. data contains event_id, target, actor, reason, the change as state and, if ' +
+      'tokens were revoked, ended: the tokens whose sub, client_id and sid match its user_id, client_id and session_id, each an ID or ' +
+      '"all", except those whose sid is except_session_id.',
+    body: strictBody({
       url: Type.String({ format: 'uri', description: 'Where events are posted; https.' }),
       event_types: Type.Array(Type.Enum([...eventTypes]), { minItems: 1, description: 'The event types to send.' }),
+    }),
+    example: { url: 'https://hooks.example.com/signet', event_types: ['user.disabled', 'client.suspended'] },
+    answer: {
+      description: 'With the secret that signs deliveries, shown this once.',
+      schema: Type.Object({ ...record, secret }),
     },
-    { additionalProperties: false },
-  ),
-  example: { url: 'https://hooks.example.com/signet', event_types: ['user.disabled', 'client.suspended'] },
-  answer: {
-    description: 'With the secret that signs deliveries, shown this once.',
-    schema: Type.Object({ ...record, secret }),
-  },
-  run: (deps, { caller, body }) => createWebhook(deps, caller, body),
-  command: {
-    name: 'webhooks create',
-    summary: 'Create a webhook (Standard Webhooks). Its signing secret is printed this once.',
-    options: { event: 'event_types' },
-    text: ({ webhook_id, secret }) => shownOnce({ webhook_id, secret }),
-  },
-});
-
-export const deleteWebhook = operation({
-  ...one,
-  id: 'deleteWebhook',
-  method: 'DELETE',
-  path: '/v1/admin/webhooks/:webhook_id',
-  summary: 'Delete a webhook with its deliveries',
-  answer: { description: 'Deleted.' },
-  refusals: ['not_found'],
-  run: (deps, { caller, webhook_id }) => removeWebhook(deps, caller, webhook_id),
-  command: {
-    name: 'webhooks delete',
-    json: (_, { webhook_id }) => ({ deleted: webhook_id }),
-    text: (_, { webhook_id }) => `${webhook_id} has been deleted.`,
-  },
-});
-
-export const enableWebhook = operation({
-  ...one,
-  id: 'enableWebhook',
-  method: 'POST',
-  path: '/v1/admin/webhooks/:webhook_id/enable',
-  summary: 'Enable a webhook',
-  answer: onlyId('Enabled. Pending deliveries are sent.'),
-  refusals: ['not_found', 'invalid_state'],
-  run: async (deps, { caller, webhook_id }) => {
-    await enable(deps, caller, webhook_id);
-    return { webhook_id };
-  },
-  command: {
-    name: 'webhooks enable',
-    summary: 'Enable a webhook and send its pending deliveries.',
-    json: ({ webhook_id }) => ({ enabled: webhook_id }),
-    text: ({ webhook_id }) => `${webhook_id} is enabled.`,
-  },
-});
-
-export const disableWebhook = operation({
-  ...one,
-  id: 'disableWebhook',
-  method: 'POST',
-  path: '/v1/admin/webhooks/:webhook_id/disable',
-  summary: 'Disable a webhook',
-  answer: onlyId('Disabled. Pending deliveries are kept.'),
-  refusals: ['not_found', 'invalid_state'],
-  run: async (deps, { caller, webhook_id }) => {
-    await disable(deps, caller, webhook_id);
-    return { webhook_id };
-  },
-  command: {
-    name: 'webhooks disable',
-    summary: 'Disable a webhook. Pending deliveries are kept until it is enabled.',
-    json: ({ webhook_id }) => ({ disabled: webhook_id }),
-    text: ({ webhook_id }) => `${webhook_id} is disabled.`,
-  },
-});
-
-export const testWebhook = operation({
-  ...one,
-  id: 'testWebhook',
-  method: 'POST',
-  path: '/v1/admin/webhooks/:webhook_id/test',
-  summary: 'Send a test event to a webhook',
-  answer: onlyId('Accepted for delivery, as webhook.test.'),
-  refusals: ['not_found', 'invalid_state'],
-  run: async (deps, { caller, webhook_id }) => {
-    await sendTest(deps, caller, webhook_id);
-    return { webhook_id };
-  },
-  command: {
-    name: 'webhooks test',
-    summary: 'Send a webhook.test event; `webhooks deliveries` shows the result.',
-    json: ({ webhook_id }) => ({ tested: webhook_id }),
-    text: ({ webhook_id }) => `webhook.test will be sent to ${webhook_id} within seconds if the server is running.`,
-  },
-});
-
-export const rotateWebhookSecret = operation({
-  ...one,
-  id: 'rotateWebhookSecret',
-  method: 'POST',
-  path: '/v1/admin/webhooks/:webhook_id/rotate-secret',
-  summary: 'Rotate the signing secret of a webhook',
-  answer: {
-    description: 'With the new secret, shown this once. It signs all deliveries from now on.',
-    schema: Type.Object({ webhook_id: Type.String(), secret }),
-  },
-  refusals: ['not_found'],
-  run: (deps, { caller, webhook_id }) => rotateSecret(deps, caller, webhook_id),
-  command: {
-    name: 'webhooks rotate-secret',
-    summary: 'Rotate the signing secret of a webhook. The new secret is printed only once.',
-    text: ({ webhook_id, secret }) => shownOnce({ webhook_id, secret }),
-  },
-});
-
-export const listDeliveries = operation({
-  ...one,
-  id: 'listWebhookDeliveries',
-  method: 'GET',
-  path: '/v1/admin/webhooks/:webhook_id/deliveries',
-  summary: 'List the deliveries of a webhook',
-  query: {
-    state: Type.Optional(
-      Type.Enum([...deliveryStates], { description: 'Only deliveries in this state. Default: all.' }),
-    ),
-    limit,
-    after: Type.Optional(Type.String({ description: '`next` of the previous page.' })),
-  },
-  answer: {
-    description: 'Newest first.',
-    schema: Type.Object({ deliveries: Type.Array(Delivery), next: nullable(Type.String()) }),
-  },
-  refusals: ['not_found', 'invalid_request'],
-  run: (deps, { webhook_id, query }) => deliveriesTo(deps, webhook_id, query),
-  command: {
-    name: 'webhooks deliveries',
-    summary:
-      'List the deliveries of a webhook (delivered, waiting or dead, i.e. failed), newest first, one page at a time.',
-    text: ({ deliveries, next }) => {
-      const rows = deliveries.map((one) => [
-        one.delivery_id,
-        one.event_type,
-        one.state,
-        String(one.attempts),
-        time(one.created_at),
-        one.last_error ?? '-',
-      ]);
-      const list = table([['DELIVERY', 'EVENT', 'STATE', 'ATTEMPTS', 'CREATED', 'LAST ERROR'], ...rows]);
-      return next === null ? list : `${list}\n\nMore results: --after ${next}`;
+    run: (deps, { caller, body }) => createWebhook(deps, caller, body),
+    command: {
+      name: 'webhooks create',
+      summary: 'Create a webhook (Standard Webhooks). Its signing secret is printed this once.',
+      options: { event: 'event_types' },
+      text: ({ webhook_id, secret }) => shownOnce({ webhook_id, secret }),
     },
-  },
-});
+  }),
 
-export const replayDelivery = operation({
-  ...administration,
-  id: 'replayWebhookDelivery',
-  method: 'POST',
-  path: '/v1/admin/webhooks/:webhook_id/deliveries/:delivery_id/replay',
-  summary: 'Resend a failed delivery',
-  parameters: { webhook_id: 'As in the list.', delivery_id: 'As in the list.' },
-  answer: {
-    description: 'Accepted for delivery.',
-    schema: Type.Object({ delivery_id: Type.String() }),
-  },
-  refusals: ['not_found', 'invalid_state'],
-  run: async (deps, { caller, webhook_id, delivery_id }) => {
-    await replay(deps, caller, { webhook_id, delivery_id });
-    return { delivery_id };
-  },
-});
+  delete: operation({
+    ...one,
+    id: 'deleteWebhook',
+    method: 'DELETE',
+    path: `${path}/:webhook_id`,
+    summary: 'Delete a webhook with its deliveries',
+    answer: { description: 'Deleted.' },
+    refusals: ['not_found'],
+    run: (deps, { caller, webhook_id }) => removeWebhook(deps, caller, webhook_id),
+    command: {
+      name: 'webhooks delete',
+      json: (_, { webhook_id }) => ({ deleted: webhook_id }),
+      text: (_, { webhook_id }) => `${webhook_id} has been deleted.`,
+    },
+  }),
 
-const Count = Type.Integer({ minimum: 0 });
-export const replayDeadDeliveries = operation({
-  ...one,
-  id: 'replayDeadWebhookDeliveries',
-  method: 'POST',
-  path: '/v1/admin/webhooks/:webhook_id/deliveries/replay',
-  summary: 'Resend all failed deliveries of a webhook',
-  description: `Oldest first, up to ${maxReplayed} per request. Repeat the request until dead is 0.`,
-  answer: {
-    description: 'Number of deliveries accepted for resending, and number of deliveries that are still failed.',
-    schema: Type.Object({ replayed: Count, dead: Count }),
-  },
-  refusals: ['not_found', 'invalid_state'],
-  run: (deps, { caller, webhook_id }) => replayDead(deps, caller, webhook_id),
-});
+  enable: operation({
+    ...change,
+    id: 'enableWebhook',
+    path: `${path}/:webhook_id/enable`,
+    summary: 'Enable a webhook',
+    answer: onlyId('Enabled. Pending deliveries are sent.'),
+    run: (deps, { caller, webhook_id }) => enable(deps, caller, webhook_id),
+    command: {
+      name: 'webhooks enable',
+      summary: 'Enable a webhook and send its pending deliveries.',
+      json: ({ webhook_id }) => ({ enabled: webhook_id }),
+      text: ({ webhook_id }) => `${webhook_id} is enabled.`,
+    },
+  }),
 
-export const webhookOperations = [
-  listWebhooks,
-  createWebhookOperation,
-  deleteWebhook,
-  enableWebhook,
-  disableWebhook,
-  testWebhook,
-  rotateWebhookSecret,
-  listDeliveries,
-  replayDelivery,
-  replayDeadDeliveries,
-];
+  disable: operation({
+    ...change,
+    id: 'disableWebhook',
+    path: `${path}/:webhook_id/disable`,
+    summary: 'Disable a webhook',
+    answer: onlyId('Disabled. Pending deliveries are kept.'),
+    run: (deps, { caller, webhook_id }) => disable(deps, caller, webhook_id),
+    command: {
+      name: 'webhooks disable',
+      summary: 'Disable a webhook. Pending deliveries are kept until it is enabled.',
+      json: ({ webhook_id }) => ({ disabled: webhook_id }),
+      text: ({ webhook_id }) => `${webhook_id} is disabled.`,
+    },
+  }),
+
+  test: operation({
+    ...change,
+    id: 'testWebhook',
+    path: `${path}/:webhook_id/test`,
+    summary: 'Send a test event to a webhook',
+    answer: onlyId('Accepted for delivery, as webhook.test.'),
+    run: (deps, { caller, webhook_id }) => sendTest(deps, caller, webhook_id),
+    command: {
+      name: 'webhooks test',
+      summary: 'Send a webhook.test event; `webhooks deliveries` shows the result.',
+      json: ({ webhook_id }) => ({ tested: webhook_id }),
+      text: ({ webhook_id }) => `webhook.test will be sent to ${webhook_id} within seconds if the server is running.`,
+    },
+  }),
+
+  rotateSecret: operation({
+    ...change,
+    id: 'rotateWebhookSecret',
+    path: `${path}/:webhook_id/rotate-secret`,
+    summary: 'Rotate the signing secret of a webhook',
+    answer: {
+      description: 'With the new secret, shown this once. It signs all deliveries from now on.',
+      schema: Type.Object({ webhook_id: Type.String(), secret }),
+    },
+    refusals: ['not_found'],
+    run: (deps, { caller, webhook_id }) => rotateSecret(deps, caller, webhook_id),
+    command: {
+      name: 'webhooks rotate-secret',
+      summary: 'Rotate the signing secret of a webhook. The new secret is printed only once.',
+      text: ({ webhook_id, secret }) => shownOnce({ webhook_id, secret }),
+    },
+  }),
+
+  listDeliveries: operation({
+    ...one,
+    id: 'listWebhookDeliveries',
+    method: 'GET',
+    path: `${path}/:webhook_id/deliveries`,
+    summary: 'List the deliveries of a webhook',
+    query: {
+      state: Type.Optional(
+        Type.Enum([...deliveryStates], { description: 'Only deliveries in this state. Default: all.' }),
+      ),
+      ...paging,
+    },
+    answer: {
+      description: 'Newest first.',
+      schema: Type.Object({ deliveries: Type.Array(Delivery), next: nullable(Type.String()) }),
+    },
+    refusals: ['not_found', 'invalid_request'],
+    async run(deps, { webhook_id, query }) {
+      const { deliveries, next = null } = await findDeliveries(deps, webhook_id, query);
+      return { deliveries, next };
+    },
+    command: {
+      name: 'webhooks deliveries',
+      summary:
+        'List the deliveries of a webhook (delivered, waiting or dead, i.e. failed), newest first, one page at a time.',
+      text({ deliveries, next }) {
+        const list = table([
+          ['DELIVERY', 'EVENT', 'STATE', 'ATTEMPTS', 'CREATED', 'LAST ERROR'],
+          ...deliveries.map((one) => [
+            one.delivery_id,
+            one.event_type,
+            one.state,
+            one.attempts,
+            time(one.created_at),
+            one.last_error,
+          ]),
+        ]);
+        return next === null ? list : `${list}\n\nMore results: --after ${next}`;
+      },
+    },
+  }),
+
+  replayDelivery: operation({
+    ...change,
+    id: 'replayWebhookDelivery',
+    path: `${path}/:webhook_id/deliveries/:delivery_id/replay`,
+    summary: 'Resend a failed delivery',
+    parameters: { ...one.parameters, delivery_id: 'As in the list.' },
+    answer: { description: 'Accepted for delivery.', schema: Type.Object({ delivery_id: Type.String() }) },
+    run: (deps, { caller, webhook_id, delivery_id }) => replay(deps, caller, { webhook_id, delivery_id }),
+  }),
+
+  replayDead: operation({
+    ...change,
+    id: 'replayDeadWebhookDeliveries',
+    path: `${path}/:webhook_id/deliveries/replay`,
+    summary: 'Resend all failed deliveries of a webhook',
+    description: `Oldest first, up to ${maxReplayed} per request. Repeat the request until dead is 0.`,
+    answer: {
+      description: 'Number of deliveries accepted for resending, and number of deliveries that are still failed.',
+      schema: Type.Object({ replayed: Count, dead: Count }),
+    },
+    run: (deps, { caller, webhook_id }) => replayDead(deps, caller, webhook_id),
+  }),
+};
