@@ -5,20 +5,19 @@ import { linkConfirmation } from '../../src/authentication/federation/confirmati
 import { linkBySignedInUser } from '../../src/authentication/federation/link-identity.ts';
 import type { Session } from '../../src/authentication/sessions/session.ts';
 import type { Answer, Browser } from '../support/browser.ts';
-import { type Engine, onBothEngines } from '../support/databases.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { type FederatedOptions, startFederatedSignet } from '../support/federated-signet.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import type { Signet } from '../support/signet.ts';
 import {
   acceptConfirmation,
-  acmeAt,
   confirmationForm,
   followUpstream,
   fromElsewhere,
   fromOurPage,
   sendJson,
   signInUpstream,
-  startUpstream,
   startUpstreamSignIn,
   type Upstream,
 } from '../support/upstream.ts';
@@ -29,18 +28,8 @@ const providersPath = '/account/security/providers';
 const detourCookie = 'signet_federation';
 const sessionCookie = 'signet_identity_session';
 
-async function federated(t: TestContext, { engine, env = {} }: { engine?: Engine; env?: Record<string, string> } = {}) {
-  let clock = () => 0;
-  const upstream = await startUpstream(t, () => clock());
-  const google = {
-    SIGNET_GOOGLE_ISSUER: upstream.issuer,
-    SIGNET_GOOGLE_CLIENT_ID: 'g',
-    SIGNET_GOOGLE_CLIENT_SECRET: 's',
-  };
-  const signet = await startSignet(t, { engine, env: { ...acmeAt(upstream.issuer), ...google, ...env } });
-  clock = () => now(signet);
-  return { signet, upstream };
-}
+const federated = (t: TestContext, options: FederatedOptions = {}) =>
+  startFederatedSignet(t, { google: 'same issuer', ...options });
 
 const now = ({ clock }: Pick<Signet, 'clock'>) => Math.floor(clock() / 1000);
 const authTime = async (browser: Browser) =>

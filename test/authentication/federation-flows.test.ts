@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
+import { startFederatedSignet } from '../support/federated-signet.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
@@ -13,21 +14,11 @@ import {
   followUpstream,
   signInUpstream,
   startOidcProvider,
-  startUpstream,
   startUpstreamSignIn,
 } from '../support/upstream.ts';
 
 const providersPath = '/account/security/providers';
 const seconds = (signet: Pick<Signet, 'clock'>) => () => Math.floor(signet.clock() / 1000);
-
-/** A Signet with an issuer that shares its clock. */
-async function federated(t: Parameters<typeof startSignet>[0], options: Parameters<typeof startSignet>[1] = {}) {
-  let clock = () => 0;
-  const upstream = await startUpstream(t, () => clock());
-  const signet = await startSignet(t, { ...options, env: { ...acmeAt(upstream.issuer), ...options.env } });
-  clock = seconds(signet);
-  return { signet, upstream };
-}
 
 test('without a configured provider the list is empty', async (t) => {
   const signet = await startSignet(t);
@@ -132,7 +123,7 @@ test('a second Signet is an upstream like any other', async (t) => {
 });
 
 onBothEngines('a pending authorization request continues after the upstream sign-in', async (t, engine) => {
-  const { signet, upstream } = await federated(t, { engine });
+  const { signet, upstream } = await startFederatedSignet(t, { engine });
   const client = await signet.registerClient();
   const browser = signet.newBrowser();
   const signin = (await browser.get(client.authorizePath())).location;
@@ -146,7 +137,7 @@ onBothEngines('a pending authorization request continues after the upstream sign
 });
 
 test('what a client demands of a sign-in is demanded of the upstream', async (t) => {
-  const { signet, upstream } = await federated(t);
+  const { signet, upstream } = await startFederatedSignet(t);
   const client = await signet.registerClient();
   const browser = signet.newBrowser();
   const path = client.authorizePath({ prompt: 'login', login_hint: 'ada@example.com' });
@@ -159,7 +150,7 @@ test('what a client demands of a sign-in is demanded of the upstream', async (t)
 });
 
 test('the request that goes upstream has everything that the answer is checked with', async (t) => {
-  const { signet, upstream } = await federated(t);
+  const { signet, upstream } = await startFederatedSignet(t);
   const browser = signet.newBrowser();
   await startUpstreamSignIn(browser);
   const { asked } = upstream;
@@ -179,7 +170,7 @@ test('the request that goes upstream has everything that the answer is checked w
 });
 
 test('a user who cancels at the upstream returns to where they were, with a message', async (t) => {
-  const { signet, upstream } = await federated(t);
+  const { signet, upstream } = await startFederatedSignet(t);
   upstream.lies.callback = { code: undefined, error: 'access_denied' };
   const browser = signet.newBrowser();
   const { answer } = await signInUpstream(browser, '/auth/acme/login?next=/account/apps');
@@ -196,7 +187,7 @@ onBothEngines(
   'an account with the same verified address is linked, gets a mail, and is disconnected again',
   async (t, engine) => {
     const mailbox = await openMailbox(t);
-    const { signet, upstream } = await federated(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url } });
+    const { signet, upstream } = await startFederatedSignet(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url } });
     const person = await signet.newUser();
     upstream.account = { sub: 'p1', email: person.email.toUpperCase(), email_verified: true };
     assert.equal((await signInUpstream(person.browser)).answer.status, 303);
@@ -220,7 +211,7 @@ onBothEngines(
 );
 
 onBothEngines('a provider is connected from the account, whatever its address there', async (t, engine) => {
-  const { signet, upstream } = await federated(t, { engine });
+  const { signet, upstream } = await startFederatedSignet(t, { engine });
   const person = await signet.signedInUser();
   upstream.account = { sub: 'other', email: 'elsewhere@example.org', email_verified: false };
   const start = await person.browser.post(`${providersPath}/acme`);
@@ -251,7 +242,7 @@ onBothEngines('a provider is connected from the account, whatever its address th
 });
 
 test('connecting and disconnecting take a recent sign-in, and the page brings one back', async (t) => {
-  const { signet } = await federated(t);
+  const { signet } = await startFederatedSignet(t);
   const person = await signet.signedInUser();
   signet.clock.advance(901);
   for (const path of [`${providersPath}/acme`, `${providersPath}/acme/remove`]) {
@@ -265,7 +256,7 @@ test('connecting and disconnecting take a recent sign-in, and the page brings on
 });
 
 test('a provider confirms that it is the same person', async (t) => {
-  const { signet, upstream } = await federated(t);
+  const { signet, upstream } = await startFederatedSignet(t);
   const browser = signet.newBrowser();
   await signInUpstream(browser);
   signet.clock.advance(901);
@@ -286,7 +277,7 @@ test('a provider confirms that it is the same person', async (t) => {
 });
 
 test('the confirm page offers the providers that the account is connected with, and no other', async (t) => {
-  const { signet } = await federated(t);
+  const { signet } = await startFederatedSignet(t);
   const person = await signet.signedInUser();
   const page = await person.browser.get('/signin/confirm');
   assert.doesNotMatch(page.text, /\/auth\/acme/);
@@ -294,7 +285,7 @@ test('the confirm page offers the providers that the account is connected with, 
 });
 
 test('what an upstream says about a person is kept as far as we would let them type it', async (t) => {
-  const { signet, upstream } = await federated(t);
+  const { signet, upstream } = await startFederatedSignet(t);
   upstream.account = {
     sub: 'odd',
     email: 'odd@example.com',
@@ -310,7 +301,7 @@ test('what an upstream says about a person is kept as far as we would let them t
 });
 
 test('the discovery document is asked for once, also by many at once, and again after ten minutes', async (t) => {
-  const { signet, upstream } = await federated(t);
+  const { signet, upstream } = await startFederatedSignet(t);
   const asked = () => upstream.requests.filter((path) => path.startsWith('/.well-known/')).length;
   await Promise.all(Array.from({ length: 20 }, () => signet.newBrowser().get('/auth/acme/login')));
   assert.equal(asked(), 1);
@@ -322,7 +313,7 @@ test('the discovery document is asked for once, also by many at once, and again 
 });
 
 test('a password still opens an account that a provider opens', async (t) => {
-  const { signet, upstream } = await federated(t);
+  const { signet, upstream } = await startFederatedSignet(t);
   const person = await signet.newUser();
   upstream.account = { sub: 'both', email: person.email, email_verified: true };
   await signInUpstream(person.browser);

@@ -14,21 +14,20 @@ import {
 import { now } from '../../src/platform/clock.ts';
 import { WrongMasterKey } from '../../src/platform/vault.ts';
 import type { Answer, Browser } from '../support/browser.ts';
-import { type Engine, onBothEngines } from '../support/databases.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { type FederatedOptions, startFederatedSignet } from '../support/federated-signet.ts';
 import { openMailbox } from '../support/mailbox.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import type { Signet } from '../support/signet.ts';
 import {
   acceptConfirmation,
-  acmeAt,
   client_secret,
   confirmationForm,
   followUpstream,
   type Lies,
   sendJson,
   signInUpstream,
-  startUpstream,
   startUpstreamSignIn,
   type Upstream,
 } from '../support/upstream.ts';
@@ -37,25 +36,9 @@ const providersPath = '/account/security/providers';
 const sessionCookie = 'signet_identity_session';
 const detourCookie = 'signet_federation';
 
-/** Two providers, `acme` and `google`, each with an issuer of its own that shares Signet's clock. */
-async function federated(t: TestContext, { engine, env = {} }: { engine?: Engine; env?: Record<string, string> } = {}) {
-  let clock = () => 0;
-  const upstream = await startUpstream(t, () => clock());
-  const other = await startUpstream(t, () => clock());
-  const google = { ...acmeAt(other.issuer) };
-  const signet = await startSignet(t, {
-    engine,
-    env: {
-      ...acmeAt(upstream.issuer),
-      SIGNET_GOOGLE_ISSUER: other.issuer,
-      SIGNET_GOOGLE_CLIENT_ID: google.SIGNET_PROVIDER_ACME_CLIENT_ID ?? '',
-      SIGNET_GOOGLE_CLIENT_SECRET: google.SIGNET_PROVIDER_ACME_CLIENT_SECRET ?? '',
-      ...env,
-    },
-  });
-  clock = () => Math.floor(signet.clock() / 1000);
-  return { signet, upstream, other };
-}
+/** Two providers, `acme` and `google`, each with an issuer of its own. */
+const federated = (t: TestContext, options: FederatedOptions = {}) =>
+  startFederatedSignet(t, { google: 'another issuer', ...options });
 
 type Refused = { reason: string; problem?: string };
 
