@@ -54,6 +54,19 @@ testSignet('a developer registers, follows the review, edits and deletes', async
   const answer = await register(ada);
   const [client_id, client_secret] = [idIn(answer), secretIn(answer)];
 
+  /** A client that was approved, and its owner, who has no other. */
+  async function approvedClient() {
+    const owner = await signet.signedInUser();
+    const { client_id } = await signet.registerClient({
+      owner,
+      name: 'Ada’s shop',
+      redirect_uris: filledIn.redirect_uris.split('\r\n'),
+      allowed_scopes: ['openid', 'email'],
+      homepage_url: filledIn.homepage_url,
+    });
+    return { owner, client_id };
+  }
+
   await t.test('the secret is shown in the answer to the form, and never again', async () => {
     assert.equal(answer.status, 200);
     assert.equal(answer.headers.get('cache-control'), 'no-store');
@@ -111,66 +124,70 @@ testSignet('a developer registers, follows the review, edits and deletes', async
   await t.test(
     'an edit of an approved client waits, is shown beside what is in force, and can be withdrawn',
     async () => {
-      const changes = { redirect_uris: 'https://shop.test/new', revision: '2', name: 'Ada’s shop' };
-      const edited = await ada.browser.post(page(client_id, '/edit'), { ...filledIn, ...changes });
+      const { owner, client_id } = await approvedClient();
+      const changes = { redirect_uris: 'https://shop.test/new', revision: '1', name: 'Ada’s shop' };
+      const edited = await owner.browser.post(page(client_id, '/edit'), { ...filledIn, ...changes });
       assert.equal(edited.location, `${page(client_id)}?done=staged`);
-      const shown = await ada.browser.get(page(client_id, '/edit'));
+      const shown = await owner.browser.get(page(client_id, '/edit'));
       assert.match(
         shown.text,
         pattern`${sentence('developer.current_version')}.*${sentence('developer.waiting')}.*/callback.*/new`,
       );
       assert.match(
-        (await ada.browser.get('/developer')).text,
+        (await owner.browser.get('/developer')).text,
         pattern`${sentence('developer.state.approved')}<.*${sentence('developer.state.change')}`,
       );
-      const stale = await ada.browser.post(page(client_id, '/edit'), {
+      const stale = await owner.browser.post(page(client_id, '/edit'), {
         ...filledIn,
         ...changes,
         name: 'Typed with care',
       });
       assert.equal(stale.status, 409);
       assert.match(stale.text, pattern`${sentence('developer.edit.stale')}.*value="Typed with care"`);
-      const withdrawn = await ada.browser.post(page(client_id, '/withdraw'));
+      const withdrawn = await owner.browser.post(page(client_id, '/withdraw'));
       assert.equal(withdrawn.location, `${page(client_id)}?done=withdrawn`);
-      const { json } = await ada.browser.get(`${api}/${client_id}`);
+      const { json } = await owner.browser.get(`${api}/${client_id}`);
       assert.deepEqual([json?.pending_change, json?.status], [null, 'approved']);
     },
   );
 
   await t.test('a suspended client says why', async () => {
+    const { owner, client_id } = await approvedClient();
     await suspendClient(signet.deps, { client_id, caller: cli }, 'Too many complaints.');
     assert.match(
-      (await ada.browser.get('/developer')).text,
+      (await owner.browser.get('/developer')).text,
       pattern`${sentence('developer.state.suspended')}.*Too many complaints\.`,
     );
   });
 
   await t.test('deleting takes a recent sign-in and the name of the client', async () => {
+    const { owner, client_id } = await approvedClient();
+    await suspendClient(signet.deps, { client_id, caller: cli }, 'Too many complaints.');
     signet.clock.advance(901);
     const confirm = (next: string) => `/signin/confirm?next=${encodeURIComponent(next)}`;
     const form = page(client_id, '/delete');
-    assert.equal((await ada.browser.get(form)).location, confirm(form));
-    const early = await ada.browser.post(page(client_id, '/delete'), { name: 'Ada’s shop' });
+    assert.equal((await owner.browser.get(form)).location, confirm(form));
+    const early = await owner.browser.post(page(client_id, '/delete'), { name: 'Ada’s shop' });
     assert.equal(early.location, confirm(`${form}?unfinished=1`));
-    assertRefused(await remove(ada.browser, `${api}/${client_id}`), 403, 'reauthentication_required');
-    await ada.signIn();
+    assertRefused(await remove(owner.browser, `${api}/${client_id}`), 403, 'reauthentication_required');
+    await owner.signIn();
     // The suspension has to be known to whoever reviews the next client of this owner.
-    const suspended = await ada.browser.post(page(client_id, '/delete'), { name: 'Ada’s shop' });
+    const suspended = await owner.browser.post(page(client_id, '/delete'), { name: 'Ada’s shop' });
     assert.deepEqual([suspended.status, sentence('clients.suspended_stays').test(suspended.text)], [409, true]);
-    assertRefused(await remove(ada.browser, `${api}/${client_id}`), 409, 'invalid_state');
+    assertRefused(await remove(owner.browser, `${api}/${client_id}`), 409, 'invalid_state');
     for (const path of ['', '/delete']) {
-      const shown = (await ada.browser.get(page(client_id, path))).text;
+      const shown = (await owner.browser.get(page(client_id, path))).text;
       assert.match(shown, sentence('clients.suspended_stays'));
       assert.doesNotMatch(shown, /href="[^"]*\/delete"|action="[^"]*\/delete"/);
     }
     await reinstateClient(signet.deps, { client_id, caller: cli });
-    const wrong = await ada.browser.post(page(client_id, '/delete'), { name: 'Example shop' });
+    const wrong = await owner.browser.post(page(client_id, '/delete'), { name: 'Example shop' });
     assert.equal(wrong.status, 400);
     assert.match(wrong.text, sentence('developer.delete.wrong'));
-    assert.equal((await ada.browser.get(`${api}/${client_id}`)).status, 200);
-    const gone = await ada.browser.post(page(client_id, '/delete'), { name: ' Ada’s shop ' });
+    assert.equal((await owner.browser.get(`${api}/${client_id}`)).status, 200);
+    const gone = await owner.browser.post(page(client_id, '/delete'), { name: ' Ada’s shop ' });
     assert.equal(gone.location, '/developer?done=deleted');
-    assert.equal((await ada.browser.get(page(client_id))).status, 404);
+    assert.equal((await owner.browser.get(page(client_id))).status, 404);
   });
 });
 
@@ -282,10 +299,19 @@ testSignet('secrets of a client', async ({ signet, t }) => {
   const client = await signet.registerClient({ owner: ada });
   const { client_id } = client;
   const path = `${api}/${client_id}/secrets`;
-  const works = async (client_secret: string) => {
-    const answer = await client.with({ client_secret }).post('/oauth/introspect', { token: 'x' });
+  const works = async (client_secret: string | null, of = client) => {
+    const answer = await of.with({ client_secret }).post('/oauth/introspect', { token: 'x' });
     return answer.status === 200;
   };
+  /** A client of its own for one case, with `second` beside the secret of its registration. */
+  async function withTwoSecrets() {
+    const owner = await signet.signedInUser();
+    const client = await signet.registerClient({ owner });
+    signet.clock.advance(1);
+    const path = `${api}/${client.client_id}/secrets`;
+    const second = String((await owner.browser.postJson(path, {})).json?.client_secret);
+    return { owner, client, client_id: client.client_id, path, second };
+  }
 
   await t.test('the list of secrets has the times of creation and expiry, and nothing else', async () => {
     const [first, ...others] = await secretsOf(ada, client_id);
@@ -303,13 +329,12 @@ testSignet('secrets of a client', async ({ signet, t }) => {
     assert.ok(await works(client.client_secret!));
   });
 
-  let second = '';
   await t.test('a second one is shown once, both work, and a third is refused', async () => {
     signet.clock.advance(1);
     const added = await ada.browser.postJson(path, {});
     assert.equal(added.status, 200);
     assert.equal(added.headers.get('cache-control'), 'no-store');
-    second = String(added.json?.client_secret);
+    const second = String(added.json?.client_secret);
     assert.match(second, /^cs_[\w-]{43}$/);
     assert.ok((await works(client.client_secret!)) && (await works(second)));
     assertRefused(await ada.browser.postJson(path, {}), 409, 'invalid_state');
@@ -318,64 +343,72 @@ testSignet('secrets of a client', async ({ signet, t }) => {
   });
 
   await t.test('an overlap ends when it was said to, and the other one stays', async () => {
-    const [older, newer] = await secretsOf(ada, client_id);
+    const { owner, client, client_id, path, second } = await withTwoSecrets();
+    const [older, newer] = await secretsOf(owner, client_id);
     for (const bad of ['-1', '604801', '1.5', 'x', '1e3']) {
       assertRefused(
-        await remove(ada.browser, `${path}/${older!.secret_id}?overlap_seconds=${bad}`),
+        await remove(owner.browser, `${path}/${older!.secret_id}?overlap_seconds=${bad}`),
         400,
         'invalid_request',
       );
     }
-    const retired = await remove(ada.browser, `${path}/${older!.secret_id}?overlap_seconds=86400`);
+    const retired = await remove(owner.browser, `${path}/${older!.secret_id}?overlap_seconds=86400`);
     assert.equal(retired.json?.expires_at, Math.floor(signet.clock() / 1000) + 86_400);
-    assertRefused(await remove(ada.browser, `${path}/${newer!.secret_id}`), 409, 'invalid_state');
+    assertRefused(await remove(owner.browser, `${path}/${newer!.secret_id}`), 409, 'invalid_state');
     signet.clock.advance(86_399);
-    assert.ok(await works(client.client_secret!));
+    assert.ok(await works(client.client_secret, client));
     signet.clock.advance(1);
-    assert.ok(!(await works(client.client_secret!)));
-    assert.ok(await works(second));
-    assert.equal((await secretsOf(ada, client_id)).length, 1);
-    assert.match(String((await failuresOf(ada, client_id, 1)).at(0)?.code), /^secret_ended$/);
+    assert.ok(!(await works(client.client_secret, client)));
+    assert.ok(await works(second, client));
+    assert.equal((await secretsOf(owner, client_id)).length, 1);
+    assert.match(String((await failuresOf(owner, client_id, 1)).at(0)?.code), /^secret_ended$/);
   });
 
   await t.test('adding and retiring take a recent sign-in, on the page and in JSON', async () => {
-    const [only] = await secretsOf(ada, client_id);
-    assertRefused(await ada.browser.postJson(path, {}), 403, 'reauthentication_required');
-    assertRefused(await remove(ada.browser, `${path}/${only!.secret_id}`), 403, 'reauthentication_required');
+    const { owner, client, client_id, path, second } = await withTwoSecrets();
+    const [first] = await secretsOf(owner, client_id);
+    await remove(owner.browser, `${path}/${first!.secret_id}`);
+    signet.clock.advance(86_400);
+    const [only] = await secretsOf(owner, client_id);
+    assertRefused(await owner.browser.postJson(path, {}), 403, 'reauthentication_required');
+    assertRefused(await remove(owner.browser, `${path}/${only!.secret_id}`), 403, 'reauthentication_required');
     const secrets = page(client_id, '/secrets');
     const confirm = (next: string) => `/signin/confirm?next=${encodeURIComponent(next)}`;
-    assert.equal((await ada.browser.get(secrets)).location, confirm(secrets));
-    const posted = await ada.browser.post(secrets);
+    assert.equal((await owner.browser.get(secrets)).location, confirm(secrets));
+    const posted = await owner.browser.post(secrets);
     assert.equal(posted.location, confirm(`${secrets}?unfinished=1`));
-    await ada.signIn();
-    assert.equal((await ada.browser.post(secrets, { ends: 'never' })).status, 400);
-    const added = await ada.browser.post(secrets, { ends: 'hour' });
+    await owner.signIn();
+    assert.equal((await owner.browser.post(secrets, { ends: 'never' })).status, 400);
+    const added = await owner.browser.post(secrets, { ends: 'hour' });
     assert.equal(added.status, 200);
     assert.match(added.text, sentence('developer.secret.replaced'));
-    assert.ok((await works(secretIn(added))) && (await works(second)));
+    assert.ok((await works(secretIn(added), client)) && (await works(second, client)));
     // The one that ended is not kept: nobody needs its digest any more.
     const kept = await plain(signet.deps.db).all('select secret_id from client_secrets where client_id = $1', [
       client_id,
     ]);
     assert.equal(kept.length, 2);
-    const [old, made] = await secretsOf(ada, client_id);
+    const [old, made] = await secretsOf(owner, client_id);
     assert.deepEqual([old?.expires_at, made?.expires_at], [Math.floor(signet.clock() / 1000) + 3600, null]);
-    const retired = await ada.browser.post(`${secrets}/${old!.secret_id}/retire`, { ends: 'now' });
+    const retired = await owner.browser.post(`${secrets}/${old!.secret_id}/retire`, { ends: 'now' });
     assert.equal(retired.location, `${secrets}?done=retired`);
-    assert.ok(!(await works(second)));
-    assert.ok(await works(secretIn(added)));
+    assert.ok(!(await works(second, client)));
+    assert.ok(await works(secretIn(added), client));
   });
 
   await t.test('of ten added at once one is kept, and of two retired at once one stays', async () => {
-    const answers = await Promise.all(Array.from({ length: 10 }, () => ada.browser.postJson(path, {})));
+    const owner = await signet.signedInUser();
+    const { client_id } = await signet.registerClient({ owner });
+    const path = `${api}/${client_id}/secrets`;
+    const answers = await Promise.all(Array.from({ length: 10 }, () => owner.browser.postJson(path, {})));
     assert.deepEqual(
       answers.map(({ status }) => status).filter((status) => status === 200),
       [200],
     );
-    const both = await secretsOf(ada, client_id);
+    const both = await secretsOf(owner, client_id);
     assert.equal(both.length, 2);
-    await Promise.all(both.map(({ secret_id }) => remove(ada.browser, `${path}/${secret_id}`)));
-    const left = await secretsOf(ada, client_id);
+    await Promise.all(both.map(({ secret_id }) => remove(owner.browser, `${path}/${secret_id}`)));
+    const left = await secretsOf(owner, client_id);
     assert.deepEqual(
       left.map(({ expires_at }) => expires_at),
       [null],
@@ -383,17 +416,26 @@ testSignet('secrets of a client', async ({ signet, t }) => {
   });
 
   await t.test('a public client has none to add', async () => {
-    const open = await signet.registerClient({ owner: ada, client_type: 'public' });
-    assertRefused(await ada.browser.postJson(`${api}/${open.client_id}/secrets`, {}), 409, 'invalid_state');
-    assert.equal((await ada.browser.post(page(open.client_id, '/secrets'))).status, 409);
+    const owner = await signet.signedInUser();
+    const open = await signet.registerClient({ owner, client_type: 'public' });
+    assertRefused(await owner.browser.postJson(`${api}/${open.client_id}/secrets`, {}), 409, 'invalid_state');
+    assert.equal((await owner.browser.post(page(open.client_id, '/secrets'))).status, 409);
   });
 
   await t.test('the review is where it was: no revision and no date has moved, and the log has each step', async () => {
-    const { json } = await ada.browser.get(`${api}/${client_id}`);
+    const { owner, client_id, path } = await withTwoSecrets();
+    const [first] = await secretsOf(owner, client_id);
+    await remove(owner.browser, `${path}/${first!.secret_id}`);
+    signet.clock.advance(1); // the list is in the order of creation
+    const secrets = page(client_id, '/secrets');
+    assert.equal((await owner.browser.post(secrets, { ends: 'hour' })).status, 200);
+    const [old] = await secretsOf(owner, client_id);
+    await owner.browser.post(`${secrets}/${old!.secret_id}/retire`, { ends: 'now' });
+    const { json } = await owner.browser.get(`${api}/${client_id}`);
     assert.deepEqual([json?.revision, json?.status], [1, 'approved']);
     const rows = await signet.auditLog({ target: client_id });
     const count = (action: string) => rows.filter((row) => row.action === action).length;
-    assert.deepEqual([count('client.secret_added'), count('client.secret_retired')], [3, 3]);
+    assert.deepEqual([count('client.secret_added'), count('client.secret_retired')], [2, 2]);
     assert.doesNotMatch(
       rows.map(({ before_state, after_state }) => `${before_state}${after_state}`).join(),
       /cs_|hash/,
