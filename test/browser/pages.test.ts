@@ -18,8 +18,8 @@ const english = messages('en');
 const german = messages('de');
 
 test('every page', async (t) => {
-  const world = await startSeededSignet(t);
-  const { signet } = world;
+  const seeded = await startSeededSignet(t);
+  const { signet } = seeded;
   const visitor = () => openBrowser(t, { origins: [signet.url] });
   const visitors: Visitors = {
     nobody: await visitor(),
@@ -28,8 +28,8 @@ test('every page', async (t) => {
     mary: await visitor(),
     halfway: await visitor(),
   };
-  for (const name of ['ada', 'grace', 'mary'] as const) await lendSession(visitors[name], world[name], signet);
-  for (const entry of await cataloguePages(world, visitors)) {
+  for (const name of ['ada', 'grace', 'mary'] as const) await lendSession(visitors[name], seeded[name], signet);
+  for (const entry of await cataloguePages(seeded, visitors)) {
     await t.test(entry.name, async () => {
       const { page, expectQuiet } = visitors[entry.as];
       await open(page, signet, entry);

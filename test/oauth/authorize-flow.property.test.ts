@@ -55,12 +55,12 @@ type Attempt = { account: Account; triesLeft: number; expires_at: number; waitin
 /** One browser, and what is supposed to be behind its cookies. */
 type Side = { browser: Browser; session?: Session; attempt?: Attempt; waiting?: Waiting; shown?: Shown };
 type Model = { sides: [Side, Side]; accounts: [Account, Account]; codes: number; trace: Trace };
-type World = { signet: Signet; skips: RegisteredClient; asks: RegisteredClient };
-type Command = fc.AsyncCommand<Model, World>;
-type Step = (model: Model, world: World) => Promise<void>;
+type Given = { signet: Signet; skips: RegisteredClient; asks: RegisteredClient };
+type Command = fc.AsyncCommand<Model, Given>;
+type Step = (model: Model, given: Given) => Promise<void>;
 
 const bogusRequest = `ar_${'x'.repeat(22)}`;
-const now = ({ signet }: World) => Math.floor(signet.clock() / 1000);
+const now = ({ signet }: Given) => Math.floor(signet.clock() / 1000);
 
 function leadsTo(answer: Answer, location: string | RegExp): void {
   assert.ok(answer.status === 302 || answer.status === 303, `${answer.status} ${answer.text}`);
@@ -71,17 +71,17 @@ function leadsTo(answer: Answer, location: string | RegExp): void {
 const answers = (answer: Answer, status: number) =>
   assert.equal(answer.status, status, `${answer.status} ${answer.text}`);
 
-const isOpen = (world: World, thing: { expires_at: number } | undefined): boolean =>
-  thing !== undefined && thing.expires_at > now(world);
+const isOpen = (given: Given, thing: { expires_at: number } | undefined): boolean =>
+  thing !== undefined && thing.expires_at > now(given);
 
 /** What the model says of a sign-in whose factors have all been given. */
 function entered(
-  world: World,
+  given: Given,
   side: Side,
   account: Account,
   arrival: { isTwoFactor: boolean; waiting?: Waiting },
 ): void {
-  const signedIn = { account, auth_time: now(world), isTwoFactor: arrival.isTwoFactor };
+  const signedIn = { account, auth_time: now(given), isTwoFactor: arrival.isTwoFactor };
   // The same person's session goes on; another person's ends.
   if (side.session?.account === account) Object.assign(side.session, signedIn);
   else side.session = signedIn;
@@ -90,14 +90,14 @@ function entered(
 }
 
 /** What follows the first factor: a session only for somebody who has no second one. */
-function afterFirstFactor(world: World, side: Side, account: Account, answer: Answer, waiting?: Waiting): void {
+function afterFirstFactor(given: Given, side: Side, account: Account, answer: Answer, waiting?: Waiting): void {
   if (!account.app) {
     leadsTo(answer, waiting ? `/oauth/authorize/continue?request=${waiting.id}` : '/account');
-    entered(world, side, account, { isTwoFactor: false, waiting });
+    entered(given, side, account, { isTwoFactor: false, waiting });
     return;
   }
   leadsTo(answer, '/signin/second-factor');
-  side.attempt = { account, triesLeft: 5, expires_at: now(world) + 600, waiting };
+  side.attempt = { account, triesLeft: 5, expires_at: now(given) + 600, waiting };
 }
 
 function endAttempts({ sides }: Model, account: Account): void {
@@ -112,7 +112,7 @@ function endRequest(waiting: Waiting): void {
 /** A session of before the second factor was turned on. */
 const lacksFactor = ({ account, isTwoFactor }: Session) => account.app !== undefined && !isTwoFactor;
 
-function nextPage(side: Side, wanted: Pick<Waiting, 'client' | 'prompt'>, world: World, waiting?: Waiting) {
+function nextPage(side: Side, wanted: Pick<Waiting, 'client' | 'prompt'>, given: Given, waiting?: Waiting) {
   const { session } = side;
   if (!session || lacksFactor(session)) return '/signin';
   const hasJustSignedIn = waiting?.authenticated === session;
@@ -120,14 +120,14 @@ function nextPage(side: Side, wanted: Pick<Waiting, 'client' | 'prompt'>, world:
   if (wanted.prompt === 'select_account' && !hasJustSignedIn && waiting?.chosenBy !== session.account)
     return '/signin/account';
   const mayKnow =
-    wanted.client === world.skips || session.account.consented || waiting?.consentedBy === session.account;
+    wanted.client === given.skips || session.account.consented || waiting?.consentedBy === session.account;
   return mayKnow ? 'code' : '/consent';
 }
 
 const steps = {
   signIn:
     (at: number, who: number, right: boolean, forRequest: boolean): Step =>
-    async (model, world) => {
+    async (model, given) => {
       const side = model.sides[at]!;
       const account = model.accounts[who]!;
       const waiting = forRequest ? side.waiting : undefined;
@@ -137,14 +137,14 @@ const steps = {
       };
       const answer = await account.person.with({ browser: side.browser }).signIn(fields);
       if (waiting && right) model.trace.push({ did: 'signed in', request: waiting.id, account });
-      if (waiting && !isOpen(world, waiting)) answers(answer, 400);
-      else if (right) afterFirstFactor(world, side, account, answer, waiting);
+      if (waiting && !isOpen(given, waiting)) answers(answer, 400);
+      else if (right) afterFirstFactor(given, side, account, answer, waiting);
       else answers(answer, 401);
     },
 
   giveCode:
     (at: number, kind: 'right' | 'wrong' | 'replayed' | 'backup' | 'used backup' | 'of the other'): Step =>
-    async (model, world) => {
+    async (model, given) => {
       const side = model.sides[at]!;
       const { attempt } = side;
       const account = attempt?.account ?? model.accounts[0];
@@ -152,7 +152,7 @@ const steps = {
       const other = model.accounts.find((one) => one !== account)?.app;
       const codes = {
         right: app?.code(), // may move the clock, so before anything that depends on it
-        wrong: app && wrongCode(world.signet, app.secret),
+        wrong: app && wrongCode(given.signet, app.secret),
         replayed: app?.consumed.at(-1),
         backup: app?.unused[0],
         'used backup': app?.consumed.find((code) => code.includes('-')),
@@ -160,7 +160,7 @@ const steps = {
       };
       const code = codes[kind] ?? 'nothing';
       const answer = await side.browser.post('/signin/second-factor', { code });
-      if (!attempt || attempt.triesLeft === 0 || !isOpen(world, attempt)) {
+      if (!attempt || attempt.triesLeft === 0 || !isOpen(given, attempt)) {
         leadsTo(answer, /^\/signin(\?|$)/);
         side.attempt = undefined;
         return;
@@ -168,9 +168,9 @@ const steps = {
       if (app && code !== 'nothing' && (kind === 'right' || kind === 'backup')) {
         app.consumed.push(code);
         app.unused = app.unused.filter((one) => one !== code);
-        const waiting = isOpen(world, attempt.waiting) ? attempt.waiting : undefined;
+        const waiting = isOpen(given, attempt.waiting) ? attempt.waiting : undefined;
         leadsTo(answer, waiting ? `/oauth/authorize/continue?request=${waiting.id}` : '/account');
-        entered(world, side, account, { isTwoFactor: true, waiting });
+        entered(given, side, account, { isTwoFactor: true, waiting });
         return;
       }
       answers(answer, 401);
@@ -180,24 +180,24 @@ const steps = {
 
   seeSecondFactor:
     (at: number): Step =>
-    async (model, world) => {
+    async (model, given) => {
       const { browser, attempt } = model.sides[at]!;
       const answer = await browser.get('/signin/second-factor');
-      if (attempt && attempt.triesLeft > 0 && isOpen(world, attempt)) return answers(answer, 200);
+      if (attempt && attempt.triesLeft > 0 && isOpen(given, attempt)) return answers(answer, 200);
       leadsTo(answer, '/signin');
       model.sides[at]!.attempt = undefined;
     },
 
   confirm:
     (at: number, right: boolean): Step =>
-    async (model, world) => {
+    async (model, given) => {
       const side = model.sides[at]!;
       const account = side.session?.account ?? model.accounts[1];
       const { email, password } = account.person;
       const fields = { username: email, password: right ? password : 'other words in a row' };
       const answer = await side.browser.post('/signin/confirm', fields);
       if (!side.session) leadsTo(answer, /^\/signin\?next=/);
-      else if (right) afterFirstFactor(world, side, account, answer);
+      else if (right) afterFirstFactor(given, side, account, answer);
       else answers(answer, 401);
     },
 
@@ -211,42 +211,42 @@ const steps = {
 
   authorize:
     (at: number, of: 'skips' | 'asks', prompt: string): Step =>
-    async (model, world) => {
+    async (model, given) => {
       const side = model.sides[at]!;
-      const client = world[of];
+      const client = given[of];
       const answer = await side.browser.get(client.authorizePath({ prompt: prompt || undefined }));
-      const page = nextPage(side, { client, prompt }, world);
-      if (page === 'code') return receivesCode(model, world, { client, prompt }, answer);
+      const page = nextPage(side, { client, prompt }, given);
+      if (page === 'code') return receivesCode(model, given, { client, prompt }, answer);
       if (prompt === 'none') return leadsTo(answer, /[?&]error=(login|consent)_required/);
       leadsTo(answer, new RegExp(`^${page}\\?request=ar_`));
-      const id = new URL(answer.location, world.signet.url).searchParams.get('request') ?? '';
-      side.waiting = { id, expires_at: now(world) + 600, client, prompt };
+      const id = new URL(answer.location, given.signet.url).searchParams.get('request') ?? '';
+      side.waiting = { id, expires_at: now(given) + 600, client, prompt };
     },
 
   proceed:
     (at: number, of: 'own' | 'other'): Step =>
-    async (model, world) => {
+    async (model, given) => {
       const side = model.sides[at]!;
       const waiting = of === 'own' ? side.waiting : model.sides[1 - at]!.waiting;
       const id = waiting?.id ?? bogusRequest;
       const answer = await side.browser.get(`/oauth/authorize/continue?request=${id}`);
-      if (of === 'other' || !waiting || !isOpen(world, waiting)) return answers(answer, 400);
-      const page = nextPage(side, waiting, world, waiting);
+      if (of === 'other' || !waiting || !isOpen(given, waiting)) return answers(answer, 400);
+      const page = nextPage(side, waiting, given, waiting);
       if (page !== 'code') return leadsTo(answer, `${page}?request=${id}`);
-      await receivesCode(model, world, waiting, answer);
+      await receivesCode(model, given, waiting, answer);
       endRequest(waiting);
     },
 
   /** Opens a page with a question and leaves it in its tab: what follows may happen in another one. */
   branding:
     (at: number, page: QuestionPage): Step =>
-    async (model, world) => {
+    async (model, given) => {
       const side = model.sides[at]!;
       const { waiting } = side;
       const answer = await side.browser.get(`${page}?request=${waiting?.id ?? bogusRequest}`);
-      if (!waiting || !isOpen(world, waiting)) return answers(answer, 400);
+      if (!waiting || !isOpen(given, waiting)) return answers(answer, 400);
       if (!side.session) return leadsTo(answer, `/signin?request=${waiting.id}`);
-      if (page === '/consent' && nextPage(side, waiting, world, waiting) !== page) {
+      if (page === '/consent' && nextPage(side, waiting, given, waiting) !== page) {
         return leadsTo(answer, `/oauth/authorize/continue?request=${waiting.id}`);
       }
       answers(answer, 200);
@@ -259,11 +259,11 @@ const steps = {
 
   choose:
     (at: number, from: From): Step =>
-    async (model, world) => {
+    async (model, given) => {
       const side = model.sides[at]!;
       const { waiting, fields, names } = formOf(model, at, '/signin/account', from);
       const answer = await side.browser.post('/signin/account', fields);
-      if (from === 'other' || !waiting || !isOpen(world, waiting)) return answers(answer, 400);
+      if (from === 'other' || !waiting || !isOpen(given, waiting)) return answers(answer, 400);
       if (side.session && names !== side.session.account) {
         return leadsTo(answer, `/signin/account?request=${waiting.id}`);
       }
@@ -273,14 +273,14 @@ const steps = {
 
   consent:
     (at: number, decision: 'allow' | 'deny', from: From): Step =>
-    async (model, world) => {
+    async (model, given) => {
       const side = model.sides[at]!;
       const { waiting, fields, names } = formOf(model, at, '/consent', from, decision === 'allow');
       const answer = await side.browser.post('/consent', { ...fields, decision });
-      if (from === 'other' || !waiting || !isOpen(world, waiting)) return answers(answer, 400);
+      if (from === 'other' || !waiting || !isOpen(given, waiting)) return answers(answer, 400);
       if (!side.session) return leadsTo(answer, `/signin?request=${waiting.id}`);
       // Whoever is not asked yet, or not any more, answers nothing.
-      if (nextPage(side, waiting, world, waiting) !== '/consent') {
+      if (nextPage(side, waiting, given, waiting) !== '/consent') {
         return leadsTo(answer, `/oauth/authorize/continue?request=${waiting.id}`);
       }
       if (names !== side.session.account) return leadsTo(answer, `/consent?request=${waiting.id}`);
@@ -290,36 +290,36 @@ const steps = {
       }
       leadsTo(answer, `/oauth/authorize/continue?request=${waiting.id}`);
       waiting.consentedBy = side.session.account;
-      if (waiting.client === world.asks) side.session.account.consented = true;
+      if (waiting.client === given.asks) side.session.account.consented = true;
     },
 
   enroll:
     (at: number): Step =>
-    async (model, world) => {
+    async (model, given) => {
       const { browser, session } = model.sides[at]!;
       const answer = await browser.postEmpty('/v1/me/2fa/totp/enroll');
-      if (!mayChangeFactors(world, session, answer)) return;
+      if (!mayChangeFactors(given, session, answer)) return;
       answers(answer, 200);
       const secret = String(answer.json?.secret_base32);
-      session!.account.pending = { secret, expires_at: now(world) + 600, tries: 0, session: session! };
+      session!.account.pending = { secret, expires_at: now(given) + 600, tries: 0, session: session! };
     },
 
   confirmTotp:
     (at: number, right: boolean, signsOutOthers: boolean): Step =>
-    async (model, world) => {
+    async (model, given) => {
       const { browser, session } = model.sides[at]!;
       const waiting = session?.account.pending;
       const pending = waiting?.session === session ? waiting : undefined; // in the session that asked for it alone
       const code =
-        pending && (right ? codesOf(world.signet, pending.secret) : () => wrongCode(world.signet, pending.secret));
+        pending && (right ? codesOf(given.signet, pending.secret) : () => wrongCode(given.signet, pending.secret));
       const others = signsOutOthers ? { end_other_sessions: true } : {};
       const answer = await browser.postJson('/v1/me/2fa/totp/confirm', { code: code?.() ?? '123456', ...others });
-      if (!mayChangeFactors(world, session, answer)) return;
-      if (!pending || pending.tries >= 5 || !isOpen(world, pending)) return answers(answer, 409);
+      if (!mayChangeFactors(given, session, answer)) return;
+      if (!pending || pending.tries >= 5 || !isOpen(given, pending)) return answers(answer, 409);
       pending.tries += 1;
       if (!right) return answers(answer, 400);
       answers(answer, 200);
-      const next = codesOf(world.signet, pending.secret);
+      const next = codesOf(given.signet, pending.secret);
       const confirming = next();
       session!.account.app = {
         secret: pending.secret,
@@ -338,10 +338,10 @@ const steps = {
 
   disableTotp:
     (at: number): Step =>
-    async (model, world) => {
+    async (model, given) => {
       const { browser, session } = model.sides[at]!;
       const answer = await browser.delete('/v1/me/2fa/totp');
-      if (!mayChangeFactors(world, session, answer)) return;
+      if (!mayChangeFactors(given, session, answer)) return;
       if (!session!.account.app) return answers(answer, 409);
       answers(answer, 204);
       session!.account.app = undefined;
@@ -351,9 +351,9 @@ const steps = {
 
   requestPasswordReset:
     (at: number, who: number): Step =>
-    async (model, world) => {
+    async (model, given) => {
       const { email } = model.accounts[who]!.person;
-      const { signet } = world;
+      const { signet } = given;
       const before = signet.logLines.length;
       leadsTo(await model.sides[at]!.browser.post('/reset', { email }), '/reset/sent');
       for (let waits = 0; waits < 200; waits += 1) {
@@ -361,7 +361,7 @@ const steps = {
         const line = signet.logLines.slice(before).find((one) => one.includes(email) && one.includes('/reset/ln_'));
         const path = /\/reset\/ln_[\w-]+/.exec(line ?? '')?.[0];
         if (path) {
-          model.accounts[who]!.reset = { path, expires_at: now(world) + 1800 };
+          model.accounts[who]!.reset = { path, expires_at: now(given) + 1800 };
           return;
         }
         await sleep(5);
@@ -371,31 +371,31 @@ const steps = {
 
   useReset:
     (at: number, who: number): Step =>
-    async (model, world) => {
+    async (model, given) => {
       const side = model.sides[at]!;
       const account = model.accounts[who]!;
       const { reset } = account;
       const answer = await side.browser.post(reset?.path ?? '/reset/ln_bogus', { password: account.person.password });
-      if (!isOpen(world, reset)) return answers(answer, 400);
+      if (!isOpen(given, reset)) return answers(answer, 400);
       account.reset = undefined;
       account.pending = undefined;
       for (const one of model.sides) if (one.session?.account === account) one.session = undefined;
       endAttempts(model, account);
-      afterFirstFactor(world, side, account, answer);
+      afterFirstFactor(given, side, account, answer);
     },
 
   /** A question stays open in one tab while another person signs in in the next; chance alone seldom gets so far. */
   switchAccounts:
     (at: number, page: QuestionPage, of: 'skips' | 'asks', who: number): Step =>
-    async (model, world) => {
+    async (model, given) => {
       const side = model.sides[at]!;
-      await steps.authorize(at, of, page === '/consent' ? '' : 'select_account')(model, world);
-      await steps.branding(at, page)(model, world);
-      await steps.signIn(at, who, true, false)(model, world);
-      if (side.attempt) await steps.giveCode(at, 'right')(model, world);
-      if (page === '/consent') await steps.consent(at, 'allow', 'page')(model, world);
-      else await steps.choose(at, 'page')(model, world);
-      await steps.proceed(at, 'own')(model, world);
+      await steps.authorize(at, of, page === '/consent' ? '' : 'select_account')(model, given);
+      await steps.branding(at, page)(model, given);
+      await steps.signIn(at, who, true, false)(model, given);
+      if (side.attempt) await steps.giveCode(at, 'right')(model, given);
+      if (page === '/consent') await steps.consent(at, 'allow', 'page')(model, given);
+      else await steps.choose(at, 'page')(model, given);
+      await steps.proceed(at, 'own')(model, given);
     },
 
   wait:
@@ -434,9 +434,9 @@ const probes: Probe[] = [
   { path: '/signin/second-factor', fields: { code: '' } },
 ];
 
-function mayChangeFactors(world: World, session: Session | undefined, answer: Answer): boolean {
+function mayChangeFactors(given: Given, session: Session | undefined, answer: Answer): boolean {
   if (!session) answers(answer, 401);
-  else if (now(world) - session.auth_time > 900 || lacksFactor(session)) answers(answer, 403);
+  else if (now(given) - session.auth_time > 900 || lacksFactor(session)) answers(answer, 403);
   else return true;
   return false;
 }
@@ -460,11 +460,11 @@ function formOf(model: Model, at: number, page: QuestionPage, from: From, isYes 
 
 type Wanted = Pick<Waiting, 'client' | 'prompt'> & { id?: string };
 
-async function receivesCode(model: Model, world: World, wanted: Wanted, answer: Answer): Promise<void> {
+async function receivesCode(model: Model, given: Given, wanted: Wanted, answer: Answer): Promise<void> {
   leadsTo(answer, new RegExp(`^${wanted.client.redirect_uri}\\?code=ac_`));
   model.codes += 1;
   const code = new URL(answer.location).searchParams.get('code') ?? '';
-  const { db } = world.signet.deps;
+  const { db } = given.signet.deps;
   const grant = await plain(db).get<{ user_id: string }>('select user_id from grants where code_hash = $1', [
     digest(code),
   ]);
@@ -478,15 +478,15 @@ async function receivesCode(model: Model, world: World, wanted: Wanted, answer: 
     assert.ok(signedIn || chose, 'the code is for a person who has chosen the account, or signed in, for this request');
   }
   if (wanted.prompt === 'login') assert.ok(signedIn, 'the code is for a person who has signed in for this request');
-  if (wanted.client === world.asks) {
+  if (wanted.client === given.asks) {
     const allowed = answered('/consent').some((one) => one.did === 'answered' && one.client === wanted.client);
     assert.ok(allowed, 'the code is for a person who saw the question of this client');
   }
 }
 
 /** The service has what the model has: these sessions, of these people, by these factors, and not one code more. */
-async function compare(model: Model, world: World): Promise<void> {
-  const { db } = world.signet.deps;
+async function compare(model: Model, given: Given): Promise<void> {
+  const { db } = given.signet.deps;
   for (const { browser, session } of model.sides) {
     const { status, json } = await browser.get('/v1/me');
     assert.equal(status, session ? 200 : 401, sessionSteps);
@@ -528,9 +528,9 @@ function commands<Choice extends [number, ...unknown[]]>(
 ): fc.Arbitrary<Command>[] {
   const command = (choice: Choice): Command => ({
     check: ({ sides }) => when(sides[choice[0]] ?? sides[0]),
-    async run(model, world) {
-      await step(...choice)(model, world);
-      await compare(model, world);
+    async run(model, given) {
+      await step(...choice)(model, given);
+      await compare(model, given);
     },
     toString: () => `${step.name}(${choice.map((one) => JSON.stringify(one)).join(', ')})`,
   });
@@ -584,7 +584,7 @@ const everyCommand = [
 ];
 
 /** Two people, one of them with TOTP, and two browsers that have nothing in them yet. */
-async function beginning({ signet }: World): Promise<Model> {
+async function beginning({ signet }: Given): Promise<Model> {
   const guarded = await signet.newUser();
   const plain = await signet.newUser();
   await guarded.signIn();
@@ -602,7 +602,7 @@ async function beginning({ signet }: World): Promise<Model> {
   };
 }
 
-async function startWithClients(t: TestContext): Promise<World> {
+async function startWithClients(t: TestContext): Promise<Given> {
   const env = { SIGNET_RATE_LIMITS: 'off', SIGNET_GOOGLE_CLIENT_ID: 'x', SIGNET_GOOGLE_CLIENT_SECRET: 'y' };
   const signet = await startSignet(t, { env });
   const owner = await signet.newUser();
@@ -615,14 +615,14 @@ async function startWithClients(t: TestContext): Promise<World> {
 }
 
 test('FL-01: of all steps in all orders only the allowed edges succeed, and none leads around the second factor', async (t) => {
-  const world = await startWithClients(t);
+  const given = await startWithClients(t);
   const seed = randomInt(2 ** 31);
   t.diagnostic(`seed ${seed}`);
   const anyOrder = fc.commands(everyCommand, { maxCommands: 90, size: 'max' });
   await fc.assert(
     fc.asyncProperty(anyOrder, async (order) => {
-      const model = await beginning(world);
-      await fc.asyncModelRun(() => ({ model, real: world }), order);
+      const model = await beginning(given);
+      await fc.asyncModelRun(() => ({ model, real: given }), order);
     }),
     { seed, numRuns: 20 },
   );

@@ -66,8 +66,8 @@ testSignet(
         const code = await person.authorize(client);
         const elsewhere = beside.newBrowser();
         for (const [name, value] of person.browser.cookies) elsewhere.cookies.set(name, value);
-        const world = { beside, client, tokens, authorization: service.authorization };
-        assert.equal(await isActive(world), true, 'before');
+        const given = { beside, client, tokens, authorization: service.authorization };
+        assert.equal(await isActive(given), true, 'before');
         assert.equal((await beside.userinfo(tokens.access_token)).status, 200);
         const second = await elsewhere.get(client.authorizePath());
         assert.match(second.location, /[?&]code=/, 'the other node serves them both');
@@ -82,7 +82,7 @@ testSignet(
         signet.clock.advance(1);
 
         assertRefused(await beside.userinfo(tokens.access_token), 401, 'invalid_token');
-        assert.equal(await isActive(world), false);
+        assert.equal(await isActive(given), false);
         assert.notEqual((await client.at(beside).refresh(tokens.refresh_token)).status, 200, 'refreshed');
         assert.equal((await client.at(beside).redeem(code)).status === 200, stop.redeems === true, 'redeemed');
         const again = await elsewhere.get(client.authorizePath());
@@ -156,10 +156,10 @@ async function idsOf({ deps }: Signet, { user_id }: TestUser) {
 }
 
 /** Asked by a back end, which no suspension of the client stops from asking. */
-async function isActive(world: { beside: Signet; tokens: Tokens; authorization: string }): Promise<unknown> {
-  const fields = { token: world.tokens.access_token };
-  const headers = { authorization: world.authorization };
-  const answer = await world.beside.postForm('/oauth/introspect', fields, headers);
+async function isActive(given: { beside: Signet; tokens: Tokens; authorization: string }): Promise<unknown> {
+  const fields = { token: given.tokens.access_token };
+  const headers = { authorization: given.authorization };
+  const answer = await given.beside.postForm('/oauth/introspect', fields, headers);
   assert.equal(answer.status, 200, answer.text);
   return answer.json?.active;
 }

@@ -37,16 +37,16 @@ type Call = {
   authorization?: string;
   browser?: TestUser['browser'];
 };
-type Prepare = (world: World) => Call | Promise<Call>;
+type Prepare = (given: Given) => Call | Promise<Call>;
 
 /** Each operation gets people, clients and credentials of its own, so that none of them finds what another one left. */
-type World = { signet: Signet; t: TestContext; admin: TestUser; person: TestUser };
+type Given = { signet: Signet; t: TestContext; admin: TestUser; person: TestUser };
 
-const pending = async ({ signet, person }: World) =>
+const pending = async ({ signet, person }: Given) =>
   (await signet.registerClient({ owner: person, approved: false })).client_id;
-const approved = async ({ signet, person }: World) => (await signet.registerClient({ owner: person })).client_id;
+const approved = async ({ signet, person }: Given) => (await signet.registerClient({ owner: person })).client_id;
 /** A client that no account owns, with two secrets. */
-async function firstPartyClient({ signet }: World) {
+async function firstPartyClient({ signet }: Given) {
   const { client } = await registerOwnClient(
     signet.deps,
     { owner_user_id: null, caller: { actor: 'cli' } },
@@ -54,17 +54,17 @@ async function firstPartyClient({ signet }: World) {
   );
   return client.client_id;
 }
-const ofUser = ({ person }: World): Call => ({ path: { user_id: person.user_id } });
-const asPerson = ({ person }: World): Call => ({ browser: person.browser });
+const ofUser = ({ person }: Given): Call => ({ path: { user_id: person.user_id } });
+const asPerson = ({ person }: Given): Call => ({ browser: person.browser });
 
-async function tokens({ signet, person }: World) {
+async function tokens({ signet, person }: Given) {
   const client = await signet.registerClient();
   const { json } = await client.redeem(await person.authorize(client));
   const { access_token, refresh_token } = json as { access_token: string; refresh_token: string };
   return { client, access_token, refresh_token, authorization: basic(client.client_id, client.client_secret ?? '') };
 }
 
-async function webhook({ signet, t, admin }: World) {
+async function webhook({ signet, t, admin }: Given) {
   const receiver = await openReceiver(t);
   receiver.status = 500;
   const { json } = await admin.browser.postJson('/v1/admin/webhooks', {
@@ -90,16 +90,16 @@ const calls: Record<string, Prepare> = {
     const form = { grant_type: 'authorization_code', code, redirect_uri: client.redirect_uri, code_verifier: verifier };
     return { form, authorization: basic(client.client_id, client.client_secret ?? '') };
   },
-  'post /oauth/introspect': async (world) => {
-    const { access_token, authorization } = await tokens(world);
+  'post /oauth/introspect': async (given) => {
+    const { access_token, authorization } = await tokens(given);
     return { form: { token: access_token }, authorization };
   },
-  'post /oauth/revoke': async (world) => {
-    const { refresh_token, authorization } = await tokens(world);
+  'post /oauth/revoke': async (given) => {
+    const { refresh_token, authorization } = await tokens(given);
     return { form: { token: refresh_token }, authorization };
   },
-  'get /oauth/userinfo': async (world) => ({ authorization: `Bearer ${(await tokens(world)).access_token}` }),
-  'post /oauth/userinfo': async (world) => ({ authorization: `Bearer ${(await tokens(world)).access_token}` }),
+  'get /oauth/userinfo': async (given) => ({ authorization: `Bearer ${(await tokens(given)).access_token}` }),
+  'post /oauth/userinfo': async (given) => ({ authorization: `Bearer ${(await tokens(given)).access_token}` }),
   'get /v1/me/entitlements': asPerson,
   'post /v1/entitlements': async ({ signet, person }) => ({
     authorization: (await signet.newService()).authorization,
@@ -108,70 +108,70 @@ const calls: Record<string, Prepare> = {
   'get /v1/oauth/clients': asPerson,
   'post /v1/oauth/clients': asPerson,
   'post /v1/oauth/clients/check': asPerson,
-  'get /v1/oauth/clients/{client_id}': async (world) => ({
-    ...asPerson(world),
-    path: { client_id: await pending(world) },
+  'get /v1/oauth/clients/{client_id}': async (given) => ({
+    ...asPerson(given),
+    path: { client_id: await pending(given) },
   }),
-  'patch /v1/oauth/clients/{client_id}': async (world) => ({
-    ...asPerson(world),
-    path: { client_id: await pending(world) },
+  'patch /v1/oauth/clients/{client_id}': async (given) => ({
+    ...asPerson(given),
+    path: { client_id: await pending(given) },
   }),
-  'delete /v1/oauth/clients/{client_id}': async (world) => ({
-    ...asPerson(world),
-    path: { client_id: await pending(world) },
+  'delete /v1/oauth/clients/{client_id}': async (given) => ({
+    ...asPerson(given),
+    path: { client_id: await pending(given) },
   }),
-  'get /v1/oauth/clients/{client_id}/activity': async (world) => ({
-    ...asPerson(world),
-    path: { client_id: await approved(world) },
+  'get /v1/oauth/clients/{client_id}/activity': async (given) => ({
+    ...asPerson(given),
+    path: { client_id: await approved(given) },
   }),
-  'get /v1/oauth/clients/{client_id}/secrets': async (world) => ({
-    ...asPerson(world),
-    path: { client_id: await approved(world) },
+  'get /v1/oauth/clients/{client_id}/secrets': async (given) => ({
+    ...asPerson(given),
+    path: { client_id: await approved(given) },
   }),
-  'post /v1/oauth/clients/{client_id}/secrets': async (world) => ({
-    ...asPerson(world),
-    path: { client_id: await approved(world) },
+  'post /v1/oauth/clients/{client_id}/secrets': async (given) => ({
+    ...asPerson(given),
+    path: { client_id: await approved(given) },
   }),
-  'delete /v1/oauth/clients/{client_id}/secrets/{secret_id}': async (world) => {
-    const client_id = await approved(world);
-    await world.person.browser.postJson(`/v1/oauth/clients/${client_id}/secrets`, {});
-    const { json } = await world.person.browser.get(`/v1/oauth/clients/${client_id}/secrets`);
+  'delete /v1/oauth/clients/{client_id}/secrets/{secret_id}': async (given) => {
+    const client_id = await approved(given);
+    await given.person.browser.postJson(`/v1/oauth/clients/${client_id}/secrets`, {});
+    const { json } = await given.person.browser.get(`/v1/oauth/clients/${client_id}/secrets`);
     const [secret] = (json?.secrets ?? []) as { secret_id: string }[];
-    return { ...asPerson(world), path: { client_id, secret_id: secret?.secret_id ?? '' } };
+    return { ...asPerson(given), path: { client_id, secret_id: secret?.secret_id ?? '' } };
   },
   'get /v1/admin/audit': () => ({}),
   'get /v1/admin/audit/export': () => ({ query: { format: 'jsonl' } }),
   'get /v1/admin/audit/unauthenticated': () => ({}),
   'post /v1/admin/audit/verify': () => ({}),
   'get /v1/admin/clients': () => ({}),
-  'get /v1/admin/clients/{client_id}': async (world) => ({ path: { client_id: await pending(world) } }),
-  'patch /v1/admin/clients/{client_id}': async (world) => ({ path: { client_id: await firstPartyClient(world) } }),
-  'get /v1/admin/clients/{client_id}/secrets': async (world) => ({
-    path: { client_id: await firstPartyClient(world) },
+  'get /v1/admin/clients/{client_id}': async (given) => ({ path: { client_id: await pending(given) } }),
+  'patch /v1/admin/clients/{client_id}': async (given) => ({ path: { client_id: await firstPartyClient(given) } }),
+  'get /v1/admin/clients/{client_id}/secrets': async (given) => ({
+    path: { client_id: await firstPartyClient(given) },
   }),
-  'post /v1/admin/clients/{client_id}/secrets': async (world) => ({
-    path: { client_id: await firstPartyClient(world) },
+  'post /v1/admin/clients/{client_id}/secrets': async (given) => ({
+    path: { client_id: await firstPartyClient(given) },
   }),
-  'delete /v1/admin/clients/{client_id}/secrets/{secret_id}': async (world) => {
-    const client_id = await firstPartyClient(world);
+  'delete /v1/admin/clients/{client_id}/secrets/{secret_id}': async (given) => {
+    const client_id = await firstPartyClient(given);
     const secrets = `/v1/admin/clients/${client_id}/secrets`;
-    await world.admin.browser.postJson(secrets, {});
-    const [secret] = ((await world.admin.browser.get(secrets)).json?.secrets ?? []) as { secret_id: string }[];
+    await given.admin.browser.postJson(secrets, {});
+    const [secret] = ((await given.admin.browser.get(secrets)).json?.secrets ?? []) as { secret_id: string }[];
     return { path: { client_id, secret_id: secret?.secret_id ?? '' } };
   },
-  'delete /v1/admin/clients/{client_id}': async (world) => ({ path: { client_id: await pending(world) } }),
-  'post /v1/admin/clients/{client_id}/approve': async (world) => ({ path: { client_id: await pending(world) } }),
-  'post /v1/admin/clients/{client_id}/reject': async (world) => ({ path: { client_id: await pending(world) } }),
-  'patch /v1/admin/clients/{client_id}/policy': async (world) => ({ path: { client_id: await approved(world) } }),
-  'post /v1/admin/clients/{client_id}/suspend': async (world) => ({ path: { client_id: await approved(world) } }),
-  'post /v1/admin/clients/{client_id}/reinstate': async (world) => {
-    const client_id = await approved(world);
-    await world.admin.browser.postJson(`/v1/admin/clients/${client_id}/suspend`, { reason: 'For a moment' });
+  'delete /v1/admin/clients/{client_id}': async (given) => ({ path: { client_id: await pending(given) } }),
+  'post /v1/admin/clients/{client_id}/approve': async (given) => ({ path: { client_id: await pending(given) } }),
+  'post /v1/admin/clients/{client_id}/reject': async (given) => ({ path: { client_id: await pending(given) } }),
+  'patch /v1/admin/clients/{client_id}/policy': async (given) => ({ path: { client_id: await approved(given) } }),
+  'post /v1/admin/clients/{client_id}/suspend': async (given) => ({ path: { client_id: await approved(given) } }),
+  'post /v1/admin/clients/{client_id}/reinstate': async (given) => {
+    const client_id = await approved(given);
+    await given.admin.browser.postJson(`/v1/admin/clients/${client_id}/suspend`, { reason: 'For a moment' });
     return { path: { client_id } };
   },
-  'delete /v1/admin/grants/{grant_id}': async (world) => {
-    await tokens(world);
-    const { json } = await world.admin.browser.get(`/v1/admin/users/${world.person.user_id}/grants`);
+  'delete /v1/admin/grants/{grant_id}': async (given) => {
+    await tokens(given);
+    const { json } = await given.admin.browser.get(`/v1/admin/users/${given.person.user_id}/grants`);
     const [grant] = (json?.grants ?? []) as { grant_id: string }[];
     return { path: { grant_id: grant?.grant_id ?? '' } };
   },
@@ -191,62 +191,62 @@ const calls: Record<string, Prepare> = {
   'get /v1/admin/users': () => ({}),
   'get /v1/admin/users/{user_id}': ofUser,
   'post /v1/admin/users/{user_id}/disable': ofUser,
-  'post /v1/admin/users/{user_id}/enable': async (world) => {
-    await world.admin.browser.postJson(`/v1/admin/users/${world.person.user_id}/disable`, { reason: 'For a moment' });
-    return ofUser(world);
+  'post /v1/admin/users/{user_id}/enable': async (given) => {
+    await given.admin.browser.postJson(`/v1/admin/users/${given.person.user_id}/disable`, { reason: 'For a moment' });
+    return ofUser(given);
   },
-  'get /v1/admin/users/{user_id}/entitlements': async (world) => {
-    const { authorization } = await world.signet.newService();
-    await postEntitlement(world.signet, authorization, writeOf(world.person.user_id));
-    return ofUser(world);
+  'get /v1/admin/users/{user_id}/entitlements': async (given) => {
+    const { authorization } = await given.signet.newService();
+    await postEntitlement(given.signet, authorization, writeOf(given.person.user_id));
+    return ofUser(given);
   },
-  'get /v1/admin/users/{user_id}/grants': async (world) => {
-    await tokens(world);
-    return ofUser(world);
+  'get /v1/admin/users/{user_id}/grants': async (given) => {
+    await tokens(given);
+    return ofUser(given);
   },
   'post /v1/admin/users/{user_id}/reset-factors': ofUser,
   'put /v1/admin/users/{user_id}/role': ofUser,
   'get /v1/admin/users/{user_id}/sessions': ofUser,
-  'delete /v1/admin/users/{user_id}/sessions/{session_id}': async (world) => {
-    const { json } = await world.admin.browser.get(`/v1/admin/users/${world.person.user_id}/sessions`);
+  'delete /v1/admin/users/{user_id}/sessions/{session_id}': async (given) => {
+    const { json } = await given.admin.browser.get(`/v1/admin/users/${given.person.user_id}/sessions`);
     const [session] = (json?.sessions ?? []) as { session_id: string }[];
-    return { path: { user_id: world.person.user_id, session_id: session?.session_id ?? '' } };
+    return { path: { user_id: given.person.user_id, session_id: session?.session_id ?? '' } };
   },
   'post /v1/admin/users/{user_id}/sign-out': ofUser,
   'post /v1/admin/users/{user_id}/unlock': ofUser,
   'get /v1/admin/webhooks': () => ({}),
   'post /v1/admin/webhooks': () => ({}),
-  'delete /v1/admin/webhooks/{webhook_id}': async (world) => ({ path: { webhook_id: await webhook(world) } }),
-  'post /v1/admin/webhooks/{webhook_id}/disable': async (world) => ({ path: { webhook_id: await webhook(world) } }),
-  'post /v1/admin/webhooks/{webhook_id}/enable': async (world) => {
-    const webhook_id = await webhook(world);
-    await world.admin.browser.postJson(`/v1/admin/webhooks/${webhook_id}/disable`, {});
+  'delete /v1/admin/webhooks/{webhook_id}': async (given) => ({ path: { webhook_id: await webhook(given) } }),
+  'post /v1/admin/webhooks/{webhook_id}/disable': async (given) => ({ path: { webhook_id: await webhook(given) } }),
+  'post /v1/admin/webhooks/{webhook_id}/enable': async (given) => {
+    const webhook_id = await webhook(given);
+    await given.admin.browser.postJson(`/v1/admin/webhooks/${webhook_id}/disable`, {});
     return { path: { webhook_id } };
   },
-  'post /v1/admin/webhooks/{webhook_id}/test': async (world) => ({ path: { webhook_id: await webhook(world) } }),
-  'post /v1/admin/webhooks/{webhook_id}/rotate-secret': async (world) => ({
-    path: { webhook_id: await webhook(world) },
+  'post /v1/admin/webhooks/{webhook_id}/test': async (given) => ({ path: { webhook_id: await webhook(given) } }),
+  'post /v1/admin/webhooks/{webhook_id}/rotate-secret': async (given) => ({
+    path: { webhook_id: await webhook(given) },
   }),
-  'get /v1/admin/webhooks/{webhook_id}/deliveries': async (world) => {
-    const webhook_id = await webhook(world);
-    await world.signet.runJobs();
+  'get /v1/admin/webhooks/{webhook_id}/deliveries': async (given) => {
+    const webhook_id = await webhook(given);
+    await given.signet.runJobs();
     return { path: { webhook_id } };
   },
-  'post /v1/admin/webhooks/{webhook_id}/deliveries/replay': async (world) => ({
-    path: { webhook_id: await webhook(world) },
+  'post /v1/admin/webhooks/{webhook_id}/deliveries/replay': async (given) => ({
+    path: { webhook_id: await webhook(given) },
   }),
-  'post /v1/admin/webhooks/{webhook_id}/deliveries/{delivery_id}/replay': async (world) => {
-    const webhook_id = await webhook(world);
-    await world.signet.runJobs();
-    await plain(world.signet.deps.db).run('update webhook_deliveries set dead_at = $1, next_attempt_at = null', [1]);
-    const { json } = await world.admin.browser.get(`/v1/admin/webhooks/${webhook_id}/deliveries`);
+  'post /v1/admin/webhooks/{webhook_id}/deliveries/{delivery_id}/replay': async (given) => {
+    const webhook_id = await webhook(given);
+    await given.signet.runJobs();
+    await plain(given.signet.deps.db).run('update webhook_deliveries set dead_at = $1, next_attempt_at = null', [1]);
+    const { json } = await given.admin.browser.get(`/v1/admin/webhooks/${webhook_id}/deliveries`);
     const [delivery] = (json?.deliveries ?? []) as { delivery_id: string }[];
     return { path: { webhook_id, delivery_id: delivery?.delivery_id ?? '' } };
   },
 };
 
 /** A person who has an authenticator app. */
-async function withTotp({ signet, person }: World): Promise<Call> {
+async function withTotp({ signet, person }: Given): Promise<Call> {
   const { code } = await enrolled(signet, person);
   const confirmed = await person.browser.postJson('/v1/me/2fa/totp/confirm', { code });
   assert.equal(confirmed.status, 200, confirmed.text);
@@ -260,7 +260,7 @@ async function enrolled(signet: Signet, { browser }: TestUser) {
 }
 
 /** A passkey as its ceremony would have left it. */
-async function withPasskey({ signet, person }: World): Promise<Call> {
+async function withPasskey({ signet, person }: Given): Promise<Call> {
   await plain(signet.deps.db).run(
     `insert into passkeys (credential_id, user_id, public_key, sign_count, transports, name, created_at)
      values ($1, $2, 'x', 0, '', 'Key ring', 1800000000)`,
@@ -291,13 +291,13 @@ const accountCalls: Record<string, Prepare> = {
     await plain(signet.deps.db).run('update users set email_verified_at = null where user_id = $1', [person.user_id]);
     return { browser: person.browser };
   },
-  'get /v1/me/grants': async (world) => {
-    await tokens(world);
-    return asPerson(world);
+  'get /v1/me/grants': async (given) => {
+    await tokens(given);
+    return asPerson(given);
   },
-  'delete /v1/me/grants/{client_id}': async (world) => {
-    const { client } = await tokens(world);
-    return { ...asPerson(world), path: { client_id: client.client_id } };
+  'delete /v1/me/grants/{client_id}': async (given) => {
+    const { client } = await tokens(given);
+    return { ...asPerson(given), path: { client_id: client.client_id } };
   },
   'get /v1/me/passkeys': withPasskey,
   'post /v1/me/passkeys/options': asPerson,
@@ -336,8 +336,8 @@ test('every answer of the server is what the document says, with the very exampl
       if (!playedElsewhere.test(name)) faults.push(`${name}: nobody has prepared a caller for it in this test`);
       continue;
     }
-    const world = { signet, t, admin, person: await signet.signedInUser() };
-    const fault = await replay(world, name, operation, await prepare(world));
+    const given = { signet, t, admin, person: await signet.signedInUser() };
+    const fault = await replay(given, name, operation, await prepare(given));
     if (fault) faults.push(`${name}: ${fault}`);
   }
   assert.deepEqual(faults, []);
@@ -406,7 +406,7 @@ function exampleText({ requestBody }: Operation): string | undefined {
 }
 
 /** @returns where the answer is not what the document says. */
-async function replay(world: World, name: string, operation: Operation, call: Call): Promise<string | undefined> {
+async function replay(given: Given, name: string, operation: Operation, call: Call): Promise<string | undefined> {
   const [method = '', path = ''] = name.split(' ');
   const unknown = operation.parameters.filter(
     (parameter) => parameter.in === 'path' && call.path?.[parameter.name] === undefined,
@@ -415,11 +415,11 @@ async function replay(world: World, name: string, operation: Operation, call: Ca
   const address = path.replace(/\{(\w+)\}/g, (_, key: string) => encodeURIComponent(call.path?.[key] ?? ''));
   const query = call.query ? `?${new URLSearchParams(call.query)}` : '';
   const isAdministration = operation.tags.includes('Administration');
-  const browser = call.browser ?? (isAdministration ? world.admin.browser : world.signet.newBrowser());
+  const browser = call.browser ?? (isAdministration ? given.admin.browser : given.signet.newBrowser());
   const answer = await browser.send(address + query, {
     method: method.toUpperCase(),
     headers: {
-      origin: world.signet.url,
+      origin: given.signet.url,
       ...(call.authorization ? { authorization: call.authorization } : {}),
       ...contentType(operation),
     },
