@@ -8,8 +8,9 @@ import { fileURLToPath } from 'node:url';
 const main = fileURLToPath(new URL('../../bench/main.ts', import.meta.url));
 
 async function bench(...args: string[]) {
-  const { PATH, TEST_SCRATCH: TMPDIR } = process.env;
-  const child = spawn(process.execPath, [main, ...args], { env: { PATH, ...(TMPDIR && { TMPDIR }) } });
+  const { PATH, NODE_COMPILE_CACHE, TEST_SCRATCH: TMPDIR } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE, ...(TMPDIR && { TMPDIR }) };
+  const child = spawn(process.execPath, [main, ...args], { env });
   const [[code], stdout, stderr] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)]);
   return { code, stdout, stderr };
 }

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDb } from '../../src/platform/db/open.ts';
@@ -8,6 +7,8 @@ import type { Browser } from '../support/browser.ts';
 import { signedInClient, succeed } from '../support/command-line.ts';
 import { plain } from '../support/plain-sql.ts';
 import type { RegisteredClient } from '../support/relying-party.ts';
+import { repeated } from '../support/repeated.ts';
+import { type Random, seededRandom } from '../support/seeded-random.ts';
 import {
   bareSettings,
   codeFor,
@@ -21,16 +22,14 @@ import {
 } from '../support/server-process.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
-const rounds = 20;
+const rounds = repeated(8);
 const chainCount = 16;
 
 /** One grant's refresh tokens as a client sees them. Every token here was in an answer that arrived whole. */
 type Chain = { acknowledged: TokenAnswer; previous: TokenAnswer | undefined; inFlight: boolean; refreshes: number };
 
-test('kill -9 during a stream of refreshes, then restart, twenty times: no acknowledged token is lost, none is alive twice', async (t) => {
-  const seed = Number(process.env.TEST_SEED ?? randomInt(2 ** 31));
-  t.diagnostic(`TEST_SEED=${seed}`);
-  const random = seededRandom(seed);
+test('kill -9 during a stream of refreshes, then restart, again and again: no acknowledged token is lost, none is alive twice', async (t) => {
+  const random = seededRandom(t);
   const settings = { ...(await bareSettings(t)), SIGNET_RATE_LIMITS: 'off' };
   let server = await startServer(t, settings);
   const { browser, client } = await signedInClient(server);
@@ -41,12 +40,12 @@ test('kill -9 during a stream of refreshes, then restart, twenty times: no ackno
     const stream = new AbortController();
     // By answers and not by time, so that there is a stream on a slow machine as well: more than one for each chain, the
     // last of them just now, so that its chain is at rest.
-    const enough = countdown(chainCount + 1 + Math.floor(random() * 2 * chainCount));
+    const enough = countdown(chainCount + 1 + random.below(2 * chainCount));
     const streams = chains.map((chain) =>
       keepRefreshing(server, client, chain, { random, signal: stream.signal, onAnswer: enough.count }),
     );
     await Promise.race([enough.reached, Promise.all(streams)]);
-    if (round % 2 === 0) await sleep(random() * 20);
+    if (round % 2 === 0) await sleep(random.below(20));
     const killed = server.stop('SIGKILL');
     stream.abort();
     await Promise.all([killed, ...streams]);
@@ -120,7 +119,7 @@ async function keepRefreshing(
   { url }: ServerProcess,
   client: RegisteredClient,
   chain: Chain,
-  { random, signal, onAnswer }: { random: () => number; signal: AbortSignal; onAnswer: () => void },
+  { random, signal, onAnswer }: { random: Random; signal: AbortSignal; onAnswer: () => void },
 ): Promise<void> {
   while (!signal.aborted) {
     chain.inFlight = true;
@@ -136,7 +135,7 @@ async function keepRefreshing(
     chain.inFlight = false;
     chain.refreshes += 1;
     onAnswer();
-    await sleep(random() * 20);
+    await sleep(random.below(20));
   }
 }
 
@@ -164,15 +163,4 @@ async function examine({ url }: ServerProcess, client: RegisteredClient, chain: 
   assert.deepEqual(statuses, isAlive ? [200, 400, 400] : [200, 200, 200], round);
   if (!isAlive) assert.equal(new Set(uses.map(({ refresh_token }) => refresh_token)).size, 1, `${round}: two alive`);
   return isAlive;
-}
-
-/** mulberry32: small, and the same on every machine. */
-function seededRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

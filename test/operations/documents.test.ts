@@ -60,7 +60,10 @@ type Ended = { code: number | null; output: string };
 /** As `npm run` does it: the script and the arguments behind it, with the project's programs at hand. */
 function shell(line: string, { env = {}, cwd = root }: { env?: Settings; cwd?: string } = {}) {
   const PATH = `${join(root, 'node_modules/.bin')}:${process.env.PATH}`;
-  const shared = Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith('TEST_')));
+  const ofRun = Object.entries(process.env).filter(
+    ([name]) => name.startsWith('TEST_') || name === 'NODE_COMPILE_CACHE',
+  );
+  const shared = Object.fromEntries(ofRun);
   const child = spawn('sh', ['-c', line], { cwd, detached: true, env: { PATH, ...(shared as Settings), ...env } });
   const said = { output: '' };
   for (const stream of [child.stdout, child.stderr])
@@ -100,7 +103,7 @@ async function serving(t: TestContext, command: string, env: Settings, isReady: 
 const ofCi = readFileSync(join(root, '.ci/run'), 'utf8').split('\n');
 
 /** How each npm command is run, by this test or by another. */
-const npmCommands: Record<string, (t: TestContext, world: World) => Promise<void>> = {
+const npmCommands: Record<string, (t: TestContext, given: Given) => Promise<void>> = {
   ...Object.fromEntries(
     ['npm ci', 'npm test', 'npm run lint', 'npm run typecheck'].map((command) => [
       command,
@@ -129,9 +132,9 @@ const npmCommands: Record<string, (t: TestContext, world: World) => Promise<void
   },
 };
 
-async function runNpm(t: TestContext, command: string, world: World): Promise<void> {
+async function runNpm(t: TestContext, command: string, given: Given): Promise<void> {
   const run = npmCommands[command];
-  if (run) return run(t, world);
+  if (run) return run(t, given);
   // It takes minutes; `bench.test.ts` runs the short form. That it would start, with these options, is what --help shows.
   const isBench = /^npm run bench(?: --|$)/.test(command);
   assert.ok(isBench || command.startsWith('npm run test:one -- '), `no test runs: ${command}`);
@@ -139,10 +142,10 @@ async function runNpm(t: TestContext, command: string, world: World): Promise<vo
   assert.equal(code, 0, output);
 }
 
-type World = { settings: Settings; client_id: string; secret_id: string; credential_id: string };
+type Given = { settings: Settings; client_id: string; secret_id: string; credential_id: string };
 
 /** What the examples of the command line speak of: an account, a client with a secret, a service credential. */
-async function peopled(settings: Settings): Promise<World> {
+async function createSubjects(settings: Settings): Promise<Given> {
   const account = ['--email', 'anna@example.com', '--name', 'Anna', '--password-stdin', '--verified'];
   await succeed(['users', 'create', ...account], settings, 'ordinary words in a row');
   const client = await succeed(
@@ -171,7 +174,7 @@ async function newestSeal(settings: Settings): Promise<string> {
 }
 
 /** With what stands in capitals in place of something that only its reader knows. */
-async function filledIn(args: string[], { settings, client_id, secret_id, credential_id }: World): Promise<string[]> {
+async function filledIn(args: string[], { settings, client_id, secret_id, credential_id }: Given): Promise<string[]> {
   const found: Record<string, () => Promise<string> | string> = {
     CLIENT_ID: () => (args[0] === 'service-credentials' ? credential_id : client_id),
     SECRET_ID: () => secret_id,
@@ -180,9 +183,9 @@ async function filledIn(args: string[], { settings, client_id, secret_id, creden
   return Promise.all(args.map(async (arg) => found[arg]?.() ?? arg));
 }
 
-async function runSignet(command: string, world: World): Promise<void> {
+async function runSignet(command: string, given: Given): Promise<void> {
   const [, ...args] = words(command);
-  const { code, stdout, stderr } = await runCommand(await filledIn(args, world), { env: world.settings });
+  const { code, stdout, stderr } = await runCommand(await filledIn(args, given), { env: given.settings });
   assert.equal(code, 0, `${command}: ${stderr}${stdout}`);
 }
 
@@ -200,14 +203,14 @@ async function isThere(command: string): Promise<void> {
 test('every command that a document prints works as it is printed', async (t) => {
   const settings = await bareSettings(t);
   await serving(t, 'npm start', settings, 'Signet is ready');
-  const world = await peopled(settings);
+  const given = await createSubjects(settings);
   const lines = onceEach(documents.flatMap(linesIn));
   assert.ok(lines.length > 15, 'it reads the documents');
   for (const { document, command } of lines) {
     await t.test(`${document}: ${command}`, async (t) => {
-      if (command.startsWith('npm ')) return runNpm(t, command, world);
+      if (command.startsWith('npm ')) return runNpm(t, command, given);
       assert.match(command, /^bin\/signet /, `no test runs: ${command}`);
-      await runSignet(command, world);
+      await runSignet(command, given);
     });
   }
 
@@ -215,7 +218,7 @@ test('every command that a document prints works as it is printed', async (t) =>
   for (const { document, command } of mentions) {
     if (lines.some((line) => line.command === command)) continue;
     await t.test(`${document}, in a sentence: ${command}`, async (t) => {
-      if (command.startsWith('npm ')) return runNpm(t, command, world);
+      if (command.startsWith('npm ')) return runNpm(t, command, given);
       if (command.startsWith('openssl ')) {
         const { code, output } = await shell(command).ended;
         assert.deepEqual([code, Buffer.from(output, 'base64').length], [0, 32], output);
@@ -229,7 +232,7 @@ test('every command that a document prints works as it is printed', async (t) =>
   for (const name of Object.keys(scripts).filter((name) => !['bench', 'test:one'].includes(name))) {
     const command = ['start', 'test'].includes(name) ? `npm ${name}` : `npm run ${name}`;
     if ([...lines, ...mentions].some((printed) => printed.command === command)) continue;
-    await t.test(`package.json: ${command}`, (t) => runNpm(t, command, world));
+    await t.test(`package.json: ${command}`, (t) => runNpm(t, command, given));
   }
 });
 

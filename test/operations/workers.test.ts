@@ -4,6 +4,7 @@ import { openDb } from '../../src/platform/db/open.ts';
 import { signedInClient } from '../support/command-line.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { plain } from '../support/plain-sql.ts';
+import { repeated } from '../support/repeated.ts';
 import {
   bareSettings,
   codeFor,
@@ -19,7 +20,7 @@ import {
 } from '../support/server-process.ts';
 
 /** The embedded engine shares one file among processes, which is the harder case; PostgreSQL is asked less often. */
-const rounds: Record<Engine, number> = { sqlite: 40, postgres: 20 };
+const rounds: Record<Engine, number> = { sqlite: repeated(12), postgres: repeated(6) };
 
 async function startWorkers(t: TestContext, engine: Engine): Promise<ServerProcess> {
   const settings = { ...(await bareSettings(t, engine)), SIGNET_WORKERS: '2', SIGNET_RATE_LIMITS: 'off' };

@@ -22,7 +22,12 @@ type Spawning = { env?: Settings; cwd?: string; command?: string; hear?: (text: 
 
 /** Only what a test sets, so that nobody's shell decides what it finds. */
 function spawnSignet(args: readonly string[], { env = {}, cwd = tmpdir(), command = signetCommand, hear }: Spawning) {
-  const child = spawn(command, args, { cwd, env: { PATH: process.env.PATH, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const child = spawn(command, args, {
+    cwd,
+    env: { PATH, NODE_COMPILE_CACHE, ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
   const said = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     said.stdout += text;
