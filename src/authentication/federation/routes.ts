@@ -75,11 +75,11 @@ export async function federationRoutes(app: FastifyInstance, deps: Deps) {
     return withAuthorizationCookie(deps, reply, cookie).redirect(url, status);
   };
 
-  app.get('/v1/auth/providers', { config: { operation: listProviders } }, async (_request, reply) => {
+  // A product's own page may show the buttons.
+  app.get('/v1/auth/providers', { config: { operation: listProviders, cors: true } }, async () => {
     const { providers: configured, baseUrl } = deps.config;
     const providers = configured.map(({ id, label }) => ({ id, label, loginUrl: `${baseUrl}/auth/${id}/login` }));
-    // A product's own page may show the buttons; the answer depends on no cookie.
-    return reply.headers({ 'access-control-allow-origin': '*' }).send({ providers });
+    return { providers };
   });
 
   app.get<ProviderRoute>(

@@ -18,22 +18,22 @@ export async function discoveryRoutes(app: FastifyInstance, deps: Deps) {
     ['/.well-known/openid-configuration', operation.id],
     ['/.well-known/oauth-authorization-server', 'readServerMetadata'],
   ] as const) {
-    app.get(path, { config: { operation: { ...operation, id } } }, async (request, reply) =>
+    app.get(path, { config: { operation: { ...operation, id }, cors: true } }, async (request, reply) =>
       sendPublicDocument(request, reply, discovery),
     );
   }
 
   // From memory alone, cacheable for five minutes (specification 4.2).
-  app.get('/.well-known/jwks.json', { config: { operation: readKeySet } }, async (request, reply) =>
+  app.get('/.well-known/jwks.json', { config: { operation: readKeySet, cors: true } }, async (request, reply) =>
     sendPublicDocument(request, reply, deps.keys.published),
   );
 
   // OIDC Core §5.3.1 wants both methods.
-  app.get('/oauth/userinfo', { config: { operation: readUserinfo } }, (request, reply) =>
+  app.get('/oauth/userinfo', { config: { operation: readUserinfo, cors: true } }, (request, reply) =>
     answer(request, reply, undefined),
   );
   const posted = { ...readUserinfo, id: 'readUserinfoByPost' };
-  app.post('/oauth/userinfo', { config: { anySite: true, operation: posted } }, (request, reply) =>
+  app.post('/oauth/userinfo', { config: { anySite: true, cors: true, operation: posted } }, (request, reply) =>
     answer(request, reply, request.body == null ? undefined : readForm(request.body).access_token),
   );
 

@@ -26,7 +26,7 @@ const presentedBy = (request: FastifyRequest): Presented => ({
 /** The endpoints where clients present their credentials. */
 export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
   // RFC 6749 §3.2, OAuth 2.1 §3.2
-  app.post('/oauth/token', { config: { anySite: true, operation: issue } }, async (request, reply) => {
+  app.post('/oauth/token', { config: { anySite: true, cors: true, operation: issue } }, async (request, reply) => {
     reply.header('pragma', 'no-cache'); // RFC 6749 §5.1
     if (request.url.includes('?')) throw invalidRequest('Send parameters in the body, not in the URL.');
     const presented = presentedBy(request);
@@ -53,7 +53,7 @@ export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
   });
 
   // RFC 7009: an empty 200 whether there was something to revoke or not.
-  app.post('/oauth/revoke', { config: { anySite: true, operation: revoke } }, async (request, reply) => {
+  app.post('/oauth/revoke', { config: { anySite: true, cors: true, operation: revoke } }, async (request, reply) => {
     const presented = presentedBy(request);
     const client = presentsCredentials(presented) ? await authenticateClient(deps, presented) : undefined;
     const { form, address } = presented;

@@ -13,6 +13,8 @@ declare module 'fastify' {
     form?: string;
     /** No cookie authenticates here, or other sites post here on purpose: the cross-site guard does not apply. */
     anySite?: boolean;
+    /** Scripts of any origin may call it and read its answers, without credentials. It reads no cookie. */
+    cors?: boolean;
   }
 }
 
@@ -21,6 +23,7 @@ export function guard(app: FastifyInstance, deps: { config: Config }): void {
   app.decorateRequest('signedInUser', undefined);
   app.addHook('onRequest', (request, reply, done) => {
     guardAnswer(reply, deps.config);
+    if (request.routeOptions.config?.cors) allowAnyOrigin(reply);
     const malformed = malformation(request, deps.config.baseUrl);
     if (malformed !== undefined) {
       reply.header('connection', 'close');
@@ -43,6 +46,13 @@ export function guardAnswer(reply: FastifyReply, { secure }: Pick<Config, 'secur
   reply.header('x-content-type-options', 'nosniff');
   if (secure) reply.header('strict-transport-security', 'max-age=31536000; includeSubDomains');
 }
+
+/** Fetch §3.2, for refusals too: a script could not tell them from a network failure. */
+const allowAnyOrigin = (reply: FastifyReply) =>
+  reply.headers({
+    'access-control-allow-origin': '*',
+    'access-control-expose-headers': 'www-authenticate, retry-after, x-request-id',
+  });
 
 /** What Node accepts and an intermediary could parse differently (RFC 9112 §3.2). An absolute URL must be one of ours. */
 function malformation({ raw, url }: FastifyRequest, baseUrl: string): string | undefined {
@@ -93,7 +103,7 @@ export function refuseOtherMethods(app: FastifyInstance, longestParameter: numbe
   const anyMethod = 'GET'; // the router requires one
   const paths = findMyWay({ maxParamLength: longestParameter });
   app.addHook('onRoute', ({ url, method, config }) => {
-    const path = declared.get(url) ?? { methods: new Set(), form: undefined };
+    const path = declared.get(url) ?? { methods: new Set(), form: undefined, cors: config?.cors };
     for (const one of [method].flat()) path.methods.add(one);
     if (config?.page) path.form ??= config.form ?? parentOf(url, declared);
     if (!declared.has(url)) paths.on(anyMethod, url, () => {}, path);
@@ -102,19 +112,37 @@ export function refuseOtherMethods(app: FastifyInstance, longestParameter: numbe
   app.addHook('onRequest', (request, reply, done) => {
     const found = request.is404 ? paths.find(anyMethod, request.url) : null;
     if (found === null) return done();
-    const { methods: known, form } = found.store as Path;
+    const { methods: known, form, cors } = found.store as Path;
     // A reload of the answer to a form, or a bookmark of it: redirect to the form.
     if (form !== undefined && request.method === 'GET' && request.headers.accept?.includes('text/html')) {
       return reply.redirect(fillPath(form, found.params), 303);
     }
     const allow = methods.filter((method) => known.has(method)).join(', ');
     reply.header('allow', allow);
+    if (cors) {
+      allowAnyOrigin(reply);
+      if (isPreflight(request)) return preflight(reply, allow);
+    }
     throw new RequestError('method_not_allowed', `Allowed methods: ${allow}.`);
   });
 }
 
+const isPreflight = ({ method, headers }: FastifyRequest) =>
+  method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
+
+/** Browsers ask once a day whether a script may send an access token or credentials of a client. */
+const preflight = (reply: FastifyReply, allow: string) =>
+  reply
+    .code(204)
+    .headers({
+      'access-control-allow-methods': allow,
+      'access-control-allow-headers': 'authorization, content-type',
+      'access-control-max-age': '86400',
+    })
+    .send();
+
 /** `form`: the page with the form that posts here, if the answer is for people. */
-type Path = { methods: Set<string>; form: string | undefined };
+type Path = { methods: Set<string>; form: string | undefined; cors: boolean | undefined };
 
 /** The nearest page above, such as `/signin` of `/signin/passkey`. */
 function parentOf(url: string, declared: ReadonlyMap<string, Path>): string {

@@ -80,8 +80,8 @@ export function publicDocument(value: unknown) {
   return { body, etag: forms.plain.etag, forms };
 }
 
-/** A document that anyone may read from any origin and cache for five minutes. */
+/** A document that anyone may read and cache for five minutes. */
 export function sendPublicDocument(request: FastifyRequest, reply: FastifyReply, { forms }: PublicDocument) {
-  reply.headers({ 'cache-control': 'public, max-age=300', 'access-control-allow-origin': '*' });
+  reply.header('cache-control', 'public, max-age=300');
   return sendRepresentation(request, reply, forms, 'application/json; charset=utf-8');
 }

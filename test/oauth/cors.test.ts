@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { openBrowser } from '../support/chromium.ts';
+import { assertRefused, challengeOf, postForm, verifier } from '../support/relying-party.ts';
+import { routesOf } from '../support/routes.ts';
+import { testSignet } from '../support/signet.ts';
+
+const foreign = { origin: 'https://spa.example.com', 'sec-fetch-site': 'cross-site' };
+const corsHeaders = ({ headers }: { headers: Headers }) =>
+  Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-')));
+
+/** What scripts of any origin may call, and how. */
+const forScripts: Readonly<Record<string, string>> = {
+  '/.well-known/openid-configuration': 'GET, HEAD',
+  '/.well-known/oauth-authorization-server': 'GET, HEAD',
+  '/.well-known/jwks.json': 'GET, HEAD',
+  '/oauth/token': 'POST',
+  '/oauth/userinfo': 'GET, HEAD, POST',
+  '/oauth/revoke': 'POST',
+  '/v1/auth/providers': 'GET, HEAD',
+};
+const readable = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': 'www-authenticate, retry-after, x-request-id',
+};
+
+testSignet('of all routes, scripts of other origins may read those that take no cookie', async ({ signet }) => {
+  const user = await signet.signedInUser({ role: 'admin' });
+  const routes = await routesOf(signet.app, signet.url);
+  assert.ok(routes.length > 100);
+  for (const { path, methods } of routes) {
+    const url = path.replaceAll(':', '');
+    const preflight = await fetch(signet.url + url, {
+      method: 'OPTIONS',
+      headers: { ...foreign, 'access-control-request-method': methods[0] ?? 'GET' },
+    });
+    const allowed = forScripts[path];
+    if (allowed === undefined) {
+      assert.deepEqual(corsHeaders(preflight), {}, path);
+      assert.notEqual(preflight.status, 204, path);
+    } else {
+      assert.equal(preflight.status, 204, path);
+      assert.deepEqual(corsHeaders(preflight), {
+        ...readable,
+        'access-control-allow-methods': allowed,
+        'access-control-allow-headers': 'authorization, content-type',
+        'access-control-max-age': '86400',
+      });
+    }
+    if (!methods.includes('GET')) continue;
+    const answer = await user.browser.get(url, foreign);
+    assert.deepEqual(corsHeaders(answer), allowed === undefined ? {} : readable, path);
+  }
+});
+
+testSignet('a script can read why it was refused', async ({ signet }) => {
+  const refused = async (path: string, init: RequestInit) => {
+    const answer = await fetch(signet.url + path, { ...init, headers: { ...foreign, ...init.headers } });
+    assert.deepEqual(corsHeaders(answer), readable, `${path} ${answer.status}`);
+    assert.ok(answer.status >= 400);
+    return answer.status;
+  };
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  const body = 'grant_type=authorization_code&client_id=cl_none&code=x';
+  assert.equal(await refused('/oauth/token', { method: 'POST', headers: form, body }), 401);
+  assert.equal(await refused('/oauth/token', { method: 'POST', headers: form, body: 'x=1&x=2' }), 400);
+  assert.equal(await refused('/oauth/token', { method: 'POST', headers: form, body: `x=${'y'.repeat(100_000)}` }), 413);
+  assert.equal(await refused('/oauth/token', { method: 'POST', headers: { 'content-type': 'text/plain' }, body }), 400);
+  assert.equal(await refused('/oauth/token', { method: 'PUT' }), 405);
+  assert.equal(await refused('/oauth/userinfo', {}), 401);
+  assert.equal(await refused('/oauth/userinfo', { headers: { authorization: 'Bearer no' } }), 401);
+  assert.equal(await refused('/oauth/revoke', { method: 'POST', headers: form, body: 'token=' }), 400);
+});
+
+testSignet('a page of another origin redeems a code, reads userinfo, refreshes and revokes', async ({ signet, t }) => {
+  const page = createServer((_request, response) => {
+    response.setHeader('content-type', 'text/html').end('<!doctype html><title>App</title>');
+  }).listen(0, '127.0.0.1');
+  t.after(() => page.close());
+  await new Promise((listening) => page.once('listening', listening));
+  const origin = `http://127.0.0.1:${(page.address() as AddressInfo).port}`;
+  const user = await signet.signedInUser();
+  const client = await signet.registerClient({ client_type: 'public', redirect_uris: [`${origin}/`] });
+  const code = await user.authorize(client, { code_challenge: challengeOf(verifier) });
+  const { page: tab } = await openBrowser(t, { origins: [origin, signet.url] });
+  await tab.goto(origin);
+  const outcome = await tab.evaluate(
+    async ({ issuer, client_id, redirect_uri, code, code_verifier }) => {
+      const metadata = await (await fetch(`${issuer}/.well-known/openid-configuration`)).json();
+      const post = (url: string, fields: Record<string, string>) =>
+        fetch(url, { method: 'POST', body: new URLSearchParams({ client_id, ...fields }) });
+      const redeemed = await post(metadata.token_endpoint, {
+        grant_type: 'authorization_code',
+        code,
+        redirect_uri,
+        code_verifier,
+      });
+      const tokens = await redeemed.json();
+      const claims = await fetch(metadata.userinfo_endpoint, {
+        headers: { authorization: `Bearer ${tokens.access_token}` },
+      });
+      const refreshed = await post(metadata.token_endpoint, {
+        grant_type: 'refresh_token',
+        refresh_token: tokens.refresh_token,
+      });
+      const { refresh_token } = await refreshed.json();
+      const revoked = await post(metadata.revocation_endpoint, { token: refresh_token });
+      const replayed = await post(metadata.token_endpoint, { grant_type: 'refresh_token', refresh_token });
+      return {
+        sub: (await claims.json()).sub,
+        statuses: [redeemed.status, claims.status, refreshed.status, revoked.status, replayed.status],
+        error: (await replayed.json()).error,
+      };
+    },
+    { issuer: signet.url, client_id: client.client_id, redirect_uri: `${origin}/`, code, code_verifier: verifier },
+  );
+  assert.deepEqual(outcome, { sub: user.user_id, statuses: [200, 200, 200, 200, 400], error: 'invalid_grant' });
+});
+
+testSignet('a browser still carries no cookie of ours across origins', async ({ signet }) => {
+  const user = await signet.signedInUser();
+  const answer = await user.browser.get('/v1/me', foreign);
+  assert.deepEqual(corsHeaders(answer), {});
+  assertRefused(await postForm(`${signet.url}/oauth/token`, {}, foreign), 400, 'invalid_request');
+});
