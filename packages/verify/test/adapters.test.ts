@@ -3,8 +3,12 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import express from 'express';
 import fastify from 'fastify';
+import { Hono } from 'hono';
+import { bearerAuth as forExpress } from '../src/express.ts';
 import { bearerAuth as forFastify } from '../src/fastify.ts';
+import { bearerAuth as forHono } from '../src/hono.ts';
 import { createVerifier, type Verifier } from '../src/index.ts';
 import { failing, paths, startIssuer } from './fake-issuer.ts';
 
@@ -41,6 +45,58 @@ async function fastifyApp(t: TestContext, verify: Verifier): Promise<Ask> {
   return askOver((app.server.address() as AddressInfo).port);
 }
 
+async function expressApp(t: TestContext, verify: Verifier): Promise<Ask> {
+  const app = express();
+  const { requireToken, requireScope } = forExpress(verify);
+  app.get('/open', (req, res) => void res.json({ sub: req.auth?.sub ?? null }));
+  app.get('/me', requireToken, (req, res) => void res.json({ sub: req.auth?.sub }));
+  app.get('/orders', requireScope('orders:read'), (req, res) => void res.json({ sub: req.auth?.sub }));
+  app.get('/admin', requireScope('admin'), () => assert.fail());
+  const both = express.Router();
+  both.use(requireToken);
+  both.get('/', requireScope('orders:read'), (req, res) => void res.json({ sub: req.auth?.sub }));
+  both.get('/admin', requireScope('admin'), () => assert.fail());
+  app.use('/both', both);
+  const forge: express.RequestHandler = (req, _res, next) => {
+    req.auth = forged;
+    next();
+  };
+  app.get('/forged', forge, requireScope('admin'), () => assert.fail());
+  const server = app.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  return askOver((server.address() as AddressInfo).port);
+}
+
+async function honoApp(_t: TestContext, verify: Verifier): Promise<Ask> {
+  const { requireToken, requireScope } = forHono(verify);
+  const both = new Hono()
+    .use(requireToken)
+    .get('/', requireScope('orders:read'), (c) => c.json({ sub: c.get('auth').sub }))
+    .get('/admin', requireScope('admin'), () => assert.fail());
+  const app = new Hono()
+    .get('/open', (c) => c.json({ sub: null }))
+    .get('/me', requireToken, (c) => c.json({ sub: c.get('auth').sub }))
+    .get('/orders', requireScope('orders:read'), (c) => c.json({ sub: c.get('auth').sub }))
+    .get('/admin', requireScope('admin'), () => assert.fail())
+    .route('/both', both)
+    .get(
+      '/forged',
+      async (c, next) => {
+        c.set('auth' as never, forged);
+        await next();
+      },
+      requireScope('admin'),
+      () => assert.fail(),
+    );
+  return async (path, ...authorization) => {
+    const headers = new Headers();
+    for (const value of authorization) headers.append('authorization', value);
+    const response = await app.request(path, { headers });
+    return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() };
+  };
+}
+
 const askOver =
   (port: number): Ask =>
   async (path, ...authorization) => {
@@ -52,7 +108,7 @@ const askOver =
     return { status: response.statusCode ?? 0, headers: response.headers, body };
   };
 
-for (const [name, start] of Object.entries({ fastify: fastifyApp })) {
+for (const [name, start] of Object.entries({ fastify: fastifyApp, express: expressApp, hono: honoApp })) {
   test(`${name}: a token opens the routes that it should, and each refusal is answered as RFC 6750 has it`, async (t) => {
     const issuer = await startIssuer(t);
     const ask = await start(t, createVerifier({ ...issuer.options, realm: 'api' }));
@@ -110,7 +166,7 @@ for (const [name, start] of Object.entries({ fastify: fastifyApp })) {
 
 test('a scope that cannot be one is refused when the route is made', async (t) => {
   const verify = createVerifier((await startIssuer(t)).options);
-  for (const { requireScope } of [forFastify(verify)]) {
+  for (const { requireScope } of [forFastify(verify), forExpress(verify), forHono(verify)]) {
     assert.throws(() => requireScope('a"b'), TypeError);
   }
 });

@@ -11,10 +11,11 @@ const program = `
   import { createVerifier, TokenError } from '@signet/verify';
   import { bearerAuth as express } from '@signet/verify/express';
   import { bearerAuth as fastify } from '@signet/verify/fastify';
+  import { bearerAuth as hono } from '@signet/verify/hono';
 
   const [issuer, audience, now, token] = process.argv.slice(2);
   const verify = createVerifier({ issuer, audience, now: () => Number(now) });
-  for (const adapter of [express, fastify]) assert.equal(typeof adapter(verify).requireScope('x'), 'function');
+  for (const adapter of [express, fastify, hono]) assert.equal(typeof adapter(verify).requireScope('x'), 'function');
   await assert.rejects(verify(token + 'x'), TokenError);
   const internal = '@signet/verify/dist/verifier.js';
   await assert.rejects(import(internal), { code: 'ERR_PACKAGE_PATH_NOT_EXPORTED' });
@@ -25,8 +26,10 @@ const typedProgram = `
   import { type AccessTokenClaims, createVerifier, TokenError, type TokenErrorCode, type Verifier } from '@signet/verify';
   import { bearerAuth as forExpress } from '@signet/verify/express';
   import { bearerAuth as forFastify } from '@signet/verify/fastify';
+  import { type AuthEnv, bearerAuth as forHono } from '@signet/verify/hono';
   import express from 'express';
   import { fastify } from 'fastify';
+  import { Hono } from 'hono';
 
   const verify: Verifier = createVerifier({
     issuer: 'https://id.example.com',
@@ -66,6 +69,10 @@ const typedProgram = `
       res.json({ sub });
     });
 
+  const onHono = forHono(verify);
+  new Hono<AuthEnv>().use(onHono.requireToken).get('/', (c) => c.text(c.get('auth').sub));
+  new Hono().get('/', onHono.requireScope('orders:read'), (c) => c.text(c.get('auth').sub));
+
   export const mistakes = [
     // WRONG: no audience
     () => createVerifier({ issuer: 'https://id.example.com' }),
@@ -82,7 +89,7 @@ test('the published package works in a project without TypeScript, and its types
   const { project, files } = await installedPackage(t);
 
   await t.test('it contains plain JavaScript and types, nothing else, and brings only jose along', async () => {
-    const names = ['algorithms', 'bearer', 'claims', 'express', 'fastify', 'fetch-json', 'guard', 'index'];
+    const names = ['algorithms', 'bearer', 'claims', 'express', 'fastify', 'fetch-json', 'guard', 'hono', 'index'];
     names.push('introspection', 'issuer', 'kept', 'key-set', 'scopes', 'token-error', 'verifier');
     const built = names.flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`]);
     assert.deepEqual(files, ['LICENSE', 'README.md', 'package.json', ...built].sort());
@@ -104,7 +111,7 @@ test('the published package works in a project without TypeScript, and its types
   });
 
   await t.test('the compiler accepts what is right, and finds each mistake', async () => {
-    for (const name of ['fastify', '@types']) {
+    for (const name of ['express', 'fastify', 'hono', '@types']) {
       await symlink(join(root, 'node_modules', name), join(project, 'node_modules', name));
     }
     await writeFile(join(project, 'main.ts'), typedProgram);
