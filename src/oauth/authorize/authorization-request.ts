@@ -16,11 +16,16 @@ type ClientDeps = Pick<Deps, 'clients' | 'clientFailures'>;
 export const prompts = ['none', 'login', 'consent', 'select_account'] as const;
 type Prompt = (typeof prompts)[number];
 
+/** OAuth 2.0 Multiple Response Types §2.1, OAuth 2.0 Form Post Response Mode §2. */
+export const responseModes = ['query', 'form_post'] as const;
+
 /** An authorization request that has passed every check, as it is stored while its user signs in. */
 export const AuthorizationRequest = Type.Object({
   client_id: Type.String(),
   redirect_uri: Type.String(),
   state: Type.Optional(Type.String()),
+  /** Left out: the query of the redirect URI. */
+  response_mode: Type.Optional(Type.Literal('form_post')),
   scope: Type.String(),
   nonce: Type.Optional(Type.String()),
   code_challenge: Type.String(),
@@ -70,7 +75,7 @@ const longestEcho = 4096;
 
 type Parsed = ReturnType<typeof parseParameters>;
 /** Where the authorization response goes. */
-type RedirectTarget = { client: Client; redirect_uri: string; state: string | undefined };
+type RedirectTarget = { client: Client } & Pick<AuthorizationRequest, 'redirect_uri' | 'state' | 'response_mode'>;
 
 /** Why a client may not start a sign-in. */
 const refusalByStatus = {
@@ -120,8 +125,18 @@ export async function authorizeClient(deps: ClientDeps, { values, repeated }: Pa
     const userMessage = { key: `authorize.${client.status}`, values: { client: client.name } } as const;
     throw new RequestError('unauthorized_client', `This client ${refusalByStatus[client.status]}`, { userMessage });
   }
-  return { client, redirect_uri, state: repeated.has('state') ? undefined : values.state };
+  const isPosted =
+    values.response_mode === 'form_post' && !repeated.has('response_mode') && canReceivePost(redirect_uri);
+  return {
+    client,
+    redirect_uri,
+    state: repeated.has('state') ? undefined : values.state,
+    response_mode: isPosted ? 'form_post' : undefined,
+  };
 }
+
+/** No body reaches an app behind a scheme of its own. */
+const canReceivePost = (redirect_uri: string): boolean => /^https?:/.test(redirect_uri);
 
 /** The first phase again, for a pending request: meanwhile its client may have been suspended, its redirect_uri removed. */
 export const recheckClient = (deps: ClientDeps, { client_id, redirect_uri }: AuthorizationRequest) =>
@@ -133,7 +148,7 @@ export const recheckClient = (deps: ClientDeps, { client_id, redirect_uri }: Aut
  */
 export async function readAuthorizationRequest(
   deps: Pick<Deps, 'keys'>,
-  { client, redirect_uri, state }: RedirectTarget,
+  { client, redirect_uri, state, response_mode }: RedirectTarget,
   { values, repeated }: Parsed,
 ): Promise<AuthorizationRequest> {
   if (repeated.size > 0) throw malformed('A parameter was sent more than once.');
@@ -142,11 +157,12 @@ export async function readAuthorizationRequest(
       throw malformed('state and nonce can have at most 4096 bytes.');
     }
   }
-  refuseUnsupported(values);
+  refuseUnsupported(values, redirect_uri);
   return {
     client_id: client.client_id,
     redirect_uri,
     state,
+    response_mode,
     scope: readScope(client, values.scope),
     nonce: values.nonce,
     code_challenge: readCodeChallenge(values.code_challenge, values.code_challenge_method),
@@ -159,7 +175,7 @@ export async function readAuthorizationRequest(
   };
 }
 
-function refuseUnsupported(values: Parsed['values']): void {
+function refuseUnsupported(values: Parsed['values'], redirect_uri: string): void {
   if (values.request !== undefined) {
     throw new AuthorizationError('request_not_supported', 'Request objects are not supported.');
   }
@@ -175,8 +191,13 @@ function refuseUnsupported(values: Parsed['values']): void {
   if (values.response_type !== 'code') {
     throw new AuthorizationError('unsupported_response_type', 'The only supported response_type is code.');
   }
-  if (values.response_mode !== undefined && values.response_mode !== 'query') {
-    throw malformed('The only supported response_mode is query.');
+  const { response_mode = 'query' } = values;
+  if (!responseModes.some((mode) => mode === response_mode)) {
+    throw malformed(`response_mode must be one of: ${responseModes.join(', ')}.`);
+  }
+  if (response_mode === 'form_post' && !canReceivePost(redirect_uri)) {
+    const description = 'response_mode form_post needs an https or http redirect_uri; use query.';
+    throw malformed(description);
   }
 }
 

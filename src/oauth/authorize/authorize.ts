@@ -25,8 +25,9 @@ import {
   type PendingRequest,
 } from './store.ts';
 
-/** Where the browser goes next. */
-type Redirect = { location: string };
+/** Where the browser goes next: a redirect, or a form of ours that posts the answer to the client. */
+export type Outcome = { location: string } | { action: string; fields: Readonly<Record<string, string>> };
+type ResponseTarget = Pick<AuthorizationRequest, 'redirect_uri' | 'state' | 'response_mode'>;
 
 const pageOf: Record<Exclude<Step, 'code'>, string> = {
   sign_in: '/signin',
@@ -60,43 +61,42 @@ export async function continueAuthorization(
   deps: LimitDeps,
   request: AuthorizationRequest,
   context: AuthorizationContext,
-): Promise<Redirect> {
+): Promise<Outcome> {
   try {
     const step = await findStep(deps, request, context);
     if (step !== 'code') return { location: await pageFor(deps, request, context, step) };
     const { session, pending } = context;
     const code = session && (await issueCode(deps, request, session, pending?.request_id));
-    if (code !== undefined) return { location: redirectTo(request, { code }, deps.config.baseUrl) };
+    if (code !== undefined) return answerClient(request, { code }, deps.config.baseUrl);
     // Between the read and the write the session ended, or the client was suspended. Decide again without the session.
     return { location: await pageFor(deps, request, context, 'sign_in') };
   } catch (error) {
     if (!(error instanceof AuthorizationError)) throw error;
-    return redirectWithError(deps, request, error, context.pending);
+    return answerWithError(deps, request, error, context.pending);
   }
 }
 
 /** Returns an error to the client, which completes a pending request. */
-export async function redirectWithError(
+export async function answerWithError(
   deps: Pick<Deps, 'db' | 'config'>,
-  target: Pick<AuthorizationRequest, 'redirect_uri' | 'state'>,
+  target: ResponseTarget,
   error: AuthorizationError,
   pending?: PendingRequest,
-): Promise<Redirect> {
+): Promise<Outcome> {
   if (pending) await deps.db.run(deletePendingRequest(pending.request_id));
   const answer = { error: error.code, error_description: error.message };
-  return { location: redirectTo(target, answer, deps.config.baseUrl) };
+  return answerClient(target, answer, deps.config.baseUrl);
 }
 
 /** Beside code or error stands `iss`, so that a client of several issuers cannot confuse them (RFC 9207). */
-function redirectTo(
-  { redirect_uri, state }: Pick<AuthorizationRequest, 'redirect_uri' | 'state'>,
+function answerClient(
+  { redirect_uri, state, response_mode }: ResponseTarget,
   answer: Record<string, string>,
-  issuer: string,
-): string {
-  const parameters = new URLSearchParams(answer);
-  if (state !== undefined) parameters.set('state', state);
-  parameters.set('iss', issuer);
-  return `${redirect_uri}${redirect_uri.includes('?') ? '&' : '?'}${parameters}`;
+  iss: string,
+): Outcome {
+  const fields = { ...answer, ...(state !== undefined && { state }), iss };
+  if (response_mode === 'form_post') return { action: redirect_uri, fields };
+  return { location: `${redirect_uri}${redirect_uri.includes('?') ? '&' : '?'}${new URLSearchParams(fields)}` };
 }
 
 /** What is needed before the code. @throws {AuthorizationError} as {@link nextStep} does. */

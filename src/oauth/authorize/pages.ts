@@ -21,6 +21,25 @@ ${hidden('request', pending.request_id)}${hidden('user', user.user_id)}
 <p><a href="/signin?request=${pending.request_id}">${view.t('choose.other')}</a></p>`,
 });
 
+/**
+ * Posts the answer to the client (OAuth 2.0 Form Post Response Mode §2): at once where scripts run, else by its button. The
+ * text does not say whether the sign-in succeeded, for the client's own page does.
+ */
+export const formPostPage = (
+  view: View,
+  { action, fields }: { action: string; fields: Readonly<Record<string, string>> },
+): Page => ({
+  title: view.plain('form_post.title'),
+  endsAt: action,
+  scripts: ['form-post'],
+  content: html`<h1>${view.t('form_post.title')}</h1>
+<p class="soft">${view.t('form_post.what', { host: html`<code>${new URL(action).host}</code>` })}</p>
+<form method="post" action="${action}" id="form-post">
+${Object.entries(fields).map(([name, value]) => hidden(name, value))}
+<button type="submit" id="form-post-submit">${view.t('form_post.continue')}</button>
+</form>`,
+});
+
 /** As {@link accountChoicePage}. */
 export function consentPage(
   view: View,

@@ -18,9 +18,10 @@ import {
   prompts,
   readAuthorizationRequest,
   recheckClient,
+  responseModes,
 } from './authorization-request.ts';
-import { continueAuthorization, findStep, giveConsent, redirectWithError } from './authorize.ts';
-import { accountChoicePage, consentPage } from './pages.ts';
+import { answerWithError, continueAuthorization, findStep, giveConsent, type Outcome } from './authorize.ts';
+import { accountChoicePage, consentPage, formPostPage } from './pages.ts';
 import { findPendingRequest, markAccountSelected, type PendingRequest } from './store.ts';
 
 /** Other sites link and post here by design, so the cross-site guard does not apply (OIDC Core §3.1.2.1). */
@@ -44,12 +45,12 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
           browserToken: () => browserToken(deps, request, reply),
           address: request.ip,
         };
-        return redirect(reply, await continueAuthorization(deps, wanted, context));
+        return respond(deps, reply, wanted.ui_locales, await continueAuthorization(deps, wanted, context));
       } catch (error) {
         if (!(error instanceof AuthorizationError)) throw error;
         const { client_id } = target.client;
         deps.clientFailures.record({ client_id, stage: 'authorize' }, failureOf(error, parsed.values.scope));
-        return redirect(reply, await redirectWithError(deps, target, error));
+        return respond(deps, reply, parsed.values.ui_locales, await answerWithError(deps, target, error));
       }
     },
   );
@@ -64,8 +65,8 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
     return reply.redirect(`/oauth/authorize?${query}`, 303);
   });
 
-  app.get('/oauth/authorize/continue', { config: anySite, exposeHeadRoute: false }, async (request, reply) =>
-    redirect(reply, await continueRequest(deps, request)),
+  app.get('/oauth/authorize/continue', { config: anySite, exposeHeadRoute: false }, (request, reply) =>
+    continueRequest(deps, request, reply),
   );
 
   await accountChoiceRoutes(app, deps);
@@ -73,7 +74,7 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
 }
 
 /** After the answer to a page. Everything is checked again. */
-async function continueRequest(deps: Deps, request: FastifyRequest) {
+async function continueRequest(deps: Deps, request: FastifyRequest, reply: FastifyReply) {
   const { request: request_id, step_up, user } = request.queryParameters;
   const pending = await requirePendingRequest(deps, request, request_id);
   const { client } = await recheckClient(deps, pending.parameters);
@@ -81,9 +82,9 @@ async function continueRequest(deps: Deps, request: FastifyRequest) {
   const declinesStepUp = step_up === 'declined';
   // The page named the account that continues without the stronger factor, not one that has signed in since.
   if (declinesStepUp && session && user !== session.user_id) {
-    return { location: `/signin/account?request=${pending.request_id}` };
+    return reply.redirect(`/signin/account?request=${pending.request_id}`, 302);
   }
-  return continueAuthorization(deps, pending.parameters, {
+  const outcome = await continueAuthorization(deps, pending.parameters, {
     client,
     session,
     pending,
@@ -91,6 +92,7 @@ async function continueRequest(deps: Deps, request: FastifyRequest) {
     browserToken: () => '',
     address: request.ip,
   });
+  return respond(deps, reply, pending.parameters.ui_locales, outcome);
 }
 
 function failureOf({ about, message }: AuthorizationError, scope: string | undefined): Failure {
@@ -98,8 +100,12 @@ function failureOf({ about, message }: AuthorizationError, scope: string | undef
   return { code: about ?? 'request', detail: () => ({ description: message }) };
 }
 
-const redirect = (reply: FastifyReply, { location }: { location: string }) =>
-  reply.headers({ 'referrer-policy': 'no-referrer' }).redirect(location, 302);
+/** @param status of a redirect. */
+function respond(deps: Deps, reply: FastifyReply, ui_locales: string | undefined, outcome: Outcome, status = 302) {
+  if ('location' in outcome) return reply.header('referrer-policy', 'no-referrer').redirect(outcome.location, status);
+  const view = viewOf(deps, reply.request, ui_locales, reply.request.signedInUser?.locale);
+  return sendPage(reply, view, formPostPage(view, outcome));
+}
 
 /** The account chooser: `prompt=select_account` (OIDC Core §3.1.2.1). */
 async function accountChoiceRoutes(app: FastifyInstance, deps: Deps) {
@@ -171,7 +177,8 @@ async function consentRoutes(app: FastifyInstance, deps: Deps) {
     }
     if (form.decision !== 'deny') throw invalidRequest('decision must be allow or deny.');
     const denial = new AuthorizationError('access_denied', 'The user did not allow this.');
-    return reply.redirect((await redirectWithError(deps, pending.parameters, denial, pending)).location, 303);
+    const outcome = await answerWithError(deps, pending.parameters, denial, pending);
+    return respond(deps, reply, pending.parameters.ui_locales, outcome, 303);
   });
 }
 
@@ -211,6 +218,10 @@ const authorize: OperationDescription = {
     nonce: text('Returned in the ID token.'),
     code_challenge: needed('base64url-encoded SHA-256 hash of the code verifier.'),
     code_challenge_method: needed('`S256`', Type.Enum(['S256'])),
+    response_mode: {
+      description: '`form_post`: a page posts the answer to the redirect URI. Default: `query`.',
+      schema: Type.Enum([...responseModes]),
+    },
     prompt: text(`${prompts.join(', ')}; separated by spaces.`),
     max_age: text('Maximum age of the sign-in, in seconds.'),
     login_hint: text('An email address.'),
@@ -221,6 +232,9 @@ const authorize: OperationDescription = {
     ),
   },
   answers: {
+    200: {
+      description: 'With `response_mode=form_post`: an HTML page whose form carries what the redirect would have.',
+    },
     302: { description: 'Redirect to the client with `code`, `state` and `iss` or with `error`; or to `/signin`.' },
   },
   refusals: ['invalid_request', 'unauthorized_client'],

@@ -2,7 +2,7 @@ import { acrs } from '../../authentication/sessions/authentication.ts';
 import { algorithms } from '../../clients/client.ts';
 import { scopeNames } from '../../clients/scopes.ts';
 import type { Config } from '../../platform/config.ts';
-import { prompts } from '../authorize/authorization-request.ts';
+import { prompts, responseModes } from '../authorize/authorization-request.ts';
 
 /** RFC 8414, RFC 9207 §3 and OpenID Connect Discovery 1.0 §3 in one document: exactly what works here. */
 export function discoveryDocument({ baseUrl }: Pick<Config, 'baseUrl'>) {
@@ -17,7 +17,7 @@ export function discoveryDocument({ baseUrl }: Pick<Config, 'baseUrl'>) {
     revocation_endpoint: `${baseUrl}/oauth/revoke`,
     scopes_supported: scopeNames,
     response_types_supported: ['code'],
-    response_modes_supported: ['query'],
+    response_modes_supported: responseModes,
     grant_types_supported: ['authorization_code', 'refresh_token'],
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: algorithms,

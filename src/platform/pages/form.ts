@@ -49,11 +49,12 @@ const field = 'drawn_for';
 
 /**
  * Puts the user into every form of a page that was rendered for them. A page stays in its tab while another user signs in
- * in the next one; without this, its "Delete account" would delete that user's. Sign-out is for any user.
+ * in the next one; without this, its "Delete account" would delete that user's. Sign-out is for any user, and a form that is posted
+ * to a client is the client's.
  */
 export const bindForms = (markup: string, user_id: string): string =>
   markup.replace(
-    /<form method="post"(?! action="\/signout")[^>]*>/g,
+    /<form method="post"(?! action="(?:\/signout"|https?:))[^>]*>/g,
     (tag) => `${tag}<input type="hidden" name="${field}" value="${user_id}">`,
   );
 

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { expectAccessible, openBrowser } from '../support/chromium.ts';
+import { message } from '../support/messages.ts';
+import { startSignet } from '../support/signet.ts';
+import { lendSession } from './seeded-signet.ts';
+
+/** A relying party on another origin that keeps what is posted to it. */
+async function startReceiver(t: TestContext) {
+  const received: { method?: string; form: URLSearchParams }[] = [];
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    if (request.url === '/cb') received.push({ method: request.method, form: new URLSearchParams(body) });
+    response.setHeader('content-type', 'text/html').end('<!doctype html><title>App</title><h1>Arrived</h1>');
+  }).listen(0, '127.0.0.1');
+  await new Promise((listening) => server.once('listening', listening));
+  t.after(() => server.close());
+  const origin = `http://localhost:${(server.address() as AddressInfo).port}`;
+  return { origin, received };
+}
+
+for (const javaScript of [true, false]) {
+  test(`form_post ${javaScript ? 'by itself' : 'with the button, without JavaScript'}`, async (t) => {
+    const signet = await startSignet(t);
+    const { origin, received } = await startReceiver(t);
+    const person = await signet.signedInUser();
+    const client = await signet.registerClient({ redirect_uris: [`${origin}/cb`], consent: 'required' });
+    const visitor = await openBrowser(t, { origins: [signet.url, origin], javaScript });
+    await lendSession(visitor, person, signet);
+    const { page, expectQuiet } = visitor;
+    // From the consent page on, whose policy the browser applies to what follows its form.
+    await page.goto(signet.url + client.authorizePath({ response_mode: 'form_post' }));
+    await page.locator('#consent-allow').click();
+    if (!javaScript) await page.getByRole('button', { name: message('form_post.continue') }).click();
+    await page.waitForURL(`${origin}/cb`);
+    assert.deepEqual([received.length, received[0]?.method], [1, 'POST']);
+    assert.equal((await client.redeem(received[0]?.form.get('code') ?? '')).status, 200);
+    expectQuiet();
+  });
+}
+
+test('the page of form_post, while its script has not come', async (t) => {
+  const signet = await startSignet(t);
+  const person = await signet.signedInUser();
+  const client = await signet.registerClient();
+  const visitor = await openBrowser(t, { origins: [signet.url] });
+  await lendSession(visitor, person, signet);
+  const { page } = visitor;
+  await page.route('**/assets/form-post-*', (route) => route.abort());
+  for (const locale of ['en', 'de'] as const) {
+    await page.goto(signet.url + client.authorizePath({ response_mode: 'form_post', ui_locales: locale }));
+    await page.getByRole('heading', { name: message('form_post.title', {}, locale) }).waitFor();
+    await expectAccessible(page);
+  }
+});
