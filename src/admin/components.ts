@@ -61,7 +61,7 @@ export const itemsOr = (items: readonly Html[], none: Html): Html =>
 export const moreLink = (id: string, path: string, text: Html): Html =>
   html`<p class="actions"><a class="button quiet" id="${id}" href="${path}">${text}</a></p>`;
 
-/** Why, in words that stay in the log and that whoever it is about may read. */
+/** The reason of an action: it stays in the log, and its subject may read it. */
 export const reasonField = (view: View, id: string): Html => html`<label for="${id}">${view.t('admin.reason')}</label>
 <textarea id="${id}" name="reason" rows="2" required maxlength="500" aria-describedby="${id}-hint"></textarea>
 <p class="hint" id="${id}-hint">${view.t('admin.reason.hint')}</p>`;
@@ -80,7 +80,7 @@ ${options.map(
 export const checkedNames = <Name extends string>(form: Parameters, prefix: string, names: readonly Name[]): Name[] =>
   names.filter((name) => form[`${prefix}${name}`] === 'on');
 
-/** A secret that nobody will see again. Its page has `copyScripts`. */
+/** A secret that is shown only once. Its page has `copyScripts`. */
 export const secretOnce = (view: View, rows: readonly { label: Html; value: string }[]): Html => html`<dl>
 ${rows.map(
   ({ label, value }, place) =>

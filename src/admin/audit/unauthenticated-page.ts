@@ -65,7 +65,7 @@ ${problem !== undefined && html`<p>${view.t('admin.unauthenticated.problem')}: <
 `;
 }
 
-/** What happened, in words: an action or reason that this version does not know is told by its kind alone. */
+/** What happened, in words: an action or reason that this version does not know is shown by its kind alone. */
 function sentence(view: View, event: UnauthenticatedRecord, providers: readonly Provider[]): Html {
   const { action, target } = event;
   const isRest = event.reason === overflowReason;

@@ -28,7 +28,7 @@ export const describeClient = (client: ReviewedRecord): string =>
     ['Registered', time(client.created_at)],
   ]);
 
-/** After a decision about the policy: which one is in force, whether it was named or not. */
+/** After a decision about the policy: the current one, whether it was named or not. */
 export const describePolicy = (client: ReviewedRecord): string =>
   `${describeClient(client)}\n\nCurrent policy: ${client.consent === 'skip' ? 'users are not asked' : 'each user is asked once'} (consent ${client.consent}), refresh retry window ${client.refresh_retry_window} s.`;
 

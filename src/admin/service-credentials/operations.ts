@@ -57,7 +57,7 @@ async function recordAfter(done: Promise<void>, deps: Pick<Deps, 'db'>, client_i
 
 const statusOf = ({ retired_at }: Credential) => (retired_at === null ? 'active' : 'retired');
 
-/** Names with unusual characters stand in quotes, so that they can be told apart. */
+/** Names with unusual characters stand in quotes, so that they can be distinguished. */
 const printedProducts = ({ products }: Credential) =>
   products.map((product) => (/^[\w.:-]+$/.test(product) ? product : JSON.stringify(product)));
 

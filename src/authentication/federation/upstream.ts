@@ -15,7 +15,7 @@ export class UpstreamFailure extends Error {
 }
 
 /** For each request to an upstream, since a user is waiting. */
-const defaultPatienceSeconds = 5;
+const defaultTimeoutSeconds = 5;
 const freshSeconds = 600;
 const maxBytes = 256 * 1024;
 
@@ -23,14 +23,14 @@ export type Upstreams = ReturnType<typeof openUpstreams>;
 
 /**
  * The metadata of the configured issuers.
- * @param patienceSeconds the time for one answer of an upstream, until its last byte.
+ * @param timeoutSeconds the time for one answer of an upstream, until its last byte.
  */
-export function openUpstreams(deps: Pick<Deps, 'clock'>, patienceSeconds = defaultPatienceSeconds) {
+export function openUpstreams(deps: Pick<Deps, 'clock'>, timeoutSeconds = defaultTimeoutSeconds) {
   const opened = new Map<string, { configuration: Configuration; opened_at: number }>();
   const underWay = new Map<string, Promise<Configuration>>();
 
   async function discover(provider: Provider): Promise<Configuration> {
-    const configuration = await discoverIssuer(provider, patienceSeconds);
+    const configuration = await discoverIssuer(provider, timeoutSeconds);
     opened.set(provider.id, { configuration, opened_at: now(deps) });
     return configuration;
   }
@@ -53,7 +53,7 @@ export function openUpstreams(deps: Pick<Deps, 'clock'>, patienceSeconds = defau
   };
 }
 
-async function discoverIssuer(provider: Provider, patienceSeconds: number): Promise<Configuration> {
+async function discoverIssuer(provider: Provider, timeoutSeconds: number): Promise<Configuration> {
   const library = await import('openid-client');
   const issuer = new URL(provider.issuer);
   let configuration: Configuration;
@@ -65,7 +65,7 @@ async function discoverIssuer(provider: Provider, patienceSeconds: number): Prom
       { [library.clockTolerance]: Number.MAX_SAFE_INTEGER },
       authentication(library, provider.client_secret),
       {
-        timeout: patienceSeconds,
+        timeout: timeoutSeconds,
         [library.customFetch]: guardedFetch(issuer),
         // TLS authenticates the sender, so the signature need not be checked (OIDC Core §3.1.3.7, 6). It is, in case
         // TLS ends at a proxy.

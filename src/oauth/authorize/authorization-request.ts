@@ -32,7 +32,7 @@ export const AuthorizationRequest = Type.Object({
   prompt: Type.Array(Type.Enum(prompts)),
   /** Seconds. */
   max_age: Type.Optional(Type.Integer()),
-  /** The first of `acr_values` that exists here: a voluntary wish of the client (OIDC Core §5.5.1.1). */
+  /** The first of `acr_values` that exists here: a preference of the client (OIDC Core §5.5.1.1). */
   acr: Type.Optional(Type.Enum(acrs)),
   login_hint: Type.Optional(Type.String()),
   ui_locales: Type.Optional(Type.String()),

@@ -186,7 +186,7 @@ const continuePath = ({ request_id }: PendingRequest): string => `/oauth/authori
 
 /**
  * The pending request of that id, if this browser made it in the last ten minutes.
- * @throws {RequestError} `invalid_request` that tells the user how to start again.
+ * @throws {RequestError} `invalid_request`, with a text for the user about how to start again.
  */
 async function requirePendingRequest(
   deps: Pick<Deps, 'db' | 'clock' | 'config'>,

@@ -92,7 +92,7 @@ async function reissuableGrant(
   throw refusal;
 }
 
-/** The diagnosis says more than the client is told; a code of another client is unknown to its owner, too. */
+/** The diagnosis says more than the client's answer; a code of another client is unknown to its owner, too. */
 function refusalOf(grant: Grant | undefined, request: TokenRequest, redemption: CodeRedemption, at: number) {
   const description =
     'The code is unknown, expired, already used, or does not match this client, redirect_uri and code_verifier.';

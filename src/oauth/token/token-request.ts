@@ -36,7 +36,7 @@ export const invalidScope = (description: string, { form }: TokenRequest) =>
     detail: () => ({ sent: form.scope ?? '' }),
   });
 
-/** A token without any scope would be good for nothing, and is not issued. */
+/** A token without any scope would be of no use, and is not issued. */
 export const nothingAllowed = (request: TokenRequest) =>
   invalidScope('The client is no longer allowed any of the requested scopes.', request);
 

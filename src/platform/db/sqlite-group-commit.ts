@@ -17,7 +17,7 @@ export const busyTimeoutMs = 5_000;
 
 /** Units in one commit. More would share the fsync no better and would keep the event loop from all other requests. */
 const unitsPerCommit = 256;
-/** A queue this long is seconds of work; who joins it would wait past every client's patience. */
+/** A queue this long is seconds of work; a change behind it would wait past every client's timeout. */
 const longestQueue = 10_000;
 /** While another process writes, its lock is polled every millisecond, for five seconds in all. */
 const lockPollMs = 1;
