@@ -1,11 +1,10 @@
-import type { LogState } from '../audit/audit-log.ts';
+import type { AuditLog } from '../audit/audit-log.ts';
 import { type KeyRecord, rotationPeriodSeconds } from '../oauth/signing-keys/signing-keys.ts';
-import type { FieldProblem } from '../platform/errors.ts';
-import { fieldAlert, newPasswordField } from '../platform/pages/form.ts';
+import { newPasswordField } from '../platform/pages/form.ts';
 import { type Html, html } from '../platform/pages/html.ts';
 import type { Page } from '../platform/pages/page.ts';
 import type { View } from '../platform/pages/view.ts';
-import { adminTab, badge } from './components.ts';
+import { adminTab, badge, type Shown } from './components.ts';
 
 type Dashboard = {
   /** For a review. */
@@ -13,7 +12,7 @@ type Dashboard = {
   /** Each with the number of its dead deliveries. */
   webhooks: readonly { dead: number; disabled_at: number | null }[];
   keys: readonly KeyRecord[];
-  log: LogState;
+  log: Awaited<ReturnType<AuditLog['state']>>;
   /** Unix seconds. */
   now: number;
 };
@@ -50,18 +49,16 @@ ${item('/admin/audit', view.t('admin.tab.audit'), word(log.late === 0 && !log.lo
   };
 };
 
-type InvitationForm = { token: string; email?: string; name?: string; problems?: readonly FieldProblem[] };
-
-export const invitationPage = (view: View, { token, email, name, problems = [] }: InvitationForm): Page => ({
+export const invitationPage = (view: View, token: string, { form, problem }: Shown = {}): Page => ({
   title: view.plain('invitation.title'),
   content: html`<h1>${view.t('invitation.title')}</h1>
 <p class="soft">${view.t('invitation.intro')}</p>
-${fieldAlert(view, problems)}
+${problem}
 <form method="post" action="/invite/${token}">
 <label for="email">${view.t('field.email')}</label>
-<input id="email" name="email" type="email" autocomplete="username" required maxlength="254" autofocus value="${email ?? ''}">
+<input id="email" name="email" type="email" autocomplete="username" required maxlength="254" autofocus value="${form?.email ?? ''}">
 <label for="name">${view.t('field.name')}</label>
-<input id="name" name="name" autocomplete="name" required maxlength="100" value="${name ?? ''}">
+<input id="name" name="name" autocomplete="name" required maxlength="100" value="${form?.name ?? ''}">
 ${newPasswordField(view, undefined, 'field.password')}
 <button type="submit" id="invite-submit">${view.t('invitation.submit')}</button>
 </form>`,

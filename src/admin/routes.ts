@@ -6,11 +6,10 @@ import { countNeedingReview } from '../clients/find-clients.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { listKeys } from '../oauth/signing-keys/signing-keys.ts';
 import { now } from '../platform/clock.ts';
-import { RequestError } from '../platform/errors.ts';
 import { addOperations } from '../platform/http/operation.ts';
 import { readForm } from '../platform/http/parameters.ts';
 import { sendPage } from '../platform/pages/page.ts';
-import { pagesFor } from '../platform/pages/page-routes.ts';
+import { answerForm, pagesFor } from '../platform/pages/page-routes.ts';
 import { webhooksWithDead } from '../webhooks/list-webhooks.ts';
 import { auditOperations } from './audit/operations.ts';
 import { auditPageRoutes } from './audit/page-routes.ts';
@@ -35,23 +34,22 @@ export async function adminRoutes(app: FastifyInstance, deps: Deps) {
   app.get<{ Params: { token: string } }>('/invite/:token', { config }, async (request, reply) => {
     if (!(await findInvitation(deps, request.params.token))) throw spentInvitation();
     const view = request.view;
-    return sendPage(reply, view, invitationPage(view, { token: request.params.token }));
+    return sendPage(reply, view, invitationPage(view, request.params.token));
   });
 
   app.post<{ Params: { token: string } }>('/invite/:token', { config }, async (request, reply) => {
     const { token } = request.params;
     const form = readForm(request.body);
-    const acceptance = { email: form.email ?? '', name: form.name ?? '', password: form.password ?? '' };
-    try {
-      const user_id = await acceptInvitation(deps, token, { ...acceptance, address: request.ip });
-      const signInRequest = await signInRequestOf(deps, request, {});
-      const outcome = await completeSignIn(deps, { user_id, methods: ['pwd'], secondStep: false }, signInRequest);
-      return outcome ? redirectAfterSignIn(deps, reply, signInRequest, outcome) : reply.redirect('/signin', 303);
-    } catch (error) {
-      if (!(error instanceof RequestError) || error.problems.length === 0) throw error;
-      const view = request.view;
-      return sendPage(reply, view, invitationPage(view, { token, ...acceptance, problems: error.problems }), 400);
-    }
+    const { email = '', name = '', password = '' } = form;
+    return answerForm(reply, request.view, {
+      async act() {
+        const user_id = await acceptInvitation(deps, token, { email, name, password, address: request.ip });
+        const signInRequest = await signInRequestOf(deps, request, {});
+        const outcome = await completeSignIn(deps, { user_id, methods: ['pwd'], secondStep: false }, signInRequest);
+        return outcome ? redirectAfterSignIn(deps, reply, signInRequest, outcome) : '/signin';
+      },
+      redraw: (_, problem) => invitationPage(request.view, token, { form, problem }),
+    });
   });
 }
 

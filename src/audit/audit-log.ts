@@ -6,9 +6,7 @@ import { auditEvent, type Caller, readReason } from './audit.ts';
 import {
   AuditLogTampered,
   type ChainDeps,
-  type ChainFault,
   type ChainReport,
-  type ExpectedHead,
   findLoss,
   genesis,
   lateThreshold,
@@ -20,50 +18,16 @@ import {
 import { type AuditRow, chainHead, countUnsealed } from './store.ts';
 import type { Head } from './witness.ts';
 
-export type LogState = {
-  /** How many events are sealed, wait for their seal, and have waited for it too long. */
-  sealed: number;
-  unsealed: number;
-  late: number;
-  /** What stops the sealing, and with it the webhooks. */
-  lost: ChainFault | undefined;
-};
-
-/** Seals new events, and checks those that are sealed. */
-export type AuditLog = {
-  /**
-   * Seals what is new and keeps the newest place outside the database. While the end of the chain is lost nothing is
-   * sealed, which is logged once an hour.
-   * @throws {AuditLogTampered} when nothing can be sealed; it has been logged.
-   */
-  seal(): Promise<void>;
-  /** Seals what is new for a reader. A log that was tampered with can still be read; the check says where. */
-  sealForReading(): Promise<void>;
-  /**
-   * Once an hour the newest place of the chain goes to the log of the process, which write access to the database does
-   * not reach: `audit verify --expect` compares. Events that claim to be from long ago are logged each time.
-   */
-  publishCheckpoint(): Promise<void>;
-  /** As {@link verifyAuditLog}. Without `expected`, a call while a check runs gets the report of that one. */
-  verify(expected?: ExpectedHead): Promise<ChainReport>;
-  state(): Promise<LogState>;
-  /**
-   * An operator acknowledges that the end of the chain is lost, as after a restore of a backup: events are sealed again,
-   * on top of what there is. Every node learns it from the database, where it is sealed under the master key.
-   * @returns what was lost, and the place at which the chain goes on.
-   * @throws {RequestError} `invalid_state` when nothing is lost; `invalid_request` without a reason.
-   */
-  acceptLoss(caller: Caller, reason: string): Promise<{ lost: ChainFault; head: Head }>;
-};
+export type AuditLog = ReturnType<typeof openAuditLog>;
 
 /** Seconds between two lines about the same loss, or about the head. */
 const loggedEverySeconds = 3600;
 
-/** @param onSeal statements to commit with the sealing of an event. */
-export function openAuditLog(
-  deps: ChainDeps & Pick<Deps, 'log'>,
-  onSeal: (event: AuditRow) => readonly Sql[],
-): AuditLog {
+/**
+ * Seals new events, and checks those that are sealed.
+ * @param onSeal statements to commit with the sealing of an event.
+ */
+export function openAuditLog(deps: ChainDeps & Pick<Deps, 'log'>, onSeal: (event: AuditRow) => readonly Sql[]) {
   let lossLoggedAt: number | undefined;
   let headLoggedAt: number | undefined;
   let verifying: Promise<ChainReport> | undefined;
@@ -78,7 +42,11 @@ export function openAuditLog(
   }
 
   return {
-    async seal() {
+    /**
+     * Seals new events and stores the head outside the database. A lost end of the chain is logged once an hour.
+     * @throws {AuditLogTampered} when nothing can be sealed; it has been logged.
+     */
+    async seal(): Promise<void> {
       try {
         await sealAuditLog(deps, onSeal);
       } catch (error) {
@@ -89,14 +57,19 @@ export function openAuditLog(
       lossLoggedAt = undefined;
       await deps.witness.keep();
     },
-    async sealForReading() {
+    /** A log that was tampered with can still be read; {@link verifyAuditLog} says where. */
+    async sealForReading(): Promise<void> {
       try {
         await sealAuditLog(deps, onSeal);
       } catch (error) {
         if (!(error instanceof AuditLogTampered)) throw error;
       }
     },
-    async publishCheckpoint() {
+    /**
+     * Logs the head once an hour, out of reach of write access to the database, for `audit verify --expect`. Events with
+     * old timestamps are logged each time.
+     */
+    async publishCheckpoint(): Promise<void> {
       const head = await chainHead(deps.db);
       if (!head) return;
       const { late } = await countUnsealed(deps.db, lateThreshold(deps, head));
@@ -107,7 +80,8 @@ export function openAuditLog(
       headLoggedAt = now(deps);
       deps.log.info({ expect: `${head.seq}:${head.seal}` }, 'audit log checkpoint');
     },
-    verify(expected) {
+    /** As {@link verifyAuditLog}. Without `expected`, concurrent calls share one check. */
+    verify(expected?: Head): Promise<ChainReport> {
       if (expected) return verifyAuditLog(deps, expected);
       verifying ??= verifyAuditLog(deps).finally(() => {
         verifying = undefined;
@@ -117,10 +91,16 @@ export function openAuditLog(
     async state() {
       const lost = await findLoss(deps);
       const head = await chainHead(deps.db);
-      const unsealed = await countUnsealed(deps.db, lateThreshold(deps, head));
-      return { sealed: head?.seq ?? 0, unsealed: unsealed.all, late: unsealed.late, lost };
+      const { all, late } = await countUnsealed(deps.db, lateThreshold(deps, head));
+      return { sealed: head?.seq ?? 0, unsealed: all, late, lost };
     },
-    async acceptLoss(caller, text) {
+    /**
+     * An operator acknowledges that the end of the chain is lost, for example after a restore: events are sealed again, on
+     * top of what there is. Other nodes read it from the database, where it is sealed under the master key.
+     * @returns what was lost, and the head after which the chain continues.
+     * @throws {RequestError} `invalid_state` when nothing is lost; `invalid_request` without a reason.
+     */
+    async acceptLoss(caller: Caller, text: string) {
       const reason = readReason(text);
       const lost = await findLoss(deps);
       if (!lost) throw refusal('invalid_state', { key: 'audit.nothing_lost', values: { file: deps.witness.path } });
@@ -129,16 +109,8 @@ export function openAuditLog(
       const seen = await deps.witness.known();
       const known = seen === undefined || seen === 'unreadable' ? undefined : seen;
       const earlier = Math.max((await readHeads(deps.db, deps.vault)).accepted?.accepted ?? 0, known?.accepted ?? 0);
-      const event = auditEvent(
-        {
-          action: 'audit_log.loss_accepted',
-          ...caller,
-          reason,
-          before: { seq: lost.seq, why: lost.why, seal: known?.seal },
-          after: { seq, seal },
-        },
-        now(deps),
-      );
+      const states = { before: { seq: lost.seq, why: lost.why, seal: known?.seal }, after: { seq, seal } };
+      const event = auditEvent({ action: 'audit_log.loss_accepted', ...caller, reason, ...states }, now(deps));
       const acceptance = recordAcceptedLoss(deps.vault, { seq, seal, accepted: earlier + 1 });
       await deps.db.change({ run: { acceptance, event: event.statement } });
       return { lost, head: { seq, seal } };

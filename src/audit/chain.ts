@@ -146,7 +146,7 @@ async function acceptedLosses({ db, vault, witness }: Omit<ChainDeps, 'clock'>):
 }
 
 /** A list in JSON has one spelling, so two different events never have one seal. */
-function sealOf(vault: Vault, before: { seq: number; seal: string }, row: AuditRow): string {
+function sealOf(vault: Vault, before: Head, row: AuditRow): string {
   const { event_id, at, action, actor, target, reason, before_state, after_state, address } = row;
   const event = [event_id, at, action, actor, target, reason, before_state, after_state, address];
   return vault
@@ -161,13 +161,10 @@ function sealOf(vault: Vault, before: { seq: number; seal: string }, row: AuditR
 export const chainFaults = ['missing', 'altered', 'head', 'file', 'unexpected'] as const;
 export type ChainFault = { seq: number; why: (typeof chainFaults)[number] };
 
-/** A place and its seal, as an earlier report gave them. */
-export type ExpectedHead = { seq: number; seal: string };
-
-/** The result of a check. `head` is worth keeping elsewhere: a log whose end was cut off has an older one. */
+/** The result of a check. A log whose end was cut off has an older `head` than one that was kept elsewhere. */
 export type ChainReport = {
   verified: number;
-  head: { seq: number; seal: string };
+  head: Head;
   /** Events of the last moments that have no place yet. */
   unsealed: number;
   /** Unsealed events that are dated earlier than that; Signet itself writes none. */
@@ -182,7 +179,7 @@ export type ChainReport = {
  * Reads the whole log and computes every seal anew, a page at a time between other requests. Writes nothing.
  * @param expected to be found in it.
  */
-export async function verifyAuditLog(deps: ChainDeps, expected?: ExpectedHead): Promise<ChainReport> {
+export async function verifyAuditLog(deps: ChainDeps, expected?: Head): Promise<ChainReport> {
   let last = genesis;
   const loss = await findLoss(deps); // before the chain, which only grows
   const report = async (broken?: ChainFault): Promise<ChainReport> => {

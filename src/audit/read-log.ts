@@ -70,10 +70,7 @@ type ExportFormat = (typeof exportFormats)[number];
 
 const rowsPerPage = 500;
 
-/**
- * The log as a text, newest first, a page at a time: no more of it is ever in memory, however long it is. Events that
- * happen meanwhile are not in it.
- */
+/** Newest first, a page at a time, so that memory stays bounded. Events that happen meanwhile are not in it. */
 export async function* exportLog(deps: LogDeps, filter: AuditFilter, format: ExportFormat): AsyncGenerator<string> {
   await deps.auditLog.sealForReading();
   if (format === 'csv') yield headings;
@@ -87,27 +84,31 @@ export async function* exportLogWithoutSealing(
   format: ExportFormat,
 ): AsyncGenerator<string> {
   if (format === 'csv') yield headings;
-  for (let last: AuditRow | undefined; ; ) {
-    const rows = await searchUnsealed(deps.db, filter, rowsPerPage, last);
-    if (rows.length > 0) yield rows.map(withoutSequence).map(lines[format]).join('');
-    last = rows.at(-1);
-    if (rows.length < rowsPerPage) break;
-    await yieldToEventLoop();
-  }
+  yield* pagesAs(format, async (last?: AnyRow) =>
+    (await searchUnsealed(deps.db, filter, rowsPerPage, last)).map(withoutSequence),
+  );
   yield* sealedAs(deps, filter, format);
 }
 
-async function* sealedAs(deps: Pick<Deps, 'db'>, filter: AuditFilter, format: ExportFormat): AsyncGenerator<string> {
-  for (let before = filter.before; ; ) {
-    const rows = await searchAuditLog(deps.db, { ...filter, before }, rowsPerPage);
+const sealedAs = (deps: Pick<Deps, 'db'>, filter: AuditFilter, format: ExportFormat) =>
+  pagesAs(format, (last?: SealedRow) =>
+    searchAuditLog(deps.db, { ...filter, before: last?.seq ?? filter.before }, rowsPerPage),
+  );
+
+async function* pagesAs<Row extends AnyRow>(
+  format: ExportFormat,
+  read: (last?: Row) => Promise<Row[]>,
+): AsyncGenerator<string> {
+  for (let last: Row | undefined; ; ) {
+    const rows = await read(last);
     if (rows.length > 0) yield rows.map(lines[format]).join('');
     if (rows.length < rowsPerPage) return;
+    last = rows.at(-1);
     await yieldToEventLoop(); // the embedded store answers without waiting, which would block other requests until the last page
-    before = rows.at(-1)?.seq;
   }
 }
 
-type AnyRow = Omit<SealedRow, 'seq' | 'seal'> & { seq: number | null; seal: string | null };
+type AnyRow = AuditRow & { seq: number | null; seal: string | null };
 
 const jsonLine = (row: AnyRow): string => `${JSON.stringify(auditRecord(row))}\n`;
 

@@ -9,34 +9,25 @@ export type Head = { seq: number; seal: string };
 /** @property accepted how many losses had been acknowledged when it was seen. */
 export type WitnessedHead = Head & { accepted: number };
 
+export type Witness = ReturnType<typeof openWitness>;
+
 /**
- * The newest place of the chain that this node has seen, kept out of reach of write access to the database: in the memory
+ * Keeps the newest place of the chain that this node has seen out of reach of write access to the database: in the memory
  * of this process and, for the next one, in a file. A chain that lacks it has lost its end.
  */
-export type Witness = {
-  /** The file, for messages to operators. */
-  readonly path: string;
-  /** Undefined before anything was seen; `unreadable` when the file exists and cannot be parsed. */
-  known(): Promise<WitnessedHead | 'unreadable' | undefined>;
-  /** For the memory of this process. An older place than the known one is ignored. */
-  remember(seen: WitnessedHead): void;
-  /** After an acknowledged loss: places known before no longer count. */
-  replace(seen: WitnessedHead): void;
-  /** Writes the file, if there is anything new. A file that cannot be written is logged once. */
-  keep(): Promise<void>;
-};
-
-export function openWitness(path: string, log: Logger): Witness {
+export function openWitness(path: string, log: Logger) {
   let last: WitnessedHead | undefined;
   let kept: string | undefined;
   let isUnwritable = false;
-  const known = async () => {
+  /** Undefined before anything was seen; `unreadable` when the file exists and cannot be parsed. */
+  const known = async (): Promise<WitnessedHead | 'unreadable' | undefined> => {
     if (last) return last;
     const read = await readSeen(path);
     if (last || read === undefined || read === 'unreadable') return last ?? read;
     last = read;
     return last;
   };
+  /** After an acknowledged loss: earlier places are no longer expected. */
   const replace = (newest: WitnessedHead) => {
     last = newest;
   };
@@ -44,10 +35,12 @@ export function openWitness(path: string, log: Logger): Witness {
     path,
     known,
     replace,
-    remember(newest) {
+    /** A place before the known one is ignored. */
+    remember(newest: WitnessedHead): void {
       if (last === undefined || newest.seq > last.seq) replace(newest);
     },
-    async keep() {
+    /** Writes the file if it changes. A file that cannot be written is logged once. */
+    async keep(): Promise<void> {
       if (!last) return;
       const text = `${JSON.stringify(last)}\n`;
       if (text === kept) return;

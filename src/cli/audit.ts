@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import type { ExpectedHead } from '../audit/chain.ts';
 import {
   type AnyRecord,
   type AuditFilter,
@@ -9,6 +8,7 @@ import {
   parseTime,
   readLogWithoutSealing,
 } from '../audit/read-log.ts';
+import type { Head } from '../audit/witness.ts';
 import { table, time } from '../platform/report.ts';
 import { command, UsageError } from './command.ts';
 
@@ -106,7 +106,7 @@ const whatIs = {
   unexpected: 'does not have the expected seal',
 } as const;
 
-function readExpected(value: string | undefined): ExpectedHead | undefined {
+function readExpected(value: string | undefined): Head | undefined {
   if (value === undefined) return undefined;
   const [, seq, seal] = /^(\d{1,15}):([\w-]{43})$/.exec(value) ?? [];
   if (seq === undefined || seal === undefined)
