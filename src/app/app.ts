@@ -15,6 +15,7 @@ import { authorizeRoutes } from '../oauth/authorize/routes.ts';
 import { connectedAppRoutes } from '../oauth/connected-apps/routes.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { discoveryRoutes } from '../oauth/discovery/routes.ts';
+import { logoutRoutes } from '../oauth/logout/routes.ts';
 import { tokenRoutes } from '../oauth/token/routes.ts';
 import { readBodies } from '../platform/http/bodies.ts';
 import { guard, refuseOtherMethods } from '../platform/http/guard.ts';
@@ -71,6 +72,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await discoveryRoutes(app, deps);
   await authorizeRoutes(app, deps);
   await tokenRoutes(app, deps);
+  await logoutRoutes(app, deps);
   await secondStepRoutes(app, deps);
   await signInRoutes(app, deps);
   await twoFactorRoutes(app, deps);

@@ -6,8 +6,8 @@ import { countFailure, trimFailures } from './failures.store.ts';
 
 export { type FailureRow, failuresOf, purgeFailures } from './failures.store.ts';
 
-/** Where a sign-in stopped. */
-export const failureStages = ['authorize', 'client_authentication', 'token'] as const;
+/** Where a sign-in or a sign-out stopped. */
+export const failureStages = ['authorize', 'client_authentication', 'token', 'logout'] as const;
 
 /** In more detail than the caller gets, for the owner of the client. */
 export const failureCodes = [
@@ -29,6 +29,8 @@ export const failureCodes = [
   'grant_ended',
   'refresh_token',
   'refresh_replayed',
+  'id_token_hint',
+  'post_logout_redirect_uri_differs',
 ] as const;
 export type FailureCode = (typeof failureCodes)[number];
 

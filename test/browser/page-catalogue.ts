@@ -39,9 +39,16 @@ async function waiting({ page }: Visitor, { url }: Signet, of: RegisteredClient,
   return pathname + search;
 }
 
+/** Where it asks the person of that browser whether to sign out. */
+async function whereItAsks({ page }: Visitor, { url }: Signet, { client_id }: RegisteredClient) {
+  await page.goto(`${url}/oauth/logout?client_id=${client_id}`);
+  const { pathname, search } = new URL(page.url());
+  return pathname + search;
+}
+
 async function signInPages(
   { signet, client, grace }: SeededSignet,
-  { nobody, halfway }: Visitors,
+  { nobody, halfway, ada }: Visitors,
 ): Promise<CataloguePage[]> {
   await halfway.page.goto(`${signet.url}/signin`);
   await fillIn(halfway.page, { username: grace.email, password: grace.password });
@@ -59,6 +66,9 @@ async function signInPages(
     { name: 'reset', path: '/reset', as: 'nobody' },
     { name: 'reset-sent', path: '/reset/sent', as: 'nobody' },
     { name: 'account-deleted', path: '/account-deleted', as: 'nobody' },
+    { name: 'signed-out', path: '/signed-out', as: 'nobody' },
+    { name: 'logout', path: await whereItAsks(ada, signet, client), as: 'ada' },
+    { name: 'logout-error', path: '/oauth/logout?id_token_hint=none', as: 'ada', status: 400 },
   ];
 }
 

@@ -33,7 +33,7 @@ test('discovery', async (t) => {
 
   await t.test('DM-01: every endpoint that is advertised is there', async () => {
     const endpoints = Object.entries(document).filter(([name]) => /_endpoint$|^jwks_uri$/.test(name));
-    assert.equal(endpoints.length, 6);
+    assert.equal(endpoints.length, 7);
     for (const [name, url] of endpoints) {
       assert.ok(String(url).startsWith(`${signet.url}/`), name);
       assert.notEqual((await fetch(String(url), { redirect: 'manual' })).status, 404, name);

@@ -98,6 +98,8 @@ const calls: Record<string, Prepare> = {
     const { refresh_token, authorization } = await tokens(given);
     return { form: { token: refresh_token }, authorization };
   },
+  'get /oauth/logout': ({ person }) => ({ browser: person.elsewhere().browser }),
+  'post /oauth/logout': () => ({ form: { state: 'any' } }),
   'get /oauth/userinfo': async (given) => ({ authorization: `Bearer ${(await tokens(given)).access_token}` }),
   'post /oauth/userinfo': async (given) => ({ authorization: `Bearer ${(await tokens(given)).access_token}` }),
   'get /v1/me/entitlements': asPerson,

@@ -212,6 +212,9 @@ export type ClientOptions = {
   name?: string;
   client_type?: (typeof clientTypes)[number];
   redirect_uris?: string[];
+  post_logout_redirect_uris?: string[];
+  backchannel_logout_uri?: string;
+  backchannel_logout_session_required?: boolean;
   allowed_scopes?: string[];
   homepage_url?: string | null;
   id_token_signed_response_alg?: 'EdDSA' | 'RS256';

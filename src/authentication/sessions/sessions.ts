@@ -72,7 +72,8 @@ export function signOutStatements(
 
 export async function signOut(deps: StoreDeps & Pick<Deps, 'grants'>, session: Session): Promise<void> {
   const ended = signOutStatements(deps, session, { actor: `user:${session.user_id}` }, now(deps));
-  await deps.db.change({ run: { ended } });
+  // Of several requests at once, one finds the session active.
+  await deps.db.change({ lock: lockUser(session.user_id), run: { ended } });
 }
 
 /**

@@ -15,6 +15,7 @@ export function discoveryDocument({ baseUrl }: Pick<Config, 'baseUrl'>) {
     jwks_uri: `${baseUrl}/.well-known/jwks.json`,
     introspection_endpoint: `${baseUrl}/oauth/introspect`,
     revocation_endpoint: `${baseUrl}/oauth/revoke`,
+    end_session_endpoint: `${baseUrl}/oauth/logout`,
     scopes_supported: scopeNames,
     response_types_supported: ['code'],
     response_modes_supported: responseModes,
