@@ -101,6 +101,12 @@ test('everything that may be chosen is taken as chosen', () => {
   assert.deepEqual(readRegistration(chosen), chosen);
 });
 
+test('a library that the catalogue does not have is refused by name', () => {
+  for (const library of ['nothing', '', 'OPENID-CLIENT', '__proto__', 7, ['openid-client']]) {
+    assert.deepEqual(Object.keys(problemsOf({ ...valid, library })), ['library'], JSON.stringify(library));
+  }
+});
+
 test('what the service chooses cannot be sent (CL-01)', () => {
   for (const member of [
     'client_id',

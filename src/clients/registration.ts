@@ -12,6 +12,7 @@ import {
   clientTypes,
   type ReviewedFields,
 } from './client.ts';
+import { libraryIds } from './libraries/catalogue.ts';
 import { homepageUrlProblem, logoUrlProblem } from './presentation.ts';
 import { backchannelUriProblem, isNativeUri, redirectUriProblem } from './redirect-uri.ts';
 import { defaultScope, scopeNames } from './scopes.ts';
@@ -54,9 +55,8 @@ const optional = Type.Partial(
       description: 'The only accepted method; null accepts a secret in HTTP Basic and in the body.',
     }),
     library: Type.Union([
-      Type.String({
-        pattern: '^[a-z0-9-]{1,40}$',
-        description: 'The library that it uses, by its ID in the catalogue.',
+      Type.Enum([...libraryIds], {
+        description: 'What it signs users in with; see docs/relying-parties. It changes no default.',
       }),
       Type.Null(),
     ]),
@@ -185,6 +185,7 @@ const formFields = [
   'post_logout_redirect_uris',
   'allowed_scopes',
   'id_token_signed_response_alg',
+  'library',
 ] as const;
 
 /** @param body of any shape: members of a wrong type are skipped, since the schema has reported them. */

@@ -1,0 +1,45 @@
+import { isPublic, type Library, lines, quoted, type SnippetValues, secretVariable } from './library.ts';
+
+const auth = (client: SnippetValues) =>
+  lines(
+    "import { betterAuth } from 'better-auth';",
+    "import { genericOAuth } from 'better-auth/plugins';",
+    '',
+    'export const auth = betterAuth({',
+    `  baseURL: ${quoted(URL.parse(client.redirect_uri)?.origin ?? 'http://localhost:3000')},`,
+    '  secret: process.env.BETTER_AUTH_SECRET, // and your database',
+    '  plugins: [',
+    '    genericOAuth({',
+    '      config: [',
+    '        {',
+    "          providerId: 'signet',",
+    `          discoveryUrl: ${quoted(`${client.issuer}/.well-known/openid-configuration`)},`,
+    `          clientId: ${quoted(client.client_id)},`,
+    !isPublic(client) && `          clientSecret: process.env.${secretVariable},`,
+    `          redirectURI: ${quoted(client.redirect_uri)},`,
+    `          scopes: ${JSON.stringify(client.scope.split(' '))},`,
+    '          pkce: true,',
+    '        },',
+    '      ],',
+    '    }),',
+    '  ],',
+    '});',
+  );
+
+export const betterAuth: Library = {
+  id: 'better-auth',
+  name: 'Better Auth',
+  ecosystem: 'Node.js',
+  kinds: ['web'],
+  homepage: 'https://www.better-auth.com/',
+  versions: 'better-auth 1.7.25',
+  algorithms: ['EdDSA', 'RS256'],
+  authentication: 'client_secret_post',
+  claims_in_id_token: false,
+  refreshes_in_parallel: false,
+  pkce: null,
+  sign_out: null,
+  callback: '/api/auth/oauth2/callback/signet',
+  symptoms: [{ without: 'pkce', seen: '/api/auth/error?error=invalid_request', setting: 'pkce: true' }],
+  snippets: [{ file: 'auth.mjs', text: auth }],
+};

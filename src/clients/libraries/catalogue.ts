@@ -1,0 +1,135 @@
+import type { Client } from '../client.ts';
+import { appauth } from './appauth.ts';
+import { authjs } from './authjs.ts';
+import { authlib } from './authlib.ts';
+import { betterAuth } from './better-auth.ts';
+import { djangoAllauth } from './django-allauth.ts';
+import { expressOpenidConnect } from './express-openid-connect.ts';
+import { fastifyOauth2 } from './fastify-oauth2.ts';
+import { goOidc } from './go-oidc.ts';
+import { jose } from './jose.ts';
+import { jsonwebtoken } from './jsonwebtoken.ts';
+import { kubelogin } from './kubelogin.ts';
+import type { Kind, Library, SnippetValues, Symptom } from './library.ts';
+import { modAuthOpenidc } from './mod-auth-openidc.ts';
+import { mozillaDjangoOidc } from './mozilla-django-oidc.ts';
+import { nextAuth4 } from './next-auth-4.ts';
+import { oauth2Proxy } from './oauth2-proxy.ts';
+import { oauth4webapi } from './oauth4webapi.ts';
+import { oidcClientTs } from './oidc-client-ts.ts';
+import { openidClient } from './openid-client.ts';
+import { openidClient5 } from './openid-client-5.ts';
+import { other } from './other.ts';
+import { passport } from './passport.ts';
+import { pythonSocialAuth } from './python-social-auth.ts';
+import { reactOidcContext } from './react-oidc-context.ts';
+import { rustOpenidconnect } from './rust-openidconnect.ts';
+import { springResourceServer } from './spring-resource-server.ts';
+import { springSecurity6, springSecurity7 } from './spring-security.ts';
+
+/** What relying parties are built with, in the order in which it is offered. */
+export const libraries: readonly Library[] = [
+  openidClient,
+  openidClient5,
+  oauth4webapi,
+  authjs,
+  nextAuth4,
+  expressOpenidConnect,
+  passport,
+  betterAuth,
+  fastifyOauth2,
+  oidcClientTs,
+  reactOidcContext,
+  authlib,
+  mozillaDjangoOidc,
+  djangoAllauth,
+  pythonSocialAuth,
+  springSecurity7,
+  springSecurity6,
+  goOidc,
+  rustOpenidconnect,
+  modAuthOpenidc,
+  oauth2Proxy,
+  kubelogin,
+  appauth,
+  jose,
+  jsonwebtoken,
+  springResourceServer,
+  other,
+];
+
+const byId: ReadonlyMap<string, Library> = new Map(libraries.map((library) => [library.id, library]));
+
+export const libraryIds: readonly string[] = [...byId.keys()];
+
+/** @param id null for a client that names none. A row of a later version may name one that is unknown here. */
+export const findLibrary = (id: string | null | undefined): Library | undefined =>
+  id === null || id === undefined ? undefined : byId.get(id);
+
+export const librariesFor = (kind: Kind): readonly Library[] =>
+  libraries.filter((library) => library.kinds.includes(kind));
+
+export type SnippetFile = { readonly file: string; readonly text: string };
+
+/** The files of a library with the values of a client, without its secret. */
+export function snippetOf(id: string, values: SnippetValues): readonly SnippetFile[] {
+  const snippets = findLibrary(id)?.snippets ?? [];
+  return snippets.flatMap(({ file, text: textFor }) => {
+    const text = textFor(values);
+    return text === false ? [] : [{ file, text }];
+  });
+}
+
+/** @param issuer of this server. */
+export function snippetValuesOf(client: Client, issuer: string): SnippetValues {
+  const { client_id, client_type, redirect_uris, post_logout_redirect_uris, id_token_signed_response_alg } = client;
+  // openid-client 6 redeems with the redirect URI less its query, so one without it is more useful.
+  const redirect_uri = redirect_uris.find((uri) => !uri.includes('?')) ?? redirect_uris[0] ?? '';
+  return {
+    client_id,
+    client_type,
+    issuer,
+    redirect_uri,
+    post_logout_redirect_uri: post_logout_redirect_uris[0] ?? homeOf(redirect_uri),
+    scope: client.allowed_scopes.join(' '),
+    algorithm: id_token_signed_response_alg,
+  };
+}
+
+/** The root of a site, or a private-use scheme as it stands: what is probably wanted after sign-out. */
+export const homeOf = (redirect_uri: string): string =>
+  /^https?:/i.test(redirect_uri) ? (URL.parse('/', redirect_uri)?.href ?? redirect_uri) : redirect_uri;
+
+export const gaps = ['algorithm', 'claims', 'retry_window', 'post_logout', 'authentication', 'query'] as const;
+export type Gap = (typeof gaps)[number];
+
+/** What a library needs and this client does not have. */
+export function gapsOf(library: Library, client: Client): readonly Gap[] {
+  const { token_endpoint_auth_method: method, redirect_uris } = client;
+  const found: Readonly<Record<Gap, boolean>> = {
+    algorithm: !library.algorithms.includes(client.id_token_signed_response_alg),
+    claims: library.claims_in_id_token && !client.claims_in_id_token,
+    retry_window: library.refreshes_in_parallel && refreshes(client) && client.refresh_retry_window === 0,
+    post_logout: library.sign_out !== null && client.post_logout_redirect_uris.length === 0,
+    authentication:
+      client.client_type === 'confidential' &&
+      library.authentication !== null &&
+      method !== null &&
+      method !== library.authentication,
+    query: library.id === 'openid-client' && redirect_uris.every((uri) => uri.includes('?')),
+  };
+  return gaps.filter((gap) => found[gap]);
+}
+
+const refreshes = ({ allowed_scopes }: Pick<Client, 'allowed_scopes'>) => allowed_scopes.includes('offline_access');
+
+/** Seconds: requests that were sent together have arrived by then, and a copied token is of no use for long. */
+const proposedWindow = 10;
+
+/** The retry window that a reviewer is advised to grant (decisions §7); undefined: the strict default. */
+export const proposedRetryWindow = (client: Pick<Client, 'library' | 'allowed_scopes'>): number | undefined =>
+  findLibrary(client.library)?.refreshes_in_parallel && refreshes(client) ? proposedWindow : undefined;
+
+/** What to do about a failure that we have seen, in the library's own terms. */
+export const symptomOf = (library: Library | undefined, without: Symptom['without']): Symptom | undefined =>
+  library?.symptoms.find((symptom) => symptom.without === without);

@@ -1,0 +1,55 @@
+import { isPublic, type Library, lines, quoted, type SnippetValues, secretVariable } from './library.ts';
+
+const options = (client: SnippetValues) =>
+  lines(
+    "import NextAuth from 'next-auth';",
+    '',
+    'export const authOptions = {',
+    '  providers: [',
+    '    {',
+    "      id: 'signet',",
+    "      name: 'Signet',",
+    "      type: 'oauth',",
+    `      wellKnown: ${quoted(`${client.issuer}/.well-known/openid-configuration`)},`,
+    `      clientId: ${quoted(client.client_id)},`,
+    !isPublic(client) && `      clientSecret: process.env.${secretVariable},`,
+    '      client: {',
+    isPublic(client) && "        token_endpoint_auth_method: 'none',",
+    `        id_token_signed_response_alg: ${quoted(client.algorithm)},`,
+    '      },',
+    `      authorization: { params: { scope: ${quoted(client.scope)} } },`,
+    "      checks: ['pkce', 'state'],",
+    '      idToken: true,',
+    '      profile: ({ sub, name, email, picture }) => ({ id: sub, name, email, image: picture }),',
+    '    },',
+    '  ],',
+    '};',
+    '',
+    'export default NextAuth(authOptions);',
+  );
+
+export const nextAuth4: Library = {
+  id: 'next-auth-4',
+  name: 'next-auth 4',
+  ecosystem: 'Node.js',
+  kinds: ['web'],
+  homepage: 'https://next-auth.js.org/',
+  versions: 'next-auth 4.24.15',
+  algorithms: ['RS256', 'EdDSA'],
+  authentication: 'client_secret_basic',
+  claims_in_id_token: true,
+  refreshes_in_parallel: false,
+  pkce: "checks: ['pkce', 'state']",
+  sign_out: null,
+  callback: '/api/auth/callback/signet',
+  symptoms: [
+    { without: 'pkce', seen: '/api/auth/signin?error=Callback', setting: "checks: ['pkce', 'state']" },
+    {
+      without: 'algorithm',
+      seen: '/api/auth/signin?error=OAuthCallback; log: unexpected JWT alg received, expected RS256, got: EdDSA',
+      setting: "client: { id_token_signed_response_alg: 'EdDSA' }",
+    },
+    { without: 'claims', seen: 'session.user is empty', setting: null },
+  ],
+  snippets: [{ file: 'pages/api/auth/[...nextauth].js', text: options }],
+};
