@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { StoreMisconfigured, StoreUnavailable } from './engine.ts';
 import { type Backend, type Lane, type LaneOptions, openLane } from './postgres-lane.ts';
@@ -8,16 +9,7 @@ const reconnectMs = 250;
 /** Unanswered statements on one lane. At this depth the last one would miss its deadline. */
 const deepestLane = 1_000;
 
-export type Lanes = {
-  /**
-   * Hands the least busy lane to `question`. A lane that finds its plans stale takes all lanes out of use, so that
-   * asking again asks a new connection.
-   * @throws {StoreUnavailable} at once while the server is not there, or when every lane is full; what `question` does.
-   */
-  use<Reply>(question: (lane: Lane) => Promise<Reply>): Promise<Reply>;
-  /** Resolves when the last reply is in. */
-  close(): Promise<void>;
-};
+export type Lanes = ReturnType<typeof createLanes>;
 
 /**
  * At most `size` connections, opened as they are needed. One that was abandoned with statements on the wire counts until
@@ -29,7 +21,7 @@ export type Lanes = {
 export function createLanes(
   url: string,
   { size, abandoned, ...options }: LaneOptions & { size: number; abandoned: Abandoned },
-): Lanes {
+) {
   const open = new Set<Lane>();
   const connecting = new Set<Promise<Lane>>();
   const ending = new Set<Promise<void>>();
@@ -65,27 +57,24 @@ export function createLanes(
 
   function connect(): Promise<Lane> {
     const attempt = openLane(url, options, events)
-      .then(arrived, failed)
+      .then((lane) => {
+        away = undefined;
+        open.add(lane);
+        return lane;
+      }, failed)
       .finally(() => connecting.delete(attempt));
     connecting.add(attempt);
     return attempt;
   }
 
-  function arrived(lane: Lane): Lane {
-    away = undefined;
-    open.add(lane);
-    return lane;
-  }
-
   function failed(error: unknown): never {
     away = error;
+    const reconnect = () => {
+      reconnecting = undefined;
+      connect().catch(() => undefined); // which has set the next attempt
+    };
     if (!closed) reconnecting ??= setTimeout(reconnect, reconnectMs).unref();
     throw storeError(error); // nothing has been sent
-  }
-
-  function reconnect(): void {
-    reconnecting = undefined;
-    connect().catch(() => undefined); // `failed` has set the next attempt
   }
 
   function retire(lane: Lane): void {
@@ -110,8 +99,9 @@ export function createLanes(
   }
 
   function pick(): Lane {
-    const lane = leastBusy(open);
-    if (!lane) throw new StoreUnavailable('The connection to PostgreSQL was lost.');
+    const [first, ...others] = open;
+    if (!first) throw new StoreUnavailable('The connection to PostgreSQL was lost.');
+    const lane = others.reduce((best, other) => (other.inFlight < best.inFlight ? other : best), first);
     // Grows behind the back of this statement: a busy lane answers sooner than a connection opens.
     if (lane.inFlight > 0 && mayGrow()) connect().catch(() => undefined);
     if (lane.inFlight >= deepestLane) throw new StoreUnavailable('Too many statements are waiting.');
@@ -119,7 +109,12 @@ export function createLanes(
   }
 
   return {
-    async use(question) {
+    /**
+     * Hands the least busy lane to `question`. A lane that finds its plans stale takes all lanes out of use, so that
+     * asking again asks a new connection.
+     * @throws {StoreUnavailable} at once while the server is not there, or when every lane is full; what `question` does.
+     */
+    async use<Reply>(question: (lane: Lane) => Promise<Reply>): Promise<Reply> {
       if (options.use !== 'reads' && abandoned.waitForStandby()) {
         throw new StoreUnavailable(
           'PostgreSQL is waiting for a synchronous standby and accepts no changes at the moment.',
@@ -136,7 +131,8 @@ export function createLanes(
         throw error;
       }
     },
-    async close() {
+    /** Resolves when the last reply is in. */
+    async close(): Promise<void> {
       closed = true;
       clearTimeout(reconnecting);
       await Promise.allSettled(connecting);
@@ -147,40 +143,23 @@ export function createLanes(
   };
 }
 
-function leastBusy(lanes: Iterable<Lane>): Lane | undefined {
-  let idlest: Lane | undefined;
-  for (const lane of lanes) {
-    if (lane.inFlight === 0) return lane;
-    if (!idlest || lane.inFlight < idlest.inFlight) idlest = lane;
-  }
-  return idlest;
-}
-
 /** Between two looks at the server's processes, and the time that one may take. */
 const lookMs = 500;
 const lookTimeoutMs = 3_000;
 
+type Abandoned = ReturnType<typeof createAbandoned>;
+
 /**
  * Connections that we no longer use and whose backends may still be at work, most likely in a commit that waits for a
  * synchronous standby: nothing that a client can do ends that wait and leaves the commit uncertain no longer.
+ * The server is watched over one connection, which is open only while there is something to look for.
  */
-type Abandoned = {
-  /** @param gone is called once, when the server has no such backend. */
-  add(lane: Lane, gone: () => void): void;
-  /** After all. */
-  hasAnswered(lane: Lane): void;
-  /** Another commit would only wait behind these. */
-  waitForStandby(): boolean;
-  close(): Promise<void>;
-};
-
-/** Looks at the server over one connection of its own, which is open only while there is something to look for. */
-export function createAbandoned(url: string): Abandoned {
+export function createAbandoned(url: string) {
   const lanes = new Map<Lane, () => void>();
+  const closing = new AbortController();
+  const { signal } = closing;
   let blocked = false;
-  let closed = false;
   let looking: Promise<void> | undefined;
-  let wake: () => void = () => undefined;
 
   function forget(lane: Lane): void {
     lanes.delete(lane);
@@ -188,7 +167,7 @@ export function createAbandoned(url: string): Abandoned {
   }
 
   async function look(): Promise<void> {
-    while (lanes.size > 0 && !closed) {
+    while (lanes.size > 0 && !signal.aborted) {
       const client = new pg.Client({
         connectionString: url,
         types: columnTypes,
@@ -198,7 +177,7 @@ export function createAbandoned(url: string): Abandoned {
       client.on('error', () => undefined); // the query in flight rejects
       try {
         await client.connect();
-        while (lanes.size > 0 && !closed) {
+        while (lanes.size > 0 && !signal.aborted) {
           await lookOnce(client);
           await pause();
         }
@@ -216,39 +195,31 @@ export function createAbandoned(url: string): Abandoned {
       asked.map(({ backend }) => backend.pid),
       asked.map(({ backend }) => backend.started_at),
     ]);
-    const isThere = ({ backend }: Lane) => rows.some((row) => row.pid === backend.pid);
     blocked = rows.some(({ waits }) => waits === 1);
     for (const lane of asked) {
+      if (rows.some(({ pid }) => pid === lane.backend.pid)) continue;
       const gone = lanes.get(lane);
-      if (isThere(lane)) continue;
       forget(lane);
       gone?.();
     }
   }
 
-  const pause = () =>
-    new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, lookMs);
-      timer.unref();
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+  const pause = () => sleep(lookMs, undefined, { ref: false, signal }).catch(() => undefined);
 
   return {
-    add(lane, gone) {
+    /** @param gone is called once, when the server has no such backend. */
+    add(lane: Lane, gone: () => void): void {
       lanes.set(lane, gone);
-      if (closed) return;
+      if (signal.aborted) return;
       looking ??= look().finally(() => {
         looking = undefined;
       });
     },
     hasAnswered: forget,
+    /** Whether another commit would only wait behind these. */
     waitForStandby: () => blocked,
-    async close() {
-      closed = true;
-      wake();
+    async close(): Promise<void> {
+      closing.abort();
       await looking;
     },
   };

@@ -39,13 +39,6 @@ export type WriteSession = {
   readonly transaction: ReturnType<typeof transactionControl>;
 };
 
-type GroupCommit = {
-  /** @throws {StoreUnavailable} {UniqueViolation} by rejecting. */
-  enqueue(steps: readonly Step[]): Promise<Committed>;
-  /** Resolves when everything enqueued so far is answered. */
-  drained(): Promise<void>;
-};
-
 /**
  * Puts the writes of one event-loop turn under one transaction, so that they share its fsync: on a good disk one
  * costs as much as twenty updates, on a poor one as thousands, and requests that arrived together wait together.
@@ -55,13 +48,13 @@ type GroupCommit = {
  * nothing of earlier writes. Then changes are refused until the file has been read anew and has taken a write.
  * @param checkAnew resolves when that is so; `session` is another one afterwards.
  */
-export function createGroupCommit(session: () => WriteSession, checkAnew: () => Promise<void>): GroupCommit {
+export function createGroupCommit(session: () => WriteSession, checkAnew: () => Promise<void>) {
   /** Set while it is not known what of the last commit is in the file. */
   let fenced = false;
-  let queue: Unit[] = [];
+  const queue: Unit[] = [];
   let polls = 0;
   let scheduled = false;
-  let whenDrained: (() => void)[] = [];
+  const whenDrained: (() => void)[] = [];
 
   function schedule(): void {
     if (scheduled) return;
@@ -71,25 +64,28 @@ export function createGroupCommit(session: () => WriteSession, checkAnew: () => 
 
   function flush(): void {
     if (!lock()) return;
-    const group = queue.length > unitsPerCommit ? queue.splice(0, unitsPerCommit) : queue;
-    if (group === queue) queue = [];
-    settle(group, commit(group));
+    const group = queue.splice(0, unitsPerCommit);
+    for (const [index, outcome] of commit(group).entries()) {
+      const unit = group[index]!;
+      if ('error' in outcome) unit.reject(outcome.error);
+      else unit.resolve(outcome);
+    }
     proceed();
   }
 
   function fence(): void {
     fenced = true;
     refuse(new StoreUnavailable(checking));
-    const open = () => {
-      fenced = false;
-    };
-    checkAnew().then(open, () => undefined); // it gives up when the store is closed
+    checkAnew().then(
+      () => {
+        fenced = false;
+      },
+      () => undefined, // it gives up when the store is closed
+    );
   }
 
   function refuse(refusal: unknown): void {
-    const refused = queue;
-    queue = [];
-    for (const unit of refused) unit.reject(refusal);
+    for (const unit of queue.splice(0)) unit.reject(refusal);
   }
 
   /** @returns true when this process may write now; else a later flush is arranged or the queue is refused. */
@@ -116,21 +112,17 @@ export function createGroupCommit(session: () => WriteSession, checkAnew: () => 
     const { connection, transaction } = session();
     try {
       const outcomes = group.map(attempt);
-      commitNow();
+      try {
+        transaction.commit();
+      } catch (error) {
+        throw commitError(error);
+      }
       return outcomes;
     } catch (error) {
       if (connection.isTransaction) transaction.rollback();
       if (error instanceof OutcomeUnknown) fence();
       const lost = error instanceof StoreUnavailable ? error : new StoreUnavailable('Not kept.', { cause: error });
       return group.map(() => ({ error: lost }));
-    }
-  }
-
-  function commitNow(): void {
-    try {
-      session().transaction.commit();
-    } catch (error) {
-      throw commitError(error);
     }
   }
 
@@ -167,33 +159,27 @@ export function createGroupCommit(session: () => WriteSession, checkAnew: () => 
       schedule();
       return;
     }
-    const waiting = whenDrained;
-    whenDrained = [];
-    for (const resolve of waiting) resolve();
+    for (const resolve of whenDrained.splice(0)) resolve();
   }
 
   return {
-    enqueue: (steps) =>
-      new Promise((resolve, reject) => {
+    /** @throws {StoreUnavailable} {UniqueViolation} by rejecting. */
+    enqueue: (steps: readonly Step[]) =>
+      new Promise<Committed>((resolve, reject) => {
         if (fenced) return reject(new StoreUnavailable(checking));
         if (queue.length >= longestQueue) return reject(new StoreUnavailable('Too many changes are waiting.'));
         queue.push({ steps, resolve, reject });
         schedule();
       }),
-    drained: () => (scheduled ? new Promise((resolve) => whenDrained.push(resolve)) : Promise.resolve()),
+    /** Resolves when everything enqueued so far is answered. */
+    async drained(): Promise<void> {
+      if (scheduled) await new Promise<void>((resolve) => whenDrained.push(resolve));
+    },
   };
 }
 
 const checking =
   'The last commit could not be confirmed. The database file is being checked before it accepts another.';
-
-function settle(group: readonly Unit[], outcomes: readonly Outcome[]): void {
-  for (const [index, unit] of group.entries()) {
-    const outcome = outcomes[index]!;
-    if ('error' in outcome) unit.reject(outcome.error);
-    else unit.resolve(outcome);
-  }
-}
 
 /** @param flush stands around each `commit`; a test makes it fail as a disk would. */
 export function transactionControl(connection: DatabaseSync, flush: (commit: () => void) => void) {
@@ -227,21 +213,8 @@ export function transactionControl(connection: DatabaseSync, flush: (commit: () 
 }
 
 /** Primary result codes (https://sqlite.org/rescode.html) that say "not now" or "this file is broken", not "wrong SQL". */
-const unanswerable = new Set([
-  3, // PERM
-  5, // BUSY
-  6, // LOCKED
-  7, // NOMEM
-  8, // READONLY
-  9, // INTERRUPT
-  10, // IOERR
-  11, // CORRUPT
-  13, // FULL
-  14, // CANTOPEN
-  15, // PROTOCOL
-  22, // NOLFS
-  26, // NOTADB
-]);
+// PERM, BUSY, LOCKED, NOMEM, READONLY, INTERRUPT, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOLFS, NOTADB
+const unanswerable = new Set([3, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 22, 26]);
 
 /** Extended codes of a refused duplicate: PRIMARYKEY, UNIQUE, ROWID. */
 const duplicate = new Set([1555, 2067, 2579]);
