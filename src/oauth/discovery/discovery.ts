@@ -3,6 +3,9 @@ import { algorithms } from '../../clients/client.ts';
 import { scopeNames } from '../../clients/scopes.ts';
 import type { Config } from '../../platform/config.ts';
 import { prompts, responseModes } from '../authorize/authorization-request.ts';
+import { Userinfo } from './userinfo.ts';
+
+const idTokenClaims = 'iss sub aud azp exp iat auth_time nonce at_hash sid acr amr'.split(' ');
 
 /** RFC 8414, RFC 9207 §3 and OpenID Connect Discovery 1.0 §3 in one document: exactly what works here. */
 export function discoveryDocument({ baseUrl }: Pick<Config, 'baseUrl'>) {
@@ -26,26 +29,7 @@ export function discoveryDocument({ baseUrl }: Pick<Config, 'baseUrl'>) {
     introspection_endpoint_auth_methods_supported: ['client_secret_basic'],
     revocation_endpoint_auth_methods_supported: [...secretMethods, 'none'],
     code_challenge_methods_supported: ['S256'],
-    claims_supported: [
-      'iss',
-      'sub',
-      'aud',
-      'azp',
-      'exp',
-      'iat',
-      'auth_time',
-      'nonce',
-      'at_hash',
-      'sid',
-      'acr',
-      'amr',
-      'email',
-      'email_verified',
-      'name',
-      'picture',
-      'role',
-      'entitlements',
-    ],
+    claims_supported: [...new Set([...idTokenClaims, ...Object.keys(Userinfo.properties)])],
     prompt_values_supported: prompts,
     acr_values_supported: acrs,
     claims_parameter_supported: false,

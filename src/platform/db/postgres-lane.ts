@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Socket } from 'node:net';
 import pg from 'pg';
 import {
@@ -35,9 +35,9 @@ export type LaneOptions = {
 /** What a new connection says of itself. */
 export type Session = {
   readonly backend: Backend;
-  /** Of the process that the server said it had made for us. */
+  /** Of the process that the server announced at the start. */
   readonly announcedPid: number | null;
-  /** Whether it came with the settings that we asked for. */
+  /** Whether it has the settings that we asked for. */
   readonly keepsSettings: boolean;
   readonly settings: Readonly<Record<DurabilitySetting, string>>;
 };
@@ -47,25 +47,10 @@ type DurabilitySetting = (typeof durabilitySettings)[number];
 /** A process of the server. Its number alone may be another's later. */
 export type Backend = { pid: number; started_at: number };
 
-/** One pipelined connection: many statements on the wire at once, run by the server one after the other. */
-export type Lane = {
-  /** Statements on the wire, unanswered. */
-  inFlight: number;
-  /** One statement in one round trip, its own transaction. */
-  run(statement: Statement): Promise<BatchResult>;
-  /** A step by itself: a statement that is its own transaction. */
-  commitOne(step: Step): Promise<Committed>;
-  /** `begin`, the steps and `commit` in one round trip. */
-  commit(steps: readonly Step[]): Promise<Committed>;
-  /** Says goodbye after the last reply. */
-  end(): Promise<void>;
-  /** Drops it without a word. */
-  destroy(): void;
-  readonly backend: Backend;
-};
+export type Lane = Awaited<ReturnType<typeof openLane>>;
 
 type LaneEvents = {
-  /** It is of no more use. @param unanswered statements were on the wire, so its backend may still be at work. */
+  /** The connection is gone. @param unanswered statements were on the wire, so its backend may still be at work. */
   onEnd(lane: Lane, unanswered: boolean): void;
   /** A reply missed its deadline. Everything in flight has been refused; the connection is kept, for its backend may wait. */
   onStall(lane: Lane): void;
@@ -74,12 +59,12 @@ type LaneEvents = {
 };
 
 /**
- * Connects.
+ * Opens a lane: one pipelined connection, with many statements on the wire that the server runs one after the other.
  * A lane for batches refuses any change outside of `begin read write … commit`. That is a setting of its connection, and
  * not `set`, which a pooler would hand on with the backend.
  * @throws the driver's error; what `check` throws.
  */
-export async function openLane(url: string, options: LaneOptions, events: LaneEvents): Promise<Lane> {
+export async function openLane(url: string, options: LaneOptions, events: LaneEvents) {
   const socket = new Socket();
   const client = new pg.Client({
     connectionString: ownSession(url, options),
@@ -159,14 +144,20 @@ export async function openLane(url: string, options: LaneOptions, events: LaneEv
     });
   }
 
-  const lane: Lane = {
+  const lane = {
+    /** Statements on the wire, unanswered. */
     inFlight: 0,
-    run: async (statement) => toResult(await send(prepared(statement))),
-    commitOne: (step) => sendOne(send, step),
-    commit: (steps) => sendTransaction(send, steps),
-    end: () => client.end(),
+    /** One statement in one round trip, its own transaction. */
+    run: async (statement: Statement): Promise<BatchResult> => toResult(await send(prepared(statement))),
+    /** A step by itself: a statement that is its own transaction. */
+    commitOne: (step: Step): Promise<Committed> => sendOne(send, step),
+    /** `begin`, the steps and `commit` in one round trip. */
+    commit: (steps: readonly Step[]): Promise<Committed> => sendTransaction(send, steps),
+    /** Says goodbye after the last reply. */
+    end: (): Promise<void> => client.end(),
+    /** Drops the connection without a word. */
     destroy: () => void socket.destroy(),
-    backend: { pid: 0, started_at: 0 },
+    backend: { pid: 0, started_at: 0 } as Backend,
   };
 
   try {
@@ -245,18 +236,18 @@ async function sendTransaction(send: Send, steps: readonly Step[]): Promise<Comm
 }
 
 /** The same rows, or `division_by_zero` if there are none. Read from the count outwards, or the planner leaves it out. */
-function raisingUnlessChanged(sql: string): string {
-  let raising = raisingTexts.get(sql);
-  if (raising === undefined) {
-    const statement = /\breturning\b/i.test(sql) ? sql : `${sql} returning 1 as one`;
-    raising = `with changed as (${statement})
+const raisingUnlessChanged = remembered((sql) => {
+  const statement = /\breturning\b/i.test(sql) ? sql : `${sql} returning 1 as one`;
+  return `with changed as (${statement})
       select changed.* from (select 1 / count(*) as met from changed) as required left join changed on true
        where required.met >= 0`;
-    raisingTexts.set(sql, raising);
-  }
-  return raising;
+});
+
+/** Of the texts of statements, which are few. */
+function remembered(make: (sql: string) => string): (sql: string) => string {
+  const made = new Map<string, string>();
+  return (sql) => made.getOrInsertComputed(sql, make);
 }
-const raisingTexts = new Map<string, string>();
 
 const toResult = ({ rowCount, rows }: pg.QueryResult): BatchResult => ({ changes: rowCount ?? 0, rows });
 
@@ -289,13 +280,4 @@ const prepared = ({ sql, params }: Statement): pg.QueryConfig => ({
 
 const storableParams = (params: readonly Param[] = []) => params.map(storable);
 
-const statementNames = new Map<string, string>();
-
-function statementName(sql: string): string {
-  let name = statementNames.get(sql);
-  if (name === undefined) {
-    name = createHash('sha256').update(sql).digest('base64url');
-    statementNames.set(sql, name);
-  }
-  return name;
-}
+const statementName = remembered((sql) => hash('sha256', sql, 'base64url'));

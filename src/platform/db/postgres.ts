@@ -170,16 +170,8 @@ async function checkSession(url: string, session: Session, mayLoseCommits: boole
 
 /** Whether a session has the same backend after others have had every chance to take it. */
 async function keepsSessions(url: string): Promise<boolean> {
-  const clients = Array.from(
-    { length: probes + 1 },
-    () =>
-      new pg.Client({
-        connectionString: url,
-        connectionTimeoutMillis: probeMs,
-        query_timeout: probeMs,
-        keepAlive: true,
-      }),
-  );
+  const settings = { connectionString: url, connectionTimeoutMillis: probeMs, query_timeout: probeMs, keepAlive: true };
+  const clients = Array.from({ length: probes + 1 }, () => new pg.Client(settings));
   for (const client of clients) client.on('error', () => undefined); // the query in flight rejects
   const pidOf = async (client: pg.Client): Promise<number> =>
     (await client.query('select pg_backend_pid() as pid')).rows[0].pid;
