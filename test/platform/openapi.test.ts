@@ -8,7 +8,7 @@ type Schema = { properties: Record<string, unknown>; required?: string[] };
 type Operation = {
   operationId: string;
   summary: string;
-  responses: Record<string, unknown>;
+  responses: Record<string, { headers?: object; content?: object }>;
   security: object[];
   parameters?: { name: string; in: string; required?: boolean }[];
   requestBody?: { content: Record<string, { schema: Schema }> };
@@ -98,9 +98,25 @@ test('no address for programs is left out of the description', async (t) => {
       ),
     ].map(([, method = '', url = '']) => ({ method, path: url.replace(/:(\w+)/g, '{$1}') })),
   );
-  assert.ok(declared.length >= 6);
+  assert.ok(declared.length >= 4);
   const missing = declared.filter(({ method, path }) => !document.paths[path]?.[method]);
   assert.deepEqual(missing, [], 'Give the route a `config.operation`.');
+});
+
+test('a page is described as one, and a redirect with where it leads', async (t) => {
+  const { document } = await describedApi(t);
+  const refusals = (path: string) =>
+    Object.entries(document.paths[path]?.get?.responses ?? {}).filter(([status]) => status.startsWith('4'));
+  for (const path of ['/oauth/authorize', '/oauth/logout', '/auth/{provider}/login']) {
+    assert.ok(refusals(path).length > 0);
+    for (const [, { content = {} }] of refusals(path))
+      assert.deepEqual(Object.keys(content), ['text/html', 'application/json']);
+  }
+  for (const operation of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
+    for (const [status, { headers = {} }] of Object.entries(operation.responses)) {
+      assert.equal(status.startsWith('3'), 'Location' in headers, `${operation.operationId} ${status}`);
+    }
+  }
 });
 
 test('every operation has an operationId of its own', async (t) => {

@@ -233,7 +233,8 @@ const authorize: OperationDescription = {
   },
   answers: {
     200: {
-      description: 'With `response_mode=form_post`: an HTML page whose form carries what the redirect would have.',
+      description: 'With `response_mode=form_post`: a page whose form carries what the redirect would have.',
+      html: true,
     },
     302: { description: 'Redirect to the client with `code`, `state` and `iss` or with `error`; or to `/signin`.' },
   },

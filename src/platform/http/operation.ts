@@ -9,13 +9,22 @@ import { readNoBody, shapeProblems } from './bodies.ts';
 import { FormText, queryOf, readQueryAs } from './parameters.ts';
 
 /** The endpoint groups of the specification (§1), in the order in which people read about them, and ours. */
-export const tags = ['OIDC', 'Federated', 'Account', '2FA', 'Clients', 'Entitlements', 'Administration'] as const;
+export const tags = {
+  OIDC: 'OpenID Connect and OAuth: what relying parties and resource servers call.',
+  Federated: 'Sign-in with an account at another provider.',
+  Account: 'The data, sessions and connected apps of the signed-in user.',
+  '2FA': 'Passkeys, authenticator apps and backup codes of the signed-in user.',
+  Clients: 'Clients of the signed-in user.',
+  Entitlements: 'What users have bought, across products.',
+  Administration: 'For administrators only.',
+} as const;
+export type Tag = keyof typeof tags;
 
 /** What a program may rely on at one route: the part of the API description that the route's own code cannot tell. */
 export type OperationDescription = {
   /** `operationId` */
   id: string;
-  tag: (typeof tags)[number];
+  tag: Tag;
   summary: string;
   description?: string;
   /** Any of them will do; none: anyone may call. */
@@ -90,7 +99,7 @@ type Shape<Deps, Given, Result> = {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: string;
   access: Access<Deps, object>;
-  tag: (typeof tags)[number];
+  tag: Tag;
   summary: string;
   description?: string;
   /** Descriptions of the path parameters. */

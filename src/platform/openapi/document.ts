@@ -3,9 +3,15 @@ import Type, { type TSchema } from 'typebox';
 import type { Config } from '../config.ts';
 import { type ErrorCode, statusOf } from '../errors.ts';
 import { cookieNames } from '../http/cookies.ts';
-import { type OperationAnswer, type OperationDescription, tags } from '../http/operation.ts';
+import { type OperationAnswer, type OperationDescription, type Tag, tags } from '../http/operation.ts';
 
-export type DescribedRoute = { method: string; url: string; operation: OperationDescription };
+export type DescribedRoute = {
+  method: string;
+  url: string;
+  /** For people, so its refusals are pages unless JSON is asked for. */
+  page: boolean;
+  operation: OperationDescription;
+};
 
 /** The body of every refusal (decisions §1). */
 const ErrorBody = Type.Object(
@@ -42,9 +48,9 @@ const apiVersion = '1.0.0';
 /** OpenAPI 3.1: https://spec.openapis.org/oas/v3.1.1. */
 export function describeApi(config: Config, routes: readonly DescribedRoute[]) {
   const paths: Record<string, Record<string, DescribedOperation>> = {};
-  for (const { method, url, operation } of routes) {
-    const path = url.replace(/:(\w+)/g, '{$1}');
-    paths[path] = { ...paths[path], [method]: describeOperation(url, operation) };
+  for (const route of routes) {
+    const path = route.url.replace(/:(\w+)/g, '{$1}');
+    paths[path] = { ...paths[path], [route.method]: describeOperation(route) };
   }
   return {
     openapi: '3.1.1',
@@ -52,10 +58,11 @@ export function describeApi(config: Config, routes: readonly DescribedRoute[]) {
       title: config.brand.name,
       version: apiVersion,
       description: `OpenID Connect 1.0 and OAuth 2.1, accounts and clients. Readable version: ${config.baseUrl}/reference`,
+      license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
     externalDocs: { description: 'The same reference as a web page.', url: `${config.baseUrl}/reference` },
     servers: [{ url: config.baseUrl }],
-    tags: tags.map((name) => ({ name })),
+    tags: Object.entries(tags).map(([name, description]) => ({ name: name as Tag, description })),
     paths: Object.fromEntries(Object.entries(paths).sort()),
     components: { schemas: { Error: ErrorBody }, securitySchemes: securitySchemes(config) },
   };
@@ -70,7 +77,7 @@ const securitySchemes = (config: Config) => ({
   SessionCookie: { type: 'apiKey', in: 'cookie', name: cookieNames(config).session },
 });
 
-function describeOperation(url: string, operation: OperationDescription) {
+function describeOperation({ url, page, operation }: DescribedRoute) {
   const { access = [], body } = operation;
   const requirements = access.map(({ description }) => description);
   return {
@@ -89,8 +96,10 @@ function describeOperation(url: string, operation: OperationDescription) {
       },
     },
     responses: {
-      ...Object.fromEntries(Object.entries(operation.answers).map(([status, one]) => [status, describeAnswer(one)])),
-      ...describeRefusals(operation),
+      ...Object.fromEntries(
+        Object.entries(operation.answers).map(([status, one]) => [status, describeAnswer(Number(status), one)]),
+      ),
+      ...describeRefusals(operation, page),
     },
   };
 }
@@ -112,16 +121,25 @@ function describeParameters(url: string, { parameters = {} }: OperationDescripti
 }
 
 type MediaType = { schema?: TSchema | { $ref: string }; example?: unknown };
-type Answer = { description: string; content?: Record<string, MediaType> };
+type Answer = { description: string; headers?: Record<string, Header>; content?: Record<string, MediaType> };
+type Header = { description: string; schema: TSchema };
 
-function describeAnswer({ description, schema, example, html, media = [] }: OperationAnswer): Answer {
+function describeAnswer(status: number, { description, schema, example, html, media = [] }: OperationAnswer): Answer {
   const content = {
     ...(schema ? { 'application/json': mediaType(schema, example) } : {}),
-    ...(html ? { 'text/html': {} } : {}),
-    ...Object.fromEntries(media.map((type) => [type, {}])),
+    ...(html ? { 'text/html': page } : {}),
+    ...Object.fromEntries(media.map((type) => [type, text])),
   };
-  return Object.keys(content).length > 0 ? { description, content } : { description };
+  return {
+    description,
+    ...(status >= 300 && status < 400 ? { headers: { Location: location } } : {}),
+    ...(Object.keys(content).length > 0 ? { content } : {}),
+  };
 }
+
+const text: MediaType = { schema: Type.String() };
+const page = text;
+const location: Header = { description: 'Where to.', schema: Type.String({ format: 'uri-reference' }) };
 
 /** Besides those that any route may give. */
 export const refusalsOf = ({ access = [], body, refusals = [] }: OperationDescription): ReadonlySet<ErrorCode> =>
@@ -131,17 +149,20 @@ export const refusalsOf = ({ access = [], body, refusals = [] }: OperationDescri
     ...(body ? ['invalid_request' as const] : []),
   ]);
 
-function describeRefusals(operation: OperationDescription): Record<string, Answer> {
-  const byStatus = Map.groupBy(refusalsOf(operation), (code) => statusOf[code]);
-  return Object.fromEntries(
-    [...byStatus].map(([status, group]) => [
-      status,
-      {
-        description: group.map((code) => `\`${code}\``).join(', '),
-        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-      },
-    ]),
-  );
+function describeRefusals(operation: OperationDescription, isPage: boolean): Record<string, Answer> {
+  const codes = refusalsOf(operation);
+  const json = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
+  const content = isPage ? { 'text/html': page, ...json } : json;
+  const byStatus = Map.groupBy(codes, (code) => statusOf[code]);
+  const described = [...byStatus].map(([status, group]): [string, Answer] => [
+    String(status),
+    { description: group.map((code) => `\`${code}\``).join(', '), content },
+  ]);
+  return {
+    ...(byStatus.has(400) ? {} : { 400: { description: '`invalid_request`, for a malformed request.', content } }),
+    ...Object.fromEntries(described),
+    ...(isPage ? { default: { description: 'A page that says what went wrong.', content } } : {}),
+  };
 }
 
 const mediaType = (schema: TSchema, example: unknown): MediaType =>
@@ -154,7 +175,7 @@ export function collectOperations(app: FastifyInstance): DescribedRoute[] {
     const operation = config?.operation;
     if (!operation) return;
     for (const one of [method].flat())
-      if (one !== 'HEAD') described.push({ method: one.toLowerCase(), url, operation });
+      if (one !== 'HEAD') described.push({ method: one.toLowerCase(), url, page: config.page === true, operation });
   });
   return described;
 }

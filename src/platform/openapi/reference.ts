@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config.ts';
 import { cookieNames } from '../http/cookies.ts';
-import { tags } from '../http/operation.ts';
+import { type Tag, tags } from '../http/operation.ts';
 import { publicDocument, sendPublicDocument } from '../http/representations.ts';
 import { type Html, html } from '../pages/html.ts';
 import { type Page, sendPage } from '../pages/page.ts';
@@ -29,10 +29,9 @@ export async function openApiRoutes(app: FastifyInstance, deps: ViewDeps, descri
       return sendPage(reply, view, page);
     });
   add('/reference', (view) => referenceIndex(view, deps.config, describe()));
-  for (const tag of tags) add(referencePath(tag), (view) => referencePage(view, deps.config, describe(), tag));
+  for (const tag of Object.keys(tags) as Tag[])
+    add(referencePath(tag), (view) => referencePage(view, deps.config, describe(), tag));
 }
-
-type Tag = ApiDocument['tags'][number]['name'];
 
 const referencePath = (tag: Tag): string => `/reference/${anchor(tag)}`;
 
@@ -54,12 +53,13 @@ ${groupsOf(document).map(
 
 function referencePage(view: View, config: Config, document: ApiDocument, tag: Tag): Page {
   const base = { url: config.baseUrl, sessionCookie: cookieNames(config).session };
-  const members = groupsOf(document).find(({ name }) => name === tag)?.members ?? [];
+  const { description, members } = groupsOf(document).find(({ name }) => name === tag)!;
   return {
     title: `${tag} - ${view.plain('reference.title')}`,
     aside: navigation(view, document, tag),
     content: html`<h1>${view.t('reference.title')}</h1>
 <h2 lang="en">${tag}</h2>
+<p class="soft" lang="en">${description}</p>
 ${members.map(({ path, method, operation }) => operationOf(view, operation, { path, method, base }))}`,
   };
 }
@@ -81,7 +81,7 @@ function groupsOf(document: ApiDocument) {
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   );
   return document.tags
-    .map(({ name }) => ({ name, members: operations.filter(({ operation }) => operation.tags.includes(name)) }))
+    .map((tag) => ({ ...tag, members: operations.filter(({ operation }) => operation.tags.includes(tag.name)) }))
     .filter(({ members }) => members.length > 0);
 }
 
