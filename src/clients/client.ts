@@ -32,6 +32,7 @@ export const applicationTypes = ['web', 'spa', 'native'] as const;
 
 /** OpenID Connect Core §9. */
 export const authenticationMethods = ['client_secret_basic', 'client_secret_post', 'none'] as const;
+export type AuthenticationMethod = (typeof authenticationMethods)[number];
 
 /**
  * What an administrator reviews, in the order in which a reviewer reads it. An approved client's edits to these are

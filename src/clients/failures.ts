@@ -21,6 +21,7 @@ export const failureCodes = [
   'secret_wrong',
   'secret_ended',
   'secret_of_public',
+  'authentication_method',
   'code_unknown',
   'code_expired',
   'code_replayed',
@@ -29,6 +30,7 @@ export const failureCodes = [
   'grant_ended',
   'refresh_token',
   'refresh_replayed',
+  'refresh_parallel',
   'id_token_hint',
   'post_logout_redirect_uri_differs',
 ] as const;

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { inEnglish } from '../platform/i18n/translate.ts';
-import { matchesRegistered, redirectUriProblem } from './redirect-uri.ts';
+import { isPrivateUse, matchesRegistered, redirectUriProblem } from './redirect-uri.ts';
+
+const matches = (
+  redirect_uris: readonly string[],
+  requested: string,
+  application_type: 'web' | 'spa' | 'native' = 'native',
+) => matchesRegistered({ redirect_uris, application_type }, requested);
 
 const accepted = [
   'https://rp.test/cb',
@@ -49,7 +55,7 @@ const refused = {
     'file:///etc/passwd',
     'ftp://rp.test/',
   ],
-  'a native scheme': ['com.example.app:/cb', 'myapp://cb'],
+  'a scheme without a domain name': ['myapp://cb', 'myapp:/cb'],
   'no scheme': [
     '',
     'rp.test/cb',
@@ -194,14 +200,14 @@ test('whatever may be registered has one reading: the URL parser writes it as it
   );
   fc.assert(
     fc.property(uris, (uri) => {
-      if (redirectUriProblem(uri) !== undefined) return;
+      if (redirectUriProblem(uri) !== undefined || isPrivateUse(uri)) return;
       const url = new URL(uri);
       assert.equal(/^https?:\/\/([^/?]*?)(?::\d*)?(?:[/?]|$)/i.exec(uri)?.[1]?.toLowerCase(), url.hostname);
       const rest = uri.replace(/^[^/]*\/\/[^/?]*/, '');
       assert.equal(decodeURI(`${url.pathname}`), decodeURI(rest.replace(/\?.*$/s, '') || '/'), 'nothing is resolved');
       assert.ok(url.protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname));
       assert.equal(url.hash + url.username + url.password, '');
-      assert.ok(matchesRegistered([uri], uri));
+      assert.ok(matches([uri], uri));
     }),
     { numRuns: 2000 },
   );
@@ -209,7 +215,7 @@ test('whatever may be registered has one reading: the URL parser writes it as it
 
 test('a requested redirect URI is compared as a string (AZ-01)', () => {
   const registered = ['https://rp.test/cb', 'https://rp.test/caf%C3%A9', 'https://other.test/cb'];
-  for (const uri of registered) assert.equal(matchesRegistered(registered, uri), true);
+  for (const uri of registered) assert.equal(matches(registered, uri), true);
   const attacks = [
     '',
     'https://rp.test',
@@ -246,13 +252,13 @@ test('a requested redirect URI is compared as a string (AZ-01)', () => {
     'https://rp.test/caf%c3%a9',
     'https://rp.test/café',
   ];
-  for (const uri of attacks) assert.equal(matchesRegistered(registered, uri), false, uri);
+  for (const uri of attacks) assert.equal(matches(registered, uri), false, uri);
 });
 
 test('a loopback IP literal matches at any port, and in nothing else (AZ-03, RFC 8252 §7.3)', () => {
   const registered = ['http://127.0.0.1/cb'];
   for (const port of ['', ':1', ':80', ':51004', ':65535']) {
-    assert.equal(matchesRegistered(registered, `http://127.0.0.1${port}/cb`), true, port);
+    assert.equal(matches(registered, `http://127.0.0.1${port}/cb`), true, port);
   }
   const attacks = [
     'http://127.0.0.1:51004/x',
@@ -283,17 +289,64 @@ test('a loopback IP literal matches at any port, and in nothing else (AZ-03, RFC
     'http://127.0.0.1:51004/cb\n',
     '\nhttp://127.0.0.1:51004/cb',
   ];
-  for (const uri of attacks) assert.equal(matchesRegistered(registered, uri), false, uri);
+  for (const uri of attacks) assert.equal(matches(registered, uri), false, uri);
 });
 
 test('ports are free on [::1] too, and on a registered port; localhost and https keep theirs', () => {
-  assert.equal(matchesRegistered(['http://[::1]/cb'], 'http://[::1]:51004/cb'), true);
-  assert.equal(matchesRegistered(['http://[::1]/cb'], 'http://127.0.0.1:51004/cb'), false);
-  assert.equal(matchesRegistered(['http://127.0.0.1:3000/cb?a=1'], 'http://127.0.0.1:51004/cb?a=1'), true);
-  assert.equal(matchesRegistered(['http://127.0.0.1'], 'http://127.0.0.1:51004'), true);
-  assert.equal(matchesRegistered(['http://127.0.0.1:0/cb'], 'http://127.0.0.1:51004/cb'), true);
-  assert.equal(matchesRegistered(['http://localhost:3000/cb'], 'http://localhost:3001/cb'), false);
-  assert.equal(matchesRegistered(['http://localhost/cb'], 'http://localhost:3001/cb'), false);
-  assert.equal(matchesRegistered(['https://127.0.0.1/cb'], 'https://127.0.0.1:8443/cb'), false);
-  assert.equal(matchesRegistered([], 'http://127.0.0.1/cb'), false);
+  assert.equal(matches(['http://[::1]/cb'], 'http://[::1]:51004/cb'), true);
+  assert.equal(matches(['http://[::1]/cb'], 'http://127.0.0.1:51004/cb'), false);
+  assert.equal(matches(['http://127.0.0.1:3000/cb?a=1'], 'http://127.0.0.1:51004/cb?a=1'), true);
+  assert.equal(matches(['http://127.0.0.1'], 'http://127.0.0.1:51004'), true);
+  assert.equal(matches(['http://127.0.0.1:0/cb'], 'http://127.0.0.1:51004/cb'), true);
+  assert.equal(matches(['http://localhost:3000/cb'], 'http://localhost:3001/cb'), false);
+  assert.equal(matches(['http://localhost/cb'], 'http://localhost:3001/cb'), false);
+  assert.equal(matches(['https://127.0.0.1/cb'], 'https://127.0.0.1:8443/cb'), false);
+  assert.equal(matches([], 'http://127.0.0.1/cb'), false);
+});
+
+test('only a native app may choose its port', () => {
+  for (const application_type of ['web', 'spa'] as const) {
+    assert.equal(matches(['http://127.0.0.1/cb'], 'http://127.0.0.1:51004/cb', application_type), false);
+    assert.equal(matches(['http://127.0.0.1/cb'], 'http://127.0.0.1/cb', application_type), true);
+  }
+});
+
+test('a private-use scheme is a domain name in reverse (RFC 8252 §7.1)', () => {
+  const usable = [
+    'com.example.app:/callback',
+    'com.example.app://callback',
+    'com.example.app:/oauth2redirect/example-provider?tenant=7',
+    'uk.co.example.my-app:/cb',
+  ];
+  for (const uri of usable) {
+    assert.equal(redirectUriProblem(uri), undefined, uri);
+    assert.ok(isPrivateUse(uri));
+    assert.ok(matches([uri], uri));
+    assert.equal(matches([uri], `${uri}/x`), false);
+  }
+  const unusable = [
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'file:///etc/passwd',
+    'ftp://rp.test/cb',
+    'ws://rp.test/cb',
+    'myapp:/callback',
+    'myapp://callback',
+    'com.example.app:callback',
+    'com.example.app:',
+    'com.example.app:/',
+    'com.example.app:///cb',
+    'com.example.app://rp.test:443/cb',
+    'rp.testhttps://https://',
+    'com..app:/cb',
+    'com.example.:/cb',
+    'COM.example.app:/cb',
+    'com.example.app:/cb#x',
+    'com.example.app://user@host/cb',
+    'com.example.app:/../cb',
+    'com.example.app:/cb?code=1',
+    'com.example.app:/cb*',
+    'com.example.äpp:/cb',
+  ];
+  for (const uri of unusable) assert.ok(redirectUriProblem(uri), uri);
 });

@@ -1,4 +1,5 @@
 import type { MessageDescriptor } from '../platform/i18n/translate.ts';
+import type { ReviewedFields } from './client.ts';
 
 /** Longer ones reach the limits of browsers and proxies. */
 const longest = 2048;
@@ -15,15 +16,33 @@ const uriCharacters = /^[A-Za-z0-9\-._~:/?[\]@!$&'()+,;=%]+$/;
  * docs/decisions/0006.
  */
 export function redirectUriProblem(uri: string): MessageDescriptor | undefined {
-  return charactersProblem(uri) ?? addressProblem(uri) ?? pathProblem(uri) ?? queryProblem(uri);
+  return (
+    charactersProblem(uri) ??
+    (isPrivateUse(uri) ? privateUseProblem(uri) : addressProblem(uri)) ??
+    pathProblem(uri) ??
+    queryProblem(uri)
+  );
 }
+
+/** A scheme other than those that lead to a web server. */
+export const isPrivateUse = (uri: string): boolean => /^[a-z][a-z0-9+.-]*:/i.test(uri) && !/^https?:/i.test(uri);
+
+/**
+ * RFC 8252 §7.1: the scheme is a domain name of the app's maker in reverse, so that two apps do not choose the same. This
+ * excludes every scheme with a meaning of its own, such as `javascript`, `data` and `file`. In lower case, because systems
+ * differ in whether they compare schemes by case.
+ */
+const privateUseProblem = (uri: string): MessageDescriptor | undefined =>
+  /^[a-z][a-z0-9-]*(?:\.[a-z0-9-]*[a-z0-9])+:\/(?:\/[a-z0-9.-]+(?:[/?]|$)|[^/])/.test(uri)
+    ? undefined
+    : { key: 'problem.redirect_uri.private_use' };
 
 /** A logout token is posted by the server, so nothing is appended to this URI (Back-Channel Logout 1.0 §2.2). */
 export const backchannelUriProblem = (uri: string): MessageDescriptor | undefined =>
   charactersProblem(uri) ?? addressProblem(uri) ?? pathProblem(uri);
 
 /** A private-use scheme or a loopback IP literal, which only an app on a device can receive (RFC 8252 §7.1, §7.3). */
-export const isNativeUri = (uri: string): boolean => registeredLiteral.test(uri) || !/^https?:/i.test(uri);
+export const isNativeUri = (uri: string): boolean => registeredLiteral.test(uri) || isPrivateUse(uri);
 
 function charactersProblem(uri: string): MessageDescriptor | undefined {
   if (uri.length > longest) return { key: 'problem.url.long', values: { most: longest } };
@@ -93,11 +112,15 @@ const registeredLiteral = loopbackLiteral(String.raw`\d*`); // in any spelling, 
 
 /**
  * Whether a client may be redirected to `requested`: simple string comparison (RFC 9700 §4.1.3), with the one exception
- * that OAuth 2.1 §8.4.2 and RFC 8252 §7.3 make: a native app listens on whichever port of a loopback IP literal the
- * system gave it, so there the port is not compared. `localhost` is compared whole, since the specification says exact.
+ * that OAuth 2.1 §8.4.2 and RFC 8252 §7.3 make for native apps. They listen on whichever port of a loopback IP literal the
+ * system gave them, so there the port is not compared. `localhost` is compared whole: the specification says exact.
  */
-export function matchesRegistered(registered: readonly string[], requested: string): boolean {
+export function matchesRegistered(
+  { redirect_uris: registered, application_type }: Pick<ReviewedFields, 'redirect_uris' | 'application_type'>,
+  requested: string,
+): boolean {
   if (registered.includes(requested)) return true;
+  if (application_type !== 'native') return false;
   const portlessRequest = portless(requested, requestedLiteral);
   return (
     portlessRequest !== undefined && registered.some((uri) => portless(uri, registeredLiteral) === portlessRequest)

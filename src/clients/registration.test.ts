@@ -50,6 +50,20 @@ test('a public client that listens on a loopback IP literal is native unless it 
   assert.equal(typeOf({ redirect_uris: ['http://localhost:8000/cb'] }), 'web');
 });
 
+test('only a native app may register a scheme of its own', () => {
+  const redirect_uris = ['com.example.app:/cb'];
+  assert.equal(readRegistration({ ...valid, redirect_uris }).application_type, 'native');
+  for (const application_type of ['web', 'spa']) {
+    const problems = problemsOf({ ...valid, redirect_uris, application_type });
+    assert.deepEqual(Object.keys(problems), ['redirect_uris/0'], application_type);
+  }
+  const outside = { post_logout_redirect_uris: redirect_uris, redirect_uris: ['https://rp.test/cb'] };
+  assert.deepEqual(Object.keys(problemsOf({ ...valid, ...outside })), ['post_logout_redirect_uris/0']);
+  assert.deepEqual(Object.keys(problemsOf({ ...valid, redirect_uris, client_type: 'confidential' })), [
+    'redirect_uris/0',
+  ]);
+});
+
 test('an app that cannot keep a secret is a public client', () => {
   for (const application_type of ['spa', 'native']) {
     const problems = problemsOf({ ...valid, client_type: 'confidential', application_type });

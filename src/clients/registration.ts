@@ -14,7 +14,7 @@ import {
 } from './client.ts';
 import { libraryIds } from './libraries/catalogue.ts';
 import { homepageUrlProblem, logoUrlProblem } from './presentation.ts';
-import { backchannelUriProblem, isNativeUri, redirectUriProblem } from './redirect-uri.ts';
+import { backchannelUriProblem, isNativeUri, isPrivateUse, redirectUriProblem } from './redirect-uri.ts';
 import { defaultScope, scopeNames } from './scopes.ts';
 
 /** Of any list. */
@@ -26,7 +26,9 @@ const fields = {
     minItems: 1,
     maxItems: maxEntries,
     uniqueItems: true,
-    description: 'HTTPS, matched exactly; HTTP for localhost only. At most 8192 characters in total.',
+    description:
+      'HTTPS, matched exactly; HTTP for localhost only. A native app may use a scheme of its own, such as ' +
+      '`com.example.app:/callback`. At most 8192 characters in total.',
   }),
 };
 const optional = Type.Partial(
@@ -34,7 +36,8 @@ const optional = Type.Partial(
     application_type: Type.Enum([...applicationTypes], {
       description:
         '`web`: on a server. `spa`: in a browser; unused refresh tokens expire after 24 hours. `native`: on a device; any ' +
-        'port of a loopback IP address matches. Default: `native` for a public client with a loopback IP address, else `web`.',
+        'port of a loopback IP address matches, and private-use schemes may be registered (RFC 8252). Default: `native` ' +
+        'for a public client with such a redirect URI, else `web`.',
     }),
     post_logout_redirect_uris: Type.Array(Type.String({ format: 'uri' }), {
       maxItems: maxEntries,
@@ -128,7 +131,13 @@ const defaults = {
  */
 export function requireConsistent(wanted: Registration): void {
   const { client_type, application_type, token_endpoint_auth_method: method } = wanted;
-  const problems: FieldProblem[] = [];
+  const problems = uriLists.flatMap((field) =>
+    wanted[field].flatMap((uri, place) =>
+      application_type !== 'native' && isPrivateUse(uri)
+        ? [fieldProblem(`${field}/${place}`, { key: 'problem.redirect_uri.scheme' })]
+        : [],
+    ),
+  );
   if (client_type === 'confidential' && application_type !== 'web') {
     problems.push(fieldProblem('application_type', { key: 'problem.client.application_type.secret' }));
   }
@@ -192,8 +201,7 @@ const formFields = [
 function contentProblems(body: { readonly [Field in keyof ReviewedFields]?: unknown }): FieldProblem[] {
   return [
     ...nameProblem(body.name),
-    ...uriListProblems('redirect_uris', body.redirect_uris),
-    ...uriListProblems('post_logout_redirect_uris', body.post_logout_redirect_uris),
+    ...uriLists.flatMap((field) => uriListProblems(field, body[field])),
     ...textProblem('backchannel_logout_uri', body.backchannel_logout_uri, backchannelUriProblem),
     ...textProblem('logo_url', body.logo_url, logoUrlProblem),
     ...textProblem('homepage_url', body.homepage_url, homepageUrlProblem),
@@ -203,7 +211,9 @@ function contentProblems(body: { readonly [Field in keyof ReviewedFields]?: unkn
 /** Characters of all URIs of a list. The audit log keeps each version for good. */
 const maxTogether = 8192;
 
-function uriListProblems(field: 'redirect_uris' | 'post_logout_redirect_uris', list: unknown): FieldProblem[] {
+const uriLists = ['redirect_uris', 'post_logout_redirect_uris'] as const;
+
+function uriListProblems(field: (typeof uriLists)[number], list: unknown): FieldProblem[] {
   const uris: unknown[] = Array.isArray(list) ? list.slice(0, maxEntries) : [];
   const problems = uris.flatMap((uri, place) => textProblem(`${field}/${place}`, uri, redirectUriProblem));
   const length = uris.reduce((sum: number, uri) => sum + (typeof uri === 'string' ? uri.length : 0), 0);

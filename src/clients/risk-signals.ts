@@ -4,6 +4,7 @@ import { isLoopback } from '../platform/ip-address.ts';
 import { type Client, proposalOf, type ReviewedFields } from './client.ts';
 import { areSimilar, containsName, looksAlike, nameSkeleton } from './name-skeleton.ts';
 import { mixesScripts } from './presentation.ts';
+import { isPrivateUse } from './redirect-uri.ts';
 import type { Scope } from './scopes.ts';
 import { type ComparedRow, readComparedClients, readRememberedSuspensions } from './store.ts';
 
@@ -23,6 +24,7 @@ export const riskCodes = [
   'sensitive_scope',
   'first_client',
   'public_several_hosts',
+  'private_use_scheme',
 ] as const;
 export type RiskCode = (typeof riskCodes)[number];
 
@@ -83,6 +85,7 @@ export function riskSignals(client: Client, context: RiskContext): Risk[] {
       'sensitive_scope',
       sensitiveScopes.filter((scope) => proposal.allowed_scopes.includes(scope)),
     ),
+    ...notice('private_use_scheme', [...new Set(proposal.redirect_uris.filter(isPrivateUse).map(schemeOf))]),
     ...firstClientRisk(client, context),
   ];
   return risks.toSorted((one, other) => severities.indexOf(one.severity) - severities.indexOf(other.severity));
@@ -167,6 +170,8 @@ function hostsOf(urls: readonly string[]): string[] {
   const hosts = urls.map((url) => plainHost.exec(url)?.[1] ?? URL.parse(url)?.hostname.replace(/\.$/, '') ?? '');
   return [...new Set(hosts)].filter((host) => host !== '' && !host.endsWith('.localhost') && !isLoopback(host));
 }
+
+const schemeOf = (uri: string) => uri.slice(0, uri.indexOf(':'));
 
 /** Matches nearly all. One review reads a hundred thousand URLs, for which a parser takes a second. */
 const plainHost = /^https:\/\/([a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z-][a-z0-9-]*)(?::\d+)?(?:[/?]|$)/;

@@ -9,6 +9,13 @@ export const isScope = (name: string): name is Scope => scopeNames.some((scope) 
 
 export const hasScope = (scope: string, name: Scope): boolean => scope.split(' ').includes(name);
 
+/** For a developer, without repeating unknown names: an `error_description` never contains what was sent. */
+export function describeRefused(refused: readonly string[], allowed: readonly string[]): string {
+  const known = refused.filter(isScope);
+  const unknown = known.length < refused.length ? ['a scope that does not exist here'] : [];
+  return `Not allowed: ${[...known, ...unknown].join(', ')}. Allowed: ${allowed.join(' ')}.`;
+}
+
 /** The part of a scope that a client is allowed: an administrator may have taken some away since it was granted. */
 export const withinAllowed = (scope: string, allowed: readonly string[]): string =>
   parseScope(scope)

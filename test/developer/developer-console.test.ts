@@ -204,7 +204,10 @@ test('the form', async (t) => {
     assert.equal(answer.status, 400);
     assert.match(answer.text, sentence('problem.client.name'));
     assert.match(answer.text, pattern`http://shop\.test/cb</bdi></code> ${sentence('problem.redirect_uri.http')}`);
-    assert.match(answer.text, pattern`javascript:alert\(1\)</bdi></code> ${sentence('problem.redirect_uri.scheme')}`);
+    assert.match(
+      answer.text,
+      pattern`javascript:alert\(1\)</bdi></code> ${sentence('problem.redirect_uri.private_use')}`,
+    );
     assert.match(
       answer.text,
       />\nhttps:\/\/shop\.test\/ok\nhttp:\/\/shop\.test\/cb\njavascript:alert\(1\)<\/textarea>/,
@@ -883,17 +886,3 @@ async function run(text: string, client_secret: string | null): Promise<SignInMo
   const load = AsyncFunction('client', 'env', `${body}\nreturn { startSignIn, finishSignIn };`);
   return load(openidClient, { OIDC_CLIENT_SECRET: client_secret });
 }
-
-test('what is said of public clients is what can work: no page of another origin reads the token endpoint', async (t) => {
-  const signet = await startSignet(t);
-  const ada = await signet.signedInUser();
-  const { headers } = await ada.browser.send('/oauth/token', {
-    method: 'POST',
-    headers: { origin: 'https://spa.test', 'content-type': 'application/x-www-form-urlencoded' },
-    body: 'grant_type=authorization_code',
-  });
-  assert.equal(headers.get('access-control-allow-origin'), null);
-  const { text } = await ada.browser.get('/developer/register');
-  assert.match(text, sentence('developer.client_type.public.hint'));
-  assert.doesNotMatch(text, /single-page/i);
-});

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import pino, { type Logger } from 'pino';
+import type { Static } from 'typebox';
 import { buildApp } from '../../src/app/app.ts';
 import { type Config, readConfig } from '../../src/app/config.ts';
 import { runJobs } from '../../src/app/jobs.ts';
@@ -9,7 +10,8 @@ import { closeDeps, openDeps } from '../../src/app/open-deps.ts';
 import type { AuditRow } from '../../src/audit/store.ts';
 import { createUser } from '../../src/authentication/account-links/create-user.ts';
 import type { PasswordHasher } from '../../src/authentication/credentials/password-hash.ts';
-import type { ConsentPolicy, clientTypes } from '../../src/clients/client.ts';
+import type { ConsentPolicy } from '../../src/clients/client.ts';
+import type { RegistrationBody } from '../../src/clients/registration.ts';
 import { approveClient } from '../../src/clients/review-client.ts';
 import type { Deps } from '../../src/oauth/deps.ts';
 import { insertSigningKey, listSigningKeys, type SigningKeyRow } from '../../src/oauth/signing-keys/store.ts';
@@ -207,17 +209,9 @@ async function signedInUser(signet: Signet, options?: NewUserOptions): Promise<T
   return person;
 }
 
-export type ClientOptions = {
-  owner?: TestUser;
-  name?: string;
-  client_type?: (typeof clientTypes)[number];
-  redirect_uris?: string[];
-  post_logout_redirect_uris?: string[];
-  backchannel_logout_uri?: string;
-  backchannel_logout_session_required?: boolean;
+export type ClientOptions = Partial<Omit<Static<typeof RegistrationBody>, 'allowed_scopes'>> & {
   allowed_scopes?: string[];
-  homepage_url?: string | null;
-  id_token_signed_response_alg?: 'EdDSA' | 'RS256';
+  owner?: TestUser;
   consent?: ConsentPolicy;
   refresh_retry_window?: number;
   approved?: boolean;

@@ -3,7 +3,7 @@ import { type Acr, acrs } from '../../authentication/sessions/authentication.ts'
 import { type Client, type ClientStatus, isClientId } from '../../clients/client.ts';
 import { closestMatch, type Failure } from '../../clients/failures.ts';
 import { matchesRegistered } from '../../clients/redirect-uri.ts';
-import { defaultScope, parseScope } from '../../clients/scopes.ts';
+import { defaultScope, describeRefused, parseScope } from '../../clients/scopes.ts';
 import { RequestError } from '../../platform/errors.ts';
 import type { parseParameters } from '../../platform/http/parameters.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
@@ -70,6 +70,24 @@ export class AuthorizationError extends Error {
 const malformed = (description: string, about?: 'pkce') =>
   new AuthorizationError('invalid_request', description, about);
 
+/** Those that mean something here (RFC 6749 §4.1.1, RFC 7636 §4.3, OIDC Core §3.1.2.1). */
+const parameterNames: readonly string[] = [
+  'response_type',
+  'response_mode',
+  'scope',
+  'state',
+  'nonce',
+  'code_challenge',
+  'code_challenge_method',
+  'prompt',
+  'max_age',
+  'acr_values',
+  'login_hint',
+  'id_token_hint',
+  'ui_locales',
+  'claims',
+];
+
 /** Bytes of a value that is returned to the client; it is stored while the user signs in. */
 const longestEcho = 4096;
 
@@ -109,7 +127,7 @@ export async function authorizeClient(deps: ClientDeps, { values, repeated }: Pa
     note({ code: 'redirect_uri_missing' });
     throw missing('redirect_uri');
   }
-  if (!matchesRegistered(client.redirect_uris, redirect_uri)) {
+  if (!matchesRegistered(client, redirect_uri)) {
     note({
       code: 'redirect_uri_differs',
       detail: () => ({ sent: redirect_uri, registered: closestMatch(client.redirect_uris, redirect_uri) }),
@@ -151,7 +169,10 @@ export async function readAuthorizationRequest(
   { client, redirect_uri, state, response_mode }: RedirectTarget,
   { values, repeated }: Parsed,
 ): Promise<AuthorizationRequest> {
-  if (repeated.size > 0) throw malformed('A parameter was sent more than once.');
+  if (repeated.size > 0)
+    throw malformed(
+      `Sent more than once: ${parameterNames.filter((name) => repeated.has(name)).join(', ') || 'an unknown parameter'}.`,
+    );
   for (const value of [values.state, values.nonce]) {
     if (Buffer.byteLength(value ?? '') > longestEcho) {
       throw malformed('state and nonce can have at most 4096 bytes.');
@@ -186,7 +207,7 @@ function refuseUnsupported(values: Parsed['values'], redirect_uri: string): void
     throw new AuthorizationError('registration_not_supported', 'The parameter registration is not supported.');
   }
   if (values.response_type === undefined) {
-    throw malformed('response_type is missing.');
+    throw malformed('response_type is missing. It must be code.');
   }
   if (values.response_type !== 'code') {
     throw new AuthorizationError('unsupported_response_type', 'The only supported response_type is code.');
@@ -205,16 +226,25 @@ function refuseUnsupported(values: Parsed['values'], redirect_uri: string): void
 function readScope(client: Client, scope: string | undefined): string {
   const allowed: readonly string[] = client.allowed_scopes;
   const wanted = scope === undefined ? defaultScope.filter((name) => allowed.includes(name)) : parseScope(scope);
-  if (wanted.length === 0 || !wanted.every((name) => allowed.includes(name))) {
-    throw new AuthorizationError('invalid_scope', 'The client is not allowed to request this scope.', 'scope');
+  if (wanted.length === 0) {
+    throw new AuthorizationError('invalid_scope', 'scope names nothing that the client is allowed.', 'scope');
   }
+  const refused = wanted.filter((name) => !allowed.includes(name));
+  if (refused.length > 0) throw new AuthorizationError('invalid_scope', describeRefused(refused, allowed), 'scope');
   return wanted.join(' ');
 }
 
 /** PKCE for every client, by S256 alone; an absent method would mean `plain` (RFC 7636 §4.3). */
 function readCodeChallenge(challenge: string | undefined, method: string | undefined): string {
-  if (challenge === undefined) throw malformed('code_challenge is missing.', 'pkce');
-  if (method !== 'S256') throw malformed('code_challenge_method must be S256.', 'pkce');
+  if (challenge === undefined)
+    throw malformed(
+      'code_challenge is missing. PKCE is required of every client: send code_challenge and code_challenge_method=S256.',
+      'pkce',
+    );
+  if (method !== 'S256') {
+    const sent = method === undefined ? 'is missing, which means plain' : 'is not S256';
+    throw malformed(`code_challenge_method ${sent}. It must be S256.`, 'pkce');
+  }
   if (!isCodeChallenge(challenge)) {
     throw malformed('code_challenge must be a base64url-encoded SHA-256 hash.', 'pkce');
   }
@@ -224,7 +254,7 @@ function readCodeChallenge(challenge: string | undefined, method: string | undef
 function readPrompt(text: string | undefined): Prompt[] {
   const values = text === undefined ? [] : text.split(' ').filter((value) => value !== '');
   const known = values.filter((value): value is Prompt => prompts.some((prompt) => prompt === value));
-  if (known.length < values.length) throw malformed('prompt has an unknown value.');
+  if (known.length < values.length) throw malformed(`prompt has an unknown value. Known are: ${prompts.join(', ')}.`);
   if (known.includes('none') && known.length > 1) {
     throw malformed('prompt=none cannot be combined with other values.');
   }

@@ -7,7 +7,7 @@ import { hasScope } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
 import type { Deps, LimitDeps, StoreDeps } from '../../platform/deps.ts';
-import { digest, newId, newSecret, type RequestId } from '../../platform/ids.ts';
+import { digest, newId, newSecret } from '../../platform/ids.ts';
 import { addressKey } from '../../platform/ip-address.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { findConsent, saveConsent } from '../grants/consents.store.ts';
@@ -65,8 +65,8 @@ export async function continueAuthorization(
   try {
     const step = await findStep(deps, request, context);
     if (step !== 'code') return { location: await pageFor(deps, request, context, step) };
-    const { session, pending } = context;
-    const code = session && (await issueCode(deps, request, session, pending?.request_id));
+    const { session } = context;
+    const code = session && (await issueCode(deps, request, { ...context, session }));
     if (code !== undefined) return answerClient(request, { code }, deps.config.baseUrl);
     // Between the read and the write the session ended, or the client was suspended. Decide again without the session.
     return { location: await pageFor(deps, request, context, 'sign_in') };
@@ -145,8 +145,7 @@ const grantSeconds = 90 * 86_400;
 async function issueCode(
   deps: StoreDeps,
   request: AuthorizationRequest,
-  session: Session,
-  request_id?: RequestId,
+  { client, session, pending }: Pick<AuthorizationContext, 'client' | 'pending'> & { session: Session },
 ): Promise<string | undefined> {
   const at = now(deps);
   const code = newSecret('ac_');
@@ -164,15 +163,16 @@ async function issueCode(
     code_hash: digest(code),
     code_challenge: request.code_challenge,
     code_expires_at: at + codeSeconds,
-    idle_expires_at: isLasting ? at + refreshIdleSeconds : accessEnds,
+    idle_expires_at: isLasting ? at + refreshIdleSeconds(client) : accessEnds,
     expires_at: isLasting ? at + grantSeconds : accessEnds,
     auth_time: session.auth_time,
     amr: session.amr.join(' '),
     acr: session.acr,
     created_at: at,
   });
-  const pending = request_id === undefined ? undefined : deletePendingRequest(request_id);
-  const issued = await deps.db.change({ run: { grant: mustChange(grant), pending } });
+  const issued = await deps.db.change({
+    run: { grant: mustChange(grant), pending: pending && deletePendingRequest(pending.request_id) },
+  });
   return issued.ok ? code : undefined;
 }
 

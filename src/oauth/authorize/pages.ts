@@ -53,7 +53,7 @@ export function consentPage(
     title: view.plain('consent.title', { client: visibleText(client.name) }),
     endsAt: redirect_uri,
     content: html`<h1>${view.t('consent.title', { client: untrusted(client.name) })}</h1>
-<p class="soft">${view.t('consent.app', { host: html`<code>${new URL(redirect_uri).host}</code>` })}${registeredByText(view, client.registeredBy)}</p>
+<p class="soft">${view.t('consent.app', { host: html`<code>${new URL(redirect_uri).host || new URL(redirect_uri).protocol}</code>` })}${registeredByText(view, client.registeredBy)}</p>
 <h2>${view.t('consent.permissions')}</h2>
 <ul class="scopes">${scope.map((name) => html`<li>${isScope(name) ? view.t(`scope.${name}`) : name}</li>`)}</ul>
 <p class="soft">${view.t(scope.includes('offline_access') ? 'consent.lasting' : 'consent.short')}</p>

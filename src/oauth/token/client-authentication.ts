@@ -1,4 +1,4 @@
-import { type Client, isClientId } from '../../clients/client.ts';
+import { type AuthenticationMethod, type Client, isClientId } from '../../clients/client.ts';
 import type { FailureCode } from '../../clients/failures.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidClient, invalidRequest } from '../../platform/errors.ts';
@@ -44,6 +44,11 @@ export async function identifyClient(deps: ClientDeps, presented: Presented): Pr
 
   const client = await deps.clients.find(credentials.client_id);
   if (!client) throw invalidClient('unknown client');
+  const method = client.token_endpoint_auth_method;
+  if (method !== null && method !== methodOf(presented)) {
+    noteFailure(deps, client, 'authentication_method');
+    throw invalidClient(`the client authenticates by ${method}`);
+  }
   if (!proves(client, credentials.client_secret, now(deps))) {
     noteFailure(deps, client, failureCodeOf(client, credentials.client_secret));
     if (credentials.client_secret !== undefined)
@@ -56,6 +61,12 @@ export async function identifyClient(deps: ClientDeps, presented: Presented): Pr
 /** True when the request carries something to authenticate with, rather than a bare client_id. */
 export const presentsCredentials = ({ authorization, form }: Presented): boolean =>
   authorization !== undefined || form.client_secret !== undefined;
+
+/** OpenID Connect Core §9. */
+function methodOf({ authorization, form }: Presented): AuthenticationMethod {
+  if (authorization !== undefined) return 'client_secret_basic';
+  return form.client_secret === undefined ? 'none' : 'client_secret_post';
+}
 
 function proves(client: Client, client_secret: string | undefined, at: number): boolean {
   if (client.client_type === 'public') return client_secret === undefined;

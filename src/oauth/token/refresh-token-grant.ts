@@ -1,4 +1,5 @@
-import { parseScope, withinAllowed } from '../../clients/scopes.ts';
+import type { Client } from '../../clients/client.ts';
+import { describeRefused, parseScope, withinAllowed } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import type { Deps } from '../deps.ts';
@@ -7,8 +8,15 @@ import { expireGrant, findGrant, findReissuable, type IssuableGrant, rotateRefre
 import { invalidGrant, invalidScope, nothingAllowed, type TokenRequest, type TokenResponse } from './token-request.ts';
 import { issueTokens, type RefreshToken, readRefreshToken } from './tokens.ts';
 
-/** A refresh token that is not used for so long expires (decisions §3). */
-export const refreshIdleSeconds = 30 * 86_400;
+/**
+ * A refresh token that is not used for so long expires (decisions §3). One that a page in a browser keeps is easier to
+ * steal, so it lasts a day.
+ */
+export const refreshIdleSeconds = ({ application_type }: Pick<Client, 'application_type'>): number =>
+  application_type === 'spa' ? 86_400 : 30 * 86_400;
+
+/** Seconds. A token that is used again so soon was probably used by two requests at once. */
+const longestRetryWindow = 60;
 
 /**
  * Rotates a refresh token (OAuth 2.1 §4.3): one compare-and-swap, so of any number of parallel uses one wins.
@@ -26,7 +34,7 @@ export async function refreshTokenGrant(
   if (wanted) await refuseScope(deps, request, token, wanted);
 
   const at = now(deps);
-  const rotation = { ...token, client_id: client.client_id, idle_expires_at: at + refreshIdleSeconds };
+  const rotation = { ...token, client_id: client.client_id, idle_expires_at: at + refreshIdleSeconds(client) };
   const answer = (grant: IssuableGrant) =>
     issueTokens(deps, client, grant, { asked: wanted?.join(' ') ?? grant.scope });
   const issued = await deps.issuances.issue(
@@ -59,9 +67,8 @@ async function refuseScope(
 
 function refuseUnlessGranted(request: TokenRequest, grant: IssuableGrant, wanted: readonly string[]): void {
   const granted = grant.scope.split(' ');
-  if (!wanted.every((name) => granted.includes(name))) {
-    throw invalidScope('The grant does not include the requested scope.', request);
-  }
+  const refused = wanted.filter((name) => !granted.includes(name));
+  if (refused.length > 0) throw invalidScope(describeRefused(refused, granted), request);
   if (withinAllowed(wanted.join(' '), request.client.allowed_scopes) === '') throw nothingAllowed(request);
 }
 
@@ -92,10 +99,11 @@ async function reissuableGrant(
     throw refused();
   }
   await revokeGrant(deps, { grant, reason: 'replay', actor: `client:${client.client_id}`, address });
-  throw refused('refresh_replayed');
+  const isParallel = isParent && at - (grant.refreshed_at ?? 0) <= longestRetryWindow;
+  throw refused(isParallel ? 'refresh_parallel' : 'refresh_replayed');
 }
 
-const refused = (diagnosis: 'refresh_token' | 'refresh_replayed' = 'refresh_token') =>
+const refused = (diagnosis: 'refresh_token' | 'refresh_replayed' | 'refresh_parallel' = 'refresh_token') =>
   invalidGrant(
     'The refresh token is unknown, expired, revoked, already used, or belongs to another client.',
     diagnosis,
