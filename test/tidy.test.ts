@@ -168,7 +168,7 @@ test('a file fits a sitting', () => {
 test('every dependency is pinned exactly', () => {
   const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const loose = Object.entries<string>({ ...dependencies, ...devDependencies }).filter(
-    ([, range]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(range),
+    ([, range]) => !/^(npm:[\w/@.-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(range),
   );
   assertNone(
     loose.map(([name, range]) => `${name}: ${range}`),
