@@ -174,9 +174,7 @@ export async function readAuthorizationRequest(
       `Sent more than once: ${parameterNames.filter((name) => repeated.has(name)).join(', ') || 'an unknown parameter'}.`,
     );
   for (const value of [values.state, values.nonce]) {
-    if (Buffer.byteLength(value ?? '') > longestEcho) {
-      throw malformed('state and nonce can have at most 4096 bytes.');
-    }
+    if (Buffer.byteLength(value ?? '') > longestEcho) throw malformed('state and nonce can have at most 4096 bytes.');
   }
   refuseUnsupported(values, redirect_uri);
   return {
@@ -196,19 +194,17 @@ export async function readAuthorizationRequest(
   };
 }
 
+const unsupported = {
+  request: 'Request objects are not supported.',
+  request_uri: 'request_uri is not supported.',
+  registration: 'The parameter registration is not supported.',
+};
+
 function refuseUnsupported(values: Parsed['values'], redirect_uri: string): void {
-  if (values.request !== undefined) {
-    throw new AuthorizationError('request_not_supported', 'Request objects are not supported.');
+  for (const name of ['request', 'request_uri', 'registration'] as const) {
+    if (values[name] !== undefined) throw new AuthorizationError(`${name}_not_supported`, unsupported[name]);
   }
-  if (values.request_uri !== undefined) {
-    throw new AuthorizationError('request_uri_not_supported', 'request_uri is not supported.');
-  }
-  if (values.registration !== undefined) {
-    throw new AuthorizationError('registration_not_supported', 'The parameter registration is not supported.');
-  }
-  if (values.response_type === undefined) {
-    throw malformed('response_type is missing. It must be code.');
-  }
+  if (values.response_type === undefined) throw malformed('response_type is missing. It must be code.');
   if (values.response_type !== 'code') {
     throw new AuthorizationError('unsupported_response_type', 'The only supported response_type is code.');
   }
@@ -217,8 +213,7 @@ function refuseUnsupported(values: Parsed['values'], redirect_uri: string): void
     throw malformed(`response_mode must be one of: ${responseModes.join(', ')}.`);
   }
   if (response_mode === 'form_post' && !canReceivePost(redirect_uri)) {
-    const description = 'response_mode form_post needs an https or http redirect_uri; use query.';
-    throw malformed(description);
+    throw malformed('response_mode form_post needs an https or http redirect_uri; use query.');
   }
 }
 

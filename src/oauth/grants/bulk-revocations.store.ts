@@ -39,13 +39,12 @@ export const isRevokedInBulk = sql`exists (select 1 ${covering})`;
 
 const firstCovering = (column: string): Sql =>
   sql`(select e.${raw(column)} ${covering} order by e.ended_at, e.epoch limit 1)`;
-const pending = { ended_at: firstCovering('ended_at'), reason: firstCovering('reason') };
 /** What the job will write to the row; null for a grant that no bulk revocation covers. */
-export const pendingRevocation = (column: keyof typeof pending): Sql => pending[column];
+export const pendingRevocation = { ended_at: firstCovering('ended_at'), reason: firstCovering('reason') };
 
 /** For the select list of a query on `grants`: the revocation on the row, or the one that the job will write. */
-export const effectiveRevocation = sql`coalesce(revoked_at, ${pending.ended_at}) as revoked_at,
-            coalesce(revoked_reason, ${pending.reason}) as revoked_reason`;
+export const effectiveRevocation = sql`coalesce(revoked_at, ${pendingRevocation.ended_at}) as revoked_at,
+            coalesce(revoked_reason, ${pendingRevocation.reason}) as revoked_reason`;
 
 type ScopeColumn = 'user_id' | 'client_id' | 'session_id' | 'kept_session_id';
 

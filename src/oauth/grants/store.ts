@@ -210,8 +210,8 @@ export const setRevoked = (grant_id: GrantId, reason: RevocationReason, now: num
  */
 export const revokeGrants = (scope: RevocationScope, reason: RevocationReason, now: number): Sql[] => [
   'user_id' in scope ? raiseGrantsEpochOfUser(scope.user_id) : raiseGrantsEpochOfClient(scope.client_id),
-  sql`update grants set revoked_at = coalesce(${pendingRevocation('ended_at')}, ${now}),
-             revoked_reason = coalesce(${pendingRevocation('reason')}, ${reason})
+  sql`update grants set revoked_at = coalesce(${pendingRevocation.ended_at}, ${now}),
+             revoked_reason = coalesce(${pendingRevocation.reason}, ${reason})
        where revoked_at is null
          and ${inOneSlice('grants', 'grant_id', sql`${inScope(scope)} and revoked_at is null`, sliceRows)}`,
   insertBulkRevocation({ ending_id: newId('end'), reason, ended_at: now }, scope),

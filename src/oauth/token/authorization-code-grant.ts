@@ -54,7 +54,7 @@ export async function authorizationCodeGrant(
     (issuance_id) => redeemCode(deps.db, { ...redemption, issuance_id }, now(deps)),
     answer,
   );
-  return issued ?? answer(await reissuableGrant(deps, request, redemption));
+  return issued ?? answer(await reissueOrRevoke(deps, request, redemption));
 }
 
 /**
@@ -63,7 +63,7 @@ export async function authorizationCodeGrant(
  * once more, until the code expires. A wrong verifier or client revokes nothing: otherwise an attacker with nothing but
  * a stolen code could sign users out.
  */
-async function reissuableGrant(
+async function reissueOrRevoke(
   deps: Pick<Deps, 'db' | 'clock' | 'config' | 'clients' | 'issuances' | 'mail'>,
   request: TokenRequest,
   redemption: CodeRedemption,

@@ -43,7 +43,7 @@ export async function refreshTokenGrant(
     answer,
   );
   if (issued) return issued;
-  const grant = await reissuableGrant(deps, request, token);
+  const grant = await reissueOrRevoke(deps, request, token);
   if (wanted) refuseUnlessGranted(request, grant, wanted);
   return answer(grant);
 }
@@ -78,7 +78,7 @@ function refuseUnlessGranted(request: TokenRequest, grant: IssuableGrant, wanted
  * successor is issued once more. An older token is a replay: thief and owner cannot be distinguished, so the grant is
  * revoked for both.
  */
-async function reissuableGrant(
+async function reissueOrRevoke(
   deps: Pick<Deps, 'db' | 'clock' | 'timekeeper' | 'config' | 'clients' | 'issuances' | 'mail'>,
   { client, address }: TokenRequest,
   token: RefreshToken,

@@ -36,9 +36,8 @@ export const isExpectedConflict = (step: Step, error: unknown): boolean =>
   step.mayConflict === true && error instanceof UniqueViolation;
 
 /**
- * The value as both engines can keep it. PostgreSQL has no NUL in text and answers one with an error, SQLite keeps it
- * but its own functions stop there. What an unauthenticated requester puts in a form must not decide between "no such row" and a failed
- * statement, so NUL becomes U+FFFD, as half a surrogate pair already does when either driver writes UTF-8.
+ * The value as both engines can keep it: PostgreSQL refuses a NUL in text, and SQLite's functions stop there. So NUL becomes
+ * U+FFFD, as half a surrogate pair does when either driver writes UTF-8, and no form makes a statement fail.
  */
 export const storable = (param: Param): Param =>
   typeof param === 'string' && param.includes('\0') ? param.replaceAll('\0', '\ufffd') : param;

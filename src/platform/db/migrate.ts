@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Db } from './db.ts';
 import type { Engine } from './engine.ts';
@@ -91,11 +91,9 @@ function readMigrations(folder: URL): Migration[] {
     .map((file) => {
       // A checkout on Windows may carry other line ends; the migration is the same one.
       const script = readFileSync(new URL(file, folder), 'utf8').replaceAll('\r\n', '\n');
-      return { name: file.slice(0, -'.sql'.length), script, checksum: sha256(script) };
+      return { name: file.slice(0, -'.sql'.length), script, checksum: hash('sha256', script) };
     });
 }
-
-const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 function missingMigrations(migrations: readonly Migration[], applied: readonly Applied[]): Migration[] {
   const known = new Map(migrations.map((migration) => [migration.name, migration]));

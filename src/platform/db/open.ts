@@ -19,24 +19,17 @@ type DbSettings = {
  * @returns a store that has answered once. Its tables are `migrate`'s matter.
  * @throws {StoreUnavailable} when it cannot be reached or opened.
  */
-export async function openDb(config: DbSettings): Promise<MigratableDb> {
+export async function openDb({ dataDir, databaseUrl, databaseMayLoseCommits }: DbSettings): Promise<MigratableDb> {
+  let db: MigratableDb | undefined;
   try {
-    return await openAnswering(config);
-  } catch (error) {
-    throw config.databaseUrl ? error : onFullDisk(error, config.dataDir);
-  }
-}
-
-async function openAnswering({ dataDir, databaseUrl, databaseMayLoseCommits }: DbSettings) {
-  const db = databaseUrl
-    ? openPostgres(databaseUrl, { mayLoseCommits: databaseMayLoseCommits })
-    : openSqlite(privateFile(dataDir));
-  try {
+    db = databaseUrl
+      ? openPostgres(databaseUrl, { mayLoseCommits: databaseMayLoseCommits })
+      : openSqlite(privateFile(dataDir));
     await db.query({ sql: 'select 1 as answer' });
     return db;
   } catch (error) {
-    await db.close();
-    throw error;
+    await db?.close();
+    throw databaseUrl ? error : onFullDisk(error, dataDir);
   }
 }
 

@@ -222,9 +222,8 @@ const duplicate = new Set([1555, 2067, 2579]);
 const orphan = 787;
 
 /**
- * What the engine threw, in the words of `Db`.
- * @returns {StoreUnavailable}, {UniqueViolation} or {ForeignKeyViolation} with the engine's error as cause; anything else, such as a syntax
- * error, is ours to fix and comes back as it is.
+ * What the engine threw, in the words of `Db`: {@link StoreUnavailable}, {@link UniqueViolation} or
+ * {@link ForeignKeyViolation}. Any other error, such as one of syntax, is ours to fix and comes back as it is.
  */
 export function storeError(error: unknown): unknown {
   const code = resultCode(error);
