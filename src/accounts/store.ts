@@ -1,9 +1,30 @@
 import type { Db } from '../platform/db/db.ts';
 import { choice, id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { fitsOneSlice } from '../platform/db/slices.ts';
-import { allOf, asBigint, escapeLike, type Sql, sql } from '../platform/db/sql.ts';
+import { allOf, asBigint, escapeLike, raw, type Sql, sql } from '../platform/db/sql.ts';
 import { emailKey } from '../platform/email-address.ts';
 import type { UserId } from '../platform/ids.ts';
+import { releaseHandle } from './handles.store.ts';
+
+/** What users say about themselves (OIDC Core §5.1), beside `name`, `picture` and `locale`. */
+const standardClaims = {
+  given_name: nullable(text),
+  family_name: nullable(text),
+  nickname: nullable(text),
+  /** In lower case; unique through the table of handles. */
+  preferred_username: nullable(text),
+  profile: nullable(text),
+  website: nullable(text),
+  gender: nullable(text),
+  birthdate: nullable(text),
+  zoneinfo: nullable(text),
+};
+export type StandardClaim = keyof typeof standardClaims;
+export const standardClaimNames = Object.keys(standardClaims) as readonly StandardClaim[];
+
+/** An object with one member for each. */
+export const perStandardClaim = <Value>(make: (claim: StandardClaim) => Value) =>
+  Object.fromEntries(standardClaimNames.map((claim) => [claim, make(claim)])) as Record<StandardClaim, Value>;
 
 /** Times are Unix seconds. */
 export const User = row('users', {
@@ -14,6 +35,7 @@ export const User = row('users', {
   picture: nullable(text),
   role: choice('user', 'admin'),
   locale: nullable(text),
+  ...standardClaims,
   disabled_at: nullable(integer),
   created_at: integer,
   updated_at: integer,
@@ -84,6 +106,8 @@ export const replaceEmail = (user_id: UserId, change: { from: string; to: string
 export const raiseGrantsEpochOfUser = (user_id: UserId): Sql =>
   sql`update users set grants_epoch = grants_epoch + 1 where user_id = ${user_id}`;
 
+const noStandardClaims = raw(standardClaimNames.map((name) => `${name} = null`).join(', '));
+
 /** A user may have any number of rows in these. */
 const unboundedTables = ['grants', 'sessions', 'consents', 'entitlements', 'entitlement_versions'];
 const rowsFitOneSlice = (user_id: UserId): Sql =>
@@ -94,9 +118,10 @@ const rowsFitOneSlice = (user_id: UserId): Sql =>
  * stays for a while, without personal data, its address free and the user disabled, and a job deletes the rest.
  */
 export const deleteUser = (user_id: UserId, now: number): Sql[] => [
+  releaseHandle(user_id, now),
   sql`delete from users where user_id = ${user_id} and ${rowsFitOneSlice(user_id)}`,
   sql`update users set email = '', email_key = 'deleted:' || user_id, email_verified_at = null, name = null,
-             picture = null, locale = null, role = 'user', role_granted_by = null, disabled_at = ${now},
+             picture = null, locale = null, ${noStandardClaims}, role = 'user', role_granted_by = null, disabled_at = ${now},
              deleted_at = ${now}, updated_at = ${now}
        where user_id = ${user_id}`,
 ];
@@ -114,16 +139,12 @@ export const deleteDeletedUser = (db: Db, user_id: UserId) =>
 /** Changes that take an administrator away wait for each other, so that each sees what the other has left. */
 export const lockAdministrators = (): Sql => sql`update users set role = role where role = 'admin'`;
 
-export const setName = (user_id: UserId, name: string, now: number): Sql =>
-  sql`update users set name = ${name}, updated_at = ${now} where user_id = ${user_id}`;
+/** What users may change of themselves. `locale` null: whatever the browser asks for. */
+export type Profile = Pick<User, 'name' | 'picture' | 'locale' | StandardClaim>;
 
-/** @param picture an https URL. null: none. */
-export const setPicture = (user_id: UserId, picture: string | null, now: number): Sql =>
-  sql`update users set picture = ${picture}, updated_at = ${now} where user_id = ${user_id}`;
-
-/** @param locale null: whatever the browser asks for. */
-export const setLocale = (user_id: UserId, locale: string | null, now: number): Sql =>
-  sql`update users set locale = ${locale}, updated_at = ${now} where user_id = ${user_id}`;
+/** A new handle is taken in the same change. */
+export const setProfile = (user_id: UserId, profile: Partial<Profile>, now: number): Sql =>
+  sql`update users set ${User.set({ ...profile, updated_at: now })} where user_id = ${user_id}`;
 
 /** The user is no administrator, or not the only one who can sign in. */
 export const isNotLastAdministrator = (user_id: UserId): Sql =>

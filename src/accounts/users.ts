@@ -4,6 +4,7 @@ import { findUser, findUserByEmail, type User } from './store.ts';
 
 // What other rooms may read of users, require of them and change about them. The statements and conditions are for their
 // own changes.
+export { handleKeptSeconds, mayTakeHandle, purgeHandles, releaseHandle, takeHandle } from './handles.store.ts';
 export {
   deleteDeletedUser,
   deletedUsers,
@@ -18,14 +19,16 @@ export {
   listUsers,
   lockUser,
   markEmailVerified,
+  type Profile,
+  perStandardClaim,
   type Role,
   raiseGrantsEpochOfUser,
   replaceEmail,
+  type StandardClaim,
   searchUsers,
   setDisabled,
-  setLocale,
-  setName,
-  setPicture,
+  setProfile,
+  standardClaimNames,
   User,
 } from './store.ts';
 

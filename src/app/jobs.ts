@@ -1,4 +1,5 @@
 import { purgeLinks, purgeSpentTokens } from '../accounts/links.ts';
+import { handleKeptSeconds, purgeHandles } from '../accounts/users.ts';
 import { AuditLogTampered } from '../audit/chain.ts';
 import { purgeUnauthenticated } from '../audit/unauthenticated.ts';
 import { deviceSeconds } from '../authentication/sessions/browser.ts';
@@ -74,6 +75,7 @@ const longJobs = {
   'purge revoked tokens': purge([purgeRevokedAccessTokens, 0]),
   'purge links': purge([purgeLinks, 0], [purgeSpentTokens, 0]),
   'purge pending sign-ins': purge([purgePendingSignIns, 0]),
+  'purge handles': purge([purgeHandles, handleKeptSeconds]),
   'purge devices': purge([purgeDevices, deviceSeconds]),
   'purge deliveries': purge(
     [purgeDelivered, keptSeconds],

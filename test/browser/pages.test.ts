@@ -125,7 +125,7 @@ test('an account is looked after without JavaScript', async (t) => {
   assert.equal(await page.locator('.items > li').count(), 1);
 
   await page.getByRole('link', { name: message('account.tab.profile') }).click();
-  await page.getByLabel(message('field.name')).fill('Augusta Ada King');
+  await page.getByLabel(message('field.name'), { exact: true }).fill('Augusta Ada King');
   await page.getByLabel(message('account.language')).selectOption({ label: 'Deutsch' });
   await page.getByRole('button', { name: message('account.save') }).click();
   assert.equal(await page.locator('h1').textContent(), 'Augusta Ada King');

@@ -67,29 +67,33 @@ testSignet('userinfo, introspection and revocation', async ({ signet, t }) => {
     },
   );
 
-  await t.test('UI-03: GET and POST say the same, about the subject of the id token, by scope', async () => {
-    const answerFor = async (scope: string) => {
-      const issued = await person.obtainTokens(client, { scope });
-      const authorization = `Bearer ${issued.access_token}`;
-      const got = await signet.userinfo(issued.access_token);
-      const posted = await signet.postForm(path, {}, { authorization });
-      const inForm = await signet.postForm(path, { access_token: issued.access_token });
-      assert.equal(posted.text, got.text);
-      assert.equal(inForm.text, got.text);
-      assert.equal(got.headers.get('cache-control'), 'no-store');
-      if (issued.id_token) assert.equal(got.json?.sub, claimsOf(issued.id_token).sub);
-      return got;
-    };
-    assert.deepEqual((await answerFor('openid')).json, { sub: person.user_id });
-    const email = { email: person.email, email_verified: true };
-    assert.deepEqual((await answerFor('openid email')).json, { sub: person.user_id, ...email });
-    const { name, ...profile } = (await answerFor('openid profile')).json ?? {};
-    assert.deepEqual(profile, { sub: person.user_id, role: 'user' });
-    assert.match(String(name), /^Person /);
-    const without = await answerFor('email profile');
-    assertRefused(without, 403, 'insufficient_scope');
-    assert.match(without.headers.get('www-authenticate') ?? '', /^Bearer error="insufficient_scope".*scope="openid"/);
-  });
+  await t.test(
+    'UI-03, oidcc-userinfo-post-body: GET and POST say the same, about the subject of the id token, by scope',
+    async () => {
+      const answerFor = async (scope: string) => {
+        const issued = await person.obtainTokens(client, { scope });
+        const authorization = `Bearer ${issued.access_token}`;
+        const got = await signet.userinfo(issued.access_token);
+        const posted = await signet.postForm(path, {}, { authorization });
+        const inForm = await signet.postForm(path, { access_token: issued.access_token });
+        assert.equal(posted.text, got.text);
+        assert.equal(inForm.text, got.text);
+        assert.equal(got.headers.get('cache-control'), 'no-store');
+        if (issued.id_token) assert.equal(got.json?.sub, claimsOf(issued.id_token).sub);
+        return got;
+      };
+      assert.deepEqual((await answerFor('openid')).json, { sub: person.user_id });
+      const email = { email: person.email, email_verified: true };
+      assert.deepEqual((await answerFor('openid email')).json, { sub: person.user_id, ...email });
+      const { name, updated_at, ...profile } = (await answerFor('openid profile')).json ?? {};
+      assert.deepEqual(profile, { sub: person.user_id, role: 'user' });
+      assert.match(String(name), /^Person /);
+      assert.equal(updated_at, signet.clock() / 1000);
+      const without = await answerFor('email profile');
+      assertRefused(without, 403, 'insufficient_scope');
+      assert.match(without.headers.get('www-authenticate') ?? '', /^Bearer error="insufficient_scope".*scope="openid"/);
+    },
+  );
 
   await t.test('UI-04: a cookie opens no Bearer endpoint, and a Bearer token no cookie endpoint', async () => {
     assertRefused(await person.browser.get(path), 401, 'invalid_token');

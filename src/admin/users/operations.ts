@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { hasAdministrator } from '../../accounts/administrators.ts';
-import { requireUser, requireUserByIdOrEmail } from '../../accounts/users.ts';
+import { perStandardClaim, requireUser, requireUserByIdOrEmail } from '../../accounts/users.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import type { LockState } from '../../platform/limits/failure-limits.ts';
@@ -25,6 +25,10 @@ type UserRecord = ReturnType<typeof userRecord>;
 const Count = Type.Integer({ minimum: 0 });
 const UserOverview = Type.Object({
   ...UserRecord.properties,
+  profile: Type.Object(
+    perStandardClaim(() => nullable(Type.String())),
+    { description: 'What the user has entered; null where nothing was.' },
+  ),
   factors: Type.Object({
     password: Type.Boolean(),
     totp: Type.Enum(['none', 'active']),
@@ -72,9 +76,10 @@ const rowsOf = (user: UserRecord) => [
 
 export const describeUser = (user: UserRecord) => table(rowsOf(user));
 
-export const describeOverview = ({ factors, lock, counts, ...user }: ReturnType<typeof overviewRecord>) =>
+export const describeOverview = ({ profile, factors, lock, counts, ...user }: ReturnType<typeof overviewRecord>) =>
   table([
     ...rowsOf(user),
+    ...Object.entries(profile).flatMap(([claim, value]) => (value === null ? [] : [[claim, value]])),
     ['Password', factors.password ? lockText(lock) : '-'],
     ['Authenticator app', factors.totp],
     ['Backup codes', `${factors.backup_codes.remaining} of ${factors.backup_codes.total}`],

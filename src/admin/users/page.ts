@@ -1,4 +1,4 @@
-import type { User } from '../../accounts/users.ts';
+import { standardClaimNames, type User } from '../../accounts/users.ts';
 import type { Provider } from '../../authentication/credentials/providers.ts';
 import { deviceName } from '../../authentication/sessions/browser.ts';
 import type { ListedSession } from '../../authentication/sessions/sessions.ts';
@@ -83,7 +83,7 @@ const facts = (view: View, { user, lock }: UserOverview) => html`<dl>
 <dt>${view.t('admin.created')}</dt><dd>${view.day(user.created_at)}</dd>
 <dt>${view.t('admin.changed')}</dt><dd>${view.ago(user.updated_at)}</dd>
 ${user.disabled_at !== null && html`<dt>${view.t('admin.users.disabled')}</dt><dd>${view.ago(user.disabled_at)}</dd>`}
-${lock.failures > 0 && html`<dt>${view.t('admin.users.failures')}</dt><dd>${lock.failures}${lockWords(view, lock)}</dd>`}
+${standardClaimNames.map((claim) => user[claim] !== null && html`<dt>${view.t(`claim.${claim}`)}</dt><dd>${untrusted(user[claim], 254)}</dd>\n`)}${lock.failures > 0 && html`<dt>${view.t('admin.users.failures')}</dt><dd>${lock.failures}${lockWords(view, lock)}</dd>`}
 </dl>`;
 
 const lockWords = (view: View, { blocked_until, disabled }: UserOverview['lock']) =>

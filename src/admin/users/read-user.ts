@@ -1,4 +1,4 @@
-import { requireUser, searchUsers, type User } from '../../accounts/users.ts';
+import { perStandardClaim, requireUser, searchUsers, type User } from '../../accounts/users.ts';
 import {
   countBackupCodes,
   findTotp,
@@ -90,4 +90,8 @@ export const userRecord = (user: User) => ({
   created_at: user.created_at,
 });
 
-export const overviewRecord = ({ user, ...overview }: UserOverview) => ({ ...userRecord(user), ...overview });
+export const overviewRecord = ({ user, ...overview }: UserOverview) => ({
+  ...userRecord(user),
+  profile: perStandardClaim((claim) => user[claim]),
+  ...overview,
+});

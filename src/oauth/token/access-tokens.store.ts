@@ -1,17 +1,24 @@
+import { standardClaimNames, User } from '../../accounts/users.ts';
 import type { Db } from '../../platform/db/db.ts';
-import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { type RowOf, row, text } from '../../platform/db/rows.ts';
 import { inOneSlice } from '../../platform/db/slices.ts';
 import { sql } from '../../platform/db/sql.ts';
-import type { GrantId, UserId } from '../../platform/ids.ts';
+import type { GrantId } from '../../platform/ids.ts';
 import { isRevokedInBulk } from '../grants/bulk-revocations.store.ts';
 
+const Subject = User.pick(
+  'user_id',
+  'email',
+  'email_verified_at',
+  'name',
+  'picture',
+  'locale',
+  'role',
+  'updated_at',
+  ...standardClaimNames,
+);
 const TokenSubject = row('grants join users join clients', {
-  user_id: id<UserId>(),
-  email: text,
-  email_verified_at: nullable(integer),
-  name: nullable(text),
-  picture: nullable(text),
-  role: text,
+  ...Subject.fields,
   /** The client's, as its row has them now: a JSON list, which is seldom worth parsing. */
   allowed_scopes: text,
 });
@@ -22,7 +29,7 @@ export type TokenSubject = RowOf<typeof TokenSubject>;
 export const findTokenSubject = (db: Db, grant_id: GrantId, jti: string) =>
   db.get(
     TokenSubject,
-    sql`select u.user_id, u.email, u.email_verified_at, u.name, u.picture, u.role, c.allowed_scopes
+    sql`select ${Subject.columnsOf('u')}, c.allowed_scopes
           from grants join users u on u.user_id = grants.user_id join clients c on c.client_id = grants.client_id
          where grants.grant_id = ${grant_id} and grants.redeemed_at is not null and grants.revoked_at is null
            and u.disabled_at is null and c.status = 'approved' and not ${isRevokedInBulk}

@@ -1,6 +1,8 @@
+import type { Profile, StandardClaim } from '../../accounts/users.ts';
 import { accountTab } from '../../authentication/sessions/page.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
+import type { Parameters } from '../../platform/http/parameters.ts';
 import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';
 import { fieldAlert, notice } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
@@ -9,16 +11,44 @@ import type { View } from '../../platform/pages/view.ts';
 
 type ProfileForm = {
   session: Session;
+  user: Profile;
   /** What was entered, if it was refused. */
-  typed?: { name: string; locale: string; picture: string };
+  typed?: Parameters;
   problems?: readonly FieldProblem[];
   isDone?: boolean;
 };
 
+/** How each is entered. The order is that of the page. */
+const claimFields: readonly { name: StandardClaim; hasHint?: true; attributes: Html }[] = [
+  {
+    name: 'preferred_username',
+    hasHint: true,
+    attributes: html` maxlength="30" autocapitalize="none" spellcheck="false" autocomplete="off"`,
+  },
+  { name: 'given_name', attributes: html` maxlength="200" autocomplete="given-name"` },
+  { name: 'family_name', attributes: html` maxlength="200" autocomplete="family-name"` },
+  { name: 'nickname', attributes: html` maxlength="200" autocomplete="nickname"` },
+  { name: 'profile', attributes: html` type="url" maxlength="2048" placeholder="https://" autocapitalize="none"` },
+  {
+    name: 'website',
+    attributes: html` type="url" maxlength="2048" placeholder="https://" autocapitalize="none" autocomplete="url"`,
+  },
+  { name: 'gender', attributes: html` maxlength="200" autocomplete="sex"` },
+  { name: 'birthdate', hasHint: true, attributes: html` maxlength="10" autocomplete="bday"` },
+  { name: 'zoneinfo', hasHint: true, attributes: html` maxlength="60" autocapitalize="none" spellcheck="false"` },
+];
+
 /** With initials instead of the picture, since our pages load nothing from other hosts. */
 export const profilePage = (view: View, form: ProfileForm): Page => {
-  const { session, typed, problems = [], isDone = false } = form;
+  const { session, user, typed, problems = [], isDone = false } = form;
   const isWrong = (field: string) => problems.some(({ path }) => path === field);
+  const value = (field: keyof Profile) => (typed === undefined ? user[field] : typed[field]?.trim());
+  const input = (name: 'name' | 'picture' | StandardClaim, attributes: Html, hasHint = false) => {
+    const describedBy = [hasHint && `${name}-hint`, isWrong(name) && 'problem'].filter(Boolean).join(' ');
+    return html`<input id="${name}" name="${name}"${attributes} value="${value(name)}"${
+      isWrong(name) && html` aria-invalid="true"`
+    }${describedBy !== '' && html` aria-describedby="${describedBy}"`}>`;
+  };
   return {
     title: view.plain('account.title'),
     tab: accountTab('profile'),
@@ -33,20 +63,23 @@ ${fieldAlert(view, problems)}
 ${notice(isDone && view.t('account.saved'))}
 <form method="post" action="/account">
 <label for="name">${view.t('field.name')}</label>
-<input id="name" name="name" autocomplete="name" required maxlength="200" value="${typed?.name ?? session.name}"${
-      isWrong('name') && html` aria-invalid="true" aria-describedby="problem"`
-    }>
+${input('name', html` autocomplete="name" required maxlength="200"`)}
 <label for="locale">${view.t('account.language')}</label>
 <select id="locale" name="locale">
 <option value="">${view.t('account.language.automatic')}</option>
-${locales.map((locale) => languageOption(locale, typed?.locale ?? session.locale))}
+${locales.map((locale) => languageOption(locale, value('locale') ?? null))}
 </select>
 <label for="picture">${view.t('account.picture')}</label>
-<input id="picture" name="picture" type="url" inputmode="url" autocomplete="photo" autocapitalize="none" spellcheck="false"
- maxlength="2048" placeholder="https://" value="${typed?.picture ?? session.picture}"${
-   isWrong('picture') && html` aria-invalid="true"`
- } aria-describedby="picture-hint${isWrong('picture') && ' problem'}">
+${input('picture', html` type="url" inputmode="url" autocomplete="photo" autocapitalize="none" spellcheck="false" maxlength="2048" placeholder="https://"`, true)}
 <p class="hint" id="picture-hint">${view.t('account.picture.hint')}</p>
+<fieldset aria-describedby="claims-hint">
+<legend><h2>${view.t('account.claims')}</h2></legend>
+<p class="hint" id="claims-hint">${view.t('account.claims.hint')}</p>
+${claimFields.map(
+  ({ name, hasHint, attributes }) => html`<label for="${name}">${view.t(`claim.${name}`)}</label>
+${input(name, attributes, hasHint)}
+${hasHint && html`<p class="hint" id="${name}-hint">${view.t(`account.claims.${name as ClaimWithHint}.hint`)}</p>\n`}`,
+)}</fieldset>
 <button type="submit" id="profile-submit">${view.t('account.save')}</button>
 </form>
 <h2>${view.t('account.about')}</h2>
@@ -66,6 +99,8 @@ ${session.role === 'admin' && html`<li><a href="/admin">${view.t('account.elsewh
 <p><a href="/account/delete">${view.t('account.leave.link')}</a></p>`,
   };
 };
+
+type ClaimWithHint = 'preferred_username' | 'birthdate' | 'zoneinfo';
 
 const languageOption = (locale: string, chosen: string | null): Html =>
   html`<option value="${locale}" lang="${locale}"${locale === chosen && html` selected`}>${nameOfLanguage(locale)}</option>`;

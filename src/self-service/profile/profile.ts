@@ -1,17 +1,43 @@
 import Type, { type Static } from 'typebox';
-import { setLocale, setName, setPicture } from '../../accounts/users.ts';
+import {
+  lockUser,
+  mayTakeHandle,
+  type Profile,
+  perStandardClaim,
+  releaseHandle,
+  requireUser,
+  type StandardClaim,
+  setProfile,
+  standardClaimNames,
+  takeHandle,
+  type User,
+} from '../../accounts/users.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { findTotp, listIdentities } from '../../authentication/credentials/sign-in-methods.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import { logoUrlProblem } from '../../clients/presentation.ts';
 import { now } from '../../platform/clock.ts';
-import type { Sql } from '../../platform/db/sql.ts';
+import { mustChange } from '../../platform/db/change.ts';
 import type { Deps, LimitDeps } from '../../platform/deps.ts';
-import { fieldProblem, invalidFields } from '../../platform/errors.ts';
+import { type FieldProblem, fieldProblem, invalidFields } from '../../platform/errors.ts';
 import { nullable, Time } from '../../platform/http/operation.ts';
-import { locales } from '../../platform/i18n/translate.ts';
+import { locales, type MessageDescriptor } from '../../platform/i18n/translate.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
+import { profileRules } from './profile-rules.ts';
+
+const descriptions: Readonly<Record<StandardClaim, string>> = {
+  given_name: 'Up to 100 visible characters; null: none.',
+  family_name: 'Up to 100 visible characters; null: none.',
+  nickname: 'Up to 100 visible characters; null: none.',
+  preferred_username:
+    'A unique handle: 3 to 30 of a-z, 0-9, dot, underscore and hyphen, with a letter or digit at both ends; capitals become small letters. One that is given up is kept for 90 days, and at most three can be had at a time. null: none.',
+  profile: 'An https or http address; null: none.',
+  website: 'An https or http address; null: none.',
+  gender: 'Up to 100 visible characters; null: none.',
+  birthdate: '`YYYY-MM-DD`, `0000-MM-DD` without the year, or `YYYY`; null: none.',
+  zoneinfo: 'A time zone of the IANA database, such as `Europe/Berlin`; null: none.',
+};
 
 /** Body of `PATCH /v1/me`. Other members are refused, since a caller who sends `role` expects it to have an effect. */
 export const ProfileBody = Type.Object(
@@ -26,6 +52,9 @@ export const ProfileBody = Type.Object(
           'An https address of a named host, 2048 characters at most; null: none. It is passed on, never fetched.',
       }),
     ),
+    ...perStandardClaim((claim) =>
+      Type.Optional(Type.Union([Type.String(), Type.Null()], { description: descriptions[claim] })),
+    ),
   },
   { additionalProperties: false },
 );
@@ -34,39 +63,68 @@ type ProfileEdit = Static<typeof ProfileBody>;
 
 /**
  * Changes a user's own data. Fields that are left out or the same are not written.
- * @returns the session as it would be read now.
  * @throws {RequestError} `invalid_request` with one entry a field; `rate_limited`.
  */
 export async function changeProfile(
   deps: LimitDeps,
-  session: Session,
-  { name: typed, locale = session.locale, picture = session.picture }: ProfileEdit,
+  { user_id }: Pick<Session, 'user_id'>,
+  edit: ProfileEdit,
   caller: Caller,
-): Promise<Session> {
-  const isNameless = typed !== undefined && displayNameProblem(typed) !== undefined;
-  // The stored one may come from a provider with other rules: only a new one is checked.
-  const pictureProblem = picture === null || picture === session.picture ? undefined : logoUrlProblem(picture);
-  const problems = [
-    ...(isNameless ? [fieldProblem('name', { key: 'problem.name' })] : []),
-    ...(pictureProblem ? [fieldProblem('picture', pictureProblem)] : []),
-  ];
-  if (problems.length > 0) throw invalidFields(problems);
-  const name = typed === undefined ? session.name : normalizeName(typed);
+): Promise<void> {
   const at = now(deps);
-  const { user_id } = session;
-  const changes: [field: string, Sql][] = [];
-  if (name !== null && name !== session.name) changes.push(['name', setName(user_id, name, at)]);
-  if (locale !== session.locale) changes.push(['locale', setLocale(user_id, locale, at)]);
-  if (picture !== session.picture) changes.push(['picture', setPicture(user_id, picture, at)]);
-  if (changes.length === 0) return session;
+  const stored = await requireUser(deps, user_id);
+  const changes = readEdit(edit, stored, { now: at, service: deps.config.brand.name });
+  // The log outlives the account, so it keeps the names of the fields and no personal data.
+  const fields = Object.keys(changes);
+  if (fields.length === 0) return;
   const limit = deps.config.limits.profileChangesPerHour;
   // Each is a row of the audit log for good.
   await windowLimit(deps, { name: 'profile-change', limit, windowSeconds: 3600 }).take(user_id);
-  // The log outlives the account, so it keeps the names of the fields and no personal data.
-  const fields = changes.map(([field]) => field);
   const { statement } = auditEvent({ action: 'user.changed', ...caller, target: user_id, after: { fields } }, at);
-  await deps.db.change({ run: { fields: changes.map(([, write]) => write), event: statement } });
-  return { ...session, name, locale, picture, user_updated_at: at };
+  const handle = changes.preferred_username;
+  const written = await deps.db.change({
+    lock: lockUser(user_id),
+    require: { handles: handle ? mayTakeHandle(user_id, handle, at) : undefined },
+    run: {
+      released: handle === undefined ? undefined : releaseHandle(user_id, at),
+      taken: handle ? mustChange(takeHandle(user_id, handle, at)) : undefined,
+      profile: setProfile(user_id, changes, at),
+      event: statement,
+    },
+  });
+  if (written.ok) return;
+  const why = written.failed === 'taken' ? 'taken' : 'changes';
+  throw invalidFields([fieldProblem('preferred_username', { key: `problem.profile.preferred_username.${why}` })]);
+}
+
+/** @returns what differs from the stored profile. @throws {RequestError} `invalid_request`. */
+function readEdit(edit: ProfileEdit, stored: User, context: { now: number; service: string }): Partial<Profile> {
+  const problems: FieldProblem[] = [];
+  const changes: Partial<Profile> = {};
+  function take(field: keyof Profile, value: string | null, problem: MessageDescriptor | undefined): void {
+    if (value === stored[field]) return;
+    // The stored one may come from a provider with other rules: only a new one is checked.
+    if (problem) problems.push(fieldProblem(field, problem));
+    else changes[field] = value;
+  }
+  const { name, locale, picture } = edit;
+  if (name !== undefined) {
+    if (displayNameProblem(name) !== undefined) problems.push(fieldProblem('name', { key: 'problem.name' }));
+    else take('name', normalizeName(name), undefined);
+  }
+  if (locale !== undefined) take('locale', locale, undefined);
+  if (picture !== undefined) take('picture', picture, picture === null ? undefined : logoUrlProblem(picture));
+  for (const field of standardClaimNames) {
+    const typed = edit[field];
+    const { problem, normalize = (text: string) => text } = profileRules[field];
+    if (typed === null) take(field, null, undefined);
+    else if (typed !== undefined) {
+      const found = problem(typed, context);
+      take(field, found ? typed : normalize(typed), found);
+    }
+  }
+  if (problems.length > 0) throw invalidFields(problems);
+  return changes;
 }
 
 export const CurrentUser = Type.Object({
@@ -76,6 +134,7 @@ export const CurrentUser = Type.Object({
   email_verified: Type.Boolean(),
   name: nullable(Type.String()),
   picture: nullable(Type.String()),
+  ...perStandardClaim(() => nullable(Type.String())),
   role: Type.Enum(['user', 'admin']),
   locale: nullable(Type.String({ description: 'A language tag; null for the language of the browser.' })),
   created_at: Time,
@@ -95,13 +154,15 @@ export const CurrentUser = Type.Object({
 /** `GET /v1/me` (decisions §10): of it, the members that the schema names are sent. */
 export async function currentUser({ db }: Pick<Deps, 'db'>, session: Session) {
   const { user_id } = session;
-  const [totp, identities] = await Promise.all([findTotp(db, user_id), listIdentities(db, user_id)]);
+  const [user, totp, identities] = await Promise.all([
+    requireUser({ db }, user_id),
+    findTotp(db, user_id),
+    listIdentities(db, user_id),
+  ]);
   return {
-    ...session,
+    ...user,
     sub: user_id,
-    email_verified: session.email_verified_at !== null,
-    created_at: session.user_created_at,
-    updated_at: session.user_updated_at,
+    email_verified: user.email_verified_at !== null,
     two_factor_enabled: totp !== undefined && totp.confirmed_at !== null,
     identities,
     session: { ...session, id: session.session_id, created_at: session.session_created_at },

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { type Profile, requireUser, standardClaimNames } from '../../accounts/users.ts';
 import { securityOverview } from '../../authentication/credentials/sign-in-methods.ts';
 import { signedIn } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
@@ -25,13 +26,15 @@ const updateCurrentUser = operation({
   ...shared,
   id: 'updateCurrentUser',
   method: 'PATCH',
-  summary: 'Change your name, language or picture',
+  summary: 'Change your profile',
   body: ProfileBody,
   example: { name: 'Ada Lovelace', locale: 'de', picture: 'https://pictures.example.com/ada.jpg' },
   answer: { description: 'The user after the change.', schema: CurrentUser },
   refusals: ['rate_limited'],
-  run: async (deps: Deps, { session, caller, body }) =>
-    currentUser(deps, await changeProfile(deps, session, body, caller)),
+  run: async (deps: Deps, { session, caller, body }) => {
+    await changeProfile(deps, session, body, caller);
+    return currentUser(deps, session);
+  },
 });
 
 /** A user's own data (specification §4.10), and an overview of what they sign in with. */
@@ -40,18 +43,25 @@ export async function accountRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/', { config: { page: true } }, async (_request, reply) => reply.redirect('/account', 302));
 
   const pages = pagesFor(app, deps, signedIn);
-  pages.show('/account', ({ view, session, query: { done } }) =>
-    profilePage(view, { session, isDone: done === 'yes' }),
+  pages.show('/account', async ({ view, session, query: { done } }) =>
+    profilePage(view, { session, user: await requireUser(deps, session.user_id), isDone: done === 'yes' }),
   );
   pages.post('/account', {
     page: '/account',
-    async act({ session, caller }, { name = '', locale, picture = '' }) {
-      const edit = readProfile({ name, locale: locale || null, picture: picture.trim() || null });
+    async act({ session, caller }, form) {
+      const filled = (field: keyof Profile) => form[field]?.trim() || null;
+      const claims = Object.fromEntries(standardClaimNames.map((claim) => [claim, filled(claim)]));
+      const edit = readProfile({
+        ...claims,
+        name: form.name ?? '',
+        locale: filled('locale'),
+        picture: filled('picture'),
+      });
       await changeProfile(deps, session, edit, caller);
       return '/account?done=yes';
     },
-    redraw: ({ view, session }, { refusal: { problems }, form: { name = '', locale = '', picture = '' } }) =>
-      profilePage(view, { session, typed: { name, locale, picture: picture.trim() }, problems }),
+    redraw: async ({ view, session }, { refusal: { problems }, form }) =>
+      profilePage(view, { session, user: await requireUser(deps, session.user_id), typed: form, problems }),
   });
   pages.show('/account/security', async ({ view, session }) =>
     securityPage(view, await securityOverview(deps, session.user_id)),

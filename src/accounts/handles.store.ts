@@ -1,0 +1,35 @@
+import type { Db } from '../platform/db/db.ts';
+import { inOneSlice } from '../platform/db/slices.ts';
+import { type Sql, sql } from '../platform/db/sql.ts';
+import { digest, type UserId } from '../platform/ids.ts';
+
+/**
+ * A handle that its user has given up stays theirs for so long. Relying parties should not recognize users by it (OIDC
+ * Core §5.7), but some do, so it must not lead another user into an account there at once.
+ */
+export const handleKeptSeconds = 90 * 86_400;
+
+/** Handles that a user can have at a time, those given up included. */
+const maxHandles = 3;
+
+const isKept = (now: number): Sql => sql`(released_at is null or released_at > ${now - handleKeptSeconds})`;
+
+/** A requirement: behind a lock of the user's row, one more handle is not too many. */
+export const mayTakeHandle = (user_id: UserId, handle: string, now: number): Sql =>
+  sql`(select count(*) from handles
+        where user_id = ${user_id} and handle_hash <> ${digest(handle)} and ${isKept(now)}) < ${maxHandles}`;
+
+/** Changes no row if another user has it, or has given it up too short a time ago. */
+export const takeHandle = (user_id: UserId, handle: string, now: number): Sql =>
+  sql`insert into handles (handle_hash, user_id, released_at) values (${digest(handle)}, ${user_id}, null)
+      on conflict (handle_hash) do update set user_id = excluded.user_id, released_at = null
+       where handles.user_id = excluded.user_id or handles.released_at <= ${now - handleKeptSeconds}`;
+
+export const releaseHandle = (user_id: UserId, now: number): Sql =>
+  sql`update handles set released_at = ${now} where user_id = ${user_id} and released_at is null`;
+
+export const purgeHandles = (db: Db, releasedBefore: number, rows: number) =>
+  db.run(
+    sql`delete from handles
+         where ${inOneSlice('handles', 'handle_hash', sql`released_at < ${releasedBefore} order by released_at`, rows)}`,
+  );

@@ -1,0 +1,68 @@
+import Type, { type Static } from 'typebox';
+import { perStandardClaim, type Role, type StandardClaim, standardClaimNames } from '../../accounts/users.ts';
+import { type Scope, scopeNames } from '../../clients/scopes.ts';
+import { Entitlement } from '../../entitlements/entitlement.ts';
+
+const ofProfile = Type.Optional(Type.String({ description: 'Scope `profile`.' }));
+
+/** The claims about a user, as userinfo and id tokens have them. What the user has not entered is left out. */
+export const UserClaims = Type.Object({
+  email: Type.Optional(Type.String({ description: 'Scope `email`.' })),
+  email_verified: Type.Optional(Type.Boolean({ description: 'Scope `email`.' })),
+  name: ofProfile,
+  ...perStandardClaim(() => ofProfile),
+  picture: ofProfile,
+  locale: Type.Optional(Type.String({ description: 'A language tag (BCP 47). Scope `profile`.' })),
+  updated_at: Type.Optional(Type.Integer({ description: 'Unix seconds. Scope `profile`.' })),
+  role: ofProfile,
+  entitlements: Type.Optional(Type.Array(Entitlement, { description: 'Scope `entitlements:read`.' })),
+});
+export type UserClaims = Static<typeof UserClaims>;
+export type UserClaim = keyof UserClaims;
+
+/** OIDC Core §5.4 and decisions §5. */
+const claimsOfScope: Readonly<Record<Scope, readonly UserClaim[]>> = {
+  openid: [],
+  profile: ['name', ...standardClaimNames, 'picture', 'locale', 'updated_at', 'role'],
+  email: ['email', 'email_verified'],
+  offline_access: [],
+  'entitlements:read': ['entitlements'],
+};
+
+const scopeOfClaim = new Map(
+  scopeNames.flatMap((scope) => claimsOfScope[scope].map((claim) => [claim, scope] as const)),
+);
+
+export const userClaimNames: readonly UserClaim[] = [...scopeOfClaim.keys()];
+
+/** @param scope words, separated by spaces. */
+export const claimsWithin = (scope: string): UserClaim[] =>
+  scope.split(' ').flatMap((name) => claimsOfScope[name as Scope] ?? []);
+
+type ClaimSource = {
+  email: string;
+  email_verified_at: number | null;
+  name: string | null;
+  picture: string | null;
+  locale: string | null;
+  role: Role;
+  updated_at: number;
+} & Readonly<Record<StandardClaim, string | null>>;
+
+/** @param listEntitlements called only where they are wanted: they are rows of their own. */
+export async function userClaims(
+  user: ClaimSource,
+  wanted: readonly UserClaim[],
+  listEntitlements: () => Promise<Entitlement[]>,
+): Promise<UserClaims> {
+  const read = (claim: UserClaim) => {
+    if (claim === 'entitlements') return listEntitlements();
+    return claim === 'email_verified' ? user.email_verified_at !== null : (user[claim] ?? undefined);
+  };
+  const claims: Record<string, unknown> = {};
+  for (const claim of new Set(wanted)) {
+    const value = await read(claim);
+    if (value !== undefined) claims[claim] = value;
+  }
+  return claims as UserClaims;
+}

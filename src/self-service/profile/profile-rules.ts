@@ -1,0 +1,79 @@
+import type { StandardClaim } from '../../accounts/users.ts';
+import { homepageUrlProblem } from '../../clients/presentation.ts';
+import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
+import { displayNameProblem, normalizeName } from '../../platform/text.ts';
+
+/** Names that a reader takes for the service or for those who run it. */
+const reserved: ReadonlySet<string> = new Set(
+  `abuse account accounts admin administration administrator anonymous api auth billing contact everyone guest help
+  helpdesk hostmaster info login mail me moderator noreply null oauth official openid operator owner postmaster
+  privacy root sales security service signin signet signup staff support sysadmin system team test undefined unknown user
+  username users verify webmaster www`.split(/\s+/),
+);
+
+/** Dots and the like do not make a reserved word another one: "ad.min". */
+const letters = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]/g, '');
+
+/** @param service its name, which no user may bear either. */
+function handleProblem(handle: string, service: string): MessageDescriptor | undefined {
+  if (!/^[a-z0-9][a-z0-9._-]{1,28}[a-z0-9]$/.test(handle)) return { key: 'problem.profile.preferred_username' };
+  const isReserved = reserved.has(letters(handle)) || letters(handle) === letters(service);
+  return isReserved ? { key: 'problem.profile.preferred_username.reserved' } : undefined;
+}
+
+const nameProblem = (text: string): MessageDescriptor | undefined =>
+  displayNameProblem(text) === undefined ? undefined : { key: 'problem.profile.text' };
+
+/** Also http, unlike addresses that we show ourselves: these are passed on. */
+const urlProblem = (text: string): MessageDescriptor | undefined =>
+  homepageUrlProblem(text.replace(/^http:/, 'https:')) === undefined ? undefined : { key: 'problem.profile.url' };
+
+/** `YYYY-MM-DD`, `0000-MM-DD` without the year, or `YYYY` alone (OIDC Core §5.1). @param now Unix seconds. */
+function birthdateProblem(text: string, now: number): MessageDescriptor | undefined {
+  const [, year, hasDay, month, day] = /^(\d{4})(-(\d\d)-(\d\d))?$/.exec(text) ?? [];
+  const isYearless = year === '0000' && hasDay !== undefined;
+  // A leap year, so that a person without a year may be born on 29 February.
+  const date = new Date(Date.UTC(isYearless ? 2000 : Number(year), Number(month ?? 1) - 1, Number(day ?? 1)));
+  const isInMonth =
+    hasDay === undefined || (date.getUTCMonth() + 1 === Number(month) && date.getUTCDate() === Number(day));
+  const isPast = isYearless || (Number(year) >= 1900 && date.getTime() <= now * 1000);
+  return isInMonth && isPast ? undefined : { key: 'problem.profile.birthdate' };
+}
+
+/** A name of the IANA database, no offset. */
+function zoneProblem(text: string): MessageDescriptor | undefined {
+  try {
+    if (
+      /^(?:UTC|[A-Z][A-Za-z]+(?:\/[A-Za-z0-9_+-]+){1,2})$/.test(text) &&
+      new Intl.DateTimeFormat('en', { timeZone: text })
+    )
+      return undefined;
+  } catch {
+    // RangeError: no such zone
+  }
+  return { key: 'problem.profile.zoneinfo' };
+}
+
+type Rule = {
+  problem(text: string, context: { now: number; service: string }): MessageDescriptor | undefined;
+  /** As it is stored. @param text without a problem. */
+  normalize?(text: string): string;
+};
+
+const asName: Rule = { problem: nameProblem, normalize: normalizeName };
+const asUrl: Rule = { problem: urlProblem };
+
+export const profileRules: Readonly<Record<StandardClaim, Rule>> = {
+  given_name: asName,
+  family_name: asName,
+  nickname: asName,
+  preferred_username: {
+    problem: (text, { service }) => handleProblem(text.toLowerCase(), service),
+    normalize: (text) => text.toLowerCase(),
+  },
+  profile: asUrl,
+  website: asUrl,
+  gender: asName,
+  birthdate: { problem: (text, { now }) => birthdateProblem(text, now) },
+  zoneinfo: { problem: zoneProblem },
+};
