@@ -109,7 +109,7 @@ const relyingPartyOptions = {
   'backchannel-logout-uri': { value: 'uri', help: 'where logout tokens are posted; empty to remove it' },
   'claims-in-id-token': { value: 'switch', oneOf: ['on', 'off'], help: "whether id tokens carry the user's claims" },
   'auth-method': { value: 'method', oneOf: authenticationMethods, help: 'the only accepted authentication method' },
-  library: { value: 'library', help: 'the library that it uses; empty to remove it' },
+  library: { value: 'library', help: 'the library that it uses, as docs/relying-parties names it; empty to remove it' },
 } as const;
 
 type RelyingPartyOptions = { readonly [Name in keyof typeof relyingPartyOptions]?: unknown };

@@ -168,3 +168,32 @@ test('administrators do not change the policy of their own client; a lone admini
   const own = await relaxed.registerClient({ owner: both });
   assert.equal((await sendPolicy(both, own.client_id, { consent: 'required' })).status, 200);
 });
+
+test('a retry window is proposed to the reviewer of what refreshes in parallel, who decides', async (t) => {
+  const signet = await startSignet(t);
+  const admin = await administrator(signet);
+  const owner = await signet.signedInUser();
+  const fieldOf = async (client_id: string) => {
+    const page = await pageOf(admin, client_id);
+    return [
+      /id="approve-retry"[^>]* value="(\d+)"/.exec(page)?.[1],
+      sentence('admin.clients.retry.proposed', { seconds: 10 }).test(page),
+    ];
+  };
+  const register = (options: object) => signet.registerClient({ owner, approved: false, ...options });
+
+  const { client_id } = await register({ library: 'oauth2-proxy' });
+  assert.deepEqual(await fieldOf(client_id), ['10', true]);
+  for (const options of [{}, { library: 'authlib' }, { library: 'oauth2-proxy', allowed_scopes: ['openid'] }]) {
+    assert.deepEqual(await fieldOf((await register(options)).client_id), ['0', false], JSON.stringify(options));
+  }
+
+  // The API stays strict unless the reviewer says otherwise, and a decision stands when the next change is reviewed.
+  const approval = { revision: '1', consent: 'required', 'scope:offline_access': 'on', refresh_retry_window: '0' };
+  assert.equal((await admin.browser.post(`/admin/clients/${client_id}/approve`, approval)).status, 303);
+  assert.equal((await signet.deps.clients.find(client_id))?.refresh_retry_window, 0);
+  await owner.browser.patch(`/v1/oauth/clients/${client_id}`, { name: 'Renamed' });
+  assert.deepEqual(await fieldOf(client_id), ['0', true]);
+  await owner.browser.patch(`/v1/oauth/clients/${client_id}`, { library: 'spring-security-7' });
+  assert.deepEqual(await fieldOf(client_id), ['10', true]);
+});

@@ -45,7 +45,7 @@ test('no form acts for another account than the one that its page was drawn for'
     '/account/security/providers',
     '/account/sessions',
     '/signin/confirm',
-    '/developer/register',
+    '/developer/register?kind=web&library=other',
     `${own}/edit`,
     `${own}/secrets`,
     `${own}/delete`,

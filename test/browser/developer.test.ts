@@ -26,7 +26,7 @@ async function open(page: Page, { url }: Signet, person: TestUser, path: string)
 async function fillIn(page: Page, redirectUris: string): Promise<void> {
   await page.getByLabel(message('developer.name'), { exact: true }).fill('Example shop');
   await page.getByLabel(message('developer.client_type.confidential')).check();
-  await page.getByLabel(message('developer.redirect_uris')).fill(redirectUris);
+  await page.getByLabel(message('developer.redirect_uris'), { exact: true }).fill(redirectUris);
   await page.getByLabel(message('scope.offline_access')).check();
 }
 
@@ -46,18 +46,27 @@ test('a developer registers with a script that warns at once and copies', async 
     .getByRole('link', { name: message('developer.list.register') })
     .click();
   await expectAccessible(page);
+  await picture(page, 'developer-choice', 'desktop', 'light');
+  await picture(page, 'developer-choice', 'phone', 'dark');
+  await page.locator('a[href$="?kind=web&library=authjs"]').click();
+  await expectAccessible(page);
 
   await fillIn(page, `${callback}\nhttp://shop.test/callback`);
   const warning = page.locator('#redirect_uris-problem');
   await warning.getByText(pattern`http://shop\.test/callback ${sentence('problem.redirect_uri.http')}`).waitFor();
-  assert.equal(await page.getByLabel(message('developer.redirect_uris')).getAttribute('aria-invalid'), 'true');
+  assert.equal(
+    await page.getByLabel(message('developer.redirect_uris'), { exact: true }).getAttribute('aria-invalid'),
+    'true',
+  );
   assert.deepEqual((await ada.browser.get('/v1/oauth/clients')).status, 401);
   await expectAccessible(page);
-  await page.getByLabel(message('developer.redirect_uris')).fill(`${callback}\n<img src=x onerror=alert(1)>`);
+  await page
+    .getByLabel(message('developer.redirect_uris'), { exact: true })
+    .fill(`${callback}\n<img src=x onerror=alert(1)>`);
   await warning
     .getByText(pattern`<img src=x onerror=alert\(1\)> ${sentence('problem.redirect_uri.characters')}`)
     .waitFor();
-  await page.getByLabel(message('developer.redirect_uris')).fill(callback);
+  await page.getByLabel(message('developer.redirect_uris'), { exact: true }).fill(callback);
   await warning.waitFor({ state: 'hidden' });
   await page.getByLabel(message('developer.homepage_url')).fill('javascript:alert(1)');
   await page.locator('#homepage_url-problem').getByText(sentence('problem.url.https')).waitFor();
@@ -74,13 +83,12 @@ test('a developer registers with a script that warns at once and copies', async 
     .click();
   await page.getByRole('status').getByText(message('developer.copied')).waitFor();
   assert.equal(await clipboard(), client_secret);
-  await page.getByText('Auth.js', { exact: true }).click();
   await page.getByRole('button', { name: `${message('developer.copy')}: auth.ts` }).click();
   await page.waitForFunction(async () => (await navigator.clipboard.readText()).includes('next-auth'));
+  await page.getByRole('button', { name: `${message('developer.copy')}: auth.config.mjs` }).click();
+  await page.waitForFunction(async () => (await navigator.clipboard.readText()).includes('clientId'));
   assert.ok((await clipboard()).includes(client_id!));
-  for (const library of ['openid-client (Node.js)', 'Spring Security', 'oauth2-proxy']) {
-    await page.getByText(library, { exact: true }).click();
-  }
+  await page.getByText(message('developer.symptoms'), { exact: true }).click();
   await expectAccessible(page);
 
   // Loading the page again shows the client, and neither registers another one nor shows the secret.
@@ -88,12 +96,19 @@ test('a developer registers with a script that warns at once and copies', async 
   await page.reload();
   await page.getByRole('heading', { name: 'Example shop' }).waitFor();
   assert.doesNotMatch((await page.textContent('body')) ?? '', /cs_/);
-  const looks = { 'developer-client': '', 'developer-settings': '/settings', 'developer-secrets': '/secrets' };
+  const looks = { 'developer-client': '', 'developer-secrets': '/secrets' };
   for (const [look, part] of Object.entries(looks)) {
     await page.goto(`${signet.url}/developer/clients/${client_id}${part}`);
     await picture(page, look, 'desktop', 'light');
     await picture(page, look, 'phone', 'dark');
   }
+  await page.goto(`${signet.url}/developer/clients/${client_id}`);
+  await page.getByRole('button', { name: `${message('developer.copy')}: ${message('developer.issuer')}` }).click();
+  await page.waitForFunction(async (url) => (await navigator.clipboard.readText()) === url, signet.url);
+  await page.getByLabel(message('developer.setup.library')).selectOption('mod-auth-openidc');
+  await page.getByRole('button', { name: message('developer.setup.show') }).click();
+  assert.match(await page.getByLabel('auth_openidc.conf', { exact: true }).inputValue(), /OIDCPKCEMethod S256/);
+  await expectAccessible(page);
   await page.goto(`${signet.url}/developer`);
   assert.equal(await page.getByRole('listitem').filter({ hasText: 'Example shop' }).count(), 1);
   expectQuiet();
@@ -105,13 +120,13 @@ test('all of it works without JavaScript', async (t) => {
   const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url], javaScript: false });
   const path = async (part: string) => page.goto(`${signet.url}/developer/clients/${client_id}${part}`);
 
-  await open(page, signet, ada, '/developer/register');
+  await open(page, signet, ada, '/developer/register?kind=web&library=other');
   await fillIn(page, 'https://shop.test/*');
   await page.getByRole('button', { name: message('developer.register.submit'), exact: true }).click();
   await page.locator('#redirect_uris-problem').getByText(sentence('problem.redirect_uri.wildcard')).waitFor();
   assert.equal(await page.getByLabel(message('developer.name'), { exact: true }).inputValue(), 'Example shop');
   assert.equal(await page.getByLabel(message('scope.offline_access')).isChecked(), true);
-  await page.getByLabel(message('developer.redirect_uris')).fill(callback);
+  await page.getByLabel(message('developer.redirect_uris'), { exact: true }).fill(callback);
   await page.getByRole('button', { name: message('developer.register.submit'), exact: true }).click();
   const client_id = await idOf(page);
   assert.match((await page.locator('#client-secret').textContent()) ?? '', /^cs_[\w-]{43}$/);
@@ -135,7 +150,9 @@ test('all of it works without JavaScript', async (t) => {
 
   await approveClient(signet.deps, { client_id: client_id!, caller: cli }, { revision: 1 });
   await path('/edit');
-  await page.getByLabel(message('developer.redirect_uris')).fill(`${callback}\nhttps://shop.test/other`);
+  await page
+    .getByLabel(message('developer.redirect_uris'), { exact: true })
+    .fill(`${callback}\nhttps://shop.test/other`);
   await page.getByRole('button', { name: message('developer.edit.submit.staged') }).click();
   await page.getByText(sentence('developer.state.change.what')).waitFor();
   await path('/edit');
@@ -175,7 +192,7 @@ test('each page of a client is readable by everybody, whatever state it is in an
   const edit = { redirect_uris: ['https://shop.test/other'], name: 'Shop' };
   await ada.browser.patch(`/v1/oauth/clients/${client.client_id}`, edit);
 
-  const parts = ['', '/edit', '/settings', '/secrets', '/activity', '/delete'];
+  const parts = ['', '/edit', '/secrets', '/activity', '/delete'];
   for (const path of ['/developer', ...parts.map((part) => `/developer/clients/${client.client_id}${part}`)]) {
     for (const language of ['de', 'en']) {
       await t.test(`${path.replace(client.client_id, '…')} in ${language}`, async () => {

@@ -30,10 +30,10 @@ test('a client from its registration to its suspension: developer, administrator
   const [developers, administrators, persons] = desks.map(({ page }) => page) as [Page, Page, Page];
 
   // A developer registers a client, and sees its secret once.
-  await goTo(developers, signet, '/developer/register', developer);
+  await goTo(developers, signet, '/developer/register?kind=web&library=other', developer);
   await developers.getByLabel(message('developer.name'), { exact: true }).fill('Field Notes');
   await developers.getByLabel(message('developer.client_type.confidential')).check();
-  await developers.getByLabel(message('developer.redirect_uris')).fill(product.redirect_uri);
+  await developers.getByLabel(message('developer.redirect_uris'), { exact: true }).fill(product.redirect_uri);
   await developers.locator('[name="scope offline_access"]').check();
   await developers.locator('[name="scope entitlements:read"]').check();
   await developers.locator('#register-submit').click();

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseEnv } from 'node:util';
 import * as openidClient from 'openid-client';
+import { libraries } from '../../src/clients/libraries/catalogue.ts';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from '../../src/clients/review-client.ts';
 import type { Answer, Browser } from '../support/browser.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
@@ -73,7 +74,7 @@ testSignet('a developer registers, follows the review, edits and deletes', async
     assert.ok(client_id && client_secret, answer.text);
     const paths = [
       '/developer',
-      ...['', '/edit', '/settings', '/secrets', '/activity', '/delete'].map((part) => page(client_id, part)),
+      ...['', '/edit', '/secrets', '/activity', '/delete'].map((part) => page(client_id, part)),
     ];
     for (const path of paths) {
       const shown = await ada.browser.get(path);
@@ -737,7 +738,7 @@ test("ID-01: somebody else's client is no client, on every page and every route,
   };
   const reads = (id: string) =>
     [
-      ...['', '/edit', '/settings', '/secrets', '/activity', '/delete'].map((part) => page(id, part)),
+      ...['', '/edit', '/secrets', '/activity', '/delete'].map((part) => page(id, part)),
       `${api}/${id}/secrets`,
       `${api}/${id}/activity`,
     ].map((path) => (browser: Browser) => browser.get(path));
@@ -772,7 +773,7 @@ test('hostile names and addresses are text on every page', async (t) => {
   const client_id = idIn(answer);
   const paths = [
     '/developer',
-    ...['', '/edit', '/settings', '/secrets', '/activity', '/delete'].map((part) => page(client_id, part)),
+    ...['', '/edit', '/secrets', '/activity', '/delete'].map((part) => page(client_id, part)),
   ];
   for (const shown of [answer, ...(await Promise.all(paths.map((path) => ada.browser.get(path))))]) {
     assert.equal(shown.status, 200);
@@ -786,17 +787,17 @@ test('the settings are what the libraries take', async (t) => {
   const signet = await startSignet(t, { env: { SIGNET_RATE_LIMITS: 'off' } });
   const ada = await signet.signedInUser();
   const redirect_uri = "https://shop.test/it's?a=$HOME&b=(c)";
-  const snippets = async (client: RegisteredClient) => {
-    const { text } = await ada.browser.get(page(client.client_id, '/settings'));
-    const found = [...text.matchAll(/<textarea id="settings-([\w-]+)"[^>]*>\n([^<]*)<\/textarea>/g)];
-    return Object.fromEntries(found.map(([, id, escaped = '']) => [id, unescaped(escaped)])) as Record<string, string>;
+  const snippets = async (client: RegisteredClient, library: string) => {
+    const { text } = await ada.browser.get(page(client.client_id, `?library=${library}`));
+    const found = text.matchAll(/<label for="snippet-\d">([^<]+)<\/label>\n<textarea [^>]*>\n([^<]*)<\/textarea>/g);
+    return Object.fromEntries([...found].map(([, file, escaped = '']) => [file, unescaped(escaped)]));
   };
   const scope = 'openid profile email offline_access';
 
   await t.test('.env, as a parser reads it', async () => {
     for (const uri of [redirect_uri, 'https://shop.test/cb?d=$HOME']) {
       const client = await signet.registerClient({ owner: ada, redirect_uris: [uri] });
-      const { env = '' } = await snippets(client);
+      const { '.env': env = '' } = await snippets(client, 'other');
       assert.deepEqual(
         { ...parseEnv(env.replaceAll('\\$', '$')) },
         {
@@ -804,6 +805,7 @@ test('the settings are what the libraries take', async (t) => {
           OIDC_CLIENT_ID: client.client_id,
           OIDC_CLIENT_SECRET: 'paste-the-secret-here',
           OIDC_REDIRECT_URI: uri,
+          OIDC_POST_LOGOUT_REDIRECT_URI: 'https://shop.test/',
           OIDC_SCOPE: scope,
         },
       );
@@ -814,7 +816,7 @@ test('the settings are what the libraries take', async (t) => {
     const plain = "https://shop.test/it's/$HOME";
     for (const client_type of ['confidential', 'public'] as const) {
       const client = await signet.registerClient({ owner: ada, client_type, redirect_uris: [redirect_uri, plain] });
-      const text = (await snippets(client))['openid-client'] ?? '';
+      const text = (await snippets(client, 'openid-client'))['sign-in.mjs'] ?? '';
       const { startSignIn, finishSignIn } = await run(text, client.client_secret);
       const { url, checks } = await startSignIn();
       const answer = await ada.browser.get(`${url.pathname}${url.search}`);
@@ -826,7 +828,12 @@ test('the settings are what the libraries take', async (t) => {
 
   await t.test('the others hold the values of the client, and nothing breaks out of its quotes', async () => {
     const client = await signet.registerClient({ owner: ada, redirect_uris: [redirect_uri] });
-    const { authjs = '', spring = '', 'spring-pkce': pkce = '', 'oauth2-proxy': proxy = '' } = await snippets(client);
+    const { 'auth.config.mjs': authjs = '' } = await snippets(client, 'authjs');
+    const { 'application.yml': spring = '', 'SecurityConfig.java': java = '' } = await snippets(
+      client,
+      'spring-security-6',
+    );
+    const { 'oauth2-proxy.cfg': proxy = '' } = await snippets(client, 'oauth2-proxy');
     for (const text of [authjs, spring, proxy]) {
       assert.ok(text.includes(`"${client.client_id}"`) && text.includes(`"${signet.url}"`), text);
       assert.ok(!text.includes(client.client_secret!));
@@ -839,27 +846,150 @@ test('the settings are what the libraries take', async (t) => {
     );
     assert.match(spring, /scope: "openid,profile,email,offline_access"/);
     assert.ok(spring.includes(`redirect-uri: "${redirect_uri}"`));
-    assert.match(pkce, /withPkce\(\)/);
+    assert.match(java, /withPkce\(\)/);
     assert.match(proxy, /^code_challenge_method = "S256"$/m);
     assert.ok(proxy.includes(`redirect_url = "${redirect_uri}"`));
-
-    const open = await snippets(await signet.registerClient({ owner: ada, client_type: 'public' }));
-    assert.deepEqual(Object.keys(open), ['env', 'openid-client', 'authjs', 'spring']);
-    assert.doesNotMatch(Object.values(open).join('\n'), /SECRET|secret:/);
   });
 
-  await t.test('openid-client cannot redeem at a redirect URI with a query, and that is said', async () => {
-    const client = await signet.registerClient({ owner: ada, redirect_uris: [redirect_uri] });
-    const { text } = await ada.browser.get(page(client.client_id, '/settings'));
-    assert.match(text, sentence('developer.settings.query'));
+  await t.test('those of the registered library come first, and an unknown one changes nothing', async () => {
+    const client = await signet.registerClient({ owner: ada, library: 'authlib' });
+    for (const asked of ['', 'nothing', '__proto__']) {
+      assert.deepEqual(Object.keys(await snippets(client, asked)), ['app.py'], asked);
+    }
   });
 
-  await t.test('Spring is told of RS256 while the client has EdDSA', async () => {
-    const edDsa = await signet.registerClient({ owner: ada });
-    const rsa = await signet.registerClient({ owner: ada, id_token_signed_response_alg: 'RS256' });
-    const told = async ({ client_id }: RegisteredClient) =>
-      (await ada.browser.get(page(client_id, '/settings'))).text.match(sentence('developer.settings.rs256')) !== null;
-    assert.deepEqual([await told(edDsa), await told(rsa)], [true, false]);
+  await t.test('what would not work is said, with the setting that mends it, and nothing when it would', async () => {
+    const gaps = async ({ client_id }: RegisteredClient, library: string) =>
+      /<div class="advice" id="gaps">(.*?)<\/div>/s.exec(
+        (await ada.browser.get(page(client_id, `?library=${library}`))).text,
+      )?.[1] ?? '';
+    const edDsa = await signet.registerClient({ owner: ada, redirect_uris: [redirect_uri] });
+    assert.match(await gaps(edDsa, 'openid-client'), sentence('developer.gap.query'));
+    for (const gap of ['algorithm', 'retry_window', 'post_logout', 'callback'] as const) {
+      assert.match(await gaps(edDsa, 'spring-security-7'), sentence(`developer.gap.${gap}`));
+    }
+    assert.match(await gaps(edDsa, 'next-auth-4'), sentence('developer.gap.claims'));
+    const rsa = await signet.registerClient({
+      owner: ada,
+      id_token_signed_response_alg: 'RS256',
+      refresh_retry_window: 10,
+      redirect_uris: ['https://shop.test/login/oauth2/code/signet'],
+      post_logout_redirect_uris: ['https://shop.test/'],
+    });
+    assert.equal(await gaps(rsa, 'spring-security-7'), '');
+  });
+});
+
+test('a registration begins with the kind of app and its library', async (t) => {
+  const signet = await startSignet(t);
+  const ada = await signet.signedInUser();
+  const form = async (query: string) => (await ada.browser.get(`/developer/register${query}`)).text;
+
+  await t.test('every library is offered for each kind of app that it is used for', async () => {
+    const links = [...(await form('')).matchAll(/href="\/developer\/register\?kind=(\w+)&amp;library=([\w-]+)"/g)];
+    const offered = links.map(([, kind, library]) => `${kind} ${library}`);
+    assert.deepEqual(
+      offered.toSorted(),
+      libraries.flatMap(({ id, kinds }) => kinds.map((kind) => `${kind} ${id}`)).toSorted(),
+    );
+    for (const query of ['?kind=web', '?library=jose', '?kind=desktop&library=jose', '?kind=web&library=__proto__']) {
+      assert.match(await form(query), sentence('developer.choice.intro'), query);
+    }
+  });
+
+  await t.test('the form has what the library needs', async () => {
+    const spring = await form('?kind=web&library=spring-security-7');
+    assert.match(spring, /value="RS256" required checked/);
+    assert.match(spring, /value="confidential" required checked/);
+    assert.match(spring, /<option value="client_secret_basic" selected>/);
+    assert.match(spring, /<option value="spring-security-7" selected>/);
+    assert.match(spring, sentence('developer.advice.retry_window'));
+    assert.match(spring, /\/login\/oauth2\/code\/signet/);
+    const spa = await form('?kind=spa&library=oidc-client-ts');
+    assert.match(spa, /value="spa" required checked/);
+    assert.match(spa, /value="public" required checked/);
+    assert.match(spa, /<option value="none" selected>/);
+    assert.match(await form('?kind=web&library=next-auth-4'), /name="claims_in_id_token" value="on" checked/);
+    assert.match(await form('?kind=service&library=jose'), sentence('developer.kind.service.advice'));
+  });
+
+  await t.test('all of it is registered as it was sent, shown again, and edited', async () => {
+    const answer = await register(ada, {
+      library: 'express-openid-connect',
+      application_type: 'web',
+      post_logout_redirect_uris: 'https://shop.test/\r\nhttps://shop.test/bye',
+      backchannel_logout_uri: 'https://shop.test/backchannel',
+      backchannel_logout_session_required: 'on',
+      claims_in_id_token: 'on',
+      token_endpoint_auth_method: 'client_secret_basic',
+    });
+    const client_id = idIn(answer);
+    const read = async () => (await ada.browser.get(`${api}/${client_id}`)).json;
+    const wanted = {
+      library: 'express-openid-connect',
+      application_type: 'web',
+      post_logout_redirect_uris: ['https://shop.test/', 'https://shop.test/bye'],
+      backchannel_logout_uri: 'https://shop.test/backchannel',
+      backchannel_logout_session_required: true,
+      claims_in_id_token: true,
+      token_endpoint_auth_method: 'client_secret_basic',
+    };
+    assert.partialDeepStrictEqual(await read(), wanted);
+    const shown = (await ada.browser.get(page(client_id, '/edit'))).text;
+    assert.match(shown, /<option value="express-openid-connect" selected>/);
+    assert.match(shown, />\nhttps:\/\/shop\.test\/\nhttps:\/\/shop\.test\/bye<\/textarea>/);
+    assert.match(shown, /name="backchannel_logout_uri"[^>]*value="https:\/\/shop\.test\/backchannel"/);
+    assert.match(shown, /name="claims_in_id_token" value="on" checked/);
+    const edited = await ada.browser.post(page(client_id, '/edit'), { ...filledIn, revision: '1', library: '' });
+    assert.equal(edited.location, `${page(client_id)}?done=saved`);
+    assert.partialDeepStrictEqual(await read(), {
+      library: null,
+      post_logout_redirect_uris: [],
+      backchannel_logout_uri: null,
+      claims_in_id_token: false,
+      token_endpoint_auth_method: null,
+    });
+  });
+
+  await t.test('each field is refused at its place', async () => {
+    const refused = await register(ada, {
+      library: 'nothing',
+      application_type: 'spa',
+      post_logout_redirect_uris: 'http://shop.test/bye',
+      backchannel_logout_uri: 'http://shop.test/',
+    });
+    assert.equal(refused.status, 400);
+    assert.match(refused.text, sentence('problem.client.library'));
+    assert.match(refused.text, pattern`http://shop\.test/bye</bdi></code> ${sentence('problem.redirect_uri.http')}`);
+    const inconsistent = await register(ada, { application_type: 'spa', token_endpoint_auth_method: 'none' });
+    assert.match(inconsistent.text, sentence('problem.client.application_type.secret'));
+    assert.match(inconsistent.text, sentence('problem.client.token_endpoint_auth_method.confidential'));
+  });
+
+  await t.test('the page of a client has the addresses that a library asks for', async () => {
+    const { client_id } = await signet.registerClient({ owner: ada });
+    const { text } = await ada.browser.get(page(client_id));
+    const addresses = {
+      issuer: '',
+      discovery: '/.well-known/openid-configuration',
+      'key-set': '/.well-known/jwks.json',
+    };
+    for (const [id, path] of Object.entries(addresses)) {
+      assert.ok(text.includes(`<code id="${id}">${signet.url}${path}</code>`), id);
+      assert.ok(text.includes(`data-copy="${id}"`), id);
+    }
+  });
+
+  await t.test('a failure names the setting of the library', async () => {
+    const cause = async (library: string | null) => {
+      const client = await signet.registerClient({ owner: ada, library });
+      await ada.browser.get(client.authorizePath({ code_challenge: undefined }));
+      await failuresOf(ada, client.client_id, 1);
+      return (await ada.browser.get(page(client.client_id, '/activity'))).text;
+    };
+    assert.match(await cause('mod-auth-openidc'), /<code>OIDCPKCEMethod S256<\/code>/);
+    assert.match(await cause(null), sentence('developer.mend.choose'));
+    assert.doesNotMatch(await cause('oidc-client-ts'), sentence('developer.mend.choose'));
   });
 });
 

@@ -8,6 +8,7 @@ import {
   type ReviewedFields,
   reviewedFields,
 } from '../../clients/client.ts';
+import { findLibrary, proposedRetryWindow } from '../../clients/libraries/catalogue.ts';
 import { changesOf, type clientReview, type FieldChange, type LastRejection } from '../../clients/read-review.ts';
 import type { ReviewerProblem } from '../../clients/reviewer.ts';
 import type { Risk, RiskCode } from '../../clients/risk-signals.ts';
@@ -183,8 +184,25 @@ ${[...consentPolicies]
   )}</fieldset>
 <p class="hint" id="${form}-consent-hint">${view.t('admin.clients.consent.hint')}</p>
 <label for="${form}-retry">${view.t('admin.clients.retry')}</label>
-<input id="${form}-retry" name="refresh_retry_window" type="number" min="0" max="60" step="1" required value="${client.refresh_retry_window}" aria-describedby="${form}-retry-hint">
-<p class="hint" id="${form}-retry-hint">${view.t('admin.clients.retry.hint')}</p>`;
+<input id="${form}-retry" name="refresh_retry_window" type="number" min="0" max="60" step="1" required value="${retryWindow(client, form)}" aria-describedby="${form}-retry-hint">
+<p class="hint" id="${form}-retry-hint">${view.t('admin.clients.retry.hint')}</p>
+${form === 'approve' && proposal(view, client)}`;
+
+/** What the library calls for is filled in while it is undecided: before the first approval, or with a new library. */
+function retryWindow(client: Client, form: 'approve' | 'policy'): number {
+  const { status, refresh_retry_window, library } = client;
+  const isUndecided =
+    refresh_retry_window === 0 && (status === 'pending_review' || proposalOf(client).library !== library);
+  const proposed = form === 'approve' && isUndecided ? proposedRetryWindow(proposalOf(client)) : undefined;
+  return proposed ?? refresh_retry_window;
+}
+
+function proposal(view: View, client: Client): Html | false {
+  const wanted = proposalOf(client);
+  const [seconds, library] = [proposedRetryWindow(wanted), findLibrary(wanted.library)];
+  if (seconds === undefined || library === undefined) return false;
+  return html`<div class="advice" id="retry-proposed"><p>${view.t('admin.clients.retry.proposed', { library: library.name, seconds })}</p></div>`;
+}
 
 const reinstatement = (view: View, client: Client): Html => html`<h2>${view.t('admin.clients.reinstate')}</h2>
 <p class="soft">${view.t('admin.clients.reinstate.what')}</p>

@@ -1,10 +1,13 @@
 import type { Client } from '../../clients/client.ts';
 import { commonEnd, commonStart } from '../../clients/failures.ts';
+import { findLibrary, proposedRetryWindow, symptomOf } from '../../clients/libraries/catalogue.ts';
+import type { Symptom } from '../../clients/libraries/library.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
 import { backLink, developerTab } from '../navigation.ts';
+import { libraryName, settingOf } from '../setup/setup.ts';
 import type { Activity, ListedFailure, ListedSignIn } from './activity.ts';
 
 export const activityPage = (view: View, client: Client, { sign_ins, failures }: Activity): Page => ({
@@ -19,7 +22,7 @@ ${
     ? html`<p class="empty">${view.t('developer.failures.none')}</p>`
     : html`<table id="failures">
 <thead><tr><th scope="col">${view.t('developer.when')}</th><th scope="col">${view.t('developer.stage')}</th><th scope="col">${view.t('developer.why')}</th></tr></thead>
-<tbody>${failures.map((failure) => failureRow(view, failure))}</tbody>
+<tbody>${failures.map((failure) => failureRow(view, client, failure))}</tbody>
 </table>`
 }
 <h2>${view.t('developer.sign_ins')}</h2>
@@ -46,12 +49,31 @@ const signInRow = (view: View, signIn: ListedSignIn): Html => html`<tr>
 </tr>
 `;
 
-const failureRow = (view: View, failure: ListedFailure): Html => html`<tr>
+const failureRow = (view: View, client: Client, failure: ListedFailure): Html => html`<tr>
 <td data-label="${view.plain('developer.when')}">${whenOf(view, failure)}</td>
 <td data-label="${view.plain('developer.stage')}">${view.t(`developer.stage.${failure.stage}`)}</td>
-<td data-label="${view.plain('developer.why')}"><p>${view.t(`failure.${failure.code}`)}</p>${detailOf(view, failure)}</td>
+<td data-label="${view.plain('developer.why')}"><p>${view.t(`failure.${failure.code}`)}</p>${detailOf(view, failure)}${mendOf(view, client, failure)}</td>
 </tr>
 `;
+
+/** Failures that a setting of the library mends. */
+const lackOf: Partial<Record<ListedFailure['code'], Symptom['without']>> = {
+  pkce: 'pkce',
+  refresh_replayed: 'retry_window',
+};
+
+function mendOf(view: View, client: Client, { code }: ListedFailure): Html | false {
+  const lack = lackOf[code];
+  const library = findLibrary(client.library);
+  if (lack === undefined) return false;
+  if (library === undefined) return lack === 'pkce' && html`<p>${view.t('developer.mend.choose')}</p>`;
+  const symptom = symptomOf(library, lack);
+  const name = libraryName(view, library);
+  if (symptom === undefined) return false;
+  if (lack === 'retry_window')
+    return html`<p>${view.t('developer.gap.retry_window', { library: name, seconds: proposedRetryWindow(client) })}</p>`;
+  return html`<p>${view.t('developer.mend', { library: name, setting: settingOf(view, symptom) })}</p>`;
+}
 
 const whenOf = (view: View, { count, at, last_at }: ListedFailure): Html =>
   count === 1

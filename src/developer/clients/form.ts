@@ -1,4 +1,12 @@
-import { algorithms, type Client, clientTypes, proposalOf } from '../../clients/client.ts';
+import {
+  algorithms,
+  applicationTypes,
+  authenticationMethods,
+  type Client,
+  clientTypes,
+  proposalOf,
+} from '../../clients/client.ts';
+import { findLibrary } from '../../clients/libraries/catalogue.ts';
 import { defaultScope, scopeNames } from '../../clients/scopes.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
@@ -6,6 +14,7 @@ import type { MessageKey } from '../../platform/i18n/translate.ts';
 import { alert, hidden } from '../../platform/pages/form.ts';
 import { type Html, html, type Renderable, untrusted } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { libraryName, libraryOptions } from '../setup/setup.ts';
 
 /** The form as it was filled in, right or wrong. */
 export type ClientForm = {
@@ -36,16 +45,21 @@ ${hidden('revision', revision?.toString())}
 <label for="name">${view.t('developer.name')}</label>
 <input id="name" name="name" required maxlength="100" autocomplete="off" value="${formValues.name}"${described(context, 'name')}>
 ${hint(view, 'name')}${problemBox(context, 'name')}
+<label for="library">${view.t('clients.field.library')}</label>
+<select id="library" name="library"${described(context, 'library')}>
+<option value="">${view.t('developer.library.none')}</option>
+${libraryOptions(view, formValues.library)}</select>
+${hint(view, 'library')}${problemBox(context, 'library')}
+${libraryAdvice(view, formValues.library)}
 ${
   revision === undefined &&
   html`<fieldset><legend>${view.t('developer.client_type')}</legend>
 ${clientTypes.toReversed().map((type) => radio(context, 'client_type', type, `developer.client_type.${type}`))}${problemBox(context, 'client_type')}</fieldset>`
 }
-<label for="redirect_uris">${view.t('developer.redirect_uris')}</label>
-<textarea id="redirect_uris" name="redirect_uris" rows="4" required spellcheck="false" autocapitalize="none"
- autocomplete="off" wrap="off"${described(context, 'redirect_uris')}>
-${formValues.redirect_uris}</textarea>
-${hint(view, 'redirect_uris')}${problemBox(context, 'redirect_uris')}
+<fieldset><legend>${view.t('clients.field.application_type')}</legend>
+${applicationTypes.map((type) => radio(context, 'application_type', type, `developer.application_type.${type}`))}${problemBox(context, 'application_type')}</fieldset>
+${uriList(context, 'redirect_uris')}
+${uriList(context, 'post_logout_redirect_uris')}
 <fieldset><legend>${view.t('developer.scopes')}</legend>
 <p class="hint">${view.t('developer.scopes.hint')}</p>
 ${scopeNames.map(
@@ -58,15 +72,62 @@ ${scopeNames.map(
 ${algorithms.map((algorithm) =>
   radio(context, 'id_token_signed_response_alg', algorithm, `developer.algorithm.${algorithm}`),
 )}${problemBox(context, 'id_token_signed_response_alg')}</fieldset>
+<label for="token_endpoint_auth_method">${view.t('clients.field.token_endpoint_auth_method')}</label>
+<select id="token_endpoint_auth_method" name="token_endpoint_auth_method"${described(context, 'token_endpoint_auth_method')}>
+<option value="">${view.t('developer.authentication.any')}</option>
+${authenticationMethods.map(
+  (method) =>
+    html`<option value="${method}"${method === formValues.token_endpoint_auth_method && html` selected`}>${view.t(`developer.authentication.${method}`)}</option>`,
+)}</select>
+${hint(view, 'token_endpoint_auth_method')}${problemBox(context, 'token_endpoint_auth_method')}
+<fieldset><legend>${view.t('clients.field.claims_in_id_token')}</legend>
+${checkbox(context, 'claims_in_id_token')}</fieldset>
+${addressField(context, 'backchannel_logout_uri')}
+<fieldset><legend>${view.t('clients.field.backchannel_logout_session_required')}</legend>
+${checkbox(context, 'backchannel_logout_session_required')}</fieldset>
 ${addressField(context, 'homepage_url')}
 ${addressField(context, 'logo_url')}
 <button type="submit" id="${submit.id}">${view.t(submit.label)}</button>
 </form>`;
 }
 
+/** What the library calls for, while the form is filled in. */
+function libraryAdvice(view: View, id: string): Html | false {
+  const library = findLibrary(id);
+  if (library === undefined || library.id === 'other') return false;
+  const { callback, pkce, refreshes_in_parallel, algorithms: verified } = library;
+  const name = libraryName(view, library);
+  const advice = [
+    !verified.includes('EdDSA') && view.t('developer.advice.algorithm', { library: name }),
+    callback !== null && view.t('developer.gap.callback', { library: name, callback: html`<code>${callback}</code>` }),
+    pkce !== null && view.t('developer.advice.pkce', { library: name, setting: html`<code>${pkce}</code>` }),
+    refreshes_in_parallel && view.t('developer.advice.retry_window', { library: name }),
+  ].filter((one) => one !== false);
+  return (
+    advice.length > 0 &&
+    html`<div class="advice" id="library-advice"><ul>${advice.map((one) => html`<li>${one}</li>`)}</ul></div>`
+  );
+}
+
+const uriList = (
+  context: FormContext,
+  name: 'redirect_uris' | 'post_logout_redirect_uris',
+): Html => html`<label for="${name}">${context.view.t(`developer.${name}`)}</label>
+<textarea id="${name}" name="${name}" rows="4"${name === 'redirect_uris' && html` required`} spellcheck="false" autocapitalize="none"
+ autocomplete="off" wrap="off"${described(context, name)}>
+${context.formValues[name]}</textarea>
+${hint(context.view, name)}${problemBox(context, name)}`;
+
+const checkbox = (
+  { view, formValues }: FormContext,
+  name: 'claims_in_id_token' | 'backchannel_logout_session_required',
+): Html => html`<label><input type="checkbox" name="${name}" value="on"${formValues[name] && html` checked`}
+ aria-describedby="${name}-hint"> ${view.t(`developer.${name}`)}</label>
+${hint(view, name)}`;
+
 const addressField = (
   context: FormContext,
-  name: 'homepage_url' | 'logo_url',
+  name: 'homepage_url' | 'logo_url' | 'backchannel_logout_uri',
 ): Html => html`<label for="${name}">${context.view.t(`developer.${name}`)}</label>
 <input id="${name}" name="${name}" inputmode="url" spellcheck="false" autocapitalize="none" autocomplete="off"
  value="${context.formValues[name]}"${described(context, name)}>
@@ -74,16 +135,22 @@ ${hint(context.view, name)}${problemBox(context, name)}`;
 
 const radio = (
   { view, formValues }: FormContext,
-  name: 'client_type' | 'id_token_signed_response_alg',
+  name: 'client_type' | 'application_type' | 'id_token_signed_response_alg',
   value: string,
-  label: `developer.client_type.${Client['client_type']}` | `developer.algorithm.${(typeof algorithms)[number]}`,
+  label:
+    | `developer.client_type.${Client['client_type']}`
+    | `developer.application_type.${Client['application_type']}`
+    | `developer.algorithm.${(typeof algorithms)[number]}`,
 ): Html => html`<label>
 <input type="radio" name="${name}" value="${value}" required${formValues[name] === value && html` checked`}
  aria-describedby="${name}-${value}-hint"> ${view.t(label)}</label>
 <p class="hint" id="${name}-${value}-hint">${view.t(`${label}.hint`)}</p>
 `;
 
-type Explained = 'name' | 'redirect_uris' | 'homepage_url' | 'logo_url';
+type Explained = Exclude<
+  keyof FormValues,
+  'client_type' | 'application_type' | 'allowed_scopes' | 'id_token_signed_response_alg'
+>;
 
 const hint = (view: View, name: Explained): Html =>
   html`<p class="hint" id="${name}-hint">${view.t(`developer.${name}.hint`)}</p>\n`;
@@ -103,22 +170,30 @@ function problemBox({ view, formValues, problems }: FormContext, name: keyof For
 const problemsOf = (problems: readonly FieldProblem[], name: string) =>
   problems.filter(({ path }) => path === name || path.startsWith(`${name}/`));
 
-/** Of several redirect URIs the one with the problem. */
+/** Of several URIs the one with the problem. */
 function wrongLine(formValues: FormValues, { path }: FieldProblem): Html | false {
-  const [, place] = /^redirect_uris\/(\d+)$/.exec(path) ?? [];
-  const line = place === undefined ? undefined : linesOf(formValues.redirect_uris)[Number(place)];
+  const [, list, place] = /^(redirect_uris|post_logout_redirect_uris)\/(\d+)$/.exec(path) ?? [];
+  const line = linesOf(formValues[list as 'redirect_uris'] ?? '')[Number(place)];
   return line !== undefined && html`<code>${untrusted(line, 200)}</code> `;
 }
 
 type FormValues = {
   name: string;
+  library: string;
   client_type: string;
+  application_type: string;
   /** One a line. */
   redirect_uris: string;
+  /** One a line. */
+  post_logout_redirect_uris: string;
   allowed_scopes: readonly string[];
+  id_token_signed_response_alg: string;
+  token_endpoint_auth_method: string;
+  claims_in_id_token: boolean;
+  backchannel_logout_uri: string;
+  backchannel_logout_session_required: boolean;
   homepage_url: string;
   logo_url: string;
-  id_token_signed_response_alg: string;
 };
 
 /** Each scope has a field of its own, because a parameter that comes twice is refused. */
@@ -126,12 +201,19 @@ const scopeField = (scope: string): string => `scope ${scope}`;
 
 export const readFormValues = (form: Parameters): FormValues => ({
   name: form.name ?? '',
+  library: form.library ?? '',
   client_type: form.client_type ?? '',
+  application_type: form.application_type ?? '',
   redirect_uris: form.redirect_uris ?? '',
+  post_logout_redirect_uris: form.post_logout_redirect_uris ?? '',
   allowed_scopes: scopeNames.filter((scope) => form[scopeField(scope)] !== undefined),
+  id_token_signed_response_alg: form.id_token_signed_response_alg ?? '',
+  token_endpoint_auth_method: form.token_endpoint_auth_method ?? '',
+  claims_in_id_token: form.claims_in_id_token !== undefined,
+  backchannel_logout_uri: form.backchannel_logout_uri?.trim() ?? '',
+  backchannel_logout_session_required: form.backchannel_logout_session_required !== undefined,
   homepage_url: form.homepage_url?.trim() ?? '',
   logo_url: form.logo_url?.trim() ?? '',
-  id_token_signed_response_alg: form.id_token_signed_response_alg ?? '',
 });
 
 export const emptyForm: FormValues = {
@@ -141,12 +223,16 @@ export const emptyForm: FormValues = {
 };
 
 export function formValuesOf(client: Client): FormValues {
-  const { redirect_uris, homepage_url, logo_url, ...proposal } = proposalOf(client);
+  const proposal = proposalOf(client);
   return {
     ...proposal,
-    redirect_uris: redirect_uris.join('\n'),
-    homepage_url: homepage_url ?? '',
-    logo_url: logo_url ?? '',
+    redirect_uris: proposal.redirect_uris.join('\n'),
+    post_logout_redirect_uris: proposal.post_logout_redirect_uris.join('\n'),
+    library: proposal.library ?? '',
+    token_endpoint_auth_method: proposal.token_endpoint_auth_method ?? '',
+    backchannel_logout_uri: proposal.backchannel_logout_uri ?? '',
+    homepage_url: proposal.homepage_url ?? '',
+    logo_url: proposal.logo_url ?? '',
   };
 }
 
@@ -156,10 +242,15 @@ const linesOf = (text: string): string[] =>
     .map((line) => line.trim())
     .filter(Boolean);
 
-/** As the JSON of a registration. */
-export const bodyOf = ({ redirect_uris, homepage_url, logo_url, ...formValues }: FormValues) => ({
+/** As the JSON of a registration. Without an application type, which a browser always sends, the default applies. */
+export const bodyOf = (formValues: FormValues) => ({
   ...formValues,
-  redirect_uris: linesOf(redirect_uris),
-  homepage_url: homepage_url || null,
-  logo_url: logo_url || null,
+  application_type: formValues.application_type || undefined,
+  redirect_uris: linesOf(formValues.redirect_uris),
+  post_logout_redirect_uris: linesOf(formValues.post_logout_redirect_uris),
+  library: formValues.library || null,
+  token_endpoint_auth_method: formValues.token_endpoint_auth_method || null,
+  backchannel_logout_uri: formValues.backchannel_logout_uri || null,
+  homepage_url: formValues.homepage_url || null,
+  logo_url: formValues.logo_url || null,
 });

@@ -1,4 +1,5 @@
 import { type Client, type ClientStatus, type ReviewedFields, reviewedFields } from '../../clients/client.ts';
+import type { Kind } from '../../clients/libraries/library.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { alert, copyButton, copyScripts, notice } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
@@ -7,6 +8,8 @@ import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
 import type { HistoryEvent } from '../activity/activity.ts';
 import { backLink, clientPath, developerTab } from '../navigation.ts';
+import { librarySelect, setup } from '../setup/setup.ts';
+import { registerPath } from './choice-page.ts';
 import { type ClientForm, clientForm, formAlerts } from './form.ts';
 
 /** What was just done, by the name that the query has for it; other values are ignored. */
@@ -37,9 +40,9 @@ ${isChangeRejected && html`<p>${view.t('developer.state.turned_down', { reason }
 ${pending_change !== null && html`<p>${view.t('developer.state.change.what', { when })}</p>`}`;
 }
 
-type ClientView = { client: Client; history: readonly HistoryEvent[]; query: Parameters };
+type ClientView = { client: Client; issuer: string; history: readonly HistoryEvent[]; query: Parameters };
 
-export const clientPage = (view: View, { client, history, query }: ClientView): Page => ({
+export const clientPage = (view: View, { client, issuer, history, query }: ClientView): Page => ({
   title: visibleText(client.name),
   tab: developerTab('developer'),
   scripts: copyScripts,
@@ -48,15 +51,21 @@ ${done.filter((name) => name === query.done).map((name) => notice(view.t(`develo
 ${statusDescription(view, client)}
 <dl>
 <dt>${view.t('developer.client_id')}</dt><dd><code id="client-id">${client.client_id}</code> ${copyButton(view, 'client-id')}</dd>
+<dt>${view.t('developer.issuer')}</dt><dd><code id="issuer">${issuer}</code> ${copyButton(view, 'issuer')}</dd>
+<dt>${view.t('developer.discovery')}</dt><dd><code id="discovery">${issuer}/.well-known/openid-configuration</code> ${copyButton(view, 'discovery')}</dd>
+<dt>${view.t('developer.key_set')}</dt><dd><code id="key-set">${issuer}/.well-known/jwks.json</code> ${copyButton(view, 'key-set')}</dd>
 </dl>
 <p class="actions">
 <a class="button quiet" href="${clientPath(client)}/edit">${view.t('developer.edit')}</a>
-<a class="button quiet" href="${clientPath(client)}/settings">${view.t('developer.settings')}</a>
+<a class="button quiet" href="#setup">${view.t('developer.setup')}</a>
 ${client.client_type === 'confidential' && html`<a class="button quiet" href="${clientPath(client)}/secrets">${view.t('developer.secrets')}</a>`}
 <a class="button quiet" href="${clientPath(client)}/activity">${view.t('developer.activity')}</a>
 </p>
 <h2>${view.t('developer.registered')}</h2>
 ${values(view, client)}
+<h2 id="setup">${view.t('developer.setup')}</h2>
+${librarySelect(view, client, query.library)}
+${setup(view, { client, issuer, library: query.library })}
 <h2>${view.t('developer.history')}</h2>
 <ul class="items">${history.map((event) => historyItem(view, event))}</ul>
 <p>${
@@ -88,7 +97,8 @@ function values(view: View, client: Client): Html {
 
 /** URLs that owners have entered are neither linked nor loaded. */
 function value(view: View, value: ReviewedFields[keyof ReviewedFields] | undefined): Html {
-  if (value === null || value === undefined || value === false) return view.t('developer.none');
+  const isEmpty = Array.isArray(value) && value.length === 0;
+  if (value === null || value === undefined || value === false || isEmpty) return view.t('developer.none');
   if (typeof value !== 'object') return textOf(String(value));
   return html`<ul class="scopes">${value.map((entry) => html`<li>${textOf(entry)}</li>`)}</ul>`;
 }
@@ -143,14 +153,17 @@ ${clientForm(view, form, { action: `${path}/edit`, id: 'edit-submit', label }, c
   };
 }
 
-export const registrationPage = (view: View, form: ClientForm): Page => ({
+/** @param kind as it was chosen; left out where the form was sent already. */
+export const registrationPage = (view: View, form: ClientForm, kind?: Kind): Page => ({
   title: view.plain('developer.register.title'),
   tab: developerTab('developer_register'),
   scripts: ['developer'],
   content: html`<h1>${view.t('developer.register.title')}</h1>
 <p class="soft">${view.t('developer.register.intro')}</p>
+<p><a href="${registerPath}">${view.t('developer.choice.back')}</a></p>
+${kind === 'service' && html`<div class="advice"><p>${view.t('developer.kind.service.advice')}</p></div>`}
 ${formAlerts(view, form)}
-${clientForm(view, form, { action: '/developer/register', id: 'register-submit', label: 'developer.register.submit' })}`,
+${clientForm(view, form, { action: registerPath, id: 'register-submit', label: 'developer.register.submit' })}`,
 });
 
 export const clientListPage = (view: View, clients: readonly Client[], wasDeleted: boolean): Page => ({

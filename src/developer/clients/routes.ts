@@ -14,8 +14,8 @@ import { activityPage } from '../activity/page.ts';
 import { clientPath } from '../navigation.ts';
 import { clientOwner, type Owner, recentClientOwner } from '../owner.ts';
 import { secretPage } from '../secrets/page.ts';
-import { settingsPage } from '../settings/settings.ts';
-import { bodyOf, emptyForm, formValuesOf, readFormValues } from './form.ts';
+import { choiceIn, choicePage, formFor, registerPath } from './choice-page.ts';
+import { bodyOf, formValuesOf, readFormValues } from './form.ts';
 import { clientListPage, clientPage, deletePage, editPage, registrationPage } from './page.ts';
 
 const base = '/developer/clients/:client_id' as const;
@@ -34,11 +34,12 @@ export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
     clientListPage(view, await listOwnClients(deps, owner.owner_user_id), query.done === 'deleted'),
   );
 
-  const registerPath = '/developer/register';
-  pages.show(registerPath, async ({ view, owner }) => {
+  pages.show(registerPath, async ({ view, owner, query }) => {
     const isFull = await hasTooManyPending(deps, owner.owner_user_id);
     const refusal = isFull && view.t('developer.limit.pending', { most });
-    return registrationPage(view, { formValues: emptyForm, refusal });
+    const choice = choiceIn(query);
+    if (choice === undefined) return choicePage(view, refusal);
+    return registrationPage(view, { formValues: formFor(choice), refusal }, choice.kind);
   });
   pages.post(registerPath, {
     page: registerPath,
@@ -62,12 +63,8 @@ export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
   pages.show(base, async (context) => {
     const client = await clientOf(context);
     const history = await clientHistory(deps, client.client_id);
-    return clientPage(context.view, { client, history, query: context.query });
+    return clientPage(context.view, { client, history, query: context.query, issuer: deps.config.baseUrl });
   });
-
-  pages.show(`${base}/settings`, async (context) =>
-    settingsPage(context.view, await clientOf(context), deps.config.baseUrl),
-  );
 
   pages.show(`${base}/activity`, async (context) => {
     const client = await clientOf(context);

@@ -5,7 +5,7 @@ import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { backLink, clientPath, developerTab } from '../navigation.ts';
-import { settings } from '../settings/settings.ts';
+import { setup } from '../setup/setup.ts';
 
 type NewSecret = {
   client: Client;
@@ -36,8 +36,8 @@ ${notice(
 </dl>
 <p><strong>${view.t('developer.secret.once')}</strong></p>
 <p><a class="button" id="secret-kept" href="${clientPath(client)}">${view.t('developer.secret.kept')}</a></p>
-<h2>${view.t('developer.settings.title')}</h2>
-${settings(view, client, issuer)}`,
+<h2>${view.t('developer.setup')}</h2>
+${setup(view, { client, issuer })}`,
 });
 
 type SecretList = {

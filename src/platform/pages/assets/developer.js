@@ -33,6 +33,9 @@
   const form = document.querySelector('form[data-check]');
   if (!form) return;
 
+  const texts = ['name', 'backchannel_logout_uri', 'homepage_url', 'logo_url'];
+  const lists = ['redirect_uris', 'post_logout_redirect_uris'];
+
   const linesOf = (text) =>
     text
       .split('\n')
@@ -42,12 +45,14 @@
   /** What has been typed so far: what is still empty is not wrong yet. */
   function draft() {
     const body = {};
-    for (const name of ['name', 'homepage_url', 'logo_url']) {
+    for (const name of texts) {
       const value = form.elements[name].value.trim();
       if (value) body[name] = value;
     }
-    const lines = linesOf(form.elements.redirect_uris.value);
-    if (lines.length > 0) body.redirect_uris = lines;
+    for (const name of lists) {
+      const lines = linesOf(form.elements[name].value);
+      if (lines.length > 0) body[name] = lines;
+    }
     return body;
   }
 
@@ -65,7 +70,7 @@
     }).catch(() => undefined);
     if (!answer?.ok || mine !== latest) return; // the form itself will say what is wrong
     const { fields } = await answer.json();
-    for (const name of ['name', 'redirect_uris', 'homepage_url', 'logo_url']) show(name, fields, body);
+    for (const name of [...texts, ...lists]) show(name, fields, body);
   }
 
   function show(name, fields, body) {

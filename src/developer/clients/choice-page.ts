@@ -1,0 +1,55 @@
+import { findLibrary, librariesFor } from '../../clients/libraries/catalogue.ts';
+import { type Kind, kinds, type Library } from '../../clients/libraries/library.ts';
+import type { Parameters } from '../../platform/http/parameters.ts';
+import { alert } from '../../platform/pages/form.ts';
+import { html, type Renderable } from '../../platform/pages/html.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { View } from '../../platform/pages/view.ts';
+import { developerTab } from '../navigation.ts';
+import { libraryName } from '../setup/setup.ts';
+import { emptyForm } from './form.ts';
+
+export const registerPath = '/developer/register';
+
+/** What a client is registered for, and with what. */
+type Choice = { kind: Kind; library: Library };
+
+/** @returns undefined until both are chosen: links carry the choice, so that it works without a script. */
+export function choiceIn(query: Parameters): Choice | undefined {
+  const kind = kinds.find((known) => known === query.kind);
+  const library = findLibrary(query.library);
+  return kind && library && { kind, library };
+}
+
+/** The form as it is best for the choice. All of it can be changed; the defaults of the API stay as specified. */
+export function formFor({ kind, library }: Choice): typeof emptyForm {
+  const isOnDevice = kind === 'spa' || kind === 'native';
+  return {
+    ...emptyForm,
+    client_type: isOnDevice ? 'public' : 'confidential',
+    application_type: kind === 'service' ? 'web' : kind,
+    id_token_signed_response_alg: library.algorithms[0],
+    claims_in_id_token: library.claims_in_id_token,
+    token_endpoint_auth_method: isOnDevice ? 'none' : (library.authentication ?? ''),
+    library: library.id,
+  };
+}
+
+/** The first step of a registration. */
+/** @param refusal why nothing can be registered now. */
+export const choicePage = (view: View, refusal: Renderable): Page => ({
+  title: view.plain('developer.register.title'),
+  tab: developerTab('developer_register'),
+  content: html`<h1>${view.t('developer.register.title')}</h1>
+<p class="soft">${view.t('developer.choice.intro')}</p>
+${alert(refusal)}
+${kinds.map(
+  (kind) => html`<h2 id="kind-${kind}">${view.t(`developer.kind.${kind}`)}</h2>
+<p>${view.t(`developer.kind.${kind}.what`)}</p>
+<p class="actions">${librariesFor(kind).map(
+    (library) =>
+      html`<a class="button quiet" href="${registerPath}?kind=${kind}&amp;library=${library.id}" aria-describedby="kind-${kind}">${libraryName(view, library)}</a>\n`,
+  )}</p>
+`,
+)}`,
+});

@@ -1,0 +1,106 @@
+import type { Client } from '../../clients/client.ts';
+import {
+  findLibrary,
+  gapsOf,
+  libraries,
+  proposedRetryWindow,
+  snippetOf,
+  snippetValuesOf,
+} from '../../clients/libraries/catalogue.ts';
+import { ecosystems, type Library, type Symptom } from '../../clients/libraries/library.ts';
+import { copyButton } from '../../platform/pages/form.ts';
+import { type Html, html } from '../../platform/pages/html.ts';
+import type { View } from '../../platform/pages/view.ts';
+import { clientPath } from '../navigation.ts';
+
+export const libraryName = (view: View, { id, name }: Library): string =>
+  id === 'other' ? view.plain('developer.library.other') : name;
+
+/** @param chosen id of the selected one. */
+export const libraryOptions = (view: View, chosen: string | null): Html =>
+  html`${ecosystems.map((ecosystem) => {
+    const options = libraries
+      .filter((library) => library.ecosystem === ecosystem)
+      .map(
+        (library) =>
+          html`<option value="${library.id}"${library.id === chosen && html` selected`}>${libraryName(view, library)}</option>`,
+      );
+    return ecosystem === 'Other' ? options : html`<optgroup label="${ecosystem}">${options}</optgroup>`;
+  })}`;
+
+type Setup = {
+  client: Client;
+  issuer: string;
+  /** As the query has it: the snippets of another library than the client's. */
+  library?: string | undefined;
+};
+
+/** Ready to paste, without the secret. */
+export function setup(view: View, { client, issuer, library: asked }: Setup): Html {
+  const library = findLibrary(asked) ?? findLibrary(client.library) ?? findLibrary('other')!;
+  return html`${gapList(view, library, client)}
+<p class="soft">${view.t(client.client_type === 'public' ? 'developer.setup.intro.public' : 'developer.setup.intro')}</p>
+${snippetOf(library.id, snippetValuesOf(client, issuer)).map(
+  // A text field selects, scrolls and copies by itself, without a script.
+  ({ file, text }, place) => html`<label for="snippet-${place}">${file}</label>
+<textarea id="snippet-${place}" class="code" rows="${text.split('\n').length}" readonly spellcheck="false" wrap="off">
+${text}</textarea>
+${copyButton(view, `snippet-${place}`)}
+`,
+)}
+${symptomTable(view, library)}
+${library.versions !== '' && html`<p class="hint">${view.t('developer.setup.versions', { versions: library.versions })}</p>`}`;
+}
+
+/** For a page of the client: a form that changes nothing, so it works by GET and without a script. */
+export const librarySelect = (view: View, client: Client, asked: string | undefined): Html => {
+  const library = findLibrary(asked) ?? findLibrary(client.library);
+  return html`<form method="get" action="${clientPath(client)}#setup">
+<label for="library">${view.t('developer.setup.library')}</label>
+<select id="library" name="library">${libraryOptions(view, library?.id ?? 'other')}</select>
+<button type="submit" class="quiet" id="library-show">${view.t('developer.setup.show')}</button>
+</form>`;
+};
+
+/** What would not work, and the setting of the client that mends it. */
+function gapList(view: View, library: Library, client: Client): Html | false {
+  const name = libraryName(view, library);
+  const missing = gapsOf(library, client).map((gap) =>
+    view.t(`developer.gap.${gap}`, {
+      library: name,
+      algorithm: client.id_token_signed_response_alg,
+      wanted: gap === 'authentication' ? library.authentication : library.algorithms[0],
+      seconds: proposedRetryWindow({ ...client, library: library.id }),
+    }),
+  );
+  const { callback } = library;
+  const isElsewhere = callback !== null && !client.redirect_uris.some((uri) => uri.split('?')[0]?.endsWith(callback));
+  const all = isElsewhere
+    ? [...missing, view.t('developer.gap.callback', { library: name, callback: html`<code>${callback}</code>` })]
+    : missing;
+  return (
+    all.length > 0 &&
+    html`<div class="advice" id="gaps"><ul>${all.map((one) => html`<li>${one}</li>`)}</ul>
+<p><a href="${clientPath(client)}/edit">${view.t('developer.gap.edit')}</a></p></div>`
+  );
+}
+
+const symptomTable = (view: View, { symptoms }: Library): Html | false =>
+  symptoms.length > 0 &&
+  html`<details id="symptoms"><summary>${view.t('developer.symptoms')}</summary>
+<table>
+<thead><tr><th scope="col">${view.t('developer.symptoms.without')}</th><th scope="col">${view.t('developer.symptoms.seen')}</th><th scope="col">${view.t('developer.symptoms.setting')}</th></tr></thead>
+<tbody>${symptoms.map(
+    ({ without, seen, setting }) => html`<tr>
+<td data-label="${view.plain('developer.symptoms.without')}">${view.t(`developer.lack.${without}`)}</td>
+<td data-label="${view.plain('developer.symptoms.seen')}"><span lang="en">${seen}</span></td>
+<td data-label="${view.plain('developer.symptoms.setting')}">${settingOf(view, { without, setting })}</td>
+</tr>
+`,
+  )}</tbody>
+</table></details>`;
+
+export const settingOf = (view: View, { without, setting }: Pick<Symptom, 'without' | 'setting'>): Html =>
+  setting === null
+    ? view.t('developer.symptoms.client', { field: view.t(`developer.lack.${without}`) })
+    : html`<code>${setting}</code>`;
