@@ -2,7 +2,10 @@ import Type, { type TObjectOptions, type TProperties } from 'typebox';
 import type { Caller } from '../audit/audit.ts';
 import { administrator } from '../authentication/sessions/session.ts';
 import type { Deps } from '../oauth/deps.ts';
+import { cursorPattern } from '../platform/db/slices.ts';
 import type { Access } from '../platform/http/access.ts';
+import { inCode } from '../platform/http/operation.ts';
+import { textPatterns } from '../platform/text.ts';
 
 /** What all operations for administrators have in common. */
 export const administration: { tag: 'Administration'; access: Access<Deps, { caller: Caller }> } = {
@@ -12,14 +15,24 @@ export const administration: { tag: 'Administration'; access: Access<Deps, { cal
 
 export const limit = Type.Integer({ minimum: 1, maximum: 500, default: 50, description: 'Maximum number of entries.' });
 
+/** `next` of the previous page. */
+export const cursor = Type.Optional(
+  Type.String({ description: '`next` of the previous page.', ...inCode({ pattern: cursorPattern }) }),
+);
+
 /** Of a list, a page at a time. */
-export const paging = { limit, after: Type.Optional(Type.String({ description: '`next` of the previous page.' })) };
+export const paging = { limit, after: cursor };
 
 /** A body with no other members. */
 export const strictBody = <Members extends TProperties>(members: Members, options: TObjectOptions = {}) =>
   Type.Object(members, { ...options, additionalProperties: false });
 
 export const ReasonBody = strictBody({
-  reason: Type.String({ minLength: 1, maxLength: 500, description: 'Recorded in the audit log.' }),
+  reason: Type.String({
+    minLength: 1,
+    maxLength: 500,
+    description: 'Recorded in the audit log.',
+    ...inCode({ pattern: textPatterns.paragraph }),
+  }),
 });
 export const reasonExample = { reason: 'Reported by its users.' };

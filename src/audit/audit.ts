@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Sql } from '../platform/db/sql.ts';
 import { fieldProblem, invalidFields } from '../platform/errors.ts';
 import { type EventId, newId } from '../platform/ids.ts';
+import { isSeen } from '../platform/text.ts';
 import { insertAuditRow } from './store.ts';
 
 /** A user, a client or a back end by its own credentials, the operator at the command line, or a periodic job. */
@@ -92,7 +93,7 @@ export const isDigestOnly = (value: unknown): boolean =>
  */
 export function readReason(text: string): string {
   const reason = text.trim().replaceAll('\r\n', '\n'); // as a form sends its line breaks
-  if (reason === '' || reason.length > 500 || /[^\P{C}\n]/u.test(reason)) {
+  if (reason === '' || reason.length > 1000 || [...reason].length > 500 || !isSeen(reason.replaceAll('\n', ' '))) {
     throw invalidFields([fieldProblem('reason', { key: 'problem.reason' })]);
   }
   return reason;

@@ -160,6 +160,13 @@ export function parseTime(text: string, edge: 'first' | 'last'): number | undefi
   return day === undefined || Number.isNaN(at) || !isDay(day) ? undefined : Math.floor(at / 1000);
 }
 
+/** For API descriptions: what {@link parseTime} accepts, but for the 29th of February in a year without one. */
+export const timePattern = [
+  '^([0-9]{1,7}|[0-9]{9,11}',
+  '|[0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|[12][0-9]))',
+  '([Tt ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\\.[0-9]{1,9})?)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?)?)$',
+].join('');
+
 /** `Date.parse` takes the 31st of February for the 3rd of March. */
 const isDay = (day: string): boolean => {
   const midnight = new Date(`${day}T00:00:00Z`);

@@ -2,6 +2,8 @@ import Type, { type TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import { type FieldProblem, fieldProblem, invalidFields } from '../platform/errors.ts';
 import { shapeProblems } from '../platform/http/bodies.ts';
+import { inCode, nameInCode } from '../platform/http/operation.ts';
+import { httpsUriPattern, httpsUrlPattern, redirectUriPattern } from '../platform/http/url-patterns.ts';
 import type { MessageDescriptor } from '../platform/i18n/translate.ts';
 import { displayNameProblem, normalizeName } from '../platform/text.ts';
 import {
@@ -20,16 +22,21 @@ import { defaultScope, scopeNames } from './scopes.ts';
 /** Of any list. */
 const maxEntries = 20;
 
+const link = inCode({ format: 'uri', maxLength: 2048, pattern: httpsUrlPattern });
+
 const fields = {
-  name: Type.String({ description: 'Shown to users when they sign in, 1 to 100 characters.' }),
-  redirect_uris: Type.Array(Type.String({ format: 'uri' }), {
-    minItems: 1,
-    maxItems: maxEntries,
-    uniqueItems: true,
-    description:
-      'HTTPS, matched exactly; HTTP for localhost only. A native app may use a scheme of its own, such as ' +
-      '`com.example.app:/callback`. At most 8192 characters in total.',
-  }),
+  name: Type.String({ description: 'Shown to users when they sign in, 1 to 100 characters.', ...nameInCode }),
+  redirect_uris: Type.Array(
+    Type.String({ format: 'uri', ...inCode({ maxLength: 2048, pattern: redirectUriPattern }) }),
+    {
+      minItems: 1,
+      maxItems: maxEntries,
+      uniqueItems: true,
+      description:
+        'HTTPS, matched exactly; HTTP for localhost only. A native app may use a scheme of its own, such as ' +
+        '`com.example.app:/callback`. At most 8192 characters in total.',
+    },
+  ),
 };
 const optional = Type.Partial(
   Type.Object({
@@ -39,19 +46,26 @@ const optional = Type.Partial(
         'port of a loopback IP address matches, and private-use schemes may be registered (RFC 8252). Default: `native` ' +
         'for a public client with such a redirect URI, else `web`.',
     }),
-    post_logout_redirect_uris: Type.Array(Type.String({ format: 'uri' }), {
-      maxItems: maxEntries,
-      uniqueItems: true,
-      description: 'Where `/oauth/logout` may redirect to. The rules of redirect_uris apply.',
-    }),
+    post_logout_redirect_uris: Type.Array(
+      Type.String({ format: 'uri', ...inCode({ maxLength: 2048, pattern: redirectUriPattern }) }),
+      {
+        maxItems: maxEntries,
+        uniqueItems: true,
+        description: 'Where `/oauth/logout` may redirect to. The rules of redirect_uris apply.',
+      },
+    ),
     backchannel_logout_uri: Type.Union([
-      Type.String({ format: 'uri', description: 'Where logout tokens are posted. HTTPS.' }),
+      Type.String({
+        format: 'uri',
+        description: 'Where logout tokens are posted. HTTPS.',
+        ...inCode({ maxLength: 2048, pattern: httpsUriPattern }),
+      }),
       Type.Null(),
     ]),
     backchannel_logout_session_required: Type.Boolean(),
     allowed_scopes: Type.Array(Type.Enum(scopeNames), { minItems: 1, uniqueItems: true }),
-    logo_url: Type.Union([Type.String({ description: 'HTTPS, on a named host.' }), Type.Null()]),
-    homepage_url: Type.Union([Type.String({ description: 'HTTPS.' }), Type.Null()]),
+    logo_url: Type.Union([Type.String({ description: 'HTTPS, on a named host.', ...link }), Type.Null()]),
+    homepage_url: Type.Union([Type.String({ description: 'HTTPS.', ...link }), Type.Null()]),
     id_token_signed_response_alg: Type.Enum([...algorithms]),
     claims_in_id_token: Type.Boolean({ description: 'Whether id tokens carry the claims of the granted scopes.' }),
     token_endpoint_auth_method: Type.Union([Type.Enum([...authenticationMethods]), Type.Null()], {

@@ -3,17 +3,18 @@ import { Compile } from 'typebox/compile';
 import { latestDate } from '../platform/clock.ts';
 import { type FieldProblem, invalidFields } from '../platform/errors.ts';
 import { shapeProblems } from '../platform/http/bodies.ts';
-import { nullable } from '../platform/http/operation.ts';
-import { productPattern } from './service-credentials/service-credential.ts';
+import { inCode, nullable } from '../platform/http/operation.ts';
+import { isSeen, textPatterns } from '../platform/text.ts';
+import { isProduct } from './service-credentials/service-credential.ts';
 
 export const entitlementStatuses = ['active', 'past_due', 'canceled', 'expired'] as const;
 
 /** No control, bidirectional or invisible characters. */
-const seen = '^[^\\p{C}\\p{Zl}\\p{Zp}]*$';
-const name = (description: string) => Type.String({ minLength: 1, maxLength: 100, pattern: seen, description });
+const seen = inCode({ pattern: textPatterns.seen });
+const name = (description: string) => Type.String({ minLength: 1, maxLength: 100, ...seen, description });
 /** As far as there are dates, so that microseconds sent by mistake are refused. */
 const seconds = Type.Integer({ minimum: 0, maximum: latestDate, description: 'Unix seconds.' });
-const externalId = nullable(Type.String({ maxLength: 255, pattern: seen }));
+const externalId = nullable(Type.String({ maxLength: 255, ...seen }));
 
 /** Specification 2.10. Other members are refused, since their sender expects them to have an effect. */
 export const WriteBody = Type.Object(
@@ -22,7 +23,7 @@ export const WriteBody = Type.Object(
     product: Type.String({
       minLength: 1,
       maxLength: 100,
-      pattern: productPattern,
+      ...inCode({ pattern: textPatterns.visible }),
       description: 'A product that the credential may write, in printable characters.',
     }),
     plan: name('The plan that was bought.'),
@@ -41,7 +42,7 @@ export const WriteBody = Type.Object(
         Type.String({
           minLength: 1,
           maxLength: 255,
-          pattern: seen,
+          ...seen,
           description: 'Use the same value for a retry.',
         }),
       ),
@@ -82,6 +83,17 @@ export function readWrite(body: unknown) {
     ...required
   } = body;
   const problems: FieldProblem[] = [];
+  const { product, plan, source } = required;
+  if (!isProduct(product)) problems.push({ path: 'product', message: 'Must be 1 to 100 printable characters.' });
+  for (const [path, text] of Object.entries({
+    plan,
+    source,
+    external_customer_id,
+    external_subscription_id,
+    event_id,
+  })) {
+    if (text !== null && !isSeen(text)) problems.push({ path, message: 'Must not contain invisible characters.' });
+  }
   if (metadata && Buffer.byteLength(JSON.stringify(metadata)) > longestMetadata) {
     problems.push({ path: 'metadata', message: 'Must be at most 8 KB of JSON.' });
   }

@@ -17,6 +17,10 @@ export function emailKey(email: string): string {
 
 const addressShape = /^[^\s@<>()[\],;:"\\\p{C}]+@[^\s@<>()[\],;:"\\\p{C}]+$/u;
 
+/** For API descriptions; {@link emailProblem} also refuses invisible characters, and what normalizing turns into one of these. */
+export const emailPattern =
+  '^[^\\s\\u0000-\\u0020\\u007f-\\u00a0@<>()\\[\\],;:"\\\\]+@[^\\s\\u0000-\\u0020\\u007f-\\u00a0@<>()\\[\\],;:"\\\\]+$';
+
 /** Normalized, too, so that no wide comma becomes a comma. A line break is refused even where trimming would remove it. */
 export function emailProblem(email: string): MessageKey | undefined {
   const trimmed = email.trim();

@@ -1,12 +1,37 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { untrusted, untrustedUrl } from './pages/html.ts';
-import { clientInitials, visibleText } from './text.ts';
+import { clientInitials, displayNameProblem, isSeen, textPatterns, visibleText } from './text.ts';
 
 test('what cannot be seen is written out, and what can is left alone', () => {
   assert.equal(visibleText('Ada \u202egnp.exe\u200b'), 'Ada [U+202E]gnp.exe[U+200B]');
   assert.equal(visibleText('a\u0000b\u2028c\u3164d\ue000e'), 'a[U+0000]b[U+2028]c[U+3164]d[U+E000]e');
   for (const text of ['Ада', 'שלום', 'José 🙂', 'two\nlines']) assert.equal(visibleText(text), text);
+});
+
+test('a pattern of the API description means the same with and without the flag u, and the same as the code', () => {
+  const refused = /[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}\u2065\ufff0-\ufff8]/u;
+  const both = (pattern: string) => ['', 'u'].map((flags) => new RegExp(pattern, flags));
+  for (let code = 0; code <= 0xffff; code += 1) {
+    if (code >= 0xd800 && code <= 0xdfff) continue;
+    const text = `a${String.fromCharCode(code)}b`;
+    const expected = !refused.test(text);
+    assert.equal(isSeen(text), expected, code.toString(16));
+    for (const pattern of both(textPatterns.seen)) assert.equal(pattern.test(text), expected, code.toString(16));
+    const alone = String.fromCharCode(code);
+    for (const pattern of both(textPatterns.visible)) {
+      assert.equal(pattern.test(alone), expected && !/\p{Zs}/u.test(alone), code.toString(16));
+    }
+    if (displayNameProblem(alone) === undefined)
+      for (const pattern of both(textPatterns.name)) assert.ok(pattern.test(alone), code.toString(16));
+  }
+  for (const pattern of both(textPatterns.seen)) assert.ok(pattern.test('🙂'));
+  assert.ok(isSeen('🙂'));
+  assert.ok(!isSeen('tagged\u{e0041}'));
+  for (const pattern of both(textPatterns.paragraph)) {
+    assert.ok(pattern.test('two\nlines'));
+    for (const text of ['', ' ', '\n', 'a\tb', 'a\u0000']) assert.ok(!pattern.test(text), text);
+  }
 });
 
 test('a text ends, and no character is cut in two', () => {

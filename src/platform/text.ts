@@ -24,6 +24,31 @@ export const clientInitials = (name: string): string =>
 const longestName = 100;
 const unfit = `Must have 1 to ${longestName} characters, at least one of them visible.`;
 
+/**
+ * What no text of a program may contain, as the inside of a class that every regular expression dialect reads, with and
+ * without the flag `u`: control, format, private-use and line-separating characters, and those that will never be assigned.
+ * Beyond U+FFFF, where such a class cannot reach, {@link isSeen} refuses format characters.
+ */
+const unseen =
+  '\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890-\\u0891\\u08e2\\u180e\\u200b-\\u200f\\u2028-\\u202e' +
+  '\\u2060-\\u206f\\ue000-\\uf8ff\\ufdd0-\\ufdef\\ufeff\\ufff0-\\ufffb\\ufffe-\\uffff';
+/** \p{Zs} */
+const spaces = ' \\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000';
+const blankLetters = '\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u2800\\u3164\\uffa0';
+const withVisible = (hidden: string, blank = spaces) => `^[${blank}]*[^${blank}${hidden}][^${hidden}]*$`;
+
+/** For API descriptions: text that may be empty, text with something visible, the same with line breaks, and a name. */
+export const textPatterns = {
+  seen: `^[^${unseen}]*$`,
+  visible: withVisible(unseen),
+  paragraph: withVisible(unseen.replace('\\u001f', '\\u0009\\u000b-\\u001f'), `${spaces}\\n`),
+  name: withVisible(unseen + blankLetters),
+} as const;
+
+const seen = new RegExp(textPatterns.seen, 'u');
+/** Whether a text shows as it was written. */
+export const isSeen = (text: string): boolean => seen.test(text) && !/\p{Cf}/u.test(text);
+
 /** Users decide by names whom to trust, so a name must look like what it is. @returns what is wrong with it once trimmed. */
 export function displayNameProblem(name: string): string | undefined {
   const trimmed = name.trim();

@@ -1,11 +1,11 @@
 import Type, { type Static, type TObject } from 'typebox';
 import { chainFaults } from '../../audit/chain.ts';
-import { type AuditFilter, exportFormats, exportLog, parseTime, readLog } from '../../audit/read-log.ts';
+import { type AuditFilter, exportFormats, exportLog, parseTime, readLog, timePattern } from '../../audit/read-log.ts';
 import { listUnauthenticated } from '../../audit/unauthenticated.ts';
 import { invalidFields } from '../../platform/errors.ts';
-import { nullable, operation, Time } from '../../platform/http/operation.ts';
+import { inCode, nullable, operation, Time } from '../../platform/http/operation.ts';
 import { table, time } from '../../platform/report.ts';
-import { administration, limit } from '../operation-parts.ts';
+import { administration, cursor, limit } from '../operation-parts.ts';
 
 const AuditRecord = Type.Object({
   seq: Type.Integer({ minimum: 1, description: 'Sequence number in the audit log.' }),
@@ -25,9 +25,18 @@ export const auditFilters = {
   action: Type.Optional(Type.String({ description: 'An action such as client.approved, or its first word.' })),
   actor: Type.Optional(Type.String({ description: 'user:<id>, client:<id>, service:<id>, cli or system.' })),
   target: Type.Optional(Type.String({ description: 'The ID of the affected object.' })),
-  since: Type.Optional(Type.String({ description: 'Unix seconds, or a day or time such as 2027-01-31T08:00:00Z.' })),
-  until: Type.Optional(Type.String({ description: 'In the same form; a day is included entirely.' })),
-  before: Type.Optional(Type.Integer({ minimum: 1, description: 'Only events with a lower `seq`.' })),
+  since: Type.Optional(
+    Type.String({
+      description: 'Unix seconds, or a day or time such as 2027-01-31T08:00:00Z.',
+      ...inCode({ pattern: timePattern }),
+    }),
+  ),
+  until: Type.Optional(
+    Type.String({ description: 'In the same form; a day is included entirely.', ...inCode({ pattern: timePattern }) }),
+  ),
+  before: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Only events with a lower `seq`.' }),
+  ),
 };
 
 /** @throws {RequestError} `invalid_request` for a time that is none. */
@@ -89,7 +98,7 @@ export const auditOperations = {
     query: {
       target: Type.Optional(Type.String({ description: 'The ID of the user concerned.' })),
       address: Type.Optional(Type.String({ description: 'Where it came from, as it is listed.' })),
-      before: Type.Optional(Type.String({ description: '`next` of the previous page.' })),
+      before: cursor,
       limit,
     },
     answer: {

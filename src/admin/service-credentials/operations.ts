@@ -8,14 +8,11 @@ import {
   retire,
   rotateCredential,
 } from '../../entitlements/service-credentials/manage-credential.ts';
-import {
-  credentialRecord,
-  permissions,
-  productPattern,
-} from '../../entitlements/service-credentials/service-credential.ts';
+import { credentialRecord, permissions } from '../../entitlements/service-credentials/service-credential.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { nullable, operation, Time } from '../../platform/http/operation.ts';
+import { inCode, nameInCode, nullable, operation, Time } from '../../platform/http/operation.ts';
 import { shownOnce, table, time } from '../../platform/report.ts';
+import { textPatterns } from '../../platform/text.ts';
 import { administration, strictBody } from '../operation-parts.ts';
 
 const record = {
@@ -34,7 +31,12 @@ const terms = {
   permissions: Type.Array(Type.Enum([...permissions]), { minItems: 1 }),
   products: Type.Optional(
     Type.Array(
-      Type.String({ minLength: 1, maxLength: 100, pattern: productPattern, description: 'Any printable characters.' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 100,
+        description: 'Any printable characters.',
+        ...inCode({ pattern: textPatterns.visible }),
+      }),
       {
         maxItems: 100,
         description: 'Products whose entitlements it may write, spelled exactly as in the entitlements.',
@@ -42,6 +44,17 @@ const terms = {
     ),
   ),
 };
+
+const writerNeedsProduct = inCode({
+  allOf: [
+    {
+      anyOf: [
+        { properties: { permissions: { not: { contains: { const: 'entitlements:write' } } } } },
+        { properties: { products: { minItems: 1 } }, required: ['products'] },
+      ],
+    },
+  ],
+});
 
 const change = {
   ...administration,
@@ -81,7 +94,10 @@ export const serviceCredentialOperations = {
     method: 'POST',
     path: '/v1/admin/service-credentials',
     summary: 'Create a service credential for a back end',
-    body: strictBody({ name: Type.String({ description: 'Name of the back end.' }), ...terms }),
+    body: strictBody(
+      { name: Type.String({ description: 'Name of the back end.', ...nameInCode }), ...terms },
+      writerNeedsProduct,
+    ),
     example: { name: 'Billing', permissions: ['entitlements:write'], products: ['editor'] },
     answer: { description: 'With its secret.', schema: Type.Object({ ...record, ...secret }) },
     async run(deps, { caller, body: { products = [], ...wanted } }) {
@@ -165,7 +181,7 @@ export const serviceCredentialOperations = {
     method: 'PATCH',
     path: '/v1/admin/service-credentials/:client_id',
     summary: 'Replace the permissions and products of a service credential',
-    body: strictBody(terms),
+    body: strictBody(terms, writerNeedsProduct),
     example: { permissions: ['entitlements:write'], products: ['editor'] },
     run: (deps, { caller, client_id, body: { permissions, products = [] } }) =>
       recordAfter(changeCredentialTerms(deps, caller, client_id, { permissions, products }), deps, client_id),

@@ -4,7 +4,7 @@ import { endUserSession, listSessions, SessionRecord, sessionRecord } from '../.
 import { entitlementStatuses } from '../../entitlements/entitlement.ts';
 import { entitlementHistory } from '../../entitlements/read-history.ts';
 import { grantRecord, listGrants, revokeGrantByAdministrator } from '../../oauth/grants/grants.ts';
-import { nullable, operation, Time } from '../../platform/http/operation.ts';
+import { inCode, nullable, operation, Time } from '../../platform/http/operation.ts';
 import { table, time } from '../../platform/report.ts';
 import { administration, limit } from '../operation-parts.ts';
 import { userOperand } from './operations.ts';
@@ -38,6 +38,13 @@ const EntitlementVersion = Type.Object({
   credential_id: Type.String({ description: 'The service credential that wrote the entitlement.' }),
   written_at: Time,
 });
+
+const historyCursor = Type.Optional(
+  Type.String({
+    description: '`next` of the previous page.',
+    ...inCode({ pattern: '^[0-9]{1,12}-[0-9]{1,15}\\.[A-Za-z0-9_-]{1,400}$' }),
+  }),
+);
 
 const one = { ...administration, parameters: { user_id: 'user_id of any user.' } };
 const ended = { description: 'Ended on every node.' };
@@ -158,7 +165,7 @@ export const accessOperations = {
     query: {
       product: Type.Optional(Type.String({ description: 'Only writes for this product.' })),
       limit: Type.Integer({ ...limit, description: 'Maximum number of writes.' }),
-      before: Type.Optional(Type.String({ description: '`next` of the previous page.' })),
+      before: historyCursor,
     },
     answer: {
       description: 'Entitlements by product, versions newest first.',

@@ -1,5 +1,6 @@
 import Type from 'typebox';
-import { nullable, operation, Time } from '../../platform/http/operation.ts';
+import { inCode, nullable, operation, Time } from '../../platform/http/operation.ts';
+import { httpsTargetPattern } from '../../platform/http/url-patterns.ts';
 import { shownOnce, table, time } from '../../platform/report.ts';
 import { eventTypes } from '../../webhooks/event-types.ts';
 import { allWebhooks, deliveryStates, findDeliveries } from '../../webhooks/list-webhooks.ts';
@@ -82,7 +83,11 @@ export const webhookOperations = {
       'tokens were revoked, ended: the tokens whose sub, client_id and sid match its user_id, client_id and session_id, each an ID or ' +
       '"all", except those whose sid is except_session_id.',
     body: strictBody({
-      url: Type.String({ format: 'uri', description: 'Where events are posted; https.' }),
+      url: Type.String({
+        format: 'uri',
+        description: 'Where events are posted; https, unless the operator allows internal targets.',
+        ...inCode({ maxLength: 2000, pattern: httpsTargetPattern }),
+      }),
       event_types: Type.Array(Type.Enum([...eventTypes]), { minItems: 1, description: 'The event types to send.' }),
     }),
     example: { url: 'https://hooks.example.com/signet', event_types: ['user.disabled', 'client.suspended'] },

@@ -2,7 +2,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import type { RequestError } from '../../platform/errors.ts';
 import { jsonBody } from '../../platform/http/bodies.ts';
-import { addOperations, nullable, type OperationDescription, operation, Time } from '../../platform/http/operation.ts';
+import {
+  addOperations,
+  nameInCode,
+  nullable,
+  type OperationDescription,
+  operation,
+  Time,
+} from '../../platform/http/operation.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { listPasskeys } from '../credentials/passkeys.store.ts';
@@ -22,7 +29,7 @@ const Passkey = Type.Object({
   last_used_at: nullable(Time),
 });
 
-const name = Type.String({ description: '1 to 100 characters.' });
+const name = Type.String({ description: '1 to 100 characters.', ...nameInCode });
 const NameBody = Type.Object({ name }, { additionalProperties: false });
 const RegistrationBody = Type.Object(
   {

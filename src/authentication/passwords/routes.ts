@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import Type from 'typebox';
 import type { FieldProblem } from '../../platform/errors.ts';
-import { addOperations, operation } from '../../platform/http/operation.ts';
+import { addOperations, inCode, operation } from '../../platform/http/operation.ts';
 import { fieldAlert, newPasswordField, notice } from '../../platform/pages/form.ts';
 import { html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
@@ -39,6 +39,7 @@ const change = operation({
     {
       password: Type.String({
         description: 'At least 15 characters, or 8 with TOTP; at most 1024 bytes; no common password.',
+        ...inCode({ minLength: 8, maxLength: 1024 }),
       }),
     },
     { additionalProperties: false },

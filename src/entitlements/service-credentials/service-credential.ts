@@ -1,4 +1,5 @@
 import type { StoredSecret } from '../../platform/ids.ts';
+import { isSeen } from '../../platform/text.ts';
 
 /** What a back end may do by itself (decisions §12). */
 export const permissions = ['entitlements:write', 'tokens:introspect'] as const;
@@ -18,16 +19,9 @@ export type ServiceCredential = {
   readonly secrets: readonly StoredSecret[];
 };
 
-/**
- * No control, bidirectional or invisible characters, and at least one visible. Without lookahead and `[^]`, since API
- * descriptions are read by regular expressions of other languages, too.
- */
-export const productPattern = '^\\p{Zs}*[^\\p{C}\\p{Z}][^\\p{C}\\p{Zl}\\p{Zp}]*$';
-const printable = new RegExp(productPattern, 'u');
-
 /** What a product is called (decisions §12): 1 to 100 printable characters, spaces and commas among them. */
 export const isProduct = (text: string): boolean =>
-  text.length <= 200 && [...text].length <= 100 && printable.test(text);
+  text.length <= 200 && [...text].length <= 100 && /\S/.test(text) && isSeen(text);
 export const isCredentialId = (text: string): boolean => /^svc_[\w-]{22}$/.test(text);
 
 /** As administrators see it, never with a secret. Its id is the `client_id` of its HTTP Basic (decisions §12). */

@@ -4,7 +4,7 @@ import { currentSession, requireSession, type Session } from '../../authenticati
 import { signOut } from '../../authentication/sessions/sessions.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import { clearCookie, cookieNames } from '../../platform/http/cookies.ts';
-import type { OperationDescription } from '../../platform/http/operation.ts';
+import { form, type OperationDescription } from '../../platform/http/operation.ts';
 import { FormText, queryOf, readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { viewOf } from '../../platform/pages/view.ts';
@@ -128,11 +128,9 @@ const logoutByPost: OperationDescription = {
   id: 'logoutByPost',
   summary: 'Sign the user out, with the parameters in a form',
   body: {
-    schema: Type.Partial(
-      Type.Object(
-        Object.fromEntries(
-          Object.entries(descriptions).map(([name, description]) => [name, Type.String({ description })]),
-        ),
+    schema: form(
+      Object.fromEntries(
+        Object.entries(descriptions).map(([name, description]) => [name, Type.Optional(Type.String({ description }))]),
       ),
     ),
     form: true,

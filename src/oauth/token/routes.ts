@@ -6,7 +6,7 @@ import {
 } from '../../entitlements/service-credentials/authenticate-service.ts';
 import { accessDenied, invalidClient, invalidRequest, RequestError } from '../../platform/errors.ts';
 import { basicCredentials, noCredentials } from '../../platform/http/access.ts';
-import type { OperationDescription } from '../../platform/http/operation.ts';
+import { form, type OperationDescription } from '../../platform/http/operation.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import type { Deps } from '../deps.ts';
 import { authorizationCodeGrant } from './authorization-code-grant.ts';
@@ -91,6 +91,9 @@ const credentials = {
   client_secret: Type.Optional(Type.String({ description: 'For confidential clients, here or in HTTP Basic.' })),
 };
 
+/** An empty parameter counts as absent (OAuth 2.1 §3.1). */
+const needed = { minLength: 1 };
+
 const issue: OperationDescription = {
   id: 'issueTokens',
   tag: 'OIDC',
@@ -100,15 +103,33 @@ const issue: OperationDescription = {
   access: [basicCredentials, noCredentials],
   body: {
     form: true,
-    schema: Type.Object({
-      grant_type: Type.Enum(['authorization_code', 'refresh_token']),
-      ...credentials,
-      code: Type.Optional(Type.String({ description: 'With authorization_code.' })),
-      redirect_uri: Type.Optional(Type.String({ description: 'With authorization_code, as at the start.' })),
-      code_verifier: Type.Optional(Type.String({ description: 'With authorization_code.' })),
-      refresh_token: Type.Optional(Type.String({ description: 'With refresh_token.' })),
-      scope: Type.Optional(Type.String({ description: 'With refresh_token: less than was granted, for this token.' })),
-    }),
+    schema: form(
+      {
+        grant_type: Type.Enum(['authorization_code', 'refresh_token']),
+        ...credentials,
+        code: Type.Optional(Type.String({ description: 'With authorization_code.' })),
+        redirect_uri: Type.Optional(Type.String({ description: 'With authorization_code, as at the start.' })),
+        code_verifier: Type.Optional(
+          Type.String({ pattern: '^[A-Za-z0-9._~-]{43,128}$', description: 'With authorization_code.' }),
+        ),
+        refresh_token: Type.Optional(Type.String({ description: 'With refresh_token.' })),
+        scope: Type.Optional(
+          Type.String({ description: 'With refresh_token: less than was granted, for this token.' }),
+        ),
+      },
+      {
+        oneOf: [
+          {
+            properties: { grant_type: { const: 'authorization_code' }, code: needed, redirect_uri: needed },
+            required: ['code', 'redirect_uri', 'code_verifier'],
+          },
+          {
+            properties: { grant_type: { const: 'refresh_token' }, refresh_token: needed },
+            required: ['refresh_token'],
+          },
+        ],
+      },
+    ),
   },
   answers: {
     200: {
@@ -120,7 +141,7 @@ const issue: OperationDescription = {
 };
 
 const tokenForm = {
-  token: Type.String({ description: 'An access token or a refresh token.' }),
+  token: Type.String({ minLength: 1, description: 'An access token or a refresh token.' }),
   token_type_hint: Type.Optional(Type.String({ description: 'Optional and ignored.' })),
 };
 
@@ -136,7 +157,7 @@ const introspect: OperationDescription = {
   description:
     'For confidential clients and for service credentials with `tokens:introspect`, which must use HTTP Basic.',
   access: [basicCredentials],
-  body: { form: true, schema: Type.Object(tokenForm) },
+  body: { form: true, schema: form(tokenForm) },
   answers: {
     200: {
       description: 'For any token that is not active, exactly `{"active":false}`.',
@@ -152,7 +173,7 @@ const revoke: OperationDescription = {
   summary: 'Revoke a token (RFC 7009)',
   description: 'A refresh token revokes its whole grant. Possession is enough for a public client.',
   access: [basicCredentials, noCredentials],
-  body: { form: true, schema: Type.Object({ ...tokenForm, ...credentials }) },
+  body: { form: true, schema: form({ ...tokenForm, ...credentials }) },
   answers: { 200: { description: 'The token is revoked, or was not active.' } },
   refusals: ['invalid_client', 'rate_limited'],
 };

@@ -46,6 +46,10 @@ export async function inSlices(slice: (rows: number) => Promise<number>, signal?
  */
 export type Cursor = { readonly at: number; readonly id: string };
 
+/** For API descriptions. */
+export const cursorPattern = '^[0-9]{1,12}-[A-Za-z0-9_.-]{1,600}$';
+const cursorText = new RegExp(cursorPattern);
+
 /** @param cursor.id letters, digits, `_`, `.` and `-`. */
 const encodeCursor = ({ at, id }: Cursor): string => `${at}-${id}`;
 
@@ -56,8 +60,8 @@ const encodeCursor = ({ at, id }: Cursor): string => `${at}-${id}`;
  */
 export function decodeCursor(field: string, text: string | undefined): Cursor | undefined {
   if (text === undefined || text === '') return undefined;
-  const [, at, id] = /^(\d{1,12})-([\w.-]{1,600})$/.exec(text) ?? [];
-  if (id !== undefined) return { at: Number(at), id };
+  const hyphen = text.indexOf('-');
+  if (cursorText.test(text)) return { at: Number(text.slice(0, hyphen)), id: text.slice(hyphen + 1) };
   throw invalidFields([{ path: field, message: 'Must be the value of next from the previous page.' }]);
 }
 

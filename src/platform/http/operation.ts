@@ -1,12 +1,13 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox';
+import Type, { type Static, type TObject, type TObjectOptions, type TProperties, type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import Value from 'typebox/value';
 import { type ErrorCode, invalidFields } from '../errors.ts';
+import { textPatterns } from '../text.ts';
 import type { Access, AccessDescription } from './access.ts';
 import { readNoBody, shapeProblems } from './bodies.ts';
-import { FormText, queryOf, readQueryAs } from './parameters.ts';
+import { FormText, maxParameters, queryOf, readQueryAs } from './parameters.ts';
 
 /** The endpoint groups of the specification (§1), in the order in which people read about them, and ours. */
 export const tags = {
@@ -57,6 +58,29 @@ declare module 'fastify' {
     /** What the access of an operation resolved to. */
     requester?: object;
   }
+}
+
+const checkedByCode = 'x-checked-by-code';
+/**
+ * Options of a schema: keywords that its code checks by itself, because its message explains more than that of a validator,
+ * or because it accepts more in some configurations. They are in the API description; validators ignore them.
+ */
+export const inCode = (keywords: Record<string, unknown>) => ({ [checkedByCode]: keywords });
+
+/** A form: other parameters are ignored, but each may come once only (OAuth 2.1 §3.2.2). */
+export const form = (members: TProperties, options: TObjectOptions = {}) =>
+  Type.Object(members, { maxProperties: maxParameters, ...options, additionalProperties: Type.String() });
+
+/** Of what `displayNameProblem` checks: it also refuses marks without letters, and characters that are not assigned. */
+export const nameInCode = inCode({ minLength: 1, maxLength: 100, pattern: textPatterns.name });
+
+/** A schema as the API description has it. */
+export function published<Value>(schema: Value): Value {
+  if (typeof schema !== 'object' || schema === null) return schema;
+  if (Array.isArray(schema)) return schema.map((one) => published(one)) as Value;
+  const { [checkedByCode]: checked = {}, ...members } = schema as Record<string, unknown>;
+  const all = Object.entries({ ...members, ...(checked as object) });
+  return Object.fromEntries(all.map(([name, member]) => [name, published(member)])) as Value;
 }
 
 /** Unix seconds. */

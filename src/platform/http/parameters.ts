@@ -4,7 +4,7 @@ import { invalidFields, invalidRequest } from '../errors.ts';
 /** Form or query parameters: one value each, empty counts as absent (OAuth 2.1 §3.1). No prototype. */
 export type Parameters = Readonly<Record<string, string | undefined>>;
 
-const maxParameters = 100;
+export const maxParameters = 100;
 
 /**
  * Reads `application/x-www-form-urlencoded` text strictly.

@@ -3,7 +3,7 @@ import Type, { type TSchema } from 'typebox';
 import type { Config } from '../config.ts';
 import { type ErrorCode, statusOf } from '../errors.ts';
 import { cookieNames } from '../http/cookies.ts';
-import { type OperationAnswer, type OperationDescription, type Tag, tags } from '../http/operation.ts';
+import { type OperationAnswer, type OperationDescription, published, type Tag, tags } from '../http/operation.ts';
 
 export type DescribedRoute = {
   method: string;
@@ -92,7 +92,10 @@ function describeOperation({ url, page, operation }: DescribedRoute) {
     requestBody: body && {
       required: true,
       content: {
-        [body.form ? 'application/x-www-form-urlencoded' : 'application/json']: mediaType(body.schema, body.example),
+        [body.form ? 'application/x-www-form-urlencoded' : 'application/json']: mediaType(
+          withoutNul(published(body.schema)),
+          body.example,
+        ),
       },
     },
     responses: {
@@ -116,7 +119,7 @@ function describeParameters(url: string, { parameters = {} }: OperationDescripti
     in: inPath.has(name) ? 'path' : 'query',
     required: inPath.has(name) || parameter.required === true,
     description: parameter.description,
-    schema: parameter.schema ?? Type.String(),
+    schema: withoutNul(published(parameter.schema ?? Type.String(inPath.has(name) ? { minLength: 1 } : {}))),
   }));
 }
 
@@ -166,7 +169,21 @@ function describeRefusals(operation: OperationDescription, isPage: boolean): Rec
 }
 
 const mediaType = (schema: TSchema, example: unknown): MediaType =>
-  example === undefined ? { schema } : { schema, example };
+  example === undefined ? { schema: published(schema) } : { schema: published(schema), example };
+
+/** Any text of a request is refused with a NUL character in it, which PostgreSQL cannot store. */
+function withoutNul<Schema>(schema: Schema): Schema {
+  if (typeof schema !== 'object' || schema === null) return schema;
+  if (Array.isArray(schema)) return schema.map((one) => withoutNul(one)) as Schema;
+  const { type, ...members } = schema as Record<string, unknown>;
+  const isFree = type === 'string' && ['enum', 'const', 'format', 'pattern'].every((name) => !(name in members));
+  const rest = Object.entries(members).map(([name, member]) => [name, withoutNul(member)]);
+  return {
+    ...(type === undefined ? {} : { type }),
+    ...(isFree ? { pattern: '^[^\\u0000]*$' } : {}),
+    ...Object.fromEntries(rest),
+  };
+}
 
 /** Collects the routes that are added after it and describe themselves. */
 export function collectOperations(app: FastifyInstance): DescribedRoute[] {

@@ -3,8 +3,9 @@ import Type from 'typebox';
 import { isNotLastAdministrator } from '../../accounts/administrators.ts';
 import { recentlySignedIn } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
+import { emailPattern } from '../../platform/email-address.ts';
 import { clearCookie, cookieNames } from '../../platform/http/cookies.ts';
-import { addOperations, operation } from '../../platform/http/operation.ts';
+import { addOperations, inCode, operation } from '../../platform/http/operation.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import { deleteAccount } from './delete-account.ts';
@@ -20,7 +21,12 @@ const deleteCurrentUser = operation({
   description:
     'Deletes the account immediately and permanently, with its sessions, grants and factors. Clients that you registered are kept.',
   body: Type.Object(
-    { email: Type.String({ description: 'The email address of the account, to confirm the deletion.' }) },
+    {
+      email: Type.String({
+        description: 'The email address of the account, to confirm the deletion.',
+        ...inCode({ maxLength: 254, pattern: emailPattern }),
+      }),
+    },
     { additionalProperties: false },
   ),
   example: { email: 'ada@example.com' },

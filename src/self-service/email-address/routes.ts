@@ -3,7 +3,8 @@ import Type from 'typebox';
 import { linkSeconds } from '../../accounts/links.ts';
 import { currentSession, recentlySignedIn, signedIn } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { addOperations, operation } from '../../platform/http/operation.ts';
+import { emailPattern } from '../../platform/email-address.ts';
+import { addOperations, inCode, operation } from '../../platform/http/operation.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import { viewOf } from '../../platform/pages/view.ts';
@@ -26,7 +27,15 @@ const changeEmail = operation({
   access: recentlySignedIn,
   summary: 'Change your email address',
   description: 'Sends a link to the new address. The current address stays until the link is opened in your session.',
-  body: Type.Object({ email: Type.String({ description: 'The new email address.' }) }, { additionalProperties: false }),
+  body: Type.Object(
+    {
+      email: Type.String({
+        description: 'The new email address.',
+        ...inCode({ maxLength: 254, pattern: emailPattern }),
+      }),
+    },
+    { additionalProperties: false },
+  ),
   example: { email: 'ada@example.com' },
   answer: sent('The same response whether the address is available or not.'),
   async run(deps: Deps, { body: { email }, ...requester }) {
