@@ -1,7 +1,9 @@
 import { isPublic, type Library, pathOf, quoted, type SnippetValues, secretVariable } from './library.ts';
 
 const app = (client: SnippetValues) => `import express from 'express';
-import { auth, requiresAuth } from 'express-openid-connect';
+import openid from 'express-openid-connect';
+
+const { auth, requiresAuth } = openid; // it is a CommonJS module
 
 const app = express();
 app.use(
@@ -41,7 +43,7 @@ export const expressOpenidConnect: Library = {
   symptoms: [
     {
       without: 'response_type',
-      seen: '400 invalid response encountered',
+      seen: '400 authorization response from the server is an error',
       setting: "authorizationParams: { response_type: 'code' }",
     },
     { without: 'algorithm', seen: '400 invalid response encountered', setting: "idTokenSigningAlg: 'EdDSA'" },

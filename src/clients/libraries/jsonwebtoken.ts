@@ -6,7 +6,7 @@ import jwksClient from 'jwks-rsa';
 
 const issuer = ${quoted(client.issuer)};
 const keys = jwksClient({ jwksUri: \`\${issuer}/.well-known/jwks.json\`, cache: true, rateLimit: true });
-const keyOf = ({ kid }, done) => keys.getSigningKey(kid).then((key) => done(null, key.getPublicKey()), done);
+const keyOf = ({ kid }, done) => void keys.getSigningKey(kid).then((key) => done(null, key.getPublicKey()), done);
 
 // Of the access token in "Authorization: Bearer ...". Throws if it is not one for this API.
 export async function checkToken(token) {

@@ -60,7 +60,7 @@ export const openidClient5: Library = {
   symptoms: [
     {
       without: 'pkce',
-      seen: 'OPError: invalid_request (code_challenge is missing.)',
+      seen: 'OPError: invalid_request (code_challenge is missing. …)',
       setting: "code_challenge_method: 'S256' in authorizationUrl, code_verifier in callback",
     },
     {
