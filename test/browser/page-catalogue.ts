@@ -112,6 +112,10 @@ async function linkPages({ signet, mailbox, ada, mary }: SeededSignet): Promise<
 }
 
 const accountPages: CataloguePage[] = [
+  { name: 'developer-choice', path: '/developer/register', as: 'mary', isMain: true },
+  { name: 'developer-form', path: '/developer/register?kind=web&library=spring-security-6', as: 'mary', isMain: true },
+  { name: 'developer-form-native', path: '/developer/register?kind=native&library=appauth', as: 'mary' },
+  { name: 'developer-form-service', path: '/developer/register?kind=service&library=jose', as: 'mary' },
   { name: 'account', path: '/account', as: 'ada', isMain: true },
   { name: 'account-saved', path: '/account?done=yes', as: 'mary' },
   { name: 'email', path: '/account/email', as: 'mary' },

@@ -116,6 +116,7 @@ const npmCommands: Record<string, (t: TestContext, given: Given) => Promise<void
     await serving(t, 'npm run example', env, 'ready at');
   },
   'npm run dev:seed': async () => {}, // dev-seed.test.ts
+  'npm run docs:relying-parties': async () => {}, // relying-party-docs.test.ts
   'npm run dev': async (t) => serving(t, 'npm run dev', await bareSettings(t), 'Signet is ready'),
   'npm run format': async () => {
     const cwd = await scratchFolder('format');

@@ -1,7 +1,9 @@
 import { isPublic, type Library, lines, pathOf, quoted, type SnippetValues, secretVariable } from './library.ts';
 
-const main = (client: SnippetValues) =>
-  lines(
+const main = (client: SnippetValues) => {
+  /** As gofmt aligns it. */
+  const field = (name: string) => `${name}:`.padEnd(isPublic(client) ? 13 : 14);
+  return lines(
     'package main',
     '',
     'import (',
@@ -22,11 +24,11 @@ const main = (client: SnippetValues) =>
     '\t\tlog.Fatal(err)',
     '\t}',
     '\tconfig := oauth2.Config{',
-    `\t\tClientID: ${quoted(client.client_id)},`,
-    !isPublic(client) && `\t\tClientSecret: os.Getenv(${quoted(secretVariable)}),`,
-    '\t\tEndpoint: provider.Endpoint(),',
-    `\t\tRedirectURL: ${quoted(client.redirect_uri)},`,
-    `\t\tScopes: []string{${client.scope.split(' ').map(quoted).join(', ')}},`,
+    `\t\t${field('ClientID')}${quoted(client.client_id)},`,
+    !isPublic(client) && `\t\t${field('ClientSecret')}os.Getenv(${quoted(secretVariable)}),`,
+    `\t\t${field('Endpoint')}provider.Endpoint(),`,
+    `\t\t${field('RedirectURL')}${quoted(client.redirect_uri)},`,
+    `\t\t${field('Scopes')}[]string{${client.scope.split(' ').map(quoted).join(', ')}},`,
     '\t}',
     '\tverifier := provider.Verifier(&oidc.Config{ClientID: config.ClientID})',
     '',
@@ -73,6 +75,7 @@ const main = (client: SnippetValues) =>
     '\thttp.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: 600})',
     '}',
   );
+};
 
 export const goOidc: Library = {
   id: 'go-oidc',

@@ -31,7 +31,7 @@ export const modAuthOpenidc: Library = {
   claims_in_id_token: false,
   refreshes_in_parallel: true,
   pkce: 'OIDCPKCEMethod S256',
-  sign_out: 'a link to OIDCRedirectURI with ?logout=',
+  sign_out: 'OIDCRedirectURI?logout=',
   callback: null,
   symptoms: [
     {
@@ -52,7 +52,7 @@ export const modAuthOpenidc: Library = {
     {
       without: 'sign_out',
       seen: 'the next sign-in needs no password',
-      setting: 'a link to OIDCRedirectURI with ?logout=',
+      setting: 'OIDCRedirectURI?logout=',
     },
   ],
   snippets: [{ file: 'auth_openidc.conf', text: conf }],

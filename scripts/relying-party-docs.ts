@@ -1,0 +1,170 @@
+/**
+ * Makes docs/relying-parties from the catalogue of libraries:
+ *
+ *   npm run docs:relying-parties
+ */
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { libraries, librariesFor, snippetOf } from '../src/clients/libraries/catalogue.ts';
+import {
+  isPublic,
+  type Kind,
+  kinds,
+  type Library,
+  type SnippetValues,
+  type Symptom,
+} from '../src/clients/libraries/library.ts';
+
+export const folder = join(import.meta.dirname, '../docs/relying-parties');
+
+const kindNames: Readonly<Record<Kind, string>> = {
+  web: 'Web app with a server',
+  spa: 'Single-page app',
+  native: 'Mobile, desktop or command-line app',
+  service: 'API',
+};
+
+const missing: Readonly<Record<Symptom['without'], string>> = {
+  pkce: 'PKCE',
+  response_type: 'response type `code`',
+  algorithm: 'the signing algorithm',
+  claims: 'claims in the ID token',
+  retry_window: 'a refresh retry window',
+  sign_out: 'sign-out at Signet',
+  token_type: 'the token type `at+jwt`',
+  port: 'a port that matches',
+};
+
+/** What mends it, where it is the client that has to be edited. */
+const clientSettings: Partial<Record<Symptom['without'], string>> = {
+  algorithm: '`id_token_signed_response_alg` of the client',
+  claims: '`claims_in_id_token` of the client',
+  retry_window: '`refresh_retry_window` of the client: 10, set by an administrator',
+};
+
+const languages: Readonly<Record<string, string>> = {
+  mjs: 'js',
+  ts: 'ts',
+  js: 'js',
+  jsx: 'jsx',
+  py: 'python',
+  java: 'java',
+  yml: 'yaml',
+  go: 'go',
+  rs: 'rust',
+  cfg: 'toml',
+  conf: 'apache',
+  sh: 'sh',
+  env: 'sh',
+};
+
+const isOnDevice = ({ kinds: [kind] }: Library) => kind === 'spa' || kind === 'native';
+
+/** A client as it would be registered for the library. */
+function exampleOf(library: Library): SnippetValues {
+  const {
+    callback,
+    algorithms: [algorithm],
+  } = library;
+  const site = library.kinds[0] === 'spa' ? 'https://app.example.com' : 'https://shop.example.com';
+  return {
+    issuer: 'https://id.example.com',
+    client_id: 'cl_…',
+    client_type: isOnDevice(library) ? 'public' : 'confidential',
+    redirect_uri: callback === null || callback.startsWith('/') ? `${site}${callback ?? '/callback'}` : callback,
+    post_logout_redirect_uri: callback === null || callback.startsWith('/') ? `${site}/` : callback,
+    scope: library.refreshes_in_parallel ? 'openid profile email offline_access' : 'openid profile email',
+    algorithm,
+  };
+}
+
+/** Text in a cell of a table. */
+const cell = (text: string) => text.replaceAll('|', '\\|');
+
+function needsOf(library: Library): string[] {
+  const example = exampleOf(library);
+  const both = library.algorithms.length > 1;
+  if (library.kinds[0] === 'service') {
+    return [
+      `- \`id_token_signed_response_alg\` of the client that calls the API: \`${example.algorithm}\`${both ? ' or `RS256`' : ''}; access tokens follow it.`,
+      '- An API that only checks tokens needs no client of its own; see [resource servers](../resource-servers/README.md).',
+    ];
+  }
+  const { callback, claims_in_id_token, refreshes_in_parallel, pkce, sign_out } = library;
+  const method = isPublic(example) ? 'none' : library.authentication;
+  return [
+    `- \`client_type\`: \`${example.client_type}\``,
+    `- \`application_type\`: \`${library.kinds[0]}\``,
+    `- \`id_token_signed_response_alg\`: ${both ? `\`${example.algorithm}\`; \`${library.algorithms[1]}\` works too${example.algorithm === 'RS256' ? ', with the setting below' : ''}` : `\`${example.algorithm}\`: it verifies no other`}`,
+    `- \`token_endpoint_auth_method\`: ${method === null ? 'any' : `\`${method}\``}`,
+    `- \`claims_in_id_token\`: \`${claims_in_id_token}\`${claims_in_id_token ? ', since it does not ask userinfo' : ''}`,
+    ...(callback === null
+      ? []
+      : [`- A redirect URI ${callback.startsWith('/') ? 'that ends in' : 'such as'} \`${callback}\``]),
+    ...(refreshes_in_parallel
+      ? [
+          '- `refresh_retry_window`: 10, which the reviewer is proposed. Requests that arrive together each present the same refresh token, and without the window the second one is taken for a replay, which revokes the sign-in.',
+        ]
+      : []),
+    `- PKCE: ${pkce === null ? 'on by default' : `\`${pkce}\``}`,
+    `- Sign-out at Signet as well: ${sign_out === null ? 'not by the library; redirect to `end_session_endpoint`' : `\`${sign_out}\`, with a registered \`post_logout_redirect_uris\``}`,
+  ];
+}
+
+export function documentOf(library: Library): string {
+  const { id, name, homepage, versions, symptoms } = library;
+  const files = snippetOf(id, exampleOf(library)).map(
+    ({ file, text }) => `\`${file}\`\n\n\`\`\`${languages[file.split('.').at(-1) ?? ''] ?? ''}\n${text}\`\`\`\n`,
+  );
+  const rows = symptoms.map(
+    ({ without, seen, setting }) =>
+      `| ${missing[without]} | ${cell(seen)} | ${setting === null ? (clientSettings[without] ?? '') : `\`${cell(setting)}\``} |`,
+  );
+  return `${[
+    `# ${name}`,
+    `<${homepage}>${versions === '' ? '' : ` · tried: ${versions}`}`,
+    '## Registration',
+    needsOf(library).join('\n'),
+    '## Settings',
+    ...files.map((file) => file.trimEnd()),
+    ...(rows.length === 0
+      ? []
+      : [
+          '## What you see when something is missing',
+          ['| missing | what you see | setting |', '| --- | --- | --- |', ...rows].join('\n'),
+        ]),
+  ].join('\n\n')}\n`;
+}
+
+export const indexDocument = (): string => `# Relying parties
+
+One page for each library that was tried with Signet: how to register a client for it, its settings, and what one sees when
+one of them is missing. The console has the same with the values of your client, under _Set up your app_. All of it is made
+from \`src/clients/libraries\`.
+
+Issuer, authorization endpoint and so on are in the discovery document, \`{issuer}/.well-known/openid-configuration\`. For
+every library: PKCE with S256 is required, redirect URIs are compared character by character, and a refresh token works
+once.
+
+${kinds
+  .map(
+    (kind) =>
+      `## ${kindNames[kind]}\n\n${librariesFor(kind)
+        .map(({ id, name }) => `- [${name}](${id}.md)`)
+        .join('\n')}`,
+  )
+  .join('\n\n')}
+`;
+
+/** Every page by the name of its file. */
+export const pages = (): ReadonlyMap<string, string> =>
+  new Map([
+    ['README.md', indexDocument()],
+    ...libraries.map((library) => [`${library.id}.md`, documentOf(library)] as const),
+  ]);
+
+if (import.meta.main) {
+  mkdirSync(folder, { recursive: true });
+  for (const name of readdirSync(folder)) rmSync(join(folder, name));
+  for (const [name, text] of pages()) writeFileSync(join(folder, name), text);
+}
