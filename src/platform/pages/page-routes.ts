@@ -139,7 +139,8 @@ export async function answerForm(
   try {
     const outcome = await act();
     if (typeof outcome === 'string') return reply.redirect(outcome, 303);
-    return 'content' in outcome ? sendPage(reply, view, outcome) : outcome;
+    // Fastify's reply is a thenable that resolves to undefined once the response has been sent.
+    return outcome && 'content' in outcome ? sendPage(reply, view, outcome) : reply;
   } catch (error) {
     if (!(error instanceof RequestError) || !redraw || !explains(error)) throw error;
     if (error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter);
