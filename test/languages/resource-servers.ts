@@ -1,23 +1,21 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { installedPackage } from '../../packages/verify/test/installed-package.ts';
 import { freePort } from '../support/free-port.ts';
 import { scratchFolder } from '../support/scratch.ts';
 import { startSignet } from '../support/signet.ts';
+import { isChosen, type ResourceServerName, resourceServers } from './cases.ts';
+import { type Command, jdk, maven, missingTool, pip, python, run, serve, textOf, unavailable } from './programs.ts';
 
 /*
  * The recipes of docs/resource-servers, run as they stand on the page, with tokens of a real Signet. Each needs the tools of its
  * language and mostly a network, so they are no part of `npm test`; what is missing is skipped, and said.
  *
- *     node --test --test-global-setup=test/support/global-setup.ts test/languages/resource-servers.ts
+ *     npm run test:clients -- --only pyjwt
  */
 const pages = join(import.meta.dirname, '../../docs/resource-servers');
-const run = promisify(execFile);
 const minutes = 60_000;
 
 type Algorithm = 'EdDSA' | 'RS256';
@@ -27,18 +25,12 @@ type Outcome = { sub: string } | { refused: string };
 type Check = (token: string) => Promise<Outcome>;
 
 type Recipe = {
-  page: string;
   algorithms: readonly Algorithm[];
   /** Commands that must be there. */
-  tools: readonly (readonly [string, ...string[]])[];
+  tools: readonly Command[];
   /** Installs and builds, in a folder that has the files of the page. */
   prepare?: (folder: string) => Promise<unknown>;
   start: (t: TestContext, folder: string, settings: Settings) => Promise<Check>;
-};
-
-const text = (error: unknown) => {
-  const { stderr, stdout, message } = error as { stderr?: string; stdout?: string; message: string };
-  return `${stderr ?? ''}${stdout ?? ''}`.trim() || message;
 };
 
 /** A program that takes the token as its argument. */
@@ -50,7 +42,7 @@ const oneShot =
       ({ stdout }) => ({ sub: stdout.trim() }),
       (error: { code?: number | string }) => {
         // A program that fails for another reason ends with 1 in most languages, too.
-        const [, refused] = /^refused: (.*)/m.exec(text(error)) ?? assert.fail(text(error));
+        const [, refused] = /^refused: (.*)/m.exec(textOf(error)) ?? assert.fail(textOf(error));
         return { refused: refused ?? '' };
       },
     );
@@ -66,12 +58,8 @@ const server =
   async (t, cwd, settings) => {
     const port = String(await freePort());
     const env = { ...process.env, ...settings, PORT: port, SERVER_PORT: port };
-    const child = spawn(command, args, { cwd, env });
-    t.after(() => child.kill());
-    let said = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
     const url = `http://127.0.0.1:${port}${path}`;
-    await listening(child, url).catch(() => assert.fail(`it does not serve:\n${said}`));
+    await serve(t, [command, ...args], url, { cwd, env });
     assert.equal((await fetch(url)).status, 401, 'without a token');
     return async (token) => {
       const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
@@ -82,48 +70,24 @@ const server =
     };
   };
 
-async function listening(child: ChildProcess, url: string): Promise<void> {
-  for (let waits = 0; waits < 600 && child.exitCode === null; waits += 1) {
-    if (await fetch(url).then(Boolean, () => false)) return;
-    await sleep(200);
-  }
-  throw new Error('not listening');
-}
-
-const maven =
-  (...goals: string[]) =>
-  (cwd: string) =>
-    run('mvn', ['-q', '-B', ...goals], { cwd, maxBuffer: 2 ** 26 });
-const jdk = [
-  ['java', '-version'],
-  ['mvn', '-version'],
-] as const;
-
-const recipes: readonly Recipe[] = [
-  {
-    page: 'node.md',
+const recipes: Readonly<Record<ResourceServerName, Recipe>> = {
+  node: {
     algorithms: ['EdDSA', 'RS256'],
     tools: [],
     start: server('/', (response) => response.text(), 'node', 'server.mjs'),
   },
-  {
-    page: 'nginx-oauth2-proxy.md',
+  'nginx-oauth2-proxy': {
     algorithms: ['EdDSA'],
     tools: [],
     start: server('/', async ({ headers }) => headers.get('x-subject') ?? '', 'node', 'verifier.mjs'),
   },
-  {
-    page: 'pyjwt.md',
+  pyjwt: {
     algorithms: ['EdDSA', 'RS256'],
-    tools: [['python3', '-m', 'venv', '--help']],
-    prepare: async (cwd) => {
-      await run('python3', ['-m', 'venv', 'venv'], { cwd });
-      await run('venv/bin/pip', ['install', '--quiet', 'pyjwt[crypto]==2.15.1'], { cwd });
-    },
+    tools: python,
+    prepare: pip('pyjwt[crypto]==2.15.1'),
     start: oneShot('venv/bin/python', 'access_token.py'),
   },
-  {
-    page: 'golang-jwt.md',
+  'golang-jwt': {
     algorithms: ['EdDSA', 'RS256'],
     tools: [['go', 'version']],
     prepare: async (cwd) => {
@@ -134,21 +98,19 @@ const recipes: readonly Recipe[] = [
     },
     start: oneShot('./api'),
   },
-  {
-    page: 'jose4j.md',
+  jose4j: {
     algorithms: ['EdDSA', 'RS256'],
     tools: jdk,
     prepare: maven('compile', 'dependency:copy-dependencies'),
     start: oneShot('java', '-cp', 'target/classes:target/dependency/*', 'AccessToken'),
   },
-  {
-    page: 'spring.md',
+  spring: {
     algorithms: ['RS256'],
     tools: jdk,
     prepare: maven('package'),
     start: server('/me', (response) => response.text(), 'java', '-jar', 'target/api-1.jar'),
   },
-];
+};
 
 /** Writes each file of a page: a line with its name and a colon, and the block below it. */
 async function extract(page: string, folder: string): Promise<void> {
@@ -188,26 +150,18 @@ async function tokensFor(t: TestContext, id_token_signed_response_alg: Algorithm
   return { settings, sub: user.user_id, access_token, refused };
 }
 
-for (const { page, algorithms, tools, prepare, start } of recipes) {
-  test(page, { timeout: 15 * minutes }, async (t) => {
-    for (const [tool, ...args] of tools) {
-      const isThere = await run(tool, args).then(Boolean, () => false);
-      if (!isThere) return t.skip(`not run: ${tool} is not installed`);
-    }
+for (const name of resourceServers.filter(isChosen)) {
+  const { algorithms, tools, prepare, start } = recipes[name];
+  const page = `${name}.md`;
+  test(name, { timeout: 15 * minutes }, async (t) => {
+    const missing = await missingTool(tools);
+    if (missing !== undefined) return t.skip(missing);
     const usesPackage = /@signet\/verify'/.test(await readFile(join(pages, page), 'utf8'));
     const folder = usesPackage ? (await installedPackage(t)).project : await scratchFolder('recipe');
     t.after(() => rm(folder, { recursive: true, force: true }));
     await extract(page, folder);
-    try {
-      await prepare?.(folder);
-    } catch (error) {
-      // A mistake of the page must not pass for a missing network.
-      const isOffline =
-        /resolve host|ENOTFOUND|EAI_AGAIN|timed? ?out|unreachable|no such host|Unknown host|refused|403 Forbidden|could not transfer|Could not find a version/i;
-      if (isOffline.test(text(error)))
-        return t.skip(`not run: what it needs cannot be downloaded: ${text(error).slice(0, 300)}`);
-      throw new Error(`it cannot be built: ${text(error)}`);
-    }
+    const unavailability = await unavailable(async () => prepare?.(folder));
+    if (unavailability !== undefined) return t.skip(unavailability);
     for (const algorithm of algorithms) {
       await t.test(algorithm, async (t) => {
         const { settings, sub, access_token, refused } = await tokensFor(t, algorithm);

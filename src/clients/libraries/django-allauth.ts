@@ -36,7 +36,7 @@ export const djangoAllauth: Library = {
   homepage: 'https://docs.allauth.org/',
   versions: 'django-allauth 65.21.1',
   algorithms: ['EdDSA', 'RS256'],
-  authentication: 'client_secret_basic',
+  authentication: 'client_secret_post',
   claims_in_id_token: false,
   refreshes_in_parallel: false,
   pkce: '"OAUTH_PKCE_ENABLED": True',

@@ -8,7 +8,7 @@ const conf = (client: SnippetValues) =>
     `OIDCRedirectURI ${quoted(client.redirect_uri)}`,
     `OIDCScope ${quoted(client.scope)}`,
     'OIDCPKCEMethod S256',
-    'OIDCCryptoPassphrase "exec:/usr/bin/printenv OIDC_CRYPTO_PASSPHRASE"',
+    `OIDCCryptoPassphrase "\${OIDC_CRYPTO_PASSPHRASE}"`,
     'OIDCRemoteUserClaim sub',
     '',
     `# Signs out here and at the provider: a link to ${pathOf(client.redirect_uri)}?logout=${encodeURIComponent(client.post_logout_redirect_uri)}`,

@@ -17,6 +17,8 @@ const settings = (client: SnippetValues) =>
     `OIDC_OP_USER_ENDPOINT = ${quoted(`${client.issuer}/oauth/userinfo`)}`,
     `OIDC_OP_JWKS_ENDPOINT = ${quoted(`${client.issuer}/.well-known/jwks.json`)}`,
     'LOGIN_URL = "oidc_authentication_init"',
+    '# Needed also where the provider redirects: without it, signing out answers 500.',
+    'LOGOUT_REDIRECT_URL = "/"',
     '',
     '# Ends the session at the provider as well: OIDC_OP_LOGOUT_URL_METHOD names a function of yours.',
     'OIDC_STORE_ID_TOKEN = True',

@@ -22,7 +22,8 @@ export const pythonSocialAuth: Library = {
   homepage: 'https://python-social-auth.readthedocs.io/',
   versions: 'social-auth-core 7.0.0, social-auth-app-django 8.0.0',
   algorithms: ['RS256'],
-  authentication: 'client_secret_basic',
+  // HTTP Basic for the code, the body for a refresh.
+  authentication: null,
   claims_in_id_token: false,
   refreshes_in_parallel: false,
   pkce: 'SOCIAL_AUTH_OIDC_USE_PKCE = True',

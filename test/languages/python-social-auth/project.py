@@ -1,0 +1,4 @@
+from base import *
+from settings import *
+
+INSTALLED_APPS += ["social_django"]
