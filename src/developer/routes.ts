@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../oauth/deps.ts';
 import { addOperations } from '../platform/http/operation.ts';
 import { ownClientOperations } from './api/operations.ts';
+import { clientTestRoutes } from './client-check/routes.ts';
 import { developerClientRoutes } from './clients/routes.ts';
 import { developerSecretRoutes } from './secrets/routes.ts';
 
@@ -9,5 +10,6 @@ import { developerSecretRoutes } from './secrets/routes.ts';
 export async function developerRoutes(app: FastifyInstance, deps: Deps) {
   await developerClientRoutes(app, deps);
   await developerSecretRoutes(app, deps);
+  await clientTestRoutes(app, deps);
   addOperations(app, deps, ownClientOperations);
 }

@@ -48,6 +48,7 @@ test('no form acts for another account than the one that its page was drawn for'
     '/developer/register?kind=web&library=other',
     `${own}/edit`,
     `${own}/secrets`,
+    `${own}/test`,
     `${own}/delete`,
     `/admin/users/${other.user_id}`,
     `/admin/clients/${waiting.client_id}`,

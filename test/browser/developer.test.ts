@@ -215,3 +215,24 @@ test('each page of a client is readable by everybody, whatever state it is in an
 async function lendSession({ context }: Visitor, { browser }: TestUser, { url }: Signet): Promise<void> {
   await context.addCookies([...browser.cookies].map(([name, value]) => ({ name, value, url })));
 }
+
+test('the owner of a client tests it, with a script and without', async (t) => {
+  const signet = await startSignet(t);
+  const ada = await signet.signedInUser();
+  const client = await signet.registerClient({ owner: ada, allowed_scopes: ['openid', 'email', 'offline_access'] });
+  const path = `/developer/clients/${client.client_id}`;
+  for (const javaScript of [true, false]) {
+    const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url], javaScript });
+    await open(page, signet, ada, path);
+    await page.getByRole('link', { name: message('developer.test') }).click();
+    if (javaScript) await expectAccessible(page);
+    await page.getByRole('button', { name: message('developer.test.start') }).click();
+    await page.getByText(message('developer.test.passed')).waitFor();
+    assert.equal(await page.getByRole('heading', { name: message('developer.test.id_token') }).count(), 2);
+    if (javaScript) {
+      await expectAccessible(page);
+      assert.equal(page.url(), `${signet.url}${path}/test`);
+    }
+    expectQuiet();
+  }
+});

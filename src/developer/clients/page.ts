@@ -60,6 +60,7 @@ ${statusDescription(view, client)}
 <a class="button quiet" href="#setup">${view.t('developer.setup')}</a>
 ${client.client_type === 'confidential' && html`<a class="button quiet" href="${clientPath(client)}/secrets">${view.t('developer.secrets')}</a>`}
 <a class="button quiet" href="${clientPath(client)}/activity">${view.t('developer.activity')}</a>
+<a class="button quiet" href="${clientPath(client)}/test">${view.t('developer.test')}</a>
 </p>
 <h2>${view.t('developer.registered')}</h2>
 ${values(view, client)}

@@ -7,7 +7,7 @@ import { hasScope } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
 import type { Deps, LimitDeps, StoreDeps } from '../../platform/deps.ts';
-import { digest, newId, newSecret } from '../../platform/ids.ts';
+import { digest, newId, newSecret, type RequestId } from '../../platform/ids.ts';
 import { addressKey } from '../../platform/ip-address.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { findConsent, saveConsent } from '../grants/consents.store.ts';
@@ -125,11 +125,20 @@ async function pageFor(
 ): Promise<string> {
   if (request.prompt.includes('none')) throw new AuthorizationError('login_required', 'There is no active session.');
   if (context.pending) return `${pageOf[step]}?request=${context.pending.request_id}`;
-  await windowLimit(deps, waitingRequests(deps)).take(addressKey(context.address));
+  return `${pageOf[step]}?request=${await storeRequest(deps, request, context)}`;
+}
+
+/** @returns the id under which this browser, and no other, can continue it. */
+export async function storeRequest(
+  deps: LimitDeps,
+  request: AuthorizationRequest,
+  { browserToken, address }: Pick<AuthorizationContext, 'browserToken' | 'address'>,
+): Promise<RequestId> {
+  await windowLimit(deps, waitingRequests(deps)).take(addressKey(address));
   const request_id = newId('ar');
-  const browser_hash = digest(context.browserToken());
+  const browser_hash = digest(browserToken());
   await insertPendingRequest(deps.db, { request_id, browser_hash, parameters: request }, now(deps));
-  return `${pageOf[step]}?request=${request_id}`;
+  return request_id;
 }
 
 /** Decisions §3. OAuth 2.1 §4.1.2 asks for ten minutes at most. */

@@ -37,6 +37,9 @@ function decideStep(request: AuthorizationRequest, flowState: FlowState): Step {
   // A user with TOTP shows both factors, whatever `acr_values` prefers. A session with one was started before TOTP was
   // enabled, possibly by the attacker because of whom it was enabled.
   if (!session || session.lacks_second_factor) return 'sign_in';
+  if (request.test_owner !== undefined && request.test_owner !== session.user_id) {
+    throw new AuthorizationError('access_denied', 'Only the owner of the client can test it.');
+  }
   const hasJustSignedIn = pending?.authenticated_session_id === session.session_id;
   const isAnotherUser = request.hint_sub !== undefined && request.hint_sub !== session.user_id;
   if (hasJustSignedIn && isAnotherUser) {

@@ -81,7 +81,7 @@ export async function issueTokens(
 }
 
 /** Left half of the hash that the signature algorithm uses; for Ed25519 that is SHA-512 (OIDC Core §3.1.3.6). */
-function accessTokenHash(algorithm: Algorithm, access_token: string): string {
+export function accessTokenHash(algorithm: Algorithm, access_token: string): string {
   const digest = hash(algorithm === 'EdDSA' ? 'sha512' : 'sha256', access_token, 'buffer');
   return digest.subarray(0, digest.length / 2).toString('base64url');
 }

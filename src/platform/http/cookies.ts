@@ -12,6 +12,8 @@ export const cookieNames = (config: Pick<Config, 'cookiePrefix'>) => ({
   device: `${config.cookiePrefix}_device`,
   /** The state of an upstream authorization. */
   federation: `${config.cookiePrefix}_federation`,
+  /** The test of a client that its owner has started. */
+  clientTest: `${config.cookiePrefix}_client_test`,
   /** The language that was chosen at the foot of a page. */
   language: `${config.cookiePrefix}_language`,
 });

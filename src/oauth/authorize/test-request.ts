@@ -1,0 +1,31 @@
+import type { Client } from '../../clients/client.ts';
+import type { Config } from '../../platform/config.ts';
+import type { LimitDeps } from '../../platform/deps.ts';
+import { parseParameters } from '../../platform/http/parameters.ts';
+import type { UserId } from '../../platform/ids.ts';
+import type { Deps } from '../deps.ts';
+import { readAuthorizationRequest } from './authorization-request.ts';
+import { storeRequest } from './authorize.ts';
+
+/** A page of the console, which accepts no answer but that of the test. `/oauth/authorize` refuses it. */
+export const testRedirectUri = ({ baseUrl }: Pick<Config, 'baseUrl'>, { client_id }: Pick<Client, 'client_id'>) =>
+  `${baseUrl}/developer/clients/${client_id}/test/callback`;
+
+/**
+ * Starts the flow as a client, for its owner and in this browser. The stored request is all that allows the redirect URI
+ * of the test: it cannot be sent by anyone, is used up by its code, and lasts ten minutes. Everything after this is the
+ * ordinary flow, which checks client and owner again.
+ * @param query as a relying party would send it.
+ * @returns the path where the browser continues.
+ * @throws {AuthorizationError} for a query that the client may not send.
+ */
+export async function startTestRequest(
+  deps: LimitDeps & Pick<Deps, 'keys'>,
+  { client, test_owner, query }: { client: Client; test_owner: UserId; query: string },
+  browser: { browserToken: () => string; address: string },
+): Promise<string> {
+  const parsed = parseParameters(query);
+  const target = { client, redirect_uri: testRedirectUri(deps.config, client), state: parsed.values.state };
+  const request = { ...(await readAuthorizationRequest(deps, target, parsed)), test_owner };
+  return `/oauth/authorize/continue?request=${await storeRequest(deps, request, browser)}`;
+}
