@@ -21,7 +21,7 @@ export type ClientDirectory = TtlCache<Client | undefined>;
 
 export function clientDirectory({ db, clock }: { db: Db; clock: Clock }): ClientDirectory {
   const cache = ttlCache(clock, (client_id) => readClient(db, client_id));
-  return { ...cache, find: async (client_id) => (isClientId(client_id) ? cache.find(client_id) : undefined) };
+  return { ...cache, find: (id) => (isClientId(id) ? cache.find(id) : Promise.resolve(undefined)) };
 }
 
 export const listings = [

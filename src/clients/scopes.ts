@@ -5,7 +5,8 @@ export type Scope = (typeof scopeNames)[number];
 /** What an authorization request without `scope` requests, before it is cut to what the client is allowed. */
 export const defaultScope: readonly Scope[] = ['openid', 'profile', 'email'];
 
-export const isScope = (name: string): name is Scope => scopeNames.some((scope) => scope === name);
+const known: ReadonlySet<string> = new Set(scopeNames);
+export const isScope = (name: string): name is Scope => known.has(name);
 
 export const hasScope = (scope: string, name: Scope): boolean => scope.split(' ').includes(name);
 

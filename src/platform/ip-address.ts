@@ -1,4 +1,4 @@
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIP, isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /** An address without brackets and zone; an IPv4 address that is written as IPv6 (`::ffff:192.0.2.1`) is IPv4. */
@@ -28,6 +28,7 @@ export const isLoopback = (hostname: string): boolean =>
  * half with every request (RFC 8981), so a /64 has one key.
  */
 export function addressKey(text: string): string {
+  if (isIPv4(text)) return text; // on every token request: parsing costs 0.7 µs
   const address = parse(text);
   if (address === undefined) return text.replace(/%.*$/s, '');
   if (address.kind() === 'ipv4') return address.toString();

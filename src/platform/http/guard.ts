@@ -23,7 +23,8 @@ export function guard(app: FastifyInstance, deps: { config: Config }): void {
   app.decorateRequest('signedInUser', undefined);
   app.addHook('onRequest', (request, reply, done) => {
     guardAnswer(reply, deps.config);
-    if (request.routeOptions.config?.cors) allowAnyOrigin(reply);
+    const { cors, anySite } = request.routeOptions.config ?? {}; // read once: Fastify makes routeOptions anew
+    if (cors) allowAnyOrigin(reply);
     const malformed = malformation(request, deps.config.baseUrl);
     if (malformed !== undefined) {
       reply.header('connection', 'close');
@@ -33,9 +34,7 @@ export function guard(app: FastifyInstance, deps: { config: Config }): void {
       throw new RequestError('uri_too_long', 'The URL is longer than 8192 bytes.');
     }
     if (request.url.includes('%00')) throw invalidRequest('The URL contains a NUL character.');
-    if (isWrite(request) && !request.is404 && !request.routeOptions.config?.anySite) {
-      refuseCrossSiteWrite(request, deps.config.baseUrl);
-    }
+    if (isWrite(request) && !request.is404 && !anySite) refuseCrossSiteWrite(request, deps.config.baseUrl);
     done();
   });
 }
@@ -67,8 +66,14 @@ function malformation({ raw, url }: FastifyRequest, baseUrl: string): string | u
 }
 
 /** Node itself keeps the first of several Host headers. @param headers names and values in turn. */
-const hasTwoHosts = (headers: readonly string[]) =>
-  headers.filter((name, place) => place % 2 === 0 && name.length === 4 && name.toLowerCase() === 'host').length > 1;
+function hasTwoHosts(headers: readonly string[]): boolean {
+  let hosts = 0;
+  for (let place = 0; place < headers.length; place += 2) {
+    const name = headers[place]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  return hosts > 1;
+}
 
 /**
  * Browsers also send cookies with requests that other sites cause, so a write that a cookie authenticates must come from
