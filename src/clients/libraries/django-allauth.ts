@@ -34,7 +34,7 @@ export const djangoAllauth: Library = {
   ecosystem: 'Python',
   kinds: ['web'],
   homepage: 'https://docs.allauth.org/',
-  versions: 'django-allauth 65.21.1',
+  versions: 'django-allauth 65.21.1 with Django 5.2.19',
   algorithms: ['EdDSA', 'RS256'],
   authentication: 'client_secret_post',
   claims_in_id_token: false,

@@ -25,7 +25,7 @@ export const modAuthOpenidc: Library = {
   ecosystem: 'Proxy',
   kinds: ['web'],
   homepage: 'https://github.com/OpenIDC/mod_auth_openidc',
-  versions: 'mod_auth_openidc 2.4.12.3',
+  versions: 'mod_auth_openidc 2.4.12.3 with Apache 2.4.71',
   algorithms: ['RS256'],
   authentication: 'client_secret_basic',
   claims_in_id_token: false,

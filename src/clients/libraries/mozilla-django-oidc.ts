@@ -44,7 +44,7 @@ export const mozillaDjangoOidc: Library = {
   ecosystem: 'Python',
   kinds: ['web'],
   homepage: 'https://mozilla-django-oidc.readthedocs.io/',
-  versions: 'mozilla-django-oidc 5.0.2',
+  versions: 'mozilla-django-oidc 5.0.2 with Django 5.2.19',
   algorithms: ['RS256'],
   authentication: 'client_secret_post',
   claims_in_id_token: false,

@@ -20,7 +20,7 @@ export const pythonSocialAuth: Library = {
   ecosystem: 'Python',
   kinds: ['web'],
   homepage: 'https://python-social-auth.readthedocs.io/',
-  versions: 'social-auth-core 7.0.0, social-auth-app-django 8.0.0',
+  versions: 'social-auth-core 7.0.0, social-auth-app-django 8.0.0 with Django 5.2.19',
   algorithms: ['RS256'],
   // HTTP Basic for the code, the body for a refresh.
   authentication: null,
