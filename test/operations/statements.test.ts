@@ -1,19 +1,7 @@
 import assert from 'node:assert/strict';
 import { redirectedTo, tokensOf } from '../support/relying-party.ts';
-import { type Signet, testSignet } from '../support/signet.ts';
-import { beforeEachCall } from '../support/store-spy.ts';
-
-/** What a request asked of the store, each statement by its first word. */
-async function statementsOf(signet: Signet, request: () => Promise<{ status: number }>, status: number) {
-  const words: string[] = [];
-  const stop = beforeEachCall(signet.deps.db, (sql) => {
-    words.push(...sql.map((text) => /\w+/.exec(text)?.[0] ?? text));
-  });
-  const answer = await request();
-  stop();
-  assert.equal(answer.status, status);
-  return words;
-}
+import { testSignet } from '../support/signet.ts';
+import { statementsOf } from '../support/statements.ts';
 
 // The clock stands still, so clients and keys stay in memory once the first request of each kind has warmed them.
 testSignet('a request costs the store what was budgeted for it', async ({ signet }) => {

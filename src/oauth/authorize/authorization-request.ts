@@ -7,6 +7,12 @@ import { defaultScope, describeRefused, parseScope } from '../../clients/scopes.
 import { RequestError } from '../../platform/errors.ts';
 import type { parseParameters } from '../../platform/http/parameters.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
+import {
+  type ClaimsParameter,
+  MalformedClaims,
+  parseClaimsParameter,
+  RequestedClaims,
+} from '../claims/claims-parameter.ts';
 import type { Deps } from '../deps.ts';
 import { isCodeChallenge } from '../token/authorization-code-grant.ts';
 import { undefinedIfInvalid } from '../token/tokens.ts';
@@ -40,6 +46,11 @@ export const AuthorizationRequest = Type.Object({
   hint_sub: Type.Optional(Type.String()),
   /** Of a test from the console: the owner of the client, for whom alone a code may be issued. */
   test_owner: Type.Optional(Type.String()),
+  /** Whom `sub` in the parameter `claims` names. */
+  subjects: Type.Optional(Type.Array(Type.String())),
+  /** Classes of which one has to be reached, by an essential `acr` in `claims` (OIDC Core §5.5.1.1). */
+  essential_acrs: Type.Optional(Type.Array(Type.Enum(acrs))),
+  claims: Type.Optional(RequestedClaims),
 });
 export type AuthorizationRequest = Static<typeof AuthorizationRequest>;
 
@@ -52,6 +63,7 @@ type AuthorizationErrorCode =
   | 'login_required'
   | 'consent_required'
   | 'account_selection_required'
+  | 'unmet_authentication_requirements'
   | 'request_not_supported'
   | 'request_uri_not_supported'
   | 'registration_not_supported';
@@ -187,6 +199,9 @@ export async function readAuthorizationRequest(
     if (Buffer.byteLength(value ?? '') > longestEcho) throw malformed('state and nonce can have at most 4096 bytes.');
   }
   refuseUnsupported(values, redirect_uri);
+  const { requested, subjects, acr } = readClaims(values.claims, client);
+  const classes = readAcrs(acr?.values ?? []);
+  if (acr?.isEssential && classes.length === 0) throw unmet();
   return {
     client_id: client.client_id,
     redirect_uri,
@@ -197,7 +212,10 @@ export async function readAuthorizationRequest(
     code_challenge: readCodeChallenge(values.code_challenge, values.code_challenge_method),
     prompt: readPrompt(values.prompt),
     max_age: readMaxAge(values.max_age),
-    acr: readAcr(values.acr_values),
+    acr: readAcrs(values.acr_values?.split(' ') ?? [])[0] ?? classes[0],
+    essential_acrs: acr?.isEssential ? classes : undefined,
+    subjects,
+    claims: requested,
     login_hint: values.login_hint?.slice(0, 254),
     ui_locales: values.ui_locales?.slice(0, 100),
     hint_sub: values.id_token_hint === undefined ? undefined : await subjectOfHint(deps, values.id_token_hint),
@@ -273,11 +291,25 @@ function readMaxAge(text: string | undefined): number | undefined {
 }
 
 /** Classes by preference (OIDC Core §3.1.2.1). One that is not reached is no error: the token says what was reached. */
-const readAcr = (text: string | undefined): Acr | undefined =>
-  text
-    ?.split(' ')
-    .map((value) => acrs.find((acr) => acr === value))
-    .find((acr) => acr !== undefined);
+const readAcrs = (values: readonly string[]): Acr[] =>
+  values.flatMap((value) => acrs.find((acr) => acr === value) ?? []);
+
+/** OpenID Connect Core Error Code UNMET_AUTHENTICATION_REQUIREMENTS §2. */
+export const unmet = () =>
+  new AuthorizationError(
+    'unmet_authentication_requirements',
+    'claims requires a value of acr that this sign-in does not reach.',
+  );
+
+function readClaims(text: string | undefined, { allowed_scopes }: Client): Partial<ClaimsParameter> {
+  if (text === undefined) return {};
+  try {
+    return parseClaimsParameter(text, allowed_scopes);
+  } catch (error) {
+    if (error instanceof MalformedClaims) throw malformed(error.message);
+    throw error;
+  }
+}
 
 /** A hint that is no id token of ours is ignored; an expired one still names the user. */
 async function subjectOfHint(deps: Pick<Deps, 'keys'>, id_token_hint: string): Promise<string | undefined> {

@@ -10,6 +10,7 @@ import type { Deps, LimitDeps, StoreDeps } from '../../platform/deps.ts';
 import { digest, newId, newSecret, type RequestId } from '../../platform/ids.ts';
 import { addressKey } from '../../platform/ip-address.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
+import { claimsBeyondScope } from '../claims/claims-parameter.ts';
 import { findConsent, saveConsent } from '../grants/consents.store.ts';
 import { insertGrant } from '../grants/store.ts';
 import { refreshIdleSeconds } from '../token/refresh-token-grant.ts';
@@ -167,6 +168,7 @@ async function issueCode(
     session_id: session.session_id,
     session_token_hash: session.token_hash,
     scope: request.scope,
+    claims: request.claims ?? null,
     redirect_uri: request.redirect_uri,
     nonce: request.nonce ?? null,
     code_hash: digest(code),
@@ -190,10 +192,13 @@ export async function giveConsent(deps: StoreDeps, session: Session, pending: Pe
   const at = now(deps);
   const { user_id } = session;
   const { client_id, scope } = pending.parameters;
+  const asked = { scope: scope.split(' '), claims: claimsBeyondScope(pending.parameters) };
   const before = await findConsent(deps.db, user_id, client_id);
-  const allowed = [...new Set([...(before?.split(' ') ?? []), ...scope.split(' ')])].join(' ');
+  const union = (words: string | null | undefined, more: readonly string[]) =>
+    [...new Set([...(words?.split(' ') ?? []), ...more])].join(' ');
+  const allowed = { scope: union(before?.scope, asked.scope), claims: union(before?.claims, asked.claims) || null };
   const consent = saveConsent(user_id, client_id, allowed, at);
-  const after = { user_id, scope: allowed };
+  const after = { user_id, scope: allowed.scope, ...(allowed.claims !== null && { claims: allowed.claims }) };
   const event = auditEvent({ action: 'consent.given', actor: `user:${user_id}`, target: client_id, after }, at);
   const request = mustChange(markConsented(pending.request_id, user_id));
   const given = await deps.db.change({ run: { request, consent, event: event.statement } });

@@ -1,7 +1,10 @@
 import { twoFactors } from '../../authentication/sessions/authentication.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import type { Client } from '../../clients/client.ts';
-import { AuthorizationError, type AuthorizationRequest } from './authorization-request.ts';
+import { claimsWithin } from '../claims/claims.ts';
+import { claimsBeyondScope } from '../claims/claims-parameter.ts';
+import type { Consented } from '../grants/consents.store.ts';
+import { AuthorizationError, type AuthorizationRequest, unmet } from './authorization-request.ts';
 import type { PendingRequest } from './store.ts';
 
 export type Step = 'sign_in' | 'select_account' | 'consent' | 'step_up' | 'code';
@@ -11,8 +14,8 @@ type FlowState = {
   session: Session | undefined;
   /** The stored request with its progress, if it is not new. */
   pending: PendingRequest | undefined;
-  /** The scope that the user has allowed this client before; undefined if none, or if it was not read. */
-  consented: string | undefined;
+  /** What the user has allowed this client before; undefined if none, or if it was not read. */
+  consented: Consented | undefined;
   /** The user continues without the stronger factor that the client prefers. */
   declinesStepUp: boolean;
   now: number;
@@ -41,9 +44,14 @@ function decideStep(request: AuthorizationRequest, flowState: FlowState): Step {
     throw new AuthorizationError('access_denied', 'Only the owner of the client can test it.');
   }
   const hasJustSignedIn = pending?.authenticated_session_id === session.session_id;
-  const isAnotherUser = request.hint_sub !== undefined && request.hint_sub !== session.user_id;
+  const isAnotherUser =
+    (request.hint_sub !== undefined && request.hint_sub !== session.user_id) ||
+    request.subjects?.includes(session.user_id) === false;
   if (hasJustSignedIn && isAnotherUser) {
-    throw new AuthorizationError('login_required', 'A user other than the one in id_token_hint has signed in.');
+    throw new AuthorizationError(
+      'login_required',
+      'A user other than the one in id_token_hint or claims has signed in.',
+    );
   }
   const isTooOld = request.max_age !== undefined && now - session.auth_time > request.max_age;
   // max_age=0 means the same, also within the second of the last sign-in.
@@ -54,8 +62,18 @@ function decideStep(request: AuthorizationRequest, flowState: FlowState): Step {
   if (request.prompt.includes('select_account') && !hasChosen) return 'select_account';
   const hasConsented = pending?.consented_user_id === session.user_id;
   if (!hasConsented && needsConsent(request, client, consented)) return 'consent';
+  if (isUnmet(request, session)) {
+    if (request.essential_acrs?.includes(twoFactors) && session.lacks_strongest_factor && !flowState.declinesStepUp) {
+      return 'step_up';
+    }
+    throw unmet();
+  }
   return requiresStepUp(request, session, flowState) ? 'step_up' : 'code';
 }
+
+/** An essential `acr` that is not reached is a failed sign-in (OIDC Core §5.5.1.1). */
+const isUnmet = ({ essential_acrs }: AuthorizationRequest, { acr }: Session): boolean =>
+  essential_acrs !== undefined && !essential_acrs.some((one) => one === acr);
 
 /**
  * `acr_values` is voluntary (OIDC Core §3.1.2.1, §5.5.1.1): a user who has a stronger factor than this session has seen is
@@ -64,9 +82,13 @@ function decideStep(request: AuthorizationRequest, flowState: FlowState): Step {
 const requiresStepUp = ({ acr, prompt }: AuthorizationRequest, session: Session, { declinesStepUp }: FlowState) =>
   acr === twoFactors && session.lacks_strongest_factor && !declinesStepUp && !prompt.includes('none');
 
-function needsConsent(request: AuthorizationRequest, client: Client, consented: string | undefined): boolean {
+function needsConsent(request: AuthorizationRequest, client: Client, consented: Consented | undefined): boolean {
   if (request.prompt.includes('consent')) return true;
   if (client.consent === 'skip') return false;
-  const allowed = consented?.split(' ') ?? [];
-  return !request.scope.split(' ').every((name) => allowed.includes(name));
+  const allowed = consented?.scope.split(' ') ?? [];
+  const allowedClaims = [...claimsWithin(consented?.scope ?? ''), ...(consented?.claims?.split(' ') ?? [])];
+  return (
+    !request.scope.split(' ').every((name) => allowed.includes(name)) ||
+    !claimsBeyondScope(request).every((claim) => allowedClaims.includes(claim))
+  );
 }

@@ -6,6 +6,8 @@ import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
+import type { UserClaim } from '../claims/claims.ts';
+import { claimsBeyondScope } from '../claims/claims-parameter.ts';
 import type { PendingRequest } from './store.ts';
 
 /** The answer is valid for the user who is asked alone. */
@@ -49,13 +51,14 @@ export function consentPage(
 ): Page {
   const { redirect_uri } = parameters;
   const scope = parameters.scope.split(' ');
+  const claims = claimsBeyondScope(parameters);
   return {
     title: view.plain('consent.title', { client: visibleText(client.name) }),
     endsAt: redirect_uri,
     content: html`<h1>${view.t('consent.title', { client: untrusted(client.name) })}</h1>
 <p class="soft">${view.t('consent.app', { host: html`<code>${new URL(redirect_uri).host || new URL(redirect_uri).protocol}</code>` })}${registeredByText(view, client.registeredBy)}</p>
 <h2>${view.t('consent.permissions')}</h2>
-<ul class="scopes">${scope.map((name) => html`<li>${isScope(name) ? view.t(`scope.${name}`) : name}</li>`)}</ul>
+<ul class="scopes">${scope.map((name) => html`<li>${isScope(name) ? view.t(`scope.${name}`) : name}</li>`)}${claims.length > 0 && html`<li>${view.t('consent.claims', { claims: listOf(view, claims) })}</li>`}</ul>
 <p class="soft">${view.t(scope.includes('offline_access') ? 'consent.lasting' : 'consent.short')}</p>
 <p class="soft">${view.t('consent.as', { email: html`<strong>${user.email}</strong>` })} <a href="/signin/account?request=${request_id}">${view.t('consent.not_you')}</a></p>
 <form method="post" action="/consent">
@@ -65,6 +68,9 @@ ${hidden('request', request_id)}${hidden('user', user.user_id)}
 </form>`,
   };
 }
+
+const listOf = (view: View, claims: readonly UserClaim[]): string =>
+  new Intl.ListFormat(view.locale).format(claims.map((claim) => view.plain(`claim.${claim}`)));
 
 function registeredByText(view: View, by: RegisteredBy): Html {
   if (by === 'operator') return view.t('consent.ownerless', { service: view.branding.name });

@@ -29,11 +29,13 @@ const claimsOfScope: Readonly<Record<Scope, readonly UserClaim[]>> = {
   'entitlements:read': ['entitlements'],
 };
 
-const scopeOfClaim = new Map(
+const scopes = new Map<string, Scope>(
   scopeNames.flatMap((scope) => claimsOfScope[scope].map((claim) => [claim, scope] as const)),
 );
 
-export const userClaimNames: readonly UserClaim[] = [...scopeOfClaim.keys()];
+export const isUserClaim = (name: string): name is UserClaim => scopes.has(name);
+
+export const scopeOfClaim = (claim: UserClaim): Scope => scopes.get(claim)!;
 
 /** @param scope words, separated by spaces. */
 export const claimsWithin = (scope: string): UserClaim[] =>

@@ -32,7 +32,7 @@ export function discoveryDocument({ baseUrl }: Pick<Config, 'baseUrl'>) {
     claims_supported: [...new Set([...idTokenClaims, ...Object.keys(Userinfo.properties)])],
     prompt_values_supported: prompts,
     acr_values_supported: acrs,
-    claims_parameter_supported: false,
+    claims_parameter_supported: true,
     request_parameter_supported: false,
     request_uri_parameter_supported: false,
     authorization_response_iss_parameter_supported: true,

@@ -1,7 +1,8 @@
 import Type, { type Static } from 'typebox';
+import { isWithinAllowed } from '../../clients/scopes.ts';
 import { listEntitlements } from '../../entitlements/read-history.ts';
 import { insufficientScope } from '../../platform/errors.ts';
-import { claimsWithin, UserClaims, userClaims } from '../claims/claims.ts';
+import { claimsWithin, scopeOfClaim, UserClaims, userClaims } from '../claims/claims.ts';
 import type { Deps } from '../deps.ts';
 import { verifyAccessToken } from '../token/tokens.ts';
 
@@ -9,7 +10,8 @@ export const Userinfo = Type.Object({ sub: Type.String(), ...UserClaims.properti
 type Userinfo = Static<typeof Userinfo>;
 
 /**
- * The claims that the scope of an access token allows, as they are now (specification 2.4 and decisions §5).
+ * The claims that the scope of an access token allows (specification 2.4 and decisions §5), and those that the
+ * authorization request asked for by name, as they are now.
  * @throws {RequestError} `invalid_token`; `insufficient_scope` without `openid`.
  */
 export async function userinfo(deps: Pick<Deps, 'db' | 'clock' | 'keys'>, accessToken: string): Promise<Userinfo> {
@@ -17,5 +19,9 @@ export async function userinfo(deps: Pick<Deps, 'db' | 'clock' | 'keys'>, access
   if (!claims.scope.split(' ').includes('openid')) throw insufficientScope('openid');
   const { user_id } = subject;
   const entitlements = () => listEntitlements(deps.db, user_id);
-  return { sub: user_id, ...(await userClaims(subject, claimsWithin(claims.scope), entitlements)) };
+  const requested = (subject.claims?.userinfo ?? []).filter((claim) =>
+    isWithinAllowed(scopeOfClaim(claim), subject.allowed_scopes),
+  );
+  const wanted = [...claimsWithin(claims.scope), ...requested];
+  return { sub: user_id, ...(await userClaims(subject, wanted, entitlements)) };
 }

@@ -1,23 +1,30 @@
 import type { Db } from '../../platform/db/db.ts';
-import { id, integer, row, text } from '../../platform/db/rows.ts';
+import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { raw, type Sql, sql } from '../../platform/db/sql.ts';
 import type { ClientId, UserId } from '../../platform/ids.ts';
 
-const Consent = row('consents', { client_id: id<ClientId>(), scope: text, granted_at: integer });
+const Consent = row('consents', {
+  client_id: id<ClientId>(),
+  scope: text,
+  claims: nullable(text),
+  granted_at: integer,
+});
+const Consented = Consent.pick('scope', 'claims');
+/** The scope that a user has allowed a client, and claims beside it; words with spaces between them. */
+export type Consented = RowOf<typeof Consented>;
 
-/** The scope that a user has allowed a client, if any. */
-export const findConsent = async (db: Db, user_id: UserId, client_id: ClientId): Promise<string | undefined> =>
-  (
-    await db.get(
-      Consent.pick('scope'),
-      sql`select scope from consents where user_id = ${user_id} and client_id = ${client_id}`,
-    )
-  )?.scope;
+export const findConsent = (db: Db, user_id: UserId, client_id: ClientId): Promise<Consented | undefined> =>
+  db.get(
+    Consented,
+    sql`select ${Consented.columns} from consents where user_id = ${user_id} and client_id = ${client_id}`,
+  );
 
-/** @param scope the union with what was allowed before. */
-export const saveConsent = (user_id: UserId, client_id: ClientId, scope: string, now: number): Sql =>
-  sql`insert into consents (user_id, client_id, scope, granted_at) values (${user_id}, ${client_id}, ${scope}, ${now})
-      on conflict (user_id, client_id) do update set scope = excluded.scope, granted_at = excluded.granted_at`;
+/** @param consented the union with what was allowed before. */
+export const saveConsent = (user_id: UserId, client_id: ClientId, consented: Consented, now: number): Sql =>
+  sql`insert into consents (user_id, client_id, scope, claims, granted_at)
+      values (${user_id}, ${client_id}, ${consented.scope}, ${consented.claims}, ${now})
+      on conflict (user_id, client_id) do update set scope = excluded.scope, claims = excluded.claims,
+             granted_at = excluded.granted_at`;
 
 export const listConsents = (db: Db, user_id: UserId) =>
   db.all(Consent, sql`select ${Consent.columns} from consents where user_id = ${user_id}`);

@@ -8,6 +8,7 @@ import { id, integer, json, nullable, type RowOf, row, text } from '../../platfo
 import { inOneSlice, sliceRows } from '../../platform/db/slices.ts';
 import { asBigint, join, type Sql, sql } from '../../platform/db/sql.ts';
 import { type ClientId, type GrantId, newId, type SessionId, type UserId } from '../../platform/ids.ts';
+import { RequestedClaims } from '../claims/claims-parameter.ts';
 import {
   type BulkRevocation,
   effectiveRevocation,
@@ -25,6 +26,8 @@ const IssuableGrant = row('grants', {
   user_id: id<UserId>(),
   session_id: id<SessionId>(),
   scope: text,
+  /** Asked for by name, beside those of the scope. */
+  claims: nullable(json(RequestedClaims)),
   nonce: nullable(text),
   /** The sequence number of the current refresh token; 0 before the code is redeemed. */
   refresh_seq: integer,
@@ -83,10 +86,11 @@ type NewGrant = Omit<
  * asked and with every factor that the user has, and for an approved client. Otherwise no row is inserted.
  */
 export const insertGrant = (grant: NewGrant): Sql =>
-  sql`insert into grants (grant_id, client_id, user_id, session_id, scope, redirect_uri, nonce, code_hash,
+  sql`insert into grants (grant_id, client_id, user_id, session_id, scope, claims, redirect_uri, nonce, code_hash,
                           code_challenge, code_expires_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr,
                           acr, created_at, session_token_hash, client_epoch, user_epoch)
-      select ${grant.grant_id}, c.client_id, u.user_id, s.session_id, ${grant.scope}, ${grant.redirect_uri},
+      select ${grant.grant_id}, c.client_id, u.user_id, s.session_id, ${grant.scope},
+             ${grant.claims && JSON.stringify(grant.claims)}, ${grant.redirect_uri},
              ${grant.nonce}, ${grant.code_hash}, ${grant.code_challenge}, ${asBigint(grant.code_expires_at)}, 0,
              ${asBigint(grant.idle_expires_at)}, ${asBigint(grant.expires_at)}, ${asBigint(grant.auth_time)},
              ${grant.amr}, ${grant.acr}, ${asBigint(grant.created_at)}, s.token_hash, c.grants_epoch, u.grants_epoch

@@ -1,9 +1,10 @@
 import { standardClaimNames, User } from '../../accounts/users.ts';
 import type { Db } from '../../platform/db/db.ts';
-import { type RowOf, row, text } from '../../platform/db/rows.ts';
+import { json, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { inOneSlice } from '../../platform/db/slices.ts';
 import { sql } from '../../platform/db/sql.ts';
 import type { GrantId } from '../../platform/ids.ts';
+import { RequestedClaims } from '../claims/claims-parameter.ts';
 import { isRevokedInBulk } from '../grants/bulk-revocations.store.ts';
 
 const Subject = User.pick(
@@ -19,6 +20,8 @@ const Subject = User.pick(
 );
 const TokenSubject = row('grants join users join clients', {
   ...Subject.fields,
+  /** Of the grant. */
+  claims: nullable(json(RequestedClaims)),
   /** The client's, as its row has them now: a JSON list, which is seldom worth parsing. */
   allowed_scopes: text,
 });
@@ -29,7 +32,7 @@ export type TokenSubject = RowOf<typeof TokenSubject>;
 export const findTokenSubject = (db: Db, grant_id: GrantId, jti: string) =>
   db.get(
     TokenSubject,
-    sql`select ${Subject.columnsOf('u')}, c.allowed_scopes
+    sql`select ${Subject.columnsOf('u')}, grants.claims, c.allowed_scopes
           from grants join users u on u.user_id = grants.user_id join clients c on c.client_id = grants.client_id
          where grants.grant_id = ${grant_id} and grants.redeemed_at is not null and grants.revoked_at is null
            and u.disabled_at is null and c.status = 'approved' and not ${isRevokedInBulk}

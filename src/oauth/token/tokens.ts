@@ -1,12 +1,15 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import Type, { type Static } from 'typebox';
+import { findUser } from '../../accounts/users.ts';
 import type { Algorithm, Client } from '../../clients/client.ts';
 import { hasScope, isWithinAllowed, withinAllowed } from '../../clients/scopes.ts';
+import { listEntitlements } from '../../entitlements/read-history.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidToken, RequestError } from '../../platform/errors.ts';
 import { Time } from '../../platform/http/operation.ts';
 import { type GrantId, newSuffix } from '../../platform/ids.ts';
 import type { Vault } from '../../platform/vault.ts';
+import { claimsWithin, scopeOfClaim, type UserClaims, userClaims } from '../claims/claims.ts';
 import type { Deps } from '../deps.ts';
 import type { IssuableGrant } from '../grants/store.ts';
 import { findTokenSubject, type TokenSubject } from './access-tokens.store.ts';
@@ -39,7 +42,7 @@ type AccessTokenClaims = Static<typeof AccessTokenClaims>;
  * @param nonce only at redemption; a refreshed id token has none (OIDC Core §12.2).
  */
 export async function issueTokens(
-  deps: Pick<Deps, 'clock' | 'config' | 'vault' | 'keys'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'keys'>,
   client: Client,
   grant: IssuableGrant,
   { asked, nonce }: { asked: string; nonce?: string | null },
@@ -71,6 +74,7 @@ export async function issueTokens(
   }
   if (hasScope(scope, 'openid')) {
     response.id_token = await deps.keys.sign(algorithm, 'JWT', {
+      ...(await claimsInIdToken(deps, client, grant, scope)),
       ...shared,
       azp: grant.client_id,
       at_hash: accessTokenHash(algorithm, access_token),
@@ -78,6 +82,23 @@ export async function issueTokens(
     });
   }
   return response;
+}
+
+/**
+ * Claims about the user are userinfo's (decisions §5), unless the client has them in id tokens, or its request asked for
+ * some of them there.
+ * @param scope of the access token beside it.
+ */
+async function claimsInIdToken(
+  { db }: Pick<Deps, 'db'>,
+  { claims_in_id_token, allowed_scopes }: Client,
+  { user_id, claims }: IssuableGrant,
+  scope: string,
+): Promise<UserClaims> {
+  const requested = (claims?.id_token ?? []).filter((claim) => allowed_scopes.includes(scopeOfClaim(claim)));
+  const wanted = [...(claims_in_id_token ? claimsWithin(scope) : []), ...requested];
+  const user = wanted.length > 0 ? await findUser(db, user_id) : undefined;
+  return user ? userClaims(user, wanted, () => listEntitlements(db, user_id)) : {};
 }
 
 /** Left half of the hash that the signature algorithm uses; for Ed25519 that is SHA-512 (OIDC Core §3.1.3.6). */
