@@ -98,7 +98,8 @@ test('express-openid-connect signs in, refreshes and signs out', async (t) => {
   const visitor = await start(t, given);
   const { answer, typedPassword } = await visitor.open('/profile');
   assert.equal(typedPassword, true);
-  assert.equal(answer?.json?.sub, visitor.user.user_id);
+  const { sub, name, email } = answer?.json ?? {};
+  assert.deepEqual([sub, name, email], [visitor.user.user_id, 'Ada Lovelace', visitor.user.email]);
   const refreshed = (await visitor.open('/refresh')).answer?.json as Record<'access_token' | 'refresh_token', string>;
   assert.equal((await signet.userinfo(refreshed.access_token)).status, 200);
   assert.equal((await visitor.open('/logout')).url.href, given.post_logout_redirect_uri);
@@ -282,7 +283,8 @@ test('next-auth 4 signs in, and its application signs out', async (t) => {
 
   await t.test('RS256, with the claims in the id token', async (t) => {
     const auth = await start(t, await registerFor(signet, 'next-auth-4'));
-    await followed(auth, 'with');
+    const { user, expected } = await followed(auth, 'with');
+    assert.deepEqual({ name: user?.name, email: user?.email }, expected);
   });
 
   await t.test('without PKCE', async (t) => {
