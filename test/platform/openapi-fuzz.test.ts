@@ -54,7 +54,7 @@ const semanticReasons: readonly [RegExp, RegExp][] = [
   [/^writeEntitlement$/, /^metadata$|^(product|plan|source|external_\w+|event_id)$/],
   [/^(changeEmail|deleteCurrentUser)$/, /^email$/],
   [/^changePassword$/, /^password$/],
-  [/^updateCurrentUser$/, /.*/],
+  [/^updateCurrentUser$/, /name$|^picture$|^profile$|^website$|^gender$|^birthdate$|^zoneinfo$/],
   [/^registerPasskey$/, /.*/],
   // A cursor, a day or a hint of the right form that nobody was given.
   [/.*/, /^(before|after|since|until)$/],

@@ -69,7 +69,12 @@ export const inCode = (keywords: Record<string, unknown>) => ({ [checkedByCode]:
 
 /** A form: other parameters are ignored, but each may come once only (OAuth 2.1 §3.2.2). */
 export const form = (members: TProperties, options: TObjectOptions = {}) =>
-  Type.Object(members, { maxProperties: maxParameters, ...options, additionalProperties: Type.String() });
+  Type.Object(members, {
+    maxProperties: maxParameters,
+    propertyNames: { pattern: '^[^\\u0000]*$' },
+    ...options,
+    additionalProperties: Type.String(),
+  });
 
 /** Of what `displayNameProblem` checks: it also refuses marks without letters, and characters that are not assigned. */
 export const nameInCode = inCode({ minLength: 1, maxLength: 100, pattern: textPatterns.name });

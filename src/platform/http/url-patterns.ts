@@ -26,3 +26,5 @@ const visible = '[!$%&()*+,./0-9:;=?@A-Z\\[\\]_a-z~-]*';
 export const httpsTargetPattern = `^https://${host}${port}([/?]${visible})?$`;
 /** Of a link, in any visible ASCII that cannot end an attribute. */
 export const httpsUrlPattern = `^https://${host}${port}([/?]${visible})?(#${visible})?$`;
+/** Of an address that is passed on. */
+export const httpOrHttpsUrlPattern = httpsUrlPattern.replace('https', 'https?');

@@ -1,5 +1,7 @@
 import type { StandardClaim } from '../../accounts/users.ts';
 import { homepageUrlProblem } from '../../clients/presentation.ts';
+import { inCode, nameInCode } from '../../platform/http/operation.ts';
+import { httpOrHttpsUrlPattern } from '../../platform/http/url-patterns.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 
@@ -55,25 +57,36 @@ function zoneProblem(text: string): MessageDescriptor | undefined {
 }
 
 type Rule = {
+  /** What a schema can say of it, for the API description. */
+  keywords: ReturnType<typeof inCode>;
   problem(text: string, context: { now: number; service: string }): MessageDescriptor | undefined;
   /** As it is stored. @param text without a problem. */
   normalize?(text: string): string;
 };
 
-const asName: Rule = { problem: nameProblem, normalize: normalizeName };
-const asUrl: Rule = { problem: urlProblem };
+const asName: Rule = { keywords: nameInCode, problem: nameProblem, normalize: normalizeName };
+const asUrl: Rule = {
+  keywords: inCode({ format: 'uri', maxLength: 2048, pattern: httpOrHttpsUrlPattern }),
+  problem: urlProblem,
+};
+
+const day = '(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|[12][0-9])';
 
 export const profileRules: Readonly<Record<StandardClaim, Rule>> = {
   given_name: asName,
   family_name: asName,
   nickname: asName,
   preferred_username: {
+    keywords: inCode({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{1,28}[A-Za-z0-9]$' }),
     problem: (text, { service }) => handleProblem(text.toLowerCase(), service),
     normalize: (text) => text.toLowerCase(),
   },
   profile: asUrl,
   website: asUrl,
   gender: asName,
-  birthdate: { problem: (text, { now }) => birthdateProblem(text, now) },
-  zoneinfo: { problem: zoneProblem },
+  birthdate: {
+    keywords: inCode({ pattern: `^((19|[2-9][0-9])[0-9]{2}(-(${day}))?|0000-(${day}))$` }),
+    problem: (text, { now }) => birthdateProblem(text, now),
+  },
+  zoneinfo: { keywords: inCode({ pattern: '^(UTC|[A-Z][A-Za-z]+(/[A-Za-z0-9_+-]+){1,2})$' }), problem: zoneProblem },
 };

@@ -20,7 +20,8 @@ import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
 import type { Deps, LimitDeps } from '../../platform/deps.ts';
 import { type FieldProblem, fieldProblem, invalidFields } from '../../platform/errors.ts';
-import { nullable, Time } from '../../platform/http/operation.ts';
+import { inCode, nameInCode, nullable, Time } from '../../platform/http/operation.ts';
+import { httpsUrlPattern } from '../../platform/http/url-patterns.ts';
 import { locales, type MessageDescriptor } from '../../platform/i18n/translate.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
@@ -42,18 +43,20 @@ const descriptions: Readonly<Record<StandardClaim, string>> = {
 /** Body of `PATCH /v1/me`. Other members are refused, since a caller who sends `role` expects it to have an effect. */
 export const ProfileBody = Type.Object(
   {
-    name: Type.Optional(Type.String({ description: '1 to 100 visible characters.' })),
+    name: Type.Optional(Type.String({ description: '1 to 100 visible characters.', ...nameInCode })),
     locale: Type.Optional(
       Type.Union([Type.Enum([...locales]), Type.Null()], { description: 'null for the language of the browser.' }),
     ),
     picture: Type.Optional(
-      Type.Union([Type.String(), Type.Null()], {
+      Type.Union([Type.String(inCode({ format: 'uri', maxLength: 2048, pattern: httpsUrlPattern })), Type.Null()], {
         description:
           'An https address of a named host, 2048 characters at most; null: none. It is passed on, never fetched.',
       }),
     ),
     ...perStandardClaim((claim) =>
-      Type.Optional(Type.Union([Type.String(), Type.Null()], { description: descriptions[claim] })),
+      Type.Optional(
+        Type.Union([Type.String(profileRules[claim].keywords), Type.Null()], { description: descriptions[claim] }),
+      ),
     ),
   },
   { additionalProperties: false },
