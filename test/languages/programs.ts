@@ -14,6 +14,8 @@ export function textOf(error: unknown): string {
   return `${stderr ?? ''}${stdout ?? ''}`.trim() || message;
 }
 
+const firstLine = (error: unknown): string => (textOf(error).split('\n')[0] ?? '').slice(0, 300);
+
 export const jdk: readonly Command[] = [
   ['java', '-version'],
   ['mvn', '-version'],
@@ -23,8 +25,13 @@ export const python: readonly Command[] = [['python3', '-m', 'venv', '--help']];
 /** @returns why a test cannot run here, or undefined. */
 export async function missingTool(tools: readonly Command[]): Promise<string | undefined> {
   for (const [tool, ...args] of tools) {
-    const isThere = await run(tool, args).then(Boolean, () => false);
-    if (!isThere) return `not run: ${tool} is not installed`;
+    try {
+      await run(tool, args);
+    } catch (error) {
+      const isAbsent = (error as NodeJS.ErrnoException).code === 'ENOENT' || tool === 'test';
+      const name = tool === 'test' ? args.at(-1) : tool;
+      return `not run: ${name} ${isAbsent ? 'is not installed' : `does not work: ${firstLine(error)}`}`;
+    }
   }
   return undefined;
 }
@@ -39,8 +46,7 @@ export async function unavailable(prepare: () => Promise<unknown>): Promise<stri
   try {
     await prepare();
   } catch (error) {
-    if (isOffline.test(textOf(error)))
-      return `not run: what it needs cannot be downloaded: ${textOf(error).slice(0, 300)}`;
+    if (isOffline.test(textOf(error))) return `not run: what it needs cannot be downloaded: ${firstLine(error)}`;
     throw new Error(`it cannot be built: ${textOf(error)}`);
   }
   return undefined;
