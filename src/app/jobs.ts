@@ -7,10 +7,14 @@ import { purgeDevices, purgePendingSignIns, purgeSessions } from '../authenticat
 import { purgeRememberedSuspensions, suspensionRememberedSeconds } from '../clients/delete-client.ts';
 import { failureKeptSeconds, purgeFailures } from '../clients/failures.ts';
 import {
+  expireGrants,
   finishClientDeletions,
+  purgeDeadLogouts,
+  purgeDeliveredLogouts,
   purgeExpiredGrants,
   purgePendingRequests,
   purgeRevokedAccessTokens,
+  purgeUndeliverableLogouts,
   purgeUnredeemedGrants,
 } from '../oauth/cleanup.ts';
 import type { Deps } from '../oauth/deps.ts';
@@ -61,6 +65,7 @@ const jobs = {
   'seal the audit log': (deps) => deps.auditLog.seal(),
   'publish the audit checkpoint': (deps) => deps.auditLog.publishCheckpoint(),
   'deliver webhooks': (deps) => deps.webhookSender.deliver(),
+  'deliver logout tokens': (deps) => deps.logoutSender.deliver(),
 } satisfies Record<string, Job>;
 
 /** Jobs that may take minutes: in bounded slices with pauses, and apart from the others, so that nothing waits for them. */
@@ -69,6 +74,7 @@ const longJobs = {
   'delete clients': finishClientDeletions,
   'delete accounts': finishAccountDeletions,
   'delete webhooks': finishWebhookDeletions,
+  'expire grants': purge([expireGrants, 0]),
   'purge grants': purge([purgeUnredeemedGrants, 600], [purgeExpiredGrants, accessTokenSeconds + keptSeconds]),
   'purge sessions': purge([purgeSessions, keptSeconds]),
   'purge requests': purge([purgePendingRequests, 0]),
@@ -81,6 +87,9 @@ const longJobs = {
     [purgeDelivered, keptSeconds],
     [purgeDead, unsentSeconds],
     [purgeUndeliverable, unsentSeconds],
+    [purgeDeliveredLogouts, keptSeconds],
+    [purgeDeadLogouts, unsentSeconds],
+    [purgeUndeliverableLogouts, unsentSeconds],
   ),
   'purge client failures': purge([purgeFailures, failureKeptSeconds]),
   'purge recorded suspensions': purge([purgeRememberedSuspensions, suspensionRememberedSeconds]),
@@ -95,7 +104,7 @@ const everyJob: Readonly<Record<string, Job>> = { ...jobs, ...longJobs };
 type JobName = keyof typeof jobs | keyof typeof longJobs;
 const namesOf = <Name extends string>(some: Record<Name, unknown>) => Object.keys(some) as Name[];
 /** Run every second, in this order. */
-export const quickJobs: readonly JobName[] = ['seal the audit log', 'deliver webhooks'];
+export const quickJobs: readonly JobName[] = ['seal the audit log', 'deliver webhooks', 'deliver logout tokens'];
 const slowJobs = namesOf(jobs).filter((name) => !quickJobs.includes(name));
 
 /** @param signal ends a long job between two slices, and the jobs after it. @returns whether all of them succeeded. */
@@ -148,6 +157,7 @@ export function startJobs(deps: Deps): StopJobs {
     // Not awaited: it starts a lane for each target and skips those that still run; the sender waits when it is closed.
     every(quickPeriodMs, async () => {
       void run(['deliver webhooks']);
+      void run(['deliver logout tokens']);
       return true;
     }),
   ];

@@ -11,6 +11,7 @@ import { authorizationRequests } from '../oauth/authorize/authorize.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { grants } from '../oauth/grants/grants.ts';
 import { openIssuances } from '../oauth/grants/issuances.ts';
+import { openLogoutSender } from '../oauth/logout/logout-sender.ts';
 import { openKeyRing } from '../oauth/signing-keys/key-ring.ts';
 import { ensureSigningKeys } from '../oauth/signing-keys/signing-keys.ts';
 import { type Clock, openTimekeeper } from '../platform/clock.ts';
@@ -69,6 +70,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       clientFailures: openFailureRecorder({ db, clock, log }),
       riskContext: openRiskContext({ db, config }),
       webhookSender: openWebhookSender({ config, db, clock, log, vault }),
+      logoutSender: openLogoutSender({ config, db, clock, log, keys }),
       services,
       issuances: openIssuances({ db, clock, log }),
       branding: openBranding(config),
@@ -91,11 +93,17 @@ const endingMs = 3_000;
  * @param jobs resolves when the jobs in progress have ended.
  */
 export async function closeDeps(
-  deps: Pick<Deps, 'issuances' | 'mail' | 'webhookSender' | 'clientFailures' | 'db'>,
+  deps: Pick<Deps, 'issuances' | 'mail' | 'webhookSender' | 'logoutSender' | 'clientFailures' | 'db'>,
   jobs: Promise<void> = Promise.resolve(),
 ): Promise<void> {
   await deps.issuances.close();
-  const ended = [jobs, deps.mail.close(), deps.webhookSender.close(), deps.clientFailures.close()];
+  const ended = [
+    jobs,
+    deps.mail.close(),
+    deps.webhookSender.close(),
+    deps.logoutSender.close(),
+    deps.clientFailures.close(),
+  ];
   await Promise.race([Promise.all(ended), sleep(endingMs, undefined, { ref: false })]);
   await deps.db.close();
 }

@@ -5,15 +5,20 @@ import type { Deps } from '../platform/deps.ts';
 import type { ClientId } from '../platform/ids.ts';
 import { deleteRequestsOfClient } from './authorize/store.ts';
 import { deleteConsentsToClient } from './grants/consents.store.ts';
-import { deleteGrants } from './grants/store.ts';
+import { deleteGrantsToClient } from './grants/store.ts';
 
 /** What periodic jobs delete. */
 export { purgePendingRequests } from './authorize/store.ts';
-export { purgeExpiredGrants, purgeUnredeemedGrants } from './grants/store.ts';
+export {
+  purgeDeadLogouts,
+  purgeDeliveredLogouts,
+  purgeUndeliverableLogouts,
+} from './grants/logout-deliveries.store.ts';
+export { expireGrants, purgeExpiredGrants, purgeUnredeemedGrants } from './grants/store.ts';
 export { purgeRevokedAccessTokens } from './token/access-tokens.store.ts';
 
 const rowsOfClient: readonly ((db: Db, client_id: ClientId, rows: number) => Promise<{ changes: number }>)[] = [
-  (db, client_id, rows) => deleteGrants(db, { client_id }, rows),
+  deleteGrantsToClient,
   deleteConsentsToClient,
   deleteRequestsOfClient,
 ];

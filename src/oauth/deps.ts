@@ -1,4 +1,5 @@
 import type { Deps as ClientDeps } from '../clients/deps.ts';
+import type { DeliverySender } from '../webhooks/delivery-lanes.ts';
 import type { Issuances } from './grants/issuances.ts';
 import type { KeyRing } from './signing-keys/key-ring.ts';
 
@@ -7,4 +8,6 @@ export type Deps = ClientDeps & {
   readonly keys: KeyRing;
   /** Distinguishes a lost answer of the token endpoint from a replay. */
   readonly issuances: Issuances;
+  /** Posts logout tokens to clients. */
+  readonly logoutSender: DeliverySender;
 };

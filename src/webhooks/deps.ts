@@ -1,7 +1,7 @@
 import type { Deps as AuditDeps } from '../audit/deps.ts';
-import type { WebhookSender } from './webhook-sender.ts';
+import type { DeliverySender } from './delivery-lanes.ts';
 
 export type Deps = AuditDeps & {
   /** Posts deliveries to webhooks. */
-  readonly webhookSender: WebhookSender;
+  readonly webhookSender: DeliverySender;
 };

@@ -1,9 +1,11 @@
 import type { Deps } from '../audit/deps.ts';
+import { type DeliveryState, stateOf } from '../platform/db/delivery-queue.ts';
 import { cutPage, decodeCursor } from '../platform/db/slices.ts';
-import { requireWebhook, stateOf } from './manage-webhook.ts';
-import { countDeadDeliveries, type DeliveryState, listDeliveries, listWebhooks } from './store.ts';
+import { requireWebhook } from './manage-webhook.ts';
+import { countDeadDeliveries, listDeliveries, listWebhooks } from './store.ts';
 
-export { type DeliveryState, deliveryStates, type Webhook } from './store.ts';
+export { type DeliveryState, deliveryStates } from '../platform/db/delivery-queue.ts';
+export type { Webhook } from './store.ts';
 
 type ReadDeps = Pick<Deps, 'db'>;
 

@@ -5,6 +5,7 @@ import type { AuditRow } from '../audit/read-log.ts';
 import { now } from '../platform/clock.ts';
 import { type Change, mustChange, type Requirements, type Writes } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
+import { stateOf } from '../platform/db/delivery-queue.ts';
 import { inSlices } from '../platform/db/slices.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { SecretDeps, StoreDeps } from '../platform/deps.ts';
@@ -15,8 +16,6 @@ import { subnetList } from '../platform/ip-address.ts';
 import { eventTypes, isEventType, payloadOf } from './event-types.ts';
 import {
   countDeadDeliveries,
-  type Delivery,
-  type DeliveryState,
   deleteDeletedWebhook,
   deleteDeliveriesOf,
   deletedWebhooks,
@@ -37,12 +36,6 @@ import {
   webhookExists,
 } from './store.ts';
 import { isAllowedAddress, mayDeliver } from './target.ts';
-
-/** Where a delivery stands. */
-export function stateOf({ delivered_at, dead_at }: Pick<Delivery, 'delivered_at' | 'dead_at'>): DeliveryState {
-  if (delivered_at !== null) return 'delivered';
-  return dead_at === null ? 'waiting' : 'dead';
-}
 
 /**
  * @returns the webhook and its signing secret, which is not readable afterwards.

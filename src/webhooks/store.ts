@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import type { Db } from '../platform/db/db.ts';
+import { type DeliveryState, deliveryFields, deliveryQueue, isInState } from '../platform/db/delivery-queue.ts';
 import { id, integer, json, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { type Cursor, fitsOneSlice, inOneSlice } from '../platform/db/slices.ts';
 import { asBigint, type Sql, sql } from '../platform/db/sql.ts';
@@ -18,17 +19,11 @@ export type Webhook = RowOf<typeof Webhook>;
 const NewWebhook = row('webhooks', { ...Webhook.fields, secret_sealed: text });
 
 const Delivery = row('webhook_deliveries', {
-  delivery_id: id<DeliveryId>(),
+  ...deliveryFields,
   webhook_id: id<WebhookId>(),
   event_id: id<EventId>(),
   event_type: text,
   payload: text,
-  created_at: integer,
-  attempts: integer,
-  next_attempt_at: nullable(integer),
-  last_error: nullable(text),
-  delivered_at: nullable(integer),
-  dead_at: nullable(integer),
 });
 export type Delivery = RowOf<typeof Delivery>;
 type NewDelivery = Pick<Delivery, 'delivery_id' | 'event_id' | 'event_type' | 'payload'>;
@@ -130,44 +125,16 @@ export const dueDeliveries = (db: Db, webhook_id: WebhookId, now: number, limit:
          order by d.next_attempt_at limit ${limit}`,
   );
 
-/** Takes a delivery for this node: of several that try, the one that still finds it due and `attempts` as it was. */
-export async function claimDelivery(db: Db, delivery: Delivery, claim: { now: number; until: number }) {
-  const { changes } = await db.run(
-    sql`update webhook_deliveries set attempts = attempts + 1, next_attempt_at = ${claim.until}
-         where delivery_id = ${delivery.delivery_id} and attempts = ${delivery.attempts}
-           and next_attempt_at <= ${claim.now} and ${isEnabled(delivery.webhook_id)}`,
-  );
-  return changes === 1;
-}
+const queue = deliveryQueue('webhook_deliveries');
+export const { markDelivered, markFailed, markDead, replay: replayDelivery, purgeDelivered, purgeDead } = queue;
 
-export const markDelivered = (db: Db, delivery_id: DeliveryId, now: number) =>
-  db.run(
-    sql`update webhook_deliveries
-           set delivered_at = ${now}, next_attempt_at = null, last_error = null, dead_at = null
-         where delivery_id = ${delivery_id}`,
-  );
-
-/** @param delivery as it was before it was claimed: a later attempt of another node stays as it is. */
-export const markFailed = (db: Db, delivery: Delivery, last_error: string, next_attempt_at: number) =>
-  db.run(
-    sql`update webhook_deliveries set last_error = ${last_error}, next_attempt_at = ${next_attempt_at}
-         where delivery_id = ${delivery.delivery_id} and attempts = ${delivery.attempts + 1}
-           and next_attempt_at is not null`,
-  );
-
-export const markDead = (delivery_id: DeliveryId, last_error: string, now: number): Sql =>
-  sql`update webhook_deliveries set dead_at = ${now}, next_attempt_at = null, last_error = ${last_error}
-       where delivery_id = ${delivery_id} and delivered_at is null`;
+export const claimDelivery = (db: Db, delivery: Delivery, claim: { now: number; until: number }) =>
+  queue.claim(db, delivery, claim, isEnabled(delivery.webhook_id));
 
 /** It is enabled, and no delivery has succeeded since then. */
 export const hasOnlyFailed = (webhook_id: WebhookId, since: number): Sql =>
   sql`${isEnabled(webhook_id)} and not exists
         (select 1 from webhook_deliveries where webhook_id = ${webhook_id} and delivered_at >= ${since})`;
-
-/** Starts a dead delivery anew. */
-export const replayDelivery = (delivery_id: DeliveryId, now: number): Sql =>
-  sql`update webhook_deliveries set dead_at = null, attempts = 0, next_attempt_at = ${now}
-       where delivery_id = ${delivery_id} and dead_at is not null`;
 
 /** Starts the oldest dead deliveries anew. @param most the others are left. */
 export const replayDeadDeliveries = (webhook_id: WebhookId, most: number, now: number): Sql =>
@@ -195,15 +162,6 @@ export const findDelivery = (db: Db, webhook_id: WebhookId, delivery_id: Deliver
          where webhook_id = ${webhook_id} and delivery_id = ${delivery_id}`,
   );
 
-export const deliveryStates = ['waiting', 'delivered', 'dead'] as const;
-export type DeliveryState = (typeof deliveryStates)[number];
-
-const isIn: Readonly<Record<DeliveryState, Sql>> = {
-  waiting: sql`delivered_at is null and dead_at is null`,
-  delivered: sql`delivered_at is not null`,
-  dead: sql`delivered_at is null and dead_at is not null`,
-};
-
 /** Newest first. @param search.after the cursor of the previous page. */
 export const listDeliveries = (
   db: Db,
@@ -214,22 +172,15 @@ export const listDeliveries = (
   db.all(
     Delivery,
     sql`select ${Delivery.columns} from webhook_deliveries
-         where webhook_id = ${webhook_id} ${state ? sql`and ${isIn[state]}` : sql``}
+         where webhook_id = ${webhook_id} ${state ? sql`and ${isInState[state]}` : sql``}
            and (created_at, delivery_id)
                < (${asBigint(after?.at ?? Number.MAX_SAFE_INTEGER)}, ${after?.id ?? ''})
          order by created_at desc, delivery_id desc limit ${limit}`,
   );
 
-const purge = (db: Db, condition: Sql, rows: number) =>
-  db.run(sql`delete from webhook_deliveries where ${inOneSlice('webhook_deliveries', 'delivery_id', condition, rows)}`);
-
-export const purgeDelivered = (db: Db, before: number, rows: number) => purge(db, sql`delivered_at < ${before}`, rows);
-
-export const purgeDead = (db: Db, before: number, rows: number) => purge(db, sql`dead_at < ${before}`, rows);
-
 /** Deliveries that have waited too long for a webhook that is disabled. */
 export const purgeUndeliverable = (db: Db, before: number, rows: number) =>
-  purge(
+  queue.purge(
     db,
     sql`next_attempt_at < ${before}
         and webhook_id in (select webhook_id from webhooks where disabled_at is not null)`,

@@ -146,7 +146,7 @@ testSignet('a job that fails is logged, and the others run all the same', async 
   const failed = signet.logLines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'job failed');
   assert.deepEqual(
     failed.map(({ job }) => job),
-    ['rotate keys', 'refresh keys', 'purge grants'],
+    ['rotate keys', 'refresh keys', 'expire grants', 'purge grants'],
   );
 });
 

@@ -35,6 +35,8 @@ export function discoveryDocument({ baseUrl }: Pick<Config, 'baseUrl'>) {
     claims_parameter_supported: true,
     request_parameter_supported: false,
     request_uri_parameter_supported: false,
+    backchannel_logout_supported: true,
+    backchannel_logout_session_supported: true,
     authorization_response_iss_parameter_supported: true,
   };
 }

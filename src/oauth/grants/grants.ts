@@ -9,15 +9,16 @@ import { inSlices } from '../../platform/db/slices.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
 import { notFound } from '../../platform/errors.ts';
-import type { GrantId, UserId } from '../../platform/ids.ts';
+import { type GrantId, newId, type UserId } from '../../platform/ids.ts';
 import { mailTo } from '../../platform/mail/outbox.ts';
 import { deleteBulkRevocation, listBulkRevocations } from './bulk-revocations.store.ts';
 import { activeGrantsOf, type ListedGrant } from './lists.store.ts';
+import { enqueueLogouts } from './logout-deliveries.store.ts';
 import { applyBulkRevocation, findGrant, type Grant, hasGrantElsewhere, revokeGrants, setRevoked } from './store.ts';
 
 export { deleteConsentsOfUser } from './consents.store.ts';
 export { type ListedGrant, type SignIn, signInsOfClient } from './lists.store.ts';
-export { deleteGrants } from './store.ts';
+export { deleteGrantsOfUser } from './store.ts';
 
 type RevocationDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'clients' | 'mail'>;
 
@@ -37,9 +38,11 @@ export async function revokeGrant(deps: RevocationDeps, revocation: Revocation):
   const { grant_id, user_id, client_id, session_id } = grant;
   const at = now(deps);
   const after = { user_id, client_id, session_id };
+  const batch = newId('lo');
   await deps.db.change({
     run: {
-      grant: mustChange(setRevoked(grant_id, reason, at)),
+      grant: mustChange(setRevoked(grant_id, reason, at, batch)),
+      logouts: enqueueLogouts(batch, at),
       event: auditEvent({ action: 'grant.revoked', actor, target: grant_id, reason, after, address }, at).statement,
       mail: await mailAbout(deps, revocation),
     },
@@ -110,7 +113,7 @@ const keptSeconds = 600;
  */
 export async function applyBulkRevocations(deps: StoreDeps, signal?: AbortSignal): Promise<void> {
   for (const revocation of await listBulkRevocations(deps.db, bulkRevocationsPerRun)) {
-    const isDone = await inSlices((rows) => applyBulkRevocation(deps.db, revocation, rows), signal);
+    const isDone = await inSlices((rows) => applyBulkRevocation(deps.db, revocation, rows, now(deps)), signal);
     if (!isDone) return;
     if (revocation.ended_at < now(deps) - keptSeconds) await deleteBulkRevocation(deps.db, revocation);
   }

@@ -6,17 +6,14 @@ import { outcomeUnknown, RequestError } from '../../platform/errors.ts';
 import { newSuffix } from '../../platform/ids.ts';
 import {
   deleteRun,
-  findGrant,
   findRun,
-  type Grant,
-  type IssuableGrant,
   listRunsNotLost,
-  markUnanswered,
   purgeLostRuns,
   type Run,
   recordLoss,
   recordRun,
-} from './store.ts';
+} from './issuances.store.ts';
+import { findGrant, type Grant, type IssuableGrant, markUnanswered } from './store.ts';
 
 /** How long a client may repeat a request whose answer may have been lost. */
 const retryWindowSeconds = 300;

@@ -19,6 +19,7 @@ import {
   pendingRevocation,
   type RevocationScope,
 } from './bulk-revocations.store.ts';
+import { enqueueLogouts, markForLogout } from './logout-deliveries.store.ts';
 
 const IssuableGrant = row('grants', {
   grant_id: id<GrantId>(),
@@ -88,12 +89,13 @@ type NewGrant = Omit<
 export const insertGrant = (grant: NewGrant): Sql =>
   sql`insert into grants (grant_id, client_id, user_id, session_id, scope, claims, redirect_uri, nonce, code_hash,
                           code_challenge, code_expires_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr,
-                          acr, created_at, session_token_hash, client_epoch, user_epoch)
+                          acr, created_at, session_token_hash, client_epoch, user_epoch, expiry_check_at)
       select ${grant.grant_id}, c.client_id, u.user_id, s.session_id, ${grant.scope},
              ${grant.claims && JSON.stringify(grant.claims)}, ${grant.redirect_uri},
              ${grant.nonce}, ${grant.code_hash}, ${grant.code_challenge}, ${asBigint(grant.code_expires_at)}, 0,
              ${asBigint(grant.idle_expires_at)}, ${asBigint(grant.expires_at)}, ${asBigint(grant.auth_time)},
-             ${grant.amr}, ${grant.acr}, ${asBigint(grant.created_at)}, s.token_hash, c.grants_epoch, u.grants_epoch
+             ${grant.amr}, ${grant.acr}, ${asBigint(grant.created_at)}, s.token_hash, c.grants_epoch, u.grants_epoch,
+             case when c.backchannel_logout_uri is not null then ${asBigint(grant.idle_expires_at)} end
         from sessions s join users u on u.user_id = s.user_id, clients c
        where s.session_id = ${grant.session_id} and s.token_hash = ${grant.session_token_hash} and s.ended_at is null
          and s.expires_at > ${grant.created_at} and ${hasEveryFactor} and u.disabled_at is null
@@ -138,14 +140,18 @@ export async function redeemCode(
   return rows[0];
 }
 
-/** Once seen to have expired, a code or refresh token stays expired, even if the clock is set back. */
-export const expireGrant = (db: Db, grant_id: GrantId, now: number) =>
-  db.run(
-    sql`update grants set revoked_at = ${now}, revoked_reason = 'expired'
-         where grant_id = ${grant_id} and revoked_at is null
-           and case when redeemed_at is null then code_expires_at <= ${now}
-                    else idle_expires_at <= ${now} or expires_at <= ${now} end`,
-  );
+/**
+ * Once seen to have expired, a code or refresh token stays expired, even if the clock is set back. The client of a refresh
+ * token is notified.
+ */
+export function expireGrant(db: Db, grant_id: GrantId, now: number) {
+  const batch = newId('lo');
+  const grant = sql`update grants set revoked_at = ${now}, revoked_reason = 'expired', ${markForLogout(batch)}
+                     where grant_id = ${grant_id} and revoked_at is null
+                       and case when redeemed_at is null then code_expires_at <= ${now}
+                                else idle_expires_at <= ${now} or expires_at <= ${now} end`;
+  return db.change({ run: { grant, logouts: enqueueLogouts(batch, now) } });
+}
 
 export const findGrantByCode = (db: Db, code_hash: string) =>
   db.get(Grant, sql`select ${Grant.columns} from grants where code_hash = ${code_hash}`);
@@ -204,22 +210,26 @@ export const findGrant = (db: Db, grant_id: GrantId) =>
   db.get(Grant, sql`select ${Issued.columns}, ${effectiveRevocation} from grants where grant_id = ${grant_id}`);
 
 /** Changes no row if the grant is revoked already. */
-export const setRevoked = (grant_id: GrantId, reason: RevocationReason, now: number): Sql =>
-  sql`update grants set revoked_at = ${now}, revoked_reason = ${reason}
+export const setRevoked = (grant_id: GrantId, reason: RevocationReason, now: number, batch: string): Sql =>
+  sql`update grants set revoked_at = ${now}, revoked_reason = ${reason}, ${markForLogout(batch)}
        where grant_id = ${grant_id} and revoked_at is null and not ${isRevokedInBulk}`;
 
 /**
  * Revokes many grants with this change: as many as fit one slice on their rows, and the rest, if there is one, by a bulk
- * revocation that every read of a grant takes into account.
+ * revocation that every read of a grant takes into account. Their clients are notified.
  */
-export const revokeGrants = (scope: RevocationScope, reason: RevocationReason, now: number): Sql[] => [
-  'user_id' in scope ? raiseGrantsEpochOfUser(scope.user_id) : raiseGrantsEpochOfClient(scope.client_id),
-  sql`update grants set revoked_at = coalesce(${pendingRevocation.ended_at}, ${now}),
-             revoked_reason = coalesce(${pendingRevocation.reason}, ${reason})
-       where revoked_at is null
-         and ${inOneSlice('grants', 'grant_id', sql`${inScope(scope)} and revoked_at is null`, sliceRows)}`,
-  insertBulkRevocation({ ending_id: newId('end'), reason, ended_at: now }, scope),
-];
+export function revokeGrants(scope: RevocationScope, reason: RevocationReason, now: number): Sql[] {
+  const batch = newId('lo');
+  return [
+    'user_id' in scope ? raiseGrantsEpochOfUser(scope.user_id) : raiseGrantsEpochOfClient(scope.client_id),
+    sql`update grants set revoked_at = coalesce(${pendingRevocation.ended_at}, ${now}),
+               revoked_reason = coalesce(${pendingRevocation.reason}, ${reason}), ${markForLogout(batch)}
+         where revoked_at is null
+           and ${inOneSlice('grants', 'grant_id', sql`${inScope(scope)} and revoked_at is null`, sliceRows)}`,
+    enqueueLogouts(batch, now),
+    insertBulkRevocation({ ending_id: newId('end'), reason, ended_at: now }, scope),
+  ];
+}
 
 /** A condition: the user has an active grant that came from another session. */
 export const hasGrantElsewhere = (user_id: UserId, session_id: SessionId): Sql =>
@@ -227,12 +237,23 @@ export const hasGrantElsewhere = (user_id: UserId, session_id: SessionId): Sql =
                  and not ${isRevokedInBulk})`;
 
 /** Writes a bulk revocation to some of its grants. @returns how many: fewer than `rows` if few are left or another node has them. */
-export async function applyBulkRevocation(db: Db, revocation: BulkRevocation, rows: number): Promise<number> {
-  const { changes } = await db.run(
-    sql`update grants set revoked_at = ${revocation.ended_at}, revoked_reason = ${revocation.reason}
-         where revoked_at is null and ${inOneSlice('grants', 'grant_id', notYetApplied(revocation), rows)}`,
-  );
-  return changes;
+export async function applyBulkRevocation(
+  db: Db,
+  revocation: BulkRevocation,
+  rows: number,
+  now: number,
+): Promise<number> {
+  const { ended_at, reason } = revocation;
+  const batch = newId('lo');
+  const { results } = await db.change({
+    run: {
+      grants: sql`update grants set revoked_at = ${ended_at}, revoked_reason = ${reason}, ${markForLogout(batch)}
+                   where revoked_at is null
+                     and ${inOneSlice('grants', 'grant_id', notYetApplied(revocation), rows)}`,
+      logouts: enqueueLogouts(batch, now, ended_at),
+    },
+  });
+  return results.grants.changes;
 }
 
 const deleteSlice = (db: Db, condition: Sql, rows: number) =>
@@ -242,37 +263,83 @@ const deleteSlice = (db: Db, condition: Sql, rows: number) =>
 export const purgeUnredeemedGrants = (db: Db, expiredBefore: number, rows: number) =>
   deleteSlice(db, sql`redeemed_at is null and code_expires_at < ${expiredBefore} order by code_expires_at`, rows);
 
-/** Grants whose tokens have all expired. */
+/** Grants whose tokens have all expired, except where the client is still to be notified of the end of the session. */
 export const purgeExpiredGrants = (db: Db, expiredBefore: number, rows: number) =>
-  deleteSlice(db, sql`expires_at < ${expiredBefore} order by expires_at`, rows);
-
-/** For a client or a user that is being deleted. */
-export const deleteGrants = (db: Db, scope: { client_id: ClientId } | { user_id: UserId }, rows: number) =>
-  deleteSlice(db, inScope(scope), rows);
-
-const Run = row('issuing_runs', { run_id: text, seen_at: integer, lost_at: nullable(integer) });
-/** A process that issues tokens, as other nodes see it. Times are Unix seconds. */
-export type Run = RowOf<typeof Run>;
-
-/** The process is running, even if others had recorded it as lost. */
-export const recordRun = (db: Db, run_id: string, now: number) =>
-  db.run(
-    sql`insert into issuing_runs (run_id, seen_at) values (${run_id}, ${now})
-        on conflict (run_id) do update set seen_at = excluded.seen_at, lost_at = null`,
+  deleteSlice(
+    db,
+    sql`expires_at < ${expiredBefore} and (expiry_check_at is null or revoked_at is not null) order by expires_at`,
+    rows,
   );
 
-/** The process has answered all its requests. */
-export const deleteRun = (db: Db, run_id: string) => db.run(sql`delete from issuing_runs where run_id = ${run_id}`);
+/** For a client that is being deleted. */
+export const deleteGrantsToClient = (db: Db, client_id: ClientId, rows: number) =>
+  deleteSlice(db, sql`client_id = ${client_id}`, rows);
 
-export const findRun = (db: Db, run_id: string) =>
-  db.get(Run, sql`select ${Run.columns} from issuing_runs where run_id = ${run_id}`);
+// Ends that no request makes, of grants whose clients want to be notified (Back-Channel Logout 1.0).
 
-export const listRunsNotLost = (db: Db, limit: number) =>
-  db.all(Run, sql`select ${Run.columns} from issuing_runs where lost_at is null order by seen_at limit ${limit}`);
+const isLasting = sql`' ' || scope || ' ' like '% offline_access %'`;
 
-/** The first node to notice sets the time. */
-export const recordLoss = (db: Db, run_id: string, now: number) =>
-  db.run(sql`update issuing_runs set lost_at = ${now} where run_id = ${run_id} and lost_at is null`);
+/** When the session that a grant came from expires; null once it has ended or is gone. */
+const sessionEnd = sql`(select case when s.idle_expires_at < s.expires_at then s.idle_expires_at else s.expires_at end
+                          from sessions s where s.session_id = grants.session_id and s.ended_at is null)`;
 
-export const purgeLostRuns = (db: Db, lostBefore: number) =>
-  db.run(sql`delete from issuing_runs where lost_at < ${lostBefore}`);
+/**
+ * Ends a slice of the grants that have expired: with `offline_access` once no refresh token works any more, without it once
+ * the session has expired. A session that ended as surplus ends nothing.
+ */
+export async function expireGrants(db: Db, now: number, rows: number): Promise<{ changes: number }> {
+  const batch = newId('lo');
+  const isDue = sql`expiry_check_at <= ${now} and revoked_at is null and redeemed_at is not null`;
+  const hasEnded = sql`(idle_expires_at <= ${now} or expires_at <= ${now}) and (${isLasting} or not exists
+        (select 1 from sessions s
+          where s.session_id = grants.session_id
+            and (s.end_reason = 'surplus' or s.ended_at is null and s.idle_expires_at > ${now} and s.expires_at > ${now})))`;
+  const slice = inOneSlice('grants', 'grant_id', sql`${isDue} order by expiry_check_at`, rows);
+  const { results } = await db.change({
+    run: {
+      ended: sql`update grants set revoked_at = ${now}, revoked_reason = 'expired', ${markForLogout(batch)}
+                  where ${slice} and ${isDue} and ${hasEnded}`,
+      logouts: enqueueLogouts(batch, now),
+      // Of those that are left, one was refreshed, or its session goes on, or that ended as surplus.
+      later: sql`update grants set expiry_check_at = case when not (${isLasting}) then ${sessionEnd}
+                                                          when idle_expires_at < expires_at then idle_expires_at
+                                                          else expires_at end
+                  where ${slice} and ${isDue} and not (${hasEnded})`,
+    },
+  });
+  return { changes: results.ended.changes + results.later.changes };
+}
+
+/** An account is deleted in slices within this time, in which a client is notified once of each session. */
+const deletionSeconds = 86_400;
+
+/** For a user who is being deleted. What was not revoked yet is revoked first, so that its clients are notified. */
+export async function deleteGrantsOfUser(
+  db: Db,
+  user_id: UserId,
+  rows: number,
+  now: number,
+): Promise<{ changes: number }> {
+  const batch = newId('lo');
+  const slice = (state: 'null' | 'not null') =>
+    inOneSlice(
+      'grants',
+      'grant_id',
+      state === 'null'
+        ? sql`user_id = ${user_id} and revoked_at is null`
+        : sql`user_id = ${user_id} and revoked_at is not null`,
+      rows,
+    );
+  const { results } = await db.change({
+    run: {
+      revoked: sql`update grants set revoked_at = ${now}, revoked_reason = 'user_disabled', ${markForLogout(batch)}
+                    where revoked_at is null and ${slice('null')}`,
+      logouts: enqueueLogouts(batch, now, now - deletionSeconds),
+      deleted: sql`delete from grants where ${slice('not null')}`,
+    },
+  });
+  if (results.deleted.changes === rows) return results.deleted;
+  // Rows that another node was deleting were counted in the slice; what it left is still to be revoked.
+  const isLeft = await db.holds(sql`exists (select 1 from grants where user_id = ${user_id} and revoked_at is null)`);
+  return isLeft ? { changes: rows } : results.deleted;
+}

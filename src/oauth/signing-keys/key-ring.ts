@@ -7,8 +7,11 @@ import { type PublicDocument, publicDocument } from '../../platform/http/represe
 import type { Vault } from '../../platform/vault.ts';
 import { type KeyStatus, listSigningKeys, type SigningKeyRow } from './store.ts';
 
-/** `at+jwt` is an access token (RFC 9068 §2.1), `JWT` an id token. Every verification of ours says which it wants. */
-type TokenType = 'at+jwt' | 'JWT';
+/**
+ * `at+jwt` is an access token (RFC 9068 §2.1), `JWT` an id token, `logout+jwt` a logout token (Back-Channel Logout 1.0 §2.4).
+ * Every verification of ours says which it wants.
+ */
+type TokenType = 'at+jwt' | 'JWT' | 'logout+jwt';
 type Claims = Record<string, unknown>;
 
 export type KeyRing = Awaited<ReturnType<typeof openKeyRing>>;
@@ -184,7 +187,7 @@ function loadKey(row: SigningKeyRow, vault: Vault, opened: OpenedKeys): LoadedKe
     algorithm: row.algorithm,
     status: row.status,
     publicJwk: row.public_jwk,
-    headers: { 'at+jwt': header('at+jwt'), JWT: header('JWT') },
+    headers: { 'at+jwt': header('at+jwt'), JWT: header('JWT'), 'logout+jwt': header('logout+jwt') },
   };
 }
 

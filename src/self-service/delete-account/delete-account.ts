@@ -7,7 +7,7 @@ import { deleteSessionsOfUser } from '../../authentication/sessions/sessions.ts'
 import { orphanClientsOf } from '../../clients/delete-client.ts';
 import { deleteEntitlementsOfUser, deleteVersionsOfUser } from '../../entitlements/write-entitlement.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { deleteConsentsOfUser, deleteGrants } from '../../oauth/grants/grants.ts';
+import { deleteConsentsOfUser, deleteGrantsOfUser } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { inSlices } from '../../platform/db/slices.ts';
@@ -26,7 +26,7 @@ import { mailToAddress } from '../../platform/mail/outbox.ts';
  * administrator; `login_required` if the session has ended meanwhile.
  */
 export async function deleteAccount(
-  deps: MailDeps,
+  deps: MailDeps & Pick<Deps, 'grants'>,
   { session, caller }: Pick<SignedIn, 'session' | 'caller'>,
   email: string,
 ): Promise<void> {
@@ -42,6 +42,7 @@ export async function deleteAccount(
     require: { session: isCurrentSession(session), administrator: isNotLastAdministrator(user_id) },
     run: {
       limits: passwordLimits(deps).reset(session.email), // while the user's devices are known
+      grants: deps.grants.revokeOfUser(user_id, 'user_disabled', at), // their clients are notified
       user: deleteUser(user_id, at),
       clients: orphanClientsOf(user_id),
       identities: deleteIdentitiesOfUser(user_id), // so that an account with the same provider can be made at once
@@ -56,8 +57,8 @@ export async function deleteAccount(
     : refusal('invalid_state', { key: 'delete.last_administrator' });
 }
 
-const rowsOfUser: readonly ((db: Db, user_id: string, rows: number) => Promise<{ changes: number }>)[] = [
-  (db, user_id, rows) => deleteGrants(db, { user_id }, rows),
+const rowsOfUser: readonly ((db: Db, user_id: string, rows: number, now: number) => Promise<{ changes: number }>)[] = [
+  deleteGrantsOfUser,
   deleteSessionsOfUser,
   deleteConsentsOfUser,
   deleteEntitlementsOfUser,
@@ -65,10 +66,11 @@ const rowsOfUser: readonly ((db: Db, user_id: string, rows: number) => Promise<{
 ];
 
 /** Deletes the rows of accounts that no read returns any more, in slices, and then the accounts. */
-export async function finishAccountDeletions({ db }: Pick<Deps, 'db'>, signal?: AbortSignal): Promise<void> {
+export async function finishAccountDeletions(deps: Pick<Deps, 'db' | 'clock'>, signal?: AbortSignal): Promise<void> {
+  const { db } = deps;
   for (const { user_id } of await deletedUsers(db)) {
     for (const deleteRows of rowsOfUser) {
-      const isDone = await inSlices(async (rows) => (await deleteRows(db, user_id, rows)).changes, signal);
+      const isDone = await inSlices(async (rows) => (await deleteRows(db, user_id, rows, now(deps))).changes, signal);
       if (!isDone) return;
     }
     await deleteDeletedUser(db, user_id);

@@ -1,0 +1,110 @@
+import { algorithms } from '../../clients/client.ts';
+import type { Db } from '../../platform/db/db.ts';
+import { type DeliveryState, deliveryFields, deliveryQueue, isInState } from '../../platform/db/delivery-queue.ts';
+import { choice, id, type RowOf, row, text } from '../../platform/db/rows.ts';
+import type { Cursor } from '../../platform/db/slices.ts';
+import { asBigint, asText, type Sql, sql } from '../../platform/db/sql.ts';
+import type { ClientId, DeliveryId, SessionId, UserId } from '../../platform/ids.ts';
+
+const Delivery = row('logout_deliveries', {
+  ...deliveryFields,
+  client_id: id<ClientId>(),
+  user_id: id<UserId>(),
+  session_id: id<SessionId>(),
+});
+/** A logout token for one client about one session (Back-Channel Logout 1.0). Times are Unix seconds. */
+export type LogoutDelivery = RowOf<typeof Delivery>;
+
+const DueDelivery = row('logout_deliveries join clients', {
+  ...Delivery.fields,
+  url: text,
+  algorithm: choice(...algorithms),
+});
+export type DueLogoutDelivery = RowOf<typeof DueDelivery>;
+
+/** In an `update` of grants that revokes them: marks those whose client wants to be notified. */
+export const markForLogout = (batch: string): Sql =>
+  sql`logout_batch = (select ${asText(batch)} from clients c
+                       where c.client_id = grants.client_id and c.backchannel_logout_uri is not null)`;
+
+/**
+ * One delivery for each client and session of the grants that {@link markForLogout} has marked in this change. A client that
+ * never redeemed its code did not take part.
+ * @param since of a bulk revocation that is written in slices: a session whose client was notified of it is left out.
+ */
+export const enqueueLogouts = (batch: string, now: number, since?: number): Sql =>
+  sql`insert into logout_deliveries (delivery_id, client_id, user_id, session_id, created_at, attempts, next_attempt_at)
+      select ${asText(batch)} || '.' || row_number() over (order by client_id, session_id), client_id, user_id, session_id,
+             ${asBigint(now)}, 0, ${asBigint(now)}
+        from grants where logout_batch = ${batch} and redeemed_at is not null${
+          since === undefined
+            ? sql``
+            : sql`
+         and not exists (select 1 from logout_deliveries d
+                          where d.client_id = grants.client_id and d.session_id = grants.session_id
+                            and d.created_at >= ${since})`
+        }
+       group by client_id, user_id, session_id`;
+
+/** Condition on the client of a delivery. A suspended one is notified, too: that it was suspended ended its grants. */
+const hasReceiver = sql`c.backchannel_logout_uri is not null and c.status <> 'deleted'`;
+
+const ClientOnly = Delivery.pick('client_id');
+
+/** Clients with a delivery that is due. */
+export const dueClients = (db: Db, now: number) =>
+  db.all(
+    ClientOnly,
+    sql`select c.client_id from clients c where ${hasReceiver} and exists
+          (select 1 from logout_deliveries d where d.client_id = c.client_id and d.next_attempt_at <= ${now})`,
+  );
+
+/** The most overdue first. */
+export const dueLogouts = (db: Db, client_id: ClientId, now: number, limit: number) =>
+  db.all(
+    DueDelivery,
+    sql`select ${Delivery.columnsOf('d')}, c.backchannel_logout_uri as url, c.id_token_signed_response_alg as algorithm
+          from logout_deliveries d join clients c on c.client_id = d.client_id
+         where d.client_id = ${client_id} and d.next_attempt_at <= ${now} and ${hasReceiver}
+         order by d.next_attempt_at limit ${limit}`,
+  );
+
+const queue = deliveryQueue('logout_deliveries');
+export const {
+  markDelivered: markLogoutDelivered,
+  markFailed: markLogoutFailed,
+  markDead: markLogoutDead,
+  replay: replayLogout,
+  purgeDelivered: purgeDeliveredLogouts,
+  purgeDead: purgeDeadLogouts,
+} = queue;
+
+export const claimLogout = (db: Db, delivery: LogoutDelivery, claim: { now: number; until: number }) =>
+  queue.claim(db, delivery, claim, sql`1 = 1`);
+
+/** Deliveries that have waited too long for a client that has no receiver any more, or is gone. */
+export const purgeUndeliverableLogouts = (db: Db, before: number, rows: number) =>
+  queue.purge(db, sql`next_attempt_at < ${before} order by next_attempt_at`, rows);
+
+export const findLogout = (db: Db, client_id: ClientId, delivery_id: DeliveryId) =>
+  db.get(
+    Delivery,
+    sql`select ${Delivery.columns} from logout_deliveries
+         where client_id = ${client_id} and delivery_id = ${delivery_id}`,
+  );
+
+/** Newest first. @param search.after the cursor of the previous page. */
+export const listLogouts = (
+  db: Db,
+  client_id: ClientId,
+  limit: number,
+  { state, after }: { state?: DeliveryState; after?: Cursor } = {},
+) =>
+  db.all(
+    Delivery,
+    sql`select ${Delivery.columns} from logout_deliveries
+         where client_id = ${client_id} ${state ? sql`and ${isInState[state]}` : sql``}
+           and (created_at, delivery_id)
+               < (${asBigint(after?.at ?? Number.MAX_SAFE_INTEGER)}, ${after?.id ?? ''})
+         order by created_at desc, delivery_id desc limit ${limit}`,
+  );

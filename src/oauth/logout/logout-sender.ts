@@ -1,0 +1,75 @@
+import type { Deps as ClientDeps } from '../../clients/deps.ts';
+import { now } from '../../platform/clock.ts';
+import {
+  type DeliverySender,
+  openDeliveryLanes,
+  openPoster,
+  type Problem,
+  unexpectedStatus,
+} from '../../webhooks/delivery-lanes.ts';
+import {
+  claimLogout,
+  type DueLogoutDelivery,
+  dueClients,
+  dueLogouts,
+  markLogoutDead,
+  markLogoutDelivered,
+  markLogoutFailed,
+} from '../grants/logout-deliveries.store.ts';
+import type { KeyRing } from '../signing-keys/key-ring.ts';
+
+/** The one event of a logout token (Back-Channel Logout 1.0 §2.4). */
+export const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
+/** A logout token is signed when it is sent, each time. */
+const logoutTokenSeconds = 120;
+
+type SendDeps = Pick<ClientDeps, 'db' | 'clock' | 'config' | 'log'> & { keys: KeyRing };
+
+/** Posts logout tokens to the clients that took part in a session. */
+export function openLogoutSender(deps: SendDeps): DeliverySender {
+  const { db } = deps;
+  const post = openPoster(deps);
+  return openDeliveryLanes<DueLogoutDelivery>(deps, {
+    kind: 'logout tokens for a client',
+    targets: async (at) => (await dueClients(db, at)).map(({ client_id }) => client_id),
+    due: (client_id, at, limit) => dueLogouts(db, client_id, at, limit),
+    claim: (delivery, claim) => claimLogout(db, delivery, claim),
+    async post(delivery) {
+      const headers = {
+        'content-type': 'application/x-www-form-urlencoded',
+        'cache-control': 'no-store',
+        'user-agent': 'Signet-Logout/1',
+      };
+      const body = new URLSearchParams({ logout_token: await signLogoutToken(deps, delivery) }).toString();
+      return post({ url: delivery.url, headers, body }, judge);
+    },
+    delivered: ({ delivery_id }, at) => markLogoutDelivered(db, delivery_id, at),
+    failed: (delivery, problem, nextAttemptAt) => markLogoutFailed(db, delivery, problem, nextAttemptAt),
+    async giveUp({ client_id, delivery_id }, problem) {
+      await db.run(markLogoutDead(delivery_id, problem, now(deps)));
+      deps.log.warn({ client_id, delivery_id, problem }, 'a logout token was not accepted; its owner can resend it');
+    },
+  });
+}
+
+/** §2.8: 200, and 204 from frameworks that turn an empty 200 into it. 400 is a refusal of this very token. */
+function judge(status: number): Problem | undefined {
+  if (status === 200 || status === 204) return undefined;
+  return { ...unexpectedStatus(status), isFinal: status === 400 };
+}
+
+/** `jti` stays the same over all attempts, so that a client that has seen it can tell (§2.6). */
+const signLogoutToken = (
+  deps: SendDeps,
+  { delivery_id, client_id, user_id, session_id, algorithm }: DueLogoutDelivery,
+): Promise<string> =>
+  deps.keys.sign(algorithm, 'logout+jwt', {
+    iss: deps.config.baseUrl,
+    sub: user_id,
+    aud: client_id,
+    iat: now(deps),
+    exp: now(deps) + logoutTokenSeconds,
+    jti: delivery_id,
+    sid: session_id,
+    events: { [logoutEvent]: {} },
+  });
