@@ -11,9 +11,6 @@ export type Actor = `user:${string}` | `client:${string}` | `service:${string}` 
 /** On whose behalf a use-case runs. `address` is where the request came from; the command line has none. */
 export type Caller = { readonly actor: Actor; readonly address?: string };
 
-/** A caller without an address may be given by its name alone. */
-export const callerOf = (by: Actor | Caller): Caller => (typeof by === 'string' ? { actor: by } : by);
-
 type AuditEvent = {
   /** What happened, as `thing.done`: `client.approved`, `grant.revoked`. */
   action: string;

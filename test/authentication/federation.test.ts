@@ -565,7 +565,7 @@ test('a disabled person gets no session, whether they are linked or only their a
   const [linked, unlinked] = [await signet.newUser(), await signet.newUser()];
   upstream.account = { sub: 'linked', email: linked.email, email_verified: true };
   await signInUpstream(linked.browser);
-  for (const { user_id } of [linked, unlinked]) await disableUser(signet.deps, user_id, 'cli');
+  for (const { user_id } of [linked, unlinked]) await disableUser(signet.deps, { actor: 'cli' }, user_id);
   for (const [sub, email] of [
     ['linked', linked.email],
     ['unlinked', unlinked.email],

@@ -117,7 +117,7 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
     const [removed, kept] = [await person.addPasskey(), await person.addPasskey()];
     await person.browser.delete(`/v1/me/passkeys/${removed.id}`);
     const { user_id } = await signet.signedInUser();
-    await disableUser(signet.deps, person.user_id, 'cli');
+    await disableUser(signet.deps, { actor: 'cli' }, person.user_id);
     const answers: string[] = [];
     const browser = signet.newBrowser(); // one browser, so that nothing but the reason differs
     for (const authenticator of [removed, kept, newAuthenticator(signet.url)]) {

@@ -293,7 +293,7 @@ test('PW-03: text, status and work of an answer do not disclose who has an accou
   const signet = await startSignet(t, { passwords });
   const known = await signet.newUser();
   const disabled = await signet.newUser();
-  await disableUser(signet.deps, disabled.user_id, 'cli');
+  await disableUser(signet.deps, { actor: 'cli' }, disabled.user_id);
   const federated = await signet.newUser();
   const { sql, params } = removePassword(federated.user_id);
   await plain(signet.deps.db).run(sql, params);

@@ -94,7 +94,7 @@ testSignet('PW-04: a reset link', { mail: true }, async ({ signet, mailbox, t })
   await t.test('PW-04: of a person disabled since opens nothing', async () => {
     const person = await signet.newUser();
     const path = await resetLink(signet, person.email);
-    await disableUser(signet.deps, person.user_id, 'cli');
+    await disableUser(signet.deps, { actor: 'cli' }, person.user_id);
     const done = await spend(signet, path);
     assert.equal(done.status, 400);
     assert.deepEqual(done.headers.getSetCookie(), []);
@@ -182,7 +182,7 @@ test('PW-03: a request for a reset or an account does not disclose who has one',
   const { mailbox } = signet;
   const known = await signet.newUser();
   const disabled = await signet.newUser();
-  await disableUser(signet.deps, disabled.user_id, 'cli');
+  await disableUser(signet.deps, { actor: 'cli' }, disabled.user_id);
   const federated = await signet.newUser();
   const { sql, params } = removePassword(federated.user_id);
   await plain(signet.deps.db).run(sql, params);

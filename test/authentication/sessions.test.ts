@@ -147,10 +147,10 @@ testSignet('sessions', async ({ signet, t }) => {
       const seen = () =>
         Promise.all([signet, beside].flatMap((node) => values.map((value) => statusWith(node, value))));
       assert.deepEqual(await seen(), [200, 200, 200, 200]);
-      await disableUser(signet.deps, person.user_id, 'cli');
+      await disableUser(signet.deps, { actor: 'cli' }, person.user_id);
       assert.deepEqual(await seen(), [401, 401, 401, 401]);
       assert.equal((await person.signIn()).status, 401);
-      await enableUser(signet.deps, person.user_id, 'cli');
+      await enableUser(signet.deps, { actor: 'cli' }, person.user_id);
       assert.deepEqual(await seen(), [401, 401, 401, 401]);
       assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
       assert.equal((await person.signIn()).status, 303);

@@ -167,7 +167,7 @@ testSignet(
       assert.equal((await owner.browser.post(path, { password: owner.password })).status, 303);
       assert.equal(await waiting(), undefined);
       await enroll(owner);
-      await disableUser(signet.deps, owner.user_id, 'cli');
+      await disableUser(signet.deps, { actor: 'cli' }, owner.user_id);
       assert.equal(await waiting(), undefined);
     });
   },
@@ -293,8 +293,8 @@ testSignet(
 
     const third = await askChange('third@thief.example');
     const reset = await requestPasswordReset();
-    await disableUser(signet.deps, owner.user_id, 'cli');
-    await enableUser(signet.deps, owner.user_id, 'cli');
+    await disableUser(signet.deps, { actor: 'cli' }, owner.user_id);
+    await enableUser(signet.deps, { actor: 'cli' }, owner.user_id);
     await owner.signIn();
     assert.equal((await owner.browser.post(third)).status, 400, 'after the account was disabled');
     assert.equal((await owner.browser.get(reset)).status, 400);

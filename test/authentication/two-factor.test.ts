@@ -387,8 +387,8 @@ onBothEngines('a half sign-in ends with what it rests on: password, factors, the
   await dies(() => keeper.browser.postEmpty('/v1/me/2fa/backup-codes'), app.code);
   await dies(() => keeper.browser.delete('/v1/me/2fa/totp'), app.code);
   const renewed = await keeper.enableTotp();
-  await dies(() => disableUser(signet.deps, person.user_id, 'cli'), renewed.code);
-  await enableUser(signet.deps, person.user_id, 'cli');
+  await dies(() => disableUser(signet.deps, { actor: 'cli' }, person.user_id), renewed.code);
+  await enableUser(signet.deps, { actor: 'cli' }, person.user_id);
   assert.equal((await (await person.awaitingSecondFactor()).giveCode(renewed.code())).status, 303);
 });
 

@@ -239,7 +239,7 @@ testSignet('userinfo, introspection and revocation', async ({ signet, t }) => {
         await client.refresh(issued.refresh_token);
       },
       'signed out': (_issued, owner) => owner.browser.post('/signout'),
-      'user disabled': (_issued, owner) => disableUser(signet.deps, owner.user_id, 'cli'),
+      'user disabled': (_issued, owner) => disableUser(signet.deps, { actor: 'cli' }, owner.user_id),
       'client suspended': async () => {
         const target = { client_id: client.client_id, caller: { actor: 'cli' } } as const;
         await suspendClient(signet.deps, target, 'test');

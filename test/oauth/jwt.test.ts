@@ -296,10 +296,10 @@ testSignet(
     const before = await kidOf();
     const published = (await keySetOf(signet)).keys.map(({ kid }) => kid);
 
-    assert.deepEqual(await rotateNow(signet.deps, 'cli'), []); // nobody has seen the next keys for 15 minutes
+    assert.deepEqual(await rotateNow(signet.deps, { actor: 'cli' }), []); // nobody has seen the next keys for 15 minutes
     signet.clock.advance(15 * 60);
     const old = await person.obtainTokens(client);
-    assert.equal((await rotateNow(signet.deps, 'cli')).length, 2);
+    assert.equal((await rotateNow(signet.deps, { actor: 'cli' })).length, 2);
     signet.clock.advance(1);
     const after = await kidOf();
     assert.notEqual(after, before);

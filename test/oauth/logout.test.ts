@@ -155,7 +155,7 @@ testSignet('RP-initiated logout', async ({ signet, t }) => {
   await t.test('an expired hint, and one of a key that was rotated since, name their session', async () => {
     const scene = await signedIn(signet);
     signet.clock.advance(3601);
-    await rotateNow(signet.deps, 'cli');
+    await rotateNow(signet.deps, { actor: 'cli' });
     const answer = await scene.user.browser.get(logoutPath({ id_token_hint: scene.id_token }));
     assert.equal(answer.location, '/signed-out');
     await assertSignedOut(scene);

@@ -108,7 +108,7 @@ testSignet('a refresh token', async ({ signet, t }) => {
   await t.test('RT-06: ends when its person is disabled', async () => {
     const leaver = await signet.signedInUser();
     const tokens = await leaver.obtainTokens(client);
-    await disableUser(signet.deps, leaver.user_id, 'cli', 'left');
+    await disableUser(signet.deps, { actor: 'cli' }, leaver.user_id, 'left');
     assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
     assert.deepEqual((await client.introspect(tokens.access_token)).json, inactive);
   });

@@ -86,19 +86,19 @@ testSignet('the node that rotates publishes the new next key at once', async ({ 
 testSignet('a next key signs only 15 minutes after it was published', async ({ signet }) => {
   const [active, next] = [await storedKids(signet, 'active'), await storedKids(signet, 'next')];
   signet.clock.advance(15 * 60 - 1);
-  assert.deepEqual(await rotateNow(signet.deps, 'cli'), []);
+  assert.deepEqual(await rotateNow(signet.deps, { actor: 'cli' }), []);
   assert.deepEqual(await storedKids(signet, 'active', 'next', 'retiring'), [...active, ...next].sort());
   signet.clock.advance(1);
-  assert.deepEqual((await rotateNow(signet.deps, 'cli')).sort(), active);
+  assert.deepEqual((await rotateNow(signet.deps, { actor: 'cli' })).sort(), active);
   assert.deepEqual(await storedKids(signet, 'active'), next);
-  const rotations = await Promise.all([1, 2, 3, 4].map(() => rotateNow(signet.deps, 'cli')));
+  const rotations = await Promise.all([1, 2, 3, 4].map(() => rotateNow(signet.deps, { actor: 'cli' })));
   assert.deepEqual(rotations.flat(), [], 'the new next keys are too young');
 });
 
 testSignet('the log says which key stopped signing, which one took over, and which is next', async ({ signet }) => {
   const before = await listSigningKeys(signet.deps.db);
   signet.clock.advance(15 * 60);
-  await rotateNow(signet.deps, 'cli');
+  await rotateNow(signet.deps, { actor: 'cli' });
   const after = await listSigningKeys(signet.deps.db);
   const kidOf = (keys: typeof before, algorithm: string, status: string) =>
     keys.find((key) => key.algorithm === algorithm && key.status === status)?.kid;
@@ -122,7 +122,7 @@ onBothEngines('keys that a command rotates are in the key set of every process w
   const node = await startSignet(t, { engine });
   const worker = await startSignet(t, { engine, beside: node });
   node.clock.advance(15 * 60);
-  await rotateNow(node.deps, 'cli'); // by a process of its own: neither of the two has heard of it
+  await rotateNow(node.deps, { actor: 'cli' }); // by a process of its own: neither of the two has heard of it
   t.mock.timers.enable({ apis: ['setInterval'] });
   const [stopJobs, stopFreshening] = [startJobs(node.deps), keepKeysFresh(worker.deps)];
   const published = (deps: typeof node.deps) => (JSON.parse(deps.keys.published.body) as JSONWebKeySet).keys.length;

@@ -104,7 +104,7 @@ testSignet('an authorization code', async ({ signet, t }) => {
     const code = await somebody.authorize(client);
     const tokens = await somebody.obtainTokens(client);
     const untouched = await person.obtainTokens(client);
-    await disableUser(signet.deps, somebody.user_id, 'cli', 'left');
+    await disableUser(signet.deps, { actor: 'cli' }, somebody.user_id, 'left');
     const assertDead = async () => {
       assertRefused(await client.redeem(code), 400, 'invalid_grant');
       assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
@@ -113,7 +113,7 @@ testSignet('an authorization code', async ({ signet, t }) => {
       assert.equal((await somebody.browser.get('/v1/me')).status, 401);
     };
     await assertDead();
-    await enableUser(signet.deps, somebody.user_id, 'cli');
+    await enableUser(signet.deps, { actor: 'cli' }, somebody.user_id);
     await assertDead(); // what was ended stays ended
     tokensOf(await client.refresh(untouched.refresh_token));
   });

@@ -64,7 +64,7 @@ testSignet('a rotation of keys is not noticed, and tokens of both keys are accep
     const before = (await user.obtainTokens(client)).access_token;
     await verify(before);
     assert.equal(fetches, 2, 'metadata and keys');
-    assert.equal((await rotateNow(signet.deps, 'cli')).length, 2);
+    assert.equal((await rotateNow(signet.deps, { actor: 'cli' })).length, 2);
     signet.clock.advance(2);
     const after = (await user.obtainTokens(client)).access_token;
     assert.notEqual(decodeProtectedHeader(after).kid, decodeProtectedHeader(before).kid);
@@ -85,7 +85,7 @@ testSignet(
       {
         revocation: (token) => client.post('/oauth/revoke', { token }),
         'sign-out': (_token, user) => user.browser.post('/signout', {}),
-        'disabled user': (_token, { user_id }) => disableUser(signet.deps, user_id, 'cli'),
+        'disabled user': (_token, { user_id }) => disableUser(signet.deps, { actor: 'cli' }, user_id),
       };
     for (const [name, end] of Object.entries(ends)) {
       const user = await signet.signedInUser();

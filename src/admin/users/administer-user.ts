@@ -9,7 +9,7 @@ import {
 import { deleteLinksOfUser } from '../../accounts/links.ts';
 import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
 import { isDisabled, lockUser, type Role, requireUser, setDisabled, type User } from '../../accounts/users.ts';
-import { type Actor, auditEvent, type Caller, callerOf, readReason } from '../../audit/audit.ts';
+import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import {
   countBackupCodes,
   deleteBackupCodes,
@@ -65,9 +65,8 @@ export async function unlockUser(deps: LimitDeps, caller: Caller, user_id: strin
  * Gives a user a role, effective with their next request, and notifies them. Every administrator is notified of a
  * new one: an attacker with one administrator's account must not make a second in silence.
  * @returns the user as they are now; nothing changes for one who has the role already.
- * @throws {RequestError} `not_found`; `access_denied` for one's own role, and as
- * {@link refuseAgainstAdministrator} says; `invalid_state` when no administrator would be
- * left.
+ * @throws {RequestError} `not_found`; `access_denied` for one's own role, and as {@link refuseAgainstAdministrator} says;
+ * `invalid_state` when no administrator would be left.
  */
 export async function changeRole(deps: MailDeps, caller: Caller, user_id: string, role: Role): Promise<User> {
   if (caller.actor === `user:${user_id}`) throw refusal('access_denied', { key: 'users.own_role' });
@@ -100,14 +99,8 @@ export async function changeRole(deps: MailDeps, caller: Caller, user_id: string
  * @throws {RequestError} `not_found`; `invalid_request` for a reason that is none; `invalid_state` when disabled already,
  * or when no administrator would be left; `access_denied` as {@link refuseAgainstAdministrator} says.
  */
-export async function disableUser(
-  deps: StoreDeps,
-  user_id: string,
-  by: Actor | Caller,
-  reason?: string,
-): Promise<void> {
+export async function disableUser(deps: StoreDeps, caller: Caller, user_id: string, reason?: string): Promise<void> {
   const at = now(deps);
-  const caller = callerOf(by);
   const why = reason === undefined ? undefined : readReason(reason);
   const event = auditEvent({ action: 'user.disabled', ...caller, target: user_id, reason: why }, at);
   await requireEnabled(deps, user_id);
@@ -136,9 +129,9 @@ const endEverything = (user_id: string, at: number): Sql[] => [
  * Lets a user sign in again. Sessions that were ended and grants that were revoked stay so.
  * @throws {RequestError} `not_found`; `invalid_state` when not disabled.
  */
-export async function enableUser(deps: StoreDeps, user_id: string, by: Actor | Caller): Promise<void> {
+export async function enableUser(deps: StoreDeps, caller: Caller, user_id: string): Promise<void> {
   const at = now(deps);
-  const { statement } = auditEvent({ action: 'user.enabled', ...callerOf(by), target: user_id }, at);
+  const { statement } = auditEvent({ action: 'user.enabled', ...caller, target: user_id }, at);
   const { disabled_at } = await requireUser(deps, user_id);
   if (disabled_at === null) throw invalidState('enabled');
   const done = await deps.db.change({
@@ -161,9 +154,8 @@ async function requireEnabled(deps: Pick<Deps, 'db'>, user_id: string): Promise<
 /**
  * For a user who has lost their factors: removes the authenticator app, the backup codes and the passkeys, ends all
  * sessions, and notifies the user. The password stays; a user without one sets it by the link of a password reset.
- * @throws {RequestError} `not_found`; `access_denied` for one's own factors, which have pages that ask for them,
- * and as {@link refuseAgainstAdministrator} says;
- * `invalid_request` without a reason.
+ * @throws {RequestError} `not_found`; `access_denied` for one's own factors, which have pages that ask for them, and as
+ * {@link refuseAgainstAdministrator} says; `invalid_request` without a reason.
  */
 export async function resetFactors(deps: MailDeps, caller: Caller, user_id: string, reason: string): Promise<void> {
   if (caller.actor === `user:${user_id}`) throw refusal('access_denied', { key: 'users.own_factors' });

@@ -211,7 +211,7 @@ export const userOperations = {
     example: reasonExample,
     refusals: ['not_found', 'invalid_state'],
     run: (deps, { caller, user_id, body }) =>
-      recordAfter(disableUser(deps, user_id, caller, body.reason), deps, user_id),
+      recordAfter(disableUser(deps, caller, user_id, body.reason), deps, user_id),
     command: {
       name: 'users disable',
       summary: 'Disable a user immediately: end all sessions, revoke all grants and refuse sign-ins.',
@@ -228,7 +228,7 @@ export const userOperations = {
     path: '/v1/admin/users/:user_id/enable',
     summary: 'Enable a disabled user',
     refusals: ['not_found', 'invalid_state'],
-    run: (deps, { caller, user_id }) => recordAfter(enableUser(deps, user_id, caller), deps, user_id),
+    run: (deps, { caller, user_id }) => recordAfter(enableUser(deps, caller, user_id), deps, user_id),
     command: {
       name: 'users enable',
       summary: 'Enable a disabled user. Ended sessions and revoked grants are not restored.',

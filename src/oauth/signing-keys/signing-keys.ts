@@ -1,6 +1,6 @@
 import { generateKeyPair, hash, type webcrypto } from 'node:crypto';
 import { promisify } from 'node:util';
-import { type Actor, auditEvent, type Caller, callerOf } from '../../audit/audit.ts';
+import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { type Algorithm, algorithms } from '../../clients/client.ts';
 import { now } from '../../platform/clock.ts';
 import type { Db } from '../../platform/db/db.ts';
@@ -58,7 +58,8 @@ export async function rotateDueKeys(deps: KeyDeps): Promise<string[]> {
   const at = now(deps);
   const rotated: string[] = [];
   for (const key of await listKeyRecords(deps.db)) {
-    if (isDue(key, at)) rotated.push(...(await rotate(deps, key.algorithm, at - rotationPeriodSeconds, 'system')));
+    if (isDue(key, at))
+      rotated.push(...(await rotate(deps, key.algorithm, at - rotationPeriodSeconds, { actor: 'system' })));
   }
   await deleteRetiredKeys(deps.db, at - retiringSeconds);
   return rotated;
@@ -69,21 +70,16 @@ export async function rotateDueKeys(deps: KeyDeps): Promise<string[]> {
  * with a cached key set would refuse its signatures.
  * @returns as {@link rotateDueKeys}.
  */
-export async function rotateNow(deps: KeyDeps, by: Actor | Caller): Promise<string[]> {
+export async function rotateNow(deps: KeyDeps, caller: Caller): Promise<string[]> {
   const rotated: string[] = [];
-  for (const algorithm of algorithms) rotated.push(...(await rotate(deps, algorithm, now(deps), by)));
+  for (const algorithm of algorithms) rotated.push(...(await rotate(deps, algorithm, now(deps), caller)));
   return rotated;
 }
 
 const isDue = (key: KeyRecord, at: number) =>
   key.status === 'active' && (key.activated_at ?? 0) <= at - rotationPeriodSeconds;
 
-async function rotate(
-  deps: KeyDeps,
-  algorithm: Algorithm,
-  activatedBefore: number,
-  by: Actor | Caller,
-): Promise<string[]> {
+async function rotate(deps: KeyDeps, algorithm: Algorithm, activatedBefore: number, caller: Caller): Promise<string[]> {
   const at = now(deps);
   const keys = (await listKeyRecords(deps.db)).filter((key) => key.algorithm === algorithm);
   const retires = keys.find(({ status }) => status === 'active')?.kid;
@@ -95,7 +91,7 @@ async function rotate(
   const { statement } = auditEvent(
     {
       action: 'key.rotated',
-      ...callerOf(by),
+      ...caller,
       target: activates,
       before: { algorithm, active_kid: retires, next_kid: activates },
       after: { algorithm, active_kid: activates, next_kid: successor.kid },

@@ -15,8 +15,7 @@ export type Lanes = ReturnType<typeof createLanes>;
  * At most `size` connections, opened as they are needed. One that was abandoned with statements on the wire counts until
  * the server has no such backend any more: else a commit that waits for a standby would cost another backend every time
  * that a wait times out, until the server has none left.
- * While the server is away only a timer tries to reach it: a request that tried would wait for the timeout, and so
- * would all behind it.
+ * While the server is away only a timer tries to reach it: a request would wait for the timeout, and all behind it, too.
  */
 export function createLanes(
   url: string,
