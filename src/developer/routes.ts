@@ -4,6 +4,7 @@ import { addOperations } from '../platform/http/operation.ts';
 import { ownClientOperations } from './api/operations.ts';
 import { clientTestRoutes } from './client-check/routes.ts';
 import { developerClientRoutes } from './clients/routes.ts';
+import { logoutOperations } from './logout/operations.ts';
 import { developerSecretRoutes } from './secrets/routes.ts';
 
 /** The developer console, and the same as `/v1/oauth/clients` (specification §4.16, §4.17). */
@@ -11,5 +12,5 @@ export async function developerRoutes(app: FastifyInstance, deps: Deps) {
   await developerClientRoutes(app, deps);
   await developerSecretRoutes(app, deps);
   await clientTestRoutes(app, deps);
-  addOperations(app, deps, ownClientOperations);
+  addOperations(app, deps, [...ownClientOperations, ...logoutOperations]);
 }

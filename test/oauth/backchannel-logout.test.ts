@@ -304,6 +304,45 @@ testSignet('Back-Channel Logout: deliveries', { env }, async ({ signet, t }) => 
     assert.equal(receiver.deliveries.length, 0);
   });
 
+  await t.test('its owner sees each delivery and resends a refused one; no other user does', async () => {
+    await notified(scene);
+    const { user, tokens } = await signIn(scene);
+    await user.browser.post('/signout');
+    receiver.status = 400;
+    await deliver();
+    receiver.deliveries.splice(0);
+    receiver.status = 200;
+    const path = `/v1/oauth/clients/${one.client_id}/logout-deliveries`;
+    const { browser } = await scene.owner.signedInElsewhere();
+    const listed = (await browser.get(`${path}?state=dead&limit=1`)).json as { deliveries: Record<string, unknown>[] };
+    const [{ delivery_id, created_at, dead_at, ...dead } = {}] = listed.deliveries;
+    assert.deepEqual(dead, {
+      sub: user.user_id,
+      sid: sidOf(tokens),
+      state: 'dead',
+      attempts: 1,
+      next_attempt_at: null,
+      last_error: 'The receiver responded with 400.',
+      delivered_at: null,
+    });
+    const page = await browser.get(`/developer/clients/${one.client_id}/activity`);
+    assert.ok(page.text.includes(String(delivery_id)));
+    const stranger = await signet.signedInUser();
+    assert.equal((await stranger.browser.get(path)).status, 404);
+    assert.equal((await stranger.browser.postEmpty(`${path}/${delivery_id}/retry`)).status, 404);
+    assert.equal((await browser.postEmpty(`${path}/lo_unknown/retry`)).status, 404);
+    const form = { delivery_id: String(delivery_id) };
+    const resent = await browser.post(`/developer/clients/${one.client_id}/logout-deliveries/retry`, form);
+    assert.equal(resent.location, `/developer/clients/${one.client_id}/activity`);
+    await deliver();
+    assert.deepEqual(
+      receiver.deliveries.splice(0).map((each) => claimsOf(tokenIn(each)).jti),
+      [delivery_id],
+    );
+    assertRefused(await browser.postEmpty(`${path}/${delivery_id}/retry`), 409, 'invalid_state');
+    assert.equal((await signet.auditLog({ action: 'logout.replayed', target: String(delivery_id) })).length, 1);
+  });
+
   await t.test('a redirect is not followed, and retries end after days', async () => {
     await notified(scene);
     const { user } = await signIn(scene);

@@ -75,6 +75,25 @@ async function webhook({ signet, t, admin }: Given) {
   return String(json?.webhook_id);
 }
 
+/** A logout token that was refused. */
+async function deadLogout({ signet, person, t }: Given) {
+  const receiver = await openReceiver(t);
+  receiver.status = 400;
+  const { client_id, user } = await signedInWith(signet, person, receiver.url);
+  await user.browser.post('/signout');
+  await signet.runJobs();
+  const { json } = await person.browser.get(`/v1/oauth/clients/${client_id}/logout-deliveries`);
+  const { deliveries } = json as { deliveries: { delivery_id: string }[] };
+  return { client_id, delivery_id: deliveries[0]!.delivery_id };
+}
+
+async function signedInWith(signet: Given['signet'], owner: Given['person'], backchannel_logout_uri: string) {
+  const client = await signet.registerClient({ owner, backchannel_logout_uri });
+  const user = await signet.signedInUser();
+  await user.obtainTokens(client);
+  return { client_id: client.client_id, user };
+}
+
 const calls: Record<string, Prepare> = {
   'get /.well-known/jwks.json': () => ({}),
   'get /.well-known/oauth-authorization-server': () => ({}),
@@ -125,6 +144,14 @@ const calls: Record<string, Prepare> = {
   'get /v1/oauth/clients/{client_id}/activity': async (given) => ({
     ...asPerson(given),
     path: { client_id: await approved(given) },
+  }),
+  'get /v1/oauth/clients/{client_id}/logout-deliveries': async (given) => ({
+    ...asPerson(given),
+    path: { client_id: await approved(given) },
+  }),
+  'post /v1/oauth/clients/{client_id}/logout-deliveries/{delivery_id}/retry': async (given) => ({
+    ...asPerson(given),
+    path: await deadLogout(given),
   }),
   'get /v1/oauth/clients/{client_id}/secrets': async (given) => ({
     ...asPerson(given),

@@ -10,7 +10,13 @@ import { backLink, developerTab } from '../navigation.ts';
 import { libraryName, settingOf } from '../setup/setup.ts';
 import type { Activity, ListedFailure, ListedSignIn } from './activity.ts';
 
-export const activityPage = (view: View, client: Client, { sign_ins, failures }: Activity): Page => ({
+/** @param logouts what the client was notified of. */
+export const activityPage = (
+  view: View,
+  client: Client,
+  { sign_ins, failures }: Activity,
+  logouts: Html | false,
+): Page => ({
   title: view.plain('developer.activity.title'),
   tab: developerTab('developer'),
   content: html`${backLink(view, client)}
@@ -34,7 +40,8 @@ ${
 <thead><tr><th scope="col">${view.t('developer.when')}</th><th scope="col">${view.t('developer.person')}</th><th scope="col">${view.t('clients.field.allowed_scopes')}</th><th scope="col">${view.t('developer.connected')}</th></tr></thead>
 <tbody>${sign_ins.map((signIn) => signInRow(view, signIn))}</tbody>
 </table>`
-}`,
+}
+${logouts}`,
 });
 
 const signInRow = (view: View, signIn: ListedSignIn): Html => html`<tr>

@@ -6,11 +6,14 @@ import { findOwnClient, hasTooManyPending, listOwnClients } from '../../clients/
 import { registerClient } from '../../clients/register-client.ts';
 import { readClientEdit, readRegistration } from '../../clients/registration.ts';
 import type { Deps } from '../../oauth/deps.ts';
+import { findLogoutDeliveries } from '../../oauth/logout/deliveries.ts';
 import type { RequestError } from '../../platform/errors.ts';
 import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
 import { normalizeName } from '../../platform/text.ts';
 import { clientActivity, clientHistory } from '../activity/activity.ts';
 import { activityPage } from '../activity/page.ts';
+import { resend } from '../logout/operations.ts';
+import { logoutSection } from '../logout/page.ts';
 import { clientPath } from '../navigation.ts';
 import { clientOwner, type Owner, recentClientOwner } from '../owner.ts';
 import { secretPage } from '../secrets/page.ts';
@@ -68,7 +71,17 @@ export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
 
   pages.show(`${base}/activity`, async (context) => {
     const client = await clientOf(context);
-    return activityPage(context.view, client, await clientActivity(deps, client));
+    const [activity, { deliveries }] = await Promise.all([
+      clientActivity(deps, client),
+      findLogoutDeliveries(deps, client.client_id),
+    ]);
+    return activityPage(context.view, client, activity, logoutSection(context.view, client, deliveries));
+  });
+  pages.run(resend, {
+    path: `${base}/logout-deliveries/retry`,
+    page: `${base}/activity`,
+    input: ({ delivery_id = '' }) => ({ delivery_id }),
+    done: `${base}/activity`,
   });
 
   const editPath = `${base}/edit` as const;
