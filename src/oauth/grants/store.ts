@@ -321,21 +321,13 @@ export async function deleteGrantsOfUser(
   now: number,
 ): Promise<{ changes: number }> {
   const batch = newId('lo');
-  const slice = (state: 'null' | 'not null') =>
-    inOneSlice(
-      'grants',
-      'grant_id',
-      state === 'null'
-        ? sql`user_id = ${user_id} and revoked_at is null`
-        : sql`user_id = ${user_id} and revoked_at is not null`,
-      rows,
-    );
+  const sliceOf = (state: Sql) => inOneSlice('grants', 'grant_id', sql`user_id = ${user_id} and ${state}`, rows);
   const { results } = await db.change({
     run: {
       revoked: sql`update grants set revoked_at = ${now}, revoked_reason = 'user_disabled', ${markForLogout(batch)}
-                    where revoked_at is null and ${slice('null')}`,
+                    where revoked_at is null and ${sliceOf(sql`revoked_at is null`)}`,
       logouts: enqueueLogouts(batch, now, now - deletionSeconds),
-      deleted: sql`delete from grants where ${slice('not null')}`,
+      deleted: sql`delete from grants where ${sliceOf(sql`revoked_at is not null`)}`,
     },
   });
   if (results.deleted.changes === rows) return results.deleted;
