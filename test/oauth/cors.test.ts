@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openBrowser } from '../support/chromium.ts';
-import { assertRefused, challengeOf, postForm, verifier } from '../support/relying-party.ts';
+import { challengeOf, verifier } from '../support/relying-party.ts';
 import { routesOf } from '../support/routes.ts';
 import { testSignet } from '../support/signet.ts';
 
@@ -116,11 +116,4 @@ testSignet('a page of another origin redeems a code, reads userinfo, refreshes a
     { issuer: signet.url, client_id: client.client_id, redirect_uri: `${origin}/`, code, code_verifier: verifier },
   );
   assert.deepEqual(outcome, { sub: user.user_id, statuses: [200, 200, 200, 200, 400], error: 'invalid_grant' });
-});
-
-testSignet('a browser still carries no cookie of ours across origins', async ({ signet }) => {
-  const user = await signet.signedInUser();
-  const answer = await user.browser.get('/v1/me', foreign);
-  assert.deepEqual(corsHeaders(answer), {});
-  assertRefused(await postForm(`${signet.url}/oauth/token`, {}, foreign), 400, 'invalid_request');
 });
