@@ -139,28 +139,32 @@ const defaults = {
   library: null,
 } as const satisfies Partial<ReviewedFields>;
 
-/**
- * Problems of fields that are right by themselves, but not together.
- * @throws invalidFields
- */
+/** @throws invalidFields */
 export function requireConsistent(wanted: Registration): void {
-  const { client_type, application_type, token_endpoint_auth_method: method } = wanted;
+  const problems = inconsistencies(wanted);
+  if (problems.length > 0) throw invalidFields(problems);
+}
+
+/** Problems of fields that are right by themselves, but not together. A missing one contradicts none. */
+function inconsistencies(wanted: Partial<Registration>): FieldProblem[] {
+  const { client_type, application_type, token_endpoint_auth_method: method = null } = wanted;
+  const hasWebOrigin = application_type === 'web' || application_type === 'spa';
   const problems = uriLists.flatMap((field) =>
-    wanted[field].flatMap((uri, place) =>
-      application_type !== 'native' && isPrivateUse(uri)
+    (wanted[field] ?? []).flatMap((uri, place) =>
+      hasWebOrigin && isPrivateUse(uri)
         ? [fieldProblem(`${field}/${place}`, { key: 'problem.redirect_uri.scheme' })]
         : [],
     ),
   );
-  if (client_type === 'confidential' && application_type !== 'web') {
+  if (client_type === 'confidential' && (application_type === 'spa' || application_type === 'native')) {
     problems.push(fieldProblem('application_type', { key: 'problem.client.application_type.secret' }));
   }
-  if (method !== null && (method === 'none') !== (client_type === 'public')) {
+  if (client_type && method !== null && (method === 'none') !== (client_type === 'public')) {
     problems.push(
       fieldProblem('token_endpoint_auth_method', { key: `problem.client.token_endpoint_auth_method.${client_type}` }),
     );
   }
-  if (problems.length > 0) throw invalidFields(problems);
+  return problems;
 }
 
 /** @returns the members that the body has. @throws as {@link readRegistration} does. */
@@ -170,7 +174,12 @@ export function readClientEdit(sent: unknown): ClientEdit {
 }
 
 /** The problems of the members that a draft has; a missing one is no problem. */
-export const checkDraft = (body: unknown): readonly FieldProblem[] => problemsOf(checkShape, body);
+export function checkDraft(body: unknown): readonly FieldProblem[] {
+  const problems = problemsOf(checkShape, body);
+  if (!checkShape.Check(body)) return problems;
+  const isFine = ({ path }: FieldProblem) => !problems.some((problem) => problem.path === path);
+  return [...problems, ...inconsistencies(body).filter(isFine)];
+}
 
 function read<Body>(shape: Validator<Record<never, never>, TSchema, unknown, Body>, sent: unknown): Body {
   const body = withShortLists(sent);

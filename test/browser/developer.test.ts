@@ -66,6 +66,15 @@ test('a developer registers with a script that warns at once and copies', async 
   await warning
     .getByText(pattern`<img src=x onerror=alert\(1\)> ${sentence('problem.redirect_uri.characters')}`)
     .waitFor();
+  await page.getByLabel(message('developer.redirect_uris'), { exact: true }).fill('com.example.app:/callback');
+  await warning.getByText(sentence('problem.redirect_uri.scheme')).waitFor();
+  await page.getByLabel(message('developer.application_type.native')).check();
+  await page
+    .locator('#application_type-problem')
+    .getByText(sentence('problem.client.application_type.secret'))
+    .waitFor();
+  assert.equal(await warning.isHidden(), true);
+  await page.getByLabel(message('developer.application_type.web')).check();
   await page.getByLabel(message('developer.redirect_uris'), { exact: true }).fill(callback);
   await warning.waitFor({ state: 'hidden' });
   await page.getByLabel(message('developer.homepage_url')).fill('javascript:alert(1)');

@@ -282,6 +282,31 @@ test('a draft can be checked before it is sent, by the same rules, and nothing i
       },
     ],
   });
+  const ofDevice = { redirect_uris: ['com.example.app:/cb'] };
+  const asWeb = [{ path: 'redirect_uris/0', message: message('problem.redirect_uri.scheme') }];
+  for (const [kind, fields] of [
+    [{}, []],
+    [{ application_type: 'native' }, []],
+    [{ application_type: 'spa' }, asWeb],
+    [{ application_type: 'web', client_type: 'confidential', token_endpoint_auth_method: 'client_secret_post' }, asWeb],
+  ] as const) {
+    assert.deepEqual((await check({ ...ofDevice, ...kind })).json, { fields });
+  }
+  assert.deepEqual(
+    (await check({ client_type: 'confidential', application_type: 'spa', token_endpoint_auth_method: 'none' })).json,
+    {
+      fields: [
+        { path: 'application_type', message: message('problem.client.application_type.secret') },
+        {
+          path: 'token_endpoint_auth_method',
+          message: message('problem.client.token_endpoint_auth_method.confidential'),
+        },
+      ],
+    },
+  );
+  assert.deepEqual((await check({ application_type: 'web', redirect_uris: ['javascript:x'] })).json, {
+    fields: [{ path: 'redirect_uris/0', message: message('problem.redirect_uri.private_use') }],
+  });
   const german = await check({ redirect_uris: ['https://rp.test/*'] }, '?ui_locales=de');
   assert.match(german.text, sentence('problem.redirect_uri.wildcard', {}, 'de'));
   const nothing = await check({ status: 'approved', name: 7 });

@@ -35,6 +35,10 @@
 
   const texts = ['name', 'backchannel_logout_uri', 'homepage_url', 'logo_url'];
   const lists = ['redirect_uris', 'post_logout_redirect_uris'];
+  // What they allow depends on these. The type of a client that is edited is not in its form.
+  const choices = ['client_type', 'application_type', 'token_endpoint_auth_method'].filter(
+    (name) => form.elements[name],
+  );
 
   const linesOf = (text) =>
     text
@@ -45,7 +49,7 @@
   /** What has been typed so far: what is still empty is not wrong yet. */
   function draft() {
     const body = {};
-    for (const name of texts) {
+    for (const name of [...texts, ...choices]) {
       const value = form.elements[name].value.trim();
       if (value) body[name] = value;
     }
@@ -70,7 +74,7 @@
     }).catch(() => undefined);
     if (!answer?.ok || mine !== latest) return; // the form itself will say what is wrong
     const { fields } = await answer.json();
-    for (const name of [...texts, ...lists]) show(name, fields, body);
+    for (const name of [...texts, ...lists, ...choices]) show(name, fields, body);
   }
 
   function show(name, fields, body) {
@@ -92,8 +96,9 @@
       entries.map((entry) => entry.textContent).join() !== [...list.children].map((entry) => entry.textContent).join();
     if (isNews) list.replaceChildren(...entries);
     box.hidden = entries.length === 0;
-    if (entries.length > 0) form.elements[name].setAttribute('aria-invalid', 'true');
-    else form.elements[name].removeAttribute('aria-invalid');
+    const field = document.getElementById(name); // a group of radio buttons has none
+    if (entries.length > 0) field?.setAttribute('aria-invalid', 'true');
+    else field?.removeAttribute('aria-invalid');
   }
 
   let pause;
