@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import type { Answer } from '../support/browser.ts';
-import { plain } from '../support/plain-sql.ts';
 import { assertRefused, claimsOf, redirectedTo, tokensOf } from '../support/relying-party.ts';
 import { testSignet } from '../support/signet.ts';
 
@@ -94,13 +93,9 @@ testSignet('what cannot be posted is refused', async ({ signet }) => {
   const twice = `${client.authorizePath({ response_mode: 'form_post' })}&response_mode=form_post`;
   assert.equal(redirectedTo(await person.browser.get(twice)).get('error'), 'invalid_request');
 
-  const app = await signet.registerClient({ client_type: 'public' });
-  const redirect_uri = 'com.example.app:/cb';
-  await plain(signet.deps.db).run(
-    `update clients set redirect_uris = '["${redirect_uri}"]' where client_id = '${app.client_id}'`,
-  );
-  signet.clock.advance(2);
-  const toApp = await person.browser.get(app.with({ redirect_uri }).authorizePath({ response_mode: 'form_post' }));
+  const redirect_uris = ['com.example.app:/cb'];
+  const app = await signet.registerClient({ client_type: 'public', application_type: 'native', redirect_uris });
+  const toApp = await person.browser.get(app.authorizePath({ response_mode: 'form_post' }));
   assert.match(toApp.location, /^com\.example\.app:\/cb\?error=invalid_request/);
 
   // Without a client there is nobody to post to.
