@@ -15,9 +15,11 @@ export const administration: { tag: 'Administration'; access: Access<Deps, { cal
 
 export const limit = Type.Integer({ minimum: 1, maximum: 500, default: 50, description: 'Maximum number of entries.' });
 
-/** `next` of the previous page. */
 export const cursor = Type.Optional(
-  Type.String({ description: '`next` of the previous page.', ...inCode({ pattern: cursorPattern }) }),
+  Type.String({
+    description: 'Where the page begins: `next` of the previous page.',
+    ...inCode({ pattern: cursorPattern }),
+  }),
 );
 
 /** Of a list, a page at a time. */
@@ -27,12 +29,12 @@ export const paging = { limit, after: cursor };
 export const strictBody = <Members extends TProperties>(members: Members, options: TObjectOptions = {}) =>
   Type.Object(members, { ...options, additionalProperties: false });
 
-export const ReasonBody = strictBody({
-  reason: Type.String({
-    minLength: 1,
-    maxLength: 500,
-    description: 'Recorded in the audit log.',
-    ...inCode({ pattern: textPatterns.paragraph }),
-  }),
-});
+const reasonBody = (description: string) =>
+  strictBody({
+    reason: Type.String({ minLength: 1, maxLength: 500, description, ...inCode({ pattern: textPatterns.paragraph }) }),
+  });
+
+export const ReasonBody = reasonBody('The reason, recorded in the audit log.');
+/** Of a decision about a client. */
+export const ReasonForOwnerBody = reasonBody('The reason, shown to the owner and recorded in the audit log.');
 export const reasonExample = { reason: 'Reported by its users.' };

@@ -13,18 +13,18 @@ import { table, time } from '../platform/report.ts';
 import { command, UsageError } from './command.ts';
 
 const filters = {
-  action: { value: 'action', help: 'an action such as client.approved, or its first word' },
-  actor: { value: 'actor', help: 'user:<id>, client:<id>, service:<id>, cli or system' },
-  target: { value: 'id', help: 'the ID of the affected object' },
-  since: { value: 'date', help: 'from a day such as 2027-01-31 on, or a time in it, UTC' },
-  until: { value: 'date', help: 'until such a day or time; a day is included entirely' },
+  action: { value: 'action', help: 'only this action, such as client.approved, or all of one kind, such as client' },
+  actor: { value: 'actor', help: 'only events caused by user:<id>, client:<id>, service:<id>, cli or system' },
+  target: { value: 'id', help: 'only events about the user, client or other object with this ID' },
+  since: { value: 'time', help: 'from this day or time on: 2027-01-31 or 2027-01-31T08:00 (UTC)' },
+  until: { value: 'time', help: 'up to this time, or to the end of this day' },
 } as const;
 type Filters = { [Name in keyof typeof filters]: string | undefined };
 
 export const auditCommands = {
   'audit list': command({
     summary: 'Show the audit log, newest first.',
-    options: { ...filters, limit: { value: 'n', integer: [1, 10_000], help: 'maximum number of events; default 50' } },
+    options: { ...filters, limit: { value: 'n', integer: [1, 10_000], help: 'maximum number of events', default: 50 } },
     async run(deps, { limit = 50, ...given }) {
       const filter = filterOf(given);
       const events = await readLogWithoutSealing(deps, filter, limit);
@@ -37,8 +37,8 @@ export const auditCommands = {
     },
   }),
   'audit export': command({
-    summary: 'Print the entire audit log, newest first; redirect it to a file.',
-    options: { ...filters, format: { oneOf: exportFormats, help: 'default jsonl' } },
+    summary: 'Print every event of the audit log that matches, newest first; redirect the output to a file.',
+    options: { ...filters, format: { oneOf: exportFormats, help: 'file format', default: 'jsonl' } },
     async run(deps, { format = 'jsonl', ...given }, { stdout }) {
       for await (const text of exportLogWithoutSealing(deps, filterOf(given), format)) {
         if (!stdout.write(text)) await once(stdout, 'drain'); // no more than a page in memory
@@ -47,9 +47,12 @@ export const auditCommands = {
     },
   }),
   'audit verify': command({
-    summary: 'Verify that no event of the audit log was changed or removed. Exit code 1 if one was.',
+    summary: 'Verify that no event of the audit log was changed or removed. The exit code is 1 if one was.',
     options: {
-      expect: { value: 'seq:seal', help: 'the newest seal as printed by an earlier check or by the server log' },
+      expect: {
+        value: 'seq:seal',
+        help: 'an event that must be in the log unchanged: the newest one, as an earlier check or the server log printed it',
+      },
     },
     async run(deps, { expect }) {
       const report = await deps.auditLog.verify(readExpected(expect));

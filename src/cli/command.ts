@@ -20,6 +20,8 @@ type Operand = Argument & { readonly optional?: true };
 export type Option = Argument & {
   readonly help: string;
   readonly required?: true;
+  /** For the help only. */
+  readonly default?: unknown;
   /** It takes several values: the option is repeated, or they are in one argument with this between them, unless `never`. */
   readonly separator?: RegExp | 'never';
 };
@@ -151,8 +153,8 @@ function readOne(name: string, { oneOf, integer }: Argument, text: string): stri
   const [min, max] = integer;
   const number = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
   if (number >= min && number <= max) return number;
-  const range = max < Number.MAX_SAFE_INTEGER ? ` to ${max}` : ' on';
-  throw new UsageError(`${name} must be a whole number from ${min}${range}.`);
+  const range = max < Number.MAX_SAFE_INTEGER ? `from ${min} to ${max}` : `not less than ${min}`;
+  throw new UsageError(`${name} must be a whole number ${range}.`);
 }
 
 function placeholder({ value, oneOf, separator }: Argument & Pick<Option, 'separator'>): string {
@@ -175,8 +177,8 @@ Usage: signet <command> [options]
 
 ${sections.join('\n\n')}
 
-Commands work on the database of a running server, too. Every command supports
---help and --json. Exit codes: 0 success, 1 refused or failed, 2 usage error.
+Commands also work while the server is running. Every command accepts --help and
+--json. Exit codes: 0 success, 1 refused or failed, 2 usage error.
 `;
 }
 
@@ -195,15 +197,18 @@ export function helpOf(name: string, { summary, operands = {}, options = {} }: C
 ${wrap(summary.split(' '), width).join('\n')}
 
 Options:
-${columns([...explained, ['--json', 'print JSON'], ['--help', 'show this help']])}
+${columns([...explained, ['--json', 'print the result as JSON'], ['--help', 'show this help']])}
 `;
 }
 
-function explain({ help, value, oneOf, integer, separator }: Option): string {
-  if (oneOf && value) return `${help}; one of ${oneOf.join(', ')}`;
-  if (integer && integer[1] < Number.MAX_SAFE_INTEGER) return `${help}; ${integer[0]} to ${integer[1]}`;
-  if (separator === 'never') return `${help}; can be repeated`;
-  return separator ? `${help}; separate several with spaces` : help;
+function explain({ help, value, oneOf, integer, separator, default: otherwise }: Option): string {
+  const notes = [
+    oneOf && value && `${separator ? 'any' : 'one'} of ${oneOf.join(', ')}`,
+    integer && integer[1] < Number.MAX_SAFE_INTEGER && `${integer[0]} to ${integer[1]}`,
+    otherwise !== undefined && `default: ${otherwise}`,
+    separator && (separator === 'never' ? 'repeatable' : 'separated by spaces'),
+  ].filter(Boolean);
+  return notes.length > 0 ? `${help} (${notes.join('; ')})` : help;
 }
 
 /** Two columns, of which the second is wrapped. */

@@ -3,10 +3,11 @@ import { listUsers, requireUser, requireUserByIdOrEmail, type User } from '../ac
 import { auditOperations } from '../admin/audit/operations.ts';
 import { describeClient } from '../admin/clients/command-text.ts';
 import { clientOperations } from '../admin/clients/operations.ts';
+import { inviteAdministrator } from '../admin/invite-administrator.ts';
 import { keyOperations } from '../admin/keys/operations.ts';
 import { serviceCredentialOperations } from '../admin/service-credentials/operations.ts';
 import { accessOperations } from '../admin/users/access-operations.ts';
-import { describeOverview, describeUser, userOperations } from '../admin/users/operations.ts';
+import { describeOverview, describeUser, userOperand, userOperations } from '../admin/users/operations.ts';
 import { findUsers, overviewRecord, userOverview, userRecord } from '../admin/users/read-user.ts';
 import { webhookOperations } from '../admin/webhooks/operations.ts';
 import { createUser } from '../authentication/account-links/create-user.ts';
@@ -15,23 +16,39 @@ import { editClient } from '../clients/edit-client.ts';
 import { registerClient } from '../clients/register-client.ts';
 import { readClientEdit, readRegistration } from '../clients/registration.ts';
 import { approveClient } from '../clients/review-client.ts';
+import { defaultScope } from '../clients/scopes.ts';
 import { type Report, shownOnce, table, time } from '../platform/report.ts';
 import { maxReplayed } from '../webhooks/manage-webhook.ts';
 import { auditCommands } from './audit.ts';
 import { type Command, command, UsageError } from './command.ts';
-import { commandsOf, operationCommands } from './operation-command.ts';
+import { commandsOf } from './operation-command.ts';
 
 const caller = { actor: 'cli' } as const;
 const nothing = { body: undefined, query: {} };
 
 const resent = (what: string | number) => `${what} will be resent within seconds if the server is running.`;
 
+const serverCommands = {
+  serve: command({
+    summary: 'Start the server. Every setting is an optional SIGNET_* environment variable; see docs/configuration.md.',
+    prepares: true,
+    run: async () => undefined, // the command line starts the server instead
+  }),
+  migrate: command({
+    prepares: true,
+    summary:
+      'Migrate the database to this version and create missing keys. `serve` does so, too; no other command does.',
+    // Opening the store has migrated it.
+    run: async () => ({ json: { migrated: true }, text: 'The database is up to date.' }),
+  }),
+};
+
 const webhookCommands = {
   ...commandsOf(webhookOperations),
   'webhooks replay': command({
     summary: 'Resend a failed delivery; with --all, every failed delivery of the webhook.',
     operands: { webhook_id: { value: 'webhook_id' }, delivery_id: { value: 'delivery_id', optional: true } },
-    options: { all: { help: `all failed deliveries, oldest first, up to ${maxReplayed} at once` } },
+    options: { all: { help: `resend all failed deliveries, oldest first, up to ${maxReplayed} each time` } },
     async run(deps, { webhook_id, delivery_id, all }) {
       if (all === (delivery_id !== undefined)) throw new UsageError('Give either a <delivery_id> or --all.');
       if (delivery_id !== undefined) {
@@ -53,23 +70,21 @@ const show = (user: User): Report => ({ json: userRecord(user), text: describeUs
 function found(users: readonly User[]): Report {
   const records = users.map(userRecord);
   const rows = records.map((one) => [one.user_id, one.email, one.role, one.status, time(one.created_at)]);
-  return { json: { users: records }, text: table([['USER', 'E-MAIL', 'ROLE', 'STATUS', 'CREATED'], ...rows]) };
+  return { json: { users: records }, text: table([['USER', 'EMAIL', 'ROLE', 'STATUS', 'CREATED'], ...rows]) };
 }
 
 /** Those that are no operation of the API. */
 const userCommands = {
   'users create': command({
-    summary: 'Create a user. The password is read from standard input, so that it stays out of the process list.',
+    summary: 'Create a user. The password is read from standard input, to keep it out of the process list.',
     options: {
-      email: { value: 'address', help: 'email address, used to sign in', required: true },
+      email: { value: 'email', help: 'email address, used to sign in', required: true },
       name: { value: 'name', help: 'display name', required: true },
-      'password-stdin': { help: 'read the password from standard input (required)' },
+      'password-stdin': { help: 'read the password from standard input', required: true },
       admin: { help: 'give the user the administrator role' },
       verified: { help: 'mark the email address as verified' },
     },
-    async run(deps, { email, name, admin, verified, ...given }, { stdin }) {
-      if (!given['password-stdin'])
-        throw new UsageError('--password-stdin is missing: pipe the password to standard input.');
+    async run(deps, { email, name, admin, verified }, { stdin }) {
       const password = (await text(stdin)).replace(/\r?\n$/, '');
       const account = { email, name, password, role: admin ? 'admin' : 'user', emailVerified: verified } as const;
       return show(await requireUser(deps, await createUser(deps, account, 'cli')));
@@ -80,14 +95,18 @@ const userCommands = {
     run: async (deps) => found(await listUsers(deps.db)),
   }),
   'users find': command({
-    summary: `Find users by the beginning of the email address, part of the name, or the ID. Shows up to ${maxFound}, newest first.`,
+    summary: `Find users by the start of the email address, part of the name, or the ID: up to ${maxFound}, newest first.`,
     operands: { query: { value: 'query' } },
     run: async (deps, { query }) => found((await findUsers(deps, { query, limit: maxFound })).users),
   }),
   'users show': command({
-    summary: 'Show a user; with --all, also their sign-in methods and access.',
-    operands: { user_id: { value: 'user_id or email' } },
-    options: { all: { help: 'include factors, wrong passwords, and the number of sessions, grants and clients' } },
+    summary: 'Show a user; with --all, also how they sign in and what they have access to.',
+    operands: { user_id: userOperand.user_id },
+    options: {
+      all: {
+        help: 'also show sign-in methods, failed password attempts, and how many sessions, grants, clients and entitlements there are',
+      },
+    },
     async run(deps, { user_id, all }) {
       const user = await requireUserByIdOrEmail(deps, user_id);
       if (!all) return show(user);
@@ -97,19 +116,34 @@ const userCommands = {
   }),
 };
 
+const invitationCommand = {
+  'admin invite': command({
+    summary: 'Print a link that creates an administrator account. It works once and expires after a day.',
+    async run(deps) {
+      const invitation = await inviteAdministrator(deps, 'cli');
+      return { json: invitation, text: `${invitation.url}\nIt works once, until ${time(invitation.expires_at)}.` };
+    },
+  }),
+};
+
 const report = (client: Client): Report => ({
   json: reviewedRecord(client),
   text: describeClient(reviewedRecord(client)),
 });
 
+const name = { value: 'name', help: 'name that users see' } as const;
+const redirectUris = { value: 'uri', separator: /\s+/, help: 'all redirect URIs' } as const;
+const scope = { value: 'scope', separator: /[\s,]+/, help: 'all allowed scopes' } as const;
+const alg = { value: 'algorithm', oneOf: ['EdDSA', 'RS256'], help: 'algorithm for signing its tokens' } as const;
+
 /** What a relying party needs, beyond the specification's defaults. */
 const relyingPartyOptions = {
-  'application-type': { value: 'type', oneOf: applicationTypes, help: 'what runs it: a server, a browser, a device' },
-  'post-logout-redirect-uri': { value: 'uri', separator: /\s+/, help: 'all URIs that a sign-out may redirect to' },
-  'backchannel-logout-uri': { value: 'uri', help: 'where logout tokens are posted; empty to remove it' },
-  'claims-in-id-token': { value: 'switch', oneOf: ['on', 'off'], help: "whether id tokens carry the user's claims" },
-  'auth-method': { value: 'method', oneOf: authenticationMethods, help: 'the only accepted authentication method' },
-  library: { value: 'library', help: 'the library that it uses, as docs/relying-parties names it; empty to remove it' },
+  'application-type': { value: 'type', oneOf: applicationTypes, help: 'where it runs: server, browser or device' },
+  'post-logout-redirect-uri': { value: 'uri', separator: /\s+/, help: 'all URIs to redirect to after sign-out' },
+  'backchannel-logout-uri': { value: 'uri', help: 'URI that logout tokens are sent to; "" for none' },
+  'claims-in-id-token': { oneOf: ['on', 'off'], help: "whether ID tokens contain the user's claims" },
+  'auth-method': { value: 'method', oneOf: authenticationMethods, help: 'the only authentication method to accept' },
+  library: { value: 'library', help: 'library that it uses, named as in docs/relying-parties; "" for none' },
 } as const;
 
 type RelyingPartyOptions = { readonly [Name in keyof typeof relyingPartyOptions]?: unknown };
@@ -126,13 +160,13 @@ const relyingPartyFields = (given: RelyingPartyOptions) => ({
 /** Those that are more than one operation of the API. */
 const clientCommands = {
   'clients create': command({
-    summary: 'Register a first-party client without an owner. Its secret is printed only once.',
+    summary: 'Register a first-party client, which has no owner. Prints its secret, which cannot be shown again.',
     options: {
-      name: { value: 'name', help: 'name shown on the sign-in page', required: true },
-      'redirect-uri': { value: 'uri', separator: /\s+/, help: 'where answers may go', required: true },
-      scope: { value: 'scope', separator: /[\s,]+/, help: 'allowed scopes; default openid profile email' },
-      public: { help: 'for a native app that cannot keep a secret' },
-      alg: { value: 'algorithm', oneOf: ['EdDSA', 'RS256'], help: 'signing algorithm of its tokens; default EdDSA' },
+      name: { ...name, required: true },
+      'redirect-uri': { ...redirectUris, required: true },
+      scope: { ...scope, default: defaultScope.join(' ') },
+      public: { help: 'register a public client (native or browser app), which gets no secret' },
+      alg: { ...alg, default: 'EdDSA' },
       ...relyingPartyOptions,
       approve: { help: 'approve the client immediately' },
     },
@@ -154,15 +188,16 @@ const clientCommands = {
     },
   }),
   'clients edit': command({
-    summary: 'Edit a client without an owner. The approved revision stays in effect until the change is approved.',
+    summary:
+      'Edit a client without an owner; a list is replaced as a whole. The approved revision stays in effect until the change is approved.',
     operands: { client_id: { value: 'client_id' } },
     options: {
-      name: { value: 'name', help: 'name shown on the sign-in page' },
-      'redirect-uri': { value: 'uri', separator: /\s+/, help: 'all redirect URIs; replaces the current ones' },
-      scope: { value: 'scope', separator: /[\s,]+/, help: 'all allowed scopes; replaces the current ones' },
-      'logo-url': { value: 'uri', help: 'empty: none' },
-      'homepage-url': { value: 'uri', help: 'empty: none' },
-      alg: { value: 'algorithm', oneOf: ['EdDSA', 'RS256'], help: 'signing algorithm of its tokens' },
+      name,
+      'redirect-uri': redirectUris,
+      scope,
+      'logo-url': { value: 'url', help: 'URL of its logo; "" for none' },
+      'homepage-url': { value: 'url', help: 'URL of its homepage; "" for none' },
+      alg,
       ...relyingPartyOptions,
       approve: { help: 'approve the change immediately' },
     },
@@ -189,13 +224,14 @@ const clientCommands = {
 
 /** Every command, in the order of the help. */
 export const commandGroups: readonly (readonly [heading: string, commands: Readonly<Record<string, Command>>])[] = [
-  ['People', { ...userCommands, ...commandsOf(userOperations) }],
-  ['Access', commandsOf(accessOperations)],
+  ['Server', serverCommands],
+  ['Users', { ...userCommands, ...commandsOf(userOperations), ...invitationCommand }],
+  ['Sessions, grants and entitlements', commandsOf(accessOperations)],
   ['Clients', { ...clientCommands, ...commandsOf(clientOperations) }],
   ['Service credentials', commandsOf(serviceCredentialOperations)],
   ['Webhooks', webhookCommands],
   ['Audit log', { ...auditCommands, ...commandsOf(auditOperations) }],
-  ['Operation', { ...operationCommands, ...commandsOf(keyOperations) }],
+  ['Signing keys', commandsOf(keyOperations)],
 ];
 
 export const commands: ReadonlyMap<string, Command> = new Map(

@@ -1,9 +1,7 @@
 import Type, { type TSchema } from 'typebox';
-import { inviteAdministrator } from '../admin/invite-administrator.ts';
 import type { Deps } from '../oauth/deps.ts';
 import type { Operation } from '../platform/http/operation.ts';
-import { time } from '../platform/report.ts';
-import { type Command, command, type Option, type Typed, UsageError } from './command.ts';
+import { type Command, type Option, type Typed, UsageError } from './command.ts';
 
 type Member = TSchema & {
   description?: string;
@@ -60,7 +58,14 @@ function commandOf(one: Operation<Deps>, part: NonNullable<Operation<Deps>['comm
     options: Object.fromEntries(
       Object.entries(members)
         .filter(([member]) => !operandNames.includes(member) && !(member in fixed))
-        .map(([member, schema]) => [nameOf(member), optionFor(nameOf(member), schema, optional.includes(member))]),
+        .map(([member, schema]) => {
+          const isOptional = optional.includes(member) || Type.IsOptional(schema) || 'default' in schema;
+          const common = {
+            required: isOptional ? undefined : (true as const),
+            default: defaults[member] ?? schema.default,
+          };
+          return [nameOf(member), { ...optionFor(nameOf(member), schema), ...common }];
+        }),
     ),
     async run(deps, given) {
       const input = await inputOf(deps, given);
@@ -80,41 +85,11 @@ function separatorOf({ enum: choices, format }: NonNullable<Member['items']>): R
   return format === 'uri' ? /\s+/ : 'never';
 }
 
-function optionFor(name: string, schema: Member, mayBeLeftOut: boolean): Option {
-  const { type, enum: choices, items, minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema;
-  const isOptional = mayBeLeftOut || Type.IsOptional(schema) || 'default' in schema;
-  const common = { help: helpOf(schema), required: isOptional ? undefined : (true as const) };
-  if (type === 'array' && items) return { value: name, separator: separatorOf(items), ...common };
-  if (type === 'integer') return { value: 'n', integer: [minimum, maximum], ...common };
-  if (choices) return { value: name, oneOf: choices, ...common };
-  return { value: name === 'after' || name === 'before' ? 'place' : name, ...common };
+function optionFor(name: string, schema: Member): Option {
+  const { description = '', type, enum: choices, items, minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema;
+  const help = description.replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase()).replace(/\.$/, '');
+  if (type === 'array' && items) return { value: name, help, separator: separatorOf(items), oneOf: items.enum };
+  if (type === 'integer') return { value: 'n', help, integer: [minimum, maximum] };
+  if (choices) return { value: name, help, oneOf: choices };
+  return { value: name === 'after' || name === 'before' ? 'cursor' : name, help };
 }
-
-function helpOf({ description = '', items, default: otherwise }: Member): string {
-  const begin = /^[A-Z][a-z]/.test(description) ? description[0]?.toLowerCase() + description.slice(1) : description;
-  const choices = items?.enum && `one of ${items.enum.join(', ')}`;
-  const fallback = otherwise === undefined ? undefined : `default ${otherwise}`;
-  return [begin.replace(/\.$/, ''), choices, fallback].filter(Boolean).join('; ');
-}
-
-export const operationCommands = {
-  serve: command({
-    summary: 'Start the server. Configured by SIGNET_* environment variables (docs/configuration.md), all optional.',
-    prepares: true,
-    run: async () => undefined, // the command line starts the server instead
-  }),
-  migrate: command({
-    prepares: true,
-    summary:
-      'Migrate the database to this version and create missing keys. Starting the server does the same; no other command does.',
-    // Opening the store has migrated it.
-    run: async () => ({ json: { migrated: true }, text: 'The database is up to date.' }),
-  }),
-  'admin invite': command({
-    summary: 'Print a link that creates one administrator account, once, within a day.',
-    async run(deps) {
-      const invitation = await inviteAdministrator(deps, 'cli');
-      return { json: invitation, text: `${invitation.url}\nWorks once, until ${time(invitation.expires_at)}.` };
-    },
-  }),
-};

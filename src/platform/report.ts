@@ -6,7 +6,7 @@ import { visibleText } from './text.ts';
 export type Report = { json: unknown; text: string; failed?: boolean };
 
 export const shownOnce = (fields: Record<string, string>): string =>
-  `${table(Object.entries(fields))}\n\nThe secret is shown only once.`;
+  `${table(Object.entries(fields))}\n\nStore the secret now: it cannot be shown again.`;
 
 /** Of a list the items with spaces between them; of nothing a dash. */
 type Cell = string | number | null | readonly string[];

@@ -249,18 +249,18 @@ test('the audit log is exported in either format', async (t) => {
   await misunderstood(['audit', 'export', '--format', 'xml'], env, /--format must be jsonl or csv/);
 });
 
-test('the policy of a client is changed from the command line, which says what is in force', async (t) => {
+test('the policy of a client is changed from the command line, which prints the current one', async (t) => {
   const env = await preparedSettings(t);
   const registration = ['--name', 'Desk', '--redirect-uri', 'https://desk.example/cb'];
   const { client_id } = await succeed(['clients', 'create', ...registration], env);
   const policy = ['clients', 'policy', String(client_id)];
   await refused([...policy, '--consent', 'required'], env, /pending_review/);
   const approved = await runCommand(['clients', 'approve', String(client_id), '--revision', '1'], { env });
-  assert.match(approved.stdout, /Current policy: users are not asked \(consent skip\), refresh retry window 0 s\./);
+  assert.match(approved.stdout, /Consent +skip \(users are not asked\)\n {2}Retry window +0 s\n/);
   await misunderstood(policy, env, /Nothing to change: give at least one of --consent, --retry-window\./);
   await misunderstood([...policy, '--retry-window', '61'], env, /--retry-window/);
   const changed = await succeed([...policy, '--consent', 'required', '--retry-window', '5'], env);
   assert.deepEqual([changed.consent, changed.refresh_retry_window], ['required', 5]);
   const again = await runCommand([...policy, '--retry-window', '6'], { env });
-  assert.match(again.stdout, /Current policy: each user is asked once \(consent required\), .* 6 s\.\n/);
+  assert.match(again.stdout, /Consent +required \(each user is asked once\)\n {2}Retry window +6 s\n/);
 });

@@ -96,8 +96,8 @@ export const auditOperations = {
       'Refused sign-ins, and requested links to sign up or to reset a password. Identical events within an hour are ' +
       'one entry with a count. They are deleted after a retention period and are not part of the audit log.',
     query: {
-      target: Type.Optional(Type.String({ description: 'The ID of the user concerned.' })),
-      address: Type.Optional(Type.String({ description: 'Where it came from, as it is listed.' })),
+      target: Type.Optional(Type.String({ description: 'Only events about the user with this ID.' })),
+      address: Type.Optional(Type.String({ description: 'Only events from this address, as it is listed.' })),
       before: cursor,
       limit,
     },
@@ -112,7 +112,7 @@ export const auditOperations = {
     },
     command: {
       name: 'audit unauthenticated',
-      summary: 'List refused sign-ins and requested links, newest first; identical ones within an hour are one line.',
+      summary: 'List refused sign-ins and requested links, newest first. Identical ones within an hour share a line.',
       fixed: { before: undefined },
       json: ({ events }) => ({ events }),
       text: ({ events }) =>

@@ -21,16 +21,12 @@ export const describeClient = (client: ReviewedRecord): string =>
     ['Claims in id token', client.claims_in_id_token ? 'yes' : 'no'],
     ['Authentication', client.token_endpoint_auth_method ?? 'any'],
     ['Library', client.library],
-    ['Consent', client.consent],
+    ['Consent', `${client.consent} (${client.consent === 'skip' ? 'users are not asked' : 'each user is asked once'})`],
     ['Retry window', `${client.refresh_retry_window} s`],
     ['Owner', client.owner_user_id],
     ['Pending change', client.pending_change && JSON.stringify(client.pending_change)],
     ['Registered', time(client.created_at)],
   ]);
-
-/** After a decision about the policy: the current one, whether it was named or not. */
-export const describePolicy = (client: ReviewedRecord): string =>
-  `${describeClient(client)}\n\nCurrent policy: ${client.consent === 'skip' ? 'users are not asked' : 'each user is asked once'} (consent ${client.consent}), refresh retry window ${client.refresh_retry_window} s.`;
 
 /** Untrusted values are printed as JSON, so that no character of them reaches the terminal as a command. */
 const printed = (value: unknown) => JSON.stringify(value);

@@ -18,8 +18,8 @@ import { scopeNames } from '../../clients/scopes.ts';
 import { ClientRecord, OverlapSeconds, SecretRecord } from '../../developer/api/operations.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { shownOnce, table, time } from '../../platform/report.ts';
-import { administration, paging, ReasonBody, reasonExample, strictBody } from '../operation-parts.ts';
-import { describeClient, describeList, describePolicy, describeReview } from './command-text.ts';
+import { administration, paging, ReasonForOwnerBody, reasonExample, strictBody } from '../operation-parts.ts';
+import { describeClient, describeList, describeReview } from './command-text.ts';
 
 const ReviewedRecord = Type.Object({
   ...ClientRecord.properties,
@@ -45,7 +45,7 @@ const revision = (description: string) => Type.Integer({ minimum: 1, maximum: Nu
 const policy = {
   consent: Type.Optional(
     Type.Enum([...consentPolicies], {
-      description: '`required`: users must consent before the client receives their data.',
+      description: 'Whether users must consent before the client receives their data.',
     }),
   ),
   refresh_retry_window: Type.Optional(
@@ -71,16 +71,15 @@ export const clientOperations = {
     method: 'GET',
     path: '/v1/admin/clients',
     summary: 'List clients by status, or all that are pending review',
+    description: 'Without a status: `all` if there is a query, otherwise `waiting`.',
     query: {
       status: Type.Optional(
-        Type.Enum([...listings], {
-          description: 'Left out: `all` with a query, else `waiting`, which is new clients and changes.',
-        }),
+        Type.Enum([...listings], { description: '`waiting`: new clients and changes that are pending review.' }),
       ),
       query: Type.Optional(
         Type.String({
           description:
-            "Part of the name, of the owner's name or email address, a client_id, or the user_id of an owner.",
+            "Part of the client's name or of its owner's name or email address, a client_id, or an owner's user_id.",
         }),
       ),
       ...paging,
@@ -157,13 +156,13 @@ export const clientOperations = {
         Type.Array(Type.Enum(scopeNames), {
           minItems: 1,
           uniqueItems: true,
-          description: 'A subset of the requested scopes.',
+          description: 'The scopes to allow, if not all that are requested.',
         }),
       ),
     }),
     example: { revision: 1, consent: 'required' },
     answer: {
-      description: 'The client after the change, with the policy in force: `consent` and `refresh_retry_window`.',
+      description: 'The client after the change, with its current policy: `consent` and `refresh_retry_window`.',
       schema: ReviewedRecord,
     },
     refusals: ['not_found', 'invalid_state', 'stale_revision', 'access_denied'],
@@ -172,7 +171,7 @@ export const clientOperations = {
     command: {
       name: 'clients approve',
       options: { scope: 'allowed_scopes', 'retry-window': 'refresh_retry_window' },
-      text: describePolicy,
+      text: describeClient,
     },
   }),
 
@@ -193,8 +192,9 @@ export const clientOperations = {
       reviewedRecord(await changePolicy(deps, { client_id, caller }, body)),
     command: {
       name: 'clients policy',
+      summary: 'Change whether users of an approved client must consent, and its retry window.',
       options: { 'retry-window': 'refresh_retry_window' },
-      text: describePolicy,
+      text: describeClient,
     },
   }),
 
@@ -204,8 +204,8 @@ export const clientOperations = {
     path: '/v1/admin/clients/:client_id/reject',
     summary: 'Reject a client, or its pending change',
     body: strictBody({
-      ...ReasonBody.properties,
-      revision: Type.Optional(revision('The revision that was reviewed. Default: the current one.')),
+      ...ReasonForOwnerBody.properties,
+      revision: Type.Optional(revision('The revision that was reviewed, if not the current one.')),
     }),
     example: { ...reasonExample, revision: 1 },
     refusals: ['not_found', 'invalid_state', 'stale_revision'],
@@ -223,7 +223,7 @@ export const clientOperations = {
     id: 'suspendClient',
     path: '/v1/admin/clients/:client_id/suspend',
     summary: 'Suspend a client and revoke all its grants',
-    body: ReasonBody,
+    body: ReasonForOwnerBody,
     example: reasonExample,
     run: async (deps, { caller, client_id, body }) =>
       reviewedRecord(await suspendClient(deps, { client_id, caller }, body.reason)),
@@ -238,7 +238,7 @@ export const clientOperations = {
     run: async (deps, { caller, client_id }) => reviewedRecord(await reinstateClient(deps, { client_id, caller })),
     command: {
       name: 'clients reinstate',
-      summary: 'Reinstate a suspended client: it can start sign-ins again. Earlier tokens stay revoked.',
+      summary: 'Reinstate a suspended client: users can sign in to it again. Its earlier tokens stay revoked.',
       text: describeClient,
     },
   }),
@@ -254,7 +254,7 @@ export const clientOperations = {
     run: (deps, { caller, client_id }) => deleteClient(deps, { client_id, caller }),
     command: {
       name: 'clients delete',
-      summary: 'Delete a client with its secrets, grants and consents. It cannot be undone.',
+      summary: 'Delete a client with its secrets, grants and consents. This cannot be undone.',
       json: (_, { client_id }) => ({ deleted: client_id }),
       text: (_, { client_id }) => `${client_id} has been deleted, and its tokens have been revoked.`,
     },
@@ -292,7 +292,7 @@ export const clientOperations = {
       name: 'clients secrets list',
       text: ({ secrets }) =>
         table([
-          ['SECRET', 'CREATED', 'ENDS'],
+          ['SECRET', 'CREATED', 'EXPIRES'],
           ...secrets.map((each) => [each.secret_id, time(each.created_at), time(each.expires_at)]),
         ]),
     },
@@ -316,7 +316,8 @@ export const clientOperations = {
     },
     command: {
       name: 'clients secrets add',
-      summary: 'Add a secret to a client without an owner and print it once. The previous secret still works.',
+      summary:
+        'Add a secret to a client without an owner and print it; it cannot be shown again. The previous secret still works.',
       text: ({ secret_id, client_secret }) => shownOnce({ secret_id, client_secret }),
     },
   }),
@@ -332,12 +333,12 @@ export const clientOperations = {
     query: { overlap_seconds: OverlapSeconds },
     answer: { description: 'The secret after the change.', schema: SecretRecord },
     refusals: ['not_found', 'invalid_state', 'invalid_request', 'access_denied'],
-    run: (deps, { caller, client_id, secret_id, query: { overlap_seconds: overlapSeconds = 0 } }) =>
+    run: (deps, { caller, client_id, secret_id, query: { overlap_seconds: overlapSeconds } }) =>
       retireSecret(deps, ownerless({ client_id, secret_id, caller, overlapSeconds })),
     command: {
       name: 'clients secrets retire',
       options: { overlap: 'overlap_seconds' },
-      text: ({ secret_id, expires_at }) => `${secret_id} ends at ${time(expires_at)}.`,
+      text: ({ secret_id, expires_at }) => `${secret_id} works until ${time(expires_at)}.`,
     },
   }),
 };

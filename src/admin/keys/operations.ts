@@ -39,7 +39,7 @@ export const keyOperations = {
     command: {
       name: 'keys list',
       summary:
-        'List the signing keys: active keys sign, next keys are published in advance, retiring keys still verify.',
+        'List the signing keys: active keys sign, next keys are published in advance, retiring keys only verify.',
       text: ({ keys }) => describe(keys),
     },
   }),
@@ -50,7 +50,7 @@ export const keyOperations = {
     method: 'POST',
     path: '/v1/admin/keys/rotate',
     summary: 'Rotate the signing keys',
-    description: `The next keys sign from now on. A key published less than ${waitMinutes} minutes ago is skipped, because relying parties may not have fetched it.`,
+    description: `The next keys sign from now on. A key published less than ${waitMinutes} minutes ago is skipped, because relying parties may not have fetched it yet.`,
     answer: {
       description: '`rotated` lists the keys that stopped signing; empty if the next keys are too new.',
       schema: Type.Object({ rotated: Type.Array(Type.String()), keys: Type.Array(KeyRecord) }),
@@ -62,13 +62,13 @@ export const keyOperations = {
     },
     command: {
       name: 'keys rotate',
-      summary: `Rotate the signing keys. A next key published less than ${waitMinutes} minutes ago is skipped, because relying parties may not have fetched it.`,
+      summary: `Rotate the signing keys. A next key published less than ${waitMinutes} minutes ago is skipped, because relying parties may not have fetched it yet.`,
       failed: ({ rotated }) => rotated.length === 0,
       text: ({ rotated, keys }) =>
         `${
           rotated.length > 0
             ? `Rotated; ${rotated.length} key(s) stopped signing.`
-            : 'Nothing rotated: the next keys were published too recently. Try again in 15 minutes.'
+            : `Nothing rotated: the next keys were published too recently. Try again in ${waitMinutes} minutes.`
         }\n\n${describe(keys)}`,
     },
   }),

@@ -28,7 +28,7 @@ type Credential = ReturnType<typeof credentialRecord>;
 const secret = { client_secret: Type.String({ description: 'Returned only once.' }) };
 
 const terms = {
-  permissions: Type.Array(Type.Enum([...permissions]), { minItems: 1 }),
+  permissions: Type.Array(Type.Enum([...permissions]), { minItems: 1, description: 'What it may do.' }),
   products: Type.Optional(
     Type.Array(
       Type.String({
@@ -106,7 +106,7 @@ export const serviceCredentialOperations = {
     },
     command: {
       name: 'service-credentials create',
-      summary: 'Create a service credential for a back end. Its secret is printed this once.',
+      summary: 'Create a service credential for a back end. Prints its secret, which cannot be shown again.',
       options: { permission: 'permissions', product: 'products' },
       text: describeSecret,
     },
@@ -151,7 +151,8 @@ export const serviceCredentialOperations = {
         Type.Integer({
           minimum: 0,
           maximum: longestOverlapSeconds,
-          description: 'Seconds for which the previous secret still works. Default: one day. Use 0 if it has leaked.',
+          default: longestOverlapSeconds,
+          description: 'Seconds for which the previous secret still works; 0 if it has leaked.',
         }),
       ),
     }),
@@ -168,10 +169,10 @@ export const serviceCredentialOperations = {
     },
     command: {
       name: 'service-credentials rotate',
-      summary: 'Rotate the secret of a service credential. The new secret is printed only once.',
+      summary: 'Rotate the secret of a service credential. Prints the new secret, which cannot be shown again.',
       options: { overlap: 'overlap_seconds' },
       text: (rotated) =>
-        `${describeSecret(rotated)}\nThe previous secret ends at ${time(rotated.previous_expires_at)}.`,
+        `${describeSecret(rotated)}\nThe previous secret works until ${time(rotated.previous_expires_at)}.`,
     },
   }),
 

@@ -41,7 +41,7 @@ const EntitlementVersion = Type.Object({
 
 const historyCursor = Type.Optional(
   Type.String({
-    description: '`next` of the previous page.',
+    description: 'Where the page begins: `next` of the previous page.',
     ...inCode({ pattern: '^[0-9]{1,12}-[0-9]{1,15}\\.[A-Za-z0-9_-]{1,400}$' }),
   }),
 );
@@ -76,7 +76,7 @@ export const accessOperations = {
     },
     command: {
       name: 'sessions list',
-      summary: 'List the active sessions of a user, last used first.',
+      summary: 'List the active sessions of a user, most recently used first.',
       operands: userOperand,
       text: ({ sessions }) =>
         table([
@@ -91,7 +91,7 @@ export const accessOperations = {
     id: 'endUserSession',
     method: 'DELETE',
     path: '/v1/admin/users/:user_id/sessions/:session_id',
-    summary: 'End a session of a user, with every grant that came from it',
+    summary: 'End a session of a user, and revoke the grants made in it',
     parameters: { user_id: 'user_id of the session.', session_id: 'As in the list.' },
     answer: ended,
     refusals: ['not_found'],
@@ -141,7 +141,7 @@ export const accessOperations = {
     id: 'revokeGrant',
     method: 'DELETE',
     path: '/v1/admin/grants/:grant_id',
-    summary: 'Revoke a grant with all its tokens',
+    summary: 'Revoke a grant and all its tokens',
     parameters: { grant_id: 'As in the list.' },
     answer: ended,
     refusals: ['not_found'],
@@ -149,7 +149,7 @@ export const accessOperations = {
     command: {
       name: 'grants revoke',
       json: (_, { grant_id }) => ({ revoked: grant_id }),
-      text: (_, { grant_id }) => `${grant_id} has been revoked with its tokens.`,
+      text: (_, { grant_id }) => `${grant_id} and its tokens have been revoked.`,
     },
   }),
 

@@ -47,7 +47,7 @@ const UserOverview = Type.Object({
 /** The operand of a command about one user. */
 export const userOperand = {
   user_id: {
-    value: 'user_id or email',
+    value: 'user_id|email',
     resolve: async (deps: Pick<Deps, 'db'>, typed: string) => (await requireUserByIdOrEmail(deps, typed)).user_id,
   },
 };
@@ -67,7 +67,7 @@ async function recordAfter(done: Promise<void>, deps: Pick<Deps, 'db'>, user_id:
 
 const rowsOf = (user: UserRecord) => [
   ['User', user.user_id],
-  ['E-mail', `${user.email}${user.email_verified ? '' : ' (not verified)'}`],
+  ['Email', `${user.email}${user.email_verified ? '' : ' (not verified)'}`],
   ['Name', user.name],
   ['Role', user.role],
   ['Status', user.status],
@@ -149,7 +149,7 @@ export const userOperations = {
       name: 'users role',
       operands: { ...userOperand, role: { oneOf: ['admin', 'user'] } },
       text: async (user, _, deps) =>
-        `${user.role === 'admin' ? 'An' : 'No'} administrator from the next request on.\n\n${describeUser(user)}${await administratorWarning(deps)}`,
+        `${user.role === 'admin' ? 'An' : 'Not an'} administrator from the next request on.\n\n${describeUser(user)}${await administratorWarning(deps)}`,
     },
   }),
 
@@ -157,7 +157,7 @@ export const userOperations = {
     ...change,
     id: 'signOutUser',
     path: '/v1/admin/users/:user_id/sign-out',
-    summary: 'End all sessions and grants of a user',
+    summary: 'End all sessions of a user, and revoke all grants',
     run: (deps, { caller, user_id }) => recordAfter(signOutUser(deps, caller, user_id), deps, user_id),
     command: {
       name: 'users sign-out',
@@ -174,7 +174,7 @@ export const userOperations = {
     run: (deps, { caller, user_id }) => recordAfter(unlockUser(deps, caller, user_id), deps, user_id),
     command: {
       name: 'users unlock',
-      summary: 'Reset the failed password attempts of a user; also enables a password that they have disabled.',
+      summary: "Reset a user's count of failed password attempts. A password disabled by too many of them works again.",
       operands: userOperand,
       text: (user) => `Failed attempts have been reset.\n\n${describeUser(user)}`,
     },
@@ -193,11 +193,12 @@ export const userOperations = {
       recordAfter(resetFactors(deps, caller, user_id, body.reason), deps, user_id),
     command: {
       name: 'users reset-factors',
-      summary: "Remove a user's authenticator app, backup codes and passkeys, sign them out and notify them by email.",
+      summary:
+        "Remove a user's authenticator app, backup codes and passkeys, end all sessions, and notify the user by email.",
       operands: userOperand,
       json: async (_, { user_id }, deps) => overviewRecord(await userOverview(deps, user_id)),
       text: async (_, { user_id }, deps) =>
-        `Reset, and signed out everywhere.\n\n${describeOverview(overviewRecord(await userOverview(deps, user_id)))}`,
+        `Factors removed, and signed out everywhere.\n\n${describeOverview(overviewRecord(await userOverview(deps, user_id)))}`,
     },
   }),
 

@@ -85,20 +85,20 @@ export const webhookOperations = {
     body: strictBody({
       url: Type.String({
         format: 'uri',
-        description: 'Where events are posted; https, unless the operator allows internal targets.',
+        description: 'The URL that events are sent to; https, unless the operator allows internal targets.',
         ...inCode({ maxLength: 2000, pattern: httpsTargetPattern }),
       }),
       event_types: Type.Array(Type.Enum([...eventTypes]), { minItems: 1, description: 'The event types to send.' }),
     }),
     example: { url: 'https://hooks.example.com/signet', event_types: ['user.disabled', 'client.suspended'] },
     answer: {
-      description: 'With the secret that signs deliveries, shown this once.',
+      description: 'With the secret that signs deliveries, returned only once.',
       schema: Type.Object({ ...record, secret }),
     },
     run: (deps, { caller, body }) => createWebhook(deps, caller, body),
     command: {
       name: 'webhooks create',
-      summary: 'Create a webhook (Standard Webhooks). Its signing secret is printed this once.',
+      summary: 'Create a webhook (Standard Webhooks). Prints its signing secret, which cannot be shown again.',
       options: { event: 'event_types' },
       text: ({ webhook_id, secret }) => shownOnce({ webhook_id, secret }),
     },
@@ -109,7 +109,7 @@ export const webhookOperations = {
     id: 'deleteWebhook',
     method: 'DELETE',
     path: `${path}/:webhook_id`,
-    summary: 'Delete a webhook with its deliveries',
+    summary: 'Delete a webhook and its deliveries',
     answer: { description: 'Deleted.' },
     refusals: ['not_found'],
     run: (deps, { caller, webhook_id }) => removeWebhook(deps, caller, webhook_id),
@@ -171,14 +171,14 @@ export const webhookOperations = {
     path: `${path}/:webhook_id/rotate-secret`,
     summary: 'Rotate the signing secret of a webhook',
     answer: {
-      description: 'With the new secret, shown this once. It signs all deliveries from now on.',
+      description: 'With the new secret, returned only once. It signs all deliveries from now on.',
       schema: Type.Object({ webhook_id: Type.String(), secret }),
     },
     refusals: ['not_found'],
     run: (deps, { caller, webhook_id }) => rotateSecret(deps, caller, webhook_id),
     command: {
       name: 'webhooks rotate-secret',
-      summary: 'Rotate the signing secret of a webhook. The new secret is printed only once.',
+      summary: 'Rotate the signing secret of a webhook. Prints the new secret, which cannot be shown again.',
       text: ({ webhook_id, secret }) => shownOnce({ webhook_id, secret }),
     },
   }),
@@ -191,7 +191,9 @@ export const webhookOperations = {
     summary: 'List the deliveries of a webhook',
     query: {
       state: Type.Optional(
-        Type.Enum([...deliveryStates], { description: 'Only deliveries in this state. Default: all.' }),
+        Type.Enum([...deliveryStates], {
+          description: 'Only deliveries in this state: `waiting` ones are retried, `dead` ones have failed.',
+        }),
       ),
       ...paging,
     },
@@ -206,8 +208,7 @@ export const webhookOperations = {
     },
     command: {
       name: 'webhooks deliveries',
-      summary:
-        'List the deliveries of a webhook (delivered, waiting or dead, i.e. failed), newest first, one page at a time.',
+      summary: 'List the deliveries of a webhook, newest first, one page at a time.',
       text({ deliveries, next }) {
         const list = table([
           ['DELIVERY', 'EVENT', 'STATE', 'ATTEMPTS', 'CREATED', 'LAST ERROR'],

@@ -60,13 +60,12 @@ export const SecretRecord = Type.Object({
   expires_at: nullable(Time),
 });
 
-export const OverlapSeconds = Type.Optional(
-  Type.Integer({
-    minimum: 0,
-    maximum: overlaps.week,
-    description: 'Seconds for which the secret still works. Default: 0.',
-  }),
-);
+export const OverlapSeconds = Type.Integer({
+  minimum: 0,
+  maximum: overlaps.week,
+  default: 0,
+  description: 'Seconds for which the secret still works.',
+});
 
 const list = '/v1/oauth/clients';
 const path = `${list}/:client_id` as const;
@@ -225,7 +224,7 @@ export const ownClientOperations = [
     query: { overlap_seconds: OverlapSeconds },
     answer: { description: 'The secret after the change.', schema: SecretRecord },
     refusals: ['not_found', 'invalid_state', 'invalid_request'],
-    run: (deps, { owner, client_id, secret_id, query: { overlap_seconds: overlapSeconds = 0 } }) =>
+    run: (deps, { owner, client_id, secret_id, query: { overlap_seconds: overlapSeconds } }) =>
       retireSecret(deps, { client_id, secret_id, overlapSeconds, ...owner }),
   }),
 ];

@@ -6,6 +6,7 @@ import { curlFor, describeType, membersOf } from './reference.ts';
 test('a type is described in words', () => {
   assert.equal(describeType({ type: 'string', minLength: 1, maxLength: 100 }), 'string, 1 to 100 characters');
   assert.equal(describeType({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), 'integer, at least 1');
+  assert.equal(describeType({ type: 'integer', maximum: 500, default: 50 }), 'integer, at most 500, default 50');
   assert.equal(describeType({ anyOf: [{ type: 'integer', minimum: 0 }, { type: 'null' }] }), 'integer or null');
   assert.equal(describeType({ enum: ['a', 'b'] }), '"a" | "b"');
   assert.equal(describeType({ type: 'array', items: { const: 'x' }, maxItems: 3 }), 'array of "x", at most 3 items');

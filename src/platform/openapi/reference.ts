@@ -254,7 +254,8 @@ export function describeType(schema: JsonSchema): string {
   if (schema.items) return `array of ${describeType(schema.items)}${range(schema.minItems, schema.maxItems, 'item')}`;
   if (schema.type === 'string') return `string${range(schema.minLength, schema.maxLength, 'character')}`;
   if (schema.type === 'integer' || schema.type === 'number') {
-    return `${schema.type}${range(schema.minimum, schema.maximum, '')}`;
+    const otherwise = schema.default === undefined ? '' : `, default ${schema.default}`;
+    return `${schema.type}${range(schema.minimum, schema.maximum, '')}${otherwise}`;
   }
   return schema.type ?? 'anything';
 }
