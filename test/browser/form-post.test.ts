@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
@@ -9,11 +9,12 @@ import { lendSession } from './seeded-signet.ts';
 
 /** A relying party on another origin that keeps what is posted to it. */
 async function startReceiver(t: TestContext) {
-  const received: { method?: string; form: URLSearchParams }[] = [];
+  const received: { method?: string; headers: IncomingHttpHeaders; form: URLSearchParams }[] = [];
   const server = createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
-    if (request.url === '/cb') received.push({ method: request.method, form: new URLSearchParams(body) });
+    const { url, method, headers } = request;
+    if (url === '/cb') received.push({ method, headers, form: new URLSearchParams(body) });
     response.setHeader('content-type', 'text/html').end('<!doctype html><title>App</title><h1>Arrived</h1>');
   }).listen(0, '127.0.0.1');
   await new Promise((listening) => server.once('listening', listening));
@@ -37,6 +38,9 @@ for (const javaScript of [true, false]) {
     if (!javaScript) await page.getByRole('button', { name: message('form_post.continue') }).click();
     await page.waitForURL(`${origin}/cb`);
     assert.deepEqual([received.length, received[0]?.method], [1, 'POST']);
+    // Frameworks that refuse a POST of another site can be given this origin as an exception; "null" would be anyone's.
+    const { origin: sender, referer } = received[0]!.headers;
+    assert.deepEqual({ sender, referer }, { sender: signet.url, referer: `${signet.url}/` });
     assert.equal((await client.redeem(received[0]?.form.get('code') ?? '')).status, 200);
     expectQuiet();
   });

@@ -31,7 +31,7 @@ testSignet('oidcc-server of Form Post Basic: code, state and iss are posted to t
   assert.equal(claimsOf(tokensOf(await client.redeem(code!)).id_token).nonce, 'n1');
 
   assert.equal(answer.headers.get('cache-control'), 'no-store');
-  assert.equal(answer.headers.get('referrer-policy'), 'no-referrer');
+  assert.equal(answer.headers.get('referrer-policy'), 'origin');
   const policy = answer.headers.get('content-security-policy') ?? '';
   assert.match(policy, /form-action 'self' https:;/);
   assert.match(policy, /script-src 'self';/);

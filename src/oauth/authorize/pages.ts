@@ -33,6 +33,9 @@ export const formPostPage = (
 ): Page => ({
   title: view.plain('form_post.title'),
   endsAt: action,
+  // A client that checks the origin of each POST cannot allow "null". The `strict-` policies send that from HTTPS to a client
+  // in development on http://localhost (Fetch §3.2).
+  referrerPolicy: 'origin',
   scripts: ['form-post'],
   content: html`<h1>${view.t('form_post.title')}</h1>
 <p class="soft">${view.t('form_post.what', { host: html`<code>${new URL(action).host}</code>` })}</p>

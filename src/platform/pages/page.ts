@@ -21,6 +21,8 @@ export type Page = {
    * also to those of the client behind its redirect URI, so only the scheme can be restricted.
    */
   endsAt?: string;
+  /** What another site learns of this page from its form or links. Left out: nothing, and a form has `Origin: null`. */
+  referrerPolicy?: 'origin';
 };
 
 const layout = (view: View, { title, content, tab, aside, scripts = [] }: Page): Html => {
@@ -88,7 +90,7 @@ export function sendPage(reply: FastifyReply, view: View, page: Page, status = p
     .headers({
       'content-security-policy': `default-src 'none';${scripting} style-src 'self'; img-src 'self'; form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`,
       'x-frame-options': 'DENY',
-      'referrer-policy': 'no-referrer',
+      'referrer-policy': page.referrerPolicy ?? 'no-referrer',
       'cross-origin-opener-policy': 'same-origin',
       'permissions-policy': 'camera=(), geolocation=(), microphone=()',
     })
