@@ -5,6 +5,7 @@ import type { Answer } from '../support/browser.ts';
 import { sentence } from '../support/messages.ts';
 import { assertRefused, claimsOf, type Fields, type RegisteredClient, redirectedTo } from '../support/relying-party.ts';
 import { type Signet, testSignet } from '../support/signet.ts';
+import { statementsOf } from '../support/statements.ts';
 import type { TestUser } from '../support/test-user.ts';
 
 const returnUri = 'https://rp.test/post_logout_redirect';
@@ -309,6 +310,27 @@ testSignet('RP-initiated logout', async ({ signet, t }) => {
     const page = await owner.browser.get(`/developer/clients/${client.client_id}/activity`);
     assert.match(page.text, sentence('developer.stage.logout'));
     assert.ok(signet.logLines.every((line) => !line.includes(id_token)));
+  });
+
+  await t.test('a request that names no client of ours is neither remembered nor written down', async () => {
+    const claims = Buffer.from(JSON.stringify({ aud: 'cl_unknown' })).toString('base64url');
+    const requests: Fields[] = [
+      { client_id: 'x'.repeat(60_000), id_token_hint: 'no.jwt' },
+      { client_id: 'cl_unknown', state: 'x'.repeat(2049) },
+      { id_token_hint: `no.${claims}.jwt` },
+    ];
+    for (const fields of requests) {
+      const refused = async () => {
+        const answer = await signet.postForm('/oauth/logout', fields);
+        await signet.deps.clientFailures.close();
+        return answer;
+      };
+      const words = await statementsOf(signet, refused, 400);
+      assert.deepEqual(
+        words.filter((word) => word !== 'select'),
+        [],
+      );
+    }
   });
 
   await t.test('twenty sign-outs at once all return, and one event is kept', async () => {

@@ -1,5 +1,5 @@
 import type { Session } from '../../authentication/sessions/session.ts';
-import { type Client, isClientId } from '../../clients/client.ts';
+import type { Client } from '../../clients/client.ts';
 import { closestMatch, type Failure } from '../../clients/failures.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidRequest, RequestError } from '../../platform/errors.ts';
@@ -47,30 +47,31 @@ export async function readLogoutRequest(deps: CheckDeps, text: string): Promise<
   const { values, repeated } = parseParameters(text);
   const hint = values.id_token_hint === undefined ? undefined : await readHint(deps, values.id_token_hint);
   const client_id = values.client_id ?? hint?.client_id;
-  const note = (failure: Failure) => {
-    const named = client_id ?? audienceOf(values.id_token_hint);
-    if (named !== undefined) deps.clientFailures.record({ client_id: named, stage: 'logout' }, failure);
+  // Only for a client that exists: what an attacker makes up instead of one would be remembered, and looked for by a write.
+  const note = async (failure: Failure) => {
+    const named = await deps.clients.find(client_id ?? audienceOf(values.id_token_hint) ?? '');
+    if (named) deps.clientFailures.record({ client_id: named.client_id, stage: 'logout' }, failure);
   };
   const twice = parameters.find((name) => repeated.has(name));
   if (twice !== undefined) {
     const description = `${twice} was sent more than once.`;
-    note({ code: 'request', detail: () => ({ description }) });
+    await note({ code: 'request', detail: () => ({ description }) });
     throw refuse(description, { key: 'logout.repeated', values: { parameter: twice } });
   }
   if (values.id_token_hint !== undefined && hint === undefined) {
-    note({ code: 'id_token_hint' });
+    await note({ code: 'id_token_hint' });
     throw refuse(
       'id_token_hint is not an ID token of this issuer, signed with a key that it still knows. Send the id_token of the token response unchanged; it may have expired.',
       { key: 'logout.hint' },
     );
   }
   if (hint && values.client_id !== undefined && values.client_id !== hint.client_id) {
-    note({ code: 'id_token_hint' });
+    await note({ code: 'id_token_hint' });
     throw refuse('client_id is not the client that id_token_hint was issued to: its aud.', { key: 'logout.hint' });
   }
   if (Buffer.byteLength(values.state ?? '') > longestState) {
     const description = `state can have at most ${longestState} bytes.`;
-    note({ code: 'request', detail: () => ({ description }) });
+    await note({ code: 'request', detail: () => ({ description }) });
     throw refuse(description, { key: 'logout.state' });
   }
   const request: LogoutRequest = {
@@ -97,7 +98,7 @@ async function readHint({ keys }: Pick<Deps, 'keys'>, id_token_hint: string) {
 function audienceOf(id_token_hint = ''): string | undefined {
   try {
     const { aud } = JSON.parse(Buffer.from(id_token_hint.split('.')[1] ?? '', 'base64url').toString());
-    return typeof aud === 'string' && isClientId(aud) ? aud : undefined;
+    return typeof aud === 'string' ? aud : undefined;
   } catch {
     return undefined;
   }
