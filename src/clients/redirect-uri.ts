@@ -28,6 +28,14 @@ export function redirectUriProblem(uri: string): MessageDescriptor | undefined {
 export const isPrivateUse = (uri: string): boolean => /^[a-z][a-z0-9+.-]*:/i.test(uri) && !/^https?:/i.test(uri);
 
 /**
+ * By what a user or a reviewer recognizes the receiver of a response: the host, or the private-use scheme with its colon.
+ * Behind such a scheme may stand any text that looks like a host, and it decides nothing.
+ * @param uri one that is registered.
+ */
+export const destinationOf = (uri: string): string =>
+  isPrivateUse(uri) ? uri.slice(0, uri.indexOf(':') + 1) : new URL(uri).host;
+
+/**
  * RFC 8252 §7.1: the scheme is a domain name of the app's maker in reverse, so that two apps do not choose the same. This
  * excludes every scheme with a meaning of its own, such as `javascript`, `data` and `file`. In lower case, because systems
  * differ in whether they compare schemes by case.

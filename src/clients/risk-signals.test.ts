@@ -8,11 +8,21 @@ const context = riskContextOf({
   service: 'Signet',
   approved: [
     { client_id: 'cl_1', owner_user_id: 'usr_ada', name: 'Paypal Shop', redirect_uris: ['https://shop.example/cb'] },
-    { client_id: 'cl_2', owner_user_id: 'usr_eve', name: 'Melon', redirect_uris: ['https://melon.example/cb'] },
-  ].map(comparedClient),
+    {
+      client_id: 'cl_2',
+      owner_user_id: 'usr_eve',
+      name: 'Melon',
+      redirect_uris: ['https://melon.example/cb', 'example.melon://disguise.example/cb'],
+    },
+  ].map((client) => comparedClient({ ...client, post_logout_redirect_uris: [] })),
   suspended: [
-    { client_id: 'cl_3', owner_user_id: 'usr_mal', name: 'Cheap Phish', redirect_uris: ['https://phish.example/cb'] },
-  ].map(comparedClient),
+    {
+      client_id: 'cl_3',
+      owner_user_id: 'usr_mal',
+      name: 'Cheap Phish',
+      redirect_uris: ['https://phish.example/cb', 'example.phish:/cb'],
+    },
+  ].map((client) => comparedClient({ ...client, post_logout_redirect_uris: ['https://phish-out.example/'] })),
 });
 
 /** Nothing about it raises a question. */
@@ -98,6 +108,18 @@ const telling: [Partial<Client>, RiskCode, 'notice' | 'warning', string | string
   [{ name: 'Cheap Phi5h' }, 'suspended_client_name', 'warning', 'Cheap Phish'],
   [{ redirect_uris: ['https://phish.example/x'] }, 'suspended_client_host', 'warning', 'phish.example'],
   [{ redirect_uris: ['HTTPS://PHISH.example.:443/x'] }, 'suspended_client_host', 'warning', 'phish.example'],
+  [{ post_logout_redirect_uris: ['https://new.example/out'] }, 'new_redirect_host', 'notice', 'new.example'],
+  [{ redirect_uris: ['https://shop.example/a', 'new.app:/cb'] }, 'new_redirect_host', 'notice', 'new.app:'],
+  [{ redirect_uris: ['new.app://shop.example/cb'] }, 'new_redirect_host', 'notice', 'new.app:'],
+  [{ redirect_uris: ['https://disguise.example/cb'] }, 'new_redirect_host', 'notice', 'disguise.example'],
+  [{ redirect_uris: ['new.app://shop.example/cb'] }, 'private_use_scheme', 'notice', 'new.app:'],
+  [{ redirect_uris: ['example.phish:/other'] }, 'suspended_client_host', 'warning', 'example.phish:'],
+  [
+    { post_logout_redirect_uris: ['https://phish.example/', 'https://phish-out.example/x'] },
+    'suspended_client_host',
+    'warning',
+    ['phish.example', 'phish-out.example'],
+  ],
   [{ owner_user_id: 'usr_new' }, 'first_client', 'notice', 'usr_new'],
   [
     { client_type: 'public', redirect_uris: ['https://shop.example/a', 'https://melon.example/b'] },
@@ -120,6 +142,19 @@ test('what would be is judged, and not what is', () => {
     { code: 'name_resembles_client', severity: 'warning', detail: ['Melon'] },
     { code: 'new_redirect_host', severity: 'warning', detail: ['elsewhere.example'] },
   ]);
+});
+
+test('an approved client that would be answered by another app, or lead elsewhere after a sign-out, is a warning', () => {
+  const pending_change = {
+    redirect_uris: ['new.app://melon.example/cb'],
+    post_logout_redirect_uris: ['https://elsewhere.example/'],
+  };
+  const native = { status: 'approved', client_type: 'public', application_type: 'native' } as const;
+  assert.deepEqual(risksOf({ ...native, pending_change })[0], {
+    code: 'new_redirect_host',
+    severity: 'warning',
+    detail: ['new.app:', 'elsewhere.example'],
+  });
 });
 
 test('who was stopped and begins again is no newcomer, and a client is not compared with itself', () => {

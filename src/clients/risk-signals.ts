@@ -4,7 +4,7 @@ import { isLoopback } from '../platform/ip-address.ts';
 import { type Client, proposalOf, type ReviewedFields } from './client.ts';
 import { areSimilar, containsName, looksAlike, nameSkeleton } from './name-skeleton.ts';
 import { mixesScripts } from './presentation.ts';
-import { isPrivateUse } from './redirect-uri.ts';
+import { destinationOf, isPrivateUse } from './redirect-uri.ts';
 import type { Scope } from './scopes.ts';
 import { type ComparedRow, readComparedClients, readRememberedSuspensions } from './store.ts';
 
@@ -38,16 +38,16 @@ export type Risk = {
 };
 
 type Named = Pick<Client, 'client_id' | 'owner_user_id' | 'name'>;
-/** Another client, with the skeleton of its name and the hosts of its redirect URIs. */
+type Redirects = Pick<Client, 'redirect_uris' | 'post_logout_redirect_uris'>;
+/** Another client, with the skeleton of its name and where it has browsers redirected to. */
 type ComparedClient = Named & { readonly skeleton: string; readonly hosts: readonly string[] };
 
-export const comparedClient = ({
-  redirect_uris,
-  ...client
-}: Named & Pick<Client, 'redirect_uris'>): ComparedClient => ({
-  ...client,
-  skeleton: nameSkeleton(client.name),
-  hosts: hostsOf(redirect_uris),
+export const comparedClient = ({ client_id, owner_user_id, name, ...uris }: Named & Redirects): ComparedClient => ({
+  client_id,
+  owner_user_id,
+  name,
+  skeleton: nameSkeleton(name),
+  hosts: redirectHosts(uris),
 });
 
 /** What a client under review is compared with. */
@@ -75,7 +75,7 @@ const sensitiveScopes: readonly Scope[] = ['entitlements:read', 'offline_access'
 /** Of the client as it will be if its reviewer approves it; warnings first. */
 export function riskSignals(client: Client, context: RiskContext): Risk[] {
   const proposal = proposalOf(client);
-  const hosts = hostsOf(proposal.redirect_uris);
+  const hosts = redirectHosts(proposal);
   const risks = [
     ...suspendedRisks(proposal, hosts, context),
     ...nameRisks(proposal, context),
@@ -85,7 +85,8 @@ export function riskSignals(client: Client, context: RiskContext): Risk[] {
       'sensitive_scope',
       sensitiveScopes.filter((scope) => proposal.allowed_scopes.includes(scope)),
     ),
-    ...notice('private_use_scheme', [...new Set(proposal.redirect_uris.filter(isPrivateUse).map(schemeOf))]),
+    ...notice('public_several_hosts', client.client_type === 'public' ? severalHosts(proposal) : []),
+    ...notice('private_use_scheme', [...new Set(proposal.redirect_uris.filter(isPrivateUse).map(destinationOf))]),
     ...firstClientRisk(client, context),
   ];
   return risks.toSorted((one, other) => severities.indexOf(one.severity) - severities.indexOf(other.severity));
@@ -133,15 +134,21 @@ function hostRisks(client: Client, hosts: readonly string[], context: RiskContex
   const unknown = hosts.filter((host) => !context.approvedHosts.has(host));
   // Users trust an approved client already, and it would have their codes sent elsewhere.
   const asNew = client.status === 'approved' ? warning : notice;
-  return [
-    ...asNew('new_redirect_host', unknown),
-    ...notice('public_several_hosts', client.client_type === 'public' && hosts.length > 1 ? hosts : []),
-  ];
+  return asNew('new_redirect_host', unknown);
+}
+
+function severalHosts({ redirect_uris }: ReviewedFields): string[] {
+  const hosts = hostsOf(redirect_uris.filter((uri) => !isPrivateUse(uri)));
+  return hosts.length > 1 ? hosts : [];
 }
 
 /** A logo or homepage on another host may imitate that site. */
-function presentationRisks({ logo_url, homepage_url }: ReviewedFields, hosts: readonly string[]): Risk[] {
-  const untrusted = (url: string | null) => hostsOf([url ?? '']).filter((host) => !hosts.includes(host));
+function presentationRisks(
+  { logo_url, homepage_url, redirect_uris }: ReviewedFields,
+  hosts: readonly string[],
+): Risk[] {
+  const own = hostsOf(redirect_uris);
+  const untrusted = (url: string | null) => hostsOf([url ?? '']).filter((host) => !own.includes(host));
   const all = new Set([...hosts, ...untrusted(logo_url), ...untrusted(homepage_url)]);
   return [
     ...notice('foreign_logo_host', untrusted(logo_url)),
@@ -165,13 +172,19 @@ const risk =
 const warning = risk('warning');
 const notice = risk('notice');
 
-/** Without loopback hosts, which are the user's own machine. */
+/** Where a client has browsers redirected to, with a code or after a sign-out. */
+const redirectHosts = ({ redirect_uris, post_logout_redirect_uris }: Redirects): string[] =>
+  hostsOf([...redirect_uris, ...post_logout_redirect_uris]);
+
+/** Private-use schemes among them. Without loopback hosts, which are the user's own machine. */
 function hostsOf(urls: readonly string[]): string[] {
-  const hosts = urls.map((url) => plainHost.exec(url)?.[1] ?? URL.parse(url)?.hostname.replace(/\.$/, '') ?? '');
+  const hosts = urls.map((url) =>
+    isPrivateUse(url)
+      ? destinationOf(url)
+      : (plainHost.exec(url)?.[1] ?? URL.parse(url)?.hostname.replace(/\.$/, '') ?? ''),
+  );
   return [...new Set(hosts)].filter((host) => host !== '' && !host.endsWith('.localhost') && !isLoopback(host));
 }
-
-const schemeOf = (uri: string) => uri.slice(0, uri.indexOf(':'));
 
 /** Matches nearly all. One review reads a hundred thousand URLs, for which a parser takes a second. */
 const plainHost = /^https:\/\/([a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z-][a-z0-9-]*)(?::\d+)?(?:[/?]|$)/;

@@ -103,7 +103,7 @@ export async function countNeedingReview({ db }: { db: Db }): Promise<{ pending:
 
 /** What a client under review is compared with. `version` changes with the client. */
 const ComparedRow = row('clients', {
-  ...ClientRow.pick('client_id', 'owner_user_id', 'name', 'redirect_uris').fields,
+  ...ClientRow.pick('client_id', 'owner_user_id', 'name', 'redirect_uris', 'post_logout_redirect_uris').fields,
   version: text,
 });
 export type ComparedRow = RowOf<typeof ComparedRow>;
@@ -112,7 +112,7 @@ export type ComparedRow = RowOf<typeof ComparedRow>;
 export const readComparedClients = (db: Db, status: ClientStatus, limit: number) =>
   db.all(
     ComparedRow,
-    sql`select client_id, owner_user_id, name, redirect_uris, event_id as version from clients
+    sql`select client_id, owner_user_id, name, redirect_uris, post_logout_redirect_uris, event_id as version from clients
          where status = ${status} order by created_at, client_id limit ${limit}`,
   );
 
@@ -120,7 +120,8 @@ export const readComparedClients = (db: Db, status: ClientStatus, limit: number)
 export const readRememberedSuspensions = (db: Db, limit: number) =>
   db.all(
     ComparedRow,
-    sql`select client_id, owner_user_id, name, redirect_uris, 'deleted' as version from remembered_suspensions
+    sql`select client_id, owner_user_id, name, redirect_uris, '[]' as post_logout_redirect_uris, 'deleted' as version
+          from remembered_suspensions
          order by deleted_at desc, client_id limit ${limit}`,
   );
 

@@ -52,6 +52,11 @@ test('of an address the host stands out, and nothing of it can be followed', () 
   );
   assert.match(shown('https://rp.test@evil.example/'), /<strong><bdi>rp\.test@evil\.example<\/bdi><\/strong>/);
   assert.equal(shown('javascript:alert(1)'), '<code><bdi>javascript:alert(1)</bdi></code>');
+  for (const behind of ['//accounts.google.com/cb', '/cb'])
+    assert.equal(
+      shown(`com.example.app:${behind}`),
+      `<code><strong><bdi>com.example.app:</bdi></strong><bdi>${behind}</bdi></code>`,
+    );
   assert.match(
     untrustedUrl('https://rp.test/a-b/and-so-on-and-on').toString(),
     /<bdi>\/<wbr>a-<wbr>b\/<wbr>and-<wbr>so/,

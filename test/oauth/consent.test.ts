@@ -52,6 +52,19 @@ test('CO-01: the page names client, owner, host, review, scopes in plain words, 
   assert.match((await person.browser.get(`/consent?request=${short}`)).text, sentence('consent.short'));
 });
 
+test('CO-01: an app with a scheme of its own is named by it, whatever looks like a host behind it', async (t) => {
+  const signet = await startSignet(t);
+  const client = await signet.registerClient({
+    client_type: 'public',
+    redirect_uris: ['com.example.app://accounts.google.com/cb'],
+    consent: 'required',
+  });
+  const person = await signet.signedInUser();
+  const { text } = await person.browser.get(`/consent?request=${askedAbout(await ask(person, client))}`);
+  assert.match(text, sentence('consent.app', { host: '<code>com.example.app:</code>' }));
+  assert.doesNotMatch(text, /google/);
+});
+
 test('CO-01: a first-party client is attributed to the service', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ consent: 'required' });

@@ -15,7 +15,7 @@ import type { Risk, RiskCode } from '../../clients/risk-signals.ts';
 import { type Scope, scopeNames } from '../../clients/scopes.ts';
 import type { MessageKey } from '../../platform/i18n/translate.ts';
 import { copyButton, copyScripts, hidden } from '../../platform/pages/form.ts';
-import { type Html, html, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
+import { type Html, html, looksLikeUrl, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { clientInitials, visibleText } from '../../platform/text.ts';
@@ -304,7 +304,7 @@ function shown(
   if (entries.length === 0) return view.t('admin.none');
   const isList = typeof value === 'object';
   const text = (entry: string) =>
-    html`${entry.includes('://') ? untrustedUrl(entry) : html`<code>${untrusted(entry)}</code>`}${isList && other && !other.includes(entry) && html` <strong>${view.t(mark)}</strong>`}`;
+    html`${looksLikeUrl(entry) ? untrustedUrl(entry) : html`<code>${untrusted(entry)}</code>`}${isList && other && !other.includes(entry) && html` <strong>${view.t(mark)}</strong>`}`;
   return isList
     ? html`<ul class="scopes">${entries.map((entry) => html`<li>${text(entry)}</li>`)}</ul>`
     : text(entries[0]!);

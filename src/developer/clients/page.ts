@@ -2,7 +2,7 @@ import { type Client, type ClientStatus, type ReviewedFields, reviewedFields } f
 import type { Kind } from '../../clients/libraries/library.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { alert, copyButton, copyScripts, notice } from '../../platform/pages/form.ts';
-import { type Html, html, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
+import { type Html, html, looksLikeUrl, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
@@ -104,7 +104,7 @@ function value(view: View, value: ReviewedFields[keyof ReviewedFields] | undefin
   return html`<ul class="scopes">${value.map((entry) => html`<li>${textOf(entry)}</li>`)}</ul>`;
 }
 
-const textOf = (text: string): Html => (text.includes('://') ? untrustedUrl(text) : untrusted(text));
+const textOf = (text: string): Html => (looksLikeUrl(text) ? untrustedUrl(text) : untrusted(text));
 
 const historyItem = (view: View, { action, at, reason }: HistoryEvent): Html => html`<li><div>
 <h3>${view.t(`developer.history.${action}`)}</h3>

@@ -1,5 +1,6 @@
 import type { Session } from '../../authentication/sessions/session.ts';
 import type { RegisteredBy } from '../../clients/presentation.ts';
+import { destinationOf } from '../../clients/redirect-uri.ts';
 import { isScope } from '../../clients/scopes.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
@@ -59,7 +60,7 @@ export function consentPage(
     title: view.plain('consent.title', { client: visibleText(client.name) }),
     endsAt: redirect_uri,
     content: html`<h1>${view.t('consent.title', { client: untrusted(client.name) })}</h1>
-<p class="soft">${view.t('consent.app', { host: html`<code>${new URL(redirect_uri).host || new URL(redirect_uri).protocol}</code>` })}${registeredByText(view, client.registeredBy)}</p>
+<p class="soft">${view.t('consent.app', { host: html`<code>${destinationOf(redirect_uri)}</code>` })}${registeredByText(view, client.registeredBy)}</p>
 <h2>${view.t('consent.permissions')}</h2>
 <ul class="scopes">${scope.map((name) => html`<li>${isScope(name) ? view.t(`scope.${name}`) : name}</li>`)}${claims.length > 0 && html`<li>${view.t('consent.claims', { claims: listOf(view, claims) })}</li>`}</ul>
 <p class="soft">${view.t(scope.includes('offline_access') ? 'consent.lasting' : 'consent.short')}</p>

@@ -34,12 +34,19 @@ export const html = (strings: TemplateStringsArray, ...values: Renderable[]): Ht
 /** Invisible characters are written out, the direction does not affect other text. @param most characters. */
 export const untrusted = (text: string, most?: number): Html => html`<bdi>${visibleText(text, most)}</bdi>`;
 
-/** To be read, so never a link, and with the host set apart. */
+/**
+ * To be read, so never a link, and with what decides who receives it set apart: the host, or a scheme that leads to an app
+ * whatever looks like a host behind it.
+ */
 export function untrustedUrl(url: string): Html {
-  const [, scheme, host, rest] = /^([A-Za-z][A-Za-z0-9+.-]*:\/\/)([^/?#]*)(.*)$/s.exec(url) ?? [];
-  if (!host) return html`<code>${untrusted(url, 2048)}</code>`;
-  return html`<code>${untrusted(scheme ?? '')}<strong>${breaking(host, 300)}</strong>${rest && html`<wbr>${breaking(rest, 2048)}`}</code>`;
+  const [, before = '', decisive, rest = ''] =
+    /^(https?:\/\/)([^/?#]+)(.*)$/is.exec(url) ?? /^()((?!https?:)[a-z][a-z0-9+.-]*:)(\/.*)$/is.exec(url) ?? [];
+  if (decisive === undefined) return html`<code>${untrusted(url, 2048)}</code>`;
+  return html`<code>${before && untrusted(before)}<strong>${breaking(decisive, 300)}</strong>${rest && html`<wbr>${breaking(rest, 2048)}`}</code>`;
 }
+
+/** Private-use schemes need one slash only. */
+export const looksLikeUrl = (text: string): boolean => /^[a-z][a-z0-9+.-]*:\//i.test(text);
 
 /** Lets a long URL wrap after punctuation. */
 const breaking = (text: string, most: number): Html =>
