@@ -46,5 +46,5 @@ export const resetMailsTo = (deps: LimitDeps, kind: string, email: string): Sql 
 export const maxMailsAboutRevocations: Window = { limit: 5, windowSeconds: 3600 };
 
 /** Takes one of the mails to a user about what another user may do any number of times. */
-export const mayMailAbout = (deps: LimitDeps, kind: string, user_id: string, most: Window): Promise<boolean> =>
-  windowLimit(deps, { name: `mail-about-${kind}`, ...most }).mayTake(user_id);
+export const mayMailAbout = (deps: LimitDeps, kind: string, user_id: string, window: Window): Promise<boolean> =>
+  windowLimit(deps, { name: `mail-about-${kind}`, ...window }).mayTake(user_id);

@@ -216,15 +216,15 @@ export type UnauthenticatedRow = RowOf<typeof UnauthenticatedRow>;
 
 type NewUnauthenticatedRow = Omit<UnauthenticatedRow, 'first_at' | 'last_at' | 'count'>;
 
-/** Counts an event. Once the hour has `most` rows, one that would need another is counted in `rest`. */
+/** Counts an event. Once the hour has `max` rows, one that would need another is counted in `rest`. */
 export function countUnauthenticated(
   event: NewUnauthenticatedRow,
   rest: NewUnauthenticatedRow,
   at: number,
-  most: number,
+  max: number,
 ): Sql[] {
   const exists = sql`exists (select 1 from unauthenticated_events where event_key = ${event.event_key})`;
-  const limit = raw(String(most));
+  const limit = raw(String(max));
   const rowsOfHour = sql`(select count(*) from
     (select 1 as one from unauthenticated_events where hour = ${event.hour} limit ${limit}) as kept)`;
   return [

@@ -153,7 +153,7 @@ export function commonStart(one: string, other: string): number {
 
 export function commonEnd(one: string, other: string): number {
   let length = 0;
-  const most = Math.min(one.length, other.length);
-  while (length < most && one.at(-1 - length) === other.at(-1 - length)) length += 1;
+  const max = Math.min(one.length, other.length);
+  while (length < max && one.at(-1 - length) === other.at(-1 - length)) length += 1;
   return /[\udc00-\udfff]/.test(one.at(-length) ?? '') && length > 0 ? length - 1 : length;
 }

@@ -74,9 +74,9 @@ export const looksAlike = (one: string, other: string): boolean => areSimilar(na
 
 /** @returns whether two skeletons differ in at most two letters. */
 export function areSimilar(from: string, to: string): boolean {
-  const most = maxEdits(Math.min(from.length, to.length));
-  if (from === '' || to === '' || Math.abs(from.length - to.length) > most) return false;
-  return sharesPiece(from, to, most + 1) && editDistance(from, to, most) <= most;
+  const max = maxEdits(Math.min(from.length, to.length));
+  if (from === '' || to === '' || Math.abs(from.length - to.length) > max) return false;
+  return sharesPiece(from, to, max + 1) && editDistance(from, to, max) <= max;
 }
 
 /** Fewer edits than pieces leave one piece unchanged. A search for it is fast, and most names share none. */

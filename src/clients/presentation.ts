@@ -28,7 +28,7 @@ export function logoUrlProblem(text: string): MessageDescriptor | undefined {
 
 /** Refuses anything that is not plainly https, such as `javascript:` in any spelling. */
 export function homepageUrlProblem(text: string): MessageDescriptor | undefined {
-  if (text.length > longestUrl) return { key: 'problem.url.long', values: { most: longestUrl } };
+  if (text.length > longestUrl) return { key: 'problem.url.long', values: { max: longestUrl } };
   const url = /^https:\/\/[\x21-\x7e]+$/.test(text) && !/["'<>\\^`{|}]/.test(text) ? URL.parse(text) : null;
   if (url === null) return { key: 'problem.url.https' };
   if (url.username || url.password) return { key: 'problem.url.userinfo' };

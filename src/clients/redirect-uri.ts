@@ -53,7 +53,7 @@ export const backchannelUriProblem = (uri: string): MessageDescriptor | undefine
 export const isNativeUri = (uri: string): boolean => registeredLiteral.test(uri) || isPrivateUse(uri);
 
 function charactersProblem(uri: string): MessageDescriptor | undefined {
-  if (uri.length > longest) return { key: 'problem.url.long', values: { most: longest } };
+  if (uri.length > longest) return { key: 'problem.url.long', values: { max: longest } };
   if (uri.includes('*')) return { key: 'problem.redirect_uri.wildcard' };
   if (uri.includes('#')) return { key: 'problem.redirect_uri.fragment' }; // RFC 6749 §3.1.2
   if (!uriCharacters.test(uri)) return { key: 'problem.redirect_uri.characters' };

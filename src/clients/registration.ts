@@ -241,7 +241,7 @@ function uriListProblems(field: (typeof uriLists)[number], list: unknown): Field
   const problems = uris.flatMap((uri, place) => textProblem(`${field}/${place}`, uri, redirectUriProblem));
   const length = uris.reduce((sum: number, uri) => sum + (typeof uri === 'string' ? uri.length : 0), 0);
   if (length <= maxTogether) return problems;
-  return [...problems, fieldProblem(field, { key: 'problem.redirect_uri.together', values: { most: maxTogether } })];
+  return [...problems, fieldProblem(field, { key: 'problem.redirect_uri.together', values: { max: maxTogether } })];
 }
 
 function nameProblem(name: unknown): FieldProblem[] {

@@ -4,10 +4,10 @@ const invisible = /[\p{C}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]|\u034f|\u17
 const hidden = new RegExp(`(?![\\n\\t])(?:${invisible.source})`, 'gu');
 
 /** Names are checked where they are entered; what is shown may be older than the check, or come from elsewhere. */
-export function visibleText(text: string, most = 100): string {
+export function visibleText(text: string, max = 100): string {
   const seen = text.replace(hidden, (character) => `[U+${hexadecimal(character)}]`);
   const characters = [...seen];
-  return characters.length > most ? `${characters.slice(0, most).join('')}…` : seen;
+  return characters.length > max ? `${characters.slice(0, max).join('')}…` : seen;
 }
 
 const hexadecimal = (character: string) => character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
@@ -62,22 +62,22 @@ export function displayNameProblem(name: string): string | undefined {
 export const normalizeName = (name: string): string => name.trim().normalize('NFC');
 
 /**
- * Levenshtein distance. Only the cells within `most` of the diagonal are computed (Ukkonen).
- * @param most beyond which the exact number does not matter: anything higher may be returned.
+ * Levenshtein distance. Only the cells within `max` of the diagonal are computed (Ukkonen).
+ * @param max beyond which the exact number does not matter: anything higher may be returned.
  */
-export function editDistance(from: string, to: string, most = Number.POSITIVE_INFINITY): number {
+export function editDistance(from: string, to: string, max = Number.POSITIVE_INFINITY): number {
   let previous = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const [row, letter] of [...from].entries()) {
-    const first = Math.max(1, row + 1 - most);
-    const last = Math.min(to.length, row + 1 + most);
+    const first = Math.max(1, row + 1 - max);
+    const last = Math.min(to.length, row + 1 + max);
     const current: number[] = Array(to.length + 1).fill(Number.POSITIVE_INFINITY);
     current[0] = row + 1;
     for (let column = first; column <= last; column += 1) {
       const replaced = (previous[column - 1] ?? 0) + (to[column - 1] === letter ? 0 : 1);
       current[column] = Math.min(replaced, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1);
     }
-    const least = Math.min(...current); // no later row goes below it
-    if (least > most) return least;
+    const lowest = Math.min(...current); // no later row goes below it
+    if (lowest > max) return lowest;
     previous = current;
   }
   return previous[to.length] ?? 0;

@@ -136,12 +136,12 @@ export const hasOnlyFailed = (webhook_id: WebhookId, since: number): Sql =>
   sql`${isEnabled(webhook_id)} and not exists
         (select 1 from webhook_deliveries where webhook_id = ${webhook_id} and delivered_at >= ${since})`;
 
-/** Starts the oldest dead deliveries anew. @param most the others are left. */
-export const replayDeadDeliveries = (webhook_id: WebhookId, most: number, now: number): Sql =>
+/** Starts the oldest dead deliveries anew. @param max the others are left. */
+export const replayDeadDeliveries = (webhook_id: WebhookId, max: number, now: number): Sql =>
   sql`update webhook_deliveries set dead_at = null, attempts = 0, next_attempt_at = ${now}
        where dead_at is not null and delivery_id in
          (select delivery_id from webhook_deliveries where webhook_id = ${webhook_id} and dead_at is not null
-           order by created_at, delivery_id limit ${most})`;
+           order by created_at, delivery_id limit ${max})`;
 
 const DeadCount = row('webhook_deliveries', { webhook_id: id<WebhookId>(), dead: integer });
 

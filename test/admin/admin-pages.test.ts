@@ -481,8 +481,11 @@ testSignet('the audit log is filtered, paged, exported and verified', async ({ s
   assert.match(noDay.text, sentence('admin.audit.filter_problem'));
   assert.doesNotMatch(noDay.text, sentence('admin.audit.none'));
   for (const [typed, said] of [
-    ['action=client.aproved', pattern`${sentence('admin.audit.none')}.*${sentence('admin.audit.doubt.action')}`],
-    ['actor=ada', pattern`${sentence('admin.audit.none')}.*${sentence('admin.audit.doubt.actor')}`],
+    [
+      'action=client.aproved',
+      pattern`${sentence('admin.audit.none')}.*${sentence('admin.audit.filter_warning.action')}`,
+    ],
+    ['actor=ada', pattern`${sentence('admin.audit.none')}.*${sentence('admin.audit.filter_warning.actor')}`],
     ['target=usr_unknown', pattern`${sentence('admin.audit.none')}</p></div>`],
   ] as const) {
     assert.match((await admin.browser.get(`/admin/audit?${typed}`)).text, said);

@@ -136,7 +136,7 @@ test('administrators do not change the policy of their own client; a lone admini
   const { client_id } = await signet.registerClient({ owner: alone, approved: false });
   const waiting = await pageOf(alone, client_id);
   assert.doesNotMatch(waiting, /action="[^"]*\/approve"/, 'no form that could only fail');
-  assert.match(waiting, sentence('admin.clients.barred.alone'));
+  assert.match(waiting, sentence('admin.clients.cannot_approve.only_administrator'));
   assert.match(waiting, /bin\/signet admin invite/);
   assert.match(waiting, /SIGNET_SELF_APPROVAL=on/);
   const command = `bin/signet clients approve ${client_id} --revision 1 --consent required`;
@@ -144,7 +144,7 @@ test('administrators do not change the policy of their own client; a lone admini
 
   const other = await administrator(signet);
   assert.match(await pageOf(alone, client_id), sentence('clients.own_approval'));
-  assert.doesNotMatch(await pageOf(alone, client_id), sentence('admin.clients.barred.alone'));
+  assert.doesNotMatch(await pageOf(alone, client_id), sentence('admin.clients.cannot_approve.only_administrator'));
   assert.match(await pageOf(other, client_id), /action="[^"]*\/approve"/);
   await other.browser.postJson(`/v1/admin/clients/${client_id}/approve`, { revision: 1, consent: 'required' });
   assert.doesNotMatch(await pageOf(alone, client_id), /action="[^"]*\/policy"/);

@@ -122,7 +122,7 @@ test('the second step asks for digits by a numeric keyboard, and for a backup co
   assert.match(wrong.text, pattern`${sentence('field.backup_code')}</label>`, 'still the field that was used');
   await other.giveCode(wrongCode(signet, app.secret));
   const over = await other.giveCode(wrongCode(signet, app.secret));
-  assert.match(over.text, sentence('second_factor.over', { most: 3 }));
+  assert.match(over.text, sentence('second_factor.over', { max: 3 }));
 
   await other.signIn();
   const answer = await browser.post('/signin/second-factor', { code: app.backup_codes[0] ?? '', backup: '1' });

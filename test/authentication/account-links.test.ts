@@ -28,7 +28,7 @@ testSignet('a user signs up with a link from a mail', { mail: true }, async ({ s
     for (let looks = 0; looks < 3; looks += 1) assert.equal((await browser.get(path)).status, 200); // as scanners do
     const weak = await browser.post(path, { name: 'Ada', password: 'short' });
     assert.equal(weak.status, 400);
-    assert.match(weak.text, sentence('problem.password.short', { least: 15 }));
+    assert.match(weak.text, sentence('problem.password.short', { min: 15 }));
     assert.equal((await browser.post(path, { name: '', password: phrase })).status, 400);
     const made = await browser.post(path, { name: 'Ada', password: phrase }, { 'accept-language': 'de' });
     assert.deepEqual([made.status, made.location], [303, '/account']);

@@ -103,7 +103,7 @@ test('to confirm, a provider that does not say when it asked is not enough for w
   signet.clock.advance(901);
   const { answer } = await signInUpstream(person.browser, '/auth/acme/login?confirm=1');
   await assertRefused(signet, answer, 403, 'auth_time_missing');
-  assert.match(answer.text, sentence('federation.says_no_time'));
+  assert.match(answer.text, sentence('federation.auth_time_missing'));
   assert.match(answer.text, /id="way-back" href="\/signin\/confirm"/);
   assert.equal(await authTime(person.browser), began);
 

@@ -154,7 +154,7 @@ test('FD-01: of two tabs the newer one continues, and the older one gets a helpf
   const [older, newer] = [await startUpstreamSignIn(browser), await startUpstreamSignIn(browser)];
   const answer = await browser.get(older);
   await assertRefused(signet, answer, 400, 'state_unknown');
-  assert.match(answer.text, sentence('federation.over'));
+  assert.match(answer.text, sentence('federation.state_unknown'));
   assert.equal((await browser.get(newer)).status, 303);
 });
 
@@ -483,7 +483,7 @@ onBothEngines(
       upstream.account = { sub: 'victim', email, email_verified: true };
       const { answer } = await signInUpstream(browser);
       await assertRefused(signet, answer, 403, 'email_unverified_here');
-      assert.match(answer.text, sentence('federation.account_unproved'));
+      assert.match(answer.text, sentence('federation.email_unverified_here'));
       await assertNobody(signet, browser);
     }
     assert.equal(await countOf(signet, 'users'), 1);

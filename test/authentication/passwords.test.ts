@@ -44,14 +44,14 @@ testSignet(
       const email = 'ada@example.com';
       const choose = (password: string) => browser.post(path, { email, name: 'Ada L', password });
       const weak: [string, RegExp][] = [
-        ['', sentence('problem.password.short', { least: 15 })],
-        [letters(14), sentence('problem.password.short', { least: 15 })],
+        ['', sentence('problem.password.short', { min: 15 })],
+        [letters(14), sentence('problem.password.short', { min: 15 })],
         ['password123456789', sentence('problem.password.pieces')],
         ['aaaaaaaaaaaaaaaaaaaa', sentence('problem.password.repeats')],
         ['qwertyuiopasdfghjkl', sentence('problem.password.pieces')],
         [email, sentence('problem.password.pieces')],
-        ['x'.repeat(70_000), sentence('refusal.content_too_large', { most: 64 })],
-        ['é'.repeat(600), sentence('problem.password.long', { most: 1024 })],
+        ['x'.repeat(70_000), sentence('refusal.content_too_large', { max: 64 })],
+        ['é'.repeat(600), sentence('problem.password.long', { max: 1024 })],
       ];
       for (const [password, reason] of weak) {
         const answer = await choose(password);

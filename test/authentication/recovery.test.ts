@@ -35,7 +35,7 @@ testSignet('PW-04: a reset link', { mail: true }, async ({ signet, mailbox, t })
     assert.equal((await person.browser.get('/v1/me')).status, 200, 'asking changes nothing');
     const weak = await spend(signet, path, 'short');
     assert.equal(weak.status, 400);
-    assert.match(weak.text, sentence('problem.password.short', { least: 15 }));
+    assert.match(weak.text, sentence('problem.password.short', { min: 15 }));
 
     const browser = signet.newBrowser();
     const done = await spend(signet, path, phrase, browser);

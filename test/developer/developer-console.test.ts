@@ -256,13 +256,10 @@ test('the form', async (t) => {
       for (let times = 0; times < 5; times += 1) assert.equal((await register(eve)).status, 200);
     }
     signet.clock.advance(3600);
-    assert.match(
-      (await eve.browser.get('/developer/register')).text,
-      sentence('developer.limit.pending', { most: 20 }),
-    );
+    assert.match((await eve.browser.get('/developer/register')).text, sentence('developer.limit.pending', { max: 20 }));
     const late = await register(eve, { name: 'Typed with care' });
     assert.equal(late.status, 429);
-    assert.match(late.text, pattern`${sentence('developer.limit.pending', { most: 20 })}.*value="Typed with care"`);
+    assert.match(late.text, pattern`${sentence('developer.limit.pending', { max: 20 })}.*value="Typed with care"`);
   });
 });
 

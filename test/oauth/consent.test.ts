@@ -87,7 +87,7 @@ test('CO-01: consent for a client without an owner shows no owner', async (t) =>
   const request = askedAbout(await ask(person, client));
   await plain(signet.deps.db).run('update users set email_verified_at = null where user_id = $1', [owner.user_id]);
   const shown = async () => (await person.browser.get(`/consent?request=${request}`)).text;
-  assert.match(await shown(), sentence('consent.owner_unproved'));
+  assert.match(await shown(), sentence('consent.owner_unverified'));
   await plain(signet.deps.db).batch(deleteUser(owner.user_id, now(signet.deps)));
   assert.match(await shown(), sentence('consent.owner_gone'));
   assert.doesNotMatch(await shown(), sentence('consent.ownerless'));

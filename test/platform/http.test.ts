@@ -318,12 +318,12 @@ test('DO-01: a limit that the operator sets is the one that holds', async (t) =>
     revision: '1',
   });
   assert.equal(inPage.status, 429);
-  assert.match(inPage.text, pattern`${sentence('developer.edit.pending', { most: 1 })}.*value="Typed with care"`);
+  assert.match(inPage.text, pattern`${sentence('developer.edit.pending', { max: 1 })}.*value="Typed with care"`);
   assert.equal((await owner.browser.get(`${path}/${client_id}`)).json?.status, 'rejected');
 
   const tooLarge = await owner.browser.postJson(path, { name: 'x'.repeat(33_000) });
   assertRefused(tooLarge, 413, 'content_too_large');
-  assert.match(tooLarge.text, sentence('refusal.content_too_large', { most: 32 }));
+  assert.match(tooLarge.text, sentence('refusal.content_too_large', { max: 32 }));
 });
 
 test('HT-07: an address that a client claims for itself is not believed', async (t) => {

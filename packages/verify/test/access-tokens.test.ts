@@ -313,11 +313,11 @@ test('a token may have 8192 characters and no more', async (t) => {
   const verify = createVerifier(issuer.options);
   const empty = (await issuer.sign({ claims: { more: '', jti: 'j' } })).length;
   const withLength = (more: number) => issuer.sign({ claims: { more: 'x'.repeat(more), jti: 'j' } });
-  const most = Math.floor(((8192 - empty) * 3) / 4);
-  const fits = await withLength(most);
+  const max = Math.floor(((8192 - empty) * 3) / 4);
+  const fits = await withLength(max);
   assert.ok(fits.length > 8180 && fits.length <= 8192, String(fits.length));
   await verify(fits);
-  await refusal(verify(await withLength(most + 9)), 'invalid_token', /not a signed JWT/);
+  await refusal(verify(await withLength(max + 9)), 'invalid_token', /not a signed JWT/);
   const begun = performance.now();
   await refusal(verify('A'.repeat(50_000_000)), 'invalid_token');
   assert.ok(performance.now() - begun < 1000, 'and length costs nothing');

@@ -33,8 +33,8 @@ export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
       return { ...auditPage(view, { query, log: undefined, problem }), status: 400 };
     }
     const log = await readLog(deps, filter, perPage);
-    const doubt = log.events.length === 0 ? await filterWarningOf(deps, filter) : undefined;
-    return auditPage(view, { query, log, doubt });
+    const warning = log.events.length === 0 ? await filterWarningOf(deps, filter) : undefined;
+    return auditPage(view, { query, log, warning });
   });
 
   pages.show(`${path}/unauthenticated`, async ({ view, query: { target = '', address = '', before } }) => {

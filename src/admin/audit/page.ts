@@ -15,12 +15,12 @@ export type AuditView = {
   /** Undefined for a filter that was refused: nothing was looked for. */
   log: LogPage | undefined;
   /** For a log that is empty. */
-  doubt?: FilterWarning;
+  warning?: FilterWarning;
   problem?: Html | false;
   report?: ChainReport;
 };
 
-export const auditPage = (view: View, { query, log, doubt, problem, report }: AuditView): Page => ({
+export const auditPage = (view: View, { query, log, warning, problem, report }: AuditView): Page => ({
   title: view.plain('admin.audit.title'),
   tab: adminTab('admin_audit'),
   content: html`<h1>${view.t('admin.audit.title')}</h1>
@@ -31,12 +31,12 @@ ${report && verdict(view, report)}
 <h2>${view.t('admin.audit.find')}</h2>
 ${problem}
 ${filterForm(view, query)}
-${log && found(view, query, { log, doubt })}`,
+${log && found(view, query, { log, warning })}`,
 });
 
-const found = (view: View, query: AuditQuery, { log, doubt }: { log: LogPage; doubt?: FilterWarning }) => html`${
+const found = (view: View, query: AuditQuery, { log, warning }: { log: LogPage; warning?: FilterWarning }) => html`${
   log.events.length === 0
-    ? html`<div class="empty"><p>${view.t('admin.audit.none')}</p>${doubt && html`<p>${view.t(`admin.audit.doubt.${doubt}`)}</p>`}</div>`
+    ? html`<div class="empty"><p>${view.t('admin.audit.none')}</p>${warning && html`<p>${view.t(`admin.audit.filter_warning.${warning}`)}</p>`}</div>`
     : html`<ol class="items" reversed start="${log.events[0]?.seq}">${log.events.map((event) => eventItem(view, event))}</ol>`
 }
 <p class="actions">

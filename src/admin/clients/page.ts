@@ -113,21 +113,21 @@ const path = ({ client_id }: Client) => `/admin/clients/${client_id}`;
 function decisions(view: View, client: Client, reviewerProblem: ReviewerProblem | undefined): Html {
   const waits = needsReview(client);
   const needsReviewer = waits || client.status === 'approved' || client.status === 'suspended';
-  const isBarred = reviewerProblem !== undefined;
-  return html`${isBarred && needsReviewer && unavailableDecision(view, client, reviewerProblem)}
-${waits && !isBarred && approval(view, client)}${waits && reasoned(view, client, 'reject')}
-${client.status === 'suspended' && !isBarred && reinstatement(view, client)}
-${(client.status === 'approved' || client.status === 'suspended') && !isBarred && policy(view, client)}
+  const mayDecide = reviewerProblem === undefined;
+  return html`${!mayDecide && needsReviewer && unavailableDecision(view, client, reviewerProblem)}
+${waits && mayDecide && approval(view, client)}${waits && reasoned(view, client, 'reject')}
+${client.status === 'suspended' && mayDecide && reinstatement(view, client)}
+${(client.status === 'approved' || client.status === 'suspended') && mayDecide && policy(view, client)}
 ${client.status === 'approved' && reasoned(view, client, 'suspend')}`;
 }
 
 /** In place of forms that would be refused: why, and what to do instead. */
 function unavailableDecision(view: View, client: Client, { userMessage, isOnlyAdministrator }: ReviewerProblem): Html {
-  return html`<h2>${view.t('admin.clients.barred')}</h2>
+  return html`<h2>${view.t('admin.clients.cannot_approve')}</h2>
 <div class="advice"><p>${view.t(userMessage.key, userMessage.values)}</p>
 ${
   isOnlyAdministrator &&
-  html`<p>${view.t('admin.clients.barred.alone', {
+  html`<p>${view.t('admin.clients.cannot_approve.only_administrator', {
     invite: html`<code>bin/signet admin invite</code>`,
     setting: html`<code>SIGNET_SELF_APPROVAL=on</code>`,
   })}</p>

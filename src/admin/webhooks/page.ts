@@ -88,7 +88,7 @@ ${step(view, 'admin.webhooks.rotate', formOf(one, 'rotate-secret', 'quiet'))}
 ${
   dead.deliveries.length > 0 &&
   html`<h2>${view.t('admin.webhooks.dead')}</h2>
-<p class="soft">${view.t('admin.webhooks.replay_all.what', { count: deadInAll, most: maxReplayed })}</p>
+<p class="soft">${view.t('admin.webhooks.replay_all.what', { count: deadInAll, max: maxReplayed })}</p>
 ${buttonForm(view.t('admin.webhooks.replay_all'), formOf(one, 'replay-all'))}
 <ul class="items">${deliveryItems(view, one, dead)}</ul>
 ${dead.next !== undefined && moreLink('webhook-dead', deliveriesPath(one, { state: 'dead' }), view.t('admin.webhooks.dead.more'))}`

@@ -78,7 +78,7 @@ type NewPasswordForm = {
   token: string;
   email: string;
   /** Characters. */
-  least: number;
+  min: number;
   endsAt?: string;
   problem?: Html | false;
   /** Remain after the reset. */
@@ -87,7 +87,7 @@ type NewPasswordForm = {
 
 export const newPasswordPage = (
   view: View,
-  { token, email, least, endsAt, problem, otherSignInMethods }: NewPasswordForm,
+  { token, email, min, endsAt, problem, otherSignInMethods }: NewPasswordForm,
 ): Page => ({
   title: view.plain('reset.link_title'),
   endsAt,
@@ -96,7 +96,7 @@ export const newPasswordPage = (
 ${problem}
 <form method="post" action="/reset/${token}">
 <input type="hidden" name="username" autocomplete="username" value="${email}">
-${newPasswordField(view, least)}
+${newPasswordField(view, min)}
 <button type="submit" id="reset-save">${view.t('reset.save')}</button>
 </form>
 ${

@@ -136,10 +136,10 @@ async function openReset(deps: Deps, request: FastifyRequest, token: string): Pr
     returnTarget,
     view,
     async draw(_, problem) {
-      const least = minCharacters(await passwordContext(deps, user));
+      const min = minCharacters(await passwordContext(deps, user));
       const others = await describeOtherMethods(deps, user.user_id, (at) => formatDay(view.locale, at));
       const { endsAt } = returnTarget;
-      return newPasswordPage(view, { token, email: user.email, least, endsAt, problem, otherSignInMethods: others });
+      return newPasswordPage(view, { token, email: user.email, min, endsAt, problem, otherSignInMethods: others });
     },
     accept: ({ password = '' }) => resetPassword(deps, token, { password, address: request.ip }),
   };

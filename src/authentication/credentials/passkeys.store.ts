@@ -37,13 +37,13 @@ export const findUsablePasskey = (db: Db, credential_id: string) =>
   );
 
 /**
- * Inserts nothing for a disabled user, or one who has `most`: behind a lock of the user's row, or two at once both fit.
+ * Inserts nothing for a disabled user, or one who has `max`: behind a lock of the user's row, or two at once both fit.
  * Conflicts with a credential that is registered, for whatever user: its id is the primary key.
  */
-export const insertPasskey = (passkey: Passkey, most: number): Sql =>
+export const insertPasskey = (passkey: Passkey, max: number): Sql =>
   sql`insert into passkeys ${Passkey.select(passkey)}
         from users u where u.user_id = ${passkey.user_id} and u.disabled_at is null
-         and (select count(*) from passkeys p where p.user_id = u.user_id) < ${most}`;
+         and (select count(*) from passkeys p where p.user_id = u.user_id) < ${max}`;
 
 export const isRegistered = (db: Db, credential_id: string): Promise<boolean> =>
   db.holds(sql`exists (select 1 from passkeys where credential_id = ${credential_id})`);

@@ -58,10 +58,10 @@ for (const password of [
 
 test('fifteen characters are enough and fourteen are not; code points count, not bytes', () => {
   assert.deepEqual(problems('kV9pQ2zL7wX4mN1'), []);
-  assert.match(problems('kV9pQ2zL7wX4mN').join(), sentence('problem.password.short', { least: 15 }));
+  assert.match(problems('kV9pQ2zL7wX4mN').join(), sentence('problem.password.short', { min: 15 }));
   assert.match(
     problems('\u{1f434}\u{1f50b}\u{1f4ce}\u{2705}\u{1f40e}\u{1f680}\u{1f3b7}\u{1f9ca}').join(),
-    sentence('problem.password.short', { least: 15 }),
+    sentence('problem.password.short', { min: 15 }),
   );
 });
 
@@ -70,7 +70,7 @@ test('with a second factor eight characters are enough and seven are not', () =>
   assert.deepEqual(passwordProblems('kV9pQ2zL', withSecondFactor), []);
   assert.match(
     passwordProblems('kV9pQ2z', withSecondFactor).map(inEnglish).join(),
-    sentence('problem.password.short', { least: 8 }),
+    sentence('problem.password.short', { min: 8 }),
   );
   assert.equal(passwordProblems('dragon12', withSecondFactor).length, 1);
 });
@@ -82,7 +82,7 @@ test('64 and 200 characters are welcome; beyond 1024 bytes none is', () => {
     problems(Array.from({ length: 200 }, (_, i) => String.fromCharCode(97 + ((i * i) % 23))).join('')),
     [],
   );
-  assert.match(problems(`${words}${'é'.repeat(512)}`).join(), sentence('problem.password.long', { most: 1024 }));
+  assert.match(problems(`${words}${'é'.repeat(512)}`).join(), sentence('problem.password.long', { max: 1024 }));
 });
 
 test('a word that is expected at this installation is refused like a common one', () => {

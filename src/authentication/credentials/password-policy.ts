@@ -25,22 +25,22 @@ export type PasswordContext = {
  * `password123456789` is refused, and four ordinary words in a row are accepted.
  */
 export function passwordProblems(password: string, context: PasswordContext): MessageDescriptor[] {
-  if (isOverlong(password)) return [{ key: 'problem.password.long', values: { most: longestPasswordBytes } }];
+  if (isOverlong(password)) return [{ key: 'problem.password.long', values: { max: longestPasswordBytes } }];
   const normalized = normalizePassword(password);
-  const least = minCharacters(context);
-  if ([...normalized].length < least) return [{ key: 'problem.password.short', values: { least } }];
-  const problem = guessable(normalized, least, contextWords(context));
+  const min = minCharacters(context);
+  if ([...normalized].length < min) return [{ key: 'problem.password.short', values: { min } }];
+  const problem = guessable(normalized, min, contextWords(context));
   return problem === undefined ? [] : [{ key: problem }];
 }
 
 export const newPasswordProblems = (password: string, context: PasswordContext): FieldProblem[] =>
   passwordProblems(password, context).map((sentence) => fieldProblem('password', sentence));
 
-function guessable(password: string, least: number, personal: ReadonlySet<string>): MessageKey | undefined {
+function guessable(password: string, min: number, personal: ReadonlySet<string>): MessageKey | undefined {
   const isKnown: Test = (word) => commonPasswords().has(word) || personal.has(word);
   const seen = readings(password);
   if (seen.some((reading) => commonPasswords().has(reading))) return 'problem.password.common';
-  if (seen.some((reading) => shortestPeriod(reading, least - 1) < least)) return 'problem.password.repeats';
+  if (seen.some((reading) => shortestPeriod(reading, min - 1) < min)) return 'problem.password.repeats';
   if (seen.some((reading) => isOneOrTwoPieces(reading, isKnown))) return 'problem.password.pieces';
   return undefined;
 }

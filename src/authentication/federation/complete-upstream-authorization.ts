@@ -38,7 +38,7 @@ export async function completeUpstreamAuthorization(
     refuseIdentity(deps, { provider, address, back: failureReturnPath(authorization) }, identityRefusal);
   // First of all, so that of any number of callbacks with one state a single one is processed.
   if (!(await spendOnce(deps, `federation:${authorization.state}`, authorization))) {
-    throw await refuse({ code: 'invalid_request', userMessage: 'federation.over', reason: 'state_used' });
+    throw await refuse({ code: 'invalid_request', reason: 'state_used' });
   }
   const url = new URL(`${callbackUrl(deps, provider)}?${query}`);
   if (url.searchParams.get('error') === 'access_denied') return 'cancelled';
@@ -50,14 +50,11 @@ export async function completeUpstreamAuthorization(
   } catch (error) {
     const problem = failureOf(error).reason;
     if (problem === 'not_asked_again') {
-      const { user_id } = authorization;
-      const userMessage = 'federation.not_asked_again';
-      throw await refuse({ code: 'access_denied', userMessage, reason: problem, user_id });
+      throw await refuse({ code: 'access_denied', reason: problem, user_id: authorization.user_id });
     }
     await countFailure(deps, address);
     if (suggestsStaleMetadata(problem)) upstreams.forget(provider);
-    const code = 'upstream_failed';
-    throw await refuse({ code, userMessage: 'federation.upstream_failed', reason: code, problem });
+    throw await refuse({ code: 'upstream_failed', reason: 'upstream_failed', problem });
   }
 }
 

@@ -93,8 +93,7 @@ export async function linkBySignedInUser(
   const { account, context } = link;
   const { user_id } = user;
   const refuse = async (reason: 'linked_elsewhere' | 'linked_already') => {
-    const userMessage = `federation.${reason}` as const;
-    throw await refuseIdentity(deps, context, { code: 'invalid_state', userMessage, reason, user_id });
+    throw await refuseIdentity(deps, context, { code: 'invalid_state', reason, user_id });
   };
   const owner = await findIdentity(deps.db, account.issuer, account.subject);
   if (owner) return owner.user_id === user_id ? undefined : refuse('linked_elsewhere');

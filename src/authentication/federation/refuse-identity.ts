@@ -1,7 +1,7 @@
 import { type RefusalReason, unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
 import { type ErrorCode, RequestError } from '../../platform/errors.ts';
-import { inEnglish, type MessageKey } from '../../platform/i18n/translate.ts';
+import { inEnglish } from '../../platform/i18n/translate.ts';
 import { addressKey } from '../../platform/ip-address.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import type { Provider } from '../credentials/providers.ts';
@@ -11,9 +11,8 @@ export type CallbackContext = { provider: Provider; address: string; back: strin
 
 export type IdentityRefusal = {
   code: ErrorCode;
-  userMessage: Extract<MessageKey, `federation.${string}`>;
-  /** For the log. */
-  reason: RefusalReason;
+  /** For the log; the user reads the message with its name. */
+  reason: Exclude<RefusalReason, 'account_disabled' | 'passkey_refused' | 'wrong_password'>;
   /** For the log: what exactly is wrong with the upstream's answer, in our words or as the library's code. */
   problem?: string;
   user_id?: string;
@@ -23,14 +22,16 @@ export type IdentityRefusal = {
 export async function refuseIdentity(
   deps: LimitDeps,
   { provider, address, back }: CallbackContext,
-  { code, userMessage, reason, problem, user_id }: IdentityRefusal,
+  { code, reason, problem, user_id }: IdentityRefusal,
 ): Promise<RequestError> {
   const detail = { provider: provider.id, ...(problem === undefined ? {} : { problem }) };
   const event = { action: 'session.refused', target: user_id, reason, detail, address } as const;
   await deps.db.change({ run: { event: unauthenticatedEvent(deps, event) } });
+  // Users cannot tell a state that was used from one that is unknown.
+  const key = reason === 'state_used' ? 'federation.state_unknown' : (`federation.${reason}` as const);
   // A label may have any letters; an error_description has ASCII only, as an id does.
-  return new RequestError(code, inEnglish({ key: userMessage, values: { provider: provider.id } }), {
-    userMessage: { key: userMessage, values: { provider: provider.label } },
+  return new RequestError(code, inEnglish({ key, values: { provider: provider.id } }), {
+    userMessage: { key, values: { provider: provider.label } },
     details: code === 'invalid_state' ? { current_status: reason } : {},
     cause: problem === undefined ? reason : `${reason}: ${problem}`,
     back,

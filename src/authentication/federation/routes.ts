@@ -186,7 +186,7 @@ const refuseUnknownState = (deps: Deps, request: FastifyRequest, provider: Provi
   refuseIdentity(
     deps,
     { provider, address: request.ip, back: '/account' },
-    { code: 'invalid_request', userMessage: 'federation.over', reason: 'state_unknown' },
+    { code: 'invalid_request', reason: 'state_unknown' },
   );
 
 type ReceivedIdentity = {
@@ -211,8 +211,7 @@ async function handleIdentity(deps: Deps, request: FastifyRequest, reply: Fastif
   const { session_id, user_id } = authorization;
   // For `confirm` and `link` the browser must still have the session that began the authorization.
   if (!session || session.session_id !== session_id || session.user_id !== user_id) {
-    const [userMessage, reason] = ['federation.session_changed', 'session_changed'] as const;
-    const refused = { code: 'access_denied', userMessage, reason, user_id } as const;
+    const refused = { code: 'access_denied', reason: 'session_changed', user_id } as const;
     throw await refuseIdentity(deps, { ...context, back: '/signin' }, refused);
   }
   if (authorization.mode === 'confirm') {

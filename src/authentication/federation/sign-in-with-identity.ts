@@ -45,7 +45,7 @@ export async function confirmWithIdentity(deps: SignInDeps, signIn: FederatedSig
   const { account, context } = signIn;
   const linked = await findIdentity(deps.db, account.issuer, account.subject);
   if (linked?.user_id !== user_id) {
-    throw await accessDenied(deps, context, 'federation.other_identity', 'other_identity', user_id);
+    throw await accessDenied(deps, context, 'other_identity', user_id);
   }
   return complete(deps, signIn, user_id);
 }
@@ -57,22 +57,17 @@ async function complete(deps: SignInDeps, signIn: FederatedSignIn, user_id: stri
   const authTime = await authTimeOf(deps, signIn, user_id);
   const proof = { user_id, methods: ['fed'], secondStep: false, authTime } as const;
   const outcome = await completeSignIn(deps, proof, signInRequest, [used]);
-  if (!outcome) throw await accessDenied(deps, context, 'federation.not_connected', 'user_disabled', user_id);
+  if (!outcome) throw await accessDenied(deps, context, 'user_disabled', user_id);
   // `used` is committed with the session, and there is none yet.
   if (outcome.kind === 'second_factor') await deps.db.run(used);
   return outcome;
 }
 
-const accessDenied = (
-  deps: LimitDeps,
-  context: CallbackContext,
-  userMessage: IdentityRefusal['userMessage'],
-  reason: IdentityRefusal['reason'],
-  user_id?: string,
-) => refuseIdentity(deps, context, { code: 'access_denied', userMessage, reason, user_id });
+const accessDenied = (deps: LimitDeps, context: CallbackContext, reason: IdentityRefusal['reason'], user_id?: string) =>
+  refuseIdentity(deps, context, { code: 'access_denied', reason, user_id });
 
 async function resolveAccount(deps: LimitDeps, { account, context }: FederatedSignIn): Promise<AccountResolution> {
-  const refuse = async (...why: [IdentityRefusal['userMessage'], IdentityRefusal['reason'], string?]) => {
+  const refuse = async (...why: [IdentityRefusal['reason'], string?]) => {
     throw await accessDenied(deps, context, ...why);
   };
 
@@ -80,31 +75,31 @@ async function resolveAccount(deps: LimitDeps, { account, context }: FederatedSi
   const known = linked && (await findUser(deps.db, linked.user_id));
   if (known) {
     if (known.disabled_at === null) return { action: 'enter', user: known };
-    return refuse('federation.not_connected', 'user_disabled', known.user_id);
+    return refuse('user_disabled', known.user_id);
   }
 
   // Before an account is looked up: an unverified address must not reveal whether there is one.
   if (account.email === undefined || !account.emailVerified) {
-    return refuse('federation.email_unproved', 'email_unverified_upstream');
+    return refuse('email_unverified_upstream');
   }
   const user = await findUserByEmail(deps.db, account.email);
   if (!user) {
-    if (!deps.config.signUp) return refuse('federation.sign_up_off', 'sign_up_off');
+    if (!deps.config.signUp) return refuse('sign_up_off');
     return { action: 'create', email: account.email };
   }
-  if (user.disabled_at !== null) return refuse('federation.not_connected', 'user_disabled', user.user_id);
+  if (user.disabled_at !== null) return refuse('user_disabled', user.user_id);
   // Otherwise an attacker could sign up with the address of another person, who would then use the attacker's account.
   if (user.email_verified_at === null) {
-    return refuse('federation.account_unproved', 'email_unverified_here', user.user_id);
+    return refuse('email_unverified_here', user.user_id);
   }
   if (!isSameAddress(user.email, account.email)) {
-    return refuse('federation.account_alike', 'email_spelled_otherwise', user.user_id);
+    return refuse('email_spelled_otherwise', user.user_id);
   }
   const identity = (await listIdentities(deps.db, user.user_id)).find(({ issuer }) => issuer === account.issuer);
   if (!identity) return { action: 'link', user };
   if (identity.subject === account.subject) return { action: 'enter', user }; // linked since the first read
   // The provider may have reassigned the address: the account stays with the identity that is linked.
-  return refuse('federation.account_has_other', 'email_of_other_identity', user.user_id);
+  return refuse('email_of_other_identity', user.user_id);
 }
 
 /** @returns the `user_id`. */
@@ -121,7 +116,7 @@ async function applyResolution(
   if (resolution.action === 'enter' || (await linkIdentity(deps, { user, account, context, byEmail: account.email }))) {
     return user_id;
   }
-  throw await accessDenied(deps, context, 'federation.account_has_other', 'email_of_other_identity', user_id);
+  throw await accessDenied(deps, context, 'email_of_other_identity', user_id);
 }
 
 /** A user without a password, with the identity. */
@@ -146,7 +141,7 @@ async function createFederatedUser(
     },
   });
   if (done.ok) return user_id;
-  throw await accessDenied(deps, context, 'federation.email_taken', 'email_taken');
+  throw await accessDenied(deps, context, 'email_taken');
 }
 
 /**
@@ -170,7 +165,7 @@ async function authTimeOf(deps: LimitDeps, signIn: FederatedSignIn, user_id: str
   // With TOTP the second step, which is still to come, is the authentication that counts.
   if (since === undefined || before >= since || (await isTotpActive(deps.db, user_id))) return before;
   if (!(await canConfirmOtherwise(deps, user_id))) return at;
-  throw await accessDenied(deps, context, 'federation.says_no_time', 'auth_time_missing', user_id);
+  throw await accessDenied(deps, context, 'auth_time_missing', user_id);
 }
 
 async function canConfirmOtherwise({ db }: Pick<Deps, 'db'>, user_id: string): Promise<boolean> {

@@ -92,12 +92,8 @@ export async function startUpstreamAuthorization(
   } catch (error) {
     await countFailure(deps, address);
     const context = { provider, address, back: failureReturnPath(authorization) };
-    throw await refuseIdentity(deps, context, {
-      code: 'upstream_failed',
-      userMessage: 'federation.upstream_failed',
-      reason: 'upstream_failed',
-      problem: failureOf(error).reason,
-    });
+    const problem = failureOf(error).reason;
+    throw await refuseIdentity(deps, context, { code: 'upstream_failed', reason: 'upstream_failed', problem });
   }
 }
 

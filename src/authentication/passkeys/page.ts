@@ -63,7 +63,7 @@ ${passkey.last_used_at === null ? t('passkey.unused') : t('passkey.used', { when
 function addition(view: View, page: PasskeysPage): Html {
   if (!page.canAdd) return html`<p>${view.t('passkey.add.address')}</p>`;
   if (page.passkeys.length < maxPasskeys) return addForm(view, page);
-  return html`<p>${view.t('passkey.problem.too_many', { most: maxPasskeys })}</p>`;
+  return html`<p>${view.t('passkey.problem.too_many', { max: maxPasskeys })}</p>`;
 }
 
 /** The script hides the sentence or the form, depending on what the browser supports. */

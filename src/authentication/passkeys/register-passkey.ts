@@ -31,7 +31,7 @@ const useOf = ({ session, browserToken: browser }: Registrant): ChallengeUse => 
 const tooMany = () =>
   refusal(
     'invalid_state',
-    { key: 'passkey.problem.too_many', values: { most: maxPasskeys } },
+    { key: 'passkey.problem.too_many', values: { max: maxPasskeys } },
     { details: { current_status: 'full' } },
   );
 const notRegistered = (cause: unknown) => refusal('invalid_request', { key: 'passkey.problem.register' }, { cause });

@@ -83,7 +83,7 @@ type Message = { done?: 'changed' | 'removed'; problems?: readonly FieldProblem[
 async function drawPassword(deps: Deps, view: View, session: Session, { done, problems = [] }: Message): Promise<Page> {
   const { secondFactor = false } = await passwordContext(deps, session);
   const hasPassword = (await passwordOf(deps.db, session.user_id)) !== undefined;
-  const least = minCharacters({ secondFactor });
+  const min = minCharacters({ secondFactor });
   const canRemove = await canRemoveSignInMethod(deps, session.user_id);
   return {
     title: view.plain('password.title'),
@@ -93,10 +93,10 @@ async function drawPassword(deps: Deps, view: View, session: Session, { done, pr
 ${done && notice(view.t(`password.done.${done}`))}
 ${fieldAlert(view, problems)}
 <p class="soft">${view.t(hasPassword ? 'password.intro' : 'password.intro_first')}</p>
-${hasPassword && !secondFactor && html`<p class="soft">${view.t('password.if_short', { least })}</p>`}
+${hasPassword && !secondFactor && html`<p class="soft">${view.t('password.if_short', { min })}</p>`}
 <form method="post" action="/account/security/password">
 <input type="hidden" name="username" autocomplete="username" value="${session.email}">
-${newPasswordField(view, least)}
+${newPasswordField(view, min)}
 <button type="submit" id="password-submit">${view.t(hasPassword ? 'password.change' : 'password.set')}</button>
 </form>
 ${hasPassword && html`<h2>${view.t('password.remove_title')}</h2>\n${removal(view, canRemove)}`}`,

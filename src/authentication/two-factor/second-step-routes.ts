@@ -130,10 +130,10 @@ ${
 <p><a href="/signin${returnTargetQuery(form)}">${view.t('second_factor.start_over')}</a></p>`,
 });
 
-/** After the last wrong code. @param most codes of one sign-in. */
-const signInEndedPage = (view: View, returnTarget: ReturnTarget, most: number): Page => ({
+/** After the last wrong code. @param max codes of one sign-in. */
+const signInEndedPage = (view: View, returnTarget: ReturnTarget, max: number): Page => ({
   title: view.plain('second_factor.over.title'),
   content: html`<h1>${view.t('second_factor.over.title')}</h1>
-${alert(view.t('second_factor.over', { most }))}
+${alert(view.t('second_factor.over', { max }))}
 <p class="actions"><a class="button" href="/signin${returnTargetQuery(returnTarget)}">${view.t('second_factor.over.again')}</a></p>`,
 });

@@ -37,7 +37,7 @@ ${
   sign_ins.length === 0
     ? html`<p class="empty">${view.t('developer.sign_ins.none')}</p>`
     : html`<table id="sign-ins">
-<thead><tr><th scope="col">${view.t('developer.when')}</th><th scope="col">${view.t('developer.person')}</th><th scope="col">${view.t('clients.field.allowed_scopes')}</th><th scope="col">${view.t('developer.connected')}</th></tr></thead>
+<thead><tr><th scope="col">${view.t('developer.when')}</th><th scope="col">${view.t('developer.user')}</th><th scope="col">${view.t('clients.field.allowed_scopes')}</th><th scope="col">${view.t('developer.connected')}</th></tr></thead>
 <tbody>${sign_ins.map((signIn) => signInRow(view, signIn))}</tbody>
 </table>`
 }
@@ -46,7 +46,7 @@ ${logouts}`,
 
 const signInRow = (view: View, signIn: ListedSignIn): Html => html`<tr>
 <td data-label="${view.plain('developer.when')}">${view.ago(signIn.at)}</td>
-<td data-label="${view.plain('developer.person')}"><code>${signIn.sub}</code></td>
+<td data-label="${view.plain('developer.user')}"><code>${signIn.sub}</code></td>
 <td data-label="${view.plain('clients.field.allowed_scopes')}">${signIn.scope.split(' ').map((scope) => html`<code>${scope}</code> `)}</td>
 <td data-label="${view.plain('developer.connected')}">${
   signIn.ended_because === null

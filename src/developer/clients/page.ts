@@ -36,7 +36,7 @@ function statusDescription(view: View, client: Client): Html {
   return html`<p>${view.t(`developer.state.${status}.what`, { when })}${
     reason && !isChangeRejected && html` ${view.t('developer.state.reason', { reason })}`
   }</p>
-${isChangeRejected && html`<p>${view.t('developer.state.turned_down', { reason })}</p>`}
+${isChangeRejected && html`<p>${view.t('developer.state.change_rejected', { reason })}</p>`}
 ${pending_change !== null && html`<p>${view.t('developer.state.change.what', { when })}</p>`}`;
 }
 

@@ -26,7 +26,7 @@ type OwnerContext = PageContext<{ owner: Owner }, typeof base>;
 
 /** A user's clients: the list, the registration, and the pages of each one. */
 export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
-  const most = deps.config.limits.pendingClients;
+  const max = deps.config.limits.pendingClients;
   /** @throws {RequestError} `not_found`, as for an unknown client, when it is another user's. */
   const clientOf = ({ client_id, owner }: OwnerContext): Promise<Client> =>
     findOwnClient(deps, client_id, owner.owner_user_id);
@@ -39,7 +39,7 @@ export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
 
   pages.show(registerPath, async ({ view, owner, query }) => {
     const isFull = await hasTooManyPending(deps, owner.owner_user_id);
-    const refusal = isFull && view.t('developer.limit.pending', { most });
+    const refusal = isFull && view.t('developer.limit.pending', { max });
     const choice = choiceIn(query);
     if (choice === undefined) return choicePage(view, refusal);
     return registrationPage(view, { formValues: formFor(choice), refusal }, choice.kind);
@@ -57,7 +57,7 @@ export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
       const formValues = readFormValues(form);
       if (code !== 'rate_limited') return registrationPage(view, { formValues, problems });
       const refusal = (await hasTooManyPending(deps, owner.owner_user_id))
-        ? view.t('developer.limit.pending', { most })
+        ? view.t('developer.limit.pending', { max })
         : view.t('developer.limit.hour', { wait: view.duration(retryAfter) });
       return registrationPage(view, { formValues, refusal });
     },
@@ -138,7 +138,7 @@ export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
     if (code === 'stale_revision') return view.t('developer.edit.stale');
     if (code !== 'rate_limited') return undefined;
     return client.status === 'rejected' && (await hasTooManyPending(deps, owner.owner_user_id))
-      ? view.t('developer.edit.pending', { most })
+      ? view.t('developer.edit.pending', { max })
       : view.t('signin.too_many', { wait: view.duration(retryAfter) });
   }
 }

@@ -20,7 +20,7 @@ ${
 
 const item = (view: View, client: Client, delivery: LogoutRecord): Html => html`<li><div>
 <h3 id="${delivery.delivery_id}">${view.ago(delivery.created_at)} <span class="${tones[delivery.state]}">${view.t(`admin.webhooks.state.${delivery.state}`)}</span></h3>
-<p>${view.t('developer.person')}: <code>${delivery.sub}</code></p>
+<p>${view.t('developer.user')}: <code>${delivery.sub}</code></p>
 <p>${view.t('admin.webhooks.attempts', { count: delivery.attempts })}${delivery.next_attempt_at !== null && delivery.attempts > 0 && html` ${view.t('admin.webhooks.next', { when: view.ago(delivery.next_attempt_at) })}`}</p>
 ${delivery.last_error !== null && html`<p lang="en">${untrusted(delivery.last_error, 300)}</p>`}
 </div>

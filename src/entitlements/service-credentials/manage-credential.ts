@@ -68,7 +68,7 @@ export async function rotateCredential(
   overlapSeconds: number = longestOverlapSeconds,
 ) {
   if (!(Number.isInteger(overlapSeconds) && overlapSeconds >= 0 && overlapSeconds <= longestOverlapSeconds)) {
-    const userMessage = { key: 'problem.service.overlap', values: { most: longestOverlapSeconds } } as const;
+    const userMessage = { key: 'problem.service.overlap', values: { max: longestOverlapSeconds } } as const;
     throw invalidFields([fieldProblem('overlap_seconds', userMessage)]);
   }
   const client_secret = newSecret('ss_');

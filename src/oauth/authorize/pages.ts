@@ -79,6 +79,6 @@ const listOf = (view: View, claims: readonly UserClaim[]): string =>
 function registeredByText(view: View, by: RegisteredBy): Html {
   if (by === 'operator') return view.t('consent.ownerless', { service: view.branding.name });
   if (by === 'gone') return view.t('consent.owner_gone');
-  if (by.domain === undefined) return view.t('consent.owner_unproved');
+  if (by.domain === undefined) return view.t('consent.owner_unverified');
   return view.t('consent.owner', { domain: untrusted(by.domain) });
 }

@@ -112,7 +112,7 @@ const callerKeys = {
 } as const;
 
 function callers(view: View, { security }: DescribedOperation): Html {
-  if (security.length === 0) return view.t('reference.who.anybody');
+  if (security.length === 0) return view.t('reference.who.unauthenticated');
   const keys = security.flatMap((one) => {
     const schemes = Object.keys(one) as (keyof typeof callerKeys)[];
     return schemes.length === 0 ? ['reference.who.public' as const] : schemes.map((scheme) => callerKeys[scheme]);

@@ -162,7 +162,7 @@ function refusalOf(error: Error & { code?: string; statusCode?: number }, reques
   // When it is repeated, the request finds that its row is gone, and is refused for that.
   if (error instanceof StoreUnavailable || error instanceof ForeignKeyViolation) return unavailable(error);
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    const values = { most: request.server.initialConfig.bodyLimit! / 1024 };
+    const values = { max: request.server.initialConfig.bodyLimit! / 1024 };
     return refusal('content_too_large', { key: 'refusal.content_too_large', values }, { cause: error });
   }
   const { code = '', statusCode = 500 } = error;

@@ -21,15 +21,15 @@ export const fieldAlert = (view: View, problems: readonly FieldProblem[]): Html 
     ({ userMessage, message }) => html`<li>${userMessage ? view.t(userMessage.key, userMessage.values) : message}</li>`,
   )}</ul></div>`;
 
-/** @param least characters: 15 where the password is the only factor, 8 beside a second one. */
+/** @param min characters: 15 where the password is the only factor, 8 beside a second one. */
 export const newPasswordField = (
   view: View,
-  least = 15,
+  min = 15,
   label: 'field.password' | 'field.new_password' = 'field.new_password',
 ): Html => html`<label for="password">${view.t(label)}</label>
-<input id="password" name="password" type="password" autocomplete="new-password" required minlength="${least}"
+<input id="password" name="password" type="password" autocomplete="new-password" required minlength="${min}"
  aria-describedby="password-hint">
-<p class="hint" id="password-hint">${view.t('field.new_password.hint', { least })}</p>`;
+<p class="hint" id="password-hint">${view.t('field.new_password.hint', { min })}</p>`;
 
 /** For pages with a {@link copyButton}. */
 export const copyScripts = ['developer'];

@@ -31,8 +31,8 @@ function render(value: Renderable): string {
 export const html = (strings: TemplateStringsArray, ...values: Renderable[]): Html =>
   Html.trusted(strings.reduce((markup, string, index) => markup + render(values[index - 1]) + string));
 
-/** Invisible characters are written out, the direction does not affect other text. @param most characters. */
-export const untrusted = (text: string, most?: number): Html => html`<bdi>${visibleText(text, most)}</bdi>`;
+/** Invisible characters are written out, the direction does not affect other text. @param max characters. */
+export const untrusted = (text: string, max?: number): Html => html`<bdi>${visibleText(text, max)}</bdi>`;
 
 /**
  * To be read, so never a link, and with what decides who receives it set apart: the host, or a scheme that leads to an app
@@ -49,9 +49,9 @@ export function untrustedUrl(url: string): Html {
 export const looksLikeUrl = (text: string): boolean => /^[a-z][a-z0-9+.-]*:\//i.test(text);
 
 /** Lets a long URL wrap after punctuation. */
-const breaking = (text: string, most: number): Html =>
+const breaking = (text: string, max: number): Html =>
   text.length < 20
-    ? untrusted(text, most)
-    : html`<bdi>${visibleText(text, most)
+    ? untrusted(text, max)
+    : html`<bdi>${visibleText(text, max)
         .split(/(?<=[/.-])(?=.)/su)
         .map((part, place) => html`${place > 0 && html`<wbr>`}${part}`)}</bdi>`;
