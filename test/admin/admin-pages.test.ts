@@ -464,6 +464,15 @@ test('keys are rotated by hand, and not before their successors are known', asyn
     sentence('admin.keys.done.rotated'),
   );
   assert.match((await admin.browser.get('/admin/keys')).text, sentence('admin.keys.status.retiring'));
+  signet.clock.advance(65 * 60);
+  await signet.runJobs();
+  await admin.signIn();
+  const { text } = await admin.browser.get('/admin/keys');
+  assert.doesNotMatch(text, sentence('admin.keys.status.retiring'));
+  assert.match(text, pattern`${sentence('admin.keys.status.retired')}.*${sentence('admin.keys.retired')}`);
+  const { json } = await admin.browser.get('/v1/admin/keys');
+  const keys = json?.keys as { status: string }[];
+  assert.equal(keys.filter(({ status }) => status === 'retired').length, 2);
 });
 
 testSignet('the audit log is filtered, paged, exported and verified', async ({ signet }) => {

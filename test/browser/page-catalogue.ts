@@ -68,7 +68,7 @@ async function signInPages(
     { name: 'account-deleted', path: '/account-deleted', as: 'nobody' },
     { name: 'signed-out', path: '/signed-out', as: 'nobody' },
     { name: 'logout', path: await whereItAsks(ada, signet, client), as: 'ada' },
-    { name: 'logout-error', path: '/oauth/logout?id_token_hint=none', as: 'ada', status: 400 },
+    { name: 'logout-error', path: '/oauth/logout?client_id=none', as: 'ada', status: 400 },
   ];
 }
 

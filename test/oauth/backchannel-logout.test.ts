@@ -270,8 +270,10 @@ testSignet('Back-Channel Logout: deliveries', { env }, async ({ signet, t }) => 
         events: { [logoutEvent]: {} },
       });
       assert.match(String(jti), /^lo_/);
-      const hinted = await user.browser.get(`/oauth/logout?id_token_hint=${token}`, { accept: 'application/json' });
-      assertRefused(hinted, 400, 'invalid_request');
+      const returnPath = (id_token_hint: string) =>
+        `/oauth/logout?${new URLSearchParams({ id_token_hint, post_logout_redirect_uri: returnUri })}`;
+      assert.equal((await user.browser.get(returnPath(tokens.id_token))).location, returnUri);
+      assert.equal((await user.browser.get(returnPath(token))).location, '/signed-out', 'it is not a hint');
       assertRefused(await signet.userinfo(token), 401, 'invalid_token');
     }
     receiver.deliveries.splice(0);

@@ -1,18 +1,32 @@
 import assert from 'node:assert/strict';
+import { createPrivateKey } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { calculateJwkThumbprint, createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
+import {
+  calculateJwkThumbprint,
+  createLocalJWKSet,
+  decodeProtectedHeader,
+  type JSONWebKeySet,
+  type JWTHeaderParameters,
+  jwtVerify,
+  SignJWT,
+} from 'jose';
 import { readConfig } from '../../src/app/config.ts';
 import { keepKeysFresh, startJobs } from '../../src/app/jobs.ts';
 import { openDeps } from '../../src/app/open-deps.ts';
-import { rotateDueKeys, rotateNow } from '../../src/oauth/signing-keys/signing-keys.ts';
+import { listKeys, maxRetiredKeys, rotateDueKeys, rotateNow } from '../../src/oauth/signing-keys/signing-keys.ts';
 import { listSigningKeys } from '../../src/oauth/signing-keys/store.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
+import { sentence } from '../support/messages.ts';
+import { plain } from '../support/plain-sql.ts';
+import { assertRefused, claimsOf, redirectedTo } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 const day = 86_400;
 const statuses = async ({ deps }: Signet) =>
   (await listSigningKeys(deps.db)).map(({ algorithm, status }) => `${algorithm} ${status}`).sort();
+const returnUri = 'https://rp.test/post_logout_redirect';
 const settled = ['EdDSA active', 'EdDSA next', 'RS256 active', 'RS256 next'];
 
 async function keySet({ url }: Signet): Promise<JSONWebKeySet> {
@@ -34,9 +48,10 @@ async function storedKids({ deps }: Signet, ...wanted: string[]): Promise<string
 /** A relying party in EdDSA and one in RS256, and a person who signs in to both. */
 async function relyingParties(t: TestContext, engine: Engine) {
   const signet = await startSignet(t, { engine });
+  const post_logout_redirect_uris = [returnUri];
   const clients = [
-    await signet.registerClient(),
-    await signet.registerClient({ id_token_signed_response_alg: 'RS256' }),
+    await signet.registerClient({ post_logout_redirect_uris }),
+    await signet.registerClient({ post_logout_redirect_uris, id_token_signed_response_alg: 'RS256' }),
   ] as const;
   return { signet, clients, person: await signet.signedInUser() };
 }
@@ -197,6 +212,102 @@ onBothEngines(
     assert.deepEqual(await statuses(signet), settled);
   },
 );
+
+/** With the private half that its key still has now. */
+async function signedAgain({ deps }: Signet, token: string, changes: object): Promise<string> {
+  const header = decodeProtectedHeader(token) as JWTHeaderParameters;
+  const sealed = (await listSigningKeys(deps.db)).find(({ kid }) => kid === header.kid)?.private_key_sealed ?? '';
+  const pem = deps.vault.open(`signing-key:${header.kid}`, sealed);
+  return new SignJWT({ ...claimsOf(token), ...changes }).setProtectedHeader(header).sign(createPrivateKey(pem));
+}
+
+onBothEngines('a retired key verifies id_token_hint while a session can last, and nothing else', async (t, engine) => {
+  const { signet, clients, person } = await relyingParties(t, engine);
+  signet.clock.advance(900);
+  const sessions = await Promise.all(
+    clients.map(async (client) => {
+      const user = await person.signedInElsewhere();
+      const { access_token, ...tokens } = await user.obtainTokens(client);
+      // Valid for longer than ours, so that nothing but its key is a reason to refuse it.
+      return { user, client, access_token: await signedAgain(signet, access_token, { exp: 4_000_000_000 }), ...tokens };
+    }),
+  );
+  const kids = sessions.map(({ id_token }) => decodeProtectedHeader(id_token).kid ?? '');
+  const lasting = await person.obtainTokens(clients[0]);
+  for (const { access_token } of sessions) assert.equal((await signet.userinfo(access_token)).status, 200);
+  const logoutPath = (id_token_hint: string) =>
+    `/oauth/logout?${new URLSearchParams({ id_token_hint, post_logout_redirect_uri: returnUri })}`;
+  const isSignedIn = async (user: TestUser) =>
+    redirectedTo(await user.browser.get(clients[0].authorizePath({ prompt: 'none' }))).has('code');
+
+  await rotateNow(signet.deps, { actor: 'cli' });
+  signet.clock.advance(65 * 60);
+  await signet.runJobs();
+  assert.ok((await publishedKids(signet)).every((kid) => !kids.includes(kid)));
+  assert.ok((await listSigningKeys(signet.deps.db)).every(({ kid }) => !kids.includes(kid)));
+  const rows = await plain(signet.deps.db).all<Record<string, string>>('select * from retired_signing_keys');
+  assert.deepEqual(rows.map(({ kid }) => kid).sort(), kids.toSorted());
+  for (const { algorithm, public_jwk = '', ...row } of rows) {
+    const members = algorithm === 'EdDSA' ? ['crv', 'kty', 'x'] : ['e', 'kty', 'n'];
+    assert.deepEqual(Object.keys(JSON.parse(public_jwk)).sort(), members);
+    assert.deepEqual(Object.keys(row).sort(), ['activated_at', 'created_at', 'kid', 'retired_at']);
+  }
+
+  signet.clock.advance(5 * 3600);
+  const other = await signet.signedInUser();
+  for (const { user, client, access_token, id_token } of sessions) {
+    for (const token of [access_token, id_token]) {
+      assertRefused(await signet.userinfo(token), 401, 'invalid_token');
+      assert.deepEqual((await client.introspect(token)).json, { active: false });
+    }
+    const asAnother = await other.browser.get(client.authorizePath({ prompt: 'none', id_token_hint: id_token }));
+    assert.equal(redirectedTo(asAnother).get('error'), 'login_required', 'the hint names its user still');
+    assert.equal((await user.browser.get(logoutPath(id_token))).location, returnUri);
+    assert.equal(await isSignedIn(user), false);
+  }
+
+  // A sign-in continues its session, which so lasts longer than the key of its first id token is kept.
+  for (const days of [2.5, 2.5, 2.5, 2.5, 2.5, 1.5]) {
+    await person.signIn();
+    signet.clock.advance(days * day);
+  }
+  signet.clock.advance(-5 * 3600 - 1);
+  await signet.runJobs();
+  const browser = signet.newBrowser();
+  for (const { id_token } of sessions) assert.equal((await browser.get(logoutPath(id_token))).location, returnUri);
+  signet.clock.advance(1);
+  for (const { id_token } of sessions) assert.equal((await browser.get(logoutPath(id_token))).location, '/signed-out');
+  const asked = await person.browser.get(logoutPath(lasting.id_token));
+  assert.match(asked.location, /^\/oauth\/logout\/confirm\?request=/);
+  assert.match((await person.browser.get(asked.location)).text, sentence('logout.title'));
+  assert.ok(await isSignedIn(person));
+  await signet.runJobs();
+  assert.deepEqual(await plain(signet.deps.db).all('select * from retired_signing_keys'), []);
+});
+
+testSignet('of retired keys the newest are kept, so many of each algorithm', async ({ signet }) => {
+  const { deps } = signet;
+  const retired_at = Math.floor(signet.clock() / 1000);
+  const active = (await listSigningKeys(deps.db)).filter(({ status }) => status === 'active');
+  const rotations = Array.from({ length: maxRetiredKeys + 5 }, (_, age) => age);
+  await plain(deps.db).batch(
+    rotations.flatMap((age) =>
+      active.map(({ algorithm, public_jwk }) => ({
+        sql: `insert into signing_keys (kid, algorithm, status, public_jwk, created_at, retired_at)
+              values ($1, $2, 'retiring', $3, 1, $4)`,
+        params: [`${algorithm} ${age}`, algorithm, JSON.stringify(public_jwk), retired_at - age],
+      })),
+    ),
+  );
+  const kept = async () => (await listKeys(deps)).flatMap(({ kid, status }) => (status === 'retired' ? [kid] : []));
+  signet.clock.advance(65 * 60);
+  for (const run of ['first', 'second']) {
+    await signet.runJobs();
+    const expected = rotations.slice(0, maxRetiredKeys).flatMap((age) => [`EdDSA ${age}`, `RS256 ${age}`]);
+    assert.deepEqual((await kept()).sort(), expected.sort(), run);
+  }
+  assert.deepEqual(await statuses(signet), settled);
+});
 
 testSignet('another master key opens nothing and changes nothing', async ({ signet }) => {
   const { config, clock, log } = signet.deps;

@@ -13,7 +13,7 @@ import { administration } from '../operation-parts.ts';
 const KeyRecord = Type.Object({
   kid: Type.String(),
   algorithm: Type.Enum([...algorithms]),
-  status: Type.Enum(['next', 'active', 'retiring']),
+  status: Type.Enum(['next', 'active', 'retiring', 'retired']),
   created_at: Time,
   activated_at: nullable(Time),
   retired_at: nullable(Time),
@@ -21,8 +21,15 @@ const KeyRecord = Type.Object({
 
 const describe = (keys: readonly Key[]) =>
   table([
-    ['KID', 'ALGORITHM', 'STATUS', 'PUBLISHED', 'ACTIVE SINCE'],
-    ...keys.map((key) => [key.kid, key.algorithm, key.status, time(key.created_at), time(key.activated_at)]),
+    ['KID', 'ALGORITHM', 'STATUS', 'PUBLISHED', 'ACTIVE SINCE', 'ACTIVE UNTIL'],
+    ...keys.map(({ kid, algorithm, status, created_at, activated_at, retired_at }) => [
+      kid,
+      algorithm,
+      status,
+      time(created_at),
+      time(activated_at),
+      time(retired_at),
+    ]),
   ]);
 
 const waitMinutes = publishedBeforeUseSeconds / 60;
@@ -34,12 +41,14 @@ export const keyOperations = {
     method: 'GET',
     path: '/v1/admin/keys',
     summary: 'List the signing keys',
+    description:
+      'A `next` key is published and does not sign yet, the `active` one signs, and a `retiring` one is published until the tokens that it signed have expired. A `retired` key is in no key set: until the sessions from when it signed have ended, its public half verifies an `id_token_hint`, and nothing else. The private half is deleted when a key stops signing.',
     answer: { description: 'Public keys only, by algorithm.', schema: Type.Object({ keys: Type.Array(KeyRecord) }) },
     run: async (deps) => ({ keys: await listKeys(deps) }),
     command: {
       name: 'keys list',
       summary:
-        'List the signing keys: active keys sign, next keys are published in advance, retiring keys only verify.',
+        'List the signing keys: active keys sign, next keys are published in advance, retiring keys only verify, retired keys verify id_token_hint alone and are not published.',
       text: ({ keys }) => describe(keys),
     },
   }),

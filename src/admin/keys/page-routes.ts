@@ -4,6 +4,7 @@ import type { Deps } from '../../oauth/deps.ts';
 import {
   type KeyRecord,
   listKeys,
+  retiredSeconds,
   retiringSeconds,
   rotationPeriodSeconds,
 } from '../../oauth/signing-keys/signing-keys.ts';
@@ -25,7 +26,7 @@ export async function keyPageRoutes(app: FastifyInstance, deps: Deps) {
   });
 }
 
-const tones = { active: 'good', next: 'off', retiring: 'off' } as const;
+const tones = { active: 'good', next: 'off', retiring: 'off', retired: 'off' } as const;
 
 const keysPage = (view: View, keys: readonly KeyRecord[], shown: Shown): Page => ({
   title: view.plain('admin.keys.title'),
@@ -37,7 +38,7 @@ ${doneNotice(view, shown, 'keys', ['rotated', 'waiting'])}
 ${step(view, 'admin.keys.rotate', { path: `${path}/rotate`, id: 'keys-rotate' })}`,
 });
 
-const places = ['active', 'next', 'retiring'];
+const places = ['active', 'next', 'retiring', 'retired'];
 
 /** Of each algorithm the key that signs, what comes after it, and what came before. */
 const asUsed = (one: KeyRecord, other: KeyRecord): number =>
@@ -54,6 +55,9 @@ function life(view: View, key: KeyRecord) {
   if (key.status === 'next') return view.t('admin.keys.published', { when: view.ago(key.created_at) });
   if (key.status === 'retiring') {
     return view.t('admin.keys.retiring', { until: view.ago((key.retired_at ?? 0) + retiringSeconds) });
+  }
+  if (key.status === 'retired') {
+    return view.t('admin.keys.retired', { until: view.ago((key.retired_at ?? 0) + retiredSeconds) });
   }
   return view.t('admin.keys.signing', {
     since: view.ago(key.activated_at ?? key.created_at),

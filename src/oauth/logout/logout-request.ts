@@ -9,7 +9,7 @@ import type { ClientId, SessionId, UserId } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';
 import { undefinedIfInvalid } from '../token/tokens.ts';
 
-/** A logout request that has passed every check (RP-Initiated Logout 1.0 §2). */
+/** What of a logout request has passed every check (RP-Initiated Logout 1.0 §2). */
 export type LogoutRequest = {
   client_id?: ClientId;
   /** Registered by that client. */
@@ -39,7 +39,9 @@ const refuse = (description: string, userMessage: MessageDescriptor, code: Reque
   new RequestError(code, description, { userMessage, back: '/oauth/logout' });
 
 /**
- * Until client and post_logout_redirect_uri are known, a refusal is a page and never a redirect.
+ * Until client and post_logout_redirect_uri are known, a refusal is a page and never a redirect. A hint that cannot be
+ * verified is left out, and with it a post_logout_redirect_uri for which no other parameter names the client (RP-Initiated
+ * Logout 1.0 §4); such a request names no session, so the user is asked.
  * @param text of the query or of the form.
  * @throws {RequestError} `invalid_request` naming the parameter; `unauthorized_client`.
  */
@@ -58,13 +60,8 @@ export async function readLogoutRequest(deps: CheckDeps, text: string): Promise<
     await note({ code: 'request', detail: () => ({ description }) });
     throw refuse(description, { key: 'logout.repeated', values: { parameter: twice } });
   }
-  if (values.id_token_hint !== undefined && hint === undefined) {
-    await note({ code: 'id_token_hint' });
-    throw refuse(
-      'id_token_hint is not an ID token of this issuer, signed with a key that it still knows. Send the id_token of the token response unchanged; it may have expired.',
-      { key: 'logout.hint' },
-    );
-  }
+  const isUnverified = values.id_token_hint !== undefined && hint === undefined;
+  if (isUnverified) await note({ code: 'id_token_hint' });
   if (hint && values.client_id !== undefined && values.client_id !== hint.client_id) {
     await note({ code: 'id_token_hint' });
     throw refuse('client_id is not the client that id_token_hint was issued to: its aud.', { key: 'logout.hint' });
@@ -76,7 +73,7 @@ export async function readLogoutRequest(deps: CheckDeps, text: string): Promise<
   }
   const request: LogoutRequest = {
     client_id,
-    post_logout_redirect_uri: values.post_logout_redirect_uri,
+    post_logout_redirect_uri: isUnverified && client_id === undefined ? undefined : values.post_logout_redirect_uri,
     state: values.state,
     ui_locales: values.ui_locales?.slice(0, 100),
     session: hint?.session,

@@ -93,8 +93,9 @@ function formTextOf({ body }: FastifyRequest): string {
 
 const descriptions = {
   id_token_hint:
-    'An ID token of this issuer, also an expired one. With that of the present session, no question is asked.',
-  client_id: 'The client that asks; the `aud` of the hint, if both are sent.',
+    'An ID token of this issuer, also an expired one. With that of the present session, no question is asked. One that cannot be verified is ignored.',
+  client_id:
+    'The client that asks; the `aud` of the hint, if both are sent. With it, the user returns to the client also when the hint cannot be verified.',
   post_logout_redirect_uri: 'Registered for that client, character for character.',
   state: 'Returned unchanged; up to 2048 bytes.',
   ui_locales: 'Page languages, in order of preference.',

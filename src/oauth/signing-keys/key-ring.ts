@@ -1,11 +1,12 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify, type webcrypto } from 'node:crypto';
 import type { Algorithm } from '../../clients/client.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { type Clock, now } from '../../platform/clock.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { invalidToken, unavailable } from '../../platform/errors.ts';
 import { type PublicDocument, publicDocument } from '../../platform/http/representations.ts';
 import type { Vault } from '../../platform/vault.ts';
-import { type KeyStatus, listSigningKeys, type SigningKeyRow } from './store.ts';
+import { retiredSeconds } from './signing-keys.ts';
+import { findRetiredKey, type KeyStatus, listSigningKeys, type SigningKeyRow } from './store.ts';
 
 /**
  * `at+jwt` is an access token (RFC 9068 §2.1), `JWT` an id token, `logout+jwt` a logout token (Back-Channel Logout 1.0 §2.4).
@@ -26,6 +27,8 @@ type LoadedKey = {
   /** The encoded JOSE header of each type, which never changes for a key. */
   headers: Record<TokenType, string>;
 };
+
+type VerificationKey = Pick<LoadedKey, 'kid' | 'algorithm' | 'publicKey'>;
 
 type Snapshot = { at: number; rows: string; byKid: Map<string, LoadedKey>; published: PublicDocument };
 type RingDeps = { db: Db; clock: Clock; vault: Vault; issuer: string };
@@ -69,14 +72,16 @@ export async function openKeyRing(deps: RingDeps) {
     },
     /**
      * Checks that a token is one of ours: the key from our own store by `kid`, the algorithm from that key and never
-     * from the header (RFC 8725 §3.1), the type, the signature, the issuer. Not its expiry.
+     * from the header (RFC 8725 §3.1), the type, the signature, the issuer. Not its expiry. An id token comes back as an
+     * `id_token_hint` alone, so its key may have left the key set.
      * @throws {RequestError} `invalid_token`.
      */
     async verify(typ: TokenType, token: string): Promise<Claims> {
       const { byKid } = await current();
       const known = typ === 'at+jwt' ? genuine.find(token) : undefined;
       if (known && byKid.has(known.kid)) return known.claims;
-      const { key, claims } = await verifyCompact(byKid, typ, token);
+      const findKey = (kid: string) => byKid.get(kid) ?? (typ === 'JWT' ? retiredKey(deps, kid) : undefined);
+      const { key, claims } = await verifyCompact(findKey, typ, token);
       if (claims.iss !== deps.issuer) throw invalidToken('foreign issuer');
       if (typ === 'at+jwt') genuine.add(token, key.kid, claims);
       return claims;
@@ -121,12 +126,21 @@ async function signCompact(key: SigningKey, typ: TokenType, claims: Claims) {
   return `${input}.${(await promise).toString('base64url')}`;
 }
 
-async function verifyCompact(byKid: Map<string, LoadedKey>, typ: TokenType, token: string) {
+/** Read each time: there may be many of them, and hints are rare. */
+async function retiredKey(deps: RingDeps, kid: string): Promise<VerificationKey | undefined> {
+  if (!/^[\w-]{43}$/.test(kid)) return undefined; // no thumbprint, and perhaps nothing that the store can compare
+  const row = await findRetiredKey(deps.db, kid, now(deps) - retiredSeconds);
+  return row && { kid, algorithm: row.algorithm, publicKey: createPublicKey({ key: row.public_jwk, format: 'jwk' }) };
+}
+
+type FindKey = (kid: string) => VerificationKey | undefined | Promise<VerificationKey | undefined>;
+
+async function verifyCompact(findKey: FindKey, typ: TokenType, token: string) {
   const parts = token.length <= maxTokenLength ? token.split('.') : [];
   const [encodedHeader = '', encodedClaims = '', encodedSignature = ''] = parts;
   if (parts.length !== 3) throw invalidToken('not a compact JWS');
   const header = decodeJson(encodedHeader);
-  const key = typeof header.kid === 'string' ? byKid.get(header.kid) : undefined;
+  const key = typeof header.kid === 'string' ? await findKey(header.kid) : undefined;
   if (!key) throw invalidToken('unknown kid');
   // Our tokens have these three members only, so jku, x5u, jwk, crit and b64 are refused without being understood.
   const onlyOurs = Object.keys(header).every((name) => name === 'alg' || name === 'kid' || name === 'typ');

@@ -1,16 +1,17 @@
 import { generateKeyPair, hash, type webcrypto } from 'node:crypto';
 import { promisify } from 'node:util';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
+import { sessionSeconds } from '../../authentication/sessions/session.ts';
 import { type Algorithm, algorithms } from '../../clients/client.ts';
 import { now } from '../../platform/clock.ts';
 import type { Db } from '../../platform/db/db.ts';
 import type { Deps } from '../../platform/deps.ts';
 import {
-  deleteRetiredKeys,
   insertSigningKey,
   type KeyRecord,
   listKeyRecords,
   listSigningKeys,
+  retireSigningKeys,
   rotateSigningKey,
 } from './store.ts';
 
@@ -24,6 +25,10 @@ export const rotationPeriodSeconds = 30 * 86_400;
 export const publishedBeforeUseSeconds = 15 * 60;
 /** Tokens expire after an hour (spec 2.3); five minutes more for clocks that disagree. */
 export const retiringSeconds = 65 * 60;
+/** After it has left the key set, a public key verifies `id_token_hint` for as long as a session can last. */
+export const retiredSeconds = retiringSeconds + sessionSeconds;
+/** Of each algorithm. Only rotations by command come near it. */
+export const maxRetiredKeys = 20;
 
 /** At the first start. An active key may sign at once, since no relying party has cached a key set without it. */
 export async function ensureSigningKeys(deps: KeyDeps): Promise<void> {
@@ -51,7 +56,8 @@ export async function canSign(db: Db): Promise<boolean> {
 }
 
 /**
- * Rotates the keys that are due, and deletes those that no unexpired token needs. Safe on every node at any time.
+ * Rotates the keys that are due, takes those from the key set that no unexpired token needs, and deletes those that no
+ * session needs. Safe on every node at any time.
  * @returns the kids of the keys that no longer sign.
  */
 export async function rotateDueKeys(deps: KeyDeps): Promise<string[]> {
@@ -61,7 +67,8 @@ export async function rotateDueKeys(deps: KeyDeps): Promise<string[]> {
     if (isDue(key, at))
       rotated.push(...(await rotate(deps, key.algorithm, at - rotationPeriodSeconds, { actor: 'system' })));
   }
-  await deleteRetiredKeys(deps.db, at - retiringSeconds);
+  const retirement = { unpublishedBefore: at - retiringSeconds, deletedBefore: at - retiredSeconds };
+  await deps.db.change({ run: retireSigningKeys({ ...retirement, max: maxRetiredKeys }) });
   return rotated;
 }
 

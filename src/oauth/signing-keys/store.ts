@@ -26,13 +26,27 @@ export type SigningKeyRow = RowOf<typeof SigningKey>;
 export const listSigningKeys = (db: Db) =>
   db.all(SigningKey, sql`select ${SigningKey.columns} from signing_keys order by algorithm, created_at, kid`);
 
-const KeyRecord = SigningKey.pick('kid', 'algorithm', 'status', 'created_at', 'activated_at', 'retired_at');
+const KeyRecord = row('signing_keys', {
+  kid: text,
+  algorithm: id<Algorithm>(),
+  /** `retired` is no longer published, and verifies an `id_token_hint` only. */
+  status: id<KeyStatus | 'retired'>(),
+  created_at: integer,
+  activated_at: nullable(integer),
+  retired_at: nullable(integer),
+});
 /** A signing key as administrators read it: without its private half. */
 export type KeyRecord = RowOf<typeof KeyRecord>;
 
 /** By algorithm, oldest first. */
 export const listKeyRecords = (db: Db) =>
-  db.all(KeyRecord, sql`select ${KeyRecord.columns} from signing_keys order by algorithm, created_at, kid`);
+  db.all(
+    KeyRecord,
+    sql`select ${KeyRecord.columns} from signing_keys
+        union all
+        select kid, algorithm, 'retired', created_at, activated_at, retired_at from retired_signing_keys
+         order by algorithm, created_at, kid`,
+  );
 
 type NewKey = Pick<SigningKeyRow, 'kid' | 'algorithm' | 'public_jwk' | 'private_key_sealed'>;
 
@@ -78,5 +92,40 @@ export const rotateSigningKey = (successor: NewKey, limits: RotationLimits) => {
   };
 };
 
-export const deleteRetiredKeys = (db: Db, retiredBefore: number) =>
-  db.run(sql`delete from signing_keys where status = 'retiring' and retired_at <= ${retiredBefore}`);
+const RetiredKey = row('retired_signing_keys', {
+  algorithm: id<Algorithm>(),
+  public_jwk: json(Type.Unsafe<webcrypto.JsonWebKey>(Type.Object({}))),
+});
+
+type Retirement = {
+  /** Keys that stopped signing at or before this leave the key set. */
+  unpublishedBefore: number;
+  /** Keys that stopped signing at or before this are deleted. */
+  deletedBefore: number;
+  /** Of each algorithm; the oldest are deleted first. */
+  max: number;
+};
+
+/** Moves keys that leave the key set to the retired ones, and deletes those of them that are too old or too many. */
+export const retireSigningKeys = ({ unpublishedBefore, deletedBefore, max }: Retirement) => {
+  const isUnpublished = sql`status = 'retiring' and retired_at <= ${unpublishedBefore}`;
+  return {
+    kept: sql`insert into retired_signing_keys (kid, algorithm, public_jwk, created_at, activated_at, retired_at)
+              select kid, algorithm, public_jwk, created_at, activated_at, retired_at from signing_keys
+               where ${isUnpublished} on conflict do nothing`,
+    unpublished: sql`delete from signing_keys where ${isUnpublished}`,
+    deleted: sql`delete from retired_signing_keys
+                  where retired_at <= ${deletedBefore}
+                     or kid in (select kid from (select kid, row_number() over
+                                                   (partition by algorithm order by retired_at desc, kid) as place
+                                                   from retired_signing_keys) placed
+                                 where place > ${max})`,
+  };
+};
+
+/** @returns undefined also for a key that stopped signing at or before `retiredBefore`. */
+export const findRetiredKey = (db: Db, kid: string, retiredBefore: number) =>
+  db.get(
+    RetiredKey,
+    sql`select ${RetiredKey.columns} from retired_signing_keys where kid = ${kid} and retired_at > ${retiredBefore}`,
+  );
