@@ -5,10 +5,10 @@ import { type Html, html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { accountTab } from '../account-tab.ts';
 import { type Identity, listIdentities } from '../credentials/identities.store.ts';
 import type { Provider } from '../credentials/providers.ts';
 import type { Deps } from '../deps.ts';
-import { accountTab } from '../sessions/page.ts';
 import { recentlySignedIn, type Session, signedIn } from '../sessions/session.ts';
 import { unlinkIdentity } from './link-identity.ts';
 

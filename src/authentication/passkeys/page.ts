@@ -2,9 +2,9 @@ import { alert, notice } from '../../platform/pages/form.ts';
 import { type Html, html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { accountTab } from '../account-tab.ts';
 import type { Passkey } from '../credentials/passkeys.store.ts';
 import { maxPasskeys, passkeyId } from '../credentials/webauthn.ts';
-import { accountTab } from '../sessions/page.ts';
 
 export const passkeysPath = '/account/security/passkeys';
 

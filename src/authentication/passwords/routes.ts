@@ -7,11 +7,11 @@ import { html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { accountTab } from '../account-tab.ts';
 import { minCharacters } from '../credentials/password-policy.ts';
 import { passwordOf } from '../credentials/passwords.store.ts';
 import { canRemoveSignInMethod } from '../credentials/sign-in-methods.ts';
 import type { Deps } from '../deps.ts';
-import { accountTab } from '../sessions/page.ts';
 import { recentlySignedIn, type Session, type SignedIn, setSessionCookie } from '../sessions/session.ts';
 import { changePassword, passwordContext, removePassword } from './change-password.ts';
 

@@ -1,7 +1,8 @@
 import { notice } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
-import { navigation, type Page } from '../../platform/pages/page.ts';
+import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { accountTab } from '../account-tab.ts';
 import type { Method } from './authentication.ts';
 import { deviceName } from './browser.ts';
 import type { ListedSession } from './store.ts';
@@ -60,12 +61,3 @@ function methodsInWords({ locale, plain }: View, amr: readonly Method[]): string
   const names = spoken.map((method) => plain(`sessions.how.${method}`));
   return new Intl.ListFormat(locale, { type: 'conjunction' }).format(names);
 }
-
-/** The pages of a user's own account, in the order of their navigation. */
-export const accountTab = navigation('account.navigation', {
-  profile: { path: '/account', label: 'account.tab.profile' },
-  security: { path: '/account/security', label: 'account.tab.security' },
-  sessions: { path: '/account/sessions', label: 'account.tab.sessions' },
-  apps: { path: '/account/apps', label: 'account.tab.apps' },
-  entitlements: { path: '/account/entitlements', label: 'account.tab.entitlements' },
-});

@@ -2,7 +2,7 @@ import { alert, notice } from '../../platform/pages/form.ts';
 import { Html, html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { accountTab } from '../sessions/page.ts';
+import { accountTab } from '../account-tab.ts';
 import type { Enrollment } from './enroll-totp.ts';
 import type { TwoFactorState } from './factors.ts';
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { accountTab } from '../../authentication/sessions/page.ts';
+import { accountTab } from '../../authentication/account-tab.ts';
 import { signedIn } from '../../authentication/sessions/session.ts';
 import { isScope } from '../../clients/scopes.ts';
 import { addOperations, operation } from '../../platform/http/operation.ts';

@@ -1,4 +1,4 @@
-import { accountTab } from '../../authentication/sessions/page.ts';
+import { accountTab } from '../../authentication/account-tab.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import { fieldAlert } from '../../platform/pages/form.ts';
 import { html } from '../../platform/pages/html.ts';

@@ -1,4 +1,4 @@
-import { accountTab } from '../../authentication/sessions/page.ts';
+import { accountTab } from '../../authentication/account-tab.ts';
 import type { Entitlement } from '../../entitlements/entitlement.ts';
 import { html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';

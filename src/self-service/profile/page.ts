@@ -1,5 +1,5 @@
 import type { Profile, StandardClaim } from '../../accounts/users.ts';
-import { accountTab } from '../../authentication/sessions/page.ts';
+import { accountTab } from '../../authentication/account-tab.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';

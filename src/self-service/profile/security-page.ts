@@ -1,5 +1,5 @@
+import { accountTab } from '../../authentication/account-tab.ts';
 import type { SecurityOverview } from '../../authentication/credentials/sign-in-methods.ts';
-import { accountTab } from '../../authentication/sessions/page.ts';
 import { type Html, html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
