@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suspendClient } from '../../src/clients/review-client.ts';
+import { inspectToken } from '../../src/developer/client-check/inspect-token.ts';
 import type { Answer } from '../support/browser.ts';
 import { message, sentence } from '../support/messages.ts';
 import { assertRefused, type RegisteredClient, redirectedTo } from '../support/relying-party.ts';
@@ -99,6 +100,25 @@ testSignet(
     });
   },
 );
+
+testSignet('what is wrong with a token fails its own check, and no other', async ({ signet }) => {
+  const ada = await signet.signedInUser();
+  const { deps } = signet;
+  const registered = await signet.registerClient({ owner: ada });
+  const client = (await deps.clients.find(registered.client_id))!;
+  const { id_token, access_token } = await ada.obtainTokens(registered);
+  const failing = async (changes: Partial<typeof client>, token = id_token, expected = { nonce: 'n1', access_token }) =>
+    (await inspectToken(deps, { ...client, ...changes }, 'id_token', token, expected)).checks
+      .filter(({ passed }) => !passed)
+      .map(({ name }) => name);
+  assert.deepEqual(await failing({}), []);
+  assert.deepEqual(await failing({ client_id: 'cl_other' }), ['aud']);
+  assert.deepEqual(await failing({ id_token_signed_response_alg: 'RS256' }), ['signature', 'at_hash']);
+  assert.deepEqual(await failing({}, id_token.replace(/.{8}$/, 'AAAAAAAA')), ['signature']);
+  assert.deepEqual(await failing({}, id_token, { nonce: 'n2', access_token: 'x' }), ['nonce', 'at_hash']);
+  signet.clock.advance(3600);
+  assert.deepEqual(await failing({}), ['exp']);
+});
 
 testSignet('AZ-02: the redirect URI of the test is refused in any other request', async ({ signet }) => {
   const ada = await signet.signedInUser();

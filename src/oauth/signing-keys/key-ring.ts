@@ -55,6 +55,11 @@ export async function openKeyRing(deps: RingDeps) {
   };
   /** At most a second old, so that every node refuses a withdrawn key within that second. */
   const current = () => (Math.abs(deps.clock() - snapshot.at) < maxAgeMs ? snapshot : refresh().then(() => snapshot));
+  const verifySignature = async (typ: TokenType, token: string) => {
+    const { byKid } = await current();
+    const findKey = (kid: string) => byKid.get(kid) ?? (typ === 'JWT' ? retiredKey(deps, kid) : undefined);
+    return verifyCompact(findKey, typ, token);
+  };
 
   return {
     /** Reads the keys again. */
@@ -77,15 +82,15 @@ export async function openKeyRing(deps: RingDeps) {
      * @throws {RequestError} `invalid_token`.
      */
     async verify(typ: TokenType, token: string): Promise<Claims> {
-      const { byKid } = await current();
       const known = typ === 'at+jwt' ? genuine.find(token) : undefined;
-      if (known && byKid.has(known.kid)) return known.claims;
-      const findKey = (kid: string) => byKid.get(kid) ?? (typ === 'JWT' ? retiredKey(deps, kid) : undefined);
-      const { key, claims } = await verifyCompact(findKey, typ, token);
+      if (known && (await current()).byKid.has(known.kid)) return known.claims;
+      const { kid, claims } = await verifySignature(typ, token);
       if (claims.iss !== deps.issuer) throw invalidToken('foreign issuer');
-      if (typ === 'at+jwt') genuine.add(token, key.kid, claims);
+      if (typ === 'at+jwt') genuine.add(token, kid, claims);
       return claims;
     },
+    /** The part of `verify` that concerns the signature, and never from memory. @throws {RequestError} `invalid_token`. */
+    verifySignature,
   };
 }
 
@@ -153,7 +158,7 @@ async function verifyCompact(findKey: FindKey, typ: TokenType, token: string) {
   const done = (error: Error | null, isGenuine: boolean) => (error ? reject(error) : resolve(isGenuine));
   verify(digestOf(key.algorithm), input, key.publicKey, signature, done);
   if (!(await promise)) throw invalidToken('bad signature');
-  return { key, claims: decodeJson(encodedClaims) };
+  return { kid: key.kid, algorithm: key.algorithm, claims: decodeJson(encodedClaims) };
 }
 
 const digestOf = (algorithm: Algorithm) => (algorithm === 'EdDSA' ? null : 'sha256');
