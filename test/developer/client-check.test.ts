@@ -95,6 +95,9 @@ testSignet(
       const allowed = await decide(await ask(), 'allow');
       const shown = await ada.browser.get(await follow(ada, allowed.location));
       assert.match(shown.text, sentence('developer.test.passed'));
+      const { grants } = (await ada.browser.get('/v1/me/grants')).json as { grants: object[] };
+      assert.deepEqual(grants, [], 'the test is no connected app');
+      await ask(); // for it remembers no consent
       const german = await ada.browser.get(`${pathOf(client)}?ui_locales=de`);
       assert.match(german.text, sentence('developer.test.safety', {}, 'de'));
     });

@@ -4,6 +4,7 @@ import type { TestContext } from 'node:test';
 import { runJobs } from '../../src/app/jobs.ts';
 import { suspendClient } from '../../src/clients/review-client.ts';
 import { logoutEvent } from '../../src/oauth/logout/logout-sender.ts';
+import { sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
 import { assertRefused, claimsOf, type RegisteredClient, type Tokens } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
@@ -210,6 +211,24 @@ testSignet(
       );
       assert.deepEqual(await notified(scene), []);
       assert.equal((await scene.one.refresh(tokens.refresh_token)).status, 200);
+    });
+
+    await t.test('a test from the console notifies no client, and a client that did take part only once', async () => {
+      await notified(scene);
+      const owner = await scene.owner.signedInElsewhere();
+      const { browser } = owner;
+      const runTest = async () => {
+        const begun = await browser.post(`/developer/clients/${scene.one.client_id}/test`);
+        const shown = await browser.get((await browser.get(begun.location)).location);
+        assert.match(shown.text, sentence('developer.test.passed'));
+      };
+      await runTest();
+      assert.deepEqual(await notified(scene), []);
+      const sid = sidOf(await owner.obtainTokens(scene.one));
+      await runTest();
+      assert.deepEqual(await notified(scene), []);
+      await browser.post('/signout');
+      assert.deepEqual(await notified(scene), onlyOne(sid));
     });
 
     await t.test('a suspended client is notified of all its sessions, and no other client', async () => {

@@ -51,7 +51,7 @@ export async function startTest(
   const query = new URLSearchParams({
     response_type: 'code',
     client_id,
-    redirect_uri: testRedirectUri(deps.config, client),
+    redirect_uri: testRedirectUri(deps.config, client_id),
     scope: client.allowed_scopes.join(' '),
     state: newSecret(),
     nonce: newSecret(),

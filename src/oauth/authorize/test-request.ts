@@ -1,15 +1,13 @@
 import type { Client } from '../../clients/client.ts';
-import type { Config } from '../../platform/config.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
 import { parseParameters } from '../../platform/http/parameters.ts';
 import type { UserId } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';
+import { testRedirectUri } from '../grants/test-grants.store.ts';
 import { readAuthorizationRequest } from './authorization-request.ts';
 import { storeRequest } from './authorize.ts';
 
-/** A page of the console, which accepts no answer but that of the test. `/oauth/authorize` refuses it. */
-export const testRedirectUri = ({ baseUrl }: Pick<Config, 'baseUrl'>, { client_id }: Pick<Client, 'client_id'>) =>
-  `${baseUrl}/developer/clients/${client_id}/test/callback`;
+export { testRedirectUri };
 
 /**
  * Starts the flow as a client, for its owner and in this browser. The stored request is all that allows the redirect URI
@@ -25,7 +23,7 @@ export async function startTestRequest(
   browser: { browserToken: () => string; address: string },
 ): Promise<string> {
   const parsed = parseParameters(query);
-  const target = { client, redirect_uri: testRedirectUri(deps.config, client), state: parsed.values.state };
+  const target = { client, redirect_uri: testRedirectUri(deps.config, client.client_id), state: parsed.values.state };
   const request = { ...(await readAuthorizationRequest(deps, target, parsed)), test_owner };
   return `/oauth/authorize/continue?request=${await storeRequest(deps, request, browser)}`;
 }

@@ -5,6 +5,7 @@ import { choice, id, type RowOf, row, text } from '../../platform/db/rows.ts';
 import type { Cursor } from '../../platform/db/slices.ts';
 import { asBigint, asText, type Sql, sql } from '../../platform/db/sql.ts';
 import type { ClientId, DeliveryId, SessionId, UserId } from '../../platform/ids.ts';
+import { isOfTest } from './test-grants.store.ts';
 
 const Delivery = row('logout_deliveries', {
   ...deliveryFields,
@@ -29,14 +30,14 @@ export const markForLogout = (batch: string): Sql =>
 
 /**
  * One delivery for each client and session of the grants that {@link markForLogout} has marked in this change. A client that
- * never redeemed its code did not take part.
+ * never redeemed its code did not take part, nor one that was only tested.
  * @param since of a bulk revocation that is written in slices: a session whose client was notified of it is left out.
  */
 export const enqueueLogouts = (batch: string, now: number, since?: number): Sql =>
   sql`insert into logout_deliveries (delivery_id, client_id, user_id, session_id, created_at, attempts, next_attempt_at)
       select ${asText(batch)} || '.' || row_number() over (order by client_id, session_id), client_id, user_id, session_id,
              ${asBigint(now)}, 0, ${asBigint(now)}
-        from grants where logout_batch = ${batch} and redeemed_at is not null${
+        from grants where logout_batch = ${batch} and redeemed_at is not null and not ${isOfTest}${
           since === undefined
             ? sql``
             : sql`
