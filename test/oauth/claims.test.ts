@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { MalformedClaims, parseClaimsParameter } from '../../src/oauth/claims/claims-parameter.ts';
-import { sentence } from '../support/messages.ts';
+import { message, sentence } from '../support/messages.ts';
 import { assertRefused, claimsOf, redirectedTo, tokensOf } from '../support/relying-party.ts';
 import { type Signet, testSignet } from '../support/signet.ts';
 import { statementsOf } from '../support/statements.ts';
@@ -123,6 +123,37 @@ testSignet('consent names what is asked for beside the scope, and is remembered 
   const event = (await signet.auditLog({ action: 'consent.given' }))[0];
   assert.match(event?.after_state ?? '', /birthdate/);
 });
+
+testSignet(
+  'ASVS 10.7.3: a user sees what an app has asked for by name, with or without a consent',
+  async ({ signet }) => {
+    const person = await signet.signedInUser();
+    const connected = async (client: { client_id: string }) => {
+      const { grants } = (await person.browser.get('/v1/me/grants')).json as { grants: Record<string, unknown>[] };
+      return grants.find(({ client_id }) => client_id === client.client_id);
+    };
+    const skipping = await signet.registerClient();
+    for (const [scope, claims] of [
+      ['openid', { userinfo: { email: null }, id_token: { birthdate: null } }],
+      ['openid', { userinfo: { birthdate: null, gender: null, nickname: null } }],
+      ['openid', undefined],
+      ['openid profile', { userinfo: { nickname: null } }],
+    ] as const) {
+      await person.obtainTokens(skipping, { ...(claims && asking(claims)), scope });
+    }
+    assert.deepEqual((await connected(skipping))?.claims, ['email']);
+    assert.deepEqual((await connected(skipping))?.scope, ['openid', 'profile']);
+
+    const asked = await signet.registerClient({ consent: 'required' });
+    const first = await person.browser.get(asked.authorizePath({ ...asking({ userinfo: { gender: null } }) }));
+    const fields = { request: redirectedTo(first).get('request')!, user: person.user_id, decision: 'allow' };
+    await person.browser.post('/consent', fields);
+    assert.deepEqual((await connected(asked))?.claims, ['gender']);
+    const page = await person.browser.get('/account/apps');
+    assert.match(page.text, sentence('consent.claims', { claims: message('claim.gender') }));
+    assert.match(page.text, sentence('consent.claims', { claims: message('claim.email') }));
+  },
+);
 
 testSignet('sub names the user, and another one is login_required', async ({ signet }) => {
   const person = await signet.signedInUser();

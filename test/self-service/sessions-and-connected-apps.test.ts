@@ -11,7 +11,14 @@ const day = 86_400;
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 
 type ListedSession = { session_id: string; current: boolean; device: string | null; address: string; amr: string[] };
-type ListedGrant = { client_id: string; name: string; scope: string[]; since: number; last_used_at: number | null };
+type ListedGrant = {
+  client_id: string;
+  name: string;
+  scope: string[];
+  claims: string[];
+  since: number;
+  last_used_at: number | null;
+};
 
 const sessionsOf = async ({ browser }: TestUser): Promise<ListedSession[]> =>
   (await browser.get('/v1/me/sessions')).json?.sessions as ListedSession[];
@@ -171,6 +178,7 @@ testSignet('a person looks after their sessions and applications', async ({ sign
         name: 'Field Notes',
         homepage_url: null,
         scope: ['openid', 'email', 'offline_access'],
+        claims: [],
         since,
         last_used_at: since + 1200,
       },

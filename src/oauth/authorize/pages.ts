@@ -7,7 +7,7 @@ import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import type { UserClaim } from '../claims/claims.ts';
+import { claimList } from '../claims/claims.ts';
 import { claimsBeyondScope } from '../claims/claims-parameter.ts';
 import type { PendingRequest } from './store.ts';
 
@@ -62,7 +62,7 @@ export function consentPage(
     content: html`<h1>${view.t('consent.title', { client: untrusted(client.name) })}</h1>
 <p class="soft">${view.t('consent.app', { host: html`<code>${destinationOf(redirect_uri)}</code>` })}${registeredByText(view, client.registeredBy)}</p>
 <h2>${view.t('consent.permissions')}</h2>
-<ul class="scopes">${scope.map((name) => html`<li>${isScope(name) ? view.t(`scope.${name}`) : name}</li>`)}${claims.length > 0 && html`<li>${view.t('consent.claims', { claims: listOf(view, claims) })}</li>`}</ul>
+<ul class="scopes">${scope.map((name) => html`<li>${isScope(name) ? view.t(`scope.${name}`) : name}</li>`)}${claims.length > 0 && html`<li>${claimList(view, claims)}</li>`}</ul>
 <p class="soft">${view.t(scope.includes('offline_access') ? 'consent.lasting' : 'consent.short')}</p>
 <p class="soft">${view.t('consent.as', { email: html`<strong>${user.email}</strong>` })} <a href="/signin/account?request=${request_id}">${view.t('consent.not_you')}</a></p>
 <form method="post" action="/consent">
@@ -72,9 +72,6 @@ ${hidden('request', request_id)}${hidden('user', user.user_id)}
 </form>`,
   };
 }
-
-const listOf = (view: View, claims: readonly UserClaim[]): string =>
-  new Intl.ListFormat(view.locale).format(claims.map((claim) => view.plain(`claim.${claim}`)));
 
 function registeredByText(view: View, by: RegisteredBy): Html {
   if (by === 'operator') return view.t('consent.ownerless', { service: view.branding.name });

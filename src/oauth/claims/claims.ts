@@ -2,6 +2,8 @@ import Type, { type Static } from 'typebox';
 import { perStandardClaim, type Role, type StandardClaim, standardClaimNames } from '../../accounts/users.ts';
 import { type Scope, scopeNames } from '../../clients/scopes.ts';
 import { Entitlement } from '../../entitlements/entitlement.ts';
+import type { Html } from '../../platform/pages/html.ts';
+import type { View } from '../../platform/pages/view.ts';
 
 const ofProfile = Type.Optional(Type.String({ description: 'Scope `profile`.' }));
 
@@ -33,6 +35,8 @@ const scopes = new Map<string, Scope>(
   scopeNames.flatMap((scope) => claimsOfScope[scope].map((claim) => [claim, scope] as const)),
 );
 
+export const userClaimNames = Object.keys(UserClaims.properties) as readonly UserClaim[];
+
 export const isUserClaim = (name: string): name is UserClaim => scopes.has(name);
 
 export const scopeOfClaim = (claim: UserClaim): Scope => scopes.get(claim)!;
@@ -40,6 +44,12 @@ export const scopeOfClaim = (claim: UserClaim): Scope => scopes.get(claim)!;
 /** @param scope words, separated by spaces. */
 export const claimsWithin = (scope: string): UserClaim[] =>
   scope.split(' ').flatMap((name) => claimsOfScope[name as Scope] ?? []);
+
+/** For users: what is asked for by name. */
+export const claimList = (view: View, claims: readonly UserClaim[]): Html =>
+  view.t('consent.claims', {
+    claims: new Intl.ListFormat(view.locale).format(claims.map((claim) => view.plain(`claim.${claim}`))),
+  });
 
 type ClaimSource = {
   email: string;

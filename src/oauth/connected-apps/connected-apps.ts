@@ -9,6 +9,7 @@ import { notFound } from '../../platform/errors.ts';
 import { nullable, Time } from '../../platform/http/operation.ts';
 import type { ClientId, UserId } from '../../platform/ids.ts';
 import { mailTo } from '../../platform/mail/outbox.ts';
+import { claimsWithin, type UserClaim, userClaimNames } from '../claims/claims.ts';
 import { deleteConsent, listConsents } from '../grants/consents.store.ts';
 import { activeAccessOf, isConnected } from '../grants/lists.store.ts';
 import { revokeGrants } from '../grants/store.ts';
@@ -19,6 +20,9 @@ export const ConnectedApp = Type.Object({
   name: Type.String(),
   homepage_url: nullable(Type.String()),
   scope: Type.Array(Type.String(), { description: 'The scopes that the user has granted.' }),
+  claims: Type.Array(Type.Unsafe<UserClaim>(Type.String()), {
+    description: 'Claims that the client asked for by name, besides those of the scopes.',
+  }),
   since: Time,
   last_used_at: nullable(Type.Integer({ description: 'When tokens were last issued. Unix seconds.' })),
 });
@@ -35,7 +39,7 @@ export async function listConnectedApps(
   ]);
   const parts: Part[] = [
     ...access,
-    ...consents.map(({ client_id, scope, granted_at }) => ({ client_id, scope, since: granted_at })),
+    ...consents.map(({ granted_at, ...consent }) => ({ ...consent, since: granted_at })),
   ];
   const byClient = [...Map.groupBy(parts, ({ client_id }) => client_id)];
   const apps = await Promise.all(byClient.map(([client_id, all]) => connectedApp(deps, client_id, all)));
@@ -44,18 +48,21 @@ export async function listConnectedApps(
     .sort((one, other) => (other.last_used_at ?? 0) - (one.last_used_at ?? 0) || one.name.localeCompare(other.name));
 }
 
-type Part = { client_id: ClientId; scope: string; since: number; last_used_at?: number };
+type Part = { client_id: ClientId; scope: string; claims: string | null; since: number; last_used_at?: number };
 
 async function connectedApp(deps: Pick<Deps, 'clients'>, client_id: ClientId, parts: readonly Part[]) {
   const client = await deps.clients.find(client_id);
   if (!client) return undefined; // it was deleted between the two reads
   const scope = new Set(parts.flatMap((part) => part.scope.split(' ')));
+  const claims = new Set(parts.flatMap((part) => part.claims?.split(' ') ?? []));
+  const ofScope = claimsWithin([...scope].join(' '));
   const uses = parts.flatMap(({ last_used_at }) => last_used_at ?? []);
   return {
     client_id,
     name: client.name,
     homepage_url: client.homepage_url,
     scope: scopeNames.filter((name) => scope.has(name)),
+    claims: userClaimNames.filter((name) => claims.has(name) && !ofScope.includes(name)),
     since: Math.min(...parts.map(({ since }) => since)),
     last_used_at: uses.length > 0 ? Math.max(...uses) : null,
   };

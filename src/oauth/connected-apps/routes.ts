@@ -9,6 +9,7 @@ import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { claimList } from '../claims/claims.ts';
 import type { Deps } from '../deps.ts';
 import { ConnectedApp, disconnectApp, listConnectedApps } from './connected-apps.ts';
 
@@ -85,7 +86,7 @@ function appItem(view: View, app: ConnectedApp): Html {
 <h2 id="${id}"><bdi>${app.name}</bdi></h2>
 ${host && html`<p><code>${host}</code></p>`}
 <p>${t('apps.permissions')}</p>
-<ul class="scopes">${app.scope.map((name) => html`<li>${isScope(name) ? t(`scope.${name}`) : name}</li>`)}</ul>
+<ul class="scopes">${app.scope.map((name) => html`<li>${isScope(name) ? t(`scope.${name}`) : name}</li>`)}${app.claims.length > 0 && html`<li>${claimList(view, app.claims)}</li>`}</ul>
 <p>${t('apps.since', { day: view.day(app.since) })} · ${used}</p>
 </div>
 <form method="post" action="/account/apps/disconnect">

@@ -1,7 +1,8 @@
 import type { Db } from '../../platform/db/db.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
-import { type Sql, sql } from '../../platform/db/sql.ts';
+import { asText, join, type Sql, sql } from '../../platform/db/sql.ts';
 import type { ClientId, GrantId, SessionId, UserId } from '../../platform/ids.ts';
+import { userClaimNames } from '../claims/claims.ts';
 import { effectiveRevocation, isRevokedInBulk } from './bulk-revocations.store.ts';
 
 /** Redeemed, and neither revoked nor expired. */
@@ -12,16 +13,29 @@ const isActive = (now: number): Sql =>
 const ActiveAccess = row('grants', {
   client_id: id<ClientId>(),
   scope: text,
+  /** Asked for by name: words, each behind a space. */
+  claims: text,
   since: integer,
   /** When tokens were last issued. */
   last_used_at: integer,
 });
 
+/** In one text, so that a client that asks for other claims each time makes no more rows. The column is a JSON list of names. */
+const everyRequestedClaim = join(
+  userClaimNames.map(
+    (claim) =>
+      sql`case when max(case when claims like ${asText(`%"${claim}"%`)} then 1 else 0 end) = 1
+               then ${asText(` ${claim}`)} else '' end`,
+  ),
+  ' || ',
+);
+
 /** What clients may access by active grants: one row for each client and scope. */
 export const activeAccessOf = (db: Db, user_id: UserId, now: number) =>
   db.all(
     ActiveAccess,
-    sql`select client_id, scope, min(created_at) as since, max(coalesce(refreshed_at, created_at)) as last_used_at
+    sql`select client_id, scope, ${everyRequestedClaim} as claims, min(created_at) as since,
+               max(coalesce(refreshed_at, created_at)) as last_used_at
           from grants where user_id = ${user_id} and ${isActive(now)}
          group by client_id, scope`,
   );

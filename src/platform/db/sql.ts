@@ -105,7 +105,10 @@ export function raw(text: string): Sql {
 }
 
 /** @throws {RangeError} for an empty list, which SQL has no word for. */
-export function join(items: readonly (Param | Sql)[], separator: ', ' | ' and ' | ' or ' | ' union all ' = ', '): Sql {
+export function join(
+  items: readonly (Param | Sql)[],
+  separator: ', ' | ' and ' | ' or ' | ' || ' | ' union all ' = ', ',
+): Sql {
   if (items.length === 0) throw new RangeError('An empty list has no SQL.');
   return sql(separators(separator, items.length), ...items);
 }
