@@ -70,7 +70,19 @@ testSignet('a client that names its authentication method is refused with any ot
     assertRefused(isBasic ? byBasic : byPost, 400, 'invalid_grant'); // authenticated
     assertRefused(isBasic ? byPost : byBasic, 401, 'invalid_client');
     assert.ok((await failureCodes(signet, user, client_id)).includes('authentication_method'));
+    // Introspection has one method for all clients, as discovery says.
+    assert.deepEqual((await client.introspect('rt_x')).json, { active: false });
   }
+});
+
+testSignet('CA-05: a wrong secret counts, by whichever method it was guessed', async ({ signet }) => {
+  const client = await signet.registerClient({ token_endpoint_auth_method: 'client_secret_basic' });
+  const { client_id } = client;
+  const guess = { grant_type: 'refresh_token', refresh_token: 'rt_x', client_id, client_secret: 'cs_wrong' };
+  for (let guesses = 0; guesses < 20; guesses += 1) {
+    assertRefused(await signet.postForm('/oauth/token', guess), 401, 'invalid_client');
+  }
+  assertRefused(await signet.postForm('/oauth/token', guess), 429, 'rate_limited');
 });
 
 testSignet('a developer reads what was wrong with a request and what would be right', async ({ signet }) => {

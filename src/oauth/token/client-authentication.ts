@@ -19,11 +19,16 @@ export type Presented = {
 type Credentials = { client_id: string; client_secret: string | undefined };
 
 /**
- * An approved client, by its credentials.
+ * An approved client, by its credentials, presented by its own method if it names one (`token_endpoint_auth_method`).
  * @throws {RequestError} as {@link identifyClient}; `invalid_client` also for a client that is not approved.
  */
 export async function authenticateClient(deps: ClientDeps, presented: Presented): Promise<Client> {
   const client = await identifyClient(deps, presented);
+  const method = client.token_endpoint_auth_method;
+  if (method !== null && method !== methodOf(presented)) {
+    noteFailure(deps, client, 'authentication_method');
+    throw invalidClient(`the client authenticates by ${method}`);
+  }
   if (client.status !== 'approved') {
     noteFailure(deps, client, 'client_not_approved');
     throw invalidClient(`client is ${client.status}`);
@@ -44,11 +49,6 @@ export async function identifyClient(deps: ClientDeps, presented: Presented): Pr
 
   const client = await deps.clients.find(credentials.client_id);
   if (!client) throw invalidClient('unknown client');
-  const method = client.token_endpoint_auth_method;
-  if (method !== null && method !== methodOf(presented)) {
-    noteFailure(deps, client, 'authentication_method');
-    throw invalidClient(`the client authenticates by ${method}`);
-  }
   if (!proves(client, credentials.client_secret, now(deps))) {
     noteFailure(deps, client, failureCodeOf(client, credentials.client_secret));
     if (credentials.client_secret !== undefined)
