@@ -29,7 +29,8 @@ export type DeliverySender = {
   /**
    * Posts what is due, to each target in a lane of its own, so that a slow or dead one delays no other. Any node may do so at
    * any time; one that dies after posting posts again. A lane that is still running is not started twice.
-   * @returns when every lane has ended.
+   * @returns when every lane that it started has ended. It waits for no other: a call each second would otherwise pile up
+   * behind a target that keeps its lane busy for days.
    */
   deliver(): Promise<void>;
   /** Resolves when every delivery under way has ended. Call after the last {@link deliver}. */
@@ -84,6 +85,7 @@ export function openDeliveryLanes<Due extends QueuedDelivery>(
 
   async function deliver(): Promise<void> {
     for (const [target, until] of restUntil) if (until <= now(deps)) restUntil.delete(target);
+    const started: Promise<void>[] = [];
     for (const target of await outgoing.targets(now(deps))) {
       if (lanes.has(target) || restUntil.has(target)) continue;
       const lane = deliverTo(target)
@@ -93,8 +95,9 @@ export function openDeliveryLanes<Due extends QueuedDelivery>(
         .catch((error: unknown) => deps.log.error({ err: error, target }, `${outgoing.kind} failed`))
         .finally(() => lanes.delete(target));
       lanes.set(target, lane);
+      started.push(lane);
     }
-    await Promise.all(lanes.values());
+    await Promise.all(started);
   }
 
   return {
