@@ -20,7 +20,7 @@ const told = async (signet: Signet, token: string) => {
 };
 const namesOf = (claims: Record<string, unknown>) => Object.keys(claims).sort();
 
-testSignet('oidcc-claims-essential: a claim that is asked for by name, without its scope', async ({ signet }) => {
+testSignet('a claim that is asked for by name is released without its scope', async ({ signet }) => {
   const person = await signet.signedInUser({ name: 'Ada Lovelace' });
   await person.browser.patch('/v1/me', { given_name: 'Ada', preferred_username: 'ada' });
   const client = await signet.registerClient();

@@ -102,6 +102,20 @@ export function redirectedTo(answer: Answer): URLSearchParams & { base: string }
   return Object.assign(url.searchParams, { base: url.origin + url.pathname });
 }
 
+const unescaped = (text: string) =>
+  text.replace(/&#(\d+);|&(amp|lt|gt|quot);/g, (_, code: string, name: string) =>
+    code ? String.fromCharCode(Number(code)) : { amp: '&', lt: '<', gt: '>', quot: '"' }[name]!,
+  );
+
+/** What the form of `response_mode=form_post` posts to the client. */
+export function formOf(answer: Answer): { action: string; fields: Record<string, string> } {
+  assert.equal(answer.status, 200, `${answer.status} ${answer.text}`);
+  const [, action = ''] = /<form method="post" action="([^"]*)"/.exec(answer.text) ?? [];
+  const inputs = answer.text.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g);
+  const fields = Object.fromEntries([...inputs].map(([, name, value]) => [name, unescaped(value!)]));
+  return { action: unescaped(action), fields };
+}
+
 export type Tokens = {
   access_token: string;
   token_type: string;
