@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { disableUser } from '../../src/admin/users/administer-user.ts';
 import { removePassword, setPassword } from '../../src/authentication/credentials/passwords.store.ts';
-import { passwordLimits } from '../../src/platform/limits/failure-limits.ts';
+import { passwordLimits } from '../../src/authentication/passwords/password-limits.ts';
 import type { Answer } from '../support/browser.ts';
 import { linkIn } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';

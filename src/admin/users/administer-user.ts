@@ -19,6 +19,7 @@ import {
   findTotp,
   listPasskeys,
 } from '../../authentication/credentials/sign-in-methods.ts';
+import { passwordLimits } from '../../authentication/passwords/password-limits.ts';
 import { deletePendingSignInsOfUser, endSessionsOfUser } from '../../authentication/sessions/sessions.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { revokeGrantsOfUser } from '../../oauth/grants/grants.ts';
@@ -26,7 +27,6 @@ import { now } from '../../platform/clock.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { LimitDeps, MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { invalidState, refusal } from '../../platform/errors.ts';
-import { passwordLimits } from '../../platform/limits/failure-limits.ts';
 import { mailTo } from '../../platform/mail/outbox.ts';
 
 /**

@@ -1,9 +1,9 @@
 import Type from 'typebox';
 import { hasAdministrator } from '../../accounts/administrators.ts';
 import { perStandardClaim, requireUser, requireUserByIdOrEmail } from '../../accounts/users.ts';
+import type { LockState } from '../../authentication/passwords/password-limits.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
-import type { LockState } from '../../platform/limits/failure-limits.ts';
 import { table, time } from '../../platform/report.ts';
 import { administration, paging, ReasonBody, reasonExample, strictBody } from '../operation-parts.ts';
 import { changeRole, disableUser, enableUser, resetFactors, signOutUser, unlockUser } from './administer-user.ts';

@@ -6,6 +6,7 @@ import {
   listPasskeys,
   passwordOf,
 } from '../../authentication/credentials/sign-in-methods.ts';
+import { passwordLimits } from '../../authentication/passwords/password-limits.ts';
 import { activeSessionsOf } from '../../authentication/sessions/sessions.ts';
 import { listOwnClients } from '../../clients/find-clients.ts';
 import { listEntitlements } from '../../entitlements/read-history.ts';
@@ -14,7 +15,6 @@ import { listGrants } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
 import { cutPage, decodeCursor } from '../../platform/db/slices.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
-import { passwordLimits } from '../../platform/limits/failure-limits.ts';
 
 export type UserPage = Awaited<ReturnType<typeof findUsers>>;
 

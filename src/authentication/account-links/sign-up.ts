@@ -7,9 +7,9 @@ import type { LimitDeps, MailDeps } from '../../platform/deps.ts';
 import { emailKey, emailProblem } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields } from '../../platform/errors.ts';
 import type { Locale } from '../../platform/i18n/translate.ts';
-import { passwordLimits } from '../../platform/limits/failure-limits.ts';
 import { mailTo, mailToAddress } from '../../platform/mail/outbox.ts';
 import type { Deps } from '../deps.ts';
+import { passwordLimits } from '../passwords/password-limits.ts';
 import { createUser } from './create-user.ts';
 
 export type LinkRequest = {

@@ -6,7 +6,7 @@ import type { Sql } from '../../platform/db/sql.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
 import { invalidFields, refusal } from '../../platform/errors.ts';
 import { digest } from '../../platform/ids.ts';
-import { clearHourlyCodeFailures, passwordLimits } from '../../platform/limits/failure-limits.ts';
+import { clearHourlyCodeFailures } from '../credentials/code-limits.ts';
 import { newPasswordProblems, type PasswordContext } from '../credentials/password-policy.ts';
 import { passwordOf, removePassword as removal, setPassword } from '../credentials/passwords.store.ts';
 import { hasAnotherSignInMethod, limitSecurityChanges } from '../credentials/sign-in-methods.ts';
@@ -15,6 +15,7 @@ import type { Deps, RevocationDeps } from '../deps.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
 import { changeOwnAccount, type Owner, rotateSessionSecret, type SignedIn } from '../sessions/session.ts';
 import { endOtherSessions, endSessionsOfUser, touchDevice } from '../sessions/store.ts';
+import { passwordLimits } from './password-limits.ts';
 
 type PasswordOwner = Pick<User, 'user_id' | 'email' | 'name' | 'locale'>;
 

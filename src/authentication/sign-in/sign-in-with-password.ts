@@ -1,10 +1,10 @@
 import { findUserByEmail } from '../../accounts/users.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
-import { passwordLimits } from '../../platform/limits/failure-limits.ts';
 import { needsRehash } from '../credentials/password-hash.ts';
 import { passwordOf, passwordUnchanged, replaceHash } from '../credentials/passwords.store.ts';
 import type { Deps, SignInDeps } from '../deps.ts';
+import { passwordLimits } from '../passwords/password-limits.ts';
 import { completeSignIn } from '../sessions/complete-sign-in.ts';
 import type { Outcome, SignInRequest } from '../sessions/return-target.ts';
 import { findKnownDevice } from '../sessions/store.ts';

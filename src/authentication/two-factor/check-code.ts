@@ -5,8 +5,8 @@ import { now } from '../../platform/clock.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { Deps, LimitDeps, MailDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
-import { type CodeLimits, codeLimits } from '../../platform/limits/failure-limits.ts';
 import { type MailName, mailTo } from '../../platform/mail/outbox.ts';
+import { type CodeLimits, codeLimits } from '../credentials/code-limits.ts';
 import {
   consumeBackupCode,
   consumeStep,

@@ -84,22 +84,15 @@ function addToWindow(counter_key: string, { limit, windowSeconds }: Window, at: 
 export const clearCounter = (counter_key: string): Sql =>
   sql`delete from failure_counters where counter_key = ${counter_key}`;
 
-/** The counters of each known browser of a user: the prefix of their keys, and the user's `email_key`. */
-type DeviceCounters = { prefix: string; email_key: string };
+/** @param keys a query. */
+export const clearCounters = (keys: Sql): Sql => sql`delete from failure_counters where counter_key in (${keys})`;
 
-const keysOf = ({ prefix, email_key }: DeviceCounters): Sql =>
-  sql`(select ${prefix} || d.device_hash from known_devices d join users u on u.user_id = d.user_id
-        where u.email_key = ${email_key})`;
-
-export const clearDeviceCounters = (devices: DeviceCounters): Sql =>
-  sql`delete from failure_counters where counter_key in ${keysOf(devices)}`;
-
-/** Of one counter and those of each known browser the one that blocks longest, or has most failures. */
-export const worstCounter = (db: Db, counter_key: string, devices: DeviceCounters): Promise<Counter | undefined> =>
+/** Of one counter and those of a query for keys the one that blocks longest, or has most failures. */
+export const worstCounter = (db: Db, counter_key: string, keys: Sql): Promise<Counter | undefined> =>
   db.get(
     Counter,
     sql`select ${Counter.columns} from failure_counters
-         where counter_key = ${counter_key} or counter_key in ${keysOf(devices)}
+         where counter_key = ${counter_key} or counter_key in (${keys})
          order by blocked_until desc, failures desc, counter_key limit 1`,
   );
 

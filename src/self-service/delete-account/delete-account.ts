@@ -1,7 +1,9 @@
 import { isNotLastAdministrator, lockAdministrators } from '../../accounts/administrators.ts';
 import { deleteDeletedUser, deletedUsers, deleteUser, lockUser } from '../../accounts/users.ts';
 import { auditEvent } from '../../audit/audit.ts';
+import { codeLimits } from '../../authentication/credentials/code-limits.ts';
 import { deleteIdentitiesOfUser, findTotp } from '../../authentication/credentials/sign-in-methods.ts';
+import { passwordLimits } from '../../authentication/passwords/password-limits.ts';
 import { isCurrentSession, type SignedIn, sessionRefusal } from '../../authentication/sessions/session.ts';
 import { deleteSessionsOfUser } from '../../authentication/sessions/sessions.ts';
 import { orphanClientsOf } from '../../clients/delete-client.ts';
@@ -14,7 +16,6 @@ import { inSlices } from '../../platform/db/slices.ts';
 import type { MailDeps } from '../../platform/deps.ts';
 import { emailKey } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, refusal } from '../../platform/errors.ts';
-import { codeLimits, passwordLimits } from '../../platform/limits/failure-limits.ts';
 import { mailToAddress } from '../../platform/mail/outbox.ts';
 
 /**

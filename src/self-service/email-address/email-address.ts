@@ -21,6 +21,7 @@ import {
   replaceEmail,
 } from '../../accounts/users.ts';
 import { auditEvent } from '../../audit/audit.ts';
+import { passwordLimits } from '../../authentication/passwords/password-limits.ts';
 import {
   isActiveSession,
   isCurrentSession,
@@ -35,7 +36,6 @@ import type { Sql } from '../../platform/db/sql.ts';
 import type { Deps, MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { emailKey, emailProblem } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, refusal } from '../../platform/errors.ts';
-import { passwordLimits } from '../../platform/limits/failure-limits.ts';
 import { mailTo, mailToAddress } from '../../platform/mail/outbox.ts';
 
 type Requester = Pick<SignedIn, 'session' | 'caller' | 'browser'>;

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { readConfig } from '../../src/app/config.ts';
+import type { Db } from '../../src/platform/db/db.ts';
+import { RequestError } from '../../src/platform/errors.ts';
+import type { CounterDeps } from '../../src/platform/limits/failure-limits.ts';
+import { type Engine, freshDatabase } from './databases.ts';
+import { plain } from './plain-sql.ts';
+
+/** A service's database and a clock in seconds that the test moves. */
+export async function world(t: TestContext, engine: Engine, environment: Record<string, string> = {}) {
+  const { db } = await freshDatabase(t, engine);
+  let seconds = 1_800_000_000;
+  const pass = (more: number) => {
+    seconds += more;
+  };
+  const deps: CounterDeps = { db, clock: () => seconds * 1000, config: readConfig(environment) };
+  return { deps, db, pass, at: () => seconds };
+}
+
+/** @returns `Retry-After` of the 429 that the attempt ends in; nothing when it is let through. */
+export async function waitOf(attempt: () => unknown): Promise<number | undefined> {
+  try {
+    await attempt();
+    return undefined;
+  } catch (error) {
+    assert.ok(error instanceof RequestError && error.code === 'rate_limited', String(error));
+    return error.retryAfter;
+  }
+}
+
+export const times = (count: number, action: (index: number) => Promise<unknown>) =>
+  Array.from({ length: count }, (_, index) => index).reduce<Promise<unknown>>(
+    (before, index) => before.then(() => action(index)),
+    Promise.resolve(),
+  );
+
+export const rowsOf = (db: Db) =>
+  plain(db).all<{ counter_key: string; failures: number }>('select * from failure_counters');
+
+export const minute = 60;
+export const hour = 3600;
+
+export const home = '192.0.2.1';
