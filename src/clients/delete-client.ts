@@ -3,6 +3,7 @@ import { now } from '../platform/clock.ts';
 import { notFound, refusal } from '../platform/errors.ts';
 import { type ClientDeps, loggedState } from './change-client.ts';
 import type { Client } from './client.ts';
+import type { Deps } from './deps.ts';
 import { findAnyClient, requireOwnClient } from './find-clients.ts';
 import * as store from './store.ts';
 
@@ -14,14 +15,15 @@ export const suspensionRememberedSeconds = 730 * 86_400;
 /**
  * Deletes the client, its secrets, its grants and the consents that users gave to it; its tokens are inactive from then
  * on. A suspended one can be deleted by an administrator only, and is remembered for reviewers: its owner must not hide
- * the suspension from the next review by a deletion.
+ * the suspension from the next review by a deletion. A client with a back-channel logout URI is notified of every session
+ * that ends with this.
  *
  * @param target.owner_user_id whose client it must be; left out for administrators and the command line.
  * @throws notFound for an unknown client, for one of another user, and for the second of two deletions; invalidState for
  * an owner's suspended one.
  */
 export async function deleteClient(
-  deps: ClientDeps,
+  deps: ClientDeps & Pick<Deps, 'grants'>,
   { client_id, owner_user_id, caller }: { client_id: string; owner_user_id?: string; caller: Caller },
 ): Promise<void> {
   const requireDeletable = (client: Client) => {
@@ -37,9 +39,11 @@ export async function deleteClient(
   const at = now(deps);
   const event = auditEvent({ action: 'client.deleted', ...caller, target: client_id, before: loggedState(seen) }, at);
   const unless = owner_user_id === undefined ? undefined : 'suspended';
-  const done = await deps.db.change({
-    run: { ...store.deleteClient(client_id, { event_id: event.event_id, unless, now: at }), event: event.statement },
-  });
+  const { client, deletion } = store.deleteClient(client_id, { event_id: event.event_id, unless, now: at });
+  // For all others, the deletion of the rows is enough.
+  const grants =
+    seen.backchannel_logout_uri === null ? [] : deps.grants.revokeOfClient(client_id, 'client_suspended', at);
+  const done = await deps.db.change({ run: { client, grants, deletion, event: event.statement } });
   deps.clients.forget(client_id);
   if (done.ok) return;
   requireDeletable(await findAnyClient(deps, client_id)); // it may have been suspended meanwhile

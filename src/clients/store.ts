@@ -184,10 +184,15 @@ export const raiseGrantsEpochOfClient = (client_id: string): Sql =>
 const fitOneSlice = (client_id: string): Sql =>
   allOf(['grants', 'consents', 'authorization_requests'].map((table) => fitsOneSlice(table, 'client_id', client_id)));
 
+/** A condition on the table `clients`: logout tokens for this client are still to be enqueued or sent (decision 24). */
+const awaitsLogouts = sql`(clients.backchannel_logout_uri is not null and (
+    exists (select 1 from grant_endings e where e.client_id = clients.client_id and e.user_id is null)
+    or exists (select 1 from logout_deliveries d where d.client_id = clients.client_id and d.next_attempt_at is not null)))`;
+
 /**
- * Its secrets, grants and consents go with it, unless they are more than one statement may delete. Then the row stays as
- * `deleted`, a status that no read returns, until a job has deleted its dependent rows. Refuses, as `client`, when the
- * client is deleted already or has the status `unless`.
+ * Its secrets, grants and consents go with it, unless they are more than one statement may delete, or it is still to be
+ * notified of the sessions that it took part in. Then the row stays as `deleted`, a status that no read returns, until a job
+ * has deleted its dependent rows. Refuses, as `client`, when the client is deleted already or has the status `unless`.
  */
 export const deleteClient = (
   client_id: string,
@@ -200,7 +205,7 @@ export const deleteClient = (
   ),
   deletion: [
     recordSuspension(client_id, now),
-    sql`delete from clients where client_id = ${client_id} and ${fitOneSlice(client_id)}`,
+    sql`delete from clients where client_id = ${client_id} and ${fitOneSlice(client_id)} and not ${awaitsLogouts}`,
     sql`update clients set status = 'deleted', owner_user_id = null where client_id = ${client_id}`,
   ],
 });
@@ -209,13 +214,17 @@ export const deleteClient = (
 export const orphanClientsOf = (owner_user_id: string): Sql =>
   sql`update clients set owner_user_id = null where owner_user_id = ${owner_user_id}`;
 
-/** Clients whose dependent rows are still to be deleted. */
+/** Clients whose dependent rows are to be deleted now. */
 export const deletedClients = (db: Db) =>
   db.all(
     ClientRow.pick('client_id'),
-    sql`select client_id from clients where status = 'deleted' order by created_at limit 1000`,
+    sql`select client_id from clients where status = 'deleted' and not ${awaitsLogouts}
+         order by created_at limit 1000`,
   );
 
 /** The row itself, unless another node has left more dependent rows than one statement may delete. */
 export const deleteDeletedClient = (db: Db, client_id: string) =>
-  db.run(sql`delete from clients where client_id = ${client_id} and status = 'deleted' and ${fitOneSlice(client_id)}`);
+  db.run(
+    sql`delete from clients
+         where client_id = ${client_id} and status = 'deleted' and ${fitOneSlice(client_id)} and not ${awaitsLogouts}`,
+  );

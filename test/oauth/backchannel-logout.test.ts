@@ -59,6 +59,23 @@ async function notified({ signet, receiver, names }: Scene): Promise<string[]> {
   return claims.map(({ aud, sid }) => `${names.get(String(aud))} ${sid}`).toSorted();
 }
 
+/** Some of more grants than two statements may touch. @returns of how many sessions they are. */
+async function copyGrants({ deps }: Signet, { user_id }: TestUser, { client_id }: RegisteredClient): Promise<number> {
+  const [copies, ofOneSession] = [1200, 3];
+  await plain(deps.db).run(
+    `with recursive n(i) as (select 0 union all select i + 1 from n where i < ${copies - 1})
+     insert into grants (grant_id, client_id, user_id, session_id, scope, redirect_uri, code_hash, code_challenge,
+                         code_expires_at, redeemed_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr, acr,
+                         created_at, session_token_hash, client_epoch, user_epoch)
+     select 'gr_copy' || i, client_id, user_id, 'ses_copy' || (i / ${ofOneSession}), scope, redirect_uri, 'copy' || i,
+            code_challenge, code_expires_at, redeemed_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr, acr,
+            created_at, session_token_hash, client_epoch, user_epoch
+       from n, grants where user_id = $1 and client_id = $2 and i >= 0`,
+    [user_id, client_id],
+  );
+  return copies / ofOneSession;
+}
+
 const both = (sid: string) => [`one ${sid}`, `two ${sid}`];
 
 type End = {
@@ -425,27 +442,115 @@ testSignet('Back-Channel Logout: deliveries', { env }, async ({ signet, t }) => 
 
   await t.test('more sessions than one statement may touch are all notified, once each', async () => {
     const { tokens, user } = await signIn(scene);
-    const copies = 1200;
-    await plain(signet.deps.db).run(
-      `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${copies})
-       insert into grants (grant_id, client_id, user_id, session_id, scope, redirect_uri, code_hash, code_challenge,
-                           code_expires_at, redeemed_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr, acr,
-                           created_at, session_token_hash, client_epoch, user_epoch)
-       select 'gr_copy' || i, client_id, user_id, 'ses_copy' || (i / 2), scope, redirect_uri, 'copy' || i, code_challenge,
-              code_expires_at, redeemed_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr, acr, created_at,
-              session_token_hash, client_epoch, user_epoch
-         from n, grants where user_id = $1 and client_id = $2 and i > 0`,
-      [user.user_id, one.client_id],
-    );
+    const sessions = await copyGrants(signet, user, one);
     const { browser } = await signet.signedInUser({ role: 'admin' });
     await browser.postJson(`/v1/admin/users/${user.user_id}/sign-out`, {});
     const told: string[] = [];
     for (let round = 0; round < 4; round += 1) told.push(...(await notified(scene)));
     assert.equal(new Set(told).size, told.length, 'once');
-    assert.equal(told.length, 2 + copies / 2 + 1);
+    assert.equal(told.length, 2 + sessions);
     assert.ok(told.includes(`one ${sidOf(tokens)}`));
   });
 });
+
+testSignet(
+  'Back-Channel Logout: a deleted client is notified of its sessions, and then gone',
+  { env },
+  async (given) => {
+    const { signet, t } = given;
+    const scene = await openScene(signet, t);
+    const { receiver, owner, one, two, names } = scene;
+    const administrator = await signet.signedInUser({ role: 'admin' });
+    const rowsOf = async ({ client_id }: RegisteredClient) =>
+      Number(
+        (await plain(signet.deps.db).get<{ n: number }>('select count(*) as n from clients where client_id = $1', [
+          client_id,
+        ]))!.n,
+      );
+    const remove = async ({ client_id }: RegisteredClient) =>
+      assert.equal((await administrator.browser.delete(`/v1/admin/clients/${client_id}`)).status, 204);
+    const anotherClient = async () => {
+      await owner.signIn();
+      const client = await signet.registerClient({
+        owner,
+        backchannel_logout_uri: receiver.url.replace('/hook', '/one'),
+      });
+      names.set(client.client_id, 'another');
+      return client;
+    };
+
+    await t.test('by its owner, at once and once', async () => {
+      const [first, second] = [await signIn(scene), await signIn(scene)];
+      await owner.signIn();
+      assert.equal((await owner.browser.delete(`/v1/oauth/clients/${one.client_id}`)).status, 204);
+      assert.equal((await owner.browser.get(`/v1/oauth/clients/${one.client_id}`)).status, 404);
+      assertRefused(await signet.userinfo(first.tokens.access_token), 401, 'invalid_token');
+      await runJobs(signet.deps, ['deliver logout tokens']);
+      const told = receiver.deliveries.splice(0).map((each) => claimsOf(tokenIn(each)));
+      assert.deepEqual(
+        told.map(({ aud, sid }) => [aud, sid]).toSorted(),
+        [first, second].map(({ tokens }) => [one.client_id, sidOf(tokens)]).toSorted(),
+      );
+      assert.deepEqual(await notified(scene), []);
+      assert.equal(await rowsOf(one), 0);
+      await first.user.browser.post('/signout');
+      assert.deepEqual(await notified(scene), [`two ${sidOf(first.tokens)}`], 'the other client of that session');
+    });
+
+    await t.test('also of what was waiting when it was deleted, until the retries end', async () => {
+      const client = await anotherClient();
+      const user = await signet.signedInUser();
+      await user.obtainTokens(client);
+      const staying = await signet.signedInUser();
+      await staying.obtainTokens(client);
+      receiver.status = 503;
+      await user.browser.post('/signout');
+      assert.equal((await notified(scene)).length, 1);
+      await remove(client);
+      assert.equal((await notified(scene)).length, 1, 'of the other session');
+      for (const path of ['', '/logout-deliveries'])
+        assert.equal((await administrator.browser.get(`/v1/admin/clients/${client.client_id}${path}`)).status, 404);
+      signet.clock.advance(6);
+      assert.equal((await notified(scene)).length, 2, 'both again');
+      assert.equal(await rowsOf(client), 1);
+      let rounds = 0;
+      for (; (await rowsOf(client)) > 0; rounds += 1) {
+        assert.ok(rounds < 14, 'a receiver that never accepts keeps the row of its client for days, and no longer');
+        signet.clock.advance(86_401);
+        await notified(scene);
+        await signet.runJobs();
+      }
+      assert.ok(rounds > 7, `${rounds} rounds`);
+      receiver.status = 204;
+      assert.deepEqual(await notified(scene), []);
+    });
+
+    await t.test('of more sessions than one statement may touch', async () => {
+      const client = await anotherClient();
+      const user = await signet.signedInUser();
+      await user.obtainTokens(client);
+      const sessions = await copyGrants(signet, user, client);
+      await administrator.signIn();
+      await remove(client);
+      const told: string[] = [];
+      for (let round = 0; round < 3; round += 1) told.push(...(await notified(scene)));
+      assert.deepEqual([told.length, new Set(told).size], [sessions + 1, sessions + 1]);
+      signet.clock.advance(601);
+      assert.deepEqual(await notified(scene), []);
+      assert.equal(await rowsOf(client), 0);
+    });
+
+    await t.test('one without an address, or without sessions, is gone at once', async () => {
+      await administrator.signIn();
+      for (const client of [scene.silent, scene.absent]) {
+        await remove(client);
+        assert.equal(await rowsOf(client), 0);
+      }
+      assert.deepEqual(await notified(scene), []);
+      assert.equal(await rowsOf(two), 1);
+    });
+  },
+);
 
 testSignet('Back-Channel Logout: an internal address receives nothing unless it is allowed', async ({ signet, t }) => {
   const receiver = await openReceiver(t);

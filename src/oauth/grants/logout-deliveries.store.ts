@@ -47,8 +47,11 @@ export const enqueueLogouts = (batch: string, now: number, since?: number): Sql 
         }
        group by client_id, user_id, session_id`;
 
-/** Condition on the client of a delivery. A suspended one is notified, too: that it was suspended ended its grants. */
-const hasReceiver = sql`c.backchannel_logout_uri is not null and c.status <> 'deleted'`;
+/**
+ * Condition on the client of a delivery. A suspended or deleted one is notified, too: that ended its grants. The row of a
+ * deleted one stays until then.
+ */
+const hasReceiver = sql`c.backchannel_logout_uri is not null`;
 
 const ClientOnly = Delivery.pick('client_id');
 
