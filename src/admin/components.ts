@@ -6,12 +6,6 @@ import { type Html, html, type Renderable, untrusted } from '../platform/pages/h
 import { navigation } from '../platform/pages/page.ts';
 import type { View } from '../platform/pages/view.ts';
 
-/** A moment to the second, as one compares it with a log elsewhere. @param at Unix seconds. */
-export function exactTime(at: number): Html {
-  const iso = new Date(at * 1000).toISOString();
-  return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`;
-}
-
 const pageOf: readonly (readonly [prefix: string, path: string])[] = [
   ['usr_', '/admin/users'],
   ['cl_', '/admin/clients'],
@@ -28,10 +22,6 @@ export function entityLink(text: string): Html {
     : html`<a href="${path}/${id}"><code>${text}</code></a>`;
 }
 
-export type Tone = 'good' | 'off' | 'warn';
-const classOf: Readonly<Record<Tone, string>> = { good: 'badge', off: 'badge off', warn: 'badge warn' };
-export const badge = (text: Html, tone: Tone = 'good'): Html => html`<span class="${classOf[tone]}">${text}</span>`;
-
 /** What a page shows besides its subject: what the form before has done, or why it was refused and what was typed. */
 export type Shown = { problem?: Html | false; form?: Parameters; query?: Parameters };
 
@@ -47,19 +37,6 @@ export function doneNotice<const Area extends string>(
   const name = names.find((one) => one === done);
   return name !== undefined && notice(view.t(`admin.${area}.done.${name}` as MessageKey));
 }
-
-/** The path with those parameters that have a value. */
-export function pathWith(path: string, query: Parameters): string {
-  const given = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));
-  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
-}
-
-export const itemsOr = (items: readonly Html[], none: Html): Html =>
-  items.length === 0 ? html`<p class="empty">${none}</p>` : html`<ul class="items">${items}</ul>`;
-
-/** To the next page of a list, or to all of it. */
-export const moreLink = (id: string, path: string, text: Html): Html =>
-  html`<p class="actions"><a class="button quiet" id="${id}" href="${path}">${text}</a></p>`;
 
 /** The reason of an action: it stays in the log, and its subject may read it. */
 export const reasonField = (view: View, id: string): Html => html`<label for="${id}">${view.t('admin.reason')}</label>

@@ -2,7 +2,6 @@ import Type, { type TObjectOptions, type TProperties } from 'typebox';
 import type { Caller } from '../audit/audit.ts';
 import { administrator } from '../authentication/sessions/session.ts';
 import type { Deps } from '../oauth/deps.ts';
-import { cursorPattern } from '../platform/db/slices.ts';
 import type { Access } from '../platform/http/access.ts';
 import { inCode } from '../platform/http/operation.ts';
 import { textPatterns } from '../platform/text.ts';
@@ -13,17 +12,8 @@ export const administration: { tag: 'Administration'; access: Access<Deps, { cal
   access: administrator,
 };
 
-export const limit = Type.Integer({ minimum: 1, maximum: 500, default: 50, description: 'Maximum number of entries.' });
-
-export const cursor = Type.Optional(
-  Type.String({
-    description: 'Where the page begins: `next` of the previous page.',
-    ...inCode({ pattern: cursorPattern }),
-  }),
-);
-
-/** Of a list, a page at a time. */
-export const paging = { limit, after: cursor };
+/** The path parameter of operations on a client. */
+export const anyClient = { client_id: 'client_id of any client.' };
 
 /** A body with no other members. */
 export const strictBody = <Members extends TProperties>(members: Members, options: TObjectOptions = {}) =>

@@ -2,9 +2,10 @@ import type { AuditLog } from '../audit/audit-log.ts';
 import { type KeyRecord, rotationPeriodSeconds } from '../oauth/signing-keys/signing-keys.ts';
 import { newPasswordField } from '../platform/pages/form.ts';
 import { type Html, html } from '../platform/pages/html.ts';
+import { badge } from '../platform/pages/lists.ts';
 import type { Page } from '../platform/pages/page.ts';
 import type { View } from '../platform/pages/view.ts';
-import { adminTab, badge, type Shown } from './components.ts';
+import { adminTab, type Shown } from './components.ts';
 
 type Dashboard = {
   /** For a review. */

@@ -1,10 +1,8 @@
 import type { Deps } from '../audit/deps.ts';
-import { type DeliveryState, stateOf } from '../platform/db/delivery-queue.ts';
-import { cutPage, decodeCursor } from '../platform/db/slices.ts';
+import type { DeliverySearch } from '../platform/db/delivery-queue.ts';
 import { requireWebhook } from './manage-webhook.ts';
-import { countDeadDeliveries, listDeliveries, listWebhooks } from './store.ts';
+import { countDeadDeliveries, listWebhooks, webhookDeliveries } from './store.ts';
 
-export { type DeliveryState, deliveryStates } from '../platform/db/delivery-queue.ts';
 export type { Webhook } from './store.ts';
 
 type ReadDeps = Pick<Deps, 'db'>;
@@ -18,25 +16,14 @@ export async function webhooksWithDead({ db }: ReadDeps) {
   return webhooks.map((webhook) => ({ ...webhook, dead: dead.get(webhook.webhook_id) ?? 0 }));
 }
 
-type DeliverySearch = { state?: DeliveryState; after?: string; limit?: number };
-export type DeliveryPage = Awaited<ReturnType<typeof findDeliveries>>;
-
 /**
  * The deliveries of a webhook, without their payloads, which are in the audit log. Newest first.
- * @param search.state all without it.
- * @param search.after `next` of the previous page.
  * @throws {RequestError} `not_found`; `invalid_request` for an `after` that no page has given.
  */
-export async function findDeliveries(
-  { db }: ReadDeps,
-  webhook_id: string,
-  { state, after, limit = 50 }: DeliverySearch = {},
-) {
+export async function findDeliveries({ db }: ReadDeps, webhook_id: string, search?: DeliverySearch) {
   await requireWebhook({ db }, webhook_id);
-  const found = await listDeliveries(db, webhook_id, limit + 1, { state, after: decodeCursor('after', after) });
-  const { rows, next } = cutPage(found, limit, (last) => ({ at: last.created_at, id: last.delivery_id }));
-  const deliveries = rows.map(({ payload: _, webhook_id: __, ...one }) => ({ ...one, state: stateOf(one) }));
-  return { deliveries, next };
+  const { deliveries, next } = await webhookDeliveries.page(db, webhook_id, search);
+  return { deliveries: deliveries.map(({ payload: _, webhook_id: __, ...one }) => one), next };
 }
 
 /** A webhook with its newest deliveries, and its newest dead ones. @throws {RequestError} `not_found`. */

@@ -5,7 +5,6 @@ import type { AuditRow } from '../audit/read-log.ts';
 import { now } from '../platform/clock.ts';
 import { type Change, mustChange, type Requirements, type Writes } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
-import { stateOf } from '../platform/db/delivery-queue.ts';
 import { inSlices } from '../platform/db/slices.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { SecretDeps, StoreDeps } from '../platform/deps.ts';
@@ -14,6 +13,7 @@ import type { MessageKey } from '../platform/i18n/translate.ts';
 import { type DeliveryId, type EventId, newId, type WebhookId } from '../platform/ids.ts';
 import { subnetList } from '../platform/ip-address.ts';
 import { eventTypes, isEventType, payloadOf } from './event-types.ts';
+import { resendDelivery } from './resend-delivery.ts';
 import {
   countDeadDeliveries,
   deleteDeletedWebhook,
@@ -22,7 +22,6 @@ import {
   deleteWebhook,
   disableWebhook,
   enableWebhook,
-  findDelivery,
   findWebhook,
   insertDelivery,
   insertWebhook,
@@ -31,8 +30,8 @@ import {
   planDeliveries,
   replaceSecret,
   replayDeadDeliveries,
-  replayDelivery,
   type Webhook,
+  webhookDeliveries,
   webhookExists,
 } from './store.ts';
 import { isAllowedAddress, mayDeliver } from './target.ts';
@@ -154,23 +153,19 @@ export async function rotateSecret(deps: StoreDeps & Pick<Deps, 'vault'>, caller
   return { webhook_id, secret };
 }
 
-/** Sends a dead delivery once more. @throws {RequestError} `not_found`; `invalid_state` if it is not dead. */
+/** Sends a dead delivery once more. @throws {RequestError} `not_found`; `invalid_state` if it is not dead, or the webhook disabled. */
 export async function replay(
   deps: StoreDeps,
   caller: Caller,
   { webhook_id, delivery_id }: { webhook_id: WebhookId; delivery_id: DeliveryId },
 ): Promise<{ delivery_id: DeliveryId }> {
-  const delivery = await findDelivery(deps.db, webhook_id, delivery_id);
-  if (!delivery) throw notFound();
   await requireEnabled(deps, webhook_id);
-  const at = now(deps);
-  const { statement } = auditEvent({ action: 'webhook.replayed', ...caller, target: delivery_id }, at);
-  const done = await deps.db.change({
+  return resendDelivery(deps, caller, webhookDeliveries, {
+    receiver_id: webhook_id,
+    delivery_id,
+    event: { action: 'webhook.replayed' },
     lock: lockWebhook(webhook_id),
-    run: { delivery: mustChange(replayDelivery(delivery_id, at)), event: statement },
   });
-  if (!done.ok) throw invalidState(stateOf({ ...delivery, dead_at: null }));
-  return { delivery_id };
 }
 
 /** One statement updates them all, and this many take a fraction of a second. */

@@ -1,10 +1,10 @@
 import Type from 'typebox';
 import type { Db } from '../platform/db/db.ts';
-import { type DeliveryState, deliveryFields, deliveryQueue, isInState } from '../platform/db/delivery-queue.ts';
+import { deliveryFields, deliveryQueue } from '../platform/db/delivery-queue.ts';
 import { id, integer, json, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
-import { type Cursor, fitsOneSlice, inOneSlice } from '../platform/db/slices.ts';
+import { fitsOneSlice, inOneSlice } from '../platform/db/slices.ts';
 import { asBigint, type Sql, sql } from '../platform/db/sql.ts';
-import type { DeliveryId, EventId, WebhookId } from '../platform/ids.ts';
+import type { EventId, WebhookId } from '../platform/ids.ts';
 import type { EventType } from './event-types.ts';
 
 const Webhook = row('webhooks', {
@@ -125,11 +125,11 @@ export const dueDeliveries = (db: Db, webhook_id: WebhookId, now: number, limit:
          order by d.next_attempt_at limit ${limit}`,
   );
 
-const queue = deliveryQueue('webhook_deliveries');
-export const { markDelivered, markFailed, markDead, replay: replayDelivery, purgeDelivered, purgeDead } = queue;
+export const webhookDeliveries = deliveryQueue('webhook_deliveries', 'webhook_id', Delivery);
+export const { purgeDelivered, purgeDead } = webhookDeliveries;
 
 export const claimDelivery = (db: Db, delivery: Delivery, claim: { now: number; until: number }) =>
-  queue.claim(db, delivery, claim, isEnabled(delivery.webhook_id));
+  webhookDeliveries.claim(db, delivery, claim, isEnabled(delivery.webhook_id));
 
 /** It is enabled, and no delivery has succeeded since then. */
 export const hasOnlyFailed = (webhook_id: WebhookId, since: number): Sql =>
@@ -155,32 +155,9 @@ export async function countDeadDeliveries(db: Db, which?: WebhookId): Promise<Re
   return new Map(counted.map(({ webhook_id, dead }) => [webhook_id, dead]));
 }
 
-export const findDelivery = (db: Db, webhook_id: WebhookId, delivery_id: DeliveryId) =>
-  db.get(
-    Delivery,
-    sql`select ${Delivery.columns} from webhook_deliveries
-         where webhook_id = ${webhook_id} and delivery_id = ${delivery_id}`,
-  );
-
-/** Newest first. @param search.after the cursor of the previous page. */
-export const listDeliveries = (
-  db: Db,
-  webhook_id: WebhookId,
-  limit: number,
-  { state, after }: { state?: DeliveryState; after?: Cursor } = {},
-) =>
-  db.all(
-    Delivery,
-    sql`select ${Delivery.columns} from webhook_deliveries
-         where webhook_id = ${webhook_id} ${state ? sql`and ${isInState[state]}` : sql``}
-           and (created_at, delivery_id)
-               < (${asBigint(after?.at ?? Number.MAX_SAFE_INTEGER)}, ${after?.id ?? ''})
-         order by created_at desc, delivery_id desc limit ${limit}`,
-  );
-
 /** Deliveries that have waited too long for a webhook that is disabled. */
 export const purgeUndeliverable = (db: Db, before: number, rows: number) =>
-  queue.purge(
+  webhookDeliveries.purge(
     db,
     sql`next_attempt_at < ${before}
         and webhook_id in (select webhook_id from webhooks where disabled_at is not null)`,

@@ -17,9 +17,7 @@ import {
   dueWebhooks,
   hasOnlyFailed,
   lockWebhook,
-  markDead,
-  markDelivered,
-  markFailed,
+  webhookDeliveries,
 } from './store.ts';
 
 export { purgeDead, purgeDelivered, purgeUndeliverable } from './store.ts';
@@ -37,8 +35,8 @@ export function openWebhookSender(deps: SendDeps): DeliverySender {
     due: (webhook_id, at, limit) => dueDeliveries(db, webhook_id, at, limit),
     claim: (delivery, claim) => claimDelivery(db, delivery, claim),
     post: (delivery) => postDelivery(deps, post, delivery),
-    delivered: ({ delivery_id }, at) => markDelivered(db, delivery_id, at),
-    failed: (delivery, problem, nextAttemptAt) => markFailed(db, delivery, problem, nextAttemptAt),
+    delivered: ({ delivery_id }, at) => webhookDeliveries.markDelivered(db, delivery_id, at),
+    failed: (delivery, problem, nextAttemptAt) => webhookDeliveries.markFailed(db, delivery, problem, nextAttemptAt),
     giveUp: (delivery, problem) => giveUp(deps, delivery, problem),
   });
 }
@@ -48,7 +46,7 @@ async function giveUp(deps: SendDeps, { webhook_id, delivery_id, created_at }: D
   const at = now(deps);
   const reason = 'No delivery has succeeded for days.';
   const { statement } = auditEvent({ action: 'webhook.disabled', actor: 'system', target: webhook_id, reason }, at);
-  const dead = markDead(delivery_id, problem, at);
+  const dead = webhookDeliveries.markDead(delivery_id, problem, at);
   const disabled = await deps.db.change({
     lock: lockWebhook(webhook_id),
     require: { failing: hasOnlyFailed(webhook_id, created_at) },

@@ -212,10 +212,12 @@ testSignet('a place in a list that no page has given is refused, in every list a
     url: 'https://hooks.example.com/',
     event_types: ['user.disabled'],
   });
+  const { client_id } = await signet.registerClient();
   const lists: [path: string, parameter: string][] = [
     ['/users', 'after'],
     ['/clients', 'after'],
     [`/webhooks/${webhook_id}/deliveries`, 'after'],
+    [`/clients/${client_id}/logout-deliveries`, 'after'],
     [`/users/${root.user_id}/entitlements`, 'before'],
     ['/audit', 'before'],
   ];
@@ -228,7 +230,8 @@ testSignet('a place in a list that no page has given is refused, in every list a
       assert.equal(field?.path, parameter, `${path} ${wrong}`);
     }
   }
-  for (const page of ['/admin/users', '/admin/clients', `/admin/webhooks/${webhook_id}/deliveries`]) {
+  const pages = [`/admin/webhooks/${webhook_id}/deliveries`, `/admin/clients/${client_id}/logout-deliveries`];
+  for (const page of ['/admin/users', '/admin/clients', ...pages]) {
     assert.equal((await root.browser.get(`${page}?after=x`)).status, 400, page);
   }
 });
@@ -475,6 +478,122 @@ test('webhooks are made and removed, and what was given up is sent again', async
   refused(await root.send('GET', `${path}/deliveries`), [404, 'not_found']);
   refused(await root.send('POST', '/webhooks', { ...wanted, url: 'https://10.0.0.1/' }), [400, 'invalid_request']);
 });
+
+testSignet(
+  'logout tokens for a client are listed by state, a page at a time, and a dead one is sent again',
+  { env },
+  async ({ signet }) => {
+    const root = await administratorOf(signet);
+    const owner = await signet.signedInUser();
+    const uri = 'https://rp.test/logout';
+    const { client_id } = await signet.registerClient({ owner, backchannel_logout_uri: uri });
+    const other = await signet.registerClient({ backchannel_logout_uri: uri });
+    const without = await signet.registerClient();
+    await plain(signet.deps.db).run(
+      `insert into logout_deliveries (delivery_id, client_id, user_id, session_id, created_at, attempts, next_attempt_at,
+                                      last_error, delivered_at, dead_at)
+       values ('lo_1', $1, 'usr_1', 'ses_1', 1, 11, null, 'The receiver responded with 400.', null, 9),
+              ('lo_2', $1, 'usr_1', 'ses_2', 2, 1, null, null, 3, null),
+              ('lo_3', $1, 'usr_2', 'ses_3', 2, 1, 99, 'The receiver responded with 503.', null, null),
+              ('lo_4', $1, 'usr_2', 'ses_4', 5, 11, null, 'x', null, 9),
+              ('lo_5', $2, 'usr_2', 'ses_4', 5, 11, null, 'x', null, 9),
+              ('lo_6', $3, 'usr_2', 'ses_4', 5, 11, null, 'x', null, 9)`,
+      [client_id, other.client_id, without.client_id],
+    );
+    const path = `/clients/${client_id}/logout-deliveries`;
+    const { deliveries } = await root.get(`${path}?state=waiting`);
+    assert.deepEqual(deliveries, [
+      {
+        delivery_id: 'lo_3',
+        state: 'waiting',
+        attempts: 1,
+        created_at: 2,
+        next_attempt_at: 99,
+        delivered_at: null,
+        dead_at: null,
+        last_error: 'The receiver responded with 503.',
+        sub: 'usr_2',
+        sid: 'ses_3',
+      },
+    ]);
+    const listing = async (query: string) => {
+      const { next, ...answer } = await root.get(`${path}?${query}`);
+      const own = await owner.browser.get(`/v1/oauth${path}?${query}`);
+      assert.deepEqual(own.json, { ...answer, next }, 'its owner reads the same');
+      return [ids(answer, 'deliveries', 'delivery_id'), next];
+    };
+    assert.deepEqual(await listing(''), [['lo_4', 'lo_3', 'lo_2', 'lo_1'], null]);
+    assert.deepEqual(await listing('limit=3'), [['lo_4', 'lo_3', 'lo_2'], '2-lo_2']);
+    assert.deepEqual(await listing('limit=3&after=2-lo_2'), [['lo_1'], null]);
+    assert.deepEqual(await listing('state=dead&limit=1'), [['lo_4'], '5-lo_4']);
+    assert.deepEqual(await listing('state=dead&limit=1&after=5-lo_4'), [['lo_1'], null]);
+    assert.deepEqual(await listing('state=delivered'), [['lo_2'], null]);
+    refused(await root.send('GET', `${path}?state=lost`), [400, 'invalid_request']);
+
+    const retries = await Promise.all([1, 2, 3].map(() => root.send('POST', `${path}/lo_1/retry`)));
+    assert.deepEqual(retries.map(({ status }) => status).sort(), [200, 409, 409]);
+    assert.deepEqual(await listing('state=waiting'), [['lo_3', 'lo_1'], null]);
+    refused(await root.send('POST', `${path}/lo_1/retry`), [409, 'invalid_state'], { current_status: 'waiting' });
+    refused(await root.send('POST', `${path}/lo_2/retry`), [409, 'invalid_state'], { current_status: 'delivered' });
+    refused(await root.send('POST', `${path}/lo_5/retry`), [404, 'not_found']);
+    refused(
+      await root.send('POST', `/clients/${without.client_id}/logout-deliveries/lo_6/retry`),
+      [409, 'invalid_state'],
+      {
+        current_status: 'no_backchannel_logout_uri',
+      },
+    );
+    for (const [method, end] of [
+      ['GET', ''],
+      ['POST', '/lo_1/retry'],
+    ] as const)
+      refused(await root.send(method, `/clients/cl_unknown/logout-deliveries${end}`), [404, 'not_found']);
+    const { events } = await root.get('/audit?action=logout.replayed');
+    assert.deepEqual(
+      (events as Json[]).map(({ actor, target, after }) => [actor, target, after]),
+      [[`user:${root.user_id}`, 'lo_1', { client_id }]],
+    );
+  },
+);
+
+testSignet(
+  'a list of the deliveries in one state reads no others, of which there may be any number',
+  async ({ signet }) => {
+    const { db } = signet.deps;
+    const root = await administratorOf(signet);
+    const { client_id } = await signet.registerClient();
+    const made = await root.post('/webhooks', { url: 'https://hooks.example.com/', event_types: ['user.disabled'] });
+    await plain(db).run(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000)
+     insert into logout_deliveries (delivery_id, client_id, user_id, session_id, created_at, attempts, delivered_at)
+     select 'lo_' || i, cast($1 as text), 'usr_1', 'ses_1', i, 1, i from n`,
+      [client_id],
+    );
+    await plain(db).run(
+      `insert into webhook_deliveries (delivery_id, webhook_id, event_id, event_type, payload, created_at, attempts, delivered_at)
+     select delivery_id, cast($1 as text), delivery_id, 'user.disabled', '{}', created_at, 1, 1 from logout_deliveries`,
+      [String(made.webhook_id)],
+    );
+    if (db.engine === 'postgres') await plain(db).run('analyze');
+    const { query: read } = db;
+    const plans: string[] = [];
+    const spied: typeof read = async (statement) => {
+      if (/from \w+_deliveries/.test(statement.sql)) {
+        const explained = `explain ${db.engine === 'sqlite' ? 'query plan ' : ''}${statement.sql}`;
+        plans.push(JSON.stringify(await read({ ...statement, sql: explained })));
+      }
+      return read(statement);
+    };
+    Object.assign(db, { query: spied });
+    for (const state of ['waiting', 'dead']) {
+      await root.get(`/clients/${client_id}/logout-deliveries?state=${state}`);
+      await root.get(`/webhooks/${made.webhook_id}/deliveries?state=${state}`);
+    }
+    Object.assign(db, { query: read });
+    assert.equal(plans.length, 4);
+    for (const plan of plans) assert.match(plan, /_deliveries_by_state/, plan);
+  },
+);
 
 test('an administrator with a second factor must have used it in this session', async (t) => {
   const signet = await startSignet(t, { env });

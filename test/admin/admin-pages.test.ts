@@ -79,6 +79,7 @@ test('looking takes a sign-in of the last hour, changing one of the last 15 minu
       `${review}/${step}`,
       review,
     ]),
+    [`${review}/logout-deliveries/retry`, `${review}/logout-deliveries`],
     ...[
       'sign-out',
       'unlock',
@@ -431,7 +432,7 @@ test('a webhook shows its secret once and its deliveries, and sends a failed one
   await admin.signIn();
   assert.match((await admin.browser.get('/admin')).text, sentence('admin.overview.webhooks.dead', { dead: 2 }));
   const page = await admin.browser.get(path);
-  assert.match(page.text, sentence('admin.webhooks.state.dead'));
+  assert.match(page.text, sentence('deliveries.state.dead'));
   const [, delivery_id = ''] = /name="delivery_id" value="([^"]+)"/.exec(page.text) ?? [];
   receiver.status = 204;
   assert.match(page.text, sentence('admin.webhooks.off'));
@@ -444,10 +445,55 @@ test('a webhook shows its secret once and its deliveries, and sends a failed one
   await plain(signet.deps.db).run('update webhook_deliveries set dead_at = 1, next_attempt_at = null');
   await follow(admin, await admin.browser.post(`${path}/replay`, { delivery_id }));
   await signet.runJobs();
-  assert.match((await admin.browser.get(path)).text, sentence('admin.webhooks.state.delivered'));
+  assert.match((await admin.browser.get(path)).text, sentence('deliveries.state.delivered'));
   assert.equal((await admin.browser.post(`${path}/replay`, { delivery_id })).status, 409);
   await follow(admin, await admin.browser.post(`${path}/delete`));
   assert.equal((await admin.browser.get(path)).status, 404);
+});
+
+test('sign-out notifications of a client are listed by state, and a refused one is sent again', async (t) => {
+  const signet = await startSignet(t, { env: { SIGNET_WEBHOOK_INTERNAL: '127.0.0.1' } });
+  const admin = await administrator(signet);
+  const owner = await signet.signedInUser();
+  const receiver = await openReceiver(t);
+  receiver.status = 400;
+  const client = await signet.registerClient({ owner, backchannel_logout_uri: receiver.url });
+  const { client_id } = client;
+  const user = await signet.signedInUser();
+  const sides = [
+    { person: admin, list: `/admin/clients/${client_id}/logout-deliveries`, retry: 'retry' },
+    { person: owner, list: `/developer/clients/${client_id}/activity`, retry: '../logout-deliveries/retry' },
+  ];
+  assert.match((await admin.browser.get(`/admin/clients/${client_id}`)).text, new RegExp(`href="${sides[0]!.list}"`));
+  for (const { person, list } of sides)
+    assert.match(
+      (await person.browser.get(list)).text,
+      person === admin ? sentence('admin.clients.logouts.none') : sentence('developer.logout.none'),
+    );
+  await user.obtainTokens(client);
+  await user.browser.post('/signout');
+  await signet.runJobs();
+  for (const { person, list, retry } of sides) {
+    const page = await person.browser.get(list);
+    assert.match(page.text, sentence('deliveries.state.dead'));
+    assert.match(page.text, /The receiver responded with 400\./);
+    assert.ok(page.text.includes(user.user_id));
+    const [, delivery_id = ''] = /name="delivery_id" value="([^"]+)"/.exec(page.text) ?? [];
+    assert.ok((await person.browser.get(`${list}?state=dead`)).text.includes(delivery_id));
+    const none = await person.browser.get(`${list}?state=delivered`);
+    assert.ok(!none.text.includes(delivery_id));
+    assert.match(none.text, sentence('deliveries.none_such'));
+    assert.equal((await person.browser.get(`${list}?state=odd`)).status, 400);
+    const path = new URL(`${list}/${retry}`, signet.url).pathname;
+    assert.match(
+      told(await follow(person, await person.browser.post(path, { delivery_id }))),
+      sentence('logouts.resent'),
+    );
+    const again = await person.browser.post(path, { delivery_id });
+    assert.equal(again.status, 409);
+    assert.match(told(again), sentence('admin.problem.state'));
+    await signet.runJobs();
+  }
 });
 
 test('keys are rotated by hand, and not before their successors are known', async (t) => {

@@ -141,6 +141,17 @@ test('webhooks are made, listed and removed; the secret is printed once', async 
   await refused(['webhooks', 'delete', id], env, /Not found\./);
 });
 
+test('logout tokens for a client are listed', async (t) => {
+  const env = await preparedSettings(t);
+  const uris = ['--redirect-uri', 'https://rp.test/cb', '--backchannel-logout-uri', 'https://rp.test/logout'];
+  const { client_id } = await succeed(['clients', 'create', '--name', 'Shop', ...uris, '--approve'], env);
+  const list = ['clients', 'logout-deliveries', 'list', String(client_id), '--state', 'dead', '--limit', '5'];
+  assert.deepEqual(await succeed(list, env), { deliveries: [], next: null });
+  await misunderstood([...list, '--state', 'lost'], env, /--state/);
+  await refused(['clients', 'logout-deliveries', 'list', 'cl_unknown'], env, /Not found\./);
+  await refused(['clients', 'logout-deliveries', 'retry', String(client_id), 'lo_unknown'], env, /Not found\./);
+});
+
 test('service credentials are restricted, given another secret and retired', async (t) => {
   const env = await preparedSettings(t);
   const terms = ['--permission', 'entitlements:write,tokens:introspect', '--product', 'editor', '--product', 'viewer'];

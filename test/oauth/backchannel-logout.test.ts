@@ -371,7 +371,7 @@ testSignet('Back-Channel Logout: deliveries', { env }, async ({ signet, t }) => 
     assert.equal((await browser.postEmpty(`${path}/lo_unknown/retry`)).status, 404);
     const form = { delivery_id: String(delivery_id) };
     const resent = await browser.post(`/developer/clients/${one.client_id}/logout-deliveries/retry`, form);
-    assert.equal(resent.location, `/developer/clients/${one.client_id}/activity`);
+    assert.equal(resent.location, `/developer/clients/${one.client_id}/activity?done=resent`);
     await deliver();
     assert.deepEqual(
       receiver.deliveries.splice(0).map((each) => claimsOf(tokenIn(each)).jti),

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
 import { quickJobs, runJobs } from '../../src/app/jobs.ts';
+import { findDeliveries } from '../../src/webhooks/list-webhooks.ts';
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
-import { listDeliveries } from '../../src/webhooks/store.ts';
 import { startSignet } from '../support/signet.ts';
 
 test('HT-01: JSON of any depth is a 400 that says so, wherever it is sent, and never fails', async (t) => {
@@ -60,7 +60,7 @@ test('a receiver that wants another protocol, or closes without a word, has fail
   const attempts: unknown[] = [];
   for (let round = 0; round < 3; round += 1) {
     await runJobs(signet.deps, quickJobs);
-    const [delivery] = await listDeliveries(signet.deps.db, webhook_id, 1);
+    const [delivery] = (await findDeliveries(signet.deps, webhook_id)).deliveries;
     attempts.push([delivery?.attempts, delivery?.delivered_at !== null]);
     signet.clock.advance(120);
   }

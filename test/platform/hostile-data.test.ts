@@ -102,6 +102,11 @@ async function plant({ deps: { db } }: Signet, text: string, canary: string) {
      values ('msg_hostile', 'wh_hostile', 'evt_1', 'user.created', '{}', 1, 3, $1, 5)`,
     [text],
   );
+  await plain(db).run(
+    `insert into logout_deliveries (delivery_id, client_id, user_id, session_id, created_at, attempts, last_error, dead_at)
+     select 'lo_' || client_id, client_id, 'usr_1', 'ses_1', 1, 1, cast($1 as text), 5 from clients`,
+    [text],
+  );
 }
 
 for (const [place, text] of hostile.entries()) {
@@ -116,7 +121,9 @@ for (const [place, text] of hostile.entries()) {
     const pages = [
       '/admin',
       ...['waiting', 'approved', 'rejected', 'suspended'].map((state) => `/admin/clients?state=${state}`),
-      ...clients.map(({ client_id }) => `/admin/clients/${client_id}`),
+      ...clients.flatMap(({ client_id }) =>
+        ['', '/logout-deliveries'].map((end) => `/admin/clients/${client_id}${end}`),
+      ),
       '/admin/users',
       `/admin/users?${new URLSearchParams({ q: markup })}`,
       ...users.flatMap(({ user_id }) => [`/admin/users/${user_id}`, `/admin/users/${user_id}/entitlements`]),
@@ -153,10 +160,11 @@ for (const [place, text] of hostile.entries()) {
     const list = await owner.browser.get('/developer');
     assert.equal(list.status, 200);
     assertHarmless('/developer', list.text);
-    assertHarmless(
-      'the client of a developer',
-      (await owner.browser.get(`/developer/clients/${client.client_id}`)).text,
-    );
+    for (const end of ['', '/activity']) {
+      const page = await owner.browser.get(`/developer/clients/${client.client_id}${end}`);
+      assert.equal(page.status, 200);
+      assertHarmless('the client of a developer', page.text);
+    }
     assert.equal(canary.hits, 0, 'an address that a stranger chose was fetched');
   });
 }

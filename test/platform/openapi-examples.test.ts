@@ -175,6 +175,12 @@ const calls: Record<string, Prepare> = {
   'get /v1/admin/clients': () => ({}),
   'get /v1/admin/clients/{client_id}': async (given) => ({ path: { client_id: await pending(given) } }),
   'patch /v1/admin/clients/{client_id}': async (given) => ({ path: { client_id: await firstPartyClient(given) } }),
+  'get /v1/admin/clients/{client_id}/logout-deliveries': async (given) => ({
+    path: { client_id: await approved(given) },
+  }),
+  'post /v1/admin/clients/{client_id}/logout-deliveries/{delivery_id}/retry': async (given) => ({
+    path: await deadLogout(given),
+  }),
   'get /v1/admin/clients/{client_id}/secrets': async (given) => ({
     path: { client_id: await firstPartyClient(given) },
   }),

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises';
 import { quickJobs, runJobs, startJobs } from '../../src/app/jobs.ts';
+import { findDeliveries } from '../../src/webhooks/list-webhooks.ts';
 import { createWebhook, disable, enable, rotateSecret, sendTest } from '../../src/webhooks/manage-webhook.ts';
-import { listDeliveries } from '../../src/webhooks/store.ts';
 import { plain } from '../support/plain-sql.ts';
 import { startSignet, testSignet } from '../support/signet.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
@@ -87,7 +87,7 @@ testSignet('a slow target gets an event once, whatever other nodes do meanwhile'
   signet.clock.advance(31);
   const second = runJobs(beside.deps, quickJobs);
   await until(() => hanging.held.length === 2);
-  const newest = async () => (await listDeliveries(signet.deps.db, webhook_id, 1))[0];
+  const newest = async () => (await findDeliveries(signet.deps, webhook_id)).deliveries[0];
   const claimed = await newest();
   assert.deepEqual([claimed?.attempts, claimed?.next_attempt_at], [2, signet.clock() / 1000 + 30]);
   hanging.held[0]?.destroy();
@@ -140,7 +140,7 @@ test('without https only the allowed network is told, and the log keeps no path'
   await plain(signet.deps.db).run('update webhooks set url = $1', ['http://8.8.8.8/']);
   await sendTest(signet.deps, caller, webhook_id);
   await runJobs(signet.deps, quickJobs);
-  const [delivery] = await listDeliveries(signet.deps.db, webhook_id, 1);
+  const [delivery] = (await findDeliveries(signet.deps, webhook_id)).deliveries;
   assert.match(delivery?.last_error ?? '', /Without https/);
 });
 
@@ -153,7 +153,7 @@ test('an address that was taken off the allowed ones is not connected to any mor
   await signet.newUser();
   await runJobs(without.deps, quickJobs);
   const told = await Promise.all(
-    made.map(async ({ webhook_id }) => (await listDeliveries(signet.deps.db, webhook_id, 1))[0]?.last_error),
+    made.map(async ({ webhook_id }) => (await findDeliveries(signet.deps, webhook_id)).deliveries[0]?.last_error),
   );
   assert.deepEqual(told, [
     'Without https it must be one of the allowed internal addresses.',

@@ -8,8 +8,9 @@ import { auditEvent } from '../../src/audit/audit.ts';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import { subnetList } from '../../src/platform/ip-address.ts';
 import { type EventType, eventTypes } from '../../src/webhooks/event-types.ts';
+import { findDeliveries } from '../../src/webhooks/list-webhooks.ts';
 import { createWebhook, enable, replay } from '../../src/webhooks/manage-webhook.ts';
-import { findWebhook, listDeliveries } from '../../src/webhooks/store.ts';
+import { findWebhook } from '../../src/webhooks/store.ts';
 import { guardedLookup, InternalTarget, isAllowedAddress } from '../../src/webhooks/target.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
@@ -29,7 +30,8 @@ const refusedFields = (paths: string[]) => (error: { details?: { fields?: { path
   );
   return true;
 };
-const deliveriesTo = (signet: Signet, webhook_id: string) => listDeliveries(signet.deps.db, webhook_id, 100);
+const deliveriesTo = async (signet: Signet, webhook_id: string) =>
+  (await findDeliveries(signet.deps, webhook_id)).deliveries;
 
 testSignet('an event is delivered once, signed as Standard Webhooks says', { env }, async ({ signet, t }) => {
   const receiver = await openReceiver(t);

@@ -4,8 +4,9 @@ import { type AuditFilter, exportFormats, exportLog, parseTime, readLog, timePat
 import { listUnauthenticated } from '../../audit/unauthenticated.ts';
 import { invalidFields } from '../../platform/errors.ts';
 import { inCode, nullable, operation, Time } from '../../platform/http/operation.ts';
+import { cursor, limit } from '../../platform/http/paging.ts';
 import { table, time } from '../../platform/report.ts';
-import { administration, cursor, limit } from '../operation-parts.ts';
+import { administration } from '../operation-parts.ts';
 
 const AuditRecord = Type.Object({
   seq: Type.Integer({ minimum: 1, description: 'Sequence number in the audit log.' }),

@@ -2,10 +2,11 @@ import type { ChainReport } from '../../audit/chain.ts';
 import { type AuditRecord, exportFormats, type FilterWarning, type LogPage } from '../../audit/read-log.ts';
 import { alert, notice } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
+import { exactTime, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import { adminTab, entityLink, exactTime, pathWith } from '../components.ts';
+import { adminTab, entityLink } from '../components.ts';
 
 /** What the form says, as it was typed: days for `since` and `until`. */
 export type AuditQuery = { action: string; actor: string; target: string; since: string; until: string };

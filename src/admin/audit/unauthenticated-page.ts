@@ -6,10 +6,11 @@ import {
 } from '../../audit/unauthenticated.ts';
 import type { Provider } from '../../authentication/credentials/providers.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
+import { exactTime, moreLink, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import { adminTab, entityLink, exactTime, moreLink, pathWith } from '../components.ts';
+import { adminTab, entityLink } from '../components.ts';
 
 type Query = { target: string; address: string };
 

@@ -3,9 +3,10 @@ import type { ListedClient } from '../../clients/read-review.ts';
 import type { Risk } from '../../clients/risk-signals.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
+import { badge, moreLink, pathWith, type Tone } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { adminTab, badge, doneNotice, moreLink, pathWith, type Tone } from '../components.ts';
+import { adminTab, doneNotice } from '../components.ts';
 
 /** What the list can be narrowed to. `waiting` is everything that an administrator should look at. */
 export const clientFilters = ['waiting', 'changes', 'approved', 'rejected', 'suspended', 'all'] as const;

@@ -17,9 +17,11 @@ import { riskCodes } from '../../clients/risk-signals.ts';
 import { scopeNames } from '../../clients/scopes.ts';
 import { ClientRecord, OverlapSeconds, SecretRecord } from '../../developer/api/operations.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
+import { paging } from '../../platform/http/paging.ts';
 import { shownOnce, table, time } from '../../platform/report.ts';
-import { administration, paging, ReasonForOwnerBody, reasonExample, strictBody } from '../operation-parts.ts';
+import { administration, anyClient, ReasonForOwnerBody, reasonExample, strictBody } from '../operation-parts.ts';
 import { describeClient, describeList, describeReview } from './command-text.ts';
+import { logoutOperations } from './logout-operations.ts';
 
 const ReviewedRecord = Type.Object({
   ...ClientRecord.properties,
@@ -57,7 +59,7 @@ const policy = {
   ),
 };
 
-const one = { ...administration, parameters: { client_id: 'client_id of any client.' } };
+const one = { ...administration, parameters: anyClient };
 const changed = { description: 'The client after the change.', schema: ReviewedRecord };
 const change = { ...one, method: 'POST', answer: changed, refusals: ['not_found', 'invalid_state'] } as const;
 
@@ -259,6 +261,8 @@ export const clientOperations = {
       text: (_, { client_id }) => `${client_id} has been deleted, and its tokens have been revoked.`,
     },
   }),
+
+  ...logoutOperations,
 
   edit: operation({
     ...one,

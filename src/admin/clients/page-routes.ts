@@ -1,17 +1,20 @@
 import type { FastifyInstance } from 'fastify';
 import { administratorPage } from '../../authentication/sessions/session.ts';
 import { consentPolicies } from '../../clients/client.ts';
-import { findClients } from '../../clients/find-clients.ts';
+import { findAnyClient, findClients } from '../../clients/find-clients.ts';
 import { clientReview, listedWithRisks } from '../../clients/read-review.ts';
 import { approveClient } from '../../clients/review-client.ts';
 import { readReviewerProblem } from '../../clients/reviewer.ts';
 import { scopeNames } from '../../clients/scopes.ts';
 import type { Deps } from '../../oauth/deps.ts';
+import { findLogoutDeliveries } from '../../oauth/logout/deliveries.ts';
+import { deliveryStates } from '../../platform/db/delivery-queue.ts';
 import { fieldProblem, invalidFields } from '../../platform/errors.ts';
-import type { Parameters } from '../../platform/http/parameters.ts';
+import { type Parameters, readChoice } from '../../platform/http/parameters.ts';
 import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
 import { checkedNames, explains, type Shown } from '../components.ts';
 import { clientFilters, clientsPage } from './list-page.ts';
+import { logoutsPage } from './logouts-page.ts';
 import { clientOperations as operations } from './operations.ts';
 import { clientPage } from './page.ts';
 
@@ -65,6 +68,25 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
     done: `${list}?done=deleted`,
     ...onPage,
   });
+
+  const logouts = `${one}/logout-deliveries` as const;
+  pages.show(logouts, (context) => showLogouts(context, context));
+  pages.run(operations.retryLogout, {
+    path: `${logouts}/retry`,
+    input: ({ delivery_id = '' }) => ({ delivery_id }),
+    done: `${logouts}?done=resent`,
+    page: logouts,
+    explains,
+    redraw: showLogouts,
+  });
+
+  async function showLogouts({ view, client_id }: ClientContext, shown: Shown) {
+    const client = await findAnyClient(deps, client_id);
+    const { query = {} } = shown;
+    const state = readChoice(query, 'state', deliveryStates);
+    const found = await findLogoutDeliveries(deps, client_id, { state, after: query.after });
+    return logoutsPage(view, client, { state, found }, shown);
+  }
 
   async function redraw({ view, administrator_id, client_id }: ClientContext, shown: Shown) {
     const review = await clientReview(deps, client_id);

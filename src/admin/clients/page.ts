@@ -46,6 +46,7 @@ ${risks.length > 0 && riskList(view, risks, owner)}
 ${differenceTable(view, client, lastRejection)}
 ${facts(view, client, owner)}
 ${decisions(view, client, reviewerProblem)}
+<p><a href="${path(client)}/logout-deliveries">${view.t('logouts.title')}</a></p>
 <p><a href="/admin/audit?target=${client.client_id}">${view.t('admin.history')}</a></p>
 ${deletion(view, client)}`,
 });

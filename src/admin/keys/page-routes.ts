@@ -9,10 +9,11 @@ import {
   rotationPeriodSeconds,
 } from '../../oauth/signing-keys/signing-keys.ts';
 import { html } from '../../platform/pages/html.ts';
+import { badge } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { adminTab, badge, doneNotice, type Shown, step } from '../components.ts';
+import { adminTab, doneNotice, type Shown, step } from '../components.ts';
 import { keyOperations } from './operations.ts';
 
 const path = '/admin/keys';

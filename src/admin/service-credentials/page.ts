@@ -2,10 +2,11 @@ import { overlaps } from '../../entitlements/service-credentials/manage-credenti
 import { permissions, type ServiceCredential } from '../../entitlements/service-credentials/service-credential.ts';
 import { copyScripts } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
+import { badge, itemsOr } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import { adminTab, badge, choices, doneNotice, itemsOr, type Shown, secretOnce, step } from '../components.ts';
+import { adminTab, choices, doneNotice, type Shown, secretOnce, step } from '../components.ts';
 
 const path = '/admin/service-credentials';
 const tab = adminTab('admin_services');

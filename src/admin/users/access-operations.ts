@@ -5,8 +5,9 @@ import { entitlementStatuses } from '../../entitlements/entitlement.ts';
 import { entitlementHistory } from '../../entitlements/read-history.ts';
 import { grantRecord, listGrants, revokeGrantByAdministrator } from '../../oauth/grants/grants.ts';
 import { inCode, nullable, operation, Time } from '../../platform/http/operation.ts';
+import { limit } from '../../platform/http/paging.ts';
 import { table, time } from '../../platform/report.ts';
-import { administration, limit } from '../operation-parts.ts';
+import { administration } from '../operation-parts.ts';
 import { userOperand } from './operations.ts';
 
 const GrantRecord = Type.Object({

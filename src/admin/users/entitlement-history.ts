@@ -2,10 +2,11 @@ import type { User } from '../../accounts/users.ts';
 import type { EntitlementHistory, EntitlementVersion, StoredEntitlement } from '../../entitlements/read-history.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
+import { badge, exactTime, moreLink, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import { adminTab, badge, entityLink, exactTime, moreLink, pathWith } from '../components.ts';
+import { adminTab, entityLink } from '../components.ts';
 
 /** All that counts now, and the last writes that led there. */
 export function entitlementSection(view: View, user_id: string, history: EntitlementHistory): Html {

@@ -4,8 +4,9 @@ import { perStandardClaim, requireUser, requireUserByIdOrEmail } from '../../acc
 import type { LockState } from '../../authentication/passwords/password-limits.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
+import { paging } from '../../platform/http/paging.ts';
 import { table, time } from '../../platform/report.ts';
-import { administration, paging, ReasonBody, reasonExample, strictBody } from '../operation-parts.ts';
+import { administration, ReasonBody, reasonExample, strictBody } from '../operation-parts.ts';
 import { changeRole, disableUser, enableUser, resetFactors, signOutUser, unlockUser } from './administer-user.ts';
 import { findUsers, overviewRecord, userOverview, userRecord } from './read-user.ts';
 

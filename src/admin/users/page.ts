@@ -8,21 +8,12 @@ import type { ListedGrant } from '../../oauth/grants/grants.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html, type Renderable, untrusted } from '../../platform/pages/html.ts';
+import { badge, itemsOr, moreLink, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
 import { statusBadge } from '../clients/list-page.ts';
-import {
-  adminTab,
-  badge,
-  doneNotice,
-  itemsOr,
-  moreLink,
-  pathWith,
-  reasonField,
-  type Shown,
-  step,
-} from '../components.ts';
+import { adminTab, doneNotice, reasonField, type Shown, step } from '../components.ts';
 import { entitlementSection } from './entitlement-history.ts';
 import type { UserOverview, UserPage } from './read-user.ts';
 

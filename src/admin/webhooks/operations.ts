@@ -1,9 +1,10 @@
 import Type from 'typebox';
 import { inCode, nullable, operation, Time } from '../../platform/http/operation.ts';
 import { httpsTargetPattern } from '../../platform/http/url-patterns.ts';
-import { shownOnce, table, time } from '../../platform/report.ts';
+import { shownOnce, table } from '../../platform/report.ts';
+import { deliveryMembers, deliveryQuery, describeDeliveries } from '../../webhooks/delivery-parts.ts';
 import { eventTypes } from '../../webhooks/event-types.ts';
-import { allWebhooks, deliveryStates, findDeliveries } from '../../webhooks/list-webhooks.ts';
+import { allWebhooks, findDeliveries } from '../../webhooks/list-webhooks.ts';
 import {
   createWebhook,
   disable,
@@ -15,7 +16,7 @@ import {
   rotateSecret,
   sendTest,
 } from '../../webhooks/manage-webhook.ts';
-import { administration, paging, strictBody } from '../operation-parts.ts';
+import { administration, strictBody } from '../operation-parts.ts';
 
 const record = {
   webhook_id: Type.String(),
@@ -26,18 +27,7 @@ const record = {
 };
 const secret = Type.String({ description: '`whsec_...`' });
 
-const Delivery = Type.Object({
-  delivery_id: Type.String(),
-  event_id: Type.String(),
-  event_type: Type.String(),
-  state: Type.Enum([...deliveryStates]),
-  attempts: Type.Integer({ minimum: 0 }),
-  created_at: Time,
-  next_attempt_at: nullable(Time),
-  delivered_at: nullable(Time),
-  dead_at: nullable(Time),
-  last_error: nullable(Type.String()),
-});
+const Delivery = Type.Object({ ...deliveryMembers, event_id: Type.String(), event_type: Type.String() });
 
 const path = '/v1/admin/webhooks';
 const one = { ...administration, parameters: { webhook_id: 'As in the list.' } } as const;
@@ -189,40 +179,17 @@ export const webhookOperations = {
     method: 'GET',
     path: `${path}/:webhook_id/deliveries`,
     summary: 'List the deliveries of a webhook',
-    query: {
-      state: Type.Optional(
-        Type.Enum([...deliveryStates], {
-          description: 'Only deliveries in this state: `waiting` ones are retried, `dead` ones have failed.',
-        }),
-      ),
-      ...paging,
-    },
+    query: deliveryQuery,
     answer: {
       description: 'Newest first.',
       schema: Type.Object({ deliveries: Type.Array(Delivery), next: nullable(Type.String()) }),
     },
     refusals: ['not_found', 'invalid_request'],
-    async run(deps, { webhook_id, query }) {
-      const { deliveries, next = null } = await findDeliveries(deps, webhook_id, query);
-      return { deliveries, next };
-    },
+    run: (deps, { webhook_id, query }) => findDeliveries(deps, webhook_id, query),
     command: {
       name: 'webhooks deliveries',
       summary: 'List the deliveries of a webhook, newest first, one page at a time.',
-      text({ deliveries, next }) {
-        const list = table([
-          ['DELIVERY', 'EVENT', 'STATE', 'ATTEMPTS', 'CREATED', 'LAST ERROR'],
-          ...deliveries.map((one) => [
-            one.delivery_id,
-            one.event_type,
-            one.state,
-            one.attempts,
-            time(one.created_at),
-            one.last_error,
-          ]),
-        ]);
-        return next === null ? list : `${list}\n\nMore results: --after ${next}`;
-      },
+      text: (found) => describeDeliveries(found, 'EVENT', ({ event_type }) => event_type),
     },
   }),
 

@@ -1,16 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { administratorPage } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
+import { deliveryStates } from '../../platform/db/delivery-queue.ts';
 import { readChoice } from '../../platform/http/parameters.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { eventTypes } from '../../webhooks/event-types.ts';
-import {
-  deliveryStates,
-  findDeliveries,
-  webhooksWithDead,
-  webhookWithDeliveries,
-} from '../../webhooks/list-webhooks.ts';
+import { findDeliveries, webhooksWithDead, webhookWithDeliveries } from '../../webhooks/list-webhooks.ts';
 import { requireWebhook } from '../../webhooks/manage-webhook.ts';
 import { checkedNames, explains, type Shown } from '../components.ts';
 import { webhookOperations as operations } from './operations.ts';

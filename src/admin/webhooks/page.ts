@@ -1,31 +1,15 @@
+import type { DeliveryState } from '../../platform/db/delivery-queue.ts';
 import { copyScripts } from '../../platform/pages/form.ts';
-import { type Html, html, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
+import { type Html, html, untrustedUrl } from '../../platform/pages/html.ts';
+import { badge, itemsOr, moreLink, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
+import { type DeliveryLook, deliveryItems, deliveryList, stateName } from '../../webhooks/delivery-page.ts';
 import { type EventType, eventTypes, isEventType } from '../../webhooks/event-types.ts';
-import {
-  type DeliveryPage,
-  type DeliveryState,
-  deliveryStates,
-  type Webhook,
-  type webhookWithDeliveries,
-} from '../../webhooks/list-webhooks.ts';
+import type { findDeliveries, Webhook, webhookWithDeliveries } from '../../webhooks/list-webhooks.ts';
 import { maxReplayed } from '../../webhooks/manage-webhook.ts';
-import {
-  adminTab,
-  badge,
-  buttonForm,
-  choices,
-  doneNotice,
-  exactTime,
-  itemsOr,
-  moreLink,
-  pathWith,
-  type Shown,
-  secretOnce,
-  step,
-} from '../components.ts';
+import { adminTab, buttonForm, choices, doneNotice, type Shown, secretOnce, step } from '../components.ts';
 
 type Counted = Webhook & { dead: number };
 
@@ -90,15 +74,19 @@ ${
   html`<h2>${view.t('admin.webhooks.dead')}</h2>
 <p class="soft">${view.t('admin.webhooks.replay_all.what', { count: deadInAll, max: maxReplayed })}</p>
 ${buttonForm(view.t('admin.webhooks.replay_all'), formOf(one, 'replay-all'))}
-<ul class="items">${deliveryItems(view, one, dead)}</ul>
-${dead.next !== undefined && moreLink('webhook-dead', deliveriesPath(one, { state: 'dead' }), view.t('admin.webhooks.dead.more'))}`
+<ul class="items">${deliveryItems(view, dead.deliveries, lookOf(one))}</ul>
+${dead.next !== null && moreLink('webhook-dead', deliveriesPath(one, { state: 'dead' }), view.t('admin.webhooks.dead.more'))}`
 }
 <h2>${view.t('admin.webhooks.deliveries')}</h2>
 ${
   latest.deliveries.length === 0
     ? html`<p class="empty">${view.t('admin.webhooks.deliveries.none')}</p>`
-    : html`<ul class="items">${deliveryItems(view, one, latest, ({ state }) => state !== 'dead')}</ul>
-${latest.next !== undefined && moreLink('webhook-deliveries', deliveriesPath(one, {}), view.t('admin.webhooks.deliveries.all'))}`
+    : html`<ul class="items">${deliveryItems(
+        view,
+        latest.deliveries.filter(({ state }) => state !== 'dead'),
+        lookOf(one),
+      )}</ul>
+${latest.next !== null && moreLink('webhook-deliveries', deliveriesPath(one, {}), view.t('deliveries.all'))}`
 }
 ${step(view, 'admin.webhooks.delete', formOf(one, 'delete', 'danger'))}`,
 });
@@ -124,51 +112,29 @@ export const deliveriesPage = (
   view: View,
   webhook: Webhook,
   state: DeliveryState | undefined,
-  found: DeliveryPage,
+  found: WebhookDeliveries,
 ): Page => ({
-  title: view.plain('admin.webhooks.deliveries.all'),
+  title: view.plain('deliveries.all'),
   tab,
   content: html`<h1>${view.t('admin.webhooks.one')}</h1>
 <p><a href="${path}/${webhook.webhook_id}">${untrustedUrl(webhook.url)}</a></p>
-<p class="actions">${[undefined, ...deliveryStates].map(
-    (one) =>
-      html`<a href="${deliveriesPath(webhook, { state: one })}"${one === state && html` aria-current="true"`}>${nameOf(view, one)}</a>\n`,
-  )}</p>
-<h2>${nameOf(view, state)}</h2>
-${itemsOr(deliveryItems(view, webhook, found), view.t('admin.webhooks.deliveries.none_such'))}
-${found.next !== undefined && moreLink('deliveries-older', deliveriesPath(webhook, { state, after: found.next }), view.t('admin.webhooks.deliveries.older'))}`,
+<h2>${stateName(view, state)}</h2>
+${deliveryList(view, found, state, {
+  ...lookOf(webhook),
+  pathTo: (query) => deliveriesPath(webhook, query),
+  none: view.t('admin.webhooks.deliveries.none'),
+})}`,
 });
-
-const nameOf = (view: View, state: DeliveryState | undefined): Html =>
-  view.t(state === undefined ? 'admin.webhooks.deliveries.all' : `admin.webhooks.state.${state}`);
 
 const deliveriesPath = ({ webhook_id }: Webhook, query: { state?: DeliveryState; after?: string }) =>
   pathWith(`${path}/${webhook_id}/deliveries`, query);
 
-type Delivery = DeliveryPage['deliveries'][number];
-const tones = { delivered: 'good', waiting: 'off', dead: 'warn' } as const;
+type WebhookDeliveries = Awaited<ReturnType<typeof findDeliveries>>;
 
-const deliveryItems = (
-  view: View,
-  { webhook_id }: Webhook,
-  { deliveries }: DeliveryPage,
-  isShown: (delivery: Delivery) => boolean = () => true,
-): Html[] =>
-  deliveries.filter(isShown).map(
-    (delivery) => html`<li><div>
-<h3><code>${delivery.event_type}</code> ${badge(view.t(`admin.webhooks.state.${delivery.state}`), tones[delivery.state])}</h3>
-<p>${exactTime(delivery.created_at)} · <code>${delivery.delivery_id}</code></p>
-<p>${view.t('admin.webhooks.attempts', { count: delivery.attempts })}${delivery.next_attempt_at !== null && delivery.attempts > 0 && html` ${view.t('admin.webhooks.next', { when: view.ago(delivery.next_attempt_at) })}`}</p>
-${delivery.last_error !== null && html`<p lang="en">${untrusted(delivery.last_error, 300)}</p>`}
-</div>
-${
-  delivery.dead_at !== null &&
-  html`<form method="post" action="${path}/${webhook_id}/replay">
-<input type="hidden" name="delivery_id" value="${delivery.delivery_id}">
-<button type="submit" class="quiet">${view.t('admin.webhooks.replay')}</button></form>`
-}</li>
-`,
-  );
+const lookOf = ({ webhook_id }: Webhook): DeliveryLook<WebhookDeliveries['deliveries'][number]> => ({
+  title: ({ event_type }) => html`<code>${event_type}</code>`,
+  resend: `${path}/${webhook_id}/replay`,
+});
 
 /** The first words of the events in each group of the form. */
 const groups = {

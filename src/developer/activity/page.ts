@@ -10,17 +10,18 @@ import { backLink, developerTab } from '../navigation.ts';
 import { libraryName, settingOf } from '../setup/setup.ts';
 import type { Activity, ListedFailure, ListedSignIn } from './activity.ts';
 
-/** @param logouts what the client was notified of. */
+/** @param shown.outcome of the form before. @param shown.logouts what the client was notified of. */
 export const activityPage = (
   view: View,
   client: Client,
   { sign_ins, failures }: Activity,
-  logouts: Html | false,
+  { outcome, logouts }: Record<'outcome' | 'logouts', Html | false>,
 ): Page => ({
   title: view.plain('developer.activity.title'),
   tab: developerTab('developer'),
   content: html`${backLink(view, client)}
 <h1>${view.t('developer.activity.title')}</h1>
+${outcome}
 <h2>${view.t('developer.failures')}</h2>
 <p class="soft">${view.t('developer.failures.intro')}</p>
 ${

@@ -7,12 +7,16 @@ import { registerClient } from '../../clients/register-client.ts';
 import { readClientEdit, readRegistration } from '../../clients/registration.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { findLogoutDeliveries } from '../../oauth/logout/deliveries.ts';
+import { deliveryStates } from '../../platform/db/delivery-queue.ts';
 import type { RequestError } from '../../platform/errors.ts';
+import { type Parameters, readChoice } from '../../platform/http/parameters.ts';
+import { notice } from '../../platform/pages/form.ts';
+import type { Html } from '../../platform/pages/html.ts';
 import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
 import { normalizeName } from '../../platform/text.ts';
 import { clientActivity, clientHistory } from '../activity/activity.ts';
 import { activityPage } from '../activity/page.ts';
-import { resend } from '../logout/operations.ts';
+import { retry } from '../logout/operations.ts';
 import { logoutSection } from '../logout/page.ts';
 import { clientPath } from '../navigation.ts';
 import { clientOwner, type Owner, recentClientOwner } from '../owner.ts';
@@ -69,19 +73,29 @@ export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
     return clientPage(context.view, { client, history, query: context.query, issuer: deps.config.baseUrl });
   });
 
-  pages.show(`${base}/activity`, async (context) => {
+  const activityPath = `${base}/activity` as const;
+  const showActivity = async (
+    context: OwnerContext,
+    { problem, query = {} }: { problem?: Html | false; query?: Parameters },
+  ) => {
+    const { view } = context;
     const client = await clientOf(context);
-    const [activity, { deliveries }] = await Promise.all([
+    const state = readChoice(query, 'state', deliveryStates);
+    const [activity, found] = await Promise.all([
       clientActivity(deps, client),
-      findLogoutDeliveries(deps, client.client_id),
+      findLogoutDeliveries(deps, client.client_id, { state, after: query.after }),
     ]);
-    return activityPage(context.view, client, activity, logoutSection(context.view, client, deliveries));
-  });
-  pages.run(resend, {
+    const outcome = problem || (query.done === 'resent' && notice(view.t('logouts.resent')));
+    return activityPage(view, client, activity, { outcome, logouts: logoutSection(view, client, found, state) });
+  };
+  pages.show(activityPath, (context) => showActivity(context, context));
+  pages.run(retry, {
     path: `${base}/logout-deliveries/retry`,
-    page: `${base}/activity`,
     input: ({ delivery_id = '' }) => ({ delivery_id }),
-    done: `${base}/activity`,
+    done: `${activityPath}?done=resent`,
+    page: activityPath,
+    explains: ({ code }) => code === 'invalid_state',
+    redraw: showActivity,
   });
 
   const editPath = `${base}/edit` as const;

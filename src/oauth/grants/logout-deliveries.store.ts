@@ -1,10 +1,9 @@
 import { algorithms } from '../../clients/client.ts';
 import type { Db } from '../../platform/db/db.ts';
-import { type DeliveryState, deliveryFields, deliveryQueue, isInState } from '../../platform/db/delivery-queue.ts';
+import { deliveryFields, deliveryQueue } from '../../platform/db/delivery-queue.ts';
 import { choice, id, type RowOf, row, text } from '../../platform/db/rows.ts';
-import type { Cursor } from '../../platform/db/slices.ts';
 import { asBigint, asText, type Sql, sql } from '../../platform/db/sql.ts';
-import type { ClientId, DeliveryId, SessionId, UserId } from '../../platform/ids.ts';
+import type { ClientId, SessionId, UserId } from '../../platform/ids.ts';
 import { isOfTest } from './test-grants.store.ts';
 
 const Delivery = row('logout_deliveries', {
@@ -73,42 +72,12 @@ export const dueLogouts = (db: Db, client_id: ClientId, now: number, limit: numb
          order by d.next_attempt_at limit ${limit}`,
   );
 
-const queue = deliveryQueue('logout_deliveries');
-export const {
-  markDelivered: markLogoutDelivered,
-  markFailed: markLogoutFailed,
-  markDead: markLogoutDead,
-  replay: replayLogout,
-  purgeDelivered: purgeDeliveredLogouts,
-  purgeDead: purgeDeadLogouts,
-} = queue;
+export const logoutDeliveries = deliveryQueue('logout_deliveries', 'client_id', Delivery);
+export const { purgeDelivered: purgeDeliveredLogouts, purgeDead: purgeDeadLogouts } = logoutDeliveries;
 
 export const claimLogout = (db: Db, delivery: LogoutDelivery, claim: { now: number; until: number }) =>
-  queue.claim(db, delivery, claim, sql`1 = 1`);
+  logoutDeliveries.claim(db, delivery, claim, sql`1 = 1`);
 
 /** Deliveries that have waited too long for a client that has no receiver any more, or is gone. */
 export const purgeUndeliverableLogouts = (db: Db, before: number, rows: number) =>
-  queue.purge(db, sql`next_attempt_at < ${before} order by next_attempt_at`, rows);
-
-export const findLogout = (db: Db, client_id: ClientId, delivery_id: DeliveryId) =>
-  db.get(
-    Delivery,
-    sql`select ${Delivery.columns} from logout_deliveries
-         where client_id = ${client_id} and delivery_id = ${delivery_id}`,
-  );
-
-/** Newest first. @param search.after the cursor of the previous page. */
-export const listLogouts = (
-  db: Db,
-  client_id: ClientId,
-  limit: number,
-  { state, after }: { state?: DeliveryState; after?: Cursor } = {},
-) =>
-  db.all(
-    Delivery,
-    sql`select ${Delivery.columns} from logout_deliveries
-         where client_id = ${client_id} ${state ? sql`and ${isInState[state]}` : sql``}
-           and (created_at, delivery_id)
-               < (${asBigint(after?.at ?? Number.MAX_SAFE_INTEGER)}, ${after?.id ?? ''})
-         order by created_at desc, delivery_id desc limit ${limit}`,
-  );
+  logoutDeliveries.purge(db, sql`next_attempt_at < ${before} order by next_attempt_at`, rows);

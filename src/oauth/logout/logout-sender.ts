@@ -12,9 +12,7 @@ import {
   type DueLogoutDelivery,
   dueClients,
   dueLogouts,
-  markLogoutDead,
-  markLogoutDelivered,
-  markLogoutFailed,
+  logoutDeliveries,
 } from '../grants/logout-deliveries.store.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
 
@@ -43,11 +41,14 @@ export function openLogoutSender(deps: SendDeps): DeliverySender {
       const body = new URLSearchParams({ logout_token: await signLogoutToken(deps, delivery) }).toString();
       return post({ url: delivery.url, headers, body }, judge);
     },
-    delivered: ({ delivery_id }, at) => markLogoutDelivered(db, delivery_id, at),
-    failed: (delivery, problem, nextAttemptAt) => markLogoutFailed(db, delivery, problem, nextAttemptAt),
+    delivered: ({ delivery_id }, at) => logoutDeliveries.markDelivered(db, delivery_id, at),
+    failed: (delivery, problem, nextAttemptAt) => logoutDeliveries.markFailed(db, delivery, problem, nextAttemptAt),
     async giveUp({ client_id, delivery_id }, problem) {
-      await db.run(markLogoutDead(delivery_id, problem, now(deps)));
-      deps.log.warn({ client_id, delivery_id, problem }, 'a logout token was not accepted; its owner can resend it');
+      await db.run(logoutDeliveries.markDead(delivery_id, problem, now(deps)));
+      deps.log.warn(
+        { client_id, delivery_id, problem },
+        'a logout token was not accepted; the owner of the client or an administrator can resend it',
+      );
     },
   });
 }

@@ -1,8 +1,8 @@
 import type { DeliveryId } from '../ids.ts';
 import type { Db } from './db.ts';
-import { id, integer, nullable, text, type ValuesOf } from './rows.ts';
-import { inOneSlice } from './slices.ts';
-import { raw, type Sql, sql } from './sql.ts';
+import { type Fields, id, integer, nullable, type RowSchema, text, type ValuesOf } from './rows.ts';
+import { cutPage, decodeCursor, inOneSlice } from './slices.ts';
+import { asBigint, raw, type Sql, sql } from './sql.ts';
 
 // What every table of deliveries has in common. Each of them has a store of its own.
 
@@ -16,7 +16,8 @@ export const deliveryFields = {
   delivered_at: nullable(integer),
   dead_at: nullable(integer),
 };
-export type QueuedDelivery = ValuesOf<typeof deliveryFields>;
+type DeliveryFields = typeof deliveryFields;
+export type QueuedDelivery = ValuesOf<DeliveryFields>;
 
 export const deliveryStates = ['waiting', 'delivered', 'dead'] as const;
 export type DeliveryState = (typeof deliveryStates)[number];
@@ -27,19 +28,58 @@ export function stateOf({ delivered_at, dead_at }: Pick<QueuedDelivery, 'deliver
   return dead_at === null ? 'waiting' : 'dead';
 }
 
-/** The condition that {@link stateOf} is that state. */
-export const isInState: Readonly<Record<DeliveryState, Sql>> = {
-  waiting: sql`delivered_at is null and dead_at is null`,
-  delivered: sql`delivered_at is not null`,
-  dead: sql`delivered_at is null and dead_at is not null`,
-};
+/** {@link stateOf} in the store, spelled as in the indexes of both tables. */
+const state = sql`case when delivered_at is not null then 'delivered' when dead_at is null then 'waiting' else 'dead' end`;
 
-/** The statements on one of these tables. */
-export function deliveryQueue(name: 'webhook_deliveries' | 'logout_deliveries') {
+export type DeliverySearch = {
+  /** All without it. */
+  state?: DeliveryState;
+  /** `next` of the previous page. */
+  after?: string;
+  limit?: number;
+};
+export type ListedDelivery = QueuedDelivery & { state: DeliveryState };
+export type DeliveryPage<Delivery = ListedDelivery> = { deliveries: Delivery[]; next: string | null };
+
+export type DeliveryQueue = Pick<ReturnType<typeof deliveryQueue<DeliveryFields>>, 'find' | 'replay'>;
+
+/**
+ * The statements on one of these tables.
+ * @param receiver the column that says who receives a delivery.
+ */
+export function deliveryQueue<Columns extends DeliveryFields & Fields>(
+  name: 'webhook_deliveries' | 'logout_deliveries',
+  receiver: string & keyof Columns,
+  Delivery: RowSchema<Columns>,
+) {
   const table = raw(name);
+  const isOf = (receiver_id: string) => sql`${raw(receiver)} = ${receiver_id}`;
   const purge = (db: Db, condition: Sql, rows: number) =>
     db.run(sql`delete from ${table} where ${inOneSlice(name, 'delivery_id', condition, rows)}`);
   return {
+    find: (db: Db, receiver_id: string, delivery_id: DeliveryId) =>
+      db.get(
+        Delivery,
+        sql`select ${Delivery.columns} from ${table} where ${isOf(receiver_id)} and delivery_id = ${delivery_id}`,
+      ),
+
+    /**
+     * Newest first, a page at a time.
+     * @throws {RequestError} `invalid_request` for an `after` that no page has given.
+     */
+    async page(db: Db, receiver_id: string, { state: wanted, after, limit = 50 }: DeliverySearch = {}) {
+      const place = decodeCursor('after', after);
+      const found = await db.all(
+        Delivery,
+        sql`select ${Delivery.columns} from ${table}
+             where ${isOf(receiver_id)} ${wanted ? sql`and ${state} = ${wanted}` : sql``}
+               and (created_at, delivery_id) < (${asBigint(place?.at ?? Number.MAX_SAFE_INTEGER)}, ${place?.id ?? ''})
+             order by created_at desc, delivery_id desc limit ${limit + 1}`,
+      );
+      const cut = cutPage(found, limit, ({ created_at: at, delivery_id }) => ({ at, id: delivery_id }));
+      return { deliveries: cut.rows.map((one) => ({ ...one, state: stateOf(one) })), next: cut.next ?? null };
+    },
+
     purge,
     purgeDelivered: (db: Db, before: number, rows: number) => purge(db, sql`delivered_at < ${before}`, rows),
     purgeDead: (db: Db, before: number, rows: number) => purge(db, sql`dead_at < ${before}`, rows),

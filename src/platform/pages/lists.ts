@@ -1,0 +1,27 @@
+import type { Parameters } from '../http/parameters.ts';
+import { type Html, html } from './html.ts';
+
+// What pages with lists have in common.
+
+/** A moment to the second, as one compares it with a log elsewhere. @param at Unix seconds. */
+export function exactTime(at: number): Html {
+  const iso = new Date(at * 1000).toISOString();
+  return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`;
+}
+
+export type Tone = 'good' | 'off' | 'warn';
+const classOf: Readonly<Record<Tone, string>> = { good: 'badge', off: 'badge off', warn: 'badge warn' };
+export const badge = (text: Html, tone: Tone = 'good'): Html => html`<span class="${classOf[tone]}">${text}</span>`;
+
+/** The path with those parameters that have a value. */
+export function pathWith(path: string, query: Parameters): string {
+  const given = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
+}
+
+export const itemsOr = (items: readonly Html[], none: Html): Html =>
+  items.length === 0 ? html`<p class="empty">${none}</p>` : html`<ul class="items">${items}</ul>`;
+
+/** To the next page of a list, or to all of it. */
+export const moreLink = (id: string, path: string, text: Html): Html =>
+  html`<p class="actions"><a class="button quiet" id="${id}" href="${path}">${text}</a></p>`;

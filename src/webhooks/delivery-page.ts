@@ -1,0 +1,68 @@
+import {
+  type DeliveryPage,
+  type DeliveryState,
+  deliveryStates,
+  type ListedDelivery,
+} from '../platform/db/delivery-queue.ts';
+import { hidden } from '../platform/pages/form.ts';
+import { type Html, html, untrusted } from '../platform/pages/html.ts';
+import { badge, exactTime, itemsOr, moreLink } from '../platform/pages/lists.ts';
+import type { View } from '../platform/pages/view.ts';
+
+/** How a page shows the deliveries of one kind. */
+export type DeliveryLook<Delivery extends ListedDelivery> = {
+  /** What the delivery is about. */
+  title(delivery: Delivery): Html;
+  /** Where the form of a dead one is posted to. */
+  resend: string;
+};
+
+const tones = { delivered: 'good', waiting: 'off', dead: 'warn' } as const;
+
+export const deliveryItems = <Delivery extends ListedDelivery>(
+  view: View,
+  deliveries: readonly Delivery[],
+  { title, resend }: DeliveryLook<Delivery>,
+): Html[] =>
+  deliveries.map(
+    (delivery) => html`<li><div>
+<h3 id="${delivery.delivery_id}">${title(delivery)} ${badge(view.t(`deliveries.state.${delivery.state}`), tones[delivery.state])}</h3>
+<p>${exactTime(delivery.created_at)} · <code>${delivery.delivery_id}</code></p>
+<p>${view.t('deliveries.attempts', { count: delivery.attempts })}${delivery.next_attempt_at !== null && delivery.attempts > 0 && html` ${view.t('deliveries.next', { when: view.ago(delivery.next_attempt_at) })}`}</p>
+${delivery.last_error !== null && html`<p lang="en">${untrusted(delivery.last_error, 300)}</p>`}
+</div>
+${
+  delivery.state === 'dead' &&
+  html`<form method="post" action="${resend}">
+${hidden('delivery_id', delivery.delivery_id)}
+<button type="submit" class="quiet" aria-describedby="${delivery.delivery_id}">${view.t('deliveries.resend')}</button></form>`
+}</li>
+`,
+  );
+
+/** @param state undefined: all. */
+export const stateName = (view: View, state: DeliveryState | undefined): Html =>
+  view.t(state === undefined ? 'deliveries.all' : `deliveries.state.${state}`);
+
+type ListLook<Delivery extends ListedDelivery> = DeliveryLook<Delivery> & {
+  /** A page of the list. */
+  pathTo(query: { state?: DeliveryState; after?: string }): string;
+  /** Shown before the first delivery. */
+  none: Html;
+};
+
+/** Deliveries to one receiver, all of them or those in one state, a page at a time. @param state undefined: all. */
+export const deliveryList = <Delivery extends ListedDelivery>(
+  view: View,
+  { deliveries, next }: DeliveryPage<Delivery>,
+  state: DeliveryState | undefined,
+  { pathTo, none, ...look }: ListLook<Delivery>,
+): Html =>
+  deliveries.length === 0 && state === undefined
+    ? html`<p class="empty">${none}</p>`
+    : html`<p class="actions">${[undefined, ...deliveryStates].map(
+        (one) =>
+          html`<a href="${pathTo({ state: one })}"${one === state && html` aria-current="true"`}>${stateName(view, one)}</a>\n`,
+      )}</p>
+${itemsOr(deliveryItems(view, deliveries, look), view.t('deliveries.none_such'))}
+${next !== null && moreLink('deliveries-older', pathTo({ state, after: next }), view.t('deliveries.older'))}`;

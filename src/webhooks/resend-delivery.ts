@@ -1,0 +1,36 @@
+import { auditEvent, type Caller } from '../audit/audit.ts';
+import { now } from '../platform/clock.ts';
+import { mustChange } from '../platform/db/change.ts';
+import { type DeliveryQueue, stateOf } from '../platform/db/delivery-queue.ts';
+import type { Sql } from '../platform/db/sql.ts';
+import type { StoreDeps } from '../platform/deps.ts';
+import { invalidState, notFound } from '../platform/errors.ts';
+import type { DeliveryId } from '../platform/ids.ts';
+
+type Resend = {
+  receiver_id: string;
+  delivery_id: DeliveryId;
+  /** Of the audit log. */
+  event: { action: string; after?: Readonly<Record<string, unknown>> };
+  /** The row of the receiver, where other changes of it compete. */
+  lock?: Sql;
+};
+
+/** Starts a dead delivery anew. @throws {RequestError} `not_found`; `invalid_state` if it is not dead. */
+export async function resendDelivery(
+  deps: StoreDeps,
+  caller: Caller,
+  queue: DeliveryQueue,
+  { receiver_id, delivery_id, event, lock }: Resend,
+): Promise<{ delivery_id: DeliveryId }> {
+  const delivery = await queue.find(deps.db, receiver_id, delivery_id);
+  if (!delivery) throw notFound();
+  const at = now(deps);
+  const { statement } = auditEvent({ ...event, ...caller, target: delivery_id }, at);
+  const done = await deps.db.change({
+    lock: lock && [lock],
+    run: { delivery: mustChange(queue.replay(delivery_id, at)), event: statement },
+  });
+  if (!done.ok) throw invalidState(stateOf({ ...delivery, dead_at: null }));
+  return { delivery_id };
+}
