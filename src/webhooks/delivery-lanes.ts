@@ -16,6 +16,8 @@ const retryAfterSeconds = [5, 30, 120, 600, 3600, 10_800, 21_600, 43_200, 86_400
 const claimSeconds = deliveryTimeoutMs / 1000 + 20;
 /** Concurrent deliveries to one target. */
 const maxConcurrent = 5;
+/** Responses of the class 1xx before the answer (RFC 9110 §15.2). A target that sends nothing else would stop the event loop. */
+const maxInterim = 10;
 /** This node leaves a target alone for this long after no answer at all. */
 const backoffSeconds = 30;
 
@@ -136,6 +138,11 @@ export function openPoster(deps: Pick<Deps, 'clock' | 'config'>) {
         resolve(answer.statusCode ?? 0);
       });
       sent.on('error', reject);
+      let interim = 0;
+      sent.on('information', () => {
+        interim += 1;
+        if (interim > maxInterim) sent.destroy(Object.assign(new Error(), { code: 'too many interim responses' }));
+      });
       sent.on('upgrade', (answer, socket) => {
         socket.destroy();
         resolve(answer.statusCode ?? 0);
