@@ -41,6 +41,7 @@ test('without any setting it serves localhost from SQLite beside the code', () =
       registrationsPerHour: 5,
       pendingClients: 20,
       clientChangesPerHour: 30,
+      logoutResendsPerHour: 300,
       profileChangesPerHour: 60,
       securityChangesPerHour: 60,
       mailsPerMailbox: 5,

@@ -552,6 +552,39 @@ testSignet(
   },
 );
 
+const limited = { SIGNET_WEBHOOK_INTERNAL: '127.0.0.1', SIGNET_LIMIT_LOGOUT_RESENDS_PER_HOUR: '2' };
+
+testSignet('Back-Channel Logout: an owner resends so many an hour', { env: limited }, async ({ signet, t }) => {
+  const scene = await openScene(signet, t);
+  const { one, owner, receiver } = scene;
+  const { tokens } = await signIn(scene);
+  receiver.status = 400;
+  const refuseOnce = () => runJobs(signet.deps, ['deliver logout tokens']);
+  await one.post('/oauth/revoke', { token: tokens.refresh_token });
+  await refuseOnce();
+  const path = `clients/${one.client_id}/logout-deliveries`;
+  const { deliveries } = (await owner.browser.get(`/v1/oauth/${path}`)).json as {
+    deliveries: { delivery_id: string }[];
+  };
+  const { delivery_id = '' } = deliveries[0] ?? {};
+  const resend = (browser = owner.browser, area = 'oauth') =>
+    browser.postEmpty(`/v1/${area}/${path}/${delivery_id}/retry`);
+  for (let resent = 0; resent < 2; resent += 1) {
+    assert.equal((await resend()).status, 200);
+    await refuseOnce();
+  }
+  assertRefused(await resend(), 429, 'rate_limited');
+  const page = await owner.browser.post(`/developer/${path}/retry`, { delivery_id });
+  assert.equal(page.status, 429);
+  assert.match(page.text, /id="logouts"/, 'on the page of the form');
+  assert.equal((await signet.auditLog({ action: 'logout.replayed' })).length, 2);
+  const admin = await signet.signedInUser({ role: 'admin' });
+  assert.equal((await resend(admin.browser, 'admin')).status, 200, 'an administrator may');
+  await refuseOnce();
+  signet.clock.advance(3600);
+  assert.equal((await resend()).status, 200);
+});
+
 testSignet('Back-Channel Logout: an internal address receives nothing unless it is allowed', async ({ signet, t }) => {
   const receiver = await openReceiver(t);
   const client: RegisteredClient = await signet.registerClient({ backchannel_logout_uri: receiver.url });

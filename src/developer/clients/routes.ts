@@ -94,7 +94,7 @@ export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
     input: ({ delivery_id = '' }) => ({ delivery_id }),
     done: `${activityPath}?done=resent`,
     page: activityPath,
-    explains: ({ code }) => code === 'invalid_state',
+    explains: ({ code }) => code === 'invalid_state' || code === 'rate_limited',
     redraw: showActivity,
   });
 

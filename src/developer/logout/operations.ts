@@ -3,6 +3,7 @@ import { findOwnClient } from '../../clients/find-clients.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { findLogoutDeliveries, resendLogout } from '../../oauth/logout/deliveries.ts';
 import { nullable, operation } from '../../platform/http/operation.ts';
+import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { deliveryMembers, deliveryQuery } from '../../webhooks/delivery-parts.ts';
 import { clientOwner } from '../owner.ts';
 
@@ -55,8 +56,14 @@ export const retry = operation({
   id: 'retryLogoutDelivery',
   path: `${path}/:delivery_id/retry`,
   parameters: { client_id, delivery_id: 'As in the list.' },
-  run: async (deps: Deps, { owner, client_id, delivery_id }) =>
-    resendLogout(deps, owner.caller, await findOwnClient(deps, client_id, owner.owner_user_id), delivery_id),
+  refusals: [...retryPart.refusals, 'rate_limited'],
+  async run(deps: Deps, { owner, client_id, delivery_id }) {
+    const client = await findOwnClient(deps, client_id, owner.owner_user_id);
+    const limit = deps.config.limits.logoutResendsPerHour;
+    // Each is a row of the audit log for good, and a receiver that refuses at once lets a script resend without end.
+    await windowLimit(deps, { name: 'logout-resend', limit, windowSeconds: 3600 }).take(owner.owner_user_id);
+    return resendLogout(deps, owner.caller, client, delivery_id);
+  },
 });
 
 export const logoutOperations = [list, retry];

@@ -19,6 +19,7 @@ const table = {
   registrationsPerHour: [5, 1, 10_000, 'clients that a user may register per hour'],
   pendingClients: [20, 1, 10_000, 'clients of one user that may wait for review'],
   clientChangesPerHour: [30, 1, 10_000, 'changes that a user may make to clients per hour'],
+  logoutResendsPerHour: [300, 1, 10_000, 'logout tokens that a user may resend per hour'],
   profileChangesPerHour: [60, 1, 10_000, 'changes that a user may make to their profile per hour'],
   securityChangesPerHour: [60, 1, 10_000, 'changes of password, factors, passkeys and providers per user and hour'],
   mailsPerMailbox: [5, 1, 100, 'mails of one kind per hour that others may cause to one mailbox'],
