@@ -13,7 +13,7 @@ const invitationSeconds = 86_400;
 
 /**
  * @param purpose a link for the first administrator, which a start prints, is good only while there is none.
- * @returns a link with which one person, once, makes an administrator's account.
+ * @returns a link that creates one administrator account, once.
  */
 export async function inviteAdministrator(
   deps: LimitDeps,

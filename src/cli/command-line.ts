@@ -131,7 +131,7 @@ function jsonOf(error: unknown): object | undefined {
   return name && { error: name, error_description: (error as Error).message + reasonOf(error) };
 }
 
-/** One sentence for a person, a stack only for an unexpected error. */
+/** One sentence; a stack only for an unexpected error. */
 function textOf(error: unknown, args: readonly string[]): string | undefined {
   if (error instanceof RequestError) return refusalText(error) + notFoundOperands(error, args);
   const { code, syscall = '', message, stack } = error as NodeJS.ErrnoException;

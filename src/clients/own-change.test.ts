@@ -8,7 +8,7 @@ import { findAnyClient } from './find-clients.ts';
 import { addSecret, listSecrets, retireSecret } from './manage-secrets.ts';
 import { readClientEdit, readRegistration } from './registration.ts';
 
-onBothEngines('a person changes their clients thirty times an hour, whatever the change', async (t, engine) => {
+onBothEngines('a user changes their clients thirty times an hour, whatever the change', async (t, engine) => {
   const { deps, register, edit, pass } = await openClients(t, engine, {});
   const { client } = await register();
   for (let one = 0; one < 28; one += 1) await edit(client, { name: `App ${one}` });

@@ -72,7 +72,7 @@ onBothEngines('another user gets the refusal of an unknown id (ID-01)', async (t
   assert.deepEqual(await findAnyClient(deps, client.client_id), client);
 });
 
-onBothEngines('a person registers five clients an hour; of forty at once five get through', async (t, engine) => {
+onBothEngines('a user registers five clients an hour; of forty at once five get through', async (t, engine) => {
   const { deps, register, pass } = await openClients(t, engine, {});
   const outcomes = await Promise.allSettled(Array.from({ length: 40 }, () => register()));
   assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 5);

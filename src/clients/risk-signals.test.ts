@@ -169,7 +169,7 @@ test('who was stopped and begins again is no newcomer, and a client is not compa
   );
 });
 
-test('a person may name their clients alike, and their own machine is no host', () => {
+test('a user may name their clients alike, and their own machine is no host', () => {
   assert.deepEqual(codesOf({ name: 'Paypal Shop 2' }), []);
   assert.deepEqual(
     codesOf({ redirect_uris: ['https://shop.example/a', 'http://127.0.0.1/cb', 'http://localhost:3000/cb'] }),

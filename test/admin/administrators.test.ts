@@ -47,7 +47,7 @@ testSignet(
       await signet.signedInUser({ role: 'admin' }),
       await signet.signedInUser({ role: 'admin' }),
     ];
-    const [puppet, second, person, leaver] = [
+    const [puppet, second, user, leaver] = [
       await signet.signedInUser(),
       await signet.signedInUser(),
       await signet.signedInUser(),
@@ -82,7 +82,7 @@ testSignet(
     await plain(signet.deps.db).batch(deleteUser(leaving.user_id, signet.clock() / 1000).slice(1)); // more rows than go at once
     assert.equal(await approve(second, half), 403, 'left behind by an account of which rows are still being deleted');
 
-    assert.equal(await approve(second, await waiting(person)), 200, 'what people register can be reviewed at once');
+    assert.equal(await approve(second, await waiting(user)), 200, 'what users register can be reviewed at once');
     const registration = { name: 'Desk', client_type: 'public', redirect_uris: ['https://rp.test/desk'] };
     const operator = { owner_user_id: null, caller: { actor: 'cli' } } as const;
     const firstParty = await registerByOperator(signet.deps, operator, readRegistration(registration));
@@ -113,7 +113,7 @@ testSignet(
 
 testSignet('a new administrator takes no role from another one', { env }, async ({ signet }) => {
   const root = await signet.signedInUser({ role: 'admin' });
-  const [puppet, person] = [await signet.signedInUser(), await signet.signedInUser()];
+  const [puppet, user] = [await signet.signedInUser(), await signet.signedInUser()];
   const asPuppet = (method: string, path: string, body?: object) => sendAs(signet, puppet, method, path, body);
   const made = await sendAs(signet, root, 'PUT', `/users/${puppet.user_id}/role`, { role: 'admin' });
   assert.equal(made.status, 200, made.text);
@@ -142,7 +142,7 @@ testSignet('a new administrator takes no role from another one', { env }, async 
   assert.match(page, sentence('users.new_administrator'));
   assert.doesNotMatch(page, /action="[^"]*\/(?:role|disable|reset-factors|sign-out)"/, 'no form that could only fail');
 
-  assert.equal((await asPuppet('POST', `/users/${person.user_id}/sign-out`)).status, 200, 'people are looked after');
+  assert.equal((await asPuppet('POST', `/users/${user.user_id}/sign-out`)).status, 200, 'users are looked after');
   assert.equal((await asPuppet('POST', `/users/${puppet.user_id}/sign-out`)).status, 200, 'their own are theirs');
   signet.clock.advance(86_400);
   await puppet.signIn();
@@ -176,9 +176,9 @@ onBothEngines(
       });
     const answers = await Promise.all(links.map(use));
     assert.deepEqual(answers.map(({ status }) => status).sort(), [303, 400, 400, 400]);
-    const people = await plain(signet.deps.db).all<{ role: string }>('select role from users');
+    const users = await plain(signet.deps.db).all<{ role: string }>('select role from users');
     assert.deepEqual(
-      people.map(({ role }) => role),
+      users.map(({ role }) => role),
       ['admin'],
     );
     const late = answers.find(({ status }) => status === 400);

@@ -74,7 +74,7 @@ test('the reviewer of a client chooses whether users are asked for consent', asy
 
 testSignet('the policy of an approved client can be changed at any time, as an act of its own', async ({ signet }) => {
   const admin = await administrator(signet);
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const client = await signet.registerClient({ approved: false });
   const { client_id } = client;
   const refused = await sendPolicy(admin, client_id, { consent: 'required' });
@@ -89,7 +89,7 @@ testSignet('the policy of an approved client can be changed at any time, as an a
     [200, 'skip', 0],
     'the specified default, named in the answer',
   );
-  const asked = async () => redirectedTo(await person.browser.get(client.authorizePath())).has('request');
+  const asked = async () => redirectedTo(await user.browser.get(client.authorizePath())).has('request');
   assert.equal(await asked(), false, 'a session is answered with a code');
 
   const changed = await sendPolicy(admin, client_id, { consent: 'required' });
@@ -112,7 +112,7 @@ testSignet('the policy of an approved client can be changed at any time, as an a
   }
   assert.equal((await admin.browser.post(`${path}/policy`, { refresh_retry_window: '61' })).status, 400);
   assert.equal((await sendPolicy(admin, 'cl_unknown', { consent: 'skip' })).status, 404);
-  assert.equal((await sendPolicy(person, client_id, { consent: 'skip' })).status, 403);
+  assert.equal((await sendPolicy(user, client_id, { consent: 'skip' })).status, 403);
 
   const events = await signet.auditLog({ target: client_id, action: 'client.policy_changed' });
   const actor = `user:${admin.user_id}`;

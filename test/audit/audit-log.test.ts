@@ -31,32 +31,27 @@ async function world(t: TestContext) {
 test('each change is one event, with who, why and from where, and no secret is in any', async (t) => {
   const { signet, administrator, browser, post, events } = await world(t);
   const client = await signet.registerClient({ approved: false });
-  const person = await signet.signedInUser();
-  const secrets = [
-    client.client_secret,
-    person.password,
-    ...person.browser.cookies.values(),
-    ...browser.cookies.values(),
-  ];
+  const user = await signet.signedInUser();
+  const secrets = [client.client_secret, user.password, ...user.browser.cookies.values(), ...browser.cookies.values()];
   const reason = 'Reported by its users.';
   const before = (await events()).length;
 
   const clientPath = `/clients/${client.client_id}`;
   await post(`${clientPath}/approve`, { revision: 1, consent: 'required' });
-  const asked = redirectedTo(await person.browser.get(client.authorizePath())).get('request') ?? '';
-  const allowed = await person.browser.post('/consent', { request: asked, user: person.user_id, decision: 'allow' });
-  const onward = await person.browser.get(allowed.location);
+  const asked = redirectedTo(await user.browser.get(client.authorizePath())).get('request') ?? '';
+  const allowed = await user.browser.post('/consent', { request: asked, user: user.user_id, decision: 'allow' });
+  const onward = await user.browser.get(allowed.location);
   const code = redirectedTo(onward).get('code') ?? '';
   const { access_token, refresh_token, id_token } = tokensOf(await client.redeem(code));
   secrets.push(access_token, refresh_token, id_token);
-  const { grants } = (await browser.get(`/v1/admin/users/${person.user_id}/grants`)).json as { grants: Json[] };
+  const { grants } = (await browser.get(`/v1/admin/users/${user.user_id}/grants`)).json as { grants: Json[] };
   await browser.delete(`/v1/admin/grants/${grants[0]?.grant_id}`);
   await post(`${clientPath}/suspend`, { reason });
   await post(`${clientPath}/reinstate`);
   await browser.delete(`/v1/admin${clientPath}`);
-  const { sessions } = (await browser.get(`/v1/admin/users/${person.user_id}/sessions`)).json as { sessions: Json[] };
-  await browser.delete(`/v1/admin/users/${person.user_id}/sessions/${sessions[0]?.session_id}`);
-  const userPath = `/users/${person.user_id}`;
+  const { sessions } = (await browser.get(`/v1/admin/users/${user.user_id}/sessions`)).json as { sessions: Json[] };
+  await browser.delete(`/v1/admin/users/${user.user_id}/sessions/${sessions[0]?.session_id}`);
+  const userPath = `/users/${user.user_id}`;
   await post(`${userPath}/sign-out`);
   await post(`${userPath}/reset-factors`, { reason });
   await post(`${userPath}/disable`, { reason });
@@ -78,7 +73,7 @@ test('each change is one event, with who, why and from where, and no secret is i
   const written = await postEntitlement(
     signet,
     basic(String(service.client_id), String(service.client_secret)),
-    writeOf(person.user_id, { metadata: { note: 'from the back end alone' } }),
+    writeOf(user.user_id, { metadata: { note: 'from the back end alone' } }),
   );
   assert.equal(written.status, 200);
   secrets.push(String(service.client_secret), String((await post(`${servicePath}/rotate`)).client_secret));
@@ -115,18 +110,18 @@ test('each change is one event, with who, why and from where, and no secret is i
   for (const action of ['client.suspended', 'user.disabled', 'user.factors_reset']) {
     assert.equal(done.find((event) => event.action === action)?.reason, reason);
   }
-  // What a person and a back end did, each once.
+  // What a user and a back end did, each once.
   const byOthers = (action: string) => all.filter((event) => event.action === action);
   assert.deepEqual(
     byOthers('consent.given').map(({ actor, target, after }) => [actor, target, after]),
-    [[`user:${person.user_id}`, client.client_id, { user_id: person.user_id, scope: 'openid offline_access' }]],
+    [[`user:${user.user_id}`, client.client_id, { user_id: user.user_id, scope: 'openid offline_access' }]],
   );
   assert.deepEqual(
     byOthers('entitlement.written').map(({ actor, target, address, after }) => [actor, target, address, after]),
     [
       [
         `service:${service.client_id}`,
-        person.user_id,
+        user.user_id,
         '127.0.0.1',
         { product: 'editor', plan: 'pro', status: 'active', version: 1 },
       ],
@@ -140,17 +135,17 @@ test('each change is one event, with who, why and from where, and no secret is i
 
 test('the log is filtered and read a page at a time', async (t) => {
   const { signet, administrator, post, events, get } = await world(t);
-  const person = await signet.newUser();
+  const user = await signet.newUser();
   signet.clock.advance(60);
   const later = signet.clock() / 1000;
-  await post(`/users/${person.user_id}/sign-out`);
-  await post(`/users/${person.user_id}/unlock`);
+  await post(`/users/${user.user_id}/sign-out`);
+  await post(`/users/${user.user_id}/unlock`);
 
   const actions = async (query: string) => (await events(query)).map(({ action }) => action).sort();
-  assert.deepEqual(await actions(`?target=${person.user_id}`), ['user.created', 'user.signed_out', 'user.unlocked']);
-  assert.deepEqual(await actions(`?target=${person.user_id}&since=${later}`), ['user.signed_out', 'user.unlocked']);
-  assert.deepEqual(await actions(`?target=${person.user_id}&until=${later - 1}`), ['user.created']);
-  assert.equal((await actions(`?target=${person.user_id}&until=${later}`)).length, 3, 'the second itself is in it');
+  assert.deepEqual(await actions(`?target=${user.user_id}`), ['user.created', 'user.signed_out', 'user.unlocked']);
+  assert.deepEqual(await actions(`?target=${user.user_id}&since=${later}`), ['user.signed_out', 'user.unlocked']);
+  assert.deepEqual(await actions(`?target=${user.user_id}&until=${later - 1}`), ['user.created']);
+  assert.equal((await actions(`?target=${user.user_id}&until=${later}`)).length, 3, 'the second itself is in it');
   assert.deepEqual(await actions(`?actor=user:${administrator.user_id}&action=user`), [
     'user.signed_out',
     'user.unlocked',

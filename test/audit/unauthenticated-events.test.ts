@@ -26,19 +26,18 @@ testSignet(
   { env },
   async ({ signet }) => {
     const administrator = await signet.signedInUser({ role: 'admin' });
-    const person = await signet.newUser();
+    const user = await signet.newUser();
     const list = async (query = '') => {
       const answer = await administrator.browser.get(`/v1/admin/audit/unauthenticated${query}`);
       assert.equal(answer.status, 200, answer.text);
       return answer.json as { events: Listed[]; next: string | null };
     };
     const before = await auditRows(signet);
-    for (let times = 0; times < 3; times += 1)
-      assert.equal((await guess(signet, person.email, '192.0.2.1')).status, 401);
-    await guess(signet, person.email, '192.0.2.2');
+    for (let times = 0; times < 3; times += 1) assert.equal((await guess(signet, user.email, '192.0.2.1')).status, 401);
+    await guess(signet, user.email, '192.0.2.2');
     await guess(signet, 'nobody@example.com', '192.0.2.2');
-    const ofPerson = (await list(`?target=${person.user_id}`)).events;
-    assert.deepEqual(ofPerson.map(({ action, reason, address, count }) => [action, reason, address, count]).sort(), [
+    const ofUser = (await list(`?target=${user.user_id}`)).events;
+    assert.deepEqual(ofUser.map(({ action, reason, address, count }) => [action, reason, address, count]).sort(), [
       ['session.refused', 'wrong_password', '192.0.2.1', 3],
       ['session.refused', 'wrong_password', '192.0.2.2', 1],
     ]);
@@ -55,9 +54,9 @@ testSignet(
     const sum = all.reduce((total, { count }) => total + count, 0);
     assert.equal(sum, 205);
     assert.ok(all.some(({ reason, address }) => reason === 'more' && address === null));
-    await guess(signet, person.email, '192.0.2.1');
+    await guess(signet, user.email, '192.0.2.1');
     assert.equal(
-      (await list(`?target=${person.user_id}`)).events.find(({ address }) => address === '192.0.2.1')?.count,
+      (await list(`?target=${user.user_id}`)).events.find(({ address }) => address === '192.0.2.1')?.count,
       4,
     );
 
@@ -80,8 +79,8 @@ testSignet(
     assertRefused(await signet.newBrowser().get('/v1/admin/audit/unauthenticated'), 401, 'login_required');
 
     signet.clock.advance(3600);
-    await guess(signet, person.email, '192.0.2.1');
-    assert.equal((await list(`?target=${person.user_id}`)).events.length, 3, 'another hour, another row');
+    await guess(signet, user.email, '192.0.2.1');
+    assert.equal((await list(`?target=${user.user_id}`)).events.length, 3, 'another hour, another row');
     signet.clock.advance(2 * 86_400);
     await signet.runJobs();
     assert.deepEqual(
@@ -100,9 +99,9 @@ testSignet(
   'links that strangers ask for are counted there, too, and the command line shows them',
   { env: { ...env, SIGNET_SMTP_URL: 'smtp://127.0.0.1:1' } },
   async ({ signet }) => {
-    const person = await signet.newUser();
+    const user = await signet.newUser();
     const before = await auditRows(signet);
-    for (const email of [person.email, 'nobody@example.com']) {
+    for (const email of [user.email, 'nobody@example.com']) {
       assert.ok((await signet.newBrowser().post('/reset', { email })).status < 400);
       assert.ok((await signet.newBrowser().post('/signup', { email })).status < 400);
     }
@@ -119,7 +118,7 @@ testSignet(
       events.map(({ action, target, count }) => [action, target, count]).sort(),
       [
         ['password.reset_asked', null, 1],
-        ['password.reset_asked', person.user_id, 1],
+        ['password.reset_asked', user.user_id, 1],
         ['sign_up.asked', null, 2],
       ].sort(),
     );
@@ -132,7 +131,7 @@ testSignet(
   { env },
   async ({ signet }) => {
     const { browser } = await signet.signedInUser({ role: 'admin' });
-    const person = await signet.newUser();
+    const user = await signet.newUser();
     const path = '/admin/audit/unauthenticated';
     const page = async (query: Record<string, string> = {}) => {
       const answer = await browser.get(`${path}?${new URLSearchParams(query)}`);
@@ -142,25 +141,25 @@ testSignet(
     const entries = (text: string) => text.split('<li><div>').slice(1);
 
     assert.match(await page(), sentence('admin.unauthenticated.none'));
-    for (let times = 0; times < 3; times += 1) await guess(signet, person.email, '192.0.2.1');
+    for (let times = 0; times < 3; times += 1) await guess(signet, user.email, '192.0.2.1');
     signet.clock.advance(60);
-    await guess(signet, person.email, '192.0.2.2');
+    await guess(signet, user.email, '192.0.2.2');
     await guess(signet, 'nobody@example.com', '192.0.2.2');
 
     const all = await page();
     assert.equal(entries(all).length, 3);
     assert.match(all, sentence('admin.unauthenticated.kept', { days: 2 }));
     assert.doesNotMatch(all, /wrong_password|session\.refused|nobody@example\.com|<script/);
-    const [entry = '', ...more] = entries(await page({ target: person.user_id, address: ' 192.0.2.1 ' }));
+    const [entry = '', ...more] = entries(await page({ target: user.user_id, address: ' 192.0.2.1 ' }));
     assert.equal(more.length, 0);
     assert.match(entry, sentence('admin.unauthenticated.refused.wrong_password'));
     assert.match(
       entry,
       pattern`<time datetime="2027-01-15T08:00:00\.000Z">2027-01-15 08:00:00 UTC</time> · ${sentence('admin.unauthenticated.times', { count: 3 })}<`,
     );
-    assert.match(entry, new RegExp(`href="/admin/users/${person.user_id}"`));
+    assert.match(entry, new RegExp(`href="/admin/users/${user.user_id}"`));
     assert.match(entry, /192\.0\.2\.1/);
-    assert.equal(entries(await page({ target: person.user_id })).length, 2);
+    assert.equal(entries(await page({ target: user.user_id })).length, 2);
     const ofAddress = await page({ address: '192.0.2.2' });
     assert.equal(entries(ofAddress).length, 2);
     assert.match(ofAddress, sentence('admin.unauthenticated.refused.no_account'));
@@ -174,7 +173,7 @@ testSignet(
     );
 
     for (const [from, to] of [
-      [`/admin/users/${person.user_id}`, `${path}?target=${person.user_id}`],
+      [`/admin/users/${user.user_id}`, `${path}?target=${user.user_id}`],
       ['/admin/audit', path],
     ] as const)
       assert.ok((await browser.get(from)).text.includes(`href="${to}"`), from);
@@ -203,7 +202,7 @@ testSignet(
     assert.match(first + second, sentence('admin.unauthenticated.more.sign_in'));
     assert.match(first + second, sentence('admin.unauthenticated.refused'));
 
-    const german = await browser.get(`${path}?ui_locales=de&target=${person.user_id}`);
+    const german = await browser.get(`${path}?ui_locales=de&target=${user.user_id}`);
     assert.match(german.text, sentence('admin.unauthenticated.refused.wrong_password', {}, 'de'));
     assert.match(german.text, pattern`· ${sentence('admin.unauthenticated.times', { count: 3 }, 'de')}<`);
   },

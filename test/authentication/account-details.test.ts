@@ -31,7 +31,7 @@ async function postNothing({ url }: Signet, { browser }: TestUser, path: string,
 
 test('specification 4.14: what takes no body takes none, whatever its content type', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const types = ['application/json', 'text/plain', 'application/x-www-form-urlencoded', 'application/octet-stream'];
   for (const type of types) {
     for (const [framing, value] of [
@@ -39,7 +39,7 @@ test('specification 4.14: what takes no body takes none, whatever its content ty
       ['transfer-encoding', 'chunked'],
     ] as const) {
       const headers = { 'content-type': type, [framing]: value };
-      const status = await postNothing(signet, person, '/v1/me/2fa/totp/enroll', headers);
+      const status = await postNothing(signet, user, '/v1/me/2fa/totp/enroll', headers);
       assert.equal(status, 200, `${type} ${framing}`);
     }
   }
@@ -47,13 +47,9 @@ test('specification 4.14: what takes no body takes none, whatever its content ty
   for (const type of types) {
     const headers = { 'content-type': type, 'content-length': '0' };
     assert.equal(await postNothing(signet, administrator, '/v1/admin/audit/verify', headers), 200, type);
-    assert.equal(
-      await postNothing(signet, person, '/v1/me/2fa/totp/confirm', headers),
-      400,
-      `${type} and a body is due`,
-    );
+    assert.equal(await postNothing(signet, user, '/v1/me/2fa/totp/confirm', headers), 400, `${type} and a body is due`);
   }
-  const sent = await person.browser.send('/v1/me/2fa/totp/confirm', {
+  const sent = await user.browser.send('/v1/me/2fa/totp/confirm', {
     method: 'POST',
     body: 'code=123456',
     headers: { origin: signet.url, 'content-type': 'text/plain' },
@@ -65,9 +61,9 @@ testSignet('every name is stored in one composed form, by whichever way it came'
   const [typed, kept] = [' Ame\u0301lie ', 'Am\u00e9lie'];
   const { user_id } = await signet.newUser({ name: typed });
   assert.equal((await findUser(signet.deps.db, user_id))?.name, kept);
-  const person = await signet.signedInUser();
-  await person.addPasskey(undefined, typed);
-  assert.equal((await passkeysOf(person))[0]?.name, kept);
+  const user = await signet.signedInUser();
+  await user.addPasskey(undefined, typed);
+  assert.equal((await passkeysOf(user))[0]?.name, kept);
   const terms = { name: typed, permissions: ['tokens:introspect'], products: [] };
   const { credential } = await createCredential(signet.deps, { actor: 'cli' }, terms);
   assert.equal(credential.name, kept);
@@ -87,12 +83,12 @@ testSignet('NO-01: the log says who signed up, and from where', { mail: true }, 
 });
 
 testSignet('PW-03: a password that was replaced within the same second is refused', async ({ signet }) => {
-  const person = await signet.signedInUser();
-  const thief = person.elsewhere();
+  const user = await signet.signedInUser();
+  const thief = user.elsewhere();
   const held = holdNextCall(signet.deps.db, /insert into sessions/);
   const entering = thief.signIn();
   await held.reached;
-  assert.equal((await person.browser.postJson('/v1/me/password', { password: phrase })).status, 204);
+  assert.equal((await user.browser.postJson('/v1/me/password', { password: phrase })).status, 204);
   held.release();
   assert.equal((await entering).status, 401);
   assert.ok(!thief.browser.cookies.has('signet_identity_session'));
@@ -157,10 +153,10 @@ test('the field for a new password is called that where there is an old one', as
 });
 
 testSignet('specification 2.1: a picture is set by its address, and told with the profile', async ({ signet }) => {
-  const person = await signet.signedInUser();
-  const { browser } = person;
+  const user = await signet.signedInUser();
+  const { browser } = user;
   const client = await signet.registerClient();
-  const { access_token } = await person.obtainTokens(client, { scope: 'openid profile' });
+  const { access_token } = await user.obtainTokens(client, { scope: 'openid profile' });
   const picture = 'https://pictures.example.com/ada.jpg?size=96';
   const patch = (body: unknown) => browser.patch('/v1/me', body);
   const told = async () => (await signet.userinfo(access_token)).json?.picture;

@@ -42,13 +42,13 @@ testSignet('a user signs up with a link from a mail', { mail: true }, async ({ s
   });
 
   await t.test('an address that has an account gets a mail that says so, and its owner keeps it', async () => {
-    const person = await signet.newUser();
-    const asked = await signet.newBrowser().post('/signup', { email: ` ${person.email.toUpperCase()} ` });
+    const user = await signet.newUser();
+    const asked = await signet.newBrowser().post('/signup', { email: ` ${user.email.toUpperCase()} ` });
     assert.deepEqual([asked.status, asked.location], [303, '/signup/sent']);
-    const mail = await mailbox.next(person.email, sentence('mail.sign_up_taken.subject'));
+    const mail = await mailbox.next(user.email, sentence('mail.sign_up_taken.subject'));
     assert.ok(linkIn(mail, /^\/signin$/) && linkIn(mail, /^\/reset$/));
     assert.doesNotMatch(mail.text, /\/signup\//);
-    assert.equal((await person.signIn()).status, 303);
+    assert.equal((await user.signIn()).status, 303);
   });
 
   await t.test('the link lasts for a day', async () => {
@@ -75,7 +75,7 @@ testSignet('a user signs up with a link from a mail', { mail: true }, async ({ s
 
 const sessionOf = async (browser: Browser) => (await me(browser)).session as { amr: string[]; auth_time: number };
 
-test('a new account goes on to the application that sent its person, in the same browser', async (t) => {
+test('a new account goes on to the application that sent its user, in the same browser', async (t) => {
   const signet = await startSignet(t, { mail: true });
   const client = await signet.registerClient();
   const browser = signet.newBrowser();
@@ -98,7 +98,7 @@ test('a new account goes on to the application that sent its person, in the same
   assert.ok(redirectedTo(done).get('code'), done.text);
 });
 
-test('a new account goes where the person was going, if that is ours', async (t) => {
+test('a new account goes where the user was going, if that is ours', async (t) => {
   const signet = await startSignet(t, { mail: true });
   for (const [next, place] of [
     ['/account/sessions', '/account/sessions'],
@@ -131,11 +131,11 @@ testSignet(
   'an address that an operator typed is verified by its reader',
   { mail: true },
   async ({ signet, mailbox }) => {
-    const person = await signet.signedInUser({ email: 'typed@example.com', emailVerified: false });
-    const { browser } = person;
+    const user = await signet.signedInUser({ email: 'typed@example.com', emailVerified: false });
+    const { browser } = user;
     assert.match((await browser.get('/account/email')).text, sentence('email.is_not_verified'));
     assert.equal((await browser.post('/account/email/verify')).location, '/account/email?done=link_sent');
-    const path = linkIn(await mailbox.next(person.email), /^\/verify-email\//);
+    const path = linkIn(await mailbox.next(user.email), /^\/verify-email\//);
 
     const stranger = signet.newBrowser();
     assert.match((await stranger.get(path)).text, sentence('email.sign_in_first'));
@@ -152,7 +152,7 @@ testSignet(
     assert.equal((await browser.post(path)).status, 400);
     assert.equal((await browser.post('/account/email/verify')).status, 409);
     assertRefused(await browser.postJson('/v1/me/email/verify', {}), 409, 'invalid_state');
-    const actions = (await signet.auditLog({ target: person.user_id })).map(({ action }) => action);
+    const actions = (await signet.auditLog({ target: user.user_id })).map(({ action }) => action);
     assert.equal(actions.filter((action) => action === 'email.verified').length, 1);
   },
 );
@@ -160,15 +160,15 @@ testSignet(
 test('a link verifies only the address that it was sent to', async (t) => {
   const signet = await startSignet(t, { mail: true });
   const { mailbox } = signet;
-  const person = await signet.signedInUser({ email: 'moved@example.com', emailVerified: false });
-  await person.browser.postJson('/v1/me/email/verify', {});
+  const user = await signet.signedInUser({ email: 'moved@example.com', emailVerified: false });
+  await user.browser.postJson('/v1/me/email/verify', {});
   const old = linkIn(await mailbox.next('moved@example.com'), /^\/verify-email\//);
-  await person.browser.postJson('/v1/me/email', { email: 'there@example.com' });
+  await user.browser.postJson('/v1/me/email', { email: 'there@example.com' });
   const fresh = linkIn(await mailbox.next('there@example.com'), /^\/verify-email\//);
-  assert.equal((await person.browser.post(fresh)).status, 303);
-  assert.equal((await person.browser.post(old)).status, 400);
+  assert.equal((await user.browser.post(fresh)).status, 303);
+  assert.equal((await user.browser.post(old)).status, 400);
   assert.deepEqual(
-    [(await me(person.browser)).email, (await me(person.browser)).email_verified],
+    [(await me(user.browser)).email, (await me(user.browser)).email_verified],
     ['there@example.com', true],
   );
 });
@@ -177,8 +177,8 @@ testSignet(
   'an address changes when its new mailbox is shown to be theirs',
   { mail: true },
   async ({ signet, mailbox, t }) => {
-    const person = await signet.signedInUser();
-    const { browser } = person;
+    const user = await signet.signedInUser();
+    const { browser } = user;
 
     await t.test('the link goes to the new address, the word of the change to the old one', async () => {
       const asked = await browser.post('/account/email/change', { email: 'Fresh@example.com' });
@@ -187,17 +187,17 @@ testSignet(
       assert.ok(!mail.text.includes('Person'), 'the mail to a stranger says what somebody calls themselves');
       const path = linkIn(mail, /^\/verify-email\//);
       assert.equal((await browser.get(path)).status, 200);
-      assert.equal((await me(browser)).email, person.email);
+      assert.equal((await me(browser)).email, user.email);
       assert.equal((await browser.post(path)).location, '/account/email?done=changed');
       assert.match(
-        (await mailbox.next(person.email)).text,
+        (await mailbox.next(user.email)).text,
         sentence('mail.email_changed.text', { new_email: 'Fresh@example.com' }),
       );
       const { email, email_verified, sub } = await me(browser);
-      assert.deepEqual([email, email_verified, sub], ['Fresh@example.com', true, person.user_id]);
+      assert.deepEqual([email, email_verified, sub], ['Fresh@example.com', true, user.user_id]);
       assert.equal((await browser.post(path)).status, 400);
-      assert.equal((await person.elsewhere().signIn()).status, 401);
-      const moved = person.elsewhere().with({ email: 'fresh@example.com' });
+      assert.equal((await user.elsewhere().signIn()).status, 401);
+      const moved = user.elsewhere().with({ email: 'fresh@example.com' });
       assert.equal((await moved.signIn()).status, 303);
     });
 
@@ -234,34 +234,34 @@ testSignet(
 );
 
 testSignet('a changed password ends all that the old one had opened', { mail: true }, async ({ signet, mailbox }) => {
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const client = await signet.registerClient();
-  const tokens = await person.obtainTokens(client);
-  const elsewhere = await person.signedInElsewhere();
-  await mailbox.next(person.email, sentence('mail.new_device.subject'));
-  const before = new Map(person.browser.cookies);
-  const { auth_time } = await sessionOf(person.browser);
+  const tokens = await user.obtainTokens(client);
+  const elsewhere = await user.signedInElsewhere();
+  await mailbox.next(user.email, sentence('mail.new_device.subject'));
+  const before = new Map(user.browser.cookies);
+  const { auth_time } = await sessionOf(user.browser);
   signet.clock.advance(60);
 
-  const weak = await person.browser.post('/account/security/password', { password: 'password123456789' });
+  const weak = await user.browser.post('/account/security/password', { password: 'password123456789' });
   assert.equal(weak.status, 400);
   assert.ok(!weak.text.includes('password123456789'));
-  const changed = await person.browser.post('/account/security/password', { password: phrase });
+  const changed = await user.browser.post('/account/security/password', { password: phrase });
   assert.equal(changed.location, '/account/security/password?done=changed');
 
-  assert.equal((await sessionOf(person.browser)).auth_time, auth_time, 'no sign-in happened');
+  assert.equal((await sessionOf(user.browser)).auth_time, auth_time, 'no sign-in happened');
   assert.equal((await elsewhere.browser.get('/v1/me')).status, 401);
   const thief = signet.newBrowser();
   for (const [name, value] of before) thief.cookies.set(name, value);
   assert.equal((await thief.get('/v1/me')).status, 401, 'the old cookie works');
   assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
   assert.equal((await signet.userinfo(tokens.access_token)).status, 401);
-  assert.equal((await person.elsewhere().signIn()).status, 401);
-  assert.equal((await person.with({ password: phrase, browser: signet.newBrowser() }).signIn()).status, 303);
-  await person.authorize(client); // the session that changed it goes on
+  assert.equal((await user.elsewhere().signIn()).status, 401);
+  assert.equal((await user.with({ password: phrase, browser: signet.newBrowser() }).signIn()).status, 303);
+  await user.authorize(client); // the session that changed it goes on
 
-  await mailbox.next(person.email, sentence('mail.password_changed.subject'));
-  const actions = (await signet.auditLog({ target: person.user_id })).map(({ action }) => action);
+  await mailbox.next(user.email, sentence('mail.password_changed.subject'));
+  const actions = (await signet.auditLog({ target: user.user_id })).map(({ action }) => action);
   assert.equal(actions.filter((action) => action.startsWith('password.')).length, 1);
   assert.equal(
     mailbox.mails.filter(({ subject }) => sentence('mail.password_changed.subject').test(subject)).length,
@@ -336,30 +336,30 @@ testSignet(
   'a deleted account is gone at once, and its address can be used again',
   { mail: true },
   async ({ signet, mailbox }) => {
-    const person = await signet.signedInUser();
-    const client = await signet.registerClient({ owner: person });
+    const user = await signet.signedInUser();
+    const client = await signet.registerClient({ owner: user });
     const visitor = await signet.signedInUser();
-    const tokens = await person.obtainTokens(client);
-    assert.equal((await person.browser.get('/account/delete')).status, 200);
-    assert.equal((await person.browser.post('/account/delete', { email: 'wrong@example.com' })).status, 400);
-    assertRefused(await person.browser.send('/v1/me', deletion(signet, { email: '' })), 400, 'invalid_request');
-    assert.equal((await person.browser.get('/v1/me')).status, 200);
+    const tokens = await user.obtainTokens(client);
+    assert.equal((await user.browser.get('/account/delete')).status, 200);
+    assert.equal((await user.browser.post('/account/delete', { email: 'wrong@example.com' })).status, 400);
+    assertRefused(await user.browser.send('/v1/me', deletion(signet, { email: '' })), 400, 'invalid_request');
+    assert.equal((await user.browser.get('/v1/me')).status, 200);
 
-    const elsewhere = await person.signedInElsewhere();
-    const gone = await person.browser.post('/account/delete', { email: person.email.toUpperCase() });
+    const elsewhere = await user.signedInElsewhere();
+    const gone = await user.browser.post('/account/delete', { email: user.email.toUpperCase() });
     assert.equal(gone.location, '/account-deleted');
-    assert.ok(!person.browser.cookies.has('signet_identity_session'));
-    assert.equal((await person.browser.get('/account-deleted')).status, 200);
+    assert.ok(!user.browser.cookies.has('signet_identity_session'));
+    assert.equal((await user.browser.get('/account-deleted')).status, 200);
     assert.equal((await elsewhere.browser.get('/v1/me')).status, 401);
     assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
     assert.equal((await signet.userinfo(tokens.access_token)).status, 401);
-    assert.equal((await person.elsewhere().signIn()).status, 401);
-    await mailbox.next(person.email, sentence('mail.account_deleted.subject'));
+    assert.equal((await user.elsewhere().signIn()).status, 401);
+    await mailbox.next(user.email, sentence('mail.account_deleted.subject'));
     await visitor.authorize(client); // what they registered still serves the others
 
-    const heir = await signet.newUser({ email: person.email });
-    assert.notEqual(heir.user_id, person.user_id, 'JW-07: a subject is never reassigned');
-    const actions = (await signet.auditLog({ target: person.user_id })).map(({ action }) => action);
+    const heir = await signet.newUser({ email: user.email });
+    assert.notEqual(heir.user_id, user.user_id, 'JW-07: a subject is never reassigned');
+    const actions = (await signet.auditLog({ target: user.user_id })).map(({ action }) => action);
     assert.equal(actions.filter((action) => action === 'user.deleted').length, 1);
   },
 );

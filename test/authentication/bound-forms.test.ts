@@ -86,8 +86,8 @@ test('no form acts for another account than the one that its page was drawn for'
 
 test('pages without a session name no user', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   for (const page of ['/signin', '/signup', '/reset']) {
-    for (const { fields } of await formsOf(person.browser, page)) assert.equal(fields.drawn_for, undefined, page);
+    for (const { fields } of await formsOf(user.browser, page)) assert.equal(fields.drawn_for, undefined, page);
   }
 });

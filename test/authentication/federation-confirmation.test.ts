@@ -22,7 +22,7 @@ import {
   type Upstream,
 } from '../support/upstream.ts';
 
-/** What happens to a browser that a provider knows, without anybody having asked its person. */
+/** What happens to a browser that a provider knows, without anybody having asked its user. */
 
 const providersPath = '/account/security/providers';
 const detourCookie = 'signet_federation';
@@ -51,11 +51,11 @@ async function assertRefused({ deps }: Signet, answer: Answer, status: number, r
 const askForRecent = async (browser: Browser) => (await browser.delete('/v1/me/identities/nothing')).json?.error;
 
 /** Somebody with a password whom the provider knows, signed in with it. */
-async function linkedPerson(signet: Signet, upstream: Upstream, sub = 'both') {
-  const person = await signet.newUser();
-  upstream.account = { sub, email: person.email, email_verified: true };
-  assert.equal((await signInUpstream(person.browser)).answer.status, 303);
-  return person;
+async function linkedUser(signet: Signet, upstream: Upstream, sub = 'both') {
+  const user = await signet.newUser();
+  upstream.account = { sub, email: user.email, email_verified: true };
+  assert.equal((await signInUpstream(user.browser)).answer.status, 303);
+  return user;
 }
 
 // A provider that did not ask anybody makes nothing fresher.
@@ -64,7 +64,7 @@ onBothEngines(
   'a session that goes on is no fresher by a provider that does not say when it asked',
   async (t, engine) => {
     const { signet, upstream } = await federated(t, { engine });
-    const { browser } = await linkedPerson(signet, upstream);
+    const { browser } = await linkedUser(signet, upstream);
     const began = now(signet);
     signet.clock.advance(901);
     assert.equal((await signInUpstream(browser)).answer.status, 303);
@@ -75,7 +75,7 @@ onBothEngines(
 
 onBothEngines('a session is as old as what the provider says of the proof, and never younger', async (t, engine) => {
   const { signet, upstream } = await federated(t, { engine });
-  const { browser } = await linkedPerson(signet, upstream);
+  const { browser } = await linkedUser(signet, upstream);
   const began = now(signet);
   const { account } = upstream;
   for (const [said, expected] of [
@@ -98,14 +98,14 @@ onBothEngines('a session is as old as what the provider says of the proof, and n
 
 test('to confirm, a provider that does not say when it asked is not enough for who has another way', async (t) => {
   const { signet, upstream } = await federated(t);
-  const person = await linkedPerson(signet, upstream);
+  const user = await linkedUser(signet, upstream);
   const began = now(signet);
   signet.clock.advance(901);
-  const { answer } = await signInUpstream(person.browser, '/auth/acme/login?confirm=1');
+  const { answer } = await signInUpstream(user.browser, '/auth/acme/login?confirm=1');
   await assertRefused(signet, answer, 403, 'auth_time_missing');
   assert.match(answer.text, sentence('federation.auth_time_missing'));
   assert.match(answer.text, /id="way-back" href="\/signin\/confirm"/);
-  assert.equal(await authTime(person.browser), began);
+  assert.equal(await authTime(user.browser), began);
 
   const onlyThere = signet.newBrowser();
   upstream.account = { sub: 'only', email: 'only@example.com', email_verified: true };
@@ -118,29 +118,29 @@ test('to confirm, a provider that does not say when it asked is not enough for w
 
 test('the confirm page does not offer what would not confirm', async (t) => {
   const { signet } = await federated(t);
-  const person = await signet.newUser();
+  const user = await signet.newUser();
   const { deps } = signet;
   const { issuer } = findProvider(deps.config, 'google') ?? assert.fail();
-  assert.equal((await person.signIn()).status, 303);
+  assert.equal((await user.signIn()).status, 303);
   const link = `insert into identities (issuer, subject, user_id, provider, linked_at, last_used_at)
                 values ($1, 'g', $2, 'google', 1, 1)`;
-  await plain(deps.db).run(link, [issuer, person.user_id]);
-  const offered = async () => /auth\/google/.test((await person.browser.get('/signin/confirm')).text);
+  await plain(deps.db).run(link, [issuer, user.user_id]);
+  const offered = async () => /auth\/google/.test((await user.browser.get('/signin/confirm')).text);
   assert.equal(await offered(), false, 'a password does it');
-  await plain(deps.db).run('delete from passwords where user_id = $1', [person.user_id]);
+  await plain(deps.db).run('delete from passwords where user_id = $1', [user.user_id]);
   assert.equal(await offered(), true, 'nothing else does');
 });
 
 test('to confirm with a provider and a second factor, the second factor is what counts', async (t) => {
   const { signet, upstream } = await federated(t);
-  const person = await linkedPerson(signet, upstream);
-  const authenticator = await person.enableTotp();
+  const user = await linkedUser(signet, upstream);
+  const authenticator = await user.enableTotp();
   signet.clock.advance(901);
-  const { answer } = await signInUpstream(person.browser, '/auth/acme/login?confirm=1');
+  const { answer } = await signInUpstream(user.browser, '/auth/acme/login?confirm=1');
   assert.equal(answer.location, '/signin/second-factor');
-  assert.equal(await askForRecent(person.browser), 'reauthentication_required');
-  assert.equal((await person.giveCode(authenticator.code())).status, 303);
-  assert.equal(await askForRecent(person.browser), 'not_found');
+  assert.equal(await askForRecent(user.browser), 'reauthentication_required');
+  assert.equal((await user.giveCode(authenticator.code())).status, 303);
+  assert.equal(await askForRecent(user.browser), 'not_found');
 });
 
 // What a client demands of a sign-in.
@@ -180,7 +180,7 @@ for (const [demand, age, refused, asked] of [
 
 test('a client that demands a fresh sign-in does not get a stale session passed off as one', async (t) => {
   const { signet, upstream } = await federated(t);
-  const { browser } = await linkedPerson(signet, upstream);
+  const { browser } = await linkedUser(signet, upstream);
   const began = now(signet);
   signet.clock.advance(901);
   const { answer } = await leaveForClient(signet, browser, { prompt: 'login' });
@@ -212,7 +212,7 @@ async function comeFrom(site: string, browser: Browser, path = '/auth/acme/login
 
 onBothEngines('a link on another site signs a user in only after they agree', async (t, engine) => {
   const { signet, upstream } = await federated(t, { engine });
-  const { email, user_id } = await linkedPerson(signet, upstream);
+  const { email, user_id } = await linkedUser(signet, upstream);
   for (const site of ['cross-site', 'same-site', 'anything']) {
     const browser = signet.newBrowser();
     const question = await comeFrom(site, browser, '/auth/acme/login?next=/account/apps');
@@ -236,14 +236,14 @@ onBothEngines('a link on another site signs a user in only after they agree', as
 
 test('a link on another site renews no session, and makes none with a second factor, unasked', async (t) => {
   const { signet, upstream } = await federated(t);
-  const person = await linkedPerson(signet, upstream);
-  const cookie = person.browser.cookies.get(sessionCookie);
+  const user = await linkedUser(signet, upstream);
+  const cookie = user.browser.cookies.get(sessionCookie);
   assert.match(
-    (await comeFrom('cross-site', person.browser)).text,
+    (await comeFrom('cross-site', user.browser)).text,
     sentence('federation.ask.enter.title', { provider: 'Acme' }),
   );
-  assert.equal(person.browser.cookies.get(sessionCookie), cookie);
-  await person.enableTotp();
+  assert.equal(user.browser.cookies.get(sessionCookie), cookie);
+  await user.enableTotp();
   const browser = signet.newBrowser();
   const question = await comeFrom('cross-site', browser);
   assert.match(question.text, sentence('federation.ask.enter.title', { provider: 'Acme' }));
@@ -253,7 +253,7 @@ test('a link on another site renews no session, and makes none with a second fac
 test('login CSRF: an account that another site chose takes no session over, and is named', async (t) => {
   const { signet, upstream } = await federated(t);
   const victim = await signet.signedInUser();
-  const attacker = await linkedPerson(signet, upstream);
+  const attacker = await linkedUser(signet, upstream);
   const question = await comeFrom('cross-site', victim.browser);
   assert.match(question.text, sentence('federation.ask.switch.title'));
   assert.match(question.text, new RegExp(`${attacker.email}.*${victim.email}`, 's'));
@@ -320,9 +320,9 @@ onBothEngines(
   'an account is connected by its address alone only after a yes, once, in that browser',
   async (t, engine) => {
     const { signet, upstream } = await federated(t, { engine });
-    const person = await signet.newUser();
-    upstream.account = { sub: 'p', email: person.email, email_verified: true };
-    const { browser } = person;
+    const user = await signet.newUser();
+    upstream.account = { sub: 'p', email: user.email, email_verified: true };
+    const { browser } = user;
     const question = await comeBack(browser);
     const form = confirmationForm(question) ?? assert.fail(question.text);
     assert.match(question.text, sentence('federation.ask.link.title', { provider: 'Acme' }));
@@ -354,17 +354,17 @@ onBothEngines(
 
 test('a confirmation expires ten minutes after the upstream authorization began', async (t) => {
   const { signet, upstream } = await federated(t);
-  const person = await signet.newUser();
-  upstream.account = { sub: 'p', email: person.email, email_verified: true };
-  const question = await comeBack(person.browser);
+  const user = await signet.newUser();
+  upstream.account = { sub: 'p', email: user.email, email_verified: true };
+  const question = await comeBack(user.browser);
   signet.clock.advance(600);
-  await assertRefused(signet, await acceptConfirmation(person.browser, question), 400, 'state_unknown');
+  await assertRefused(signet, await acceptConfirmation(user.browser, question), 400, 'state_unknown');
   assert.equal(await countOf(signet, 'identities'), 0);
 });
 
 test("somebody else's session is replaced only after a yes that names both", async (t) => {
   const { signet, upstream } = await federated(t);
-  const known = await linkedPerson(signet, upstream);
+  const known = await linkedUser(signet, upstream);
   const victim = await signet.signedInUser();
   const question = await comeBack(victim.browser);
   assert.match(
@@ -382,10 +382,10 @@ test("somebody else's session is replaced only after a yes that names both", asy
 
 test('a yes to one question is none to another', async (t) => {
   const { signet, upstream } = await federated(t);
-  const person = await signet.newUser();
+  const user = await signet.newUser();
   const other = await signet.newUser();
-  upstream.account = { sub: 'p', email: person.email, email_verified: true };
-  const { browser } = person;
+  upstream.account = { sub: 'p', email: user.email, email_verified: true };
+  const { browser } = user;
   const question = await comeBack(browser);
   await other.with({ browser }).signIn();
   const again = await acceptConfirmation(browser, question);
@@ -394,7 +394,7 @@ test('a yes to one question is none to another', async (t) => {
   assert.equal((await browser.get('/v1/me')).json?.user_id, other.user_id);
   assert.equal(await countOf(signet, 'identities'), 0);
   assert.equal((await acceptConfirmation(browser, again)).status, 303);
-  assert.equal((await browser.get('/v1/me')).json?.user_id, person.user_id);
+  assert.equal((await browser.get('/v1/me')).json?.user_id, user.user_id);
 });
 
 // Connecting: the provider asks which account is meant, and so do we.
@@ -414,9 +414,9 @@ test('to connect, the provider must ask which account is meant', async (t) => {
 
 test('to connect, a yes counts in the session that began alone', async (t) => {
   const { signet, upstream } = await federated(t);
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const stranger = await signet.signedInUser();
-  const { browser } = person;
+  const { browser } = user;
   upstream.account = { sub: 'x', email: 'thief@example.org', email_verified: true };
   const left = await browser.post(`${providersPath}/acme`);
   const { pathname, search } = await followUpstream(left.location);

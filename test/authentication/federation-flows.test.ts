@@ -115,11 +115,11 @@ test('a second Signet is an upstream like any other', async (t) => {
       SIGNET_PROVIDER_ACME_CLIENT_SECRET: client.client_secret ?? '',
     },
   });
-  const person = await upstream.signedInUser();
+  const user = await upstream.signedInUser();
   const browser = signet.newBrowser();
-  const { answer } = await signInUpstream(browser, '/auth/acme/login', person.browser);
+  const { answer } = await signInUpstream(browser, '/auth/acme/login', user.browser);
   assert.equal(answer.status, 303, answer.text);
-  assert.equal((await browser.get('/v1/me')).json?.email, person.email);
+  assert.equal((await browser.get('/v1/me')).json?.email, user.email);
 });
 
 onBothEngines('a pending authorization request continues after the upstream sign-in', async (t, engine) => {
@@ -188,74 +188,74 @@ onBothEngines(
   async (t, engine) => {
     const mailbox = await openMailbox(t);
     const { signet, upstream } = await startFederatedSignet(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url } });
-    const person = await signet.newUser();
-    upstream.account = { sub: 'p1', email: person.email.toUpperCase(), email_verified: true };
-    assert.equal((await signInUpstream(person.browser)).answer.status, 303);
-    assert.equal((await person.browser.get('/v1/me')).json?.user_id, person.user_id);
-    const mail = await mailbox.next(person.email, sentence('mail.provider_linked.subject', { provider: 'Acme' }));
+    const user = await signet.newUser();
+    upstream.account = { sub: 'p1', email: user.email.toUpperCase(), email_verified: true };
+    assert.equal((await signInUpstream(user.browser)).answer.status, 303);
+    assert.equal((await user.browser.get('/v1/me')).json?.user_id, user.user_id);
+    const mail = await mailbox.next(user.email, sentence('mail.provider_linked.subject', { provider: 'Acme' }));
     assert.match(linkIn(mail, /security/), /^\/account\/security/);
 
-    assert.equal((await signInUpstream(person.browser)).answer.status, 303);
-    const page = await person.browser.get(providersPath);
+    assert.equal((await signInUpstream(user.browser)).answer.status, 303);
+    const page = await user.browser.get(providersPath);
     assert.match(page.text, sentence('providers.linked'));
-    const removed = await person.browser.post(`${providersPath}/acme/remove`);
+    const removed = await user.browser.post(`${providersPath}/acme/remove`);
     assert.equal(removed.location, `${providersPath}?done=unlinked`);
     assert.match(
-      (await person.browser.get(`${providersPath}?done=unlinked`)).text,
+      (await user.browser.get(`${providersPath}?done=unlinked`)).text,
       pattern`role="status"><p>${sentence('providers.done.unlinked')}`,
     );
-    await mailbox.next(person.email, sentence('mail.provider_unlinked.subject', { provider: 'Acme' }));
-    assert.deepEqual((await person.browser.get('/v1/me')).json?.identities, []);
+    await mailbox.next(user.email, sentence('mail.provider_unlinked.subject', { provider: 'Acme' }));
+    assert.deepEqual((await user.browser.get('/v1/me')).json?.identities, []);
     assert.equal(mailbox.mails.filter(({ subject }) => subject.includes('Acme')).length, 2, 'one mail for each change');
   },
 );
 
 onBothEngines('a provider is connected from the account, whatever its address there', async (t, engine) => {
   const { signet, upstream } = await startFederatedSignet(t, { engine });
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   upstream.account = { sub: 'other', email: 'elsewhere@example.org', email_verified: false };
-  const start = await person.browser.post(`${providersPath}/acme`);
+  const start = await user.browser.post(`${providersPath}/acme`);
   assert.equal(start.status, 303);
   const { pathname, search } = await followUpstream(start.location);
-  const question = await person.browser.get(pathname + search);
+  const question = await user.browser.get(pathname + search);
   assert.match(
     question.text,
     sentence('federation.ask.connect', { account: '<strong><bdi>elsewhere@example.org</bdi></strong>' }),
   );
-  assert.deepEqual((await person.browser.get('/v1/me')).json?.identities, [], 'nothing before it is agreed to');
-  const answer = await acceptConfirmation(person.browser, question);
+  assert.deepEqual((await user.browser.get('/v1/me')).json?.identities, [], 'nothing before it is agreed to');
+  const answer = await acceptConfirmation(user.browser, question);
   assert.equal(answer.location, `${providersPath}?done=linked`);
-  const page = await person.browser.get(`${providersPath}?done=linked`);
+  const page = await user.browser.get(`${providersPath}?done=linked`);
   assert.match(page.text, pattern`role="status"><p>${sentence('providers.done.linked')}`);
   assert.match(page.text, /<bdi>elsewhere@example\.org<\/bdi>/);
   assert.match(page.headers.get('content-security-policy') ?? '', /form-action 'self' http:/);
 
   const elsewhere = signet.newBrowser();
   assert.equal((await signInUpstream(elsewhere)).answer.status, 303);
-  assert.equal((await elsewhere.get('/v1/me')).json?.user_id, person.user_id);
-  assert.equal((await person.browser.get('/v1/me')).json?.email, person.email, 'the account keeps its own address');
+  assert.equal((await elsewhere.get('/v1/me')).json?.user_id, user.user_id);
+  assert.equal((await user.browser.get('/v1/me')).json?.email, user.email, 'the account keeps its own address');
 
-  const removed = await person.browser.delete('/v1/me/identities/acme');
+  const removed = await user.browser.delete('/v1/me/identities/acme');
   assert.equal(removed.status, 204);
-  const again = await person.browser.delete('/v1/me/identities/acme');
+  const again = await user.browser.delete('/v1/me/identities/acme');
   assert.equal(again.json?.error, 'not_found');
 });
 
 test('connecting and disconnecting take a recent sign-in, and the page brings one back', async (t) => {
   const { signet } = await startFederatedSignet(t);
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   signet.clock.advance(901);
   for (const path of [`${providersPath}/acme`, `${providersPath}/acme/remove`]) {
-    const answer = await person.browser.post(path);
+    const answer = await user.browser.post(path);
     assert.equal(answer.status, 303);
     const next = encodeURIComponent(`${providersPath}?unfinished=1`);
     assert.equal(answer.location, `/signin/confirm?next=${next}`);
   }
-  const json = await person.browser.delete('/v1/me/identities/acme');
+  const json = await user.browser.delete('/v1/me/identities/acme');
   assert.equal(json.json?.error, 'reauthentication_required');
 });
 
-test('a provider confirms that it is the same person', async (t) => {
+test('a provider confirms that it is the same user', async (t) => {
   const { signet, upstream } = await startFederatedSignet(t);
   const browser = signet.newBrowser();
   await signInUpstream(browser);
@@ -278,13 +278,13 @@ test('a provider confirms that it is the same person', async (t) => {
 
 test('the confirm page offers the providers that the account is connected with, and no other', async (t) => {
   const { signet } = await startFederatedSignet(t);
-  const person = await signet.signedInUser();
-  const page = await person.browser.get('/signin/confirm');
+  const user = await signet.signedInUser();
+  const page = await user.browser.get('/signin/confirm');
   assert.doesNotMatch(page.text, /\/auth\/acme/);
   assert.match(page.text, /type="password"/);
 });
 
-test('what an upstream says about a person is kept as far as we would let them type it', async (t) => {
+test('what an upstream says about a user is kept as far as we would let them type it', async (t) => {
   const { signet, upstream } = await startFederatedSignet(t);
   upstream.account = {
     sub: 'odd',
@@ -314,9 +314,9 @@ test('the discovery document is asked for once, also by many at once, and again 
 
 test('a password still opens an account that a provider opens', async (t) => {
   const { signet, upstream } = await startFederatedSignet(t);
-  const person = await signet.newUser();
-  upstream.account = { sub: 'both', email: person.email, email_verified: true };
-  await signInUpstream(person.browser);
-  assert.equal((await person.elsewhere().signIn()).status, 303);
+  const user = await signet.newUser();
+  upstream.account = { sub: 'both', email: user.email, email_verified: true };
+  await signInUpstream(user.browser);
+  assert.equal((await user.elsewhere().signIn()).status, 303);
   assert.ok(client_secret.length > 0 && !signet.logLines.join('').includes(client_secret), 'nothing of it is logged');
 });

@@ -24,7 +24,7 @@ type World = {
   signet: Signet;
   upstream: Upstream;
   browser: Browser;
-  people: Record<Name, TestUser>;
+  users: Record<Name, TestUser>;
   /** The suffix that makes subjects of one run its own. */
   run: number;
 };
@@ -49,8 +49,8 @@ const enter = (model: Model, name: Name) => {
 
 const leave =
   (mode: Mode, sub: Sub): Step =>
-  async (model, { signet, upstream, browser, people, run }) => {
-    const email = sub === 'unverified' ? people.ada.email : people[sub].email;
+  async (model, { signet, upstream, browser, users, run }) => {
+    const email = sub === 'unverified' ? users.ada.email : users[sub].email;
     upstream.account = { sub: `${sub}-${run}`, email, email_verified: sub !== 'unverified' };
     const answer =
       mode === 'link'
@@ -97,8 +97,8 @@ function arrive(model: Model, { mode, sub, session }: Detour, answer: Answer) {
 
 const byPassword =
   (name: Name): Step =>
-  async (model, { browser, people }) => {
-    const answer = await people[name].with({ browser }).signIn();
+  async (model, { browser, users }) => {
+    const answer = await users[name].with({ browser }).signIn();
     if (name === 'totp') return answers(answer, 303, /second-factor/);
     answers(answer, 303, /^\/account$/);
     enter(model, name);
@@ -117,16 +117,16 @@ const unlink: Step = async (model, { browser }) => {
   if (linked) model.identities.delete(linked[0]);
 };
 
-async function compare(model: Model, { signet, browser, people, run }: World): Promise<void> {
+async function compare(model: Model, { signet, browser, users, run }: World): Promise<void> {
   const me = await browser.get('/v1/me');
-  assert.equal(me.json?.user_id, model.session && people[model.session.name].user_id);
+  assert.equal(me.json?.user_id, model.session && users[model.session.name].user_id);
   const rows = await plain(signet.deps.db).all<{ subject: string; user_id: string }>(
     'select subject, user_id from identities where subject like $1',
     [`%-${run}`],
   );
   assert.deepEqual(
     new Map(rows.map(({ subject, user_id }) => [subject, user_id])),
-    new Map([...model.identities].map(([sub, name]) => [`${sub}-${run}`, people[name].user_id])),
+    new Map([...model.identities].map(([sub, name]) => [`${sub}-${run}`, users[name].user_id])),
   );
 }
 
@@ -161,10 +161,10 @@ test('FL-01: upstream authorizations: after each step exactly the session and th
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 16 }), async (steps) => {
       run += 1;
-      const people = { ada: await signet.newUser(), ben: await signet.newUser(), totp: await signet.newUser() };
-      await people.totp.signIn();
-      await people.totp.enableTotp();
-      const world = { signet, upstream, people, run, browser: signet.newBrowser() };
+      const users = { ada: await signet.newUser(), ben: await signet.newUser(), totp: await signet.newUser() };
+      await users.totp.signIn();
+      await users.totp.enableTotp();
+      const world = { signet, upstream, users, run, browser: signet.newBrowser() };
       const model: Model = { session: undefined, identities: new Map(), detours: [], open: undefined };
       const done: string[] = [];
       for (const [name, act] of steps) {

@@ -394,12 +394,12 @@ test('failures cannot flood the log: those of one address are one line an hour',
 
 test('FD-02: an address that the upstream does not call verified opens and makes nothing', async (t) => {
   const { signet, upstream } = await federated(t);
-  const person = await signet.newUser();
+  const user = await signet.newUser();
   for (const claims of [
-    { email: person.email, email_verified: false },
-    { email: person.email, email_verified: 'true' },
-    { email: person.email, email_verified: 1 },
-    { email: person.email, email_verified: undefined },
+    { email: user.email, email_verified: false },
+    { email: user.email, email_verified: 'true' },
+    { email: user.email, email_verified: 1 },
+    { email: user.email, email_verified: undefined },
     { email: 'nobody@example.net', email_verified: false },
     { email: undefined, email_verified: true },
     { email: 'no address', email_verified: true },
@@ -513,7 +513,7 @@ test('FD-02: an address that only looks the same is not the same', async (t) => 
   assert.equal((await browser.get('/v1/me')).json?.user_id, 'usr_kim');
 });
 
-test('FD-02: the same subject of another issuer, and the same address under another subject, are other people', async (t) => {
+test('FD-02: the same subject of another issuer, and the same address under another subject, are other users', async (t) => {
   const { signet, upstream, other } = await federated(t);
   const browser = signet.newBrowser();
   upstream.account = { sub: 'same', email: 'one@example.com', email_verified: true };
@@ -555,12 +555,12 @@ test('without sign-up no account is created, and existing ones sign in', async (
   await assertRefused(signet, answer, 403, 'sign_up_off');
   assert.match(answer.text, sentence('federation.sign_up_off'));
   await assertNobody(signet, browser);
-  const person = await signet.newUser();
-  upstream.account = { sub: 'known', email: person.email, email_verified: true };
+  const user = await signet.newUser();
+  upstream.account = { sub: 'known', email: user.email, email_verified: true };
   assert.equal((await signInUpstream(browser)).answer.status, 303);
 });
 
-test('a disabled person gets no session, whether they are linked or only their address is known', async (t) => {
+test('a disabled user gets no session, whether they are linked or only their address is known', async (t) => {
   const { signet, upstream } = await federated(t);
   const [linked, unlinked] = [await signet.newUser(), await signet.newUser()];
   upstream.account = { sub: 'linked', email: linked.email, email_verified: true };
@@ -628,9 +628,9 @@ onBothEngines(
   'MF-05: a provider is one factor: a user with two is asked for the second before there is a session',
   async (t, engine) => {
     const { signet, upstream } = await federated(t, { engine });
-    const person = await signet.signedInUser();
-    const authenticator = await person.enableTotp();
-    upstream.account = { sub: 'totp', email: person.email, email_verified: true };
+    const user = await signet.signedInUser();
+    const authenticator = await user.enableTotp();
+    upstream.account = { sub: 'totp', email: user.email, email_verified: true };
     const client = await signet.registerClient();
     const browser = signet.newBrowser();
     const sessions = await countOf(signet, 'sessions');
@@ -658,17 +658,17 @@ async function leaveToLink(browser: Browser, id = 'acme'): Promise<string> {
 
 test('FL-01: an identity is linked only in the session that began it', async (t) => {
   const { signet } = await federated(t);
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const stranger = await signet.signedInUser();
 
-  const callback = await leaveToLink(person.browser);
-  await person.browser.post('/signout');
-  await assertRefused(signet, await person.browser.get(callback), 403, 'session_changed');
+  const callback = await leaveToLink(user.browser);
+  await user.browser.post('/signout');
+  await assertRefused(signet, await user.browser.get(callback), 403, 'session_changed');
 
-  await person.signIn();
-  const again = await leaveToLink(person.browser);
-  person.browser.cookies.set(sessionCookie, stranger.browser.cookies.get(sessionCookie) ?? '');
-  await assertRefused(signet, await person.browser.get(again), 403, 'session_changed');
+  await user.signIn();
+  const again = await leaveToLink(user.browser);
+  user.browser.cookies.set(sessionCookie, stranger.browser.cookies.get(sessionCookie) ?? '');
+  await assertRefused(signet, await user.browser.get(again), 403, 'session_changed');
   assert.equal(await countOf(signet, 'identities'), 0);
 });
 
@@ -676,17 +676,17 @@ test("FL-01: somebody else's identity is neither linked nor taken for a confirma
   const { signet, upstream } = await federated(t);
   const owner = signet.newBrowser();
   await signInUpstream(owner);
-  const person = await signet.signedInUser();
-  await assertRefused(signet, await person.browser.get(await leaveToLink(person.browser)), 409, 'linked_elsewhere');
+  const user = await signet.signedInUser();
+  await assertRefused(signet, await user.browser.get(await leaveToLink(user.browser)), 409, 'linked_elsewhere');
 
   signet.clock.advance(901);
-  const before = (await person.browser.get('/v1/me')).json;
-  const { answer } = await signInUpstream(person.browser, '/auth/acme/login?confirm=1&next=/account/security');
+  const before = (await user.browser.get('/v1/me')).json;
+  const { answer } = await signInUpstream(user.browser, '/auth/acme/login?confirm=1&next=/account/security');
   await assertRefused(signet, answer, 403, 'other_identity');
-  upstream.account = { sub: 'unknown', email: person.email, email_verified: true };
-  const unknown = await signInUpstream(person.browser, '/auth/acme/login?confirm=1');
+  upstream.account = { sub: 'unknown', email: user.email, email_verified: true };
+  const unknown = await signInUpstream(user.browser, '/auth/acme/login?confirm=1');
   await assertRefused(signet, unknown.answer, 403, 'other_identity');
-  assert.deepEqual((await person.browser.get('/v1/me')).json, before, 'signed in as before, and no fresher');
+  assert.deepEqual((await user.browser.get('/v1/me')).json, before, 'signed in as before, and no fresher');
   assert.equal(await countOf(signet, 'identities'), 1);
 });
 
@@ -714,16 +714,13 @@ test('FL-01: every other step at every other time is refused', async (t) => {
   const remove = { method: 'DELETE', headers: { origin: signet.url } };
   assert.equal((await stranger.send('/v1/me/identities/acme', remove)).json?.error, 'login_required');
 
-  const person = await signet.signedInUser();
-  assert.equal((await person.browser.post('/auth/acme/callback')).status, 405);
-  assert.equal((await person.browser.get(`${providersPath}/acme`)).status, 405);
-  assert.equal((await person.browser.post(`${providersPath}/nobody`)).status, 404);
-  assert.equal((await person.browser.post(`${providersPath}/acme/remove`)).status, 404);
-  assert.equal(
-    (await person.browser.post(`${providersPath}/acme`, {}, { origin: 'https://evil.example' })).status,
-    403,
-  );
-  const foreign = await person.browser.get('/auth/acme/login?request=ar_aaaaaaaaaaaaaaaaaaaaaa');
+  const user = await signet.signedInUser();
+  assert.equal((await user.browser.post('/auth/acme/callback')).status, 405);
+  assert.equal((await user.browser.get(`${providersPath}/acme`)).status, 405);
+  assert.equal((await user.browser.post(`${providersPath}/nobody`)).status, 404);
+  assert.equal((await user.browser.post(`${providersPath}/acme/remove`)).status, 404);
+  assert.equal((await user.browser.post(`${providersPath}/acme`, {}, { origin: 'https://evil.example' })).status, 403);
+  const foreign = await user.browser.get('/auth/acme/login?request=ar_aaaaaaaaaaaaaaaaaaaaaa');
   assert.equal(foreign.status, 400, 'only a request of this browser is waited for');
   assert.equal(await countOf(signet, 'identities'), 0);
 });
@@ -768,10 +765,10 @@ onBothEngines('the last way to sign in cannot be removed, also not by two who re
 
 onBothEngines('twenty links of one identity to two accounts make one link', async (t, engine) => {
   const { signet } = await federated(t, { engine });
-  const people = [await signet.signedInUser(), await signet.signedInUser()];
+  const users = [await signet.signedInUser(), await signet.signedInUser()];
   const browsers = Array.from({ length: 20 }, (_, index) => {
     const copy = signet.newBrowser();
-    copy.cookies.set(sessionCookie, people[index % 2]?.browser.cookies.get(sessionCookie) ?? '');
+    copy.cookies.set(sessionCookie, users[index % 2]?.browser.cookies.get(sessionCookie) ?? '');
     return copy;
   });
   const callbacks = await Promise.all(browsers.map((browser) => leaveToLink(browser)));

@@ -20,16 +20,16 @@ import { testSignet } from '../support/signet.ts';
 testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: true }, async ({ signet, mailbox, t }) => {
   for (const algorithm of ['ES256', 'EdDSA', 'RS256'] as const) {
     await t.test(`sign in with ${algorithm}: both factors in one, without a password`, async () => {
-      const person = await signet.signedInUser();
+      const user = await signet.signedInUser();
       const authenticator = newAuthenticator(signet.url, algorithm);
       authenticator.counts = true;
-      await person.addPasskey(authenticator, ' Key ring ');
+      await user.addPasskey(authenticator, ' Key ring ');
       const { browser, answer } = await signInWithPasskey(signet, authenticator);
       assertSignedIn(answer, browser);
       assert.equal(answer.location, '/account');
       const { amr, acr } = await sessionOf(browser);
       assert.deepEqual([amr, acr], [['hwk', 'mfa'], 'urn:signet:acr:2fa']);
-      const [passkey] = await passkeysOf(person);
+      const [passkey] = await passkeysOf(user);
       assert.equal(passkey?.name, 'Key ring');
       assert.equal(passkey?.last_used_at, Math.floor(signet.clock() / 1000));
       assertSignedIn((await signInWithPasskey(signet, authenticator, {}, browser)).answer, browser);
@@ -37,8 +37,8 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
   }
 
   await t.test('sign-in: whatever is not what we asked for is refused', async () => {
-    const person = await signet.signedInUser();
-    const authenticator = await person.addPasskey();
+    const user = await signet.signedInUser();
+    const authenticator = await user.addPasskey();
     const otherBrowser = await passkeyOptions(signet.newBrowser(), '/signin/passkey');
     const cases: [Lies, number][] = [
       [{ origin: 'https://evil.example' }, 403],
@@ -50,8 +50,8 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
       [{ userHandle: null }, 403],
       [{ userHandle: Buffer.from('usr_somebody_else').toString('base64url') }, 403],
       [{ challenge: otherBrowser.challenge }, 400],
-      [{ challenge: (await passkeyOptions(person.browser, '/v1/me/passkeys')).challenge }, 400],
-      [{ challenge: (await passkeyOptions(person.browser, '/signin/confirm/passkey')).challenge }, 400],
+      [{ challenge: (await passkeyOptions(user.browser, '/v1/me/passkeys')).challenge }, 400],
+      [{ challenge: (await passkeyOptions(user.browser, '/signin/confirm/passkey')).challenge }, 400],
       [{ challenge: 'AAAA' }, 400],
     ];
     for (const [lies, status] of cases) {
@@ -99,25 +99,25 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
   });
 
   await t.test('sign-in: of twenty uses of one assertion, one gives a session', async () => {
-    const person = await signet.signedInUser();
-    const authenticator = await person.addPasskey();
+    const user = await signet.signedInUser();
+    const authenticator = await user.addPasskey();
     const browser = signet.newBrowser();
     const assertion = authenticator.get(await passkeyOptions(browser, '/signin/passkey'));
-    const before = (await signet.auditLog({ target: person.user_id })).length;
+    const before = (await signet.auditLog({ target: user.user_id })).length;
     const answers = await twenty(() => postAssertion(browser, '/signin/passkey', assertion));
     assert.deepEqual(answers.map(({ status }) => status).sort(), [303, ...Array(19).fill(400)]);
     const { db } = signet.deps;
-    const sessions = await plain(db).all('select session_id from sessions where user_id = $1', [person.user_id]);
+    const sessions = await plain(db).all('select session_id from sessions where user_id = $1', [user.user_id]);
     assert.equal(sessions.length, 2);
-    assert.equal((await signet.auditLog({ target: person.user_id })).length, before);
+    assert.equal((await signet.auditLog({ target: user.user_id })).length, before);
   });
 
-  await t.test('sign-in: a removed passkey and a disabled person answer like an unknown passkey', async () => {
-    const person = await signet.signedInUser();
-    const [removed, kept] = [await person.addPasskey(), await person.addPasskey()];
-    await person.browser.delete(`/v1/me/passkeys/${removed.id}`);
+  await t.test('sign-in: a removed passkey and a disabled user answer like an unknown passkey', async () => {
+    const user = await signet.signedInUser();
+    const [removed, kept] = [await user.addPasskey(), await user.addPasskey()];
+    await user.browser.delete(`/v1/me/passkeys/${removed.id}`);
     const { user_id } = await signet.signedInUser();
-    await disableUser(signet.deps, { actor: 'cli' }, person.user_id);
+    await disableUser(signet.deps, { actor: 'cli' }, user.user_id);
     const answers: string[] = [];
     const browser = signet.newBrowser(); // one browser, so that nothing but the reason differs
     for (const authenticator of [removed, kept, newAuthenticator(signet.url)]) {
@@ -137,11 +137,11 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
   });
 
   await t.test('a signature counter that does not grow is refused, logged and reported by mail', async () => {
-    const person = await signet.signedInUser();
+    const user = await signet.signedInUser();
     const authenticator = newAuthenticator(signet.url);
     authenticator.counts = true;
-    await person.addPasskey(authenticator);
-    await mailbox.next(person.email);
+    await user.addPasskey(authenticator);
+    await mailbox.next(user.email);
     assertSignedIn(
       (await signInWithPasskey(signet, authenticator, { signCount: 10 })).answer,
       (await signInWithPasskey(signet, authenticator, { signCount: 11 })).browser,
@@ -149,9 +149,9 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
     for (const signCount of [11, 5, 0]) {
       const { browser, answer } = await signInWithPasskey(signet, authenticator, { signCount });
       assertNotSignedIn(answer, browser, 403);
-      await mailbox.next(person.email, sentence('mail.passkey_copied.subject'));
+      await mailbox.next(user.email, sentence('mail.passkey_copied.subject'));
     }
-    assert.equal((await signet.auditLog({ target: person.user_id, action: 'passkey.copy_suspected' })).length, 3);
+    assert.equal((await signet.auditLog({ target: user.user_id, action: 'passkey.copy_suspected' })).length, 3);
     const { browser, answer } = await signInWithPasskey(signet, authenticator, { signCount: 12 });
     assertSignedIn(answer, browser);
   });
@@ -165,8 +165,8 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
 
   await t.test('the goal of a sign-in survives the passkey, also one that is refused first', async () => {
     const client = await signet.registerClient();
-    const person = await signet.signedInUser();
-    const authenticator = await person.addPasskey();
+    const user = await signet.signedInUser();
+    const authenticator = await user.addPasskey();
     const browser = signet.newBrowser();
     const request = redirectedTo(await browser.get(client.authorizePath())).get('request') ?? assert.fail();
     const options = await passkeyOptions(browser, '/signin/passkey');
@@ -186,9 +186,9 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
   });
 
   await t.test('MF-05: with TOTP a passkey is a first factor like any other, and no second beside itself', async () => {
-    const person = await signet.signedInUser();
-    const authenticator = await person.addPasskey();
-    const totp = await person.enableTotp();
+    const user = await signet.signedInUser();
+    const authenticator = await user.addPasskey();
+    const totp = await user.enableTotp();
     const { browser, answer } = await signInWithPasskey(signet, authenticator);
     assert.equal(answer.location, '/signin/second-factor');
     assertRefused(await browser.get('/v1/me'), 401, 'login_required');
@@ -204,10 +204,10 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
     assert.deepEqual((await sessionOf(browser)).amr, ['hwk', 'mfa', 'otp']);
   });
 
-  await t.test('of twenty uses of one assertion by a person with TOTP, one is asked for a code', async () => {
-    const person = await signet.signedInUser();
-    const authenticator = await person.addPasskey();
-    await person.enableTotp();
+  await t.test('of twenty uses of one assertion by a user with TOTP, one is asked for a code', async () => {
+    const user = await signet.signedInUser();
+    const authenticator = await user.addPasskey();
+    await user.enableTotp();
     const browser = signet.newBrowser();
     const assertion = authenticator.get(await passkeyOptions(browser, '/signin/passkey'));
     const answers = await twenty(() => postAssertion(browser, '/signin/passkey', assertion));
@@ -215,16 +215,16 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
   });
 
   await t.test('as second factor: after a password, only the own passkey, in this very sign-in', async () => {
-    const person = await signet.signedInUser();
-    const authenticator = await person.addPasskey();
-    await person.enableTotp();
+    const user = await signet.signedInUser();
+    const authenticator = await user.addPasskey();
+    await user.enableTotp();
     const foreign = await (await signet.signedInUser()).addPasskey();
     const path = '/signin/second-factor/passkey';
 
     const [browser, elsewhere] = [signet.newBrowser(), signet.newBrowser()];
     assertRefused(await browser.postEmpty(`${path}/options`), 401, 'login_required');
     for (const one of [browser, elsewhere])
-      assert.equal((await person.with({ browser: one }).signIn()).location, '/signin/second-factor');
+      assert.equal((await user.with({ browser: one }).signIn()).location, '/signin/second-factor');
     assert.match((await browser.get('/signin/second-factor')).text, /action="\/signin\/second-factor\/passkey"/);
     const options = await passkeyOptions(browser, path);
     assert.deepEqual(
@@ -254,11 +254,11 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
   });
 
   await t.test('as second factor: five tries, whatever they are made with', async () => {
-    const person = await signet.signedInUser();
-    const authenticator = await person.addPasskey();
-    await person.enableTotp();
+    const user = await signet.signedInUser();
+    const authenticator = await user.addPasskey();
+    await user.enableTotp();
     const browser = signet.newBrowser();
-    await person.with({ browser }).signIn();
+    await user.with({ browser }).signIn();
     const path = '/signin/second-factor/passkey';
     const options = await passkeyOptions(browser, path);
     for (let tries = 0; tries < 5; tries += 1) {
@@ -274,25 +274,25 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
   });
 
   await t.test('to confirm: the own passkey makes the sign-in recent again', async () => {
-    const person = await signet.signedInUser();
+    const user = await signet.signedInUser();
     const path = '/signin/confirm/passkey';
-    assert.doesNotMatch((await person.browser.get('/signin/confirm')).text, /data-passkey/);
-    const authenticator = await person.addPasskey();
+    assert.doesNotMatch((await user.browser.get('/signin/confirm')).text, /data-passkey/);
+    const authenticator = await user.addPasskey();
     const other = await (await signet.signedInUser()).addPasskey();
     signet.clock.advance(3600);
-    assert.match((await person.browser.get(`/signin/confirm?next=${pages}`)).text, /data-passkey="get"/);
-    const options = await passkeyOptions(person.browser, path);
+    assert.match((await user.browser.get(`/signin/confirm?next=${pages}`)).text, /data-passkey="get"/);
+    const options = await passkeyOptions(user.browser, path);
     assert.deepEqual(
       (options.allowCredentials as { id: string }[]).map(({ id }) => id),
       [authenticator.credential_id],
     );
-    assert.equal((await postAssertion(person.browser, path, other.get(options))).status, 403);
-    assert.equal((await person.browser.postEmpty('/v1/me/passkeys/options')).status, 403);
+    assert.equal((await postAssertion(user.browser, path, other.get(options))).status, 403);
+    assert.equal((await user.browser.postEmpty('/v1/me/passkeys/options')).status, 403);
     assertRefused(await signet.newBrowser().postEmpty(`${path}/options`), 401, 'login_required');
-    const answer = await postAssertion(person.browser, path, authenticator.get(options), { next: pages });
+    const answer = await postAssertion(user.browser, path, authenticator.get(options), { next: pages });
     assert.equal(answer.location, pages);
-    assert.equal((await sessionOf(person.browser)).auth_time, Math.floor(signet.clock() / 1000));
-    assert.equal((await person.browser.postEmpty('/v1/me/passkeys/options')).status, 200);
+    assert.equal((await sessionOf(user.browser)).auth_time, Math.floor(signet.clock() / 1000));
+    assert.equal((await user.browser.postEmpty('/v1/me/passkeys/options')).status, 200);
   });
 });
 

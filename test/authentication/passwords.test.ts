@@ -136,37 +136,37 @@ testSignet('PW-02: guessing', { passwords }, async ({ signet, t }) => {
   };
 
   await t.test('PW-02: five failures block for 30 seconds, and each further one for twice as long', async () => {
-    const person = await signet.newUser();
+    const user = await signet.newUser();
     for (let tries = 0; tries < 5; tries += 1) {
-      assert.equal((await attempt(signet, person.email, 'wrong')).status, 401);
+      assert.equal((await attempt(signet, user.email, 'wrong')).status, 401);
     }
     for (const seconds of [30, 60, 120]) {
-      const blocked = await attempt(signet, person.email.toUpperCase(), person.password);
+      const blocked = await attempt(signet, user.email.toUpperCase(), user.password);
       assert.equal(blocked.status, 429);
       assert.equal(blocked.headers.get('retry-after'), String(seconds));
       assert.deepEqual(blocked.headers.getSetCookie(), []);
       signet.clock.advance(seconds - 1);
-      assert.equal((await attempt(signet, person.email, person.password)).status, 429);
+      assert.equal((await attempt(signet, user.email, user.password)).status, 429);
       signet.clock.advance(1);
-      assert.equal((await attempt(signet, person.email, 'wrong')).status, 401);
+      assert.equal((await attempt(signet, user.email, 'wrong')).status, 401);
     }
     signet.clock.advance(3600);
-    assert.equal((await person.signIn()).status, 303);
-    assert.equal(await failuresOf(person), 0);
+    assert.equal((await user.signIn()).status, 303);
+    assert.equal(await failuresOf(user), 0);
   });
 
   await t.test('PW-02: after a hundred failures the right password is refused, for as long as you wait', async () => {
-    const person = await signet.newUser();
+    const user = await signet.newUser();
     // 99 of them without a hash each, then the last through the door.
     for (let tries = 0; tries < 99; tries += 1) {
-      await passwordLimits(signet.deps).failed(person.email, '198.51.100.1');
+      await passwordLimits(signet.deps).failed(user.email, '198.51.100.1');
       signet.clock.advance(3600);
     }
-    assert.equal((await attempt(signet, person.email, 'wrong')).status, 401);
+    assert.equal((await attempt(signet, user.email, 'wrong')).status, 401);
     for (const wait of [0, 3600, 30 * 86_400, 3 * 365 * 86_400]) {
       signet.clock.advance(wait);
       await signet.runJobs();
-      const answer = await person.signIn();
+      const answer = await user.signIn();
       assert.equal(answer.status, 403, `after ${wait} s`);
       assert.match(answer.text, sentence('signin.password_disabled'));
       assert.equal(answer.headers.get('retry-after'), null, 'there is nothing to wait for');
@@ -182,77 +182,77 @@ testSignet('PW-02: guessing', { passwords }, async ({ signet, t }) => {
   const deviceCookie = 'signet_device';
 
   await t.test("PW-02: a stranger's guesses do not lock the owner's own browser out", async () => {
-    const person = await signet.newUser();
-    assert.equal((await person.signIn()).status, 303);
-    await guessFromElsewhere(person);
-    assert.equal((await attempt(signet, person.email, person.password)).status, 429, 'a strange browser waits');
-    assert.equal((await person.signIn()).status, 303, 'the known one does not');
-    assert.equal((await attempt(signet, person.email, person.password)).status, 429, 'and opens it for no stranger');
+    const user = await signet.newUser();
+    assert.equal((await user.signIn()).status, 303);
+    await guessFromElsewhere(user);
+    assert.equal((await attempt(signet, user.email, user.password)).status, 429, 'a strange browser waits');
+    assert.equal((await user.signIn()).status, 303, 'the known one does not');
+    assert.equal((await attempt(signet, user.email, user.password)).status, 429, 'and opens it for no stranger');
 
     const password = 'harbour velvet cactus ninety';
     signet.clock.advance(60);
-    assert.equal((await person.browser.postJson('/v1/me/password', { password })).status, 204);
-    await guessFromElsewhere(person);
-    assert.equal((await person.with({ password }).signIn()).status, 303, 'the browser that changed it stays known');
+    assert.equal((await user.browser.postJson('/v1/me/password', { password })).status, 204);
+    await guessFromElsewhere(user);
+    assert.equal((await user.with({ password }).signIn()).status, 303, 'the browser that changed it stays known');
   });
 
   await t.test('PW-02: the cookie of a known browser is worth no more guesses than a strange one has', async () => {
-    const person = await signet.newUser();
-    const other = person.elsewhere();
-    for (const one of [person, other]) assert.equal((await one.signIn()).status, 303);
-    const thief = person.elsewhere();
-    const copy = () => thief.browser.cookies.set(deviceCookie, person.browser.cookies.get(deviceCookie) ?? '');
+    const user = await signet.newUser();
+    const other = user.elsewhere();
+    for (const one of [user, other]) assert.equal((await one.signIn()).status, 303);
+    const thief = user.elsewhere();
+    const copy = () => thief.browser.cookies.set(deviceCookie, user.browser.cookies.get(deviceCookie) ?? '');
     for (let tries = 0; tries < 5; tries += 1) {
       copy();
       assert.equal((await thief.with({ password: 'wrong' }).signIn()).status, 401);
     }
     assert.equal((await thief.signIn()).status, 429);
-    assert.equal((await person.signIn()).status, 429, 'the browser that the cookie was taken from');
+    assert.equal((await user.signIn()).status, 429, 'the browser that the cookie was taken from');
     assert.equal((await other.signIn()).status, 303);
-    await plain(signet.deps.db).batch(passwordLimits(signet.deps).reset(person.email));
-    assert.equal((await person.signIn()).status, 303, 'a reset opens it as well');
+    await plain(signet.deps.db).batch(passwordLimits(signet.deps).reset(user.email));
+    assert.equal((await user.signIn()).status, 303, 'a reset opens it as well');
   });
 
   await t.test("PW-02: a browser that knew an earlier password is a stranger's", async () => {
-    const person = await signet.newUser();
-    const thief = person.elsewhere();
-    for (const one of [person, thief]) assert.equal((await one.signIn()).status, 303);
+    const user = await signet.newUser();
+    const thief = user.elsewhere();
+    for (const one of [user, thief]) assert.equal((await one.signIn()).status, 303);
     const password = 'harbour velvet cactus ninety';
     signet.clock.advance(600);
-    assert.equal((await person.browser.postJson('/v1/me/password', { password })).status, 204);
-    await guessFromElsewhere(person);
+    assert.equal((await user.browser.postJson('/v1/me/password', { password })).status, 204);
+    await guessFromElsewhere(user);
     assert.equal((await thief.with({ password }).signIn()).status, 429);
   });
 
   await t.test('PW-02: a block that begins while the right password is judged refuses it', async () => {
-    const person = await signet.newUser();
+    const user = await signet.newUser();
     const { failed } = passwordLimits(signet.deps);
-    for (let tries = 0; tries < 4; tries += 1) await failed(person.email, '198.51.100.1');
+    for (let tries = 0; tries < 4; tries += 1) await failed(user.email, '198.51.100.1');
     const held = holdNextCall(signet.deps.db, /^delete from failure_counters where counter_key = \$1 and/);
-    const answer = person.signIn();
+    const answer = user.signIn();
     await held.reached; // no block was read
-    await failed(person.email, '198.51.100.1');
+    await failed(user.email, '198.51.100.1');
     held.release();
     assert.equal((await answer).status, 429);
-    assert.ok(!person.browser.cookies.has('signet_identity_session'));
+    assert.ok(!user.browser.cookies.has('signet_identity_session'));
   });
 
   await t.test(
     'PW-02: a burst of guesses is no more than a few, and the right one among them looks like the others',
     async () => {
-      const person = await signet.newUser();
-      const burst = Array.from({ length: 40 }, () => attempt(signet, person.email, 'wrong'));
+      const user = await signet.newUser();
+      const burst = Array.from({ length: 40 }, () => attempt(signet, user.email, 'wrong'));
       await Promise.race(burst); // the others are waiting to be hashed, and the right one has its place behind them
-      const right = await person.signIn();
+      const right = await user.signIn();
       const answers = await Promise.all(burst);
       const refused = answers.filter(({ status }) => status === 401).length;
       assert.ok(refused >= 5 && refused <= 10, `${refused} of 40 guesses were judged`);
       const blocked = answers.filter(({ status }) => status === 429);
       assert.equal(blocked.length, 40 - refused);
       assert.deepEqual([right.status, right.text], [429, blocked.at(-1)?.text]);
-      assert.ok((await failuresOf(person)) <= refused);
+      assert.ok((await failuresOf(user)) <= refused);
       signet.clock.advance(3600);
-      assert.equal((await person.signIn()).status, 303, 'a burst must not disable the password for good');
+      assert.equal((await user.signIn()).status, 303, 'a burst must not disable the password for good');
     },
   );
 
@@ -261,10 +261,10 @@ testSignet('PW-02: guessing', { passwords }, async ({ signet, t }) => {
     for (let tries = 0; tries < 21; tries += 1) answers.push(await attempt(signet, `nobody${tries}@x.test`, 'wrong'));
     assert.equal(answers.at(19)?.status, 401);
     assert.equal(answers.at(20)?.status, 429);
-    const person = await signet.newUser();
-    assert.equal((await person.signIn()).status, 429);
+    const user = await signet.newUser();
+    assert.equal((await user.signIn()).status, 429);
     signet.clock.advance(600);
-    assert.equal((await person.signIn()).status, 303);
+    assert.equal((await user.signIn()).status, 303);
   });
 });
 

@@ -27,12 +27,12 @@ const spend = (signet: Signet, path: string, password = phrase, browser = signet
 
 testSignet('PW-04: a reset link', { mail: true }, async ({ signet, mailbox, t }) => {
   await t.test('PW-04: works once, and ends every session and grant there was', async () => {
-    const person = await signet.signedInUser();
+    const user = await signet.signedInUser();
     const client = await signet.registerClient();
-    const tokens = await person.obtainTokens(client);
-    const path = await resetLink(signet, person.email);
+    const tokens = await user.obtainTokens(client);
+    const path = await resetLink(signet, user.email);
     for (let looks = 0; looks < 3; looks += 1) assert.equal((await signet.newBrowser().get(path)).status, 200);
-    assert.equal((await person.browser.get('/v1/me')).status, 200, 'asking changes nothing');
+    assert.equal((await user.browser.get('/v1/me')).status, 200, 'asking changes nothing');
     const weak = await spend(signet, path, 'short');
     assert.equal(weak.status, 400);
     assert.match(weak.text, sentence('problem.password.short', { min: 15 }));
@@ -41,38 +41,38 @@ testSignet('PW-04: a reset link', { mail: true }, async ({ signet, mailbox, t })
     const done = await spend(signet, path, phrase, browser);
     assert.deepEqual([done.status, done.location], [303, '/account']);
     const { session, sub } = (await browser.get('/v1/me')).json as { sub: string; session: { amr: string[] } };
-    assert.deepEqual([sub, session.amr], [person.user_id, ['pwd']]);
-    assert.equal((await person.browser.get('/v1/me')).status, 401);
+    assert.deepEqual([sub, session.amr], [user.user_id, ['pwd']]);
+    assert.equal((await user.browser.get('/v1/me')).status, 401);
     assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
     assert.equal((await spend(signet, path)).status, 400);
     assert.equal((await signet.newBrowser().get(path)).status, 400);
-    assert.equal((await person.signIn()).status, 401);
-    assert.equal((await person.with({ password: phrase }).signIn()).status, 303);
-    await mailbox.next(person.email, sentence('mail.password_reset.subject'));
-    assert.equal((await signet.auditLog({ target: person.user_id, action: 'password.reset' })).length, 1);
+    assert.equal((await user.signIn()).status, 401);
+    assert.equal((await user.with({ password: phrase }).signIn()).status, 303);
+    await mailbox.next(user.email, sentence('mail.password_reset.subject'));
+    assert.equal((await signet.auditLog({ target: user.user_id, action: 'password.reset' })).length, 1);
   });
 
   await t.test('PW-04: expires after 30 minutes', async () => {
-    const person = await signet.newUser();
-    const path = await resetLink(signet, person.email);
+    const user = await signet.newUser();
+    const path = await resetLink(signet, user.email);
     signet.clock.advance(1799);
     assert.equal((await signet.newBrowser().get(path)).status, 200);
     signet.clock.advance(1);
     assert.equal((await signet.newBrowser().get(path)).status, 400);
     assert.equal((await spend(signet, path)).status, 400);
-    assert.equal((await person.signIn()).status, 303);
+    assert.equal((await user.signIn()).status, 303);
   });
 
   await t.test('PW-04: dies when a newer one is asked for, one at a time and at once', async () => {
-    const person = await signet.newUser();
-    const first = await resetLink(signet, person.email);
-    const second = await resetLink(signet, person.email);
+    const user = await signet.newUser();
+    const first = await resetLink(signet, user.email);
+    const second = await resetLink(signet, user.email);
     assert.equal((await spend(signet, first)).status, 400);
     assert.equal((await signet.newBrowser().get(second)).status, 200);
-    await Promise.all([ask(signet, person.email), ask(signet, person.email)]);
+    await Promise.all([ask(signet, user.email), ask(signet, user.email)]);
     const links = [];
     for (let mails = 0; mails < 2; mails += 1) {
-      links.push(linkIn(await mailbox.next(person.email, sentence('mail.reset.subject')), /^\/reset\/./));
+      links.push(linkIn(await mailbox.next(user.email, sentence('mail.reset.subject')), /^\/reset\/./));
     }
     const statuses = [];
     for (const link of [second, ...links]) statuses.push((await signet.newBrowser().get(link)).status);
@@ -80,36 +80,32 @@ testSignet('PW-04: a reset link', { mail: true }, async ({ signet, mailbox, t })
   });
 
   await t.test('PW-04: dies with a change of the password or the address', async () => {
-    const person = await signet.signedInUser();
-    const path = await resetLink(signet, person.email);
-    await person.browser.postJson('/v1/me/password', { password: phrase });
+    const user = await signet.signedInUser();
+    const path = await resetLink(signet, user.email);
+    await user.browser.postJson('/v1/me/password', { password: phrase });
     assert.equal((await spend(signet, path, 'another phrase of mine')).status, 400);
 
-    const again = await resetLink(signet, person.email);
-    await person.browser.postJson('/v1/me/email', { email: `moved-${person.email}` });
-    await person.browser.post(linkIn(await mailbox.next(`moved-${person.email}`), /^\/verify-email\//));
+    const again = await resetLink(signet, user.email);
+    await user.browser.postJson('/v1/me/email', { email: `moved-${user.email}` });
+    await user.browser.post(linkIn(await mailbox.next(`moved-${user.email}`), /^\/verify-email\//));
     assert.equal((await spend(signet, again)).status, 400);
   });
 
-  await t.test('PW-04: of a person disabled since opens nothing', async () => {
-    const person = await signet.newUser();
-    const path = await resetLink(signet, person.email);
-    await disableUser(signet.deps, { actor: 'cli' }, person.user_id);
+  await t.test('PW-04: of a user disabled since opens nothing', async () => {
+    const user = await signet.newUser();
+    const path = await resetLink(signet, user.email);
+    await disableUser(signet.deps, { actor: 'cli' }, user.user_id);
     const done = await spend(signet, path);
     assert.equal(done.status, 400);
     assert.deepEqual(done.headers.getSetCookie(), []);
   });
 
   await t.test('PW-04: is accepted for no other purpose', async () => {
-    const person = await signet.signedInUser();
-    const token = (await resetLink(signet, person.email)).split('/').at(-1);
+    const user = await signet.signedInUser();
+    const token = (await resetLink(signet, user.email)).split('/').at(-1);
     for (const path of [`/signup/${token}`, `/verify-email/${token}`, `/invite/${token}`]) {
-      assert.equal((await person.browser.get(path)).status, 400, path);
-      assert.equal(
-        (await person.browser.post(path, { name: 'A', email: 'a@b.c', password: phrase })).status,
-        400,
-        path,
-      );
+      assert.equal((await user.browser.get(path)).status, 400, path);
+      assert.equal((await user.browser.post(path, { name: 'A', email: 'a@b.c', password: phrase })).status, 400, path);
     }
     const { email } = await signet.newUser();
     await signet.newBrowser().post('/signup', { email: `x-${email}` });
@@ -120,14 +116,14 @@ testSignet('PW-04: a reset link', { mail: true }, async ({ signet, mailbox, t })
   });
 
   await t.test('PW-02: opens an account again that a hundred wrong passwords have closed', async () => {
-    const person = await signet.newUser();
+    const user = await signet.newUser();
     for (let tries = 0; tries < 100; tries += 1) {
-      await passwordLimits(signet.deps).failed(person.email, '198.51.100.1');
+      await passwordLimits(signet.deps).failed(user.email, '198.51.100.1');
       signet.clock.advance(3600);
     }
-    assert.equal((await person.signIn()).status, 403);
-    assert.equal((await spend(signet, await resetLink(signet, person.email))).status, 303);
-    assert.equal((await person.with({ password: phrase }).signIn()).status, 303);
+    assert.equal((await user.signIn()).status, 403);
+    assert.equal((await spend(signet, await resetLink(signet, user.email))).status, 303);
+    assert.equal((await user.with({ password: phrase }).signIn()).status, 303);
   });
 
   await t.test('sets the first password of a user who had none, and verifies the address', async () => {
@@ -141,13 +137,13 @@ testSignet('PW-04: a reset link', { mail: true }, async ({ signet, mailbox, t })
 });
 
 testSignet('PW-04: a reset does not lead past the second factor', { mail: true }, async ({ signet }) => {
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const client = await signet.registerClient();
-  const authenticator = await person.enableTotp();
+  const authenticator = await user.enableTotp();
   const browser = signet.newBrowser();
   const waiting = new URL((await browser.get(client.authorizePath())).location, signet.url);
-  await browser.post('/reset', { email: person.email, request: waiting.searchParams.get('request') ?? '' });
-  const path = linkIn(await signet.mailbox.next(person.email, sentence('mail.reset.subject')), /^\/reset\/./);
+  await browser.post('/reset', { email: user.email, request: waiting.searchParams.get('request') ?? '' });
+  const path = linkIn(await signet.mailbox.next(user.email, sentence('mail.reset.subject')), /^\/reset\/./);
   const done = await browser.post(path, { password: 'vivid8ch' }); // 8 characters are enough beside a second factor
   assert.deepEqual([done.status, done.location], [303, '/signin/second-factor']);
   assert.equal((await browser.get('/v1/me')).status, 401);
@@ -285,23 +281,21 @@ testSignet(
   'PW-04: repeated requests by others do not keep a user from getting a link',
   { mail: true },
   async ({ signet, mailbox }) => {
-    const person = await signet.newUser();
+    const user = await signet.newUser();
     const newest = async () => {
       await signet.runJobs();
       return linkIn(
-        mailbox.mails.findLast(
-          ({ to, subject }) => to === person.email && sentence('mail.reset.subject').test(subject),
-        )!,
+        mailbox.mails.findLast(({ to, subject }) => to === user.email && sentence('mail.reset.subject').test(subject))!,
         /^\/reset\/./,
       );
     };
     const asksAllTheTime = async () => {
-      for (let times = 0; times < 7; times += 1) assert.equal((await ask(signet, person.email)).status, 303);
+      for (let times = 0; times < 7; times += 1) assert.equal((await ask(signet, user.email)).status, 303);
     };
     // At any moment of two hours the owner asks, too, and then the newest mail holds a link that opens.
     for (let passed = 0; passed < 7200; passed += 450) {
       await asksAllTheTime();
-      assert.equal((await ask(signet, person.email)).status, 303);
+      assert.equal((await ask(signet, user.email)).status, 303);
       assert.equal((await signet.newBrowser().get(await newest())).status, 200, `after ${passed} s`);
       signet.clock.advance(450);
     }
@@ -310,11 +304,11 @@ testSignet(
     await asksAllTheTime();
     const browser = signet.newBrowser();
     assert.equal((await spend(signet, await newest(), phrase, browser)).status, 303);
-    await ask(signet, person.email);
+    await ask(signet, user.email);
     assert.equal((await signet.newBrowser().get(await newest())).status, 200);
     await asksAllTheTime();
     await browser.postJson('/v1/me/password', { password: `${phrase} again` });
-    await ask(signet, person.email);
+    await ask(signet, user.email);
     assert.equal((await signet.newBrowser().get(await newest())).status, 200);
   },
 );
@@ -347,8 +341,8 @@ testSignet(
     };
 
     await t.test('FL-01: a reset', async () => {
-      const person = await signet.newUser();
-      const path = await resetLink(signet, person.email);
+      const user = await signet.newUser();
+      const path = await resetLink(signet, user.email);
       assertOneWinner(await twenty((index) => spend(signet, path, `phrase of racer number ${index}`)), '/account');
     });
 
@@ -360,29 +354,29 @@ testSignet(
     });
 
     await t.test('FL-01: a change of address', async () => {
-      const person = await signet.signedInUser();
-      await person.browser.postJson('/v1/me/email', { email: 'raced@example.com' });
+      const user = await signet.signedInUser();
+      await user.browser.postJson('/v1/me/email', { email: 'raced@example.com' });
       const path = linkIn(await mailbox.next('raced@example.com'), /^\/verify-email\//);
-      assertOneWinner(await twenty(() => person.browser.post(path)), '/account/email?done=changed');
+      assertOneWinner(await twenty(() => user.browser.post(path)), '/account/email?done=changed');
       await signet.runJobs();
       assert.equal(
         mailbox.mails.filter(
-          ({ to, subject }) => to === person.email && sentence('mail.email_changed.subject').test(subject),
+          ({ to, subject }) => to === user.email && sentence('mail.email_changed.subject').test(subject),
         ).length,
         1,
       );
     });
 
     await t.test('FL-01: a verification', async () => {
-      const person = await signet.signedInUser({ emailVerified: false });
-      await person.browser.post('/account/email/verify');
-      const path = linkIn(await mailbox.next(person.email), /^\/verify-email\//);
-      assertOneWinner(await twenty(() => person.browser.post(path)), '/account/email?done=verified');
+      const user = await signet.signedInUser({ emailVerified: false });
+      await user.browser.post('/account/email/verify');
+      const path = linkIn(await mailbox.next(user.email), /^\/verify-email\//);
+      assertOneWinner(await twenty(() => user.browser.post(path)), '/account/email?done=verified');
     });
 
     await t.test('FL-01: a change of password keeps one session and ends all others', async () => {
-      const person = await signet.signedInUser();
-      const cookies = new Map(person.browser.cookies);
+      const user = await signet.signedInUser();
+      const cookies = new Map(user.browser.cookies);
       const browsers = Array.from({ length: 20 }, () => {
         const browser = signet.newBrowser();
         for (const [name, value] of cookies) browser.cookies.set(name, value);
@@ -398,12 +392,12 @@ testSignet(
         alive.flatMap(({ status }, index) => (status === 200 ? [index] : [])),
         [winner],
       );
-      const again = person.with({ password: `phrase of racer number ${winner}`, browser: signet.newBrowser() });
+      const again = user.with({ password: `phrase of racer number ${winner}`, browser: signet.newBrowser() });
       assert.equal((await again.signIn()).status, 303);
       await signet.runJobs();
       assert.equal(
         mailbox.mails.filter(
-          ({ to, subject }) => to === person.email && sentence('mail.password_changed.subject').test(subject),
+          ({ to, subject }) => to === user.email && sentence('mail.password_changed.subject').test(subject),
         ).length,
         1,
       );
@@ -414,27 +408,27 @@ testSignet(
 for (const withTotp of [false, true]) {
   test(`PW-04: a sign-in by the old password does not outlive the change that came first (TOTP: ${withTotp})`, async (t) => {
     const signet = await startSignet(t, { mail: true });
-    const person = await signet.signedInUser();
-    if (withTotp) await person.enableTotp();
+    const user = await signet.signedInUser();
+    if (withTotp) await user.enableTotp();
     const { db } = signet.deps;
     signet.clock.advance(1);
     const [row] = await plain(db).all<{ password_hash: string }>(
       'select password_hash from passwords where user_id = $1',
-      [person.user_id],
+      [user.user_id],
     );
     let changes = 0;
     const stop = beforeEachCall(db, (sql) => {
       if (!sql.some((text) => /insert into (sessions|sign_in_attempts)/.test(text))) return;
       changes += 1;
-      const change = setPassword(person.user_id, row?.password_hash ?? '', signet.clock() / 1000);
+      const change = setPassword(user.user_id, row?.password_hash ?? '', signet.clock() / 1000);
       void plain(db).run(change.sql, change.params); // enters the queue before the batch that asks
     });
     const late = signet.newBrowser();
-    const answer = await person.with({ browser: late }).signIn();
+    const answer = await user.with({ browser: late }).signIn();
     stop();
     assert.equal(changes, 1);
     assert.equal(answer.status, 401);
     assert.deepEqual(answer.headers.getSetCookie(), []);
-    assert.equal((await person.with({ browser: late }).signIn()).status, 303);
+    assert.equal((await user.with({ browser: late }).signIn()).status, 303);
   });
 }

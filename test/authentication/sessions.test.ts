@@ -10,7 +10,7 @@ import type { TestUser } from '../support/test-user.ts';
 const name = 'signet_identity_session';
 const day = 86_400;
 
-const cookieOf = (person: TestUser) => person.browser.cookies.get(name) ?? assert.fail('no session cookie');
+const cookieOf = (user: TestUser) => user.browser.cookies.get(name) ?? assert.fail('no session cookie');
 /** Another browser that holds this cookie value. */
 const holding = (signet: Signet, value: string) => {
   const browser = signet.newBrowser();
@@ -23,12 +23,12 @@ testSignet('sessions', async ({ signet, t }) => {
   const client = await signet.registerClient();
 
   await t.test('SS-01: a session is 256 random bits, and every sign-in gets new ones', async () => {
-    const person = await signet.newUser();
+    const user = await signet.newUser();
     const values = new Set<string>();
     for (let times = 0; times < 4; times += 1) {
-      const previous = person.browser.cookies.get(name);
-      assert.equal((await person.signIn()).status, 303);
-      const value = cookieOf(person);
+      const previous = user.browser.cookies.get(name);
+      assert.equal((await user.signIn()).status, 303);
+      const value = cookieOf(user);
       assert.match(value, /^st_[\w-]{43}$/);
       assert.ok(!values.has(value));
       values.add(value);
@@ -38,10 +38,10 @@ testSignet('sessions', async ({ signet, t }) => {
 
   await t.test('SS-01: a planted cookie is never taken over', async () => {
     const planted = `st_${'A'.repeat(43)}`;
-    const person = await signet.newUser();
-    person.browser.cookies.set(name, planted);
-    await person.signIn();
-    assert.notEqual(cookieOf(person), planted);
+    const user = await signet.newUser();
+    user.browser.cookies.set(name, planted);
+    await user.signIn();
+    assert.notEqual(cookieOf(user), planted);
     assert.equal(await statusWith(signet, planted), 401);
   });
 
@@ -61,12 +61,12 @@ testSignet('sessions', async ({ signet, t }) => {
   );
 
   await t.test('SS-01: after a sign-out the cookie is worth nothing, and neither are the grants', async () => {
-    const person = await signet.signedInUser();
-    const tokens = await person.obtainTokens(client);
-    const value = cookieOf(person);
-    const answer = await person.browser.post('/signout');
+    const user = await signet.signedInUser();
+    const tokens = await user.obtainTokens(client);
+    const value = cookieOf(user);
+    const answer = await user.browser.post('/signout');
     assert.match(answer.headers.getSetCookie()[0] ?? '', /^signet_identity_session=;.*Max-Age=0/i);
-    assert.ok(!person.browser.cookies.has(name));
+    assert.ok(!user.browser.cookies.has(name));
     assert.equal(await statusWith(signet, value), 401);
     assertRefused(await signet.userinfo(tokens.access_token), 401, 'invalid_token');
     const again = await holding(signet, value).get(client.authorizePath());
@@ -119,53 +119,53 @@ testSignet('sessions', async ({ signet, t }) => {
   );
 
   await t.test('SS-02: a session that goes on under a new secret ends when it would have ended', async () => {
-    const person = await signet.signedInUser();
+    const user = await signet.signedInUser();
     signet.clock.advance(600);
     const renewals = [
-      () => person.browser.postJson('/v1/me/password', { password: 'quite other words in a row' }),
-      () => person.browser.post('/account/security/password', { password: 'and once more other words' }),
+      () => user.browser.postJson('/v1/me/password', { password: 'quite other words in a row' }),
+      () => user.browser.post('/account/security/password', { password: 'and once more other words' }),
     ];
     for (const renew of renewals) {
-      const before = cookieOf(person);
+      const before = cookieOf(user);
       const answer = await renew();
       assert.ok(answer.status < 400, answer.text);
-      assert.notEqual(cookieOf(person), before);
+      assert.notEqual(cookieOf(user), before);
       const [line = ''] = answer.headers.getSetCookie().filter((one) => one.startsWith(`${name}=`));
       assert.match(line, new RegExp(`Max-Age=${14 * day - 600}(;|$)`, 'i'));
     }
   });
 
   await t.test(
-    'SS-05: disabling a person ends every session and grant on every node, and enabling brings none back',
+    'SS-05: disabling a user ends every session and grant on every node, and enabling brings none back',
     async (t) => {
       const beside = await startSignet(t, { beside: signet });
-      const person = await signet.signedInUser();
-      const phone: TestUser = person.elsewhere();
+      const user = await signet.signedInUser();
+      const phone: TestUser = user.elsewhere();
       await phone.signIn();
-      const tokens = await person.obtainTokens(client);
-      const values = [cookieOf(person), cookieOf(phone)];
+      const tokens = await user.obtainTokens(client);
+      const values = [cookieOf(user), cookieOf(phone)];
       const seen = () =>
         Promise.all([signet, beside].flatMap((node) => values.map((value) => statusWith(node, value))));
       assert.deepEqual(await seen(), [200, 200, 200, 200]);
-      await disableUser(signet.deps, { actor: 'cli' }, person.user_id);
+      await disableUser(signet.deps, { actor: 'cli' }, user.user_id);
       assert.deepEqual(await seen(), [401, 401, 401, 401]);
-      assert.equal((await person.signIn()).status, 401);
-      await enableUser(signet.deps, { actor: 'cli' }, person.user_id);
+      assert.equal((await user.signIn()).status, 401);
+      await enableUser(signet.deps, { actor: 'cli' }, user.user_id);
       assert.deepEqual(await seen(), [401, 401, 401, 401]);
       assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
-      assert.equal((await person.signIn()).status, 303);
+      assert.equal((await user.signIn()).status, 303);
     },
   );
 
   await t.test('SS-04: a write that a cookie allows comes from our own pages or is refused', async () => {
-    const person = await signet.signedInUser();
-    const own = await signet.registerClient({ owner: person });
+    const user = await signet.signedInUser();
+    const own = await signet.registerClient({ owner: user });
     const invitation = new URL((await inviteAdministrator(signet.deps, 'cli')).url).pathname;
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
     const json = { 'content-type': 'application/json' };
     const registration = JSON.stringify({ name: 'x', client_type: 'public', redirect_uris: ['https://rp.test/cb'] });
     const writes: [string, string, Record<string, string>, string | undefined][] = [
-      ['POST', '/signin', form, String(new URLSearchParams({ username: person.email, password: person.password }))],
+      ['POST', '/signin', form, String(new URLSearchParams({ username: user.email, password: user.password }))],
       ['POST', '/signin/account', form, 'request=ar_x'],
       ['POST', '/consent', form, 'request=ar_x&decision=allow'],
       ['POST', invitation, form, 'email=a%40b.test&name=x&password=four+unrelated+words+here'],
@@ -188,7 +188,7 @@ testSignet('sessions', async ({ signet, t }) => {
     ];
     for (const [method, path, headers, body] of writes) {
       for (const origin of foreign) {
-        const answer = await person.browser.send(path, {
+        const answer = await user.browser.send(path, {
           method,
           body,
           headers: { ...headers, ...origin, accept: 'application/json' },
@@ -197,8 +197,8 @@ testSignet('sessions', async ({ signet, t }) => {
         assert.deepEqual(answer.headers.getSetCookie(), [], path);
       }
     }
-    assert.equal((await person.browser.get('/v1/me')).status, 200); // none of them signed anybody out
-    assert.equal((await person.browser.get(`/v1/oauth/clients/${own.client_id}`)).json?.name, 'Test product');
+    assert.equal((await user.browser.get('/v1/me')).status, 200); // none of them signed anybody out
+    assert.equal((await user.browser.get(`/v1/oauth/clients/${own.client_id}`)).json?.name, 'Test product');
   });
 
   await t.test('SS-04: our own pages may write, and so may a program that is no browser', async () => {
@@ -209,29 +209,29 @@ testSignet('sessions', async ({ signet, t }) => {
       { origin: signet.url, 'sec-fetch-site': 'same-origin' },
     ];
     for (const headers of ours) {
-      const person = await signet.signedInUser();
-      const answer = await person.browser.send('/signout', { method: 'POST', headers });
+      const user = await signet.signedInUser();
+      const answer = await user.browser.send('/signout', { method: 'POST', headers });
       assert.equal(answer.status, 303, JSON.stringify(headers));
-      assertRefused(await person.browser.get('/v1/me'), 401, 'login_required');
+      assertRefused(await user.browser.get('/v1/me'), 401, 'login_required');
     }
   });
 
   await t.test('SS-04: a GET changes nothing', async () => {
-    const person = await signet.signedInUser();
+    const user = await signet.signedInUser();
     for (const path of ['/signout', '/signin?username=x&password=y', '/consent?decision=allow', '/v1/oauth/clients']) {
-      await person.browser.get(path);
+      await user.browser.get(path);
     }
-    assert.equal((await person.browser.get('/v1/me')).status, 200);
+    assert.equal((await user.browser.get('/v1/me')).status, 200);
   });
 });
 
 /** The attributes of every cookie that a sign-in on the way to a client sets. */
 async function cookiesOfSignIn(signet: Signet): Promise<Map<string, string[]>> {
-  const person = await signet.newUser();
+  const user = await signet.newUser();
   const browser = newBrowser(`http://localhost:${signet.deps.config.port}`);
   const lines: string[] = [];
   const first = await browser.get((await registerElsewhere(signet)).authorizePath());
-  const fields = { username: person.email, password: person.password };
+  const fields = { username: user.email, password: user.password };
   const second = await browser.post('/signin', fields, { origin: signet.url });
   assert.equal(second.status, 303);
   for (const answer of [first, second]) lines.push(...answer.headers.getSetCookie());
@@ -284,8 +284,8 @@ test('SS-03: on http, which is loopback only, they are all that without Secure',
 
 test('SS-03: the operator names the cookie, and the name is all that changes', async (t) => {
   const signet = await startSignet(t, { env: { SIGNET_COOKIE_PREFIX: 'acme' } });
-  const person = await signet.newUser();
-  const answer = await person.signIn();
+  const user = await signet.newUser();
+  const answer = await user.signIn();
   assert.match(answer.headers.getSetCookie()[0] ?? '', /^acme_identity_session=st_/);
-  assert.equal((await person.browser.get('/v1/me')).status, 200);
+  assert.equal((await user.browser.get('/v1/me')).status, 200);
 });

@@ -322,7 +322,7 @@ test('MF-05: on PostgreSQL no sign-in slips past the second factor that is being
   const owner = await signet.signedInUser();
   const { deps } = await startSignet(t, { engine: 'postgres', beside: signet });
   const secret = await enroll(owner);
-  // A sign-in by a provider has no proof that locks its person. It is held between its session and its end.
+  // A sign-in by a provider has no proof that locks its user. It is held between its session and its end.
   const devices = await openTransaction(t, deps, { sql: 'lock table known_devices in share row exclusive mode' });
   const visit = { previous: undefined, request_id: undefined, next: undefined, deviceToken: 'dv_x' };
   const proof = { user_id: owner.user_id, methods: ['fed' as const], secondStep: false };
@@ -341,7 +341,7 @@ test('MF-05: on PostgreSQL no sign-in slips past the second factor that is being
 });
 
 testSignet(
-  'SS-05: a person has a hundred sessions and known browsers at most',
+  'SS-05: a user has a hundred sessions and known browsers at most',
   { mail: true },
   async ({ signet, mailbox }) => {
     const owner = await signet.signedInUser();

@@ -63,10 +63,10 @@ testSignet(
     await t.test('by the password', async () => isKeptOut(await thiefOf(owner)));
 
     await t.test('by a challenge that was handed out before there was a passkey', async () => {
-      const person = await signet.signedInUser();
-      const thief = await thiefOf(person);
+      const user = await signet.signedInUser();
+      const thief = await thiefOf(user);
       const options = await passkeyOptions(thief, '/v1/me/passkeys');
-      await person.addPasskey();
+      await user.addPasskey();
       assertLacksFactor(await postPasskey(thief, newAuthenticator(signet.url).create(options)));
     });
 
@@ -85,11 +85,11 @@ testSignet(
     });
 
     await t.test('until an administrator resets the factors of a user who has lost theirs', async () => {
-      const person = await signet.signedInUser();
-      await person.addPasskey();
-      assertLacksFactor(await (await thiefOf(person)).postEmpty(enrollPath));
-      await resetFactors(signet.deps, { actor: 'cli' }, person.user_id, 'lost the key, asked in person');
-      assert.equal((await (await thiefOf(person)).postEmpty(enrollPath)).status, 200);
+      const user = await signet.signedInUser();
+      await user.addPasskey();
+      assertLacksFactor(await (await thiefOf(user)).postEmpty(enrollPath));
+      await resetFactors(signet.deps, { actor: 'cli' }, user.user_id, 'lost the key, asked in person');
+      assert.equal((await (await thiefOf(user)).postEmpty(enrollPath)).status, 200);
     });
   },
 );

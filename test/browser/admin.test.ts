@@ -227,12 +227,12 @@ test('a service credential and a webhook: each secret is shown once, and gone wi
 
 test('a user is found and disabled; after 15 minutes the administrator confirms first, and returns to the same page', async (t) => {
   const { signet, admin, page, expectQuiet } = await begin(t);
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   await page
     .getByRole('link', { name: message('admin.tab.users') })
     .first()
     .click();
-  await page.getByLabel(message('admin.users.find')).fill(person.email);
+  await page.getByLabel(message('admin.users.find')).fill(user.email);
   await page.getByRole('button', { name: message('admin.users.find.submit') }).click();
   await page
     .getByRole('main')
@@ -244,12 +244,12 @@ test('a user is found and disabled; after 15 minutes the administrator confirms 
   await page.locator('#user-disable').click();
   await page.locator('#password').fill(admin.password);
   await page.locator('main button[type=submit]').first().click();
-  await page.waitForURL(`${signet.url}/admin/users/${person.user_id}?unfinished=1`);
+  await page.waitForURL(`${signet.url}/admin/users/${user.user_id}?unfinished=1`);
   await page
     .getByRole('alert')
     .filter({ hasText: sentence('layout.not_submitted') })
     .waitFor();
-  assert.equal((await person.browser.get('/v1/me')).status, 200);
+  assert.equal((await user.browser.get('/v1/me')).status, 200);
   await page.locator('summary', { hasText: message('admin.users.disable') }).click();
   await page.locator('#disable-reason').fill('Asked for it');
   await page.locator('#user-disable').click();
@@ -257,7 +257,7 @@ test('a user is found and disabled; after 15 minutes the administrator confirms 
     .getByRole('status')
     .filter({ hasText: sentence('admin.users.done.disabled') })
     .waitFor();
-  assert.equal((await person.browser.get('/v1/me')).status, 401);
+  assert.equal((await user.browser.get('/v1/me')).status, 401);
   expectQuiet();
 });
 

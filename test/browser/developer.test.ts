@@ -14,11 +14,11 @@ const cli = { actor: 'cli' } as const;
 const callback = 'https://shop.test/callback';
 
 /** Signs in through the form and comes back to the page that was asked for. */
-async function open(page: Page, { url }: Signet, person: TestUser, path: string): Promise<void> {
+async function open(page: Page, { url }: Signet, user: TestUser, path: string): Promise<void> {
   await page.goto(url + path);
   if (new URL(page.url()).pathname !== '/signin') return;
-  await page.getByLabel(message('field.email')).fill(person.email);
-  await page.getByLabel(message('field.password')).fill(person.password);
+  await page.getByLabel(message('field.email')).fill(user.email);
+  await page.getByLabel(message('field.password')).fill(user.password);
   await page.locator('#signin-submit').click();
   await page.waitForURL(url + path);
 }
@@ -220,7 +220,7 @@ test('each page of a client is readable by everybody, whatever state it is in an
   expectQuiet();
 });
 
-/** The cookies of a person who has signed in over plain HTTP. */
+/** The cookies of a user who has signed in over plain HTTP. */
 async function lendSession({ context }: Visitor, { browser }: TestUser, { url }: Signet): Promise<void> {
   await context.addCookies([...browser.cookies].map(([name, value]) => ({ name, value, url })));
 }

@@ -7,19 +7,19 @@ import { acmeAt, startUpstream } from '../support/upstream.ts';
 
 const acme = { provider: 'Acme' };
 
-test('a person connects a provider, signs in with it and disconnects it', async (t) => {
+test('a user connects a provider, signs in with it and disconnects it', async (t) => {
   let clock = () => 0;
   const upstream = await startUpstream(t, () => clock());
   const signet = await startSignet(t, { env: acmeAt(upstream.issuer) });
   clock = () => Math.floor(signet.clock() / 1000);
-  const person = await signet.newUser();
+  const user = await signet.newUser();
   upstream.account = { sub: 'p', email: 'a.rather.long.address.of.somebody@mail.example.org', email_verified: false };
   const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url, upstream.issuer] });
   const providers = `${signet.url}/account/security/providers`;
 
   await page.goto(providers);
-  await page.getByLabel(message('field.email')).fill(person.email);
-  await page.getByLabel(message('field.password')).fill(person.password);
+  await page.getByLabel(message('field.email')).fill(user.email);
+  await page.getByLabel(message('field.password')).fill(user.password);
   await page.getByRole('button', { name: message('signin.submit'), exact: true }).click();
   await page.waitForURL(providers);
   await expectAccessible(page);
@@ -27,7 +27,7 @@ test('a person connects a provider, signs in with it and disconnects it', async 
   await page.getByRole('heading', { name: message('federation.ask.connect.title', acme) }).waitFor();
   assert.match(
     await page.locator('main').innerText(),
-    sentence('federation.ask.connect', { ...acme, account: String(upstream.account.email), email: person.email }),
+    sentence('federation.ask.connect', { ...acme, account: String(upstream.account.email), email: user.email }),
   );
   await expectAccessible(page);
   await page.getByRole('button', { name: message('providers.connect', acme) }).click();
@@ -51,7 +51,7 @@ test('a person connects a provider, signs in with it and disconnects it', async 
   await page.getByRole('link', { name: 'Click' }).click();
   await page.getByRole('heading', { name: message('federation.ask.enter.title', acme) }).waitFor();
   await expectAccessible(page);
-  assert.match(await page.locator('main').innerText(), sentence('federation.ask.enter', { email: person.email }));
+  assert.match(await page.locator('main').innerText(), sentence('federation.ask.enter', { email: user.email }));
   await page.getByRole('link', { name: message('federation.ask.no') }).click();
   await page.waitForURL(`${signet.url}/signin`);
   upstream.lies = {};
@@ -65,7 +65,7 @@ test('a person connects a provider, signs in with it and disconnects it', async 
 
   // An address that both sides have proved is connected after a yes.
   const { account } = upstream;
-  upstream.account = { sub: 'q', email: person.email, email_verified: true };
+  upstream.account = { sub: 'q', email: user.email, email_verified: true };
   await page.getByRole('link', { name: message('signin.with', acme) }).click();
   await page.getByRole('heading', { name: message('federation.ask.link.title', acme) }).waitFor();
   await expectAccessible(page);

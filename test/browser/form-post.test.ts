@@ -27,10 +27,10 @@ for (const javaScript of [true, false]) {
   test(`form_post ${javaScript ? 'by itself' : 'with the button, without JavaScript'}`, async (t) => {
     const signet = await startSignet(t);
     const { origin, received } = await startReceiver(t);
-    const person = await signet.signedInUser();
+    const user = await signet.signedInUser();
     const client = await signet.registerClient({ redirect_uris: [`${origin}/cb`], consent: 'required' });
     const visitor = await openBrowser(t, { origins: [signet.url, origin], javaScript });
-    await lendSession(visitor, person, signet);
+    await lendSession(visitor, user, signet);
     const { page, expectQuiet } = visitor;
     // From the consent page on, whose policy the browser applies to what follows its form.
     await page.goto(signet.url + client.authorizePath({ response_mode: 'form_post' }));
@@ -48,10 +48,10 @@ for (const javaScript of [true, false]) {
 
 test('the page of form_post, while its script has not come', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const client = await signet.registerClient();
   const visitor = await openBrowser(t, { origins: [signet.url] });
-  await lendSession(visitor, person, signet);
+  await lendSession(visitor, user, signet);
   const { page } = visitor;
   await page.route('**/assets/form-post-*', (route) => route.abort());
   for (const locale of ['en', 'de'] as const) {

@@ -13,11 +13,11 @@ import { type Signet, startSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 
 /** Issue 4 in one go, as the people in it see it. */
-test('a client from its registration to its suspension: developer, administrator, person, back end, product', async (t) => {
+test('a client from its registration to its suspension: developer, administrator, user, back end, product', async (t) => {
   const signet = await startSignet(t);
   const product = await openProduct(t);
   const origins = [signet.url, product.origin];
-  const [developer, administrator, person] = [
+  const [developer, administrator, user] = [
     await signet.newUser(),
     await signet.newUser({ role: 'admin' }),
     await signet.newUser(),
@@ -27,7 +27,7 @@ test('a client from its registration to its suspension: developer, administrator
     openBrowser(t, { origins }),
     openBrowser(t, { origins }),
   ]);
-  const [developers, administrators, persons] = desks.map(({ page }) => page) as [Page, Page, Page];
+  const [developers, administrators, users] = desks.map(({ page }) => page) as [Page, Page, Page];
 
   // A developer registers a client, and sees its secret once.
   await goTo(developers, signet, '/developer/register?kind=web&library=other', developer);
@@ -39,7 +39,7 @@ test('a client from its registration to its suspension: developer, administrator
   await developers.locator('#register-submit').click();
   await developers.waitForLoadState();
   const client = await readCredentials(signet, developers, product.redirect_uri);
-  const early = await person.browser.get(client.authorizePath());
+  const early = await user.browser.get(client.authorizePath());
   assert.equal(early.status, 400, 'nobody may sign in to a client that nobody has reviewed');
 
   signet.clock.advance(1); // events of one second have no order of their own
@@ -84,23 +84,23 @@ test('a client from its registration to its suspension: developer, administrator
     .waitFor();
 
   signet.clock.advance(1);
-  // A person signs in and is asked; what they allow comes to the product as a code.
+  // A user signs in and is asked; what they allow comes to the product as a code.
   const scope = 'openid profile email offline_access entitlements:read';
-  await persons.goto(signet.url + client.authorizePath({ scope }));
-  await signInHere(persons, person);
-  await persons.getByRole('heading', { name: message('consent.title', { client: 'Field Notes Pro' }) }).waitFor();
-  await persons.getByText(message('scope.entitlements:read')).waitFor();
-  await persons.getByRole('button', { name: message('consent.allow') }).click();
-  await persons.waitForURL(`${product.redirect_uri}?**`);
-  const code = new URL(persons.url()).searchParams.get('code') ?? '';
+  await users.goto(signet.url + client.authorizePath({ scope }));
+  await signInHere(users, user);
+  await users.getByRole('heading', { name: message('consent.title', { client: 'Field Notes Pro' }) }).waitFor();
+  await users.getByText(message('scope.entitlements:read')).waitFor();
+  await users.getByRole('button', { name: message('consent.allow') }).click();
+  await users.waitForURL(`${product.redirect_uri}?**`);
+  const code = new URL(users.url()).searchParams.get('code') ?? '';
   const tokens = tokensOf(await client.redeem(code));
 
-  // The back end writes what the person has bought, and the product sees it at once.
+  // The back end writes what the user has bought, and the product sees it at once.
   const billing = await signet.newService({ permissions: ['entitlements:write', 'tokens:introspect'] });
-  const written = await postEntitlement(signet, billing.authorization, writeOf(person.user_id, { plan: 'pro' }));
+  const written = await postEntitlement(signet, billing.authorization, writeOf(user.user_id, { plan: 'pro' }));
   assert.equal(written.status, 200);
   const told = await signet.userinfo(tokens.access_token);
-  assert.equal(told.json?.sub, person.user_id);
+  assert.equal(told.json?.sub, user.user_id);
   assert.deepEqual(
     ((told.json?.entitlements ?? []) as { product: string; plan: string }[]).map(({ product, plan }) => [
       product,
@@ -127,7 +127,7 @@ test('a client from its registration to its suspension: developer, administrator
     assert.equal((await node.userinfo(tokens.access_token)).status, 401);
     assert.deepEqual(await introspectAs(node, billing.authorization, tokens.access_token), { active: false });
     assert.equal((await client.at(node).introspect(tokens.access_token)).status, 403);
-    assert.equal((await person.browser.get(client.authorizePath())).status, 400);
+    assert.equal((await user.browser.get(client.authorizePath())).status, 400);
   }
 
   // The developer reads why, and the log tells the whole story in one unbroken chain.
@@ -158,9 +158,9 @@ async function openProduct(t: TestContext) {
 }
 
 /** @param code for whoever has a second factor. */
-async function goTo(page: Page, signet: Signet, path: string, person: TestUser, code?: () => string) {
+async function goTo(page: Page, signet: Signet, path: string, user: TestUser, code?: () => string) {
   await page.goto(signet.url + path);
-  await signInHere(page, person);
+  await signInHere(page, user);
   if (code) {
     await page.waitForURL(`${signet.url}/signin/second-factor**`);
     await page.locator('#code').fill(code());

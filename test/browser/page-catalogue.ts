@@ -32,14 +32,14 @@ export async function cataloguePages(seeded: SeededSignet, visitors: Visitors): 
   ];
 }
 
-/** Where an authorization request waits for the person of that browser. */
+/** Where an authorization request waits for the user of that browser. */
 async function waiting({ page }: Visitor, { url }: Signet, of: RegisteredClient, changes: Record<string, string> = {}) {
   await page.goto(url + of.authorizePath(changes));
   const { pathname, search } = new URL(page.url());
   return pathname + search;
 }
 
-/** Where it asks the person of that browser whether to sign out. */
+/** Where it asks the user of that browser whether to sign out. */
 async function whereItAsks({ page }: Visitor, { url }: Signet, { client_id }: RegisteredClient) {
   await page.goto(`${url}/oauth/logout?client_id=${client_id}`);
   const { pathname, search } = new URL(page.url());

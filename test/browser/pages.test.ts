@@ -105,16 +105,16 @@ async function takePictures(page: Page, { name, isMain }: CataloguePage) {
 test('an account is looked after without JavaScript', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ name: 'Field Notes' });
-  const person = await signet.newUser({ name: 'Ada Lovelace', email: 'ada@example.com', emailVerified: false });
-  await signInWith(person, agents.phone);
-  await person.obtainTokens(client);
+  const user = await signet.newUser({ name: 'Ada Lovelace', email: 'ada@example.com', emailVerified: false });
+  await signInWith(user, agents.phone);
+  await user.obtainTokens(client);
   const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url], javaScript: false });
   await page.goto(`${signet.url}/account/apps`);
-  await page.locator('#username').fill(person.email);
-  await page.locator('#password').fill(person.password);
+  await page.locator('#username').fill(user.email);
+  await page.locator('#password').fill(user.password);
   await page.locator('#signin-submit').click();
 
-  await page.waitForURL(`${signet.url}/account/apps`); // where the person wanted to go
+  await page.waitForURL(`${signet.url}/account/apps`); // where the user wanted to go
   await page.getByRole('button', { name: message('apps.disconnect') }).click();
   assert.match((await page.getByRole('status').textContent()) ?? '', sentence('apps.done'));
   assert.match((await page.textContent('main')) ?? '', sentence('apps.none'));
@@ -139,10 +139,10 @@ test('an account is looked after without JavaScript', async (t) => {
 
 test('the keyboard alone reaches everything, first of all the content', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.newUser({ name: 'Ada Lovelace', email: 'ada@example.com', emailVerified: false });
-  await signInWith(person, agents.desk);
+  const user = await signet.newUser({ name: 'Ada Lovelace', email: 'ada@example.com', emailVerified: false });
+  await signInWith(user, agents.desk);
   const visitor = await openBrowser(t, { origins: [signet.url] });
-  await lendSession(visitor, person, signet);
+  await lendSession(visitor, user, signet);
   const { page } = visitor;
   await page.goto(`${signet.url}/account/security`);
   const focused = () =>

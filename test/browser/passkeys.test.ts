@@ -10,8 +10,8 @@ import type { TestUser } from '../support/test-user.ts';
 const pages = '/account/security/passkeys';
 
 test('a passkey: added on its page, named, used to sign in by the button, removed', async (t) => {
-  const { url, person, page, authenticator, expectQuiet } = await begin(t);
-  await signInWithPassword(page, url, person);
+  const { url, user, page, authenticator, expectQuiet } = await begin(t);
+  await signInWithPassword(page, url, user);
   await page.goto(url + pages);
   await page.getByText(message('passkey.none')).waitFor();
   assert.match(await page.getByLabel(message('passkey.name')).inputValue(), /^Chrome, /);
@@ -80,10 +80,10 @@ test('a passkey: added on its page, named, used to sign in by the button, remove
 
 test("by the browser's autofill, without a press of any button of ours, and on to the client", async (t) => {
   const clientOrigin = `http://localhost:${await freePort()}`; // nobody listens there: that Chromium asks is enough
-  const { signet, url, person, page, authenticator, expectQuiet } = await begin(t, [clientOrigin]);
+  const { signet, url, user, page, authenticator, expectQuiet } = await begin(t, [clientOrigin]);
   const redirect_uri = `${clientOrigin}/callback`;
   const client = await signet.registerClient({ redirect_uris: [redirect_uri] });
-  await signInWithPassword(page, url, person);
+  await signInWithPassword(page, url, user);
   await addPasskey(page, url);
   await authenticator.present(false);
   const before = page.waitForResponse(`${url}/signin/passkey/options`);
@@ -101,7 +101,7 @@ test("by the browser's autofill, without a press of any button of ours, and on t
 });
 
 test('a user who cancels gets a helpful page, and may sign in with a password', async (t) => {
-  const { url, person, page, authenticator, expectQuiet } = await begin(t);
+  const { url, user, page, authenticator, expectQuiet } = await begin(t);
   await authenticator.present(false);
   await page.goto(`${url}/signin`);
   await authenticator.verified(false);
@@ -112,15 +112,15 @@ test('a user who cancels gets a helpful page, and may sign in with a password', 
     .filter({ hasText: sentence('passkey.script.cancelled') })
     .waitFor();
   await expectAccessible(page);
-  await signInWithPassword(page, undefined, person);
+  await signInWithPassword(page, undefined, user);
   assert.deepEqual(await amrOf(page), ['pwd']);
   expectQuiet();
 });
 
 test('as second factor, after a password', async (t) => {
-  const { url, person, page, expectQuiet } = await begin(t);
-  await person.enableTotp();
-  await lend(page, person, url);
+  const { url, user, page, expectQuiet } = await begin(t);
+  await user.enableTotp();
+  await lend(page, user, url);
   await addPasskey(page, url);
   await page.context().clearCookies();
   await page.goto(`${url}/signin`);
@@ -130,7 +130,7 @@ test('as second factor, after a password', async (t) => {
 
   await page.context().clearCookies();
   await page.route('**/signin/passkey/options', (route) => route.abort());
-  await signInWithPassword(page, url, person);
+  await signInWithPassword(page, url, user);
   await page.waitForURL(`${url}/signin/second-factor`);
   const button = page.getByRole('button', { name: message('passkey.button.second_factor') });
   await button.waitFor();
@@ -142,8 +142,8 @@ test('as second factor, after a password', async (t) => {
 });
 
 test('to confirm, when a passkey is to be added long after the sign-in', async (t) => {
-  const { signet, url, person, page, expectQuiet } = await begin(t);
-  await signInWithPassword(page, url, person);
+  const { signet, url, user, page, expectQuiet } = await begin(t);
+  await signInWithPassword(page, url, user);
   await addPasskey(page, url);
   await page.goto(url + pages);
   signet.clock.advance(3600);
@@ -157,8 +157,8 @@ test('to confirm, when a passkey is to be added long after the sign-in', async (
 });
 
 test('a lost connection is a sentence, not silence', async (t) => {
-  const { url, person, page, expectQuiet } = await begin(t);
-  await signInWithPassword(page, url, person);
+  const { url, user, page, expectQuiet } = await begin(t);
+  await signInWithPassword(page, url, user);
   await page.goto(url + pages);
   await page.route('**/options', (route) => route.abort());
   await page.getByRole('button', { name: message('passkey.add') }).click();
@@ -171,16 +171,16 @@ test('a lost connection is a sentence, not silence', async (t) => {
 
 test('without JavaScript the page lists, and says what adding and removing need', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const { context, page: own } = await openBrowser(t, { origins: [signet.url] });
   await plugIn(await context.newCDPSession(own));
-  await signInWithPassword(own, signet.url, person);
+  await signInWithPassword(own, signet.url, user);
   await addPasskey(own, signet.url);
 
   const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url], javaScript: false });
   await page.goto(`${signet.url}/signin`);
   assert.equal(await page.getByRole('button', { name: message('passkey.button.sign_in') }).isVisible(), false);
-  await signInWithPassword(page, undefined, person);
+  await signInWithPassword(page, undefined, user);
   await page.goto(signet.url + pages);
   await page.getByText(sentence('passkey.add.script')).waitFor();
   assert.equal(await page.getByRole('button', { name: message('passkey.add') }).isVisible(), false);
@@ -191,14 +191,14 @@ test('without JavaScript the page lists, and says what adding and removing need'
   expectQuiet();
 });
 
-/** A Signet, a person, and a browser with an authenticator that says yes to everything. */
+/** A Signet, a user, and a browser with an authenticator that says yes to everything. */
 async function begin(t: TestContext, others: string[] = []) {
   const signet = await startSignet(t);
-  const person = await signet.newUser();
-  await person.browser.post('/signin', { username: person.email, password: person.password });
+  const user = await signet.newUser();
+  await user.browser.post('/signin', { username: user.email, password: user.password });
   const { context, page, expectQuiet } = await openBrowser(t, { origins: [signet.url, ...others] });
   const authenticator = await plugIn(await context.newCDPSession(page));
-  return { signet, url: signet.url, person, page, authenticator, expectQuiet };
+  return { signet, url: signet.url, user, page, authenticator, expectQuiet };
 }
 
 /** https://chromedevtools.github.io/devtools-protocol/tot/WebAuthn/ */
@@ -231,7 +231,7 @@ async function signInWithPassword(page: Page, url: string | undefined, { email, 
   await page.waitForURL(/\/(account|second-factor)$/);
 }
 
-/** The browser goes on with the session that the person has in another one. */
+/** The browser goes on with the session that the user has in another one. */
 const lend = (page: Page, { browser }: TestUser, url: string) =>
   page.context().addCookies([...browser.cookies].map(([name, value]) => ({ name, value, url })));
 

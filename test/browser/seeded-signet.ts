@@ -92,7 +92,7 @@ async function withEveryFactor(signet: Signet): Promise<TestUser> {
   return grace;
 }
 
-/** Signs the real browser in with the session that the person has already. */
+/** Signs the real browser in with the session that the user has already. */
 export async function lendSession({ context }: Visitor, { browser }: TestUser, { url }: Signet) {
   await context.addCookies([...browser.cookies].map(([name, value]) => ({ name, value, url })));
 }

@@ -81,14 +81,14 @@ onBothEngines('from a first start to a verified id token, refresh and sign-out',
 });
 
 test('it all works without JavaScript', async (t) => {
-  const { signet, person, example, page, expectQuiet } = await begin(t, { consent: 'required', javaScript: false });
+  const { signet, user, example, page, expectQuiet } = await begin(t, { consent: 'required', javaScript: false });
   await page.goto(example.url);
   await page.locator('#sign-in').click();
-  await signInWith(page, person.email, 'not the password at all');
+  await signInWith(page, user.email, 'not the password at all');
   assert.match(await textOf(page), sentence('signin.wrong'));
-  await signInWith(page, person.email, person.password);
+  await signInWith(page, user.email, user.password);
   await page.locator('#consent-allow').click();
-  assert.equal(await page.locator('#subject').textContent(), person.user_id);
+  assert.equal(await page.locator('#subject').textContent(), user.user_id);
   await page.locator('#refresh').click();
   assert.match(await textOf(page), /What the refresh changed/);
   await page.locator('#sign-out').click();
@@ -103,28 +103,28 @@ test('it all works without JavaScript', async (t) => {
 });
 
 test('a wrong password says so and keeps the address', async (t) => {
-  const { person, example, page, expectQuiet } = await begin(t);
+  const { user, example, page, expectQuiet } = await begin(t);
   await page.goto(`${example.url}/sign-in`);
   await screenshot(page, 'sign-in');
-  await signInWith(page, person.email, 'not the password at all');
+  await signInWith(page, user.email, 'not the password at all');
   await page
     .getByRole('alert')
     .filter({ hasText: sentence('signin.wrong') })
     .waitFor();
-  assert.equal(await page.getByLabel(message('field.email')).inputValue(), person.email);
+  assert.equal(await page.getByLabel(message('field.email')).inputValue(), user.email);
   assert.equal(await page.getByLabel(message('field.password')).inputValue(), '');
   assert.equal(await focused(page), 'password');
   await expectAccessible(page);
   await screenshot(page, 'sign-in-error');
-  await signInWith(page, person.email, person.password);
+  await signInWith(page, user.email, user.password);
   await page.waitForURL(`${example.url}/`);
   expectQuiet();
 });
 
 test('consent: Cancel informs the application, Allow is remembered', async (t) => {
-  const { person, example, page, expectQuiet } = await begin(t, { consent: 'required' });
+  const { user, example, page, expectQuiet } = await begin(t, { consent: 'required' });
   await page.goto(`${example.url}/sign-in`);
-  await signInWith(page, person.email, person.password);
+  await signInWith(page, user.email, user.password);
   await page.getByRole('heading', { name: message('consent.title', { client: 'Field Notes' }) }).waitFor();
   await expectAccessible(page);
   await page.getByRole('button', { name: message('consent.cancel') }).click();
@@ -137,20 +137,20 @@ test('consent: Cancel informs the application, Allow is remembered', async (t) =
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('link', { name: 'Sign in with Signet' }).click();
   await page.waitForURL(`${example.url}/`); // no question this time
-  assert.equal(await page.locator('#subject').textContent(), person.user_id);
+  assert.equal(await page.locator('#subject').textContent(), user.user_id);
   expectQuiet();
 });
 
 test('prompt=select_account lets a user with a session continue or switch the account', async (t) => {
-  const { signet, person, example, page, expectQuiet } = await begin(t);
+  const { signet, user, example, page, expectQuiet } = await begin(t);
   const other = await named(signet, 'Mary Jackson');
   await page.goto(`${example.url}/sign-in`);
-  await signInWith(page, person.email, person.password);
+  await signInWith(page, user.email, user.password);
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('link', { name: 'Choose an account' }).click();
   await expectAccessible(page);
-  await page.getByRole('button', { name: message('choose.continue', { email: person.email }) }).click();
-  assert.equal(await page.locator('#subject').textContent(), person.user_id);
+  await page.getByRole('button', { name: message('choose.continue', { email: user.email }) }).click();
+  assert.equal(await page.locator('#subject').textContent(), user.user_id);
 
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('link', { name: 'Choose an account' }).click();
@@ -160,14 +160,14 @@ test('prompt=select_account lets a user with a session continue or switch the ac
   expectQuiet();
 });
 
-test('prompt=login asks a person with a session again', async (t) => {
-  const { signet, person, example, page, expectQuiet } = await begin(t);
+test('prompt=login asks a user with a session again', async (t) => {
+  const { signet, user, example, page, expectQuiet } = await begin(t);
   await page.goto(`${example.url}/sign-in`);
-  await signInWith(page, person.email, person.password);
+  await signInWith(page, user.email, user.password);
   const first = await tableOf(page, 'ID token');
   signet.clock.advance(60);
   await page.goto(`${example.url}/sign-in?prompt=login`);
-  await signInWith(page, person.email, person.password);
+  await signInWith(page, user.email, user.password);
   const second = await tableOf(page, 'ID token');
   assert.equal(second.sub, first.sub);
   assert.notEqual(second.auth_time, first.auth_time);
@@ -179,11 +179,11 @@ test('a client on a loopback address is let through the page, whatever the famil
   for (const host of ['127.0.0.1', '[::1]']) {
     const redirect_uri = `http://${host}:9/callback`; // nobody listens there: that Chromium asks is enough
     const client = await signet.registerClient({ redirect_uris: [redirect_uri] });
-    const person = await signet.newUser();
+    const user = await signet.newUser();
     const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url, new URL(redirect_uri).origin] });
     await page.goto(signet.url + client.authorizePath());
     const arrival = page.waitForRequest((request) => request.url().startsWith(`${redirect_uri}?code=`));
-    await signInWith(page, person.email, person.password);
+    await signInWith(page, user.email, user.password);
     await arrival;
     expectQuiet();
   }
@@ -198,12 +198,12 @@ test('a client may send people on from its redirect URI to another origin of its
   t.after(() => callback.close());
   const redirect_uri = `http://localhost:${port}/callback`;
   const client = await signet.registerClient({ redirect_uris: [redirect_uri] });
-  const person = await signet.newUser();
+  const user = await signet.newUser();
   const origins = [signet.url, new URL(redirect_uri).origin, new URL(application).origin];
   const { page, expectQuiet } = await openBrowser(t, { origins });
   await page.goto(signet.url + client.authorizePath());
   const arrival = page.waitForRequest(application);
-  await signInWith(page, person.email, person.password);
+  await signInWith(page, user.email, user.password);
   await arrival;
   expectQuiet();
 });
@@ -219,7 +219,7 @@ test('an unknown client gets a page that names the parameter', async (t) => {
   expectQuiet();
 });
 
-/** A Signet with a person, and the example as its client. */
+/** A Signet with a user, and the example as its client. */
 async function begin(
   t: TestContext,
   { consent = 'skip', javaScript = true }: { consent?: 'skip' | 'required'; javaScript?: boolean } = {},
@@ -227,8 +227,8 @@ async function begin(
   const signet = await startSignet(t);
   atPresent(signet);
   const example = await startRegisteredExample(t, signet, await named(signet, 'Ada Lovelace'), consent);
-  const person = await named(signet, 'Grace Hopper');
-  return { signet, example, person, ...(await openBrowser(t, { origins: [signet.url, example.url], javaScript })) };
+  const user = await named(signet, 'Grace Hopper');
+  return { signet, example, user, ...(await openBrowser(t, { origins: [signet.url, example.url], javaScript })) };
 }
 
 /** A user with a name that a screenshot may show. */

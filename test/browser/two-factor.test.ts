@@ -10,11 +10,11 @@ import { codesOf } from '../support/two-factor.ts';
 
 async function arrive(t: TestContext, options: { javaScript: boolean }) {
   const signet = await startSignet(t);
-  const person = await signet.newUser();
+  const user = await signet.newUser();
   const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url], ...options });
   await page.goto(`${signet.url}/signin?next=/account/security/totp`);
-  await signIn(page, person);
-  return { signet, person, page, expectQuiet };
+  await signIn(page, user);
+  return { signet, user, page, expectQuiet };
 }
 
 async function signIn(page: Page, { email, password }: TestUser) {
@@ -35,14 +35,14 @@ async function setUp(signet: Signet, page: Page): Promise<() => string> {
 }
 
 test('without JavaScript an app is set up, and asked for at the next sign-in', async (t) => {
-  const { signet, person, page, expectQuiet } = await arrive(t, { javaScript: false });
+  const { signet, user, page, expectQuiet } = await arrive(t, { javaScript: false });
   const code = await setUp(signet, page);
   const backupCodes = await page.locator('#backup-codes code').allInnerTexts();
   assert.equal(backupCodes.length, 10);
   assert.equal(await page.locator('#backup-codes-actions').isVisible(), false, 'no buttons that do nothing');
   await page.click('#signout-submit');
   await page.goto(`${signet.url}/signin`);
-  await signIn(page, person);
+  await signIn(page, user);
   assert.equal(new URL(page.url()).pathname, '/signin/second-factor');
   await page.fill('#code', '000 000');
   await page.click('#second-factor-submit');

@@ -12,10 +12,10 @@ import type { TestUser } from '../support/test-user.ts';
 
 const path = '/v1/oauth/clients';
 const valid = { name: 'Test product', client_type: 'confidential', redirect_uris: ['https://rp.test/cb'] };
-const register = (person: TestUser, changes: object = {}) => person.browser.postJson(path, { ...valid, ...changes });
+const register = (user: TestUser, changes: object = {}) => user.browser.postJson(path, { ...valid, ...changes });
 const one = (client_id: string) => `${path}/${client_id}`;
-const patch = (person: TestUser, client_id: string, body: object) => person.browser.patch(one(client_id), body);
-const remove = (person: TestUser, client_id: string) => person.browser.delete(one(client_id));
+const patch = (user: TestUser, client_id: string, body: object) => user.browser.patch(one(client_id), body);
+const remove = (user: TestUser, client_id: string) => user.browser.delete(one(client_id));
 const cli = { actor: 'cli' } as const;
 
 /** On PostgreSQL neither of two changes ends before both have begun to write: each is held at its line in the log. */
@@ -38,16 +38,16 @@ testSignet('clients', async ({ signet, t }) => {
   const stranger = await signet.signedInUser();
   const client = await signet.registerClient({ owner });
 
-  /** Somebody with as many clients waiting for review as one person may have. */
+  /** Somebody with as many clients waiting for review as one user may have. */
   async function withEveryPlaceTaken() {
-    const person = await signet.signedInUser();
+    const user = await signet.signedInUser();
     for (let hour = 0; hour < 4; hour += 1) {
-      for (let times = 0; times < 5; times += 1) assert.equal((await register(person)).status, 200);
+      for (let times = 0; times < 5; times += 1) assert.equal((await register(user)).status, 200);
       signet.clock.advance(3600);
     }
-    const { clients } = (await person.browser.get(path)).json as { clients: { client_id: string }[] };
+    const { clients } = (await user.browser.get(path)).json as { clients: { client_id: string }[] };
     assert.equal(clients.length, 20);
-    return { person, client_ids: clients.map(({ client_id }) => client_id) };
+    return { user, client_ids: clients.map(({ client_id }) => client_id) };
   }
 
   await t.test('CL-02: a secret is shown once, in the answer to the registration', async () => {
@@ -134,41 +134,41 @@ testSignet('clients', async ({ signet, t }) => {
   });
 
   await t.test('CL-01: of twenty registrations at once five succeed, and the next hour brings five more', async () => {
-    const person = await signet.signedInUser();
-    const answers = await Promise.all(Array.from({ length: 20 }, () => register(person)));
+    const user = await signet.signedInUser();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => register(user)));
     assert.equal(answers.filter(({ status }) => status === 200).length, 5);
     const refused = answers.filter(({ status }) => status !== 200);
     for (const answer of refused) {
       assertRefused(answer, 429, 'rate_limited');
       assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
     }
-    assert.equal((await register(stranger)).status, 200); // one person's requests stop nobody else
+    assert.equal((await register(stranger)).status, 200); // one user's requests stop nobody else
     for (let hour = 0; hour < 3; hour += 1) {
       signet.clock.advance(3600);
-      for (let times = 0; times < 5; times += 1) assert.equal((await register(person)).status, 200);
+      for (let times = 0; times < 5; times += 1) assert.equal((await register(user)).status, 200);
     }
     signet.clock.advance(3600); // twenty wait for review now
-    assertRefused(await register(person), 429, 'rate_limited');
-    const { clients } = (await person.browser.get(path)).json as { clients: unknown[] };
+    assertRefused(await register(user), 429, 'rate_limited');
+    const { clients } = (await user.browser.get(path)).json as { clients: unknown[] };
     assert.equal(clients.length, 20);
   });
 
   await t.test('CL-01: a rejected client that is edited waits again only where one more may wait', async () => {
-    const { person, client_ids } = await withEveryPlaceTaken();
+    const { user, client_ids } = await withEveryPlaceTaken();
     const [one = '', two = '', three = ''] = client_ids;
-    const again = (client_id: string) => patch(person, client_id, { name: 'Again' });
+    const again = (client_id: string) => patch(user, client_id, { name: 'Again' });
     for (const client_id of [one, two, three]) {
       await rejectClient(signet.deps, { client_id, caller: cli }, 'Not ours.');
-      assert.equal((await register(person)).status, 200);
+      assert.equal((await register(user)).status, 200);
     }
     assertRefused(await again(one), 429, 'rate_limited');
-    assert.equal((await person.browser.get(`${path}/${one}`)).json?.status, 'rejected');
+    assert.equal((await user.browser.get(`${path}/${one}`)).json?.status, 'rejected');
     // A place becomes free, and two want it at the same moment.
     await rejectClient(signet.deps, { client_id: client_ids[3]!, caller: cli }, 'Not ours.');
     const answers = await atOneMoment(t, signet, [() => again(one), () => again(two)]);
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 429]);
     assertRefused(await again(three), 429, 'rate_limited');
-    const { clients } = (await person.browser.get(path)).json as { clients: { status: string }[] };
+    const { clients } = (await user.browser.get(path)).json as { clients: { status: string }[] };
     assert.equal(clients.filter(({ status }) => status === 'pending_review').length, 20);
   });
 

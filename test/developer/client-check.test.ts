@@ -128,9 +128,9 @@ testSignet('AZ-02: the redirect URI of the test is refused in any other request'
   const client = await signet.registerClient({ owner: ada });
   const redirect_uri = `${signet.url}${pathOf(client)}/callback`;
   await start(ada, client);
-  for (const person of [ada, await signet.signedInUser()]) {
-    for (const changes of [{ redirect_uri }, { redirect_uri, test_owner: person.user_id }]) {
-      assertRefused(await person.browser.get(client.authorizePath(changes), asProgram), 400, 'invalid_request');
+  for (const user of [ada, await signet.signedInUser()]) {
+    for (const changes of [{ redirect_uri }, { redirect_uri, test_owner: user.user_id }]) {
+      assertRefused(await user.browser.get(client.authorizePath(changes), asProgram), 400, 'invalid_request');
     }
   }
 });

@@ -27,8 +27,8 @@ const filledIn = {
   id_token_signed_response_alg: 'EdDSA',
   homepage_url: 'https://shop.test/',
 };
-const register = (person: TestUser, changes: Record<string, string> = {}) =>
-  person.browser.post('/developer/register', { ...filledIn, ...changes });
+const register = (user: TestUser, changes: Record<string, string> = {}) =>
+  user.browser.post('/developer/register', { ...filledIn, ...changes });
 
 const idIn = ({ text }: Answer) => /<code id="client-id">(cl_[\w-]{22})<\/code>/.exec(text)?.[1] ?? '';
 const secretIn = ({ text }: Answer) => /<code id="client-secret">(cs_[\w-]{43})<\/code>/.exec(text)?.[1] ?? '';
@@ -42,9 +42,9 @@ const activityOf = async ({ browser }: TestUser, client_id: string) =>
   (await browser.get(`${api}/${client_id}/activity`)).json as Activity;
 
 /** Failures are written after the answer, so a test asks until they are there. */
-async function failuresOf(person: TestUser, client_id: string, count: number) {
+async function failuresOf(user: TestUser, client_id: string, count: number) {
   for (let attempt = 0; ; attempt += 1) {
-    const { failures } = await activityOf(person, client_id);
+    const { failures } = await activityOf(user, client_id);
     if (failures.length >= count || attempt === 200) return failures;
     await pause(5);
   }
@@ -471,17 +471,17 @@ testSignet('secrets of a client', async ({ signet, t }) => {
 
 testSignet('who signed in lately, and what failed and why', async ({ signet, t }) => {
   const owner = await signet.signedInUser();
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const client = await signet.registerClient({
     owner,
     redirect_uris: ['https://rp.test/cb', 'https://rp.test/other'],
   });
 
   await t.test('a sign-in is a subject, a time and a scope, connected or not', async () => {
-    const { refresh_token } = await person.obtainTokens(client);
-    await person.authorize(client); // a code that nobody redeems is no sign-in
+    const { refresh_token } = await user.obtainTokens(client);
+    await user.authorize(client); // a code that nobody redeems is no sign-in
     const [signIn, ...others] = (await activityOf(owner, client.client_id)).sign_ins;
-    assert.deepEqual([others.length, signIn?.sub, signIn?.connected], [0, person.user_id, true]);
+    assert.deepEqual([others.length, signIn?.sub, signIn?.connected], [0, user.user_id, true]);
     assert.deepEqual(Object.keys(signIn!).sort(), ['at', 'connected', 'ended_because', 'last_used_at', 'scope', 'sub']);
     const next = (await client.refresh(refresh_token)).json?.refresh_token;
     assert.ok(next);
@@ -489,14 +489,14 @@ testSignet('who signed in lately, and what failed and why', async ({ signet, t }
     const ended = (await activityOf(owner, client.client_id)).sign_ins[0];
     assert.deepEqual([ended?.connected, ended?.ended_because], [false, 'replay']);
     const shown = await owner.browser.get(page(client.client_id, '/activity'));
-    assert.match(shown.text, new RegExp(person.user_id));
-    assert.ok(!shown.text.includes(person.email), 'the person is a subject, not an address');
-    await person.browser.post('/signout');
-    await signInAgain(person);
-    await person.obtainTokens(client);
-    await person.browser.post('/signout');
+    assert.match(shown.text, new RegExp(user.user_id));
+    assert.ok(!shown.text.includes(user.email), 'the user is a subject, not an address');
+    await user.browser.post('/signout');
+    await signInAgain(user);
+    await user.obtainTokens(client);
+    await user.browser.post('/signout');
     assert.ok((await activityOf(owner, client.client_id)).sign_ins.some((one) => one.ended_because === 'disconnected'));
-    await signInAgain(person);
+    await signInAgain(user);
   });
 
   const failing: { what: string; code: string; stage: string; run: () => Promise<unknown>; says?: RegExp }[] = [
@@ -504,34 +504,34 @@ testSignet('who signed in lately, and what failed and why', async ({ signet, t }
       what: 'another redirect_uri',
       code: 'redirect_uri_differs',
       stage: 'authorize',
-      run: () => person.browser.get(client.authorizePath({ redirect_uri: 'https://rp.test/cb/' })),
+      run: () => user.browser.get(client.authorizePath({ redirect_uri: 'https://rp.test/cb/' })),
       says: pattern`rp\.test/cb</bdi>.*rp\.test/cb<mark>/</mark>.*${sentence('developer.differs', { place: 19 })}`,
     },
     {
       what: 'no redirect_uri',
       code: 'redirect_uri_missing',
       stage: 'authorize',
-      run: () => person.browser.get(client.authorizePath({ redirect_uri: undefined })),
+      run: () => user.browser.get(client.authorizePath({ redirect_uri: undefined })),
     },
     {
       what: 'a scope that it may not have',
       code: 'invalid_scope',
       stage: 'authorize',
-      run: () => person.browser.get(client.authorizePath({ scope: 'openid <b>' })),
+      run: () => user.browser.get(client.authorizePath({ scope: 'openid <b>' })),
       says: /openid &lt;b&gt;/,
     },
     {
       what: 'no PKCE',
       code: 'pkce',
       stage: 'authorize',
-      run: () => person.browser.get(client.authorizePath({ code_challenge: undefined })),
+      run: () => user.browser.get(client.authorizePath({ code_challenge: undefined })),
       says: /code_challenge is missing/,
     },
     {
       what: 'another response_type',
       code: 'request',
       stage: 'authorize',
-      run: () => person.browser.get(client.authorizePath({ response_type: 'token' })),
+      run: () => user.browser.get(client.authorizePath({ response_type: 'token' })),
       says: /The only supported response_type is code/,
     },
     {
@@ -557,7 +557,7 @@ testSignet('who signed in lately, and what failed and why', async ({ signet, t }
       code: 'code_expired',
       stage: 'token',
       run: async () => {
-        const code = await person.authorize(client);
+        const code = await user.authorize(client);
         signet.clock.advance(61);
         await client.redeem(code);
       },
@@ -567,7 +567,7 @@ testSignet('who signed in lately, and what failed and why', async ({ signet, t }
       code: 'code_replayed',
       stage: 'token',
       run: async () => {
-        const code = await person.authorize(client);
+        const code = await user.authorize(client);
         await client.redeem(code);
         await client.redeem(code);
       },
@@ -576,20 +576,20 @@ testSignet('who signed in lately, and what failed and why', async ({ signet, t }
       what: 'another redirect_uri at the token endpoint',
       code: 'code_redirect_uri',
       stage: 'token',
-      run: async () => client.redeem(await person.authorize(client), { redirect_uri: 'https://rp.test/other' }),
+      run: async () => client.redeem(await user.authorize(client), { redirect_uri: 'https://rp.test/other' }),
       says: /rp\.test\/<mark>cb<\/mark>.*rp\.test\/<mark>other<\/mark>/s,
     },
     {
       what: 'another verifier',
       code: 'code_verifier',
       stage: 'token',
-      run: async () => client.redeem(await person.authorize(client), { code_verifier: 'v'.repeat(43) }),
+      run: async () => client.redeem(await user.authorize(client), { code_verifier: 'v'.repeat(43) }),
     },
     {
       what: 'a missing verifier',
       code: 'request',
       stage: 'token',
-      run: async () => client.redeem(await person.authorize(client), { code_verifier: undefined }),
+      run: async () => client.redeem(await user.authorize(client), { code_verifier: undefined }),
       says: /code_verifier is missing/,
     },
     {
@@ -627,7 +627,7 @@ testSignet('who signed in lately, and what failed and why', async ({ signet, t }
     const jwt = 'eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl';
     const redirect_uri = `https://rp.test/cb?a=${secret}&b=${jwt}&c=${'x'.repeat(1000)}`;
     const before = (await activityOf(owner, client.client_id)).failures.length;
-    await person.browser.get(client.authorizePath({ redirect_uri }));
+    await user.browser.get(client.authorizePath({ redirect_uri }));
     const [failure] = await failuresOf(owner, client.client_id, before + 1);
     assert.equal(failure?.code, 'redirect_uri_differs');
     assert.ok(String(failure?.sent).length <= 300);
@@ -637,7 +637,7 @@ testSignet('who signed in lately, and what failed and why', async ({ signet, t }
 
   await t.test('a client that waits for review learns why its requests are refused', async () => {
     const young = await signet.registerClient({ owner, approved: false });
-    await person.browser.get(young.authorizePath());
+    await user.browser.get(young.authorizePath());
     await young.refresh('x');
     const codes = (await failuresOf(owner, young.client_id, 2)).map(({ code, stage }) => [code, stage]);
     assert.deepEqual(codes.sort(), [
@@ -647,8 +647,8 @@ testSignet('who signed in lately, and what failed and why', async ({ signet, t }
   });
 });
 
-async function signInAgain(person: TestUser): Promise<void> {
-  assert.equal((await person.signIn()).status, 303);
+async function signInAgain(user: TestUser): Promise<void> {
+  assert.equal((await user.signIn()).status, 303);
 }
 
 testSignet(

@@ -16,16 +16,16 @@ import type { TestUser } from '../support/test-user.ts';
 const allScopes = ['openid', 'profile', 'email', 'offline_access', 'entitlements:read'];
 const refusedAs = (answer: { status: number; json: Record<string, unknown> }) => [answer.status, answer.json.error];
 
-const entitlementsOf = async (signet: Signet, person: TestUser) => {
-  const answer = await person.browser.get('/v1/me/entitlements');
+const entitlementsOf = async (signet: Signet, user: TestUser) => {
+  const answer = await user.browser.get('/v1/me/entitlements');
   assert.equal(answer.status, 200, signet.url);
   return answer.json?.entitlements as Record<string, unknown>[];
 };
 
 testSignet('a written entitlement', async ({ signet, t }) => {
   const service = await signet.newService({ products: ['editor', 'viewer'] });
-  const person = await signet.signedInUser();
-  const write = writeOf(person.user_id, {
+  const user = await signet.signedInUser();
+  const write = writeOf(user.user_id, {
     current_period_end: 1_830_000_000,
     external_customer_id: 'cus_1',
     external_subscription_id: 'sub_1',
@@ -33,30 +33,30 @@ testSignet('a written entitlement', async ({ signet, t }) => {
     metadata: { seats: 3 },
   });
   const admin = await signet.signedInUser({ role: 'admin' });
-  const page = `/admin/users/${person.user_id}`;
-  const address = `/v1/admin/users/${person.user_id}/entitlements`;
+  const page = `/admin/users/${user.user_id}`;
+  const address = `/v1/admin/users/${user.user_id}/entitlements`;
   const read = async (query = '') => (await admin.browser.get(`${address}?${query}`)).json ?? {};
 
   await t.test('is read with exactly the five specified fields', async () => {
-    assert.deepEqual(await entitlementsOf(signet, person), []);
+    assert.deepEqual(await entitlementsOf(signet, user), []);
     const answer = await postEntitlement(signet, service.authorization, write);
     assert.equal(answer.status, 200);
     assert.equal(answer.headers.get('cache-control'), 'no-store');
     assert.deepEqual(answer.json, {
-      user_id: person.user_id,
+      user_id: user.user_id,
       product: 'editor',
       version: 1,
       status: 'active',
       applied: true,
     });
-    assert.deepEqual(await entitlementsOf(signet, person), [
+    assert.deepEqual(await entitlementsOf(signet, user), [
       { product: 'editor', plan: 'pro', status: 'active', current_period_end: 1_830_000_000, source: 'billing' },
     ]);
   });
   await t.test('is replaced in every field by the next one, and stays in the history as it was', async () => {
     signet.clock.advance(60);
     const second: Write = {
-      ...writeOf(person.user_id),
+      ...writeOf(user.user_id),
       plan: 'team',
       status: 'past_due',
       source: 'store',
@@ -80,14 +80,14 @@ testSignet('a written entitlement', async ({ signet, t }) => {
       ],
       next: null,
     });
-    assert.deepEqual(await entitlementsOf(signet, person), [
+    assert.deepEqual(await entitlementsOf(signet, user), [
       { product: 'editor', plan: 'team', status: 'past_due', current_period_end: 1_840_000_000, source: 'store' },
     ]);
     for (const kept of ['cus_1', 'sub_1', '{&quot;seats&quot;:3}', 'cus_2', 'sub_2', '[&quot;&lt;b&gt;&quot;]']) {
       assert.ok((await admin.browser.get(page)).text.includes(kept), kept);
-      assert.ok(!(await person.browser.get('/account/entitlements')).text.includes(kept), kept);
+      assert.ok(!(await user.browser.get('/account/entitlements')).text.includes(kept), kept);
     }
-    const gone = writeOf(person.user_id, { version: 3 });
+    const gone = writeOf(user.user_id, { version: 3 });
     assert.equal((await postEntitlement(signet, service.authorization, gone)).status, 200);
     const [emptied] = (await read()).entitlements as Record<string, unknown>[];
     for (const name of ['current_period_end', 'external_customer_id', 'external_subscription_id', 'metadata']) {
@@ -95,10 +95,10 @@ testSignet('a written entitlement', async ({ signet, t }) => {
     }
   });
   await t.test('counts and is shown however much was written since, and every write can be reached', async () => {
-    await postEntitlement(signet, service.authorization, writeOf(person.user_id, { product: 'viewer', plan: 'solo' }));
+    await postEntitlement(signet, service.authorization, writeOf(user.user_id, { product: 'viewer', plan: 'solo' }));
     signet.clock.advance(60);
     for (let version = 4; version <= 24; version++) {
-      await postEntitlement(signet, service.authorization, writeOf(person.user_id, { version }));
+      await postEntitlement(signet, service.authorization, writeOf(user.user_id, { version }));
     }
     const shown = (await admin.browser.get(page)).text;
     assert.match(shown, /<code><bdi>viewer<\/bdi><\/code>.*<bdi>solo<\/bdi>/s);
@@ -132,20 +132,20 @@ testSignet(
   'an access token of the scope entitlements:read reads them, at its endpoint and in userinfo',
   async ({ signet }) => {
     const service = await signet.newService();
-    const person = await signet.signedInUser();
+    const user = await signet.signedInUser();
     const client = await signet.registerClient({ allowed_scopes: allScopes });
-    await postEntitlement(signet, service.authorization, writeOf(person.user_id));
+    await postEntitlement(signet, service.authorization, writeOf(user.user_id));
     const expected = [
       { product: 'editor', plan: 'pro', status: 'active', current_period_end: null, source: 'billing' },
     ];
 
-    const { access_token } = await person.obtainTokens(client, { scope: 'openid entitlements:read' });
+    const { access_token } = await user.obtainTokens(client, { scope: 'openid entitlements:read' });
     const read = (token: string) =>
       fetch(`${signet.url}/v1/me/entitlements`, { headers: { authorization: `Bearer ${token}` } });
     assert.deepEqual(await (await read(access_token)).json(), { entitlements: expected });
     assert.deepEqual((await signet.userinfo(access_token)).json?.entitlements, expected);
 
-    const narrow = await person.obtainTokens(client, { scope: 'openid' });
+    const narrow = await user.obtainTokens(client, { scope: 'openid' });
     assert.equal((await read(narrow.access_token)).status, 403);
     assert.equal((await signet.userinfo(narrow.access_token)).json?.entitlements, undefined);
     const forged = await read(`${access_token.slice(0, -4)}AAAA`);
@@ -157,8 +157,8 @@ testSignet(
 test('specification §4.11: a session counts beside the credentials of a proxy, and a token before a session', async (t) => {
   const signet = await startSignet(t);
   const service = await signet.newService();
-  const [person, other] = [await signet.signedInUser(), await signet.signedInUser()];
-  await postEntitlement(signet, service.authorization, writeOf(person.user_id));
+  const [user, other] = [await signet.signedInUser(), await signet.signedInUser()];
+  await postEntitlement(signet, service.authorization, writeOf(user.user_id));
   await postEntitlement(signet, service.authorization, writeOf(other.user_id, { plan: 'solo' }));
   const client = await signet.registerClient({ allowed_scopes: allScopes });
   const path = '/v1/me/entitlements';
@@ -169,22 +169,22 @@ test('specification §4.11: a session counts beside the credentials of a proxy, 
   };
   const stranger = signet.newBrowser();
   for (const foreign of ['Basic c3RhZ2luZzpwcm94eQ==', 'Digest username="x"', 'Negotiate YII=', 'Bearers x', 'x']) {
-    assert.deepEqual(await plansOf(person.browser, foreign), ['pro'], foreign);
+    assert.deepEqual(await plansOf(user.browser, foreign), ['pro'], foreign);
     assert.deepEqual(await plansOf(stranger, foreign), [401, 'login_required'], foreign);
   }
   const { access_token } = await other.obtainTokens(client, { scope: 'openid entitlements:read' });
-  assert.deepEqual(await plansOf(person.browser, `Bearer ${access_token}`), ['solo'], 'of the token, not the cookie');
+  assert.deepEqual(await plansOf(user.browser, `Bearer ${access_token}`), ['solo'], 'of the token, not the cookie');
   for (const bad of ['Bearer', 'bearer x', `Bearer ${access_token}x`, `BEARER "${access_token}"`]) {
-    assert.deepEqual(await plansOf(person.browser, bad), [401, 'invalid_token'], 'no falling back to the cookie');
+    assert.deepEqual(await plansOf(user.browser, bad), [401, 'invalid_token'], 'no falling back to the cookie');
   }
 });
 
 test('EN-01: only a service credential with the permission and the product may write', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const client = await signet.registerClient();
-  const body = writeOf(person.user_id);
-  const tokens = await person.obtainTokens(client, {});
+  const body = writeOf(user.user_id);
+  const tokens = await user.obtainTokens(client, {});
   const reader = await signet.newService({ permissions: ['tokens:introspect'], products: [] });
   const other = await signet.newService({ products: ['viewer'] });
   const service = await signet.newService();
@@ -204,8 +204,8 @@ test('EN-01: only a service credential with the permission and the product may w
     assert.deepEqual(refusedAs(answer), [status, error], who);
     if (status === 401) assert.match(answer.headers.get('www-authenticate') ?? '', /^Basic /, who);
   }
-  assertRefused(await person.browser.postJson('/v1/entitlements', body), 401, 'invalid_client');
-  assert.deepEqual(await entitlementsOf(signet, person), []);
+  assertRefused(await user.browser.postJson('/v1/entitlements', body), 401, 'invalid_client');
+  assert.deepEqual(await entitlementsOf(signet, user), []);
 });
 
 testSignet('EN-02: a version that is not higher is stale, and says what is stored', async ({ signet }) => {
@@ -231,7 +231,7 @@ testSignet(
   'EN-02: fifty writers at once end at the highest version, and no reader ever sees it fall',
   async ({ signet, t }) => {
     const { authorization } = await signet.newService();
-    const person = await signet.signedInUser();
+    const user = await signet.signedInUser();
     const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
     t.diagnostic(`SEED=${seed}`);
     const versions = shuffled(
@@ -242,7 +242,7 @@ testSignet(
     const seen: number[] = [];
     const reader = (async () => {
       while (!isOver) {
-        const [entitlement] = await entitlementsOf(signet, person);
+        const [entitlement] = await entitlementsOf(signet, user);
         if (entitlement) seen.push(Number(String(entitlement.plan).slice(1)));
       }
     })();
@@ -251,7 +251,7 @@ testSignet(
         postEntitlement(
           signet,
           authorization,
-          writeOf(person.user_id, { version, plan: `v${version}`, event_id: `e${version}` }),
+          writeOf(user.user_id, { version, plan: `v${version}`, event_id: `e${version}` }),
         ),
       ),
     );
@@ -262,7 +262,7 @@ testSignet(
       seen,
       seen.toSorted((one, other) => one - other),
     );
-    assert.equal((await entitlementsOf(signet, person))[0]?.plan, 'v50');
+    assert.equal((await entitlementsOf(signet, user))[0]?.plan, 'v50');
   },
 );
 
@@ -278,21 +278,21 @@ testSignet('EN-02: one event sent twenty times at once is applied once', async (
 test('EN-03: what no page could draw is refused: a date beyond the calendar, letters that cannot be seen', async (t) => {
   const signet = await startSignet(t);
   const { authorization } = await signet.newService();
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const wrong = [
     ...[8_640_000_000_001, Number.MAX_SAFE_INTEGER, -1].map((current_period_end) => ({ current_period_end })),
     ...['\u009b31m', 'pro\u202e', 'a\nb'].flatMap((text) => [{ plan: text }, { source: text }, { event_id: text }]),
   ];
   for (const changes of wrong) {
-    const answer = await postEntitlement(signet, authorization, writeOf(person.user_id, changes));
+    const answer = await postEntitlement(signet, authorization, writeOf(user.user_id, changes));
     assert.equal(answer.status, 400, JSON.stringify(changes));
   }
   const last = { current_period_end: 8_640_000_000_000 };
-  assert.equal((await postEntitlement(signet, authorization, writeOf(person.user_id, last))).status, 200);
-  assert.equal((await person.browser.get('/account/entitlements')).status, 200);
+  assert.equal((await postEntitlement(signet, authorization, writeOf(user.user_id, last))).status, 200);
+  assert.equal((await user.browser.get('/account/entitlements')).status, 200);
   // A row of before that was refused.
   await plain(signet.deps.db).run('update entitlements set current_period_end = 9007199254740991');
-  assert.match((await person.browser.get('/account/entitlements')).text, /9007199254740991/);
+  assert.match((await user.browser.get('/account/entitlements')).text, /9007199254740991/);
 });
 
 test('EN-03: a version is a whole number from 1 that JSON carries unharmed', async (t) => {
@@ -322,7 +322,7 @@ const names = ['Editor Pro', 'editor/pro', 'éditeur', 'Sites, Mail & "More"', '
 
 testSignet('a product is any 1 to 100 printable characters', async ({ signet }) => {
   const admin = await signet.signedInUser({ role: 'admin' });
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const made = await admin.browser.postJson('/v1/admin/service-credentials', {
     name: 'Shop',
     permissions: ['entitlements:write'],
@@ -331,14 +331,14 @@ testSignet('a product is any 1 to 100 printable characters', async ({ signet }) 
   assert.deepEqual([made.status, made.json?.products], [200, names], made.text);
   const authorization = basic(String(made.json?.client_id), String(made.json?.client_secret));
   for (const product of names) {
-    const answer = await postEntitlement(signet, authorization, writeOf(person.user_id, { product }));
+    const answer = await postEntitlement(signet, authorization, writeOf(user.user_id, { product }));
     assert.deepEqual([answer.status, answer.json?.product], [200, product]);
   }
-  const read = await entitlementsOf(signet, person);
+  const read = await entitlementsOf(signet, user);
   assert.deepEqual(read.map(({ product }) => product).sort(), [...names].sort());
 
   // Each place in the history, whatever its product is called.
-  const address = `/v1/admin/users/${person.user_id}/entitlements?limit=1`;
+  const address = `/v1/admin/users/${user.user_id}/entitlements?limit=1`;
   const found: unknown[] = [];
   for (let next: unknown = ''; next !== null; ) {
     const { json } = await admin.browser.get(`${address}${next && `&before=${next}`}`);
@@ -359,7 +359,7 @@ testSignet('a product is any 1 to 100 printable characters', async ({ signet }) 
 
   const wrongs = ['', ' ', '\u3000', 'a\tb', 'a\nb', 'a\u202eb', 'a\u200bb', 'x'.repeat(101), '🦊'.repeat(101)];
   for (const product of wrongs) {
-    const written = await postEntitlement(signet, authorization, writeOf(person.user_id, { product }));
+    const written = await postEntitlement(signet, authorization, writeOf(user.user_id, { product }));
     assert.deepEqual([written.status, written.json?.error], [400, 'invalid_request'], JSON.stringify(product));
     const terms = { name: 'Shop', permissions: ['entitlements:write'], products: [product] };
     const answer = await admin.browser.postJson('/v1/admin/service-credentials', terms);
@@ -370,19 +370,19 @@ testSignet('a product is any 1 to 100 printable characters', async ({ signet }) 
 test('HT-01: metadata has limits in size and depth, and a hostile body changes nothing', async (t) => {
   const signet = await startSignet(t);
   const { authorization } = await signet.newService();
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const deep = `${'{"a":'.repeat(64)}1${'}'.repeat(64)}`;
   const bodies: unknown[] = [
-    writeOf(person.user_id, { metadata: { text: 'x'.repeat(9000) } }),
-    JSON.stringify(writeOf(person.user_id, { metadata: 'HERE' })).replace('"HERE"', deep),
-    writeOf(person.user_id, { metadata: [] }),
-    writeOf(person.user_id, { status: 'trialing' }),
-    writeOf(person.user_id, { product: 'editor\u0000' }),
-    writeOf(person.user_id, { plan: '' }),
-    writeOf(person.user_id, { applied: true }),
-    writeOf(person.user_id, { current_period_end: -1 }),
+    writeOf(user.user_id, { metadata: { text: 'x'.repeat(9000) } }),
+    JSON.stringify(writeOf(user.user_id, { metadata: 'HERE' })).replace('"HERE"', deep),
+    writeOf(user.user_id, { metadata: [] }),
+    writeOf(user.user_id, { status: 'trialing' }),
+    writeOf(user.user_id, { product: 'editor\u0000' }),
+    writeOf(user.user_id, { plan: '' }),
+    writeOf(user.user_id, { applied: true }),
+    writeOf(user.user_id, { current_period_end: -1 }),
     '{"__proto__":{"role":"admin"}}',
-    JSON.stringify({ ...writeOf(person.user_id), metadata: 'HERE' }).replace(
+    JSON.stringify({ ...writeOf(user.user_id), metadata: 'HERE' }).replace(
       '"HERE"',
       '{"constructor":{"prototype":{"x":1}}}',
     ),
@@ -394,7 +394,7 @@ test('HT-01: metadata has limits in size and depth, and a hostile body changes n
     const answer = await postEntitlement(signet, authorization, body);
     assert.deepEqual(refusedAs(answer), [400, 'invalid_request'], JSON.stringify(body).slice(0, 200));
   }
-  assert.deepEqual(await entitlementsOf(signet, person), []);
+  assert.deepEqual(await entitlementsOf(signet, user), []);
 });
 
 testSignet('a credential is rotated with a day of overlap, restricted, and retired at once', async ({ signet, t }) => {
@@ -427,9 +427,9 @@ testSignet('a credential is rotated with a day of overlap, restricted, and retir
 });
 
 testSignet('a service with tokens:introspect sees every token, a client only its own', async ({ signet }) => {
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const [client, other] = [await signet.registerClient(), await signet.registerClient()];
-  const { access_token } = await person.obtainTokens(client, {});
+  const { access_token } = await user.obtainTokens(client, {});
   const service = await signet.newService({ permissions: ['tokens:introspect'], products: [] });
   const writer = await signet.newService();
   const introspectAs = (as: Service) =>

@@ -61,7 +61,7 @@ type Site = {
   signOut?: (visit: Visit) => Promise<Page>;
 };
 
-/** A person who has no session yet. @returns where the browser is afterwards. */
+/** A user who has no session yet. @returns where the browser is afterwards. */
 async function signIn({ signet, user, agent }: Visit, start: string, until?: string): Promise<Page> {
   signet.clock.advance((Date.now() - signet.clock()) / 1000);
   const page = await begin(agent, start);

@@ -28,11 +28,11 @@ function stepsUp(answer: Answer): string {
 testSignet('acr_values: a user who has a passkey is asked for it, and may decline', async ({ signet, t }) => {
   const client = await signet.registerClient();
   const asking = await signet.registerClient({ consent: 'required' });
-  const person = await signet.signedInUser();
-  const passkey = await person.addPasskey();
+  const user = await signet.signedInUser();
+  const passkey = await user.addPasskey();
   const byPassword = async (): Promise<Browser> => {
     const browser = signet.newBrowser();
-    assert.equal((await person.with({ browser }).signIn()).status, 303);
+    assert.equal((await user.with({ browser }).signIn()).status, 303);
     return browser;
   };
   const authorize = (browser: Browser, acr_values: string, more: Record<string, string> = {}, of = client) =>
@@ -58,7 +58,7 @@ testSignet('acr_values: a user who has a passkey is asked for it, and may declin
     assert.match(page.text, sentence('confirm.preferred'));
     assert.doesNotMatch(page.text, pattern`type="password"|${sentence('confirm.passkey')}`);
     assert.match(page.headers.get('content-security-policy') ?? '', /form-action 'self' https:/);
-    const { password } = person;
+    const { password } = user;
     assert.equal((await browser.post('/signin/confirm', { request, password })).status, 403);
     assert.equal(stepsUp(await goOn(browser, request)), request);
     signet.clock.advance(30);
@@ -126,7 +126,7 @@ testSignet('acr_values: a user who has a passkey is asked for it, and may declin
   await t.test('a sign-in for the request by a password alone is asked for more, once', async () => {
     const browser = signet.newBrowser();
     const request = redirectedTo(await authorize(browser, two, { prompt: 'login' })).get('request') ?? '';
-    const signedIn = await person.with({ browser }).signIn({ request });
+    const signedIn = await user.with({ browser }).signIn({ request });
     assert.equal(stepsUp(await browser.get(signedIn.location)), request);
     const onward = await usePasskey(browser, request);
     assert.equal((await reached(client, await browser.get(onward.location))).acr, two);
@@ -134,15 +134,14 @@ testSignet('acr_values: a user who has a passkey is asked for it, and may declin
 
   await t.test('declining declines nothing else: sign-in and consent are asked for all the same', async () => {
     const browser = await byPassword();
-    const { user_id: user } = person;
-    const declined = `&step_up=declined&user=${user}`;
+    const declined = `&step_up=declined&user=${user.user_id}`;
     const request = redirectedTo(await authorize(browser, two, {}, asking)).get('request') ?? '';
     const [consent, login] = ['/consent', '/signin'].map((page) => `${page}?request=${request}`);
     assert.equal((await goOn(browser, request, declined)).location, consent);
     await browser.post('/signout');
     assert.equal((await goOn(browser, request, declined)).location, login);
-    assert.equal((await person.with({ browser }).signIn({ request })).status, 303);
-    assert.equal((await browser.post('/consent', { request, user, decision: 'allow' })).status, 303);
+    assert.equal((await user.with({ browser }).signIn({ request })).status, 303);
+    assert.equal((await browser.post('/consent', { request, user: user.user_id, decision: 'allow' })).status, 303);
     assert.equal(stepsUp(await goOn(browser, request)), request);
     assert.equal((await reached(asking, await goOn(browser, request, declined))).acr, one);
   });
@@ -151,17 +150,17 @@ testSignet('acr_values: a user who has a passkey is asked for it, and may declin
 test('acr_values: a user without a stronger method is not asked, and the token has the actual acr', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient();
-  const person = await signet.signedInUser();
-  const { browser } = person;
+  const user = await signet.signedInUser();
+  const { browser } = user;
   const wish = () => browser.get(client.authorizePath({ acr_values: `${two} ${one}` }));
   assert.equal((await reached(client, await wish())).acr, one, 'no second factor');
-  await person.enableTotp(); // which shows a code, in this very session
+  await user.enableTotp(); // which shows a code, in this very session
   assert.equal((await reached(client, await wish())).acr, two);
   const lower = await browser.get(client.authorizePath({ acr_values: one }));
   assert.equal((await reached(client, lower)).acr, two, 'what was reached, not what was wished');
   const elsewhere = signet.newBrowser();
   assert.equal(
-    (await person.with({ browser: elsewhere }).signIn()).location,
+    (await user.with({ browser: elsewhere }).signIn()).location,
     '/signin/second-factor',
     'TOTP is asked anyway',
   );

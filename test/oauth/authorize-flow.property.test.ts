@@ -16,13 +16,13 @@ import { codesOf, wrongCode } from '../support/two-factor.ts';
  * knows which edges exist. After each step the service must have exactly the sessions and codes that the model has.
  *
  * Besides, each code is judged by a rule that knows nothing of the model's edges (OpenID Connect Core §3.1.2.3, §3.1.2.4):
- * whoever saw a question, and answered it, is the person the code is for. See {@link Trace}.
+ * whoever saw a question, and answered it, is the user the code is for. See {@link Trace}.
  */
 const sessionSteps = 'after each step: the sessions, codes and second factors are those that the model allows';
 
 type App = { secret: string; code(): string; unused: string[]; consumed: string[] };
 type Account = {
-  person: TestUser;
+  user: TestUser;
   /** The second factor in force. */
   app?: App;
   pending?: { secret: string; expires_at: number; tries: number; session: Session };
@@ -82,7 +82,7 @@ function entered(
   arrival: { isTwoFactor: boolean; waiting?: Waiting },
 ): void {
   const signedIn = { account, auth_time: now(given), isTwoFactor: arrival.isTwoFactor };
-  // The same person's session goes on; another person's ends.
+  // The same user's session goes on; another user's ends.
   if (side.session?.account === account) Object.assign(side.session, signedIn);
   else side.session = signedIn;
   side.attempt = undefined;
@@ -135,7 +135,7 @@ const steps = {
         ...(waiting ? { request: waiting.id } : {}),
         ...(right ? {} : { password: 'other words in a row' }),
       };
-      const answer = await account.person.with({ browser: side.browser }).signIn(fields);
+      const answer = await account.user.with({ browser: side.browser }).signIn(fields);
       if (waiting && right) model.trace.push({ did: 'signed in', request: waiting.id, account });
       if (waiting && !isOpen(given, waiting)) answers(answer, 400);
       else if (right) afterFirstFactor(given, side, account, answer, waiting);
@@ -193,7 +193,7 @@ const steps = {
     async (model, given) => {
       const side = model.sides[at]!;
       const account = side.session?.account ?? model.accounts[1];
-      const { email, password } = account.person;
+      const { email, password } = account.user;
       const fields = { username: email, password: right ? password : 'other words in a row' };
       const answer = await side.browser.post('/signin/confirm', fields);
       if (!side.session) leadsTo(answer, /^\/signin\?next=/);
@@ -250,8 +250,8 @@ const steps = {
         return leadsTo(answer, `/oauth/authorize/continue?request=${waiting.id}`);
       }
       answers(answer, 200);
-      const named = model.accounts.filter(({ person }) => answer.text.includes(person.email));
-      assert.equal(named.length, 1, `a question is put to one person: ${answer.text}`);
+      const named = model.accounts.filter(({ user }) => answer.text.includes(user.email));
+      assert.equal(named.length, 1, `a question is put to one user: ${answer.text}`);
       const hidden = answer.text.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g);
       const fields = Object.fromEntries([...hidden].map(([, name = '', value = '']) => [name, value]));
       side.shown = { page, waiting, names: named[0]!, fields };
@@ -352,7 +352,7 @@ const steps = {
   requestPasswordReset:
     (at: number, who: number): Step =>
     async (model, given) => {
-      const { email } = model.accounts[who]!.person;
+      const { email } = model.accounts[who]!.user;
       const { signet } = given;
       const before = signet.logLines.length;
       leadsTo(await model.sides[at]!.browser.post('/reset', { email }), '/reset/sent');
@@ -375,7 +375,7 @@ const steps = {
       const side = model.sides[at]!;
       const account = model.accounts[who]!;
       const { reset } = account;
-      const answer = await side.browser.post(reset?.path ?? '/reset/ln_bogus', { password: account.person.password });
+      const answer = await side.browser.post(reset?.path ?? '/reset/ln_bogus', { password: account.user.password });
       if (!isOpen(given, reset)) return answers(answer, 400);
       account.reset = undefined;
       account.pending = undefined;
@@ -384,7 +384,7 @@ const steps = {
       afterFirstFactor(given, side, account, answer);
     },
 
-  /** A question stays open in one tab while another person signs in in the next; chance alone seldom gets so far. */
+  /** A question stays open in one tab while another user signs in in the next; chance alone seldom gets so far. */
   switchAccounts:
     (at: number, page: QuestionPage, of: 'skips' | 'asks', who: number): Step =>
     async (model, given) => {
@@ -468,41 +468,41 @@ async function receivesCode(model: Model, given: Given, wanted: Wanted, answer: 
   const grant = await plain(db).get<{ user_id: string }>('select user_id from grants where code_hash = $1', [
     digest(code),
   ]);
-  const isTheirs = ({ account }: { account: Account }) => account.person.user_id === grant?.user_id;
+  const isTheirs = ({ account }: { account: Account }) => account.user.user_id === grant?.user_id;
   const { trace } = model;
   const signedIn = trace.some((one) => one.did === 'signed in' && one.request === wanted.id && isTheirs(one));
   const answered = (page: QuestionPage) =>
     trace.filter((one) => one.did === 'answered' && one.page === page && isTheirs(one));
   if (wanted.prompt === 'select_account') {
     const chose = answered('/signin/account').some(({ request }) => request === wanted.id);
-    assert.ok(signedIn || chose, 'the code is for a person who has chosen the account, or signed in, for this request');
+    assert.ok(signedIn || chose, 'the code is for a user who has chosen the account, or signed in, for this request');
   }
-  if (wanted.prompt === 'login') assert.ok(signedIn, 'the code is for a person who has signed in for this request');
+  if (wanted.prompt === 'login') assert.ok(signedIn, 'the code is for a user who has signed in for this request');
   if (wanted.client === given.asks) {
     const allowed = answered('/consent').some((one) => one.did === 'answered' && one.client === wanted.client);
-    assert.ok(allowed, 'the code is for a person who saw the question of this client');
+    assert.ok(allowed, 'the code is for a user who saw the question of this client');
   }
 }
 
-/** The service has what the model has: these sessions, of these people, by these factors, and not one code more. */
+/** The service has what the model has: these sessions, of these users, by these factors, and not one code more. */
 async function compare(model: Model, given: Given): Promise<void> {
   const { db } = given.signet.deps;
   for (const { browser, session } of model.sides) {
     const { status, json } = await browser.get('/v1/me');
     assert.equal(status, session ? 200 : 401, sessionSteps);
     if (!session || !json) continue;
-    assert.equal(json.user_id, session.account.person.user_id);
+    assert.equal(json.user_id, session.account.user.user_id);
     assert.equal(json.two_factor_enabled, session.account.app !== undefined);
     const { acr, auth_time } = json.session as { acr: string; auth_time: number };
     assert.equal(acr, session.isTwoFactor ? 'urn:signet:acr:2fa' : 'urn:signet:acr:1fa');
     assert.equal(auth_time, session.auth_time);
   }
-  const users = model.accounts.map(({ person }) => person.user_id);
+  const users = model.accounts.map(({ user }) => user.user_id);
   const live = await plain(db).all<{ user_id: string }>(
     'select user_id from sessions where ended_at is null and user_id in ($1, $2) order by user_id',
     users,
   );
-  const expected = model.sides.flatMap(({ session }) => session?.account.person.user_id ?? []).sort();
+  const expected = model.sides.flatMap(({ session }) => session?.account.user.user_id ?? []).sort();
   assert.deepEqual(
     live.map(({ user_id }) => user_id),
     expected,
@@ -583,7 +583,7 @@ const everyCommand = [
   ...commands(2, steps.garbage, fc.tuple(side, fc.constantFrom(...probes))),
 ];
 
-/** Two people, one of them with TOTP, and two browsers that have nothing in them yet. */
+/** Two users, one of them with TOTP, and two browsers that have nothing in them yet. */
 async function beginning({ signet }: Given): Promise<Model> {
   const guarded = await signet.newUser();
   const plain = await signet.newUser();
@@ -591,8 +591,8 @@ async function beginning({ signet }: Given): Promise<Model> {
   const { secret, code, backup_codes } = await guarded.enableTotp();
   await guarded.browser.post('/signout');
   const accounts: Model['accounts'] = [
-    { person: guarded, app: { secret, code, unused: backup_codes, consumed: [] }, consented: false },
-    { person: plain, consented: false },
+    { user: guarded, app: { secret, code, unused: backup_codes, consumed: [] }, consented: false },
+    { user: plain, consented: false },
   ];
   return {
     accounts,

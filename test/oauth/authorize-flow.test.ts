@@ -30,8 +30,7 @@ test('what stands between a request and its code (OpenID Connect Core §3.1.2)',
   const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner });
   const asking = await signet.registerClient({ owner, consent: 'required', name: 'Asks <b>first</b>' });
-  const proceed = (person: TestUser, request: string) =>
-    person.browser.get(`/oauth/authorize/continue?request=${request}`);
+  const proceed = (user: TestUser, request: string) => user.browser.get(`/oauth/authorize/continue?request=${request}`);
 
   await t.test('AZ-10: a stranger with a good request is led to our own sign-in, never straight back', async () => {
     const stranger = await signet.newUser();
@@ -46,90 +45,90 @@ test('what stands between a request and its code (OpenID Connect Core §3.1.2)',
   });
 
   await t.test('AZ-10: a sign-in under way belongs to the browser that began it, for ten minutes', async () => {
-    const person = await signet.newUser();
+    const user = await signet.newUser();
     const other = await signet.newUser();
-    const request = waitsAt('/signin', await person.browser.get(client.authorizePath()));
+    const request = waitsAt('/signin', await user.browser.get(client.authorizePath()));
     for (const path of ['/signin', '/signin/account', '/consent', '/oauth/authorize/continue']) {
       assert.equal((await other.browser.get(`${path}?request=${request}`)).status, 400, path);
     }
     assert.equal((await other.signIn({ request })).status, 400);
     signet.clock.advance(600);
-    assert.equal((await person.signIn({ request })).status, 400);
+    assert.equal((await user.signIn({ request })).status, 400);
   });
 
   await t.test('AZ-12: after credentials the answer is 303, never 307 or 308', async () => {
-    const person = await signet.newUser();
-    const request = waitsAt('/signin', await person.browser.get(asking.authorizePath()));
-    const failed = await person.browser.post('/signin', { username: person.email, password: 'wrong', request });
+    const user = await signet.newUser();
+    const request = waitsAt('/signin', await user.browser.get(asking.authorizePath()));
+    const failed = await user.browser.post('/signin', { username: user.email, password: 'wrong', request });
     assert.equal(failed.status, 401);
     assert.equal(failed.location, '');
-    const signedIn = await person.signIn({ request });
+    const signedIn = await user.signIn({ request });
     assert.equal(signedIn.status, 303);
-    waitsAt('/consent', await person.browser.get(signedIn.location));
-    const allowed = await person.browser.post('/consent', { request, user: person.user_id, decision: 'allow' });
+    waitsAt('/consent', await user.browser.get(signedIn.location));
+    const allowed = await user.browser.post('/consent', { request, user: user.user_id, decision: 'allow' });
     assert.equal(allowed.status, 303);
-    assert.ok(redirectedTo(await person.browser.get(allowed.location)).get('code'));
-    assert.equal((await person.browser.post('/signout')).status, 303);
+    assert.ok(redirectedTo(await user.browser.get(allowed.location)).get('code'));
+    assert.equal((await user.browser.post('/signout')).status, 303);
   });
 
   await t.test('AZ-13: prompt=none shows no page', async () => {
     const stranger = await signet.newUser();
-    const person = await signet.signedInUser();
+    const user = await signet.signedInUser();
     const errorOf = async (who: TestUser, of: RegisteredClient, changes: Fields) =>
       redirectedTo(await who.browser.get(of.authorizePath(changes))).get('error');
     assert.equal(await errorOf(stranger, client, { prompt: 'none' }), 'login_required');
     assert.equal(stranger.browser.cookies.size, 0, 'nothing was kept for later');
-    assert.equal(await errorOf(person, asking, { prompt: 'none' }), 'consent_required');
+    assert.equal(await errorOf(user, asking, { prompt: 'none' }), 'consent_required');
     for (const prompt of ['none login', 'login none', 'none consent', 'none select_account', 'bogus', 'NONE']) {
-      assert.equal(await errorOf(person, client, { prompt }), 'invalid_request', prompt);
+      assert.equal(await errorOf(user, client, { prompt }), 'invalid_request', prompt);
     }
-    assert.equal(await errorOf(person, client, { prompt: 'none' }), null);
+    assert.equal(await errorOf(user, client, { prompt: 'none' }), null);
     signet.clock.advance(61);
-    assert.equal(await errorOf(person, client, { prompt: 'none', max_age: '60' }), 'login_required');
+    assert.equal(await errorOf(user, client, { prompt: 'none', max_age: '60' }), 'login_required');
     const somebodyElse = await signet.signedInUser();
     const { id_token } = await somebodyElse.obtainTokens(client);
-    assert.equal(await errorOf(person, client, { prompt: 'none', id_token_hint: id_token }), 'login_required');
+    assert.equal(await errorOf(user, client, { prompt: 'none', id_token_hint: id_token }), 'login_required');
     assert.equal(await errorOf(somebodyElse, client, { prompt: 'none', id_token_hint: id_token }), null);
   });
 
   await t.test('AZ-14: prompt=login and max_age require a new sign-in, which auth_time shows', async () => {
-    const person = await signet.signedInUser();
+    const user = await signet.signedInUser();
     signet.clock.advance(600);
     for (const changes of [{ prompt: 'login' }, { max_age: '60' }, { max_age: '0' }, { max_age: '599' }]) {
-      const request = waitsAt('/signin', await person.browser.get(client.authorizePath(changes)));
-      waitsAt('/signin', await proceed(person, request)); // walking past the page does not help
-      const signedIn = await person.signIn({ request });
-      const code = redirectedTo(await person.browser.get(signedIn.location)).get('code') ?? '';
+      const request = waitsAt('/signin', await user.browser.get(client.authorizePath(changes)));
+      waitsAt('/signin', await proceed(user, request)); // walking past the page does not help
+      const signedIn = await user.signIn({ request });
+      const code = redirectedTo(await user.browser.get(signedIn.location)).get('code') ?? '';
       const { id_token } = tokensOf(await client.redeem(code));
       assert.equal(claimsOf(id_token).auth_time, signet.clock() / 1000);
-      assert.equal((await proceed(person, request)).status, 400, 'a request gives one code');
+      assert.equal((await proceed(user, request)).status, 400, 'a request gives one code');
       signet.clock.advance(600);
     }
-    assert.ok(redirectedTo(await person.browser.get(client.authorizePath({ max_age: '600' }))).get('code'));
+    assert.ok(redirectedTo(await user.browser.get(client.authorizePath({ max_age: '600' }))).get('code'));
     for (const max_age of ['-1', 'abc', '1e9', '1.5', '0x10', ' 60', '99999999999']) {
-      const answer = redirectedTo(await person.browser.get(client.authorizePath({ max_age })));
+      const answer = redirectedTo(await user.browser.get(client.authorizePath({ max_age })));
       assert.equal(answer.get('error'), 'invalid_request', max_age);
     }
   });
 
   await t.test('AZ-14: max_age=0 means prompt=login, also within the second of the last sign-in', async () => {
-    const person = await signet.signedInUser();
-    waitsAt('/signin', await person.browser.get(client.authorizePath({ max_age: '0' })));
-    const silent = await person.browser.get(client.authorizePath({ max_age: '0', prompt: 'none' }));
+    const user = await signet.signedInUser();
+    waitsAt('/signin', await user.browser.get(client.authorizePath({ max_age: '0' })));
+    const silent = await user.browser.get(client.authorizePath({ max_age: '0', prompt: 'none' }));
     assert.equal(redirectedTo(silent).get('error'), 'login_required');
   });
 
   await t.test('AZ-14: a sign-in counts for the request that asked for it, not for another that waits', async () => {
-    const person = await signet.signedInUser();
-    const first = waitsAt('/signin', await person.browser.get(client.authorizePath({ prompt: 'login' })));
-    const second = waitsAt('/signin', await person.browser.get(client.authorizePath({ prompt: 'login' })));
-    await person.signIn({ request: first });
-    waitsAt('/signin', await proceed(person, second));
-    assert.ok(redirectedTo(await proceed(person, first)).get('code'));
+    const user = await signet.signedInUser();
+    const first = waitsAt('/signin', await user.browser.get(client.authorizePath({ prompt: 'login' })));
+    const second = waitsAt('/signin', await user.browser.get(client.authorizePath({ prompt: 'login' })));
+    await user.signIn({ request: first });
+    waitsAt('/signin', await proceed(user, second));
+    assert.ok(redirectedTo(await proceed(user, first)).get('code'));
   });
 
   await t.test('AZ-15: a form posted from another site takes one hop to our own GET', async () => {
-    const person = await signet.signedInUser();
+    const user = await signet.signedInUser();
     const [path = '', query = ''] = client.authorizePath({ state: 'a&b=ü' }).split('?');
     const crossSite = { origin: 'https://rp.test', 'sec-fetch-site': 'cross-site' };
     const form = { ...crossSite, 'content-type': 'application/x-www-form-urlencoded' };
@@ -139,7 +138,7 @@ test('what stands between a request and its code (OpenID Connect Core §3.1.2)',
     assert.equal(posted.status, 303);
     const own = posted.headers.get('location') ?? '';
     assert.ok(own.startsWith('/oauth/authorize?'), own);
-    const answered = redirectedTo(await person.browser.get(own));
+    const answered = redirectedTo(await user.browser.get(own));
     assert.ok(answered.get('code'));
     assert.equal(answered.get('state'), 'a&b=ü');
     const bad = [
@@ -162,18 +161,15 @@ test('what stands between a request and its code (OpenID Connect Core §3.1.2)',
   });
 
   await t.test('AZ-19: a page is not framed, sends no referrer and loads nothing from elsewhere', async () => {
-    const person = await signet.newUser();
-    const pages = [
-      await person.browser.get('/signin'),
-      await person.browser.get(client.authorizePath({ client_id: 'x' })),
-    ];
-    const request = waitsAt('/signin', await person.browser.get(asking.authorizePath({ prompt: 'select_account' })));
-    pages.push(await person.browser.get(`/signin?request=${request}`));
-    pages.push(await person.browser.post('/signin', { username: person.email, password: 'wrong', request }));
-    await person.signIn({ request });
-    pages.push(await person.browser.get(`/consent?request=${request}`));
-    pages.push(await person.browser.get(`/signin/account?request=${request}`));
-    pages.push(await person.browser.get('/account'));
+    const user = await signet.newUser();
+    const pages = [await user.browser.get('/signin'), await user.browser.get(client.authorizePath({ client_id: 'x' }))];
+    const request = waitsAt('/signin', await user.browser.get(asking.authorizePath({ prompt: 'select_account' })));
+    pages.push(await user.browser.get(`/signin?request=${request}`));
+    pages.push(await user.browser.post('/signin', { username: user.email, password: 'wrong', request }));
+    await user.signIn({ request });
+    pages.push(await user.browser.get(`/consent?request=${request}`));
+    pages.push(await user.browser.get(`/signin/account?request=${request}`));
+    pages.push(await user.browser.get('/account'));
     for (const { headers, text, status } of pages) {
       assert.match(headers.get('content-type') ?? '', /^text\/html; charset=utf-8/, `${status} ${text}`);
       const policy = headers.get('content-security-policy') ?? '';
@@ -236,20 +232,20 @@ testSignet('AZ-14: the account that was chosen is the account the code is for', 
 });
 
 testSignet('a client that is not approved', async ({ signet, t }) => {
-  const person = await signet.signedInUser();
-  const owner = person;
+  const user = await signet.signedInUser();
+  const owner = user;
   const stop = (client: RegisteredClient) =>
     suspendClient(signet.deps, { ...client, caller: cli }, 'abuse was reported');
 
   async function assertNoCode(client: RegisteredClient, error = 'unauthorized_client') {
-    const answer = await person.browser.get(client.authorizePath(), { accept: 'application/json' });
+    const answer = await user.browser.get(client.authorizePath(), { accept: 'application/json' });
     assertRefused(answer, 400, error);
     assert.equal(answer.location, '');
     return answer;
   }
 
   const readInGerman = async (client: RegisteredClient) => {
-    const page = await person.browser.get(client.authorizePath(), { accept: 'text/html', 'accept-language': 'de' });
+    const page = await user.browser.get(client.authorizePath(), { accept: 'text/html', 'accept-language': 'de' });
     assert.equal(page.status, 400);
     assert.doesNotMatch(page.text, /This client/);
     return page.text;
@@ -265,8 +261,8 @@ testSignet('a client that is not approved', async ({ signet, t }) => {
 
   await t.test('AZ-18: gets no tokens for a code from before its suspension, nor new ones', async () => {
     const client = await signet.registerClient({ owner });
-    const code = await person.authorize(client);
-    const tokens = await person.obtainTokens(client);
+    const code = await user.authorize(client);
+    const tokens = await user.obtainTokens(client);
     const waiting = await signet.newUser();
     const request = waitsAt('/signin', await waiting.browser.get(client.authorizePath()));
     await stop(client);
@@ -283,19 +279,19 @@ testSignet('a client that is not approved', async ({ signet, t }) => {
     assertRefused(await client.redeem(code), 400, 'invalid_grant');
     assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
     assert.deepEqual((await client.introspect(tokens.access_token)).json, { active: false });
-    tokensOf(await client.redeem(await person.authorize(client)));
+    tokensOf(await client.redeem(await user.authorize(client)));
   });
 
   await t.test('AZ-18: gets nothing either from a node that has not heard of the suspension yet', async () => {
     const client = await signet.registerClient({ owner });
     const node: Signet = await startSignet(t, { beside: signet });
-    const code = await person.authorize(client);
-    const tokens = tokensOf(await client.at(node).redeem(await person.authorize(client)));
+    const code = await user.authorize(client);
+    const tokens = tokensOf(await client.at(node).redeem(await user.authorize(client)));
     await stop(client); // the other node's copy of the client is fresh for as long as the clock stands still
     assertRefused(await client.at(node).redeem(code), 400, 'invalid_grant');
     assertRefused(await client.at(node).refresh(tokens.refresh_token), 400, 'invalid_grant');
     assert.deepEqual((await client.at(node).introspect(tokens.access_token)).json, { active: false });
-    const cookie = [...person.browser.cookies].map((pair) => pair.join('=')).join('; ');
+    const cookie = [...user.browser.cookies].map((pair) => pair.join('=')).join('; ');
     const ask = () => fetch(node.url + client.authorizePath(), { headers: { cookie }, redirect: 'manual' });
     assert.doesNotMatch((await ask()).headers.get('location') ?? '', /code=/);
     signet.clock.advance(1);
@@ -305,8 +301,8 @@ testSignet('a client that is not approved', async ({ signet, t }) => {
 
   await t.test('AZ-18: is unknown once it is deleted', async () => {
     const client = await signet.registerClient({ owner });
-    const code = await person.authorize(client);
-    const tokens = await person.obtainTokens(client);
+    const code = await user.authorize(client);
+    const tokens = await user.obtainTokens(client);
     await deleteClient(signet.deps, { client_id: client.client_id, caller: cli });
     await assertNoCode(client, 'invalid_request');
     assertRefused(await client.redeem(code), 401, 'invalid_client');
@@ -315,11 +311,11 @@ testSignet('a client that is not approved', async ({ signet, t }) => {
 
   await t.test('AZ-18: receives nothing from a consent page', async () => {
     const client = await signet.registerClient({ consent: 'required' });
-    const request = waitsAt('/consent', await person.browser.get(client.authorizePath()));
+    const request = waitsAt('/consent', await user.browser.get(client.authorizePath()));
     await stop(client);
     for (const decision of ['deny', 'allow']) {
-      const decided = await person.browser.post('/consent', { request, user: person.user_id, decision });
-      const answer = decided.status === 303 ? await person.browser.get(decided.location) : decided;
+      const decided = await user.browser.post('/consent', { request, user: user.user_id, decision });
+      const answer = decided.status === 303 ? await user.browser.get(decided.location) : decided;
       assert.equal(answer.status, 400, decision);
       assert.equal(answer.location, '');
     }
@@ -328,37 +324,37 @@ testSignet('a client that is not approved', async ({ signet, t }) => {
 
 testSignet('the authorization code flow, from the sign-in page to tokens that work', async ({ signet }) => {
   const client = await signet.registerClient();
-  const person = await signet.newUser();
+  const user = await signet.newUser();
 
-  const first = await person.browser.get(client.authorizePath());
+  const first = await user.browser.get(client.authorizePath());
   assert.equal(first.status, 302);
   const signInPath = first.location;
   assert.match(signInPath, /^\/signin\?request=/);
-  assert.equal((await person.browser.get(signInPath)).status, 200);
+  assert.equal((await user.browser.get(signInPath)).status, 200);
   const request = new URL(signInPath, signet.url).searchParams.get('request') ?? '';
-  const signedIn = await person.signIn({ request });
+  const signedIn = await user.signIn({ request });
   assert.equal(signedIn.status, 303);
-  const back = redirectedTo(await person.browser.get(signedIn.location));
+  const back = redirectedTo(await user.browser.get(signedIn.location));
   assert.equal(back.base, 'https://rp.test/cb');
   assert.equal(back.get('state'), 's1');
   assert.equal(back.get('iss'), signet.url);
 
   const tokens = tokensOf(await client.redeem(back.get('code') ?? ''));
   assert.equal(tokens.expires_in, 3600);
-  assert.deepEqual((await signet.userinfo(tokens.access_token)).json, { sub: person.user_id });
+  assert.deepEqual((await signet.userinfo(tokens.access_token)).json, { sub: user.user_id });
   assert.equal((await client.introspect(tokens.access_token)).json?.active, true);
   const next = tokensOf(await client.refresh(tokens.refresh_token));
   assert.notEqual(next.refresh_token, tokens.refresh_token);
 });
 
-/** The id of the request that waits for this person's browser. */
-async function waitingRequest(person: TestUser, client: RegisteredClient, changes: Record<string, string> = {}) {
-  const answer = await person.browser.get(client.authorizePath(changes));
+/** The id of the request that waits for this user's browser. */
+async function waitingRequest(user: TestUser, client: RegisteredClient, changes: Record<string, string> = {}) {
+  const answer = await user.browser.get(client.authorizePath(changes));
   return redirectedTo(answer).get('request') ?? assert.fail(`nothing waits: ${answer.location}`);
 }
 
-const goOn = (person: TestUser, request: string) =>
-  person.browser.get(`/oauth/authorize/continue?request=${request}`, { accept: 'application/json' });
+const goOn = (user: TestUser, request: string) =>
+  user.browser.get(`/oauth/authorize/continue?request=${request}`, { accept: 'application/json' });
 
 testSignet('FL-01: an authorization request continues only in the browser that began it', async ({ signet }) => {
   const client = await signet.registerClient();

@@ -16,8 +16,8 @@ function assertStays(answer: Answer, what: string): void {
 
 test('the authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2)', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.signedInUser();
-  const owner = person;
+  const user = await signet.signedInUser();
+  const owner = user;
   const everyScope = ['openid', 'profile', 'email', 'offline_access'];
   const client = await signet.registerClient({
     owner,
@@ -33,7 +33,7 @@ test('the authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2)
   const modest = await signet.registerClient({ owner, allowed_scopes: ['openid', 'email'] });
   const clients = [client, publicClient];
   type Changes = Fields;
-  const ask = (changes: Changes, of = client) => person.browser.get(of.authorizePath(changes));
+  const ask = (changes: Changes, of = client) => user.browser.get(of.authorizePath(changes));
 
   /** The refusal that travels to the client: error, state and issuer, and never a code. */
   async function assertTold(error: string, changes: Changes, of = client): Promise<URLSearchParams> {
@@ -98,11 +98,11 @@ test('the authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2)
       ['redirect_uri', `${client.authorizePath()}&redirect_uri=https%3A%2F%2Frp.test%2Fcb`],
     ];
     for (const [parameter, path] of requests) {
-      const page = await person.browser.get(path, { accept: 'text/html' });
+      const page = await user.browser.get(path, { accept: 'text/html' });
       assertStays(page, path);
       assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
       assert.ok(page.text.includes(parameter), `the page does not name ${parameter}`);
-      const machine = await person.browser.get(path, asJson);
+      const machine = await user.browser.get(path, asJson);
       assertStays(machine, path);
       assertRefused(machine, 400, 'invalid_request');
       assert.ok(String(machine.json?.error_description).startsWith(parameter), machine.text);
@@ -161,19 +161,16 @@ test('the authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2)
   await t.test('AZ-07: a parameter comes once', async () => {
     for (const name of ['scope', 'nonce', 'code_challenge', 'response_type', 'prompt', 'max_age', 'unknown']) {
       for (const twice of [`${name}=openid&${name}=openid`, `${name}=&${name}=`, `${name}&${name}=1`]) {
-        const answer = await person.browser.get(`${client.authorizePath({ [name]: undefined })}&${twice}`);
+        const answer = await user.browser.get(`${client.authorizePath({ [name]: undefined })}&${twice}`);
         assert.equal(redirectedTo(answer).get('error'), 'invalid_request', twice);
         assert.equal(redirectedTo(answer).get('state'), 's1');
       }
     }
-    const states = redirectedTo(await person.browser.get(`${client.authorizePath()}&state=s2`));
+    const states = redirectedTo(await user.browser.get(`${client.authorizePath()}&state=s2`));
     assert.equal(states.get('error'), 'invalid_request');
     assert.equal(states.get('state'), null, 'which of the two would it be?');
-    assertStays(await person.browser.get(`${client.authorizePath()}&client_id=`), 'client_id');
-    assertStays(
-      await person.browser.get(`${client.authorizePath()}&%72edirect_uri=https://rp.test/cb`),
-      'redirect_uri',
-    );
+    assertStays(await user.browser.get(`${client.authorizePath()}&client_id=`), 'client_id');
+    assertStays(await user.browser.get(`${client.authorizePath()}&%72edirect_uri=https://rp.test/cb`), 'redirect_uri');
   });
 
   await t.test('AZ-08: an unknown parameter is ignored, and an empty one is a missing one', async () => {
@@ -185,12 +182,12 @@ test('the authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2)
     for (const name of ['code_challenge', 'code_challenge_method', 'response_type']) {
       await assertTold('invalid_request', { [name]: '' });
     }
-    const tokens = await person.obtainTokens(client, { scope: '' });
+    const tokens = await user.obtainTokens(client, { scope: '' });
     assert.equal(tokens.scope, 'openid profile email');
   });
 
   await t.test('AZ-09: state comes back exactly, with the issuer, in success and in error', async () => {
-    const { issuer } = (await person.browser.get('/.well-known/openid-configuration')).json ?? {};
+    const { issuer } = (await user.browser.get('/.well-known/openid-configuration')).json ?? {};
     const hostile = '&=%+ü"<>\'#?;\\ \r\n\t\u{1f511}%41';
     for (const state of [hostile, hostile.repeat(64), 'x'.repeat(2000), ' ', '0', '__proto__']) {
       for (const changes of [{ state }, { state, response_type: 'token' }, { state, scope: 'bogus' }]) {
@@ -204,7 +201,7 @@ test('the authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2)
 
   await t.test('AZ-11: no other origin may read an authorization response', async () => {
     for (const method of ['GET', 'POST', 'OPTIONS', 'HEAD']) {
-      const answer = await person.browser.send(client.authorizePath(), {
+      const answer = await user.browser.send(client.authorizePath(), {
         method,
         headers: { origin: 'https://evil.test', 'access-control-request-method': 'GET' },
       });
@@ -241,21 +238,21 @@ test('the authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2)
       ' ',
     ];
     for (const scope of [...wishes, 'openid offline_access']) await assertTold('invalid_scope', { scope }, modest);
-    const omitted = await person.obtainTokens(modest, { scope: undefined });
+    const omitted = await user.obtainTokens(modest, { scope: undefined });
     assert.equal(omitted.scope, 'openid email', 'the default, cut to what the client may have');
     assert.equal(omitted.refresh_token, undefined);
-    const asked = await person.obtainTokens(modest, { scope: 'email openid email' });
+    const asked = await user.obtainTokens(modest, { scope: 'email openid email' });
     assert.deepEqual(asked.scope.split(' ').toSorted(), ['email', 'openid']);
     assert.equal(claimsOf(asked.access_token).scope, asked.scope);
   });
 
   await t.test('AZ-20: a nonce is kept exactly, and an absent one stays absent', async () => {
     for (const nonce of ['n'.repeat(64), 'n'.repeat(1000), 'ü"\\<&\u{1f511} \n']) {
-      const { id_token } = await person.obtainTokens(client, { nonce });
+      const { id_token } = await user.obtainTokens(client, { nonce });
       assert.equal(claimsOf(id_token).nonce, nonce);
     }
     for (const nonce of [undefined, '']) {
-      const { id_token } = await person.obtainTokens(client, { nonce });
+      const { id_token } = await user.obtainTokens(client, { nonce });
       assert.equal('nonce' in claimsOf(id_token), false);
     }
   });
@@ -276,7 +273,7 @@ test('the authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2)
       }
       for (const garbage of ['%', '%zz', '%00', '%ED%A0%80', '%C0%AF', '%FF']) {
         const path = `${client.authorizePath({ [name]: undefined })}&${name}=${garbage}`;
-        assertStays(await person.browser.get(path), path);
+        assertStays(await user.browser.get(path), path);
       }
     }
     const waiting = await fetch(signet.url + client.authorizePath({ login_hint: '"><script>alert(1)</script>' }), {

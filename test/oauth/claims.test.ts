@@ -21,20 +21,20 @@ const told = async (signet: Signet, token: string) => {
 const namesOf = (claims: Record<string, unknown>) => Object.keys(claims).sort();
 
 testSignet('a claim that is asked for by name is released without its scope', async ({ signet }) => {
-  const person = await signet.signedInUser({ name: 'Ada Lovelace' });
-  await person.browser.patch('/v1/me', { given_name: 'Ada', preferred_username: 'ada' });
+  const user = await signet.signedInUser({ name: 'Ada Lovelace' });
+  await user.browser.patch('/v1/me', { given_name: 'Ada', preferred_username: 'ada' });
   const client = await signet.registerClient();
   const claims = {
     userinfo: { name: { essential: true }, given_name: null, birthdate: { essential: true }, 'name#de': null, x: null },
     id_token: { email: { value: 'someone@example.com' }, preferred_username: null, auth_time: { essential: true } },
     other: 1,
   };
-  let { access_token, id_token, refresh_token } = await person.obtainTokens(client, asking(claims));
+  let { access_token, id_token, refresh_token } = await user.obtainTokens(client, asking(claims));
   const expect = async () => {
     // What the user has not entered is left out, even if it is essential; a `value` promises nothing.
     assert.deepEqual(await told(signet, access_token), { name: 'Ada Lovelace', given_name: 'Ada' });
     const { email, preferred_username, name } = claimsOf(id_token);
-    assert.deepEqual([email, preferred_username, name], [person.email, 'ada', undefined]);
+    assert.deepEqual([email, preferred_username, name], [user.email, 'ada', undefined]);
     assert.deepEqual((await client.introspect(access_token)).json?.name, undefined);
   };
   await expect();
@@ -42,15 +42,15 @@ testSignet('a claim that is asked for by name is released without its scope', as
   ({ access_token, id_token, refresh_token } = tokensOf(await client.refresh(refresh_token)));
   await expect();
   // And of this grant alone.
-  const plain = await person.obtainTokens(client, { scope: 'openid' });
+  const plain = await user.obtainTokens(client, { scope: 'openid' });
   assert.deepEqual(await told(signet, plain.access_token), {});
 });
 
 testSignet('a claim is released only to a client that is allowed its scope', async ({ signet }) => {
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const modest = await signet.registerClient({ allowed_scopes: ['openid', 'offline_access'] });
   const every = { email: null, name: { essential: true }, entitlements: null, role: null };
-  const tokens = await person.obtainTokens(modest, asking({ userinfo: every, id_token: every }));
+  const tokens = await user.obtainTokens(modest, asking({ userinfo: every, id_token: every }));
   assert.deepEqual(await told(signet, tokens.access_token), {});
   for (const name of Object.keys(every)) assert.equal(name in claimsOf(tokens.id_token), false, name);
   assert.equal(tokens.scope, 'openid offline_access');
@@ -59,11 +59,11 @@ testSignet('a claim is released only to a client that is allowed its scope', asy
 testSignet(
   'claims_in_id_token: the id token has what userinfo has, at the code and at a refresh',
   async ({ signet }) => {
-    const person = await signet.signedInUser({ name: 'Ada Lovelace' });
-    await person.browser.patch('/v1/me', { nickname: 'Countess', zoneinfo: 'Europe/London' });
+    const user = await signet.signedInUser({ name: 'Ada Lovelace' });
+    await user.browser.patch('/v1/me', { nickname: 'Countess', zoneinfo: 'Europe/London' });
     const scope = 'openid profile email offline_access';
     const client = await signet.registerClient({ claims_in_id_token: true });
-    const tokens = await person.obtainTokens(client, { scope });
+    const tokens = await user.obtainTokens(client, { scope });
     const same = async ({ access_token, id_token }: { access_token: string; id_token: string }) => {
       const userinfo = (await signet.userinfo(access_token)).json ?? {};
       const claims = claimsOf(id_token);
@@ -71,7 +71,7 @@ testSignet(
       return userinfo;
     };
     assert.equal((await same(tokens)).nickname, 'Countess');
-    await person.browser.patch('/v1/me', { nickname: 'Enchantress' });
+    await user.browser.patch('/v1/me', { nickname: 'Enchantress' });
     const refreshed = tokensOf(await client.refresh(tokens.refresh_token));
     assert.equal((await same(refreshed)).nickname, 'Enchantress');
     // Of a narrowed scope only its part.
@@ -80,17 +80,17 @@ testSignet(
     assert.equal('nickname' in claimsOf(narrowed.id_token), false);
 
     const other = await signet.registerClient();
-    const { id_token } = await person.obtainTokens(other, { scope });
+    const { id_token } = await user.obtainTokens(other, { scope });
     for (const name of ['email', 'name', 'nickname']) assert.equal(name in claimsOf(id_token), false, name);
   },
 );
 
 testSignet('claims cost a statement only where they are wanted', async ({ signet }) => {
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const client = await signet.registerClient();
-  let { access_token } = await person.obtainTokens(client, asking({ userinfo: { name: null } }));
+  let { access_token } = await user.obtainTokens(client, asking({ userinfo: { name: null } }));
   assert.deepEqual(await statementsOf(signet, () => signet.userinfo(access_token), 200), ['select']);
-  const code = await person.authorize(client, asking({ id_token: { name: null } }));
+  const code = await user.authorize(client, asking({ id_token: { name: null } }));
   const redeeming = async () => {
     const answer = await client.redeem(code);
     ({ access_token } = tokensOf(answer));
@@ -100,18 +100,18 @@ testSignet('claims cost a statement only where they are wanted', async ({ signet
 });
 
 testSignet('consent names what is asked for beside the scope, and is remembered for it', async ({ signet }) => {
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const client = await signet.registerClient({ consent: 'required' });
-  const ask = (changes: Record<string, string>) => person.browser.get(client.authorizePath(changes));
+  const ask = (changes: Record<string, string>) => user.browser.get(client.authorizePath(changes));
   const request = asking({ userinfo: { birthdate: null }, id_token: { email: null } });
   const first = await ask(request);
   assert.match(first.location, /^\/consent\?/);
-  const page = await person.browser.get(first.location);
+  const page = await user.browser.get(first.location);
   assert.match(page.text, sentence('claim.birthdate'));
   assert.match(page.text, sentence('claim.email'));
-  const fields = { request: redirectedTo(first).get('request')!, user: person.user_id, decision: 'allow' };
-  const allowed = await person.browser.post('/consent', fields);
-  assert.ok(redirectedTo(await person.browser.get(allowed.location)).get('code'));
+  const fields = { request: redirectedTo(first).get('request')!, user: user.user_id, decision: 'allow' };
+  const allowed = await user.browser.post('/consent', fields);
+  assert.ok(redirectedTo(await user.browser.get(allowed.location)).get('code'));
 
   assert.ok(redirectedTo(await ask(request)).get('code'), 'the same again');
   const fewer = asking({ userinfo: { birthdate: null } });
@@ -127,9 +127,9 @@ testSignet('consent names what is asked for beside the scope, and is remembered 
 testSignet(
   'ASVS 10.7.3: a user sees what an app has asked for by name, with or without a consent',
   async ({ signet }) => {
-    const person = await signet.signedInUser();
+    const user = await signet.signedInUser();
     const connected = async (client: { client_id: string }) => {
-      const { grants } = (await person.browser.get('/v1/me/grants')).json as { grants: Record<string, unknown>[] };
+      const { grants } = (await user.browser.get('/v1/me/grants')).json as { grants: Record<string, unknown>[] };
       return grants.find(({ client_id }) => client_id === client.client_id);
     };
     const skipping = await signet.registerClient();
@@ -139,44 +139,44 @@ testSignet(
       ['openid', undefined],
       ['openid profile', { userinfo: { nickname: null } }],
     ] as const) {
-      await person.obtainTokens(skipping, { ...(claims && asking(claims)), scope });
+      await user.obtainTokens(skipping, { ...(claims && asking(claims)), scope });
     }
     assert.deepEqual((await connected(skipping))?.claims, ['email']);
     assert.deepEqual((await connected(skipping))?.scope, ['openid', 'profile']);
 
     const asked = await signet.registerClient({ consent: 'required' });
-    const first = await person.browser.get(asked.authorizePath({ ...asking({ userinfo: { gender: null } }) }));
-    const fields = { request: redirectedTo(first).get('request')!, user: person.user_id, decision: 'allow' };
-    await person.browser.post('/consent', fields);
+    const first = await user.browser.get(asked.authorizePath({ ...asking({ userinfo: { gender: null } }) }));
+    const fields = { request: redirectedTo(first).get('request')!, user: user.user_id, decision: 'allow' };
+    await user.browser.post('/consent', fields);
     assert.deepEqual((await connected(asked))?.claims, ['gender']);
-    const page = await person.browser.get('/account/apps');
+    const page = await user.browser.get('/account/apps');
     assert.match(page.text, sentence('consent.claims', { claims: message('claim.gender') }));
     assert.match(page.text, sentence('consent.claims', { claims: message('claim.email') }));
   },
 );
 
 testSignet('sub names the user, and another one is login_required', async ({ signet }) => {
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const client = await signet.registerClient();
   const ask = async (sub: unknown, more = {}) => {
-    const answer = await person.browser.get(client.authorizePath(asking({ id_token: { sub } }, more)));
+    const answer = await user.browser.get(client.authorizePath(asking({ id_token: { sub } }, more)));
     return redirectedTo(answer);
   };
-  assert.ok((await ask({ value: person.user_id })).get('code'));
-  assert.ok((await ask({ values: ['usr_other', person.user_id] })).get('code'));
+  assert.ok((await ask({ value: user.user_id })).get('code'));
+  assert.ok((await ask({ values: ['usr_other', user.user_id] })).get('code'));
   assert.ok((await ask(null)).get('code'));
   assert.equal((await ask({ value: 'usr_other' }, { prompt: 'none' })).get('error'), 'login_required');
-  const signIn = await person.browser.get(client.authorizePath(asking({ id_token: { sub: { value: 'usr_other' } } })));
+  const signIn = await user.browser.get(client.authorizePath(asking({ id_token: { sub: { value: 'usr_other' } } })));
   assert.match(signIn.location, /^\/signin\?/);
-  const signedIn = await person.signIn({ request: redirectedTo(signIn).get('request')! });
-  assert.equal(redirectedTo(await person.browser.get(signedIn.location)).get('error'), 'login_required');
+  const signedIn = await user.signIn({ request: redirectedTo(signIn).get('request')! });
+  assert.equal(redirectedTo(await user.browser.get(signedIn.location)).get('error'), 'login_required');
 });
 
 testSignet('an essential acr is reached, or the sign-in has failed', async ({ signet }) => {
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const client = await signet.registerClient();
   const ask = async (acr: unknown, more = {}) =>
-    person.browser.get(client.authorizePath(asking({ id_token: { acr } }, more)));
+    user.browser.get(client.authorizePath(asking({ id_token: { acr } }, more)));
   const errorOf = async (acr: unknown) => redirectedTo(await ask(acr)).get('error');
   const unmet = 'unmet_authentication_requirements';
   assert.equal(await errorOf({ essential: true, value: twoFactors }), unmet);
@@ -185,18 +185,18 @@ testSignet('an essential acr is reached, or the sign-in has failed', async ({ si
   assert.equal(await errorOf({ values: [twoFactors] }), null);
   assert.equal(await errorOf({ essential: true, values: [twoFactors, 'urn:signet:acr:1fa'] }), null);
 
-  await person.addPasskey();
-  const weaker = await person.signedInElsewhere();
+  await user.addPasskey();
+  const weaker = await user.signedInElsewhere();
   const request = client.authorizePath(asking({ id_token: { acr: { essential: true, value: twoFactors } } }));
   const stepUp = await weaker.browser.get(request);
   assert.match(stepUp.location, /^\/signin\/confirm\?/);
   const request_id = redirectedTo(stepUp).get('request');
-  const declined = `/oauth/authorize/continue?request=${request_id}&step_up=declined&user=${person.user_id}`;
+  const declined = `/oauth/authorize/continue?request=${request_id}&step_up=declined&user=${user.user_id}`;
   assert.equal(redirectedTo(await weaker.browser.get(declined)).get('error'), unmet);
 });
 
 testSignet('a malformed claims parameter is refused by its name', async ({ signet }) => {
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const client = await signet.registerClient();
   const bad = [
     ...['x', '[]', 'null', '7', '"userinfo"', '{', '{"userinfo":[]}', '{"userinfo":null}', '{"id_token":7}'],
@@ -209,11 +209,11 @@ testSignet('a malformed claims parameter is refused by its name', async ({ signe
     ...['{"id_token":{"acr":{"value":"a","values":["b"]}}}', `{"userinfo":{"${'x'.repeat(4096)}":null}}`],
   ];
   for (const claims of bad) {
-    const answer = redirectedTo(await person.browser.get(client.authorizePath({ claims })));
+    const answer = redirectedTo(await user.browser.get(client.authorizePath({ claims })));
     assert.equal(answer.get('error'), 'invalid_request', claims);
     assert.match(answer.get('error_description') ?? '', /^claims\b/, claims);
   }
-  const unknown = await person.browser.get(client.with({ client_id: 'cl_nobody' }).authorizePath({ claims: 'x' }), {
+  const unknown = await user.browser.get(client.with({ client_id: 'cl_nobody' }).authorizePath({ claims: 'x' }), {
     accept: 'application/json',
   });
   assertRefused(unknown, 400, 'invalid_request');

@@ -17,8 +17,8 @@ testSignet('client authentication', { env: { SIGNET_TRUST_PROXY: '1' } }, async 
   const client = await signet.registerClient();
   const other = await signet.registerClient();
   const publicClient = await signet.registerClient({ client_type: 'public' });
-  const person = await signet.signedInUser();
-  let { refresh_token } = await person.obtainTokens(client);
+  const user = await signet.signedInUser();
+  let { refresh_token } = await user.obtainTokens(client);
   const client_secret = client.client_secret!;
 
   /** The token still refreshes, so what was refused before has changed nothing. */
@@ -44,7 +44,7 @@ testSignet('client authentication', { env: { SIGNET_TRUST_PROXY: '1' } }, async 
 
   await t.test('CA-01: what comes twice, in the URL, or not as a form is refused', async () => {
     const send = (path: string, body: string, type = 'application/x-www-form-urlencoded') =>
-      person.browser.send(path, { method: 'POST', body, headers: { 'content-type': type } });
+      user.browser.send(path, { method: 'POST', body, headers: { 'content-type': type } });
     const form = `grant_type=refresh_token&refresh_token=${refresh_token}&client_id=${client.client_id}`;
     const twice = await send('/oauth/token', `${form}&client_secret=${client_secret}&client_secret=${client_secret}`);
     assertRefused(twice, 400, 'invalid_request');
@@ -118,7 +118,7 @@ testSignet('client authentication', { env: { SIGNET_TRUST_PROXY: '1' } }, async 
 
   await t.test('CA-04: a confidential client without its secret is refused, even with the right verifier', async () => {
     const nameOnly: RegisteredClient = client.with({ client_secret: null });
-    const code = await person.authorize(client);
+    const code = await user.authorize(client);
     for (const changes of [{}, { client_secret: '' }]) {
       const answer = await nameOnly.redeem(code, changes);
       assertRefused(answer, 401, 'invalid_client');
@@ -131,7 +131,7 @@ testSignet('client authentication', { env: { SIGNET_TRUST_PROXY: '1' } }, async 
   });
 
   await t.test('CA-04: a public client has no secret to be right about', async () => {
-    const tokens = await person.obtainTokens(publicClient);
+    const tokens = await user.obtainTokens(publicClient);
     for (const secret of ['anything', client_secret]) {
       const changes = { client_secret: secret };
       assertRefused(await publicClient.refresh(tokens.refresh_token, changes), 401, 'invalid_client');
@@ -171,7 +171,7 @@ testSignet('client authentication', { env: { SIGNET_TRUST_PROXY: '1' } }, async 
           authorization: basic(service.client_id, client_secret),
           'x-forwarded-for': address,
         },
-        body: JSON.stringify(writeOf(person.user_id, { version })),
+        body: JSON.stringify(writeOf(user.user_id, { version })),
       });
       return [
         answer.status,

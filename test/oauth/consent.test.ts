@@ -12,8 +12,8 @@ import type { TestUser } from '../support/test-user.ts';
 
 /** CO-01, decisions §9: whoever is asked knows by whom and for what, and an answer counts for that alone. */
 
-const ask = (person: TestUser, client: RegisteredClient, changes: Record<string, string> = {}) =>
-  person.browser.get(client.authorizePath(changes));
+const ask = (user: TestUser, client: RegisteredClient, changes: Record<string, string> = {}) =>
+  user.browser.get(client.authorizePath(changes));
 
 /** The id of the waiting request whose consent page comes next. */
 function askedAbout(answer: Answer): string {
@@ -22,21 +22,21 @@ function askedAbout(answer: Answer): string {
   return to.get('request') ?? assert.fail('no request');
 }
 
-const decide = (person: TestUser, request: string, decision: string) =>
-  person.browser.post('/consent', { request, user: person.user_id, decision });
+const decide = (user: TestUser, request: string, decision: string) =>
+  user.browser.post('/consent', { request, user: user.user_id, decision });
 
-async function goOn(person: TestUser, answer: Answer): Promise<URLSearchParams> {
+async function goOn(user: TestUser, answer: Answer): Promise<URLSearchParams> {
   assert.equal(answer.status, 303, answer.text);
-  return redirectedTo(await person.browser.get(answer.location));
+  return redirectedTo(await user.browser.get(answer.location));
 }
 
 test('CO-01: the page names client, owner, host, review, scopes in plain words, and how long it lasts', async (t) => {
   const signet = await startSignet(t);
   const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner, name: 'Field Notes', consent: 'required' });
-  const person = await signet.signedInUser();
-  const request = askedAbout(await ask(person, client, { scope: 'openid email offline_access' }));
-  const { status, text } = await person.browser.get(`/consent?request=${request}`);
+  const user = await signet.signedInUser();
+  const request = askedAbout(await ask(user, client, { scope: 'openid email offline_access' }));
+  const { status, text } = await user.browser.get(`/consent?request=${request}`);
   assert.equal(status, 200);
   assert.match(text, pattern`<h1>${sentence('consent.title', { client: '<bdi>Field Notes</bdi>' })}</h1>`);
   assert.match(text, sentence('consent.owner', { domain: '<bdi>example.com</bdi>' }));
@@ -48,8 +48,8 @@ test('CO-01: the page names client, owner, host, review, scopes in plain words, 
   );
   assert.match(text, sentence('consent.lasting'));
   assert.doesNotMatch(text, /<img[^>]+src="http/);
-  const short = askedAbout(await ask(person, client, { scope: 'openid' }));
-  assert.match((await person.browser.get(`/consent?request=${short}`)).text, sentence('consent.short'));
+  const short = askedAbout(await ask(user, client, { scope: 'openid' }));
+  assert.match((await user.browser.get(`/consent?request=${short}`)).text, sentence('consent.short'));
 });
 
 test('CO-01: an app with a scheme of its own is named by it, whatever looks like a host behind it', async (t) => {
@@ -59,8 +59,8 @@ test('CO-01: an app with a scheme of its own is named by it, whatever looks like
     redirect_uris: ['com.example.app://accounts.google.com/cb'],
     consent: 'required',
   });
-  const person = await signet.signedInUser();
-  const { text } = await person.browser.get(`/consent?request=${askedAbout(await ask(person, client))}`);
+  const user = await signet.signedInUser();
+  const { text } = await user.browser.get(`/consent?request=${askedAbout(await ask(user, client))}`);
   assert.match(text, sentence('consent.app', { host: '<code>com.example.app:</code>' }));
   assert.doesNotMatch(text, /google/);
 });
@@ -71,10 +71,10 @@ test('CO-01: a first-party client is attributed to the service', async (t) => {
   await plain(signet.deps.db).run('update clients set owner_user_id = null, is_first_party = 1 where client_id = $1', [
     client.client_id,
   ]);
-  const person = await signet.signedInUser();
-  const request = askedAbout(await ask(person, client));
+  const user = await signet.signedInUser();
+  const request = askedAbout(await ask(user, client));
   assert.match(
-    (await person.browser.get(`/consent?request=${request}`)).text,
+    (await user.browser.get(`/consent?request=${request}`)).text,
     sentence('consent.ownerless', { service: 'Signet' }),
   );
 });
@@ -83,10 +83,10 @@ test('CO-01: consent for a client without an owner shows no owner', async (t) =>
   const signet = await startSignet(t);
   const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner, consent: 'required' });
-  const person = await signet.signedInUser();
-  const request = askedAbout(await ask(person, client));
+  const user = await signet.signedInUser();
+  const request = askedAbout(await ask(user, client));
   await plain(signet.deps.db).run('update users set email_verified_at = null where user_id = $1', [owner.user_id]);
-  const shown = async () => (await person.browser.get(`/consent?request=${request}`)).text;
+  const shown = async () => (await user.browser.get(`/consent?request=${request}`)).text;
   assert.match(await shown(), sentence('consent.owner_unverified'));
   await plain(signet.deps.db).batch(deleteUser(owner.user_id, now(signet.deps)));
   assert.match(await shown(), sentence('consent.owner_gone'));
@@ -95,80 +95,79 @@ test('CO-01: consent for a client without an owner shows no owner', async (t) =>
 
 testSignet('CO-01: Allow leads to a code, and is remembered for those scopes and no others', async ({ signet }) => {
   const client = await signet.registerClient({ consent: 'required' });
-  const person = await signet.signedInUser();
-  const request = askedAbout(await ask(person, client, { scope: 'openid email' }));
-  const code = (await goOn(person, await decide(person, request, 'allow'))).get('code');
+  const user = await signet.signedInUser();
+  const request = askedAbout(await ask(user, client, { scope: 'openid email' }));
+  const code = (await goOn(user, await decide(user, request, 'allow'))).get('code');
   assert.ok(code);
   assert.equal((await client.redeem(code)).status, 200);
-  assert.ok(redirectedTo(await ask(person, client, { scope: 'openid email' })).get('code'));
-  assert.ok(redirectedTo(await ask(person, client, { scope: 'email' })).get('code'));
-  const more = askedAbout(await ask(person, client, { scope: 'openid profile' }));
-  assert.ok((await goOn(person, await decide(person, more, 'allow'))).get('code'));
+  assert.ok(redirectedTo(await ask(user, client, { scope: 'openid email' })).get('code'));
+  assert.ok(redirectedTo(await ask(user, client, { scope: 'email' })).get('code'));
+  const more = askedAbout(await ask(user, client, { scope: 'openid profile' }));
+  assert.ok((await goOn(user, await decide(user, more, 'allow'))).get('code'));
   // What was allowed before still is.
-  assert.ok(redirectedTo(await ask(person, client, { scope: 'openid email profile' })).get('code'));
+  assert.ok(redirectedTo(await ask(user, client, { scope: 'openid email profile' })).get('code'));
   const other = await signet.signedInUser();
   askedAbout(await ask(other, client, { scope: 'openid email' }));
 });
 
 testSignet('CO-01: Cancel sends access_denied to the client and nothing is remembered', async ({ signet }) => {
   const client = await signet.registerClient({ consent: 'required' });
-  const person = await signet.signedInUser();
-  const request = askedAbout(await ask(person, client));
-  const denied = redirectedTo(await decide(person, request, 'deny'));
+  const user = await signet.signedInUser();
+  const request = askedAbout(await ask(user, client));
+  const denied = redirectedTo(await decide(user, request, 'deny'));
   assert.equal(denied.base, client.redirect_uri);
   assert.deepEqual([denied.get('error'), denied.get('state'), denied.get('iss')], ['access_denied', 's1', signet.url]);
   assert.equal(denied.get('code'), null);
   // The request is over with it; a press on Allow in an older tab comes too late.
-  assert.equal((await decide(person, request, 'allow')).status, 400);
-  askedAbout(await ask(person, client));
+  assert.equal((await decide(user, request, 'allow')).status, 400);
+  askedAbout(await ask(user, client));
 });
 
 test('CO-01: prompt=consent asks somebody who has allowed it, also where nobody is asked otherwise', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   for (const consent of ['required', 'skip'] as const) {
     const client = await signet.registerClient({ consent });
-    if (consent === 'required')
-      await goOn(person, await decide(person, askedAbout(await ask(person, client)), 'allow'));
-    const request = askedAbout(await ask(person, client, { prompt: 'consent' }));
-    assert.ok((await goOn(person, await decide(person, request, 'allow'))).get('code'));
+    if (consent === 'required') await goOn(user, await decide(user, askedAbout(await ask(user, client)), 'allow'));
+    const request = askedAbout(await ask(user, client, { prompt: 'consent' }));
+    assert.ok((await goOn(user, await decide(user, request, 'allow'))).get('code'));
   }
 });
 
 test('CO-01: prompt=none says consent_required instead of asking', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ consent: 'required' });
-  const person = await signet.signedInUser();
-  assert.equal(redirectedTo(await ask(person, client, { prompt: 'none' })).get('error'), 'consent_required');
+  const user = await signet.signedInUser();
+  assert.equal(redirectedTo(await ask(user, client, { prompt: 'none' })).get('error'), 'consent_required');
 });
 
 testSignet('CO-01: a consent that was taken back asks again', async ({ signet }) => {
   const client = await signet.registerClient({ consent: 'required' });
-  const person = await signet.signedInUser();
-  await goOn(person, await decide(person, askedAbout(await ask(person, client)), 'allow'));
-  const code = redirectedTo(await ask(person, client)).get('code') ?? '';
+  const user = await signet.signedInUser();
+  await goOn(user, await decide(user, askedAbout(await ask(user, client)), 'allow'));
+  const code = redirectedTo(await ask(user, client)).get('code') ?? '';
   const tokens = tokensOf(await client.redeem(code));
-  const disconnected = await person.browser.delete(`/v1/me/grants/${client.client_id}`);
+  const disconnected = await user.browser.delete(`/v1/me/grants/${client.client_id}`);
   assert.equal(disconnected.status, 204, disconnected.text);
-  askedAbout(await ask(person, client));
+  askedAbout(await ask(user, client));
   assert.equal((await client.refresh(tokens.refresh_token ?? '')).status, 400);
   assert.deepEqual((await client.introspect(tokens.access_token)).json, { active: false });
 });
 
-test("CO-01: another browser, another person and a stranger cannot answer somebody's question", async (t) => {
+test("CO-01: another browser, another user and a stranger cannot answer somebody's question", async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ consent: 'required' });
-  const person = await signet.signedInUser();
-  const request = askedAbout(await ask(person, client));
+  const user = await signet.signedInUser();
+  const request = askedAbout(await ask(user, client));
   const attacker = await signet.signedInUser();
   await ask(attacker, client); // has a browser token of its own
   assert.equal((await decide(attacker, request, 'allow')).status, 400);
   assert.equal((await attacker.browser.get(`/consent?request=${request}`)).status, 400);
   assert.equal((await decide(await signet.newUser(), request, 'allow')).status, 400);
   const crossSite = { origin: 'https://evil.example' };
-  const forged = await person.browser.post('/consent', { request, decision: 'allow' }, crossSite);
+  const forged = await user.browser.post('/consent', { request, decision: 'allow' }, crossSite);
   assert.equal(forged.status, 403);
-  askedAbout(await ask(person, client));
+  askedAbout(await ask(user, client));
 });
 
 test('CO-01: an answer counts only for the user who was asked, not for one who signed in meanwhile', async (t) => {
@@ -195,53 +194,53 @@ test('CO-01: an answer counts only for the user who was asked, not for one who s
 test('CO-01: a session that has ended is not asked and does not answer', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ consent: 'required' });
-  const person = await signet.signedInUser();
-  const request = askedAbout(await ask(person, client));
-  await person.browser.post('/signout');
+  const user = await signet.signedInUser();
+  const request = askedAbout(await ask(user, client));
+  await user.browser.post('/signout');
   const location = `/signin?request=${request}`;
-  assert.equal((await person.browser.get(`/consent?request=${request}`)).location, location);
-  assert.equal((await decide(person, request, 'allow')).location, location);
+  assert.equal((await user.browser.get(`/consent?request=${request}`)).location, location);
+  assert.equal((await decide(user, request, 'allow')).location, location);
 });
 
 test('CO-01: a client that was suspended meanwhile gets no consent page, and no answer counts', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ consent: 'required' });
-  const person = await signet.signedInUser();
-  const request = askedAbout(await ask(person, client));
+  const user = await signet.signedInUser();
+  const request = askedAbout(await ask(user, client));
   await suspendClient(signet.deps, { client_id: client.client_id, caller: { actor: 'cli' } }, 'Phishing');
-  assert.equal((await person.browser.get(`/consent?request=${request}`)).status, 400);
-  assert.equal((await decide(person, request, 'allow')).status, 400);
+  assert.equal((await user.browser.get(`/consent?request=${request}`)).status, 400);
+  assert.equal((await decide(user, request, 'allow')).status, 400);
   assert.deepEqual(await plain(signet.deps.db).all('select client_id from consents'), []);
 });
 
 test('CO-01: a decision that is none is refused, and the request goes on waiting', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ consent: 'required' });
-  const person = await signet.signedInUser();
-  const request = askedAbout(await ask(person, client));
-  assert.equal((await decide(person, request, 'perhaps')).status, 400);
-  assert.ok((await goOn(person, await decide(person, request, 'allow'))).get('code'));
+  const user = await signet.signedInUser();
+  const request = askedAbout(await ask(user, client));
+  assert.equal((await decide(user, request, 'perhaps')).status, 400);
+  assert.ok((await goOn(user, await decide(user, request, 'allow'))).get('code'));
 });
 
 test('CO-01: a client approved with consent "skip" gets no consent page', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ consent: 'skip' });
-  const person = await signet.signedInUser();
-  assert.ok((await person.obtainTokens(client)).access_token);
+  const user = await signet.signedInUser();
+  assert.ok((await user.obtainTokens(client)).access_token);
 });
 
 test('FL-01: an answer counts once, and only from the user who is being asked', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ consent: 'required' });
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const given = async () => (await signet.auditLog({ action: 'consent.given' })).length;
 
-  const request = askedAbout(await ask(person, client));
-  await Promise.all(Array.from({ length: 20 }, () => decide(person, request, 'allow')));
+  const request = askedAbout(await ask(user, client));
+  await Promise.all(Array.from({ length: 20 }, () => decide(user, request, 'allow')));
   assert.equal(await given(), 1);
 
-  const early = redirectedTo(await ask(person, client, { prompt: 'login consent' }));
-  assert.equal((await decide(person, String(early.get('request')), 'allow')).status, 303);
+  const early = redirectedTo(await ask(user, client, { prompt: 'login consent' }));
+  assert.equal((await decide(user, String(early.get('request')), 'allow')).status, 303);
   assert.equal(await given(), 1, 'the sign-in that was asked for has not happened');
 });
 

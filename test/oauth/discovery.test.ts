@@ -11,7 +11,7 @@ test('discovery', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ allowed_scopes: allScopes });
   const publicClient = await signet.registerClient({ client_type: 'public' });
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const document = (await (await fetch(`${signet.url}/.well-known/openid-configuration`)).json()) as Record<
     string,
     string[]
@@ -42,7 +42,7 @@ test('discovery', async (t) => {
 
   await t.test('DM-01: every scope, algorithm, grant and authentication method that is advertised works', async () => {
     assert.deepEqual(document.grant_types_supported, ['authorization_code', 'refresh_token']);
-    const issued = await person.obtainTokens(client, { scope: document.scopes_supported!.join(' ') });
+    const issued = await user.obtainTokens(client, { scope: document.scopes_supported!.join(' ') });
     assert.equal(issued.scope, document.scopes_supported!.join(' '));
     const told = await signet.userinfo(issued.access_token);
     for (const claim of Object.keys(told.json ?? {})) assert.ok(document.claims_supported!.includes(claim), claim);
@@ -54,7 +54,7 @@ test('discovery', async (t) => {
     ]);
     const inBody = { client_secret: client.client_secret! };
     ({ refresh_token } = tokensOf(await client.with({ client_secret: null }).refresh(refresh_token, inBody)));
-    await person.obtainTokens(publicClient);
+    await user.obtainTokens(publicClient);
     assert.deepEqual(document.introspection_endpoint_auth_methods_supported, ['client_secret_basic']);
     assert.deepEqual(
       document.revocation_endpoint_auth_methods_supported,
@@ -66,7 +66,7 @@ test('discovery', async (t) => {
     assert.deepEqual(document.id_token_signing_alg_values_supported, ['EdDSA', 'RS256']);
     for (const alg of document.id_token_signing_alg_values_supported as ('EdDSA' | 'RS256')[]) {
       const signed = await signet.registerClient({ id_token_signed_response_alg: alg });
-      const { id_token } = await person.obtainTokens(signed);
+      const { id_token } = await user.obtainTokens(signed);
       assert.equal(JSON.parse(Buffer.from(id_token.split('.')[0]!, 'base64url').toString()).alg, alg);
       assert.ok(document.acr_values_supported!.includes(String(claimsOf(id_token).acr)));
       for (const claim of Object.keys(claimsOf(id_token))) assert.ok(document.claims_supported!.includes(claim), claim);
@@ -75,7 +75,7 @@ test('discovery', async (t) => {
 
   await t.test('DM-01: what the authorization endpoint is said to take it takes, and nothing else', async () => {
     const outcome = async (changes: Record<string, string>) =>
-      redirectedTo(await person.browser.get(client.authorizePath(changes)));
+      redirectedTo(await user.browser.get(client.authorizePath(changes)));
     const works = async (changes: Record<string, string>) => {
       const answer = await outcome(changes);
       assert.equal(answer.get('error'), null, JSON.stringify(changes));
@@ -83,7 +83,7 @@ test('discovery', async (t) => {
     };
     for (const response_type of document.response_types_supported!) await works({ response_type });
     await works({ response_mode: 'query' });
-    const posted = await person.browser.get(client.authorizePath({ response_mode: 'form_post' }));
+    const posted = await user.browser.get(client.authorizePath({ response_mode: 'form_post' }));
     assert.match(posted.text, /<form method="post" action="[^"]*" id="form-post">[\s\S]*name="code"/);
     assert.deepEqual(document.response_modes_supported, ['query', 'form_post']);
     for (const code_challenge_method of document.code_challenge_methods_supported!)
@@ -103,7 +103,7 @@ test('discovery', async (t) => {
     const unbuilt = /pushed|dpop|resource|client_assertion|private_key_jwt|tls_client|token_endpoint_auth_signing/;
     assert.doesNotMatch(JSON.stringify(document), unbuilt);
     const asked = { resource: 'https://api.example.com', dpop_jkt: 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs' };
-    const code = await person.authorize(client, asked);
+    const code = await user.authorize(client, asked);
     const sent = {
       grant_type: 'authorization_code',
       code,
@@ -143,7 +143,7 @@ test('discovery', async (t) => {
         };
         httpGet(signet.url + path, { headers: { ...evil, ...headers } }, read).on('error', reject);
       });
-    const cookie = [...person.browser.cookies].map((pair) => pair.join('=')).join('; ');
+    const cookie = [...user.browser.cookies].map((pair) => pair.join('=')).join('; ');
     assert.equal(JSON.parse((await ask('/.well-known/openid-configuration')).slice(4)).issuer, signet.url);
     const answers = [
       await ask('/.well-known/oauth-authorization-server'),

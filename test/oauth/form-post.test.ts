@@ -3,9 +3,9 @@ import { assertRefused, claimsOf, formOf, redirectedTo, tokensOf } from '../supp
 import { testSignet } from '../support/signet.ts';
 
 testSignet('code, state and iss are posted to the client', async ({ signet }) => {
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const client = await signet.registerClient();
-  const answer = await person.browser.get(client.authorizePath({ response_mode: 'form_post', state: `"'<&>` }));
+  const answer = await user.browser.get(client.authorizePath({ response_mode: 'form_post', state: `"'<&>` }));
   const { action, fields } = formOf(answer);
   const { code, ...rest } = fields;
   assert.equal(action, client.redirect_uri);
@@ -24,10 +24,10 @@ testSignet('code, state and iss are posted to the client', async ({ signet }) =>
 });
 
 testSignet('sign-in, refusal of consent and errors end in the form', async ({ signet }) => {
-  const person = await signet.newUser();
+  const user = await signet.newUser();
   const client = await signet.registerClient({ consent: 'required' });
   const asked = { response_mode: 'form_post' };
-  const silent = formOf(await person.browser.get(client.authorizePath({ ...asked, prompt: 'none' })));
+  const silent = formOf(await user.browser.get(client.authorizePath({ ...asked, prompt: 'none' })));
   assert.deepEqual(
     [silent.action, silent.fields.error, silent.fields.state],
     [client.redirect_uri, 'login_required', 's1'],
@@ -35,47 +35,47 @@ testSignet('sign-in, refusal of consent and errors end in the form', async ({ si
   assert.equal(silent.fields.iss, signet.url);
   assert.match(silent.fields.error_description ?? '', /prompt=none/);
 
-  const signIn = await person.browser.get(client.authorizePath(asked));
+  const signIn = await user.browser.get(client.authorizePath(asked));
   const request = redirectedTo(signIn).get('request')!;
-  const signedIn = await person.signIn({ request });
-  const consent = await person.browser.get(signedIn.location);
+  const signedIn = await user.signIn({ request });
+  const consent = await user.browser.get(signedIn.location);
   assert.match(consent.location, /^\/consent\?/);
-  const answerWith = (decision: string) => person.browser.post('/consent', { request, user: person.user_id, decision });
+  const answerWith = (decision: string) => user.browser.post('/consent', { request, user: user.user_id, decision });
   const denied = formOf(await answerWith('deny'));
   assert.deepEqual([denied.action, denied.fields.error], [client.redirect_uri, 'access_denied']);
 
-  const again = redirectedTo(await person.browser.get(client.authorizePath(asked))).get('request')!;
-  const allowed = await person.browser.post('/consent', { request: again, user: person.user_id, decision: 'allow' });
-  const { fields } = formOf(await person.browser.get(allowed.location));
+  const again = redirectedTo(await user.browser.get(client.authorizePath(asked))).get('request')!;
+  const allowed = await user.browser.post('/consent', { request: again, user: user.user_id, decision: 'allow' });
+  const { fields } = formOf(await user.browser.get(allowed.location));
   assert.equal((await client.redeem(fields.code!)).status, 200);
 });
 
 testSignet('what cannot be posted is refused', async ({ signet }) => {
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const client = await signet.registerClient();
   for (const response_mode of ['fragment', 'web_message', 'form_post.jwt', 'FORM_POST', 'query form_post']) {
-    const answer = redirectedTo(await person.browser.get(client.authorizePath({ response_mode })));
+    const answer = redirectedTo(await user.browser.get(client.authorizePath({ response_mode })));
     assert.equal(answer.get('error'), 'invalid_request', response_mode);
     assert.match(answer.get('error_description') ?? '', /response_mode must be one of: query, form_post/);
   }
   const twice = `${client.authorizePath({ response_mode: 'form_post' })}&response_mode=form_post`;
-  assert.equal(redirectedTo(await person.browser.get(twice)).get('error'), 'invalid_request');
+  assert.equal(redirectedTo(await user.browser.get(twice)).get('error'), 'invalid_request');
 
   const redirect_uris = ['com.example.app:/cb'];
   const app = await signet.registerClient({ client_type: 'public', application_type: 'native', redirect_uris });
-  const toApp = await person.browser.get(app.authorizePath({ response_mode: 'form_post' }));
+  const toApp = await user.browser.get(app.authorizePath({ response_mode: 'form_post' }));
   assert.match(toApp.location, /^com\.example\.app:\/cb\?error=invalid_request/);
 
   // Without a client there is nobody to post to.
   const unknown = client.with({ redirect_uri: 'https://evil.test/cb' }).authorizePath({ response_mode: 'form_post' });
-  const refused = await person.browser.get(unknown, { accept: 'application/json' });
+  const refused = await user.browser.get(unknown, { accept: 'application/json' });
   assertRefused(refused, 400, 'invalid_request');
 });
 
 testSignet(
   'request objects and registration by value are refused with the errors of the standard',
   async ({ signet }) => {
-    const person = await signet.signedInUser();
+    const user = await signet.signedInUser();
     const client = await signet.registerClient();
     const refusals = {
       request_not_supported: { request: 'eyJhbGciOiJub25lIn0.eyJzdGF0ZSI6IngifQ.' },
@@ -83,7 +83,7 @@ testSignet(
       registration_not_supported: { registration: '{"client_name":"x"}' },
     };
     for (const [error, changes] of Object.entries(refusals)) {
-      const answer = redirectedTo(await person.browser.get(client.authorizePath(changes)));
+      const answer = redirectedTo(await user.browser.get(client.authorizePath(changes)));
       assert.deepEqual([answer.get('error'), answer.get('state'), answer.get('iss')], [error, 's1', signet.url]);
       // Also where the request leaves to the object what OAuth requires outside.
       const bare = client.authorizePath({
@@ -92,8 +92,8 @@ testSignet(
         scope: undefined,
         code_challenge: undefined,
       });
-      assert.equal(redirectedTo(await person.browser.get(bare)).get('error'), error);
-      const posted = await person.browser.get(client.authorizePath({ ...changes, response_mode: 'form_post' }));
+      assert.equal(redirectedTo(await user.browser.get(bare)).get('error'), error);
+      const posted = await user.browser.get(client.authorizePath({ ...changes, response_mode: 'form_post' }));
       assert.equal(formOf(posted).fields.error, error);
     }
   },

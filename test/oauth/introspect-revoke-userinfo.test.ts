@@ -24,8 +24,8 @@ testSignet('userinfo, introspection and revocation', async ({ signet, t }) => {
   const client = await signet.registerClient({ allowed_scopes: allScopes });
   const other = await signet.registerClient();
   const publicClient = await signet.registerClient({ client_type: 'public' });
-  const person = await signet.signedInUser();
-  const tokens = await person.obtainTokens(client);
+  const user = await signet.signedInUser();
+  const tokens = await user.obtainTokens(client);
   const path = '/oauth/userinfo';
 
   await t.test('UI-01: no credentials get a bare challenge, bad ones hear what is wrong', async () => {
@@ -71,7 +71,7 @@ testSignet('userinfo, introspection and revocation', async ({ signet, t }) => {
     'UI-03, oidcc-userinfo-post-body: GET and POST say the same, about the subject of the id token, by scope',
     async () => {
       const answerFor = async (scope: string) => {
-        const issued = await person.obtainTokens(client, { scope });
+        const issued = await user.obtainTokens(client, { scope });
         const authorization = `Bearer ${issued.access_token}`;
         const got = await signet.userinfo(issued.access_token);
         const posted = await signet.postForm(path, {}, { authorization });
@@ -82,11 +82,11 @@ testSignet('userinfo, introspection and revocation', async ({ signet, t }) => {
         if (issued.id_token) assert.equal(got.json?.sub, claimsOf(issued.id_token).sub);
         return got;
       };
-      assert.deepEqual((await answerFor('openid')).json, { sub: person.user_id });
-      const email = { email: person.email, email_verified: true };
-      assert.deepEqual((await answerFor('openid email')).json, { sub: person.user_id, ...email });
+      assert.deepEqual((await answerFor('openid')).json, { sub: user.user_id });
+      const email = { email: user.email, email_verified: true };
+      assert.deepEqual((await answerFor('openid email')).json, { sub: user.user_id, ...email });
       const { name, updated_at, ...profile } = (await answerFor('openid profile')).json ?? {};
-      assert.deepEqual(profile, { sub: person.user_id, role: 'user' });
+      assert.deepEqual(profile, { sub: user.user_id, role: 'user' });
       assert.match(String(name), /^Person /);
       assert.equal(updated_at, signet.clock() / 1000);
       const without = await answerFor('email profile');
@@ -96,7 +96,7 @@ testSignet('userinfo, introspection and revocation', async ({ signet, t }) => {
   );
 
   await t.test('UI-04: a cookie opens no Bearer endpoint, and a Bearer token no cookie endpoint', async () => {
-    assertRefused(await person.browser.get(path), 401, 'invalid_token');
+    assertRefused(await user.browser.get(path), 401, 'invalid_token');
     const headers = { authorization: `Bearer ${tokens.access_token}` };
     for (const cookieOnly of ['/v1/me', '/v1/oauth/clients', `/v1/oauth/clients/${client.client_id}`]) {
       assertRefused(await readAnswer(await fetch(signet.url + cookieOnly, { headers })), 401, 'login_required');
@@ -147,11 +147,11 @@ testSignet('userinfo, introspection and revocation', async ({ signet, t }) => {
     assert.deepEqual(claims, claimsOf(tokens.access_token));
     assert.equal((await client.introspect(tokens.refresh_token)).json?.active, true);
 
-    const revoked = await person.obtainTokens(client);
+    const revoked = await user.obtainTokens(client);
     await revoke(client, revoked.refresh_token);
-    const expired = await person.obtainTokens(client, { scope: 'openid' });
+    const expired = await user.obtainTokens(client, { scope: 'openid' });
     signet.clock.advance(3600);
-    const foreign = await person.obtainTokens(other);
+    const foreign = await user.obtainTokens(other);
     const elsewhere = await startSignet(t);
     const stranger = await (await elsewhere.signedInUser()).obtainTokens(await elsewhere.registerClient());
     const dead = [
@@ -161,7 +161,7 @@ testSignet('userinfo, introspection and revocation', async ({ signet, t }) => {
       'é\u{1f511}',
       '\u0001',
       'x'.repeat(20_000),
-      await person.authorize(client),
+      await user.authorize(client),
       ...[revoked, expired, foreign, stranger].map(({ access_token }) => access_token),
       ...[revoked, foreign, stranger].map(({ refresh_token }) => refresh_token),
       tokens.id_token,
@@ -184,7 +184,7 @@ testSignet('userinfo, introspection and revocation', async ({ signet, t }) => {
       }
       assertRefused(await client.post('/oauth/revoke', {}), 400, 'invalid_request');
       for (const token_type_hint of ['access_token', 'refresh_token', 'nonsense']) {
-        const first = await person.obtainTokens(client);
+        const first = await user.obtainTokens(client);
         const second = tokensOf(await client.refresh(first.refresh_token));
         assert.equal((await revoke(client, second.refresh_token, { token_type_hint })).status, 200);
         for (const { access_token } of [first, second]) {
@@ -196,7 +196,7 @@ testSignet('userinfo, introspection and revocation', async ({ signet, t }) => {
   );
 
   await t.test('RV-01: revoking one access token leaves the rest of its grant alone', async () => {
-    const first = await person.obtainTokens(client);
+    const first = await user.obtainTokens(client);
     const second = tokensOf(await client.refresh(first.refresh_token));
     await revoke(client, first.access_token, { token_type_hint: 'refresh_token' });
     assertRefused(await signet.userinfo(first.access_token), 401, 'invalid_token');
@@ -205,7 +205,7 @@ testSignet('userinfo, introspection and revocation', async ({ signet, t }) => {
   });
 
   await t.test('RV-02: only its client revokes a token, and a confidential one proves that it is it', async () => {
-    let mine: Tokens = await person.obtainTokens(client);
+    let mine: Tokens = await user.obtainTokens(client);
     const withoutSecret = client.with({ client_secret: null });
     const attempts: [RegisteredClient, Record<string, string>, number][] = [
       [other, {}, 200],
@@ -222,7 +222,7 @@ testSignet('userinfo, introspection and revocation', async ({ signet, t }) => {
       assert.equal((await signet.userinfo(mine.access_token)).status, 200);
       mine = tokensOf(await client.refresh(mine.refresh_token));
     }
-    const held = await person.obtainTokens(publicClient);
+    const held = await user.obtainTokens(publicClient);
     assert.equal((await signet.postForm('/oauth/revoke', { token: held.refresh_token })).status, 200);
     assertRefused(await signet.userinfo(held.access_token), 401, 'invalid_token');
   });
@@ -266,8 +266,8 @@ testSignet('userinfo, introspection and revocation', async ({ signet, t }) => {
 
 testSignet('RV-03: a revocation that the store cannot keep is 503 and never 200', async ({ signet }) => {
   const client = await signet.registerClient({ allowed_scopes: allScopes });
-  const person = await signet.signedInUser();
-  const tokens = await person.obtainTokens(client);
+  const user = await signet.signedInUser();
+  const tokens = await user.obtainTokens(client);
   const { databaseUrl } = signet.deps.config;
   if (databaseUrl) {
     const name = new URL(databaseUrl).pathname.slice(1);

@@ -28,10 +28,10 @@ function losing(db: Db, { times, kept }: { times: number; kept: boolean }): () =
 const always = Number.POSITIVE_INFINITY;
 
 testSignet('a lost confirmation is asked for again within the request', async ({ signet }) => {
-  const person = await signet.signedInUser();
-  const client = await signet.registerClient({ owner: person });
+  const user = await signet.signedInUser();
+  const client = await signet.registerClient({ owner: user });
   for (const kept of [true, false]) {
-    const code = await person.authorize(client);
+    const code = await user.authorize(client);
     let restore = losing(signet.deps.db, { times: 1, kept });
     const first = tokensOf(await client.redeem(code));
     restore();
@@ -237,12 +237,12 @@ testSignet('an answer says "nothing was changed" only where that is known', asyn
     return answer.text;
   };
   const byProgram = () => browser.patch('/v1/me', { name: 'New name' });
-  const byPerson = (language: string) => () =>
+  const byUser = (language: string) => () =>
     browser.post('/account', { name: 'New name' }, { accept: 'text/html', 'accept-language': language });
 
   const refused = new StoreUnavailable('not sent');
   assert.match(await failing(refused, byProgram), /Nothing was changed/);
-  assert.match(await failing(refused, byPerson('en')), sentence('refusal.temporarily_unavailable'));
+  assert.match(await failing(refused, byUser('en')), sentence('refusal.temporarily_unavailable'));
   const lines = signet.logLines.filter((line) => line.includes('not sent'));
   assert.equal(lines.length, 2, 'one line for each');
   for (const line of lines) assert.ok(line.length < 500 && !line.includes('stack'), line);
@@ -251,11 +251,11 @@ testSignet('an answer says "nothing was changed" only where that is known', asyn
   const said = await failing(unknown, byProgram);
   assert.match(said, /may or may not have been saved/);
   assert.doesNotMatch(said, /othing was/);
-  const english = await failing(unknown, byPerson('en'));
+  const english = await failing(unknown, byUser('en'));
   assert.match(english, sentence('refusal.outcome_unknown'));
   assert.match(english, sentence('error.advice.unknown'));
   assert.doesNotMatch(english, /othing was/);
-  const german = await failing(unknown, byPerson('de'));
+  const german = await failing(unknown, byUser('de'));
   assert.match(german, sentence('refusal.outcome_unknown', {}, 'de'));
   assert.doesNotMatch(german, /nichts (geändert|verloren)|ging nichts/i);
 });

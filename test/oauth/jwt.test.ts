@@ -38,9 +38,9 @@ async function opensNothing(signet: Signet, client: RegisteredClient, token: str
 testSignet('JSON Web Tokens', async ({ signet, t }) => {
   const client = await signet.registerClient();
   const rsaClient = await signet.registerClient({ id_token_signed_response_alg: 'RS256' });
-  const person = await signet.signedInUser();
-  const tokens = await person.obtainTokens(client);
-  const rsaTokens = await person.obtainTokens(rsaClient);
+  const user = await signet.signedInUser();
+  const tokens = await user.obtainTokens(client);
+  const rsaTokens = await user.obtainTokens(rsaClient);
   const both: [RegisteredClient, Tokens, string][] = [
     [client, tokens, 'EdDSA'],
     [rsaClient, rsaTokens, 'RS256'],
@@ -54,7 +54,7 @@ testSignet('JSON Web Tokens', async ({ signet, t }) => {
       const { iat, exp, jti, sid, auth_time, ...rest } = payload;
       assert.deepEqual(rest, {
         iss: signet.url,
-        sub: person.user_id,
+        sub: user.user_id,
         aud: owner.client_id,
         client_id: owner.client_id,
         scope: 'openid offline_access',
@@ -64,11 +64,11 @@ testSignet('JSON Web Tokens', async ({ signet, t }) => {
       assert.equal(exp! - iat!, 3600);
       assert.ok(jti && sid && Number.isInteger(auth_time));
     }
-    assert.notEqual(claimsOf((await person.obtainTokens(client)).access_token).jti, claimsOf(tokens.access_token).jti);
+    assert.notEqual(claimsOf((await user.obtainTokens(client)).access_token).jti, claimsOf(tokens.access_token).jti);
   });
 
   await t.test('JW-02: no other token passes for an access token', async () => {
-    const code = await person.authorize(client);
+    const code = await user.authorize(client);
     const inBody = await signet.postForm('/oauth/userinfo', { access_token: tokens.id_token });
     assertRefused(inBody, 401, 'invalid_token');
     for (const token of [tokens.id_token, tokens.refresh_token, code]) {
@@ -81,7 +81,7 @@ testSignet('JSON Web Tokens', async ({ signet, t }) => {
   await t.test('JW-02: an access token says nothing as id_token_hint, an id token does', async () => {
     const somebody = await (await signet.signedInUser()).obtainTokens(client);
     const silent = async (id_token_hint: string) =>
-      redirectedTo(await person.browser.get(client.authorizePath({ prompt: 'none', id_token_hint })));
+      redirectedTo(await user.browser.get(client.authorizePath({ prompt: 'none', id_token_hint })));
     assert.ok((await silent(somebody.access_token)).get('code'));
     assert.equal((await silent(somebody.id_token)).get('error'), 'login_required');
   });
@@ -190,14 +190,14 @@ testSignet('JSON Web Tokens', async ({ signet, t }) => {
     await new Promise((resolve) => canary.close(resolve));
   });
 
-  await t.test('JW-07: a subject is short ASCII, stays with its person, and is no client', async () => {
+  await t.test('JW-07: a subject is short ASCII, stays with its user, and is no client', async () => {
     const { sub } = claimsOf(tokens.access_token);
     assert.match(String(sub), /^usr_[\w-]{1,200}$/);
     assert.match(client.client_id, /^cl_/);
     const chosen = { name: 'x', client_type: 'public', redirect_uris: ['https://rp.test/cb'], client_id: sub };
-    assertRefused(await person.browser.postJson('/v1/oauth/clients', chosen), 400, 'invalid_request');
-    assert.equal((await findUserByEmail(signet.deps.db, person.email.toUpperCase()))?.user_id, sub);
-    assert.equal(claimsOf((await person.obtainTokens(rsaClient)).id_token).sub, sub);
+    assertRefused(await user.browser.postJson('/v1/oauth/clients', chosen), 400, 'invalid_request');
+    assert.equal((await findUserByEmail(signet.deps.db, user.email.toUpperCase()))?.user_id, sub);
+    assert.equal(claimsOf((await user.obtainTokens(rsaClient)).id_token).sub, sub);
   });
 
   await t.test('JW-08: an id token has the subject, audience and times, and at_hash fits', async () => {
@@ -210,7 +210,7 @@ testSignet('JSON Web Tokens', async ({ signet, t }) => {
       const { iat, exp, sid, auth_time, ...rest } = payload;
       assert.deepEqual(rest, {
         iss: signet.url,
-        sub: person.user_id,
+        sub: user.user_id,
         aud: owner.client_id,
         azp: owner.client_id,
         nonce: 'n1',
@@ -223,13 +223,13 @@ testSignet('JSON Web Tokens', async ({ signet, t }) => {
       assert.ok(Number(auth_time) <= iat!);
     }
     const strange = `n "${'é'.repeat(20)}<&>\\`;
-    const plain = await person.obtainTokens(client, { nonce: undefined });
+    const plain = await user.obtainTokens(client, { nonce: undefined });
     assert.ok(!('nonce' in claimsOf(plain.id_token)));
-    const exact = await person.obtainTokens(client, { nonce: strange });
+    const exact = await user.obtainTokens(client, { nonce: strange });
     assert.equal(claimsOf(exact.id_token).nonce, strange);
   });
 
-  await t.test('JW-08: auth_time is when the person proved it, and max_age has them prove it again', async () => {
+  await t.test('JW-08: auth_time is when the user proved it, and max_age has them prove it again', async () => {
     const visitor = await signet.signedInUser();
     const before = Number(claimsOf((await visitor.obtainTokens(client)).id_token).auth_time);
     signet.clock.advance(100);
@@ -252,7 +252,7 @@ testSignet('JSON Web Tokens', async ({ signet, t }) => {
   });
 
   await t.test('JW-05: our own endpoints know no leeway: a token ends with its second', async () => {
-    const fresh = await person.obtainTokens(client);
+    const fresh = await user.obtainTokens(client);
     signet.clock.advance(3599);
     assert.equal((await signet.userinfo(fresh.access_token)).status, 200);
     signet.clock.advance(1);
@@ -291,14 +291,14 @@ testSignet(
   'JW-06: after a rotation old tokens verify for 65 minutes, and then their key is gone',
   async ({ signet }) => {
     const client = await signet.registerClient();
-    const person = await signet.signedInUser();
-    const kidOf = async () => jose.decodeProtectedHeader((await person.obtainTokens(client)).access_token).kid;
+    const user = await signet.signedInUser();
+    const kidOf = async () => jose.decodeProtectedHeader((await user.obtainTokens(client)).access_token).kid;
     const before = await kidOf();
     const published = (await keySetOf(signet)).keys.map(({ kid }) => kid);
 
     assert.deepEqual(await rotateNow(signet.deps, { actor: 'cli' }), []); // nobody has seen the next keys for 15 minutes
     signet.clock.advance(15 * 60);
-    const old = await person.obtainTokens(client);
+    const old = await user.obtainTokens(client);
     assert.equal((await rotateNow(signet.deps, { actor: 'cli' })).length, 2);
     signet.clock.advance(1);
     const after = await kidOf();

@@ -117,10 +117,10 @@ async function holds<Input>(t: TestContext, input: fc.Arbitrary<Input>, property
 async function setUp(t: TestContext, engine: Engine) {
   // Without limits: behind a 429 nothing would be tried.
   const signet = await startSignet(t, { engine, env: { SIGNET_RATE_LIMITS: 'off' } });
-  const person = await signet.signedInUser();
-  const client = await signet.registerClient({ owner: person });
-  const app = await signet.registerClient({ owner: person, client_type: 'public', consent: 'required' });
-  return { signet, person, clients: [client, app] as const };
+  const user = await signet.signedInUser();
+  const client = await signet.registerClient({ owner: user });
+  const app = await signet.registerClient({ owner: user, client_type: 'public', consent: 'required' });
+  return { signet, user, clients: [client, app] as const };
 }
 
 function assertNothingRepeated(description: string): void {
@@ -163,8 +163,8 @@ function assertDecided(answer: Answer, query: string, client: RegisteredClient, 
 }
 
 onBothEngines('TK-10: whatever authorize is asked, the answer is one of the decided ones', async (t, engine) => {
-  const { signet, person, clients } = await setUp(t, engine);
-  const session = [...person.browser.cookies].map((pair) => pair.join('=')).join('; ');
+  const { signet, user, clients } = await setUp(t, engine);
+  const session = [...user.browser.cookies].map((pair) => pair.join('=')).join('; ');
   const names = ['response_type', 'client_id', 'redirect_uri', 'scope', 'state', 'nonce', 'code_challenge', 'prompt'];
   const more = ['code_challenge_method', 'max_age', 'login_hint', 'id_token_hint', 'ui_locales', 'acr_values'];
   const unsupported = ['request', 'request_uri', 'registration', 'response_mode', 'claims', 'resource', 'dpop_jkt'];
@@ -190,13 +190,13 @@ onBothEngines('TK-10: whatever authorize is asked, the answer is one of the deci
     assert.ok(location.startsWith('/oauth/authorize?'), location);
     assertDecided(await get(location), location.slice(location.indexOf('?') + 1), client, signet.url);
   });
-  await person.authorize(clients[0]); // and it goes on answering
+  await user.authorize(clients[0]); // and it goes on answering
 });
 
 onBothEngines(
   'TK-10: whatever the token endpoint is sent, the answer is one of the decided ones',
   async (t, engine) => {
-    const { signet, person, clients } = await setUp(t, engine);
+    const { signet, user, clients } = await setUp(t, engine);
     const [client] = clients;
     const names = [
       'grant_type',
@@ -234,8 +234,8 @@ onBothEngines(
     await holds(t, input, async ({ grant_type, changes, authorization, type, padding }) => {
       const grant: Record<string, string> =
         grant_type === 'refresh_token'
-          ? { refresh_token: (await person.obtainTokens(client)).refresh_token }
-          : { code: await person.authorize(client), redirect_uri: client.redirect_uri, code_verifier: verifier };
+          ? { refresh_token: (await user.obtainTokens(client)).refresh_token }
+          : { code: await user.authorize(client), redirect_uri: client.redirect_uri, code_verifier: verifier };
       const secret: Record<string, string> =
         authorization === undefined ? { client_secret: client.client_secret ?? '' } : {};
       const valid = new URLSearchParams({ grant_type, client_id: client.client_id, ...secret, ...grant });

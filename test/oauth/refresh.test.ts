@@ -12,8 +12,8 @@ const day = 86_400;
 const inactive = { active: false };
 
 testSignet('a refresh token', async ({ signet, t }) => {
-  const person = await signet.signedInUser();
-  const owner = person;
+  const user = await signet.signedInUser();
+  const owner = user;
   const allowed_scopes = ['openid', 'profile', 'email', 'offline_access', 'entitlements:read'];
   const client = await signet.registerClient({ owner, allowed_scopes });
   const other = await signet.registerClient({ owner });
@@ -22,7 +22,7 @@ testSignet('a refresh token', async ({ signet, t }) => {
 
   await t.test('RT-01: is replaced by each use, and the old one is refused', async () => {
     for (const one of [client, app]) {
-      const first = await person.obtainTokens(one);
+      const first = await user.obtainTokens(one);
       const second = tokensOf(await one.refresh(first.refresh_token));
       assert.notEqual(second.refresh_token, first.refresh_token);
       assert.notEqual(second.access_token, first.access_token);
@@ -34,13 +34,13 @@ testSignet('a refresh token', async ({ signet, t }) => {
 
   await t.test('RT-02: used twice, ends its family with all access tokens, and no other family', async () => {
     const endsBefore = await auditedEnds('replay');
-    const first = await person.obtainTokens(client);
+    const first = await user.obtainTokens(client);
     const family: Tokens[] = [first];
     for (let uses = 0; uses < 2; uses += 1) {
       family.push(tokensOf(await client.refresh(family.at(-1)?.refresh_token ?? '')));
     }
-    const sibling = await person.obtainTokens(client);
-    const elsewhere = await person.obtainTokens(app);
+    const sibling = await user.obtainTokens(client);
+    const elsewhere = await user.obtainTokens(app);
     assertRefused(await client.refresh(first.refresh_token), 400, 'invalid_grant');
     for (const { access_token, refresh_token } of family.toReversed()) {
       assertRefused(await client.refresh(refresh_token), 400, 'invalid_grant');
@@ -55,7 +55,7 @@ testSignet('a refresh token', async ({ signet, t }) => {
   });
 
   await t.test('RT-03: is bound to its client, which must authenticate', async () => {
-    const first = await person.obtainTokens(client);
+    const first = await user.obtainTokens(client);
     const { refresh_token } = tokensOf(await client.refresh(first.refresh_token));
     const nobody = client.with({ client_secret: null });
     for (const token of [refresh_token, first.refresh_token]) {
@@ -75,7 +75,7 @@ testSignet('a refresh token', async ({ signet, t }) => {
 
   await t.test('RT-04: scope may narrow for one access token, and never grows', async () => {
     const scope = 'openid email offline_access';
-    const first = await person.obtainTokens(client, { scope });
+    const first = await user.obtainTokens(client, { scope });
     for (const wider of ['openid entitlements:read', 'profile', 'openid bogus', ' ', 'openid  email']) {
       assertRefused(await client.refresh(first.refresh_token, { scope: wider }), 400, 'invalid_scope');
     }
@@ -105,7 +105,7 @@ testSignet('a refresh token', async ({ signet, t }) => {
     tokensOf(await client.refresh(theirs.refresh_token));
   });
 
-  await t.test('RT-06: ends when its person is disabled', async () => {
+  await t.test('RT-06: ends when its user is disabled', async () => {
     const leaver = await signet.signedInUser();
     const tokens = await leaver.obtainTokens(client);
     await disableUser(signet.deps, { actor: 'cli' }, leaver.user_id, 'left');
@@ -116,7 +116,7 @@ testSignet('a refresh token', async ({ signet, t }) => {
   await t.test('RT-06: is revoked when its client is suspended, and stays revoked after reinstatement', async () => {
     const suspended = await signet.registerClient({ owner, client_type: 'public' });
     const target = { client_id: suspended.client_id, caller: { actor: 'cli' } } as const;
-    const tokens = await person.obtainTokens(suspended);
+    const tokens = await user.obtainTokens(suspended);
     await suspendClient(signet.deps, target, 'abuse was reported');
     assertRefused(await suspended.refresh(tokens.refresh_token), 401, 'invalid_client');
     assert.equal((await signet.userinfo(tokens.access_token)).status, 401);
@@ -126,7 +126,7 @@ testSignet('a refresh token', async ({ signet, t }) => {
   });
 
   await t.test('RT-07: the id token of a refresh describes the same sign-in', async () => {
-    const first = await person.obtainTokens(client, { nonce: 'n-1' });
+    const first = await user.obtainTokens(client, { nonce: 'n-1' });
     signet.clock.advance(100);
     const second = tokensOf(await client.refresh(first.refresh_token));
     const { iat, exp, nonce, at_hash, ...same } = claimsOf(first.id_token);
@@ -140,19 +140,19 @@ testSignet('a refresh token', async ({ signet, t }) => {
   });
 
   await t.test('RT-08: of what was issued nothing opens anything in the store, its files or the log', async () => {
-    const code = await person.authorize(client);
-    const unredeemed = await person.authorize(client);
+    const code = await user.authorize(client);
+    const unredeemed = await user.authorize(client);
     const first = tokensOf(await client.redeem(code));
     const second = tokensOf(await client.refresh(first.refresh_token));
-    const session = person.browser.cookies.get('signet_identity_session') ?? '';
+    const session = user.browser.cookies.get('signet_identity_session') ?? '';
     const tokens = [first, second].flatMap(({ access_token, refresh_token, id_token }) => [
       access_token,
       refresh_token,
       id_token,
     ]);
-    const secrets = [code, unredeemed, session, person.password, client.client_secret ?? '', ...tokens];
+    const secrets = [code, unredeemed, session, user.password, client.client_secret ?? '', ...tokens];
     const stored = await everythingStored(signet);
-    assert.ok(stored.includes(person.user_id), 'this looked in the right place');
+    assert.ok(stored.includes(user.user_id), 'this looked in the right place');
     for (const secret of secrets) {
       assert.ok(secret.length > 10);
       // Without its prefix as well: "ac_" could have been cut off before it was stored.
@@ -176,9 +176,9 @@ async function everythingStored(signet: Signet): Promise<string> {
 
 test('RT-08: a refresh token counts as it was issued, character for character', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.signedInUser();
-  const client = await signet.registerClient({ owner: person });
-  const { refresh_token } = await person.obtainTokens(client);
+  const user = await signet.signedInUser();
+  const client = await signet.registerClient({ owner: user });
+  const { refresh_token } = await user.obtainTokens(client);
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   const swapped = (character: string) =>
     character === character.toLowerCase() ? character.toUpperCase() : character.toLowerCase();
@@ -205,9 +205,9 @@ test('RT-08: a refresh token counts as it was issued, character for character', 
 });
 
 testSignet('RT-05: a refresh token ends after 30 days without use', async ({ signet }) => {
-  const person = await signet.signedInUser();
-  const client = await signet.registerClient({ owner: person });
-  const [used, unused] = [await person.obtainTokens(client), await person.obtainTokens(client)];
+  const user = await signet.signedInUser();
+  const client = await signet.registerClient({ owner: user });
+  const [used, unused] = [await user.obtainTokens(client), await user.obtainTokens(client)];
   signet.clock.advance(30 * day - 1);
   await signet.runJobs();
   const next = tokensOf(await client.refresh(used.refresh_token));
@@ -218,9 +218,9 @@ testSignet('RT-05: a refresh token ends after 30 days without use', async ({ sig
 });
 
 testSignet('RT-05: a refresh token ends after 90 days, however often it is used', async ({ signet }) => {
-  const person = await signet.signedInUser();
-  const client = await signet.registerClient({ owner: person });
-  let tokens = await person.obtainTokens(client);
+  const user = await signet.signedInUser();
+  const client = await signet.registerClient({ owner: user });
+  let tokens = await user.obtainTokens(client);
   const born = signet.clock() / 1000;
   for (const days of [29, 29, 29, 2]) {
     signet.clock.advance(days * day);
@@ -242,11 +242,11 @@ async function assertGrantRevoked(client: RegisteredClient, tokens: Tokens): Pro
 }
 
 testSignet('a refresh token within the retry window of its client', async ({ signet, t }) => {
-  const person = await signet.signedInUser();
-  const client = await signet.registerClient({ owner: person, refresh_retry_window: 30 });
+  const user = await signet.signedInUser();
+  const client = await signet.registerClient({ owner: user, refresh_retry_window: 30 });
 
   await t.test('is answered again with the same successor until the window ends', async () => {
-    const first = await person.obtainTokens(client);
+    const first = await user.obtainTokens(client);
     const lost = tokensOf(await client.refresh(first.refresh_token));
     signet.clock.advance(30);
     const again = tokensOf(await client.refresh(first.refresh_token));
@@ -260,7 +260,7 @@ testSignet('a refresh token within the retry window of its client', async ({ sig
   });
 
   await t.test('is a replay once its successor was used', async () => {
-    const first = await person.obtainTokens(client);
+    const first = await user.obtainTokens(client);
     const second = tokensOf(await client.refresh(first.refresh_token));
     const third = tokensOf(await client.refresh(second.refresh_token));
     assertRefused(await client.refresh(first.refresh_token), 400, 'invalid_grant');
@@ -268,8 +268,8 @@ testSignet('a refresh token within the retry window of its client', async ({ sig
   });
 
   await t.test('is answered to its own client only', async () => {
-    const other = await signet.registerClient({ owner: person, refresh_retry_window: 60 });
-    const first = await person.obtainTokens(client);
+    const other = await signet.registerClient({ owner: user, refresh_retry_window: 60 });
+    const first = await user.obtainTokens(client);
     const second = tokensOf(await client.refresh(first.refresh_token));
     assertRefused(await other.refresh(first.refresh_token), 400, 'invalid_grant');
     assertRefused(await client.with({ client_secret: null }).refresh(first.refresh_token), 401, 'invalid_client');
@@ -277,18 +277,18 @@ testSignet('a refresh token within the retry window of its client', async ({ sig
   });
 
   await t.test('is refused once the grant is revoked', async () => {
-    const first = await person.obtainTokens(client);
+    const first = await user.obtainTokens(client);
     const { refresh_token } = tokensOf(await client.refresh(first.refresh_token));
-    await person.browser.post('/signout');
+    await user.browser.post('/signout');
     assertRefused(await client.refresh(first.refresh_token), 400, 'invalid_grant');
     assertRefused(await client.refresh(refresh_token), 400, 'invalid_grant');
   });
 });
 
 testSignet('without a retry window the second use of a refresh token revokes its grant', async ({ signet }) => {
-  const person = await signet.signedInUser();
-  const client = await signet.registerClient({ owner: person, refresh_retry_window: 0 });
-  const first = await person.obtainTokens(client);
+  const user = await signet.signedInUser();
+  const client = await signet.registerClient({ owner: user, refresh_retry_window: 0 });
+  const first = await user.obtainTokens(client);
   const second = tokensOf(await client.refresh(first.refresh_token));
   assertRefused(await client.refresh(first.refresh_token), 400, 'invalid_grant');
   await assertGrantRevoked(client, second);

@@ -7,11 +7,11 @@ import type { TestUser } from '../support/test-user.ts';
 
 /** What an administrator stops on one node is stopped on every other one within a second (issue 4). */
 
-type Stopped = { person: TestUser; client: RegisteredClient; session_id: string; grant_id: string };
+type Stopped = { user: TestUser; client: RegisteredClient; session_id: string; grant_id: string };
 type Stop = {
   /** Method, address and body, under `/v1/admin`. */
   call(stopped: Stopped): [string, string, object?];
-  /** What the person's browser gets at authorize: nothing, a sign-in page, or still a code. */
+  /** What the user's browser gets at authorize: nothing, a sign-in page, or still a code. */
   authorize: 'refused' | 'sign_in' | 'code';
   /** Whether a code that was given before can still be redeemed. */
   redeems?: true;
@@ -27,25 +27,25 @@ const stops: Record<string, Stop> = {
     call: ({ client }) => ['DELETE', `/clients/${client.client_id}`],
     authorize: 'refused',
   },
-  'a person disabled': {
-    call: ({ person }) => ['POST', `/users/${person.user_id}/disable`, reason],
+  'a user disabled': {
+    call: ({ user }) => ['POST', `/users/${user.user_id}/disable`, reason],
     authorize: 'sign_in',
   },
-  'a person signed out': {
-    call: ({ person }) => ['POST', `/users/${person.user_id}/sign-out`],
+  'a user signed out': {
+    call: ({ user }) => ['POST', `/users/${user.user_id}/sign-out`],
     authorize: 'sign_in',
   },
   'factors reset': {
-    call: ({ person }) => ['POST', `/users/${person.user_id}/reset-factors`, reason],
+    call: ({ user }) => ['POST', `/users/${user.user_id}/reset-factors`, reason],
     authorize: 'sign_in',
   },
   'a session ended': {
-    call: ({ person, session_id }) => ['DELETE', `/users/${person.user_id}/sessions/${session_id}`],
+    call: ({ user, session_id }) => ['DELETE', `/users/${user.user_id}/sessions/${session_id}`],
     authorize: 'sign_in',
   },
   'a grant ended': {
     call: ({ grant_id }) => ['DELETE', `/grants/${grant_id}`],
-    authorize: 'code', // this access ended; nobody said that the person may not come back
+    authorize: 'code', // this access ended; nobody said that the user may not come back
     redeems: true,
   },
 };
@@ -60,12 +60,12 @@ testSignet(
     for (const [what, stop] of Object.entries(stops)) {
       await t.test(what, async () => {
         const client = await signet.registerClient();
-        const person = await signet.signedInUser();
-        const tokens = await person.obtainTokens(client);
-        const stopped = { person, client, ...(await idsOf(signet, person)) };
-        const code = await person.authorize(client);
+        const user = await signet.signedInUser();
+        const tokens = await user.obtainTokens(client);
+        const stopped = { user, client, ...(await idsOf(signet, user)) };
+        const code = await user.authorize(client);
         const elsewhere = beside.newBrowser();
-        for (const [name, value] of person.browser.cookies) elsewhere.cookies.set(name, value);
+        for (const [name, value] of user.browser.cookies) elsewhere.cookies.set(name, value);
         const given = { beside, client, tokens, authorization: service.authorization };
         assert.equal(await isActive(given), true, 'before');
         assert.equal((await beside.userinfo(tokens.access_token)).status, 200);
@@ -93,18 +93,18 @@ testSignet(
 );
 
 testSignet(
-  'a reinstated client and an enabled person begin anew: what was ended stays ended',
+  'a reinstated client and an enabled user begin anew: what was ended stays ended',
   { env: { SIGNET_RATE_LIMITS: 'off' } },
   async ({ signet, t }) => {
     const beside = await startSignet(t, { beside: signet });
     const { browser } = await signet.signedInUser({ role: 'admin' });
     const client = await signet.registerClient();
-    const person = await signet.signedInUser();
-    const first = await person.obtainTokens(client);
+    const user = await signet.signedInUser();
+    const first = await user.obtainTokens(client);
     const post = async (path: string, body: object) =>
       assert.equal((await browser.postJson(`/v1/admin${path}`, body)).status, 200, path);
 
-    const code = await person.authorize(client);
+    const code = await user.authorize(client);
     const written = await takeOut(signet, code);
     await post(`/clients/${client.client_id}/suspend`, reason);
     await putBack(signet, written);
@@ -112,15 +112,15 @@ testSignet(
     signet.clock.advance(1);
     assertRefused(await beside.userinfo(first.access_token), 401, 'invalid_token');
     assertRefused(await client.at(beside).redeem(code), 400, 'invalid_grant');
-    const second = await person.obtainTokens(client);
+    const second = await user.obtainTokens(client);
     assert.equal((await beside.userinfo(second.access_token)).status, 200);
 
-    await post(`/users/${person.user_id}/disable`, reason);
-    assert.equal((await person.signIn()).status, 401);
-    await post(`/users/${person.user_id}/enable`, {});
+    await post(`/users/${user.user_id}/disable`, reason);
+    assert.equal((await user.signIn()).status, 401);
+    await post(`/users/${user.user_id}/enable`, {});
     assertRefused(await beside.userinfo(second.access_token), 401, 'invalid_token');
-    assert.equal((await person.browser.get('/v1/oauth/clients')).status, 401, 'the session stays ended');
-    assert.equal((await person.signIn()).status, 303);
+    assert.equal((await user.browser.get('/v1/oauth/clients')).status, 401, 'the session stays ended');
+    assert.equal((await user.signIn()).status, 303);
   },
 );
 

@@ -45,7 +45,7 @@ async function storedKids({ deps }: Signet, ...wanted: string[]): Promise<string
     .sort();
 }
 
-/** A relying party in EdDSA and one in RS256, and a person who signs in to both. */
+/** A relying party in EdDSA and one in RS256, and a user who signs in to both. */
 async function relyingParties(t: TestContext, engine: Engine) {
   const signet = await startSignet(t, { engine });
   const post_logout_redirect_uris = [returnUri];
@@ -53,7 +53,7 @@ async function relyingParties(t: TestContext, engine: Engine) {
     await signet.registerClient({ post_logout_redirect_uris }),
     await signet.registerClient({ post_logout_redirect_uris, id_token_signed_response_alg: 'RS256' }),
   ] as const;
-  return { signet, clients, person: await signet.signedInUser() };
+  return { signet, clients, user: await signet.signedInUser() };
 }
 
 testSignet('each algorithm publishes its active and its next key, and nothing private', async ({ signet }) => {
@@ -171,9 +171,9 @@ testSignet('a retiring key loses its private half at once and is published for 6
 onBothEngines(
   'tokens from before, amid and after a rotation verify against the key set as long as they live',
   async (t, engine) => {
-    const { signet, clients, person } = await relyingParties(t, engine);
+    const { signet, clients, user } = await relyingParties(t, engine);
     const obtain = async () =>
-      (await Promise.all(clients.map((client) => person.obtainTokens(client)))).flatMap((tokens) => [
+      (await Promise.all(clients.map((client) => user.obtainTokens(client)))).flatMap((tokens) => [
         tokens.access_token,
         tokens.id_token,
       ]);
@@ -186,8 +186,8 @@ onBothEngines(
 
     signet.clock.advance(30 * day - 10);
     const fresh = await signet.signedInUser(); // sessions do not last a month
-    person.browser.cookies.clear();
-    for (const [name, value] of fresh.browser.cookies) person.browser.cookies.set(name, value);
+    user.browser.cookies.clear();
+    for (const [name, value] of fresh.browser.cookies) user.browser.cookies.set(name, value);
     const before = await obtain();
     const oldKids = await verifyAll(before);
     const cached = createLocalJWKSet(await keySet(signet)); // what a relying party keeps for five minutes
@@ -222,23 +222,28 @@ async function signedAgain({ deps }: Signet, token: string, changes: object): Pr
 }
 
 onBothEngines('a retired key verifies id_token_hint while a session can last, and nothing else', async (t, engine) => {
-  const { signet, clients, person } = await relyingParties(t, engine);
+  const { signet, clients, user } = await relyingParties(t, engine);
   signet.clock.advance(900);
   const sessions = await Promise.all(
     clients.map(async (client) => {
-      const user = await person.signedInElsewhere();
-      const { access_token, ...tokens } = await user.obtainTokens(client);
+      const there = await user.signedInElsewhere();
+      const { access_token, ...tokens } = await there.obtainTokens(client);
       // Valid for longer than ours, so that nothing but its key is a reason to refuse it.
-      return { user, client, access_token: await signedAgain(signet, access_token, { exp: 4_000_000_000 }), ...tokens };
+      return {
+        there,
+        client,
+        access_token: await signedAgain(signet, access_token, { exp: 4_000_000_000 }),
+        ...tokens,
+      };
     }),
   );
   const kids = sessions.map(({ id_token }) => decodeProtectedHeader(id_token).kid ?? '');
-  const lasting = await person.obtainTokens(clients[0]);
+  const lasting = await user.obtainTokens(clients[0]);
   for (const { access_token } of sessions) assert.equal((await signet.userinfo(access_token)).status, 200);
   const logoutPath = (id_token_hint: string) =>
     `/oauth/logout?${new URLSearchParams({ id_token_hint, post_logout_redirect_uri: returnUri })}`;
-  const isSignedIn = async (user: TestUser) =>
-    redirectedTo(await user.browser.get(clients[0].authorizePath({ prompt: 'none' }))).has('code');
+  const isSignedIn = async (one: TestUser) =>
+    redirectedTo(await one.browser.get(clients[0].authorizePath({ prompt: 'none' }))).has('code');
 
   await rotateNow(signet.deps, { actor: 'cli' });
   signet.clock.advance(65 * 60);
@@ -255,20 +260,20 @@ onBothEngines('a retired key verifies id_token_hint while a session can last, an
 
   signet.clock.advance(5 * 3600);
   const other = await signet.signedInUser();
-  for (const { user, client, access_token, id_token } of sessions) {
+  for (const { there, client, access_token, id_token } of sessions) {
     for (const token of [access_token, id_token]) {
       assertRefused(await signet.userinfo(token), 401, 'invalid_token');
       assert.deepEqual((await client.introspect(token)).json, { active: false });
     }
     const asAnother = await other.browser.get(client.authorizePath({ prompt: 'none', id_token_hint: id_token }));
     assert.equal(redirectedTo(asAnother).get('error'), 'login_required', 'the hint names its user still');
-    assert.equal((await user.browser.get(logoutPath(id_token))).location, returnUri);
-    assert.equal(await isSignedIn(user), false);
+    assert.equal((await there.browser.get(logoutPath(id_token))).location, returnUri);
+    assert.equal(await isSignedIn(there), false);
   }
 
   // A sign-in continues its session, which so lasts longer than the key of its first id token is kept.
   for (const days of [2.5, 2.5, 2.5, 2.5, 2.5, 1.5]) {
-    await person.signIn();
+    await user.signIn();
     signet.clock.advance(days * day);
   }
   signet.clock.advance(-5 * 3600 - 1);
@@ -277,10 +282,10 @@ onBothEngines('a retired key verifies id_token_hint while a session can last, an
   for (const { id_token } of sessions) assert.equal((await browser.get(logoutPath(id_token))).location, returnUri);
   signet.clock.advance(1);
   for (const { id_token } of sessions) assert.equal((await browser.get(logoutPath(id_token))).location, '/signed-out');
-  const asked = await person.browser.get(logoutPath(lasting.id_token));
+  const asked = await user.browser.get(logoutPath(lasting.id_token));
   assert.match(asked.location, /^\/oauth\/logout\/confirm\?request=/);
-  assert.match((await person.browser.get(asked.location)).text, sentence('logout.title'));
-  assert.ok(await isSignedIn(person));
+  assert.match((await user.browser.get(asked.location)).text, sentence('logout.title'));
+  assert.ok(await isSignedIn(user));
   await signet.runJobs();
   assert.deepEqual(await plain(signet.deps.db).all('select * from retired_signing_keys'), []);
 });

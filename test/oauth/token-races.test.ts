@@ -21,8 +21,8 @@ const connections = 64;
 
 async function setUp(t: TestContext, engine: Engine, options: ClientOptions = {}) {
   const signet = await startSignet(t, { engine });
-  const person = await signet.signedInUser();
-  return { signet, person, client: await signet.registerClient({ ...options, owner: person }) };
+  const user = await signet.signedInUser();
+  return { signet, user, client: await signet.registerClient({ ...options, owner: user }) };
 }
 
 /**
@@ -76,10 +76,10 @@ async function assertFamilyEnded(client: RegisteredClient, tokens: Tokens): Prom
 }
 
 onBothEngines('of 64 concurrent redemptions of one code exactly one succeeds, each time', async (t, engine) => {
-  const { signet, person, client } = await setUp(t, engine);
+  const { signet, user, client } = await setUp(t, engine);
   const send = concurrently(t, signet, client);
   for (let round = 0; round < rounds; round += 1) {
-    const code = await person.authorize(client);
+    const code = await user.authorize(client);
     const answers = await send({
       grant_type: 'authorization_code',
       code,
@@ -91,18 +91,18 @@ onBothEngines('of 64 concurrent redemptions of one code exactly one succeeds, ea
 });
 
 onBothEngines('of 64 concurrent uses of one refresh token exactly one succeeds, each time', async (t, engine) => {
-  const { signet, person, client } = await setUp(t, engine);
+  const { signet, user, client } = await setUp(t, engine);
   const send = concurrently(t, signet, client);
   for (let round = 0; round < rounds; round += 1) {
-    const { refresh_token } = await person.obtainTokens(client);
+    const { refresh_token } = await user.obtainTokens(client);
     const answers = await send({ grant_type: 'refresh_token', refresh_token });
     await assertFamilyEnded(client, onlyWinner(answers));
   }
 });
 
 onBothEngines('within the retry window 64 concurrent refreshes all get the same successor', async (t, engine) => {
-  const { signet, person, client } = await setUp(t, engine, { refresh_retry_window: 30 });
-  const first = await person.obtainTokens(client);
+  const { signet, user, client } = await setUp(t, engine, { refresh_retry_window: 30 });
+  const first = await user.obtainTokens(client);
   const answers = await concurrently(
     t,
     signet,
@@ -118,10 +118,10 @@ onBothEngines('within the retry window 64 concurrent refreshes all get the same 
 });
 
 onBothEngines('a sign-out among concurrent refreshes revokes all their tokens', async (t, engine) => {
-  const { person, client } = await setUp(t, engine);
-  const families = await Promise.all(Array.from({ length: 8 }, () => person.obtainTokens(client)));
+  const { user, client } = await setUp(t, engine);
+  const families = await Promise.all(Array.from({ length: 8 }, () => user.obtainTokens(client)));
   const [signedOut, ...answers] = await Promise.all([
-    signOutOf(person),
+    signOutOf(user),
     ...families.map((tokens) => client.refresh(tokens.refresh_token)),
   ]);
   assert.equal(signedOut.status, 303);
@@ -132,4 +132,4 @@ onBothEngines('a sign-out among concurrent refreshes revokes all their tokens', 
   for (const tokens of families) await assertFamilyEnded(client, tokens);
 });
 
-const signOutOf = (person: TestUser) => person.browser.post('/signout');
+const signOutOf = (user: TestUser) => user.browser.post('/signout');

@@ -10,8 +10,8 @@ const form = { 'content-type': 'application/x-www-form-urlencoded' };
 const inactive = { active: false };
 
 testSignet('an authorization code', async ({ signet, t }) => {
-  const person = await signet.signedInUser();
-  const owner = person;
+  const user = await signet.signedInUser();
+  const owner = user;
   const redirect_uris = ['https://rp.test/cb', 'https://rp.test/other'];
   const client = await signet.registerClient({ owner, redirect_uris });
   const other = await signet.registerClient({ owner, redirect_uris });
@@ -20,7 +20,7 @@ testSignet('an authorization code', async ({ signet, t }) => {
   const isActive = async (token: string) => (await client.introspect(token)).json?.active;
 
   await t.test('TK-01: is redeemed once; a second valid use ends everything the first one gave', async () => {
-    const code = await person.authorize(client);
+    const code = await user.authorize(client);
     const tokens = tokensOf(await client.redeem(code));
     const refreshed = tokensOf(await client.refresh(tokens.refresh_token));
     assertRefused(await client.redeem(code), 400, 'invalid_grant');
@@ -32,7 +32,7 @@ testSignet('an authorization code', async ({ signet, t }) => {
   });
 
   await t.test('TK-02: a second use that is wrong in anything ends nothing', async () => {
-    const code = await person.authorize(client);
+    const code = await user.authorize(client);
     const tokens = tokensOf(await client.redeem(code));
     const wrong = [
       client.redeem(code, { code_verifier: 'x'.repeat(43) }),
@@ -54,14 +54,14 @@ testSignet('an authorization code', async ({ signet, t }) => {
       [app, client],
     ];
     for (const [rightful, thief] of pairs) {
-      const code = await person.authorize(rightful);
+      const code = await user.authorize(rightful);
       assertRefused(await thief.redeem(code), 400, 'invalid_grant');
       tokensOf(await rightful.redeem(code)); // the thief's try cost the owner nothing
     }
   });
 
   await t.test('TK-04: belongs to its redirect_uri and its verifier', async () => {
-    const code = await person.authorize(client);
+    const code = await user.authorize(client);
     const wrong = [
       { redirect_uri: 'https://rp.test/other' },
       { redirect_uri: 'https://rp.test/cb/' },
@@ -84,26 +84,26 @@ testSignet('an authorization code', async ({ signet, t }) => {
   });
 
   await t.test('TK-05: lives for 60 seconds', async () => {
-    const inTime = await person.authorize(client);
+    const inTime = await user.authorize(client);
     signet.clock.advance(59);
     tokensOf(await client.redeem(inTime));
-    const late = await person.authorize(client);
+    const late = await user.authorize(client);
     signet.clock.advance(60);
     assertRefused(await other.redeem(late), 400, 'invalid_grant');
     assertRefused(await client.redeem(late), 400, 'invalid_grant');
     signet.clock.advance(-60);
-    const replayed = await person.authorize(client);
+    const replayed = await user.authorize(client);
     const tokens = tokensOf(await client.redeem(replayed));
     signet.clock.advance(61);
     assertRefused(await client.redeem(replayed), 400, 'invalid_grant');
     assert.equal(await isActive(tokens.access_token), false, 'a replay is a replay also after the minute');
   });
 
-  await t.test('TK-12: is worth nothing once its person is disabled, nor is a refresh token', async () => {
+  await t.test('TK-12: is worth nothing once its user is disabled, nor is a refresh token', async () => {
     const somebody = await signet.signedInUser();
     const code = await somebody.authorize(client);
     const tokens = await somebody.obtainTokens(client);
-    const untouched = await person.obtainTokens(client);
+    const untouched = await user.obtainTokens(client);
     await disableUser(signet.deps, { actor: 'cli' }, somebody.user_id, 'left');
     const assertDead = async () => {
       assertRefused(await client.redeem(code), 400, 'invalid_grant');
@@ -121,8 +121,8 @@ testSignet('an authorization code', async ({ signet, t }) => {
 
 test('the token endpoint (OAuth 2.1 §3.2)', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.signedInUser();
-  const client = await signet.registerClient({ owner: person });
+  const user = await signet.signedInUser();
+  const client = await signet.registerClient({ owner: user });
   const authorization = basic(client.client_id, client.client_secret ?? '');
   const send = async (init: RequestInit, path = '/oauth/token') =>
     readAnswer(await fetch(signet.url + path, { method: 'POST', ...init }));
@@ -135,7 +135,7 @@ test('the token endpoint (OAuth 2.1 §3.2)', async (t) => {
   });
 
   await t.test('TK-06: takes a form by POST, and nothing from the URL', async () => {
-    const code = await person.authorize(client);
+    const code = await user.authorize(client);
     const fields = fieldsFor(code);
     const query = new URLSearchParams(fields).toString();
     const headers = { authorization };
@@ -162,7 +162,7 @@ test('the token endpoint (OAuth 2.1 §3.2)', async (t) => {
   });
 
   await t.test('TK-07: takes each parameter once, and no arrays', async () => {
-    const code = await person.authorize(client);
+    const code = await user.authorize(client);
     const fields = fieldsFor(code);
     const body = new URLSearchParams(fields).toString();
     const headers = { authorization, ...form };
@@ -182,8 +182,8 @@ test('the token endpoint (OAuth 2.1 §3.2)', async (t) => {
   });
 
   await t.test('TK-08: knows two grants', async () => {
-    const code = await person.authorize(client);
-    const tokens = await person.obtainTokens(client);
+    const code = await user.authorize(client);
+    const tokens = await user.obtainTokens(client);
     const grants = [
       'password',
       'implicit',
@@ -196,7 +196,7 @@ test('the token endpoint (OAuth 2.1 §3.2)', async (t) => {
       (name) => `urn:ietf:params:oauth:grant-type:${name}`,
     );
     for (const grant_type of [...grants, ...urns, '__proto__', 'constructor']) {
-      const more = { username: person.email, password: person.password, refresh_token: tokens.refresh_token };
+      const more = { username: user.email, password: user.password, refresh_token: tokens.refresh_token };
       assertRefused(await client.redeem(code, { ...more, grant_type }), 400, 'unsupported_grant_type');
     }
     for (const grant_type of [undefined, '']) {
@@ -207,7 +207,7 @@ test('the token endpoint (OAuth 2.1 §3.2)', async (t) => {
   });
 
   await t.test('TK-09: nothing that carries a token or a credential is kept by a cache, errors included', async () => {
-    const tokens = await person.obtainTokens(client);
+    const tokens = await user.obtainTokens(client);
     const registration = { name: 'Another', client_type: 'confidential', redirect_uris: ['https://rp.test/cb'] };
     const atToken = [
       await client.refresh(tokens.refresh_token),
@@ -226,10 +226,10 @@ test('the token endpoint (OAuth 2.1 §3.2)', async (t) => {
       await signet.userinfo(tokens.access_token),
       await signet.userinfo('wrong'),
       await send({ method: 'GET' }, '/oauth/userinfo'),
-      await person.browser.postJson('/v1/oauth/clients', registration),
-      await person.browser.postJson('/v1/oauth/clients', {}),
-      await person.browser.get('/v1/oauth/clients'),
-      await person.browser.get('/v1/me'),
+      await user.browser.postJson('/v1/oauth/clients', registration),
+      await user.browser.postJson('/v1/oauth/clients', {}),
+      await user.browser.get('/v1/oauth/clients'),
+      await user.browser.get('/v1/me'),
       await send({ method: 'GET' }, '/v1/me'),
       await send({ method: 'GET' }, '/v1/nothing'),
     ];
@@ -245,7 +245,7 @@ test('the token endpoint (OAuth 2.1 §3.2)', async (t) => {
     const answers = await Promise.all([
       ...names.map((name) => client.post('/oauth/token', { ...fields, [name]: canary })),
       client.refresh(canary),
-      client.refresh((await person.obtainTokens(client)).refresh_token, { scope: canary }),
+      client.refresh((await user.obtainTokens(client)).refresh_token, { scope: canary }),
       signet.postForm('/oauth/introspect', fields),
       client.with({ client_secret: canary }).post('/oauth/revoke', fields),
     ]);
@@ -258,11 +258,11 @@ test('the token endpoint (OAuth 2.1 §3.2)', async (t) => {
   });
 
   await t.test('TK-11: what opens something is 256 random bits', async () => {
-    const code = await person.authorize(client);
+    const code = await user.authorize(client);
     const { refresh_token } = tokensOf(await client.redeem(code));
     assert.match(code, /^ac_[\w-]{43}$/);
     assert.match(client.client_secret ?? '', /^cs_[\w-]{43}$/);
-    assert.match(person.browser.cookies.get('signet_identity_session') ?? '', /^st_[\w-]{43}$/);
+    assert.match(user.browser.cookies.get('signet_identity_session') ?? '', /^st_[\w-]{43}$/);
     assert.equal(Buffer.from(refresh_token.slice(3), 'base64url').length, 16 + 4 + 32); // the last 32 are a MAC
 
     const samples = 100_000;
@@ -282,7 +282,7 @@ test('the token endpoint (OAuth 2.1 §3.2)', async (t) => {
 
   await t.test('TK-13: a refresh token comes with offline_access, an id token with openid, scope always', async () => {
     for (const scope of ['openid offline_access', 'openid email', 'email offline_access', 'profile email']) {
-      const tokens = await person.obtainTokens(client, { scope });
+      const tokens = await user.obtainTokens(client, { scope });
       assert.equal(tokens.scope, scope);
       assert.equal(claimsOf(tokens.access_token).scope, scope);
       assert.equal('refresh_token' in tokens, scope.includes('offline_access'), scope);

@@ -74,11 +74,11 @@ testSignet('a client with any number of grants is suspended at once and for good
   const administrator = await signet.signedInUser({ role: 'admin' });
   const client = await signet.registerClient();
   const beside = await signet.registerClient();
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   await fill(signet, await signet.signedInUser(), client);
-  const held = await person.obtainTokens(client);
-  const waiting = await person.authorize(client);
-  const other = await person.obtainTokens(beside);
+  const held = await user.obtainTokens(client);
+  const waiting = await user.authorize(client);
+  const other = await user.obtainTokens(beside);
   const decide = (deed: string, body: unknown) =>
     administrator.browser.postJson(`/v1/admin/clients/${client.client_id}/${deed}`, body);
 
@@ -96,11 +96,11 @@ testSignet('a client with any number of grants is suspended at once and for good
   await assertDead(signet, client, held);
   assertRefused(await client.redeem(waiting), 400, 'invalid_grant');
   assert.deepEqual(
-    (await grantsOf(administrator, person)).grants.map(({ client_id }) => client_id),
+    (await grantsOf(administrator, user)).grants.map(({ client_id }) => client_id),
     [beside.client_id],
     'a grant whose revocation is not written yet is not shown as active',
   );
-  const anew = await person.obtainTokens(client);
+  const anew = await user.obtainTokens(client);
   await signet.runJobs();
   assert.deepEqual(await written(signet, client), { client_suspended: many + 2, alive: 1 });
   await assertDead(signet, client, held);
@@ -113,15 +113,15 @@ testSignet('a client with any number of grants is suspended at once and for good
   await assertDead(signet, client, held);
 });
 
-testSignet('a person with any number of grants is disabled at once, and enabled without them', async ({ signet }) => {
+testSignet('a user with any number of grants is disabled at once, and enabled without them', async ({ signet }) => {
   const administrator = await signet.signedInUser({ role: 'admin' });
   const client = await signet.registerClient();
-  const person = await signet.signedInUser();
-  await fill(signet, person, client);
-  const held = await person.obtainTokens(client);
+  const user = await signet.signedInUser();
+  await fill(signet, user, client);
+  const held = await user.obtainTokens(client);
   const decide = (deed: string) =>
     administrator.browser.postJson(
-      `/v1/admin/users/${person.user_id}/${deed}`,
+      `/v1/admin/users/${user.user_id}/${deed}`,
       deed === 'disable' ? { reason: 'Stolen.' } : {},
     );
 
@@ -129,9 +129,9 @@ testSignet('a person with any number of grants is disabled at once, and enabled 
   await assertDead(signet, client, held);
   assert.equal((await decide('enable')).status, 200);
   await assertDead(signet, client, held);
-  assert.deepEqual((await grantsOf(administrator, person)).grants, []);
-  assert.equal((await person.signIn()).status, 303);
-  const anew = await person.obtainTokens(client);
+  assert.deepEqual((await grantsOf(administrator, user)).grants, []);
+  assert.equal((await user.signIn()).status, 303);
+  const anew = await user.obtainTokens(client);
   await signet.runJobs();
   await assertAlive(signet, client, anew);
   await assertDead(signet, client, held);
@@ -143,25 +143,25 @@ testSignet(
   async ({ signet }) => {
     const client = await signet.registerClient();
     const beside = await signet.registerClient();
-    const person = await signet.signedInUser();
-    await fill(signet, person, client);
-    const held = await person.obtainTokens(client);
-    const other = await person.obtainTokens(beside);
+    const user = await signet.signedInUser();
+    await fill(signet, user, client);
+    const held = await user.obtainTokens(client);
+    const other = await user.obtainTokens(beside);
 
-    assert.equal((await person.browser.delete(`/v1/me/grants/${client.client_id}`)).status, 204);
+    assert.equal((await user.browser.delete(`/v1/me/grants/${client.client_id}`)).status, 204);
     await assertDead(signet, client, held);
-    assert.equal((await person.browser.delete(`/v1/me/grants/${client.client_id}`)).status, 404);
+    assert.equal((await user.browser.delete(`/v1/me/grants/${client.client_id}`)).status, 404);
     await assertAlive(signet, beside, other);
-    const anew = await person.obtainTokens(client);
+    const anew = await user.obtainTokens(client);
     await assertAlive(signet, client, anew);
     await signet.runJobs();
     assert.deepEqual(await written(signet, client), { user: many + 1, alive: 1 });
 
-    await fill(signet, person, beside);
-    const elsewhere = await person.signedInElsewhere();
+    await fill(signet, user, beside);
+    const elsewhere = await user.signedInElsewhere();
     const there = await elsewhere.obtainTokens(beside);
-    const here = await person.obtainTokens(beside);
-    assert.equal((await person.browser.delete('/v1/me/sessions')).status, 200);
+    const here = await user.obtainTokens(beside);
+    assert.equal((await user.browser.delete('/v1/me/sessions')).status, 200);
     await assertDead(signet, beside, there);
     await signet.runJobs();
     await assertDead(signet, beside, there);
@@ -185,16 +185,16 @@ async function whileAnotherNodeHas(t: TestContext, { deps }: Signet, slice: Stat
 test('two nodes that write the same slice of a bulk revocation leave no grant active', async (t) => {
   const signet = await startSignet(t, { engine: 'postgres' });
   const client = await signet.registerClient();
-  const person = await signet.signedInUser();
-  await fill(signet, person, client);
-  const held = await person.obtainTokens(client);
-  assert.equal((await person.browser.delete(`/v1/me/grants/${client.client_id}`)).status, 204);
+  const user = await signet.signedInUser();
+  await fill(signet, user, client);
+  const held = await user.obtainTokens(client);
+  assert.equal((await user.browser.delete(`/v1/me/grants/${client.client_id}`)).status, 204);
   signet.clock.advance(601);
 
   const slice = {
     sql: `update grants set revoked_at = 1, revoked_reason = 'user' where grant_id in
             (select grant_id from grants where user_id = $1 and revoked_at is null limit ${sliceRows})`,
-    params: [person.user_id],
+    params: [user.user_id],
   };
   await whileAnotherNodeHas(t, signet, slice, () => applyBulkRevocations(signet.deps));
   assert.ok((await written(signet, client)).alive! > 0, 'some rows are still to be written');
@@ -209,10 +209,10 @@ test('two nodes that delete the same slice of a client or an account leave its r
   const administrator = await signet.signedInUser({ role: 'admin' });
   const client = await signet.registerClient();
   const { client_id } = client;
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const beside = await signet.registerClient();
-  await fill(signet, person, client);
-  await fill(signet, person, beside);
+  await fill(signet, user, client);
+  await fill(signet, user, beside);
   const sliceOf = (column: string, id: string) => ({
     sql: `delete from grants where grant_id in (select grant_id from grants where ${column} = $1 limit ${sliceRows})`,
     params: [id],
@@ -221,11 +221,11 @@ test('two nodes that delete the same slice of a client or an account leave its r
   assert.equal((await administrator.browser.delete(`/v1/admin/clients/${client_id}`)).status, 204);
   await whileAnotherNodeHas(t, signet, sliceOf('client_id', client_id), () => finishClientDeletions(signet.deps));
   assert.equal(await countIn(signet, 'clients', 'client_id', client_id), 1);
-  assert.equal((await person.browser.post('/account/delete', { email: person.email })).status, 303);
-  await whileAnotherNodeHas(t, signet, sliceOf('user_id', person.user_id), () => finishAccountDeletions(signet.deps));
+  assert.equal((await user.browser.post('/account/delete', { email: user.email })).status, 303);
+  await whileAnotherNodeHas(t, signet, sliceOf('user_id', user.user_id), () => finishAccountDeletions(signet.deps));
   await signet.runJobs();
   assert.equal(await countIn(signet, 'clients', 'client_id', client_id), 0);
-  assert.equal(await countIn(signet, 'users', 'user_id', person.user_id), 0);
+  assert.equal(await countIn(signet, 'users', 'user_id', user.user_id), 0);
 });
 
 const countIn = async ({ deps }: Signet, table: string, column: string, id: string) =>
@@ -236,17 +236,17 @@ testSignet('a client with any number of grants is deleted at once for everybody'
   const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner });
   const { client_id } = client;
-  const person = await signet.signedInUser();
-  await fill(signet, person, client);
-  const held = await person.obtainTokens(client);
-  const waiting = await person.authorize(client);
+  const user = await signet.signedInUser();
+  await fill(signet, user, client);
+  const held = await user.obtainTokens(client);
+  const waiting = await user.authorize(client);
 
   assert.equal((await administrator.browser.delete(`/v1/admin/clients/${client_id}`)).status, 204);
   assert.ok((await countIn(signet, 'grants', 'client_id', client_id)) > sliceRows, 'most rows are still there');
   assertRefused(await signet.userinfo(held.access_token), 401, 'invalid_token');
   assertRefused(await client.refresh(held.refresh_token), 401, 'invalid_client');
   assertRefused(await client.redeem(waiting), 401, 'invalid_client');
-  assert.equal((await person.browser.get(client.authorizePath())).status, 400);
+  assert.equal((await user.browser.get(client.authorizePath())).status, 400);
   const one = `/v1/admin/clients/${client_id}`;
   assert.equal((await administrator.browser.get(one)).status, 404);
   assert.equal((await administrator.browser.delete(one)).status, 404);
@@ -255,8 +255,8 @@ testSignet('a client with any number of grants is deleted at once for everybody'
     [administrator.browser, '/v1/admin/clients?status=all'],
     [administrator.browser, `/v1/admin/clients?query=${client_id}`],
     [owner.browser, '/v1/oauth/clients'],
-    [person.browser, '/v1/me/grants'],
-    [administrator.browser, `/v1/admin/users/${person.user_id}/grants`],
+    [user.browser, '/v1/me/grants'],
+    [administrator.browser, `/v1/admin/users/${user.user_id}/grants`],
   ] as const) {
     const answer = await browser.get(path);
     assert.equal(answer.status, 200, path);
@@ -272,17 +272,17 @@ testSignet('a client with any number of grants is deleted at once for everybody'
 testSignet('an account with any number of grants is deleted at once for everybody', async ({ signet }) => {
   const administrator = await signet.signedInUser({ role: 'admin' });
   const client = await signet.registerClient();
-  const person = await signet.signedInUser();
-  const { user_id, email } = person;
-  const theirs = await signet.registerClient({ owner: person });
-  await fill(signet, person, client);
-  const held = await person.obtainTokens(client);
+  const user = await signet.signedInUser();
+  const { user_id, email } = user;
+  const theirs = await signet.registerClient({ owner: user });
+  await fill(signet, user, client);
+  const held = await user.obtainTokens(client);
 
-  assert.equal((await person.browser.post('/account/delete', { email })).status, 303);
+  assert.equal((await user.browser.post('/account/delete', { email })).status, 303);
   assert.ok((await countIn(signet, 'grants', 'user_id', user_id)) > sliceRows, 'most rows are still there');
   await assertDead(signet, client, held);
-  assert.equal((await person.browser.get('/v1/me')).status, 401);
-  assert.notEqual((await person.signIn()).status, 303);
+  assert.equal((await user.browser.get('/v1/me')).status, 401);
+  assert.notEqual((await user.signIn()).status, 303);
   assert.equal((await administrator.browser.get(`/v1/admin/users/${user_id}`)).status, 404);
   const enabling = await administrator.browser.postJson(`/v1/admin/users/${user_id}/enable`, {});
   assert.equal(enabling.status, 404);
@@ -296,7 +296,7 @@ testSignet('an account with any number of grants is deleted at once for everybod
   await signet.runJobs();
   assert.equal(await countIn(signet, 'grants', 'user_id', user_id), 0);
   assert.equal(await countIn(signet, 'users', 'user_id', user_id), 0);
-  assert.equal((await person.signIn()).status, 303, 'whoever made the account anew has it');
+  assert.equal((await user.signIn()).status, 303, 'whoever made the account anew has it');
 });
 
 testSignet(

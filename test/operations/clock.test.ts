@@ -35,8 +35,8 @@ const rowsIn = async ({ deps }: Signet, table: string) =>
 onBothEngines('a code that was refused as expired stays so when the clock is set back', async (t, engine) => {
   const { signet, set } = await settable(t, engine);
   const client = await signet.registerClient();
-  const person = await signet.signedInUser();
-  const code = await person.authorize(client);
+  const user = await signet.signedInUser();
+  const code = await user.authorize(client);
   set(65);
   assert.equal((await client.redeem(code)).status, 400);
   set(-65);
@@ -61,18 +61,18 @@ onBothEngines('a link that was refused as expired stays so when the clock is set
 onBothEngines('a session and a refresh token that were refused as expired stay so', async (t, engine) => {
   const { signet, set, pass } = await settable(t, engine);
   const client = await signet.registerClient();
-  const person = await signet.signedInUser();
-  const { refresh_token } = await person.obtainTokens(client);
+  const user = await signet.signedInUser();
+  const { refresh_token } = await user.obtainTokens(client);
   // A clock that nobody has set, hour by hour as a process that serves looks at it.
   pass(31 * day);
-  assert.equal((await person.browser.get('/v1/me')).status, 401);
+  assert.equal((await user.browser.get('/v1/me')).status, 401);
   assert.equal((await client.refresh(refresh_token)).status, 400);
   set(-31 * day);
-  assert.equal((await person.browser.get('/v1/me')).status, 401);
+  assert.equal((await user.browser.get('/v1/me')).status, 401);
   assert.equal((await client.refresh(refresh_token)).status, 400);
   const session = await plain(signet.deps.db).get<{ end_reason: string }>(
     'select end_reason from sessions where user_id = $1',
-    [person.user_id],
+    [user.user_id],
   );
   assert.equal(session?.end_reason, 'expired');
 });
@@ -80,8 +80,8 @@ onBothEngines('a session and a refresh token that were refused as expired stay s
 onBothEngines('a clock that jumps ahead for a minute deletes nothing and ends nothing', async (t, engine) => {
   const { signet, set, pass } = await settable(t, engine);
   const client = await signet.registerClient();
-  const person = await signet.signedInUser();
-  const { refresh_token } = await person.obtainTokens(client);
+  const user = await signet.signedInUser();
+  const { refresh_token } = await user.obtainTokens(client);
   const before = [await rowsIn(signet, 'sessions'), await rowsIn(signet, 'grants')];
   const keys = await listSigningKeys(signet.deps.db);
   await signet.runJobs();
@@ -91,14 +91,14 @@ onBothEngines('a clock that jumps ahead for a minute deletes nothing and ends no
   await signet.runJobs();
   pass(minute);
   await signet.runJobs();
-  assert.equal((await person.browser.get('/v1/me')).status, 401);
+  assert.equal((await user.browser.get('/v1/me')).status, 401);
   assert.equal((await client.refresh(refresh_token)).status, 400);
   set(-100 * day);
   await signet.runJobs();
 
   assert.deepEqual([await rowsIn(signet, 'sessions'), await rowsIn(signet, 'grants')], before);
   assert.deepEqual(await listSigningKeys(signet.deps.db), keys, 'no key was rotated');
-  assert.equal((await person.browser.get('/v1/me')).status, 200);
+  assert.equal((await user.browser.get('/v1/me')).status, 200);
   assert.equal((await client.refresh(refresh_token)).status, 200);
   const jumps = warnings(signet).map(({ jumped_seconds }) => jumped_seconds);
   assert.deepEqual(jumps, [100 * day, -100 * day]);

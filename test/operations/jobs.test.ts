@@ -64,7 +64,7 @@ testSignet('the jobs remove what has expired, to the second, and nothing else', 
   await plain(signet.deps.db).batch([
     session('gone', at - week - 1),
     session('kept: ended a week ago', at - week),
-    session('kept: ended by its person', at + 1, { ended_at: at - 1, end_reason: 'sign_out' }),
+    session('kept: ended by its user', at + 1, { ended_at: at - 1, end_reason: 'sign_out' }),
     session('kept: alive', at + 1),
     grant('gone: nobody redeemed it', { code: at - 601, end: at + 1, redeemed: null }),
     grant('gone: over for a week', { code: 0, end: grantEnd - 1, redeemed: 1 }),
@@ -114,14 +114,14 @@ testSignet('the jobs remove what has expired, to the second, and nothing else', 
     for (const id of left) assert.match(id, /^kept/, table);
   }
   const after = await Promise.all(Object.entries(withKeys).map(([table, column]) => idsIn(signet, table, column)));
-  assert.deepEqual(after, before, 'people, clients, keys and the audit log stay');
+  assert.deepEqual(after, before, 'users, clients, keys and the audit log stay');
 });
 
 testSignet('the jobs leave a grant that is in use alone, for its ninety days', async ({ signet }) => {
   const client = await signet.registerClient();
-  const person = await signet.signedInUser();
-  let { refresh_token } = await person.obtainTokens(client);
-  await person.authorize(client); // a code that nobody redeems
+  const user = await signet.signedInUser();
+  let { refresh_token } = await user.obtainTokens(client);
+  await user.authorize(client); // a code that nobody redeems
   for (let month = 1; month <= 3; month += 1) {
     signet.clock.advance(29 * 86_400);
     await signet.runJobs();
@@ -175,8 +175,8 @@ onBothEngines("the jobs run on every node at once without getting in each other'
   const first = await startSignet(t, { engine });
   const second = await startSignet(t, { engine, beside: first });
   const client = await first.registerClient();
-  const person = await first.signedInUser();
-  const { refresh_token } = await person.obtainTokens(client.at(first));
+  const user = await first.signedInUser();
+  const { refresh_token } = await user.obtainTokens(client.at(first));
   first.clock.advance(8 * 86_400);
   const [refreshed] = await Promise.all([
     client.at(first).refresh(refresh_token),

@@ -6,12 +6,12 @@ import { statementsOf } from '../support/statements.ts';
 // The clock stands still, so clients and keys stay in memory once the first request of each kind has warmed them.
 testSignet('a request costs the store what was budgeted for it', async ({ signet }) => {
   const client = await signet.registerClient();
-  const person = await signet.signedInUser();
-  let { access_token, refresh_token } = await person.obtainTokens(client);
+  const user = await signet.signedInUser();
+  let { access_token, refresh_token } = await user.obtainTokens(client);
 
   let code = '';
   const authorizing = async () => {
-    const answer = await person.browser.get(client.authorizePath());
+    const answer = await user.browser.get(client.authorizePath());
     code = redirectedTo(answer).get('code') ?? '';
     return answer;
   };
@@ -37,7 +37,7 @@ testSignet('a request costs the store what was budgeted for it', async ({ signet
     assert.deepEqual(await statementsOf(signet, asking, 200), ['select'], 'introspection');
   }
   for (const name of ['openid-configuration', 'oauth-authorization-server', 'jwks.json']) {
-    const reading = () => person.browser.get(`/.well-known/${name}`);
+    const reading = () => user.browser.get(`/.well-known/${name}`);
     assert.deepEqual(await statementsOf(signet, reading, 200), [], name);
     signet.clock.advance(3600);
     assert.deepEqual(await statementsOf(signet, reading, 200), [], `${name} with every cache expired`);

@@ -246,7 +246,7 @@ test('the edges of HTTP', async (t) => {
   });
 });
 
-test('an address that only takes a form leads a person who asks for it to the page with the form', async (t) => {
+test('an address that only takes a form leads a user who asks for it to the page with the form', async (t) => {
   const signet = await startSignet(t);
   const administrator = await signet.signedInUser({ role: 'admin' });
   const get = (path: string, accept: string) => administrator.browser.get(path, { accept });
@@ -475,8 +475,8 @@ testSignet(
         return () => signet.newBrowser().post(path, account);
       },
       'POST signout': async () => {
-        const person = await visitor.signedInElsewhere();
-        return () => person.browser.post('/signout');
+        const user = await visitor.signedInElsewhere();
+        return () => user.browser.post('/signout');
       },
     };
 

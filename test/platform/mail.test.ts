@@ -33,11 +33,11 @@ testSignet(
   { mail: true },
   async ({ signet, mailbox, t }) => {
     const beside = await startSignet(t, { beside: signet, mail: true });
-    const people = [];
-    for (let count = 0; count < 4; count += 1) people.push(await signet.newUser());
-    await Promise.all(people.map(({ email }) => ask(signet, email)));
+    const users = [];
+    for (let count = 0; count < 4; count += 1) users.push(await signet.newUser());
+    await Promise.all(users.map(({ email }) => ask(signet, email)));
     await Promise.all([signet, beside, signet, beside].map((node) => node.runJobs()));
-    for (const { email } of people) await mailbox.next(email);
+    for (const { email } of users) await mailbox.next(email);
     signet.clock.advance(3600);
     await Promise.all([signet, beside].map((node) => node.runJobs()));
     assert.equal(mailbox.mails.length, 4);
@@ -68,8 +68,8 @@ testSignet(
   'a node that stops ends the delivery that runs, begins no other, and logs no error',
   { mail: true },
   async ({ signet, mailbox }) => {
-    const people = [await signet.newUser(), await signet.newUser()];
-    const [first] = await Promise.all(people.map(({ email }) => ask(signet, email)));
+    const users = [await signet.newUser(), await signet.newUser()];
+    const [first] = await Promise.all(users.map(({ email }) => ask(signet, email)));
     assert.equal(first?.status, 303); // from now on a timer looks for the mails as well
     const delivery = signet.deps.mail.deliver();
     await signet.app.close();
@@ -257,23 +257,23 @@ test('without a mail server the mail is in the log, on this machine alone', asyn
 test('on https without a mail server nothing is promised or logged, and pages say what to do instead', async (t) => {
   const signet = await startSignet(t, { env: { SIGNET_BASE_URL: 'https://id.example.com' } });
   const browser = newBrowser(`http://localhost:${signet.deps.config.port}`);
-  const person = await signet.newUser();
+  const user = await signet.newUser();
   const headers = { origin: 'https://id.example.com' };
   for (const path of ['/reset', '/signup']) {
-    for (const answer of [await browser.get(path), await browser.post(path, { email: person.email }, headers)]) {
+    for (const answer of [await browser.get(path), await browser.post(path, { email: user.email }, headers)]) {
       assert.equal(answer.status, 404);
       assert.match(answer.text, sentence(path === '/reset' ? 'reset.off' : 'signup.off'));
     }
   }
   assert.doesNotMatch((await browser.get('/signin')).text, /\/reset|\/signup/);
-  assert.deepEqual(mailTo(signet.deps, { email: person.email, locale: 'en' }, 'password_changed'), []);
-  await browser.post('/signin', { username: person.email, password: person.password }, headers);
+  assert.deepEqual(mailTo(signet.deps, { email: user.email, locale: 'en' }, 'password_changed'), []);
+  await browser.post('/signin', { username: user.email, password: user.password }, headers);
   const asked = await browser.postJson('/v1/me/email', { email: 'b@example.com' }, headers);
   assert.deepEqual([asked.status, asked.json?.error], [409, 'invalid_state']);
   assert.equal((await browser.postJson('/v1/me/password', { password: 'harbour velvet cactus' }, headers)).status, 204);
   await signet.runJobs();
   assert.deepEqual(await waiting(signet), []);
-  assert.ok(!signet.logLines.join('\n').includes(person.email));
+  assert.ok(!signet.logLines.join('\n').includes(user.email));
 });
 
 test('a mail that a slow server keeps waiting is not sent by another node', async (t) => {

@@ -136,14 +136,14 @@ class Attacker {
   readonly #routes: readonly Route[];
   readonly #names: readonly string[];
   readonly #signet: Signet;
-  readonly #people: readonly TestUser[];
+  readonly #users: readonly TestUser[];
 
-  constructor(random: Random, signet: Signet, known: { routes: Route[]; names: string[]; people: TestUser[] }) {
+  constructor(random: Random, signet: Signet, known: { routes: Route[]; names: string[]; users: TestUser[] }) {
     this.#random = random;
     this.#signet = signet;
     this.#routes = known.routes;
     this.#names = known.names;
-    this.#people = known.people;
+    this.#users = known.users;
   }
 
   request(): Sent {
@@ -183,7 +183,7 @@ class Attacker {
     if (random.percent(20)) headers.push(random.pick(oddHeaders));
     if (random.percent(20)) headers.push(`Cookie: ${random.pick(rubbishCookies)}`);
     else if (random.percent(80)) {
-      const { cookies } = random.pick(this.#people).browser;
+      const { cookies } = random.pick(this.#users).browser;
       const language = random.percent(30) ? [['signet_language', random.pick(languages)]] : [];
       headers.push(`Cookie: ${[...cookies, ...language].map((pair) => pair.join('=')).join('; ')}`);
     }
@@ -260,15 +260,15 @@ test('HT-01: no request, however odd, is answered with a failure of ours or ends
   const { port } = signet.deps.config;
   const routes = await routesOf(signet.app, signet.url);
   assert.ok(routes.length > 100 && routes.every(({ methods }) => methods.length > 0));
-  const people = [await signet.signedInUser(), await signet.signedInUser({ role: 'admin' })];
-  await signet.registerClient({ owner: people[0] });
+  const users = [await signet.signedInUser(), await signet.signedInUser({ role: 'admin' })];
+  await signet.registerClient({ owner: users[0] });
   const description = await (await fetch(`${signet.url}/openapi.json`)).text();
-  const pages = (await Promise.all(['/signin', '/account', '/signup'].map((path) => people[0]!.browser.get(path)))).map(
+  const pages = (await Promise.all(['/signin', '/account', '/signup'].map((path) => users[0]!.browser.get(path)))).map(
     ({ text }) => text,
   );
   const found = [description, ...pages].flatMap((text) => [...text.matchAll(/"([a-z_]{2,30})"(?=:)|name="([^"]+)"/g)]);
   const names = [...new Set(found.map(([, member, field]) => member ?? field!)), '__proto__', 'constructor', ''];
-  const attacker = new Attacker(random, signet, { routes, names, people });
+  const attacker = new Attacker(random, signet, { routes, names, users });
 
   let sent = 0;
   const statuses = new Map<string, number>();
@@ -276,7 +276,7 @@ test('HT-01: no request, however odd, is answered with a failure of ours or ends
     while (sent < requests) {
       sent += 1;
       // Some of the requests sign out, or end the account.
-      if (sent % 250 === 0) await Promise.all(people.map((person) => person.signIn()));
+      if (sent % 250 === 0) await Promise.all(users.map((user) => user.signIn()));
       const request = attacker.request();
       const where = () => JSON.stringify(request.bytes.slice(0, 2000));
       const answer = await firstAnswer(port, request).catch((error: Error) =>

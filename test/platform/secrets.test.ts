@@ -17,7 +17,7 @@ import {
 import { type Signet, testSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 
-type Journey = { person: TestUser; client: RegisteredClient; live: Tokens; secrets: Map<string, string> };
+type Journey = { user: TestUser; client: RegisteredClient; live: Tokens; secrets: Map<string, string> };
 
 /** Everything that a deployment does with secrets, right and wrong. `secrets` maps each one to what it is. */
 async function journey(signet: Signet): Promise<Journey> {
@@ -44,21 +44,21 @@ async function journey(signet: Signet): Promise<Journey> {
   assert.equal((await administrator.post(new URL(url).pathname, fields)).status, 400);
   for (const [name, value] of administrator.cookies) keep(`administrator's ${name}`, value);
 
-  const person = await signet.newUser({ password: keep('password', 'marble falcon teapot drizzle') });
+  const user = await signet.newUser({ password: keep('password', 'marble falcon teapot drizzle') });
   const wrong = keep('mistyped password', 'marble falcon teapot drizzlf');
-  assert.equal((await person.signIn({ password: wrong })).status, 401);
+  assert.equal((await user.signIn({ password: wrong })).status, 401);
   assert.equal(
-    (await person.signIn({ username: keep('password typed as address', 'tulip copper anvil meadow') })).status,
+    (await user.signIn({ username: keep('password typed as address', 'tulip copper anvil meadow') })).status,
     401,
   );
   const client = await signet.registerClient();
   keep('client secret', client.client_secret);
-  await person.browser.get(client.authorizePath()); // leaves a request that waits, and the browser's cookie
-  await person.signIn();
-  for (const [name, value] of person.browser.cookies) keep(name, value);
+  await user.browser.get(client.authorizePath()); // leaves a request that waits, and the browser's cookie
+  await user.signIn();
+  for (const [name, value] of user.browser.cookies) keep(name, value);
 
-  const code = keep('code', await person.authorize(client));
-  const unused = keep('unused code', await person.authorize(client));
+  const code = keep('code', await user.authorize(client));
+  const unused = keep('unused code', await user.authorize(client));
   assertRefused(await client.redeem(unused, { code_verifier: 'A'.repeat(43) }), 400, 'invalid_grant');
   const first = keepTokens('first', tokensOf(await client.redeem(code)));
   const second = keepTokens('second', tokensOf(await client.refresh(first.refresh_token)));
@@ -67,7 +67,7 @@ async function journey(signet: Signet): Promise<Journey> {
   await client.post('/oauth/revoke', { token: second.access_token });
   await client.refresh(first.refresh_token); // a replay
   await client.redeem(code); // another
-  const live = keepTokens('live', tokensOf(await client.redeem(await person.authorize(client))));
+  const live = keepTokens('live', tokensOf(await client.redeem(await user.authorize(client))));
 
   const wrongSecret = keep('mistyped client secret', `${client.client_secret}x`);
   await client.with({ client_secret: wrongSecret }).introspect(live.access_token);
@@ -79,7 +79,7 @@ async function journey(signet: Signet): Promise<Journey> {
   const { port } = signet.deps.config;
   await sendRaw(port, `POST /signin?${broken} HTTP/1.1\r\n${headers}Content-Length: x\r\n\r\n${broken}`);
   await sendRaw(port, `POST /signin HTTP/1.1\r\n${headers}Transfer-Encoding: chunked\r\n\r\nzz\r\n${broken}`);
-  return { person, client, live, secrets };
+  return { user, client, live, secrets };
 }
 
 /** Every way in which a text may lie in a file: as it is, in base64, in hexadecimal, as a JSON array of bytes. */
@@ -116,7 +116,7 @@ async function tablesOf({ deps: { db } }: Signet): Promise<Record<string, Record
 }
 
 testSignet('secrets', async ({ signet, t }) => {
-  const { person, client, live, secrets } = await journey(signet);
+  const { user, client, live, secrets } = await journey(signet);
   const { dataDir, masterKey } = signet.deps.config;
   assert.ok(masterKey.from === 'value');
   secrets.set(masterKey.key.toString('base64'), 'master key');
@@ -178,7 +178,7 @@ testSignet('secrets', async ({ signet, t }) => {
       .filter((value) => /^[\w.-]+$/.test(value))
       .flatMap((value) => [value, `rt_${value}`]);
     assert.ok(credentials.length > 20);
-    const cookieNames = [...person.browser.cookies.keys()];
+    const cookieNames = [...user.browser.cookies.keys()];
     for (const value of credentials) {
       const thief = signet.newBrowser();
       for (const name of cookieNames) thief.cookies.set(name, value);
@@ -196,7 +196,7 @@ testSignet('secrets', async ({ signet, t }) => {
   });
 
   await t.test('RT-08: a refresh token counts to the character, and a wrong one ends nothing', async () => {
-    let { refresh_token } = tokensOf(await client.redeem(await person.authorize(client)));
+    let { refresh_token } = tokensOf(await client.redeem(await user.authorize(client)));
     const swapCase = (letter: string) =>
       letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase();
     const altered = [...refresh_token].flatMap((letter, place) => {

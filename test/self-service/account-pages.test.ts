@@ -9,29 +9,29 @@ import type { TestUser } from '../support/test-user.ts';
 
 const patch = ({ browser }: TestUser, body: unknown): Promise<Answer> => browser.patch('/v1/me', body);
 
-testSignet('a person says who they are', async ({ signet, t }) => {
-  await t.test('a person changes their name and language, and only those', async () => {
-    const person = await signet.signedInUser();
+testSignet('a user says who they are', async ({ signet, t }) => {
+  await t.test('a user changes their name and language, and only those', async () => {
+    const user = await signet.signedInUser();
     signet.clock.advance(60);
-    const answer = await patch(person, { name: '  Ada Lovelace ', locale: 'de' });
+    const answer = await patch(user, { name: '  Ada Lovelace ', locale: 'de' });
     assert.equal(answer.status, 200);
     assert.deepEqual([answer.json?.name, answer.json?.locale], ['Ada Lovelace', 'de']);
-    assert.deepEqual((await person.browser.get('/v1/me')).json, answer.json);
-    assert.match((await person.browser.get('/account')).text, /<html lang="de">/);
-    const again = await patch(person, { locale: null });
+    assert.deepEqual((await user.browser.get('/v1/me')).json, answer.json);
+    assert.match((await user.browser.get('/account')).text, /<html lang="de">/);
+    const again = await patch(user, { locale: null });
     assert.deepEqual([again.json?.name, again.json?.locale], ['Ada Lovelace', null]);
-    const events = await signet.auditLog({ target: person.user_id, action: 'user.changed' });
+    const events = await signet.auditLog({ target: user.user_id, action: 'user.changed' });
     assert.deepEqual(events.map(({ after_state }) => after_state).sort(), [
       '{"fields":["locale"]}',
       '{"fields":["name","locale"]}',
     ]);
-    await patch(person, { name: 'Ada Lovelace' }); // as it is already: nothing is written
-    assert.equal((await person.browser.get('/v1/me')).json?.updated_at, again.json?.updated_at);
+    await patch(user, { name: 'Ada Lovelace' }); // as it is already: nothing is written
+    assert.equal((await user.browser.get('/v1/me')).json?.updated_at, again.json?.updated_at);
   });
 
   await t.test('what is wrong with a profile is said, and nothing is changed', async () => {
-    const person = await signet.signedInUser();
-    const before = (await person.browser.get('/v1/me')).json;
+    const user = await signet.signedInUser();
+    const before = (await user.browser.get('/v1/me')).json;
     const wrong: unknown[] = [
       { name: '' },
       { name: ' ' },
@@ -51,23 +51,23 @@ testSignet('a person says who they are', async ({ signet, t }) => {
       'name',
       null,
     ];
-    for (const body of wrong) assertRefused(await patch(person, body), 400, 'invalid_request');
-    assertRefused(await patch(person, { name: 'x'.repeat(70_000) }), 413, 'content_too_large');
-    assert.deepEqual((await person.browser.get('/v1/me')).json, before);
+    for (const body of wrong) assertRefused(await patch(user, body), 400, 'invalid_request');
+    assertRefused(await patch(user, { name: 'x'.repeat(70_000) }), 413, 'content_too_large');
+    assert.deepEqual((await user.browser.get('/v1/me')).json, before);
 
-    const page = await person.browser.post('/account', { name: 'a\u202eb', locale: 'de' });
+    const page = await user.browser.post('/account', { name: 'a\u202eb', locale: 'de' });
     assert.equal(page.status, 400);
     assert.match(page.text, /role="alert"/);
     assert.match(page.text, /value="a\u202eb"/);
-    assert.equal((await person.browser.post('/account', { name: 'Fine', locale: 'xx' })).status, 400);
-    assert.deepEqual((await person.browser.get('/v1/me')).json, before);
-    const done = await person.browser.post('/account', { name: 'Grace Hopper', locale: '' });
-    for (let number = 1; number < 60; number += 1) await patch(person, { name: `Grace ${number}` });
-    assertRefused(await patch(person, { name: 'Grace Hopper' }), 429, 'rate_limited');
+    assert.equal((await user.browser.post('/account', { name: 'Fine', locale: 'xx' })).status, 400);
+    assert.deepEqual((await user.browser.get('/v1/me')).json, before);
+    const done = await user.browser.post('/account', { name: 'Grace Hopper', locale: '' });
+    for (let number = 1; number < 60; number += 1) await patch(user, { name: `Grace ${number}` });
+    assertRefused(await patch(user, { name: 'Grace Hopper' }), 429, 'rate_limited');
     signet.clock.advance(3600);
-    assert.equal((await patch(person, { name: 'Grace Hopper' })).status, 200);
+    assert.equal((await patch(user, { name: 'Grace Hopper' })).status, 200);
     assert.deepEqual([done.status, done.location], [303, '/account?done=yes']);
-    assert.match((await person.browser.get('/account?done=yes')).text, /Grace Hopper/);
+    assert.match((await user.browser.get('/account?done=yes')).text, /Grace Hopper/);
   });
 });
 
@@ -75,26 +75,26 @@ test('the security page lists the sign-in methods, and advises a user with a pas
   const signet = await startSignet(t, {
     env: { SIGNET_GOOGLE_CLIENT_ID: 'x', SIGNET_GOOGLE_CLIENT_SECRET: 'y' },
   });
-  const person = await signet.signedInUser();
-  const { text } = await person.browser.get('/account/security');
+  const user = await signet.signedInUser();
+  const { text } = await user.browser.get('/account/security');
   for (const name of ['password', 'passkeys', 'totp', 'providers']) {
     assert.match(text, new RegExp(`href="/account/security/${name}"`));
   }
   assert.match(text, /class="advice"/);
   assert.doesNotMatch(text, /backup-codes/);
-  assert.equal((await person.browser.get('/v1/me')).json?.two_factor_enabled, false);
+  assert.equal((await user.browser.get('/v1/me')).json?.two_factor_enabled, false);
 
-  await person.enableTotp();
-  const safer = (await person.browser.get('/account/security')).text;
+  await user.enableTotp();
+  const safer = (await user.browser.get('/account/security')).text;
   assert.match(safer, /href="\/account\/security\/backup-codes"/);
   assert.match(safer, sentence('security.backup_codes.left', { remaining: 10, total: 10 }));
   assert.doesNotMatch(safer, /class="advice"|badge warn/);
-  assert.equal((await person.browser.get('/v1/me')).json?.two_factor_enabled, true);
+  assert.equal((await user.browser.get('/v1/me')).json?.two_factor_enabled, true);
   await plain(signet.deps.db).run(
     'update backup_codes set used_at = 1 where code_hash in (select code_hash from backup_codes limit 7)',
   );
   assert.match(
-    (await person.browser.get('/account/security')).text,
+    (await user.browser.get('/account/security')).text,
     pattern`badge warn.*${sentence('security.backup_codes.left', { remaining: 3, total: 10 })}`,
   );
 
@@ -105,10 +105,10 @@ test('the security page lists the sign-in methods, and advises a user with a pas
 
 test('without entitlements both the API and the page say so', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.signedInUser();
-  const answer = await person.browser.get('/v1/me/entitlements');
+  const user = await signet.signedInUser();
+  const answer = await user.browser.get('/v1/me/entitlements');
   assert.deepEqual([answer.status, answer.json], [200, { entitlements: [] }]);
-  assert.match((await person.browser.get('/account/entitlements')).text, /class="empty"/);
+  assert.match((await user.browser.get('/account/entitlements')).text, /class="empty"/);
 });
 
 test('a page is offered in every language, and the choice lasts through the forms after it', async (t) => {

@@ -19,8 +19,8 @@ const entered = {
 const names = Object.keys(entered) as (keyof typeof entered)[];
 const day = 86_400;
 
-const patch = (person: TestUser, body: unknown) => person.browser.patch('/v1/me', body);
-const setHandle = (person: TestUser, preferred_username: string | null) => patch(person, { preferred_username });
+const patch = (user: TestUser, body: unknown) => user.browser.patch('/v1/me', body);
+const setHandle = (user: TestUser, preferred_username: string | null) => patch(user, { preferred_username });
 const claimsIn = (record: Record<string, unknown> | undefined) =>
   Object.fromEntries(names.filter((name) => record?.[name] != null).map((name) => [name, record?.[name]]));
 
@@ -34,55 +34,55 @@ function assertFieldRefused(answer: Answer, path: string, key?: Parameters<typeo
   if (key) assert.equal(fields[0]?.message, message(key));
 }
 
-async function tokenFor(signet: Signet, person: TestUser, scope = 'openid profile') {
-  return (await person.obtainTokens(await signet.registerClient(), { scope })).access_token;
+async function tokenFor(signet: Signet, user: TestUser, scope = 'openid profile') {
+  return (await user.obtainTokens(await signet.registerClient(), { scope })).access_token;
 }
 
 testSignet(
   'oidcc-scope-profile: what a user enters is theirs to read, and is told under profile',
   async ({ signet }) => {
-    const person = await signet.signedInUser();
-    const access_token = await tokenFor(signet, person);
+    const user = await signet.signedInUser();
+    const access_token = await tokenFor(signet, user);
     const told = async (token = access_token) => (await signet.userinfo(token)).json;
     // What was not entered is left out (OIDC Core §5.3.2), not null and not "".
     assert.deepEqual(claimsIn(await told()), {});
-    const me = (await person.browser.get('/v1/me')).json!;
+    const me = (await user.browser.get('/v1/me')).json!;
     assert.deepEqual(
       names.map((name) => me[name]),
       names.map(() => null),
     );
 
-    const changed = await patch(person, entered);
+    const changed = await patch(user, entered);
     assert.deepEqual(claimsIn(changed.json), entered);
-    assert.deepEqual(claimsIn((await person.browser.get('/v1/me')).json), entered);
+    assert.deepEqual(claimsIn((await user.browser.get('/v1/me')).json), entered);
     const after = await told();
     assert.deepEqual(claimsIn(after), entered);
     assert.equal(after?.updated_at, signet.clock() / 1000);
-    await patch(person, { locale: 'de' });
+    await patch(user, { locale: 'de' });
     assert.equal((await told())?.locale, 'de');
-    assert.deepEqual(Object.keys((await told(await tokenFor(signet, person, 'openid email'))) ?? {}).sort(), [
+    assert.deepEqual(Object.keys((await told(await tokenFor(signet, user, 'openid email'))) ?? {}).sort(), [
       'email',
       'email_verified',
       'sub',
     ]);
 
     const { nickname: _, birthdate: __, ...kept } = entered;
-    assert.deepEqual(claimsIn((await patch(person, { nickname: null, birthdate: null })).json), kept);
+    assert.deepEqual(claimsIn((await patch(user, { nickname: null, birthdate: null })).json), kept);
     assert.equal('nickname' in (await told())!, false);
 
     // The log outlives the account: which fields, and never what is in them.
-    const log = await signet.auditLog({ target: person.user_id, action: 'user.changed' });
+    const log = await signet.auditLog({ target: user.user_id, action: 'user.changed' });
     assert.equal(log.length, 3);
     assert.ok(log.some(({ after_state }) => after_state?.includes('birthdate')));
     for (const value of Object.values(entered)) assert.ok(!JSON.stringify(log).includes(value), value);
     // The same again is no change.
-    await patch(person, { given_name: entered.given_name });
-    assert.equal((await signet.auditLog({ target: person.user_id, action: 'user.changed' })).length, 3);
+    await patch(user, { given_name: entered.given_name });
+    assert.equal((await signet.auditLog({ target: user.user_id, action: 'user.changed' })).length, 3);
   },
 );
 
 testSignet('what is not of its claim is refused, and nothing is changed', async ({ signet }) => {
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const bad: Record<keyof typeof entered, unknown[]> = {
     given_name: ['', ' ', 'a'.repeat(101), 'A\u202eda', 7, {}],
     family_name: ['x\u200by'],
@@ -105,14 +105,14 @@ testSignet('what is not of its claim is refused, and nothing is changed', async 
     zoneinfo: ['Europe/Atlantis', '+01:00', 'CET+1', 'europe', '', 'Etc/../passwd'],
   };
   for (const [name, values] of Object.entries(bad)) {
-    for (const value of values) assertFieldRefused(await patch(person, { [name]: value }), name);
+    for (const value of values) assertFieldRefused(await patch(user, { [name]: value }), name);
   }
-  assert.deepEqual(claimsIn((await person.browser.get('/v1/me')).json), {});
+  assert.deepEqual(claimsIn((await user.browser.get('/v1/me')).json), {});
   for (const birthdate of ['1915', '0000-02-29', '2000-02-29']) {
-    assert.equal((await patch(person, { birthdate })).json?.birthdate, birthdate);
+    assert.equal((await patch(user, { birthdate })).json?.birthdate, birthdate);
   }
   for (const zoneinfo of ['UTC', 'America/Argentina/Buenos_Aires', 'Europe/Kyiv']) {
-    assert.equal((await patch(person, { zoneinfo })).json?.zoneinfo, zoneinfo);
+    assert.equal((await patch(user, { zoneinfo })).json?.zoneinfo, zoneinfo);
   }
 });
 
@@ -162,29 +162,29 @@ testSignet("a handle that was given up stays its user's for 90 days", async ({ s
 });
 
 testSignet('the page edits it without a script, and shows again what was refused', async ({ signet }) => {
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const form = { name: 'Ada Lovelace', locale: '', picture: '', ...entered };
-  assert.equal((await person.browser.post('/account', form)).location, '/account?done=yes');
-  const page = await person.browser.get('/account');
+  assert.equal((await user.browser.post('/account', form)).location, '/account?done=yes');
+  const page = await user.browser.get('/account');
   for (const [name, value] of Object.entries(entered)) {
     assert.match(page.text, new RegExp(`<input id="${name}"[^>]* value="${value.replaceAll('.', '\\.')}"`), name);
     assert.match(page.text, new RegExp(`<label for="${name}">`), name);
   }
-  const refused = await person.browser.post('/account', { ...form, birthdate: 'long ago', preferred_username: 'root' });
+  const refused = await user.browser.post('/account', { ...form, birthdate: 'long ago', preferred_username: 'root' });
   assert.equal(refused.status, 400);
   assert.match(refused.text, sentence('problem.profile.birthdate'));
   assert.match(refused.text, /<input id="birthdate"[^>]* value="long ago" aria-invalid="true"/);
   assert.match(refused.text, /<input id="preferred_username"[^>]* value="root" aria-invalid="true"/);
   // An emptied field is removed.
-  assert.equal((await person.browser.post('/account', { name: 'Ada Lovelace' })).status, 303);
-  assert.deepEqual(claimsIn((await person.browser.get('/v1/me')).json), {});
+  assert.equal((await user.browser.post('/account', { name: 'Ada Lovelace' })).status, 303);
+  assert.deepEqual(claimsIn((await user.browser.get('/v1/me')).json), {});
 });
 
 testSignet('administrators see it, and the end of the account ends it', async ({ signet }) => {
-  const person = await signet.signedInUser();
-  await patch(person, entered);
+  const user = await signet.signedInUser();
+  await patch(user, entered);
   const admin = await signet.signedInUser({ role: 'admin' });
-  const path = `/admin/users/${person.user_id}`;
+  const path = `/admin/users/${user.user_id}`;
   assert.deepEqual((await admin.browser.get(`/v1${path}`)).json?.profile, entered);
   const page = await admin.browser.get(path);
   for (const name of names) {
@@ -192,7 +192,7 @@ testSignet('administrators see it, and the end of the account ends it', async ({
     assert.ok(page.text.includes(entered[name]), name);
   }
   // With more grants than one statement may delete, the row stays for a while.
-  assert.equal((await person.browser.post('/account/delete', { email: person.email })).status, 303);
+  assert.equal((await user.browser.post('/account/delete', { email: user.email })).status, 303);
   const left = JSON.stringify(await plain(signet.deps.db).all('select * from users'));
   for (const value of Object.values(entered)) assert.ok(!left.includes(value), value);
   assert.ok(!JSON.stringify(await plain(signet.deps.db).all('select * from handles')).includes('ada'));

@@ -39,7 +39,7 @@ async function assertDead(
   }
 }
 
-testSignet('a person looks after their sessions and applications', async ({ signet, t }) => {
+testSignet('a user looks after their sessions and applications', async ({ signet, t }) => {
   const client = await signet.registerClient({ name: 'Field Notes' });
 
   await t.test('SS-05: the list has the active sessions, last used first, and marks the current one', async () => {
@@ -105,47 +105,47 @@ testSignet('a person looks after their sessions and applications', async ({ sign
   });
 
   await t.test('SS-05: a session may end itself, and its cookie goes with it', async () => {
-    const person = await signet.signedInUser();
-    const [session] = await sessionsOf(person);
-    assert.equal((await person.browser.delete(`/v1/me/sessions/${session?.session_id}`)).status, 204);
-    assert.ok(!person.browser.cookies.has('signet_identity_session'));
+    const user = await signet.signedInUser();
+    const [session] = await sessionsOf(user);
+    assert.equal((await user.browser.delete(`/v1/me/sessions/${session?.session_id}`)).status, 204);
+    assert.ok(!user.browser.cookies.has('signet_identity_session'));
   });
 
   await t.test(
     'RT-06: "sign out everywhere else" ends every other session and every grant not of this one',
     async (t) => {
       const beside = await startSignet(t, { beside: signet });
-      const person = await signet.newUser();
-      const old = await person.signedInElsewhere();
+      const user = await signet.newUser();
+      const old = await user.signedInElsewhere();
       const outlived = await old.obtainTokens(client);
       signet.clock.advance(14 * day); // that session is over, its grant is not
-      const phone = await person.signedInElsewhere();
+      const phone = await user.signedInElsewhere();
       const lost = await phone.obtainTokens(client);
-      await person.signIn();
-      const kept = await person.obtainTokens(client);
-      const answer = await person.browser.delete('/v1/me/sessions');
+      await user.signIn();
+      const kept = await user.obtainTokens(client);
+      const answer = await user.browser.delete('/v1/me/sessions');
       assert.deepEqual([answer.status, answer.json], [200, { ended: 1 }]);
       await assertDead([signet, beside], client, lost);
       assertRefused(await client.at(beside).refresh(outlived.refresh_token), 400, 'invalid_grant');
       assertRefused(await phone.browser.get('/v1/me'), 401, 'login_required');
       assert.equal((await client.at(beside).refresh(kept.refresh_token)).status, 200);
       assert.deepEqual(
-        (await sessionsOf(person)).map(({ current }) => current),
+        (await sessionsOf(user)).map(({ current }) => current),
         [true],
       );
-      assert.deepEqual((await person.browser.delete('/v1/me/sessions')).json, { ended: 0 });
-      const endings = await signet.auditLog({ target: person.user_id, action: 'session.ended_others' });
+      assert.deepEqual((await user.browser.delete('/v1/me/sessions')).json, { ended: 0 });
+      const endings = await signet.auditLog({ target: user.user_id, action: 'session.ended_others' });
       assert.equal(endings.length, 1, 'the second time there was nothing to end');
     },
   );
 
   await t.test('RT-06: "sign out everywhere else" also ends a sign-in that waits for its second factor', async () => {
-    const person = await signet.signedInUser();
-    await person.enableTotp();
+    const user = await signet.signedInUser();
+    await user.enableTotp();
     const thief = signet.newBrowser();
-    await thief.post('/signin', { username: person.email, password: person.password });
+    await thief.post('/signin', { username: user.email, password: user.password });
     assert.equal((await thief.get('/signin/second-factor')).status, 200);
-    await person.browser.delete('/v1/me/sessions');
+    await user.browser.delete('/v1/me/sessions');
     assert.equal((await thief.get('/signin/second-factor')).status, 303);
   });
 
@@ -163,16 +163,16 @@ testSignet('a person looks after their sessions and applications', async ({ sign
     assert.doesNotMatch((await here.browser.get('/account/sessions')).text, /end-others/); // nothing is left to end
   });
 
-  await t.test('CO-01: a person sees what each application may, since when, and when it was last used', async () => {
-    const person = await signet.signedInUser();
-    assert.deepEqual(await grantsOf(person), []);
+  await t.test('CO-01: a user sees what each application may, since when, and when it was last used', async () => {
+    const user = await signet.signedInUser();
+    assert.deepEqual(await grantsOf(user), []);
     const since = Math.floor(signet.clock() / 1000);
-    const { refresh_token } = await person.obtainTokens(client, { scope: 'openid offline_access' });
+    const { refresh_token } = await user.obtainTokens(client, { scope: 'openid offline_access' });
     signet.clock.advance(600);
-    await person.obtainTokens(client, { scope: 'openid email' });
+    await user.obtainTokens(client, { scope: 'openid email' });
     signet.clock.advance(600);
     await client.refresh(refresh_token);
-    assert.deepEqual(await grantsOf(person), [
+    assert.deepEqual(await grantsOf(user), [
       {
         client_id: client.client_id,
         name: 'Field Notes',
@@ -183,37 +183,37 @@ testSignet('a person looks after their sessions and applications', async ({ sign
         last_used_at: since + 1200,
       },
     ]);
-    assert.match((await person.browser.get('/account/apps')).text, /<bdi>Field Notes<\/bdi>/);
+    assert.match((await user.browser.get('/account/apps')).text, /<bdi>Field Notes<\/bdi>/);
     signet.clock.advance(91 * day); // both grants have come to their end
-    await person.signIn();
-    assert.deepEqual(await grantsOf(person), []);
+    await user.signIn();
+    assert.deepEqual(await grantsOf(user), []);
   });
 
   await t.test('CO-01, RT-06: disconnecting ends what the client has, and the next time it asks again', async (t) => {
     const beside = await startSignet(t, { beside: signet });
     const asking = await signet.registerClient({ name: 'Asks first', consent: 'required' });
-    const person = await signet.signedInUser();
+    const user = await signet.signedInUser();
     const other = await signet.signedInUser();
     const allow = async (someone: TestUser) => {
       const { searchParams } = new URL((await someone.browser.get(asking.authorizePath())).location, signet.url);
       const request = searchParams.get('request') ?? '';
       await someone.browser.post('/consent', { request, user: someone.user_id, decision: 'allow' });
     };
-    await allow(person);
+    await allow(user);
     await allow(other);
-    const tokens = await person.obtainTokens(asking);
-    const elsewhere = await (await person.signedInElsewhere()).obtainTokens(asking);
-    const waitingCode = await person.authorize(asking);
+    const tokens = await user.obtainTokens(asking);
+    const elsewhere = await (await user.signedInElsewhere()).obtainTokens(asking);
+    const waitingCode = await user.authorize(asking);
     const kept = await other.obtainTokens(asking);
-    const unrelated = await person.obtainTokens(client);
+    const unrelated = await user.obtainTokens(client);
 
-    assert.equal((await person.browser.delete(`/v1/me/grants/${asking.client_id}`)).status, 204);
+    assert.equal((await user.browser.delete(`/v1/me/grants/${asking.client_id}`)).status, 204);
     await assertDead([signet, beside], asking, tokens);
     await assertDead([beside], asking, elsewhere);
     assertRefused(await asking.redeem(waitingCode), 400, 'invalid_grant');
-    assert.equal(redirectedTo(await person.browser.get(asking.authorizePath())).base.endsWith('/consent'), true);
+    assert.equal(redirectedTo(await user.browser.get(asking.authorizePath())).base.endsWith('/consent'), true);
     assert.deepEqual(
-      (await grantsOf(person)).map(({ client_id }) => client_id),
+      (await grantsOf(user)).map(({ client_id }) => client_id),
       [client.client_id],
     );
     assert.equal((await asking.refresh(kept.refresh_token)).status, 200); // somebody else's stays
@@ -221,22 +221,22 @@ testSignet('a person looks after their sessions and applications', async ({ sign
     const events = await signet.auditLog({ target: asking.client_id, action: 'app.disconnected' });
     assert.deepEqual(
       events.map(({ actor }) => actor),
-      [`user:${person.user_id}`],
+      [`user:${user.user_id}`],
     );
-    assertRefused(await person.browser.delete(`/v1/me/grants/${asking.client_id}`), 404, 'not_found');
+    assertRefused(await user.browser.delete(`/v1/me/grants/${asking.client_id}`), 404, 'not_found');
   });
 
   await t.test('CO-01: a consent without tokens is listed, and forgotten with the form', async () => {
     const asking = await signet.registerClient({ name: 'Asks first', consent: 'required' });
-    const person = await signet.signedInUser();
-    const { searchParams } = new URL((await person.browser.get(asking.authorizePath())).location, signet.url);
+    const user = await signet.signedInUser();
+    const { searchParams } = new URL((await user.browser.get(asking.authorizePath())).location, signet.url);
     const request = searchParams.get('request') ?? '';
-    await person.browser.post('/consent', { request, user: person.user_id, decision: 'allow' });
-    const [listed] = await grantsOf(person);
+    await user.browser.post('/consent', { request, user: user.user_id, decision: 'allow' });
+    const [listed] = await grantsOf(user);
     assert.deepEqual([listed?.client_id, listed?.last_used_at], [asking.client_id, null]);
-    const answer = await person.browser.post('/account/apps/disconnect', { client_id: asking.client_id });
+    const answer = await user.browser.post('/account/apps/disconnect', { client_id: asking.client_id });
     assert.deepEqual([answer.status, answer.location], [303, '/account/apps?done=yes']);
-    assert.deepEqual(await grantsOf(person), []);
+    assert.deepEqual(await grantsOf(user), []);
   });
 
   await t.test('ID-01: an id that is somebody else’s is answered like one that does not exist', async () => {
@@ -295,10 +295,10 @@ test('ID-01: without a session these addresses are 401 for programs and the sign
 test('SS-04: other sites cannot end a session, disconnect an application or change a profile', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient();
-  const person = await signet.signedInUser();
-  await person.signedInElsewhere();
-  await person.obtainTokens(client);
-  const { session_id } = (await sessionsOf(person)).find(({ current }) => !current)!;
+  const user = await signet.signedInUser();
+  await user.signedInElsewhere();
+  await user.obtainTokens(client);
+  const { session_id } = (await sessionsOf(user)).find(({ current }) => !current)!;
   const writes: [string, string, string?][] = [
     ['POST', '/account', 'name=Mallory&locale='],
     ['POST', '/account/sessions/end', `session_id=${session_id}`],
@@ -308,30 +308,30 @@ test('SS-04: other sites cannot end a session, disconnect an application or chan
     ['DELETE', `/v1/me/sessions/${session_id}`],
     ['DELETE', `/v1/me/grants/${client.client_id}`],
   ];
-  const before = (await person.browser.get('/v1/me')).json;
+  const before = (await user.browser.get('/v1/me')).json;
   const foreign: Record<string, string>[] = [{ origin: 'https://evil.test' }, { 'sec-fetch-site': 'cross-site' }];
   for (const [method, path, body] of writes) {
     for (const origin of foreign) {
       const headers = { ...(body === undefined ? {} : form), ...origin, accept: 'application/json' };
-      assertRefused(await person.browser.send(path, { method, body, headers }), 403, 'access_denied');
+      assertRefused(await user.browser.send(path, { method, body, headers }), 403, 'access_denied');
     }
   }
-  assert.deepEqual((await person.browser.get('/v1/me')).json, before);
-  assert.equal((await sessionsOf(person)).length, 2);
-  assert.equal((await grantsOf(person)).length, 1);
+  assert.deepEqual((await user.browser.get('/v1/me')).json, before);
+  assert.equal((await sessionsOf(user)).length, 2);
+  assert.equal((await grantsOf(user)).length, 1);
 });
 
-test('the person gets one mail about an application that was disconnected', async (t) => {
+test('the user gets one mail about an application that was disconnected', async (t) => {
   const mailbox = await openMailbox(t);
   const signet = await startSignet(t, { env: { SIGNET_SMTP_URL: mailbox.url } });
   const client = await signet.registerClient({ name: 'Field Notes' });
-  const person = await signet.signedInUser();
-  await person.obtainTokens(client);
+  const user = await signet.signedInUser();
+  await user.obtainTokens(client);
   const answers = await Promise.all(
-    Array.from({ length: 5 }, () => person.browser.delete(`/v1/me/grants/${client.client_id}`)),
+    Array.from({ length: 5 }, () => user.browser.delete(`/v1/me/grants/${client.client_id}`)),
   );
   assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 404, 404, 404, 404]);
-  const mail = await mailbox.next(person.email, sentence('mail.app_disconnected.subject'));
+  const mail = await mailbox.next(user.email, sentence('mail.app_disconnected.subject'));
   assert.match(mail.subject, sentence('mail.app_disconnected.subject', { app: 'Field Notes' }));
   await signet.deps.mail.deliver();
   assert.equal(
@@ -342,7 +342,7 @@ test('the person gets one mail about an application that was disconnected', asyn
 
 test('CL-03: what a client calls itself is shown as text, and nothing of it is linked or loaded', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const names = [
     '<img src=x onerror=alert(1)>',
     '"><script>alert(1)</script>',
@@ -364,18 +364,18 @@ test('CL-03: what a client calls itself is shown as text, and nothing of it is l
     const client = new RegisteredClient(signet, { ...registration, redirect_uri: 'https://rp.test/cb' });
     const review = { client_id: client.client_id, caller: { actor: 'cli' } } as const;
     await approveClient(signet.deps, review, { revision: 1, consent: 'required' });
-    const waiting = await person.browser.get(client.authorizePath({ scope: 'openid' }));
+    const waiting = await user.browser.get(client.authorizePath({ scope: 'openid' }));
     const location = waiting.location;
-    const consent = await person.browser.get(location);
-    await person.browser.post('/consent', {
+    const consent = await user.browser.get(location);
+    await user.browser.post('/consent', {
       request: new URL(location, signet.url).searchParams.get('request') ?? '',
-      user: person.user_id,
+      user: user.user_id,
       decision: 'allow',
     });
-    const apps = await person.browser.get('/account/apps');
+    const apps = await user.browser.get('/account/apps');
     for (const { text } of [consent, apps]) assertHarmless(text, name);
     assert.match(apps.text, /<code>evil\.test<\/code>/);
-    await person.browser.delete(`/v1/me/grants/${client.client_id}`);
+    await user.browser.delete(`/v1/me/grants/${client.client_id}`);
   }
 });
 

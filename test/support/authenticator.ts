@@ -7,7 +7,7 @@ export type Lies = {
   type?: string;
   challenge?: string;
   crossOrigin?: boolean;
-  /** Whether the person was verified, by finger or PIN. */
+  /** Whether the user was verified, by finger or PIN. */
   verified?: boolean;
   present?: boolean;
   signCount?: number;

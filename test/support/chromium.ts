@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import type { Result } from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 
-/** A person's browser: cookies of its own, and an eye on what must not happen. */
+/** A user's browser: cookies of its own, and an eye on what must not happen. */
 export type Visitor = {
   context: BrowserContext;
   page: Page;

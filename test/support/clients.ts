@@ -1,4 +1,4 @@
-/** For the tests of this folder: a database with two people, and shorthands for what they do. */
+/** For the tests of this folder: a database with two users, and shorthands for what they do. */
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
@@ -22,7 +22,7 @@ import { plain } from './plain-sql.ts';
 export const ada: Caller = { actor: 'user:usr_ada', address: '192.0.2.1' };
 export const administrator: Caller = { actor: 'user:usr_root', address: '192.0.2.2' };
 
-/** A service with two people, and a clock in seconds that the test moves. */
+/** A service with two users, and a clock in seconds that the test moves. */
 export async function openClients(
   t: TestContext,
   engine: Engine,
@@ -40,10 +40,10 @@ export async function openClients(
     config,
     riskContext: openRiskContext({ db, config }),
   };
-  const person = { email_verified_at: seconds, role: 'user', name: null } as const;
+  const user = { email_verified_at: seconds, role: 'user', name: null } as const;
   await plain(db).batch([
-    insertUser({ ...person, user_id: 'usr_ada', email: 'ada@example.com' }, seconds),
-    insertUser({ ...person, user_id: 'usr_eve', email: 'eve@example.com' }, seconds),
+    insertUser({ ...user, user_id: 'usr_ada', email: 'ada@example.com' }, seconds),
+    insertUser({ ...user, user_id: 'usr_eve', email: 'eve@example.com' }, seconds),
   ]);
   const register = (body: Record<string, unknown> = {}, owner_user_id: string | null = 'usr_ada') =>
     registerClient(

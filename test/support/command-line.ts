@@ -63,7 +63,7 @@ export async function misunderstood(args: readonly string[], env: Settings, sent
 
 const password = 'ordinary words in a row';
 
-/** A person who has signed in by the form, and a client of theirs that is approved. */
+/** A user who has signed in by the form, and a client of theirs that is approved. */
 export async function signedInClient({ url, env }: ServerProcess, email = 'rp@example.com') {
   const account = ['--email', email, '--name', 'Owner', '--verified'];
   const { user_id } = await succeed(['users', 'create', ...account, '--password-stdin'], env, password);

@@ -203,10 +203,10 @@ async function newUser(signet: Signet, options: NewUserOptions = {}): Promise<Te
 }
 
 async function signedInUser(signet: Signet, options?: NewUserOptions): Promise<TestUser> {
-  const person = await newUser(signet, options);
-  const answer = await person.signIn();
+  const user = await newUser(signet, options);
+  const answer = await user.signIn();
   if (answer.status !== 303) throw new Error(`sign-in answered ${answer.status}: ${answer.text}`);
-  return person;
+  return user;
 }
 
 export type ClientOptions = Partial<Omit<Static<typeof RegistrationBody>, 'allowed_scopes'>> & {

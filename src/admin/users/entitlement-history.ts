@@ -19,7 +19,7 @@ export function entitlementSection(view: View, user_id: string, history: Entitle
 ${writes(view, user_id, history)}`;
 }
 
-/** Every write of a person, or those of one product, a page at a time. */
+/** Every write of a user, or those of one product, a page at a time. */
 export const entitlementHistoryPage = (
   view: View,
   { user_id, name, email }: User,

@@ -88,7 +88,7 @@ async function resolveAccount(deps: LimitDeps, { account, context }: FederatedSi
     return { action: 'create', email: account.email };
   }
   if (user.disabled_at !== null) return refuse('user_disabled', user.user_id);
-  // Otherwise an attacker could sign up with the address of another person, who would then use the attacker's account.
+  // Otherwise an attacker could sign up with the address of another user, who would then use the attacker's account.
   if (user.email_verified_at === null) {
     return refuse('email_unverified_here', user.user_id);
   }

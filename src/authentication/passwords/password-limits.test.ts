@@ -53,7 +53,7 @@ onBothEngines('honest traffic makes no rows', async (t, engine) => {
 });
 
 onBothEngines(
-  'of a hundred failures at once five count: the 101st guess is refused although it is right, and the person waits 30 s',
+  'of a hundred failures at once five count: the 101st guess is refused although it is right, and the user waits 30 s',
   async (t, engine) => {
     const { deps, pass } = await world(t, engine);
     const limits = passwordLimits(deps);

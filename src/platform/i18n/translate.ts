@@ -54,7 +54,7 @@ export function messageParts<T>(locale: Locale, key: MessageKey, values: Readonl
 export const inEnglish = (sentence: MessageDescriptor): string => translatePlain('en', sentence);
 
 /**
- * The language of a page: `ui_locales` (OIDC Core §3.1.2.1), then the person's own setting, then Accept-Language.
+ * The language of a page: `ui_locales` (OIDC Core §3.1.2.1), then the user's own setting, then Accept-Language.
  * @param preferredLocales lists of language tags, most important list first.
  */
 export function chooseLocale(...preferredLocales: (string | null | undefined)[]): Locale {

@@ -34,7 +34,7 @@ const urlProblem = (text: string): MessageDescriptor | undefined =>
 function birthdateProblem(text: string, now: number): MessageDescriptor | undefined {
   const [, year, hasDay, month, day] = /^(\d{4})(-(\d\d)-(\d\d))?$/.exec(text) ?? [];
   const isYearless = year === '0000' && hasDay !== undefined;
-  // A leap year, so that a person without a year may be born on 29 February.
+  // A leap year, so that a user without a year may be born on 29 February.
   const date = new Date(Date.UTC(isYearless ? 2000 : Number(year), Number(month ?? 1) - 1, Number(day ?? 1)));
   const isInMonth =
     hasDay === undefined || (date.getUTCMonth() + 1 === Number(month) && date.getUTCDate() === Number(day));

@@ -1,4 +1,4 @@
-// The half of a passkey that takes a script: it fetches the options, lets the browser ask the person, and posts what
+// The half of a passkey that takes a script: it fetches the options, lets the browser ask the user, and posts what
 // comes of it as an ordinary form, so that every answer is an ordinary page. All words come from the page.
 (() => {
   const { browserSupportsWebAuthn, browserSupportsWebAuthnAutofill, startAuthentication, startRegistration } =
