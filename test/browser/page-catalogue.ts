@@ -3,6 +3,7 @@ import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import type { Visitor } from '../support/chromium.ts';
 import { linkIn } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
+import { plain } from '../support/plain-sql.ts';
 import type { RegisteredClient } from '../support/relying-party.ts';
 import type { Signet } from '../support/signet.ts';
 import type { SeededSignet } from './seeded-signet.ts';
@@ -29,6 +30,7 @@ export async function cataloguePages(seeded: SeededSignet, visitors: Visitors): 
     ...(await linkPages(seeded)),
     ...accountPages,
     ...(await consentPages(seeded, visitors)),
+    ...(await logoutPages(seeded)),
   ];
 }
 
@@ -166,5 +168,23 @@ async function consentPages({ signet, ada, client }: SeededSignet, visitors: Vis
   return [
     { name: 'consent', path: await waiting(visitors.ada, signet, asking, { scope }), as: 'ada', isMain: true },
     { name: 'account-choice', path: choice, as: 'ada' },
+  ];
+}
+
+/** The sign-out notifications of a client, in each state, as its owner and an administrator see them. */
+async function logoutPages({ signet, ada, client: { client_id } }: SeededSignet): Promise<CataloguePage[]> {
+  const at = Math.floor(signet.clock() / 1000);
+  await plain(signet.deps.db).run(
+    `insert into logout_deliveries (delivery_id, client_id, user_id, session_id, created_at, attempts, next_attempt_at,
+                                    last_error, delivered_at, dead_at)
+     values ('lo_waiting.1', $1, $2, 'ses_1', $3, 2, $3, 'The receiver responded with 503.', null, null),
+            ('lo_delivered.1', $1, $2, 'ses_2', $3, 1, null, null, $3, null),
+            ('lo_dead.1', $1, $2, 'ses_3', $3, 11, null, 'The receiver could not be reached: ECONNREFUSED.', null, $3)`,
+    [client_id, ada.user_id, at],
+  );
+  return [
+    { name: 'logouts', path: `/admin/clients/${client_id}/logout-deliveries`, as: 'ada' },
+    { name: 'logouts-dead', path: `/admin/clients/${client_id}/logout-deliveries?state=dead`, as: 'ada' },
+    { name: 'developer-activity', path: `/developer/clients/${client_id}/activity`, as: 'ada' },
   ];
 }
