@@ -15,7 +15,7 @@ const packages = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
 /** A Signet on the clock of the machine, which the libraries read. */
 export async function startPresentSignet(t: TestContext): Promise<Signet> {
-  const signet = await startSignet(t);
+  const signet = await startSignet(t, { env: { SIGNET_WEBHOOK_INTERNAL: '127.0.0.1' } });
   signet.clock.advance(Math.floor((Date.now() - signet.clock()) / 1000));
   return signet;
 }
@@ -31,7 +31,13 @@ export type CatalogueClient = {
   files: readonly SnippetFile[];
 };
 
-type Changes = { client_type?: 'confidential' | 'public'; algorithm?: Algorithm; claims_in_id_token?: boolean };
+type Changes = {
+  client_type?: 'confidential' | 'public';
+  algorithm?: Algorithm;
+  claims_in_id_token?: boolean;
+  /** Where it receives logout tokens. */
+  backchannel_logout_path?: string;
+};
 
 export async function registerFor(signet: Signet, id: string, changes: Changes = {}): Promise<CatalogueClient> {
   const library = findLibrary(id) ?? assert.fail(id);
@@ -48,6 +54,8 @@ export async function registerFor(signet: Signet, id: string, changes: Changes =
     post_logout_redirect_uris: [post_logout_redirect_uri],
     id_token_signed_response_alg: changes.algorithm ?? library.algorithms[0],
     claims_in_id_token: changes.claims_in_id_token ?? library.claims_in_id_token,
+    backchannel_logout_uri:
+      changes.backchannel_logout_path && `http://127.0.0.1:${port}${changes.backchannel_logout_path}`,
     token_endpoint_auth_method: client_type === 'public' ? null : library.authentication,
   });
   const row = (await signet.deps.clients.find(client.client_id)) ?? assert.fail();

@@ -5,6 +5,7 @@ import { Auth, type AuthConfig, setEnvDefaults } from '@auth/core';
 import { transform } from 'esbuild';
 import express, { type Express } from 'express';
 import type { RequestContext } from 'express-openid-connect';
+import { runJobs } from '../../src/app/jobs.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import type { Signet } from '../support/signet.ts';
 import {
@@ -124,6 +125,46 @@ test('express-openid-connect signs in, refreshes and signs out', async (t) => {
     assert.deepEqual([answer?.status, answer?.json?.name, answer?.json?.email], [200, undefined, undefined]);
     assertSeen('req.oidc.user has no name and no email', seenWithout(given, 'claims'));
   });
+});
+
+test('express-openid-connect ends its session when a logout token says so', async (t) => {
+  const signet = await startPresentSignet(t);
+  for (const algorithm of ['RS256', 'EdDSA'] as const) {
+    await t.test(algorithm, async (t) => {
+      const given = await registerFor(signet, 'express-openid-connect', {
+        algorithm,
+        backchannel_logout_path: '/backchannel-logout',
+      });
+      const store = `{
+        ended: new Map(),
+        async get(id) { return this.ended.get(id); },
+        async set(id, value) { this.ended.set(id, value); },
+        async destroy(id) { this.ended.delete(id); },
+      }`;
+      const files = given.files.map(({ file, text }) => ({
+        file,
+        text: text.replace('idpLogout: true,', `idpLogout: true, backchannelLogout: { store: ${store} },`),
+      }));
+      const { default: app } = await runSnippet<{ default: Express }>(t, { ...given, files });
+      await serve(t, given, app);
+      const [visitor, other] = [await newVisitor(signet, given), await newVisitor(signet, given)];
+      const { sid } = (await visitor.open('/profile')).answer?.json ?? {};
+      await other.open('/profile');
+
+      const elsewhere = await visitor.user.signedInElsewhere();
+      assert.equal((await elsewhere.browser.delete(`/v1/me/sessions/${sid}`)).status, 204);
+      const before = await visitor.open('/profile');
+      assert.deepEqual(
+        [before.typedPassword, before.answer?.json?.sid],
+        [false, sid],
+        'the cookie alone tells nothing',
+      );
+      await runJobs(signet.deps, ['deliver logout tokens']);
+      asksAgain(await visitor.open('/profile'));
+      assert.equal((await visitor.open('/profile')).typedPassword, false, 'the next session lasts');
+      assert.equal((await other.open('/profile')).typedPassword, false, 'another user stays signed in');
+    });
+  }
 });
 
 type Account = { refresh_token?: string; id_token?: string };
