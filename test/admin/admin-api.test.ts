@@ -13,9 +13,9 @@ const reason = 'Reported by its users.';
 
 /** An administrator, with a shorthand for what they do. */
 async function administratorOf(signet: Signet) {
-  const person = await signet.signedInUser({ role: 'admin' });
+  const user = await signet.signedInUser({ role: 'admin' });
   const send = (method: string, path: string, body?: object) =>
-    person.browser.send(`/v1/admin${path}`, {
+    user.browser.send(`/v1/admin${path}`, {
       method,
       headers: { origin: signet.url, ...(body ? { 'content-type': 'application/json' } : {}) },
       body: body && JSON.stringify(body),
@@ -26,7 +26,7 @@ async function administratorOf(signet: Signet) {
     assert.equal(answer.status, method === 'DELETE' ? 204 : 200);
     return answer.json ?? {};
   };
-  return Object.assign(person, { send, get: (path: string) => ok('GET', path), post: ok.bind(null, 'POST'), ok });
+  return Object.assign(user, { send, get: (path: string) => ok('GET', path), post: ok.bind(null, 'POST'), ok });
 }
 
 function refused({ status, json, text }: Answer, expected: [number, string], details: Json = {}) {
@@ -172,19 +172,19 @@ test('administrators approve their own clients and changes only where the servic
   assert.equal((await alone.post(`/clients/${own.client_id}/approve`, { revision: 1 })).status, 'approved');
 });
 
-testSignet('people are found by address, name and id, a page at a time', { env }, async ({ signet }) => {
+testSignet('users are found by address, name and id, a page at a time', { env }, async ({ signet }) => {
   const root = await administratorOf(signet);
-  const people: TestUser[] = [];
-  for (let count = 0; count < 5; count += 1) people.push(await signet.newUser());
-  await plain(signet.deps.db).run(`update users set name = '100% Åsa_Öberg' where user_id = $1`, [people[0]!.user_id]);
+  const users: TestUser[] = [];
+  for (let count = 0; count < 5; count += 1) users.push(await signet.newUser());
+  await plain(signet.deps.db).run(`update users set name = '100% Åsa_Öberg' where user_id = $1`, [users[0]!.user_id]);
   const found = async (query: string) =>
     ids(await root.get(`/users?query=${encodeURIComponent(query)}`), 'users', 'user_id');
 
-  assert.deepEqual(await found(people[1]!.email), [people[1]!.user_id]);
-  assert.deepEqual(await found(people[1]!.email.slice(0, -4).toUpperCase()), [people[1]!.user_id], 'its beginning');
-  assert.deepEqual(await found(people[2]!.user_id), [people[2]!.user_id]);
-  assert.deepEqual(await found('0% Å'), [people[0]!.user_id]);
-  assert.deepEqual(await found('a_Ö'), [people[0]!.user_id]);
+  assert.deepEqual(await found(users[1]!.email), [users[1]!.user_id]);
+  assert.deepEqual(await found(users[1]!.email.slice(0, -4).toUpperCase()), [users[1]!.user_id], 'its beginning');
+  assert.deepEqual(await found(users[2]!.user_id), [users[2]!.user_id]);
+  assert.deepEqual(await found('0% Å'), [users[0]!.user_id]);
+  assert.deepEqual(await found('a_Ö'), [users[0]!.user_id]);
   assert.deepEqual(await found('%@example'), [], 'a sign stands for itself');
   assert.deepEqual(await found('nobody'), []);
 
@@ -195,7 +195,7 @@ testSignet('people are found by address, name and id, a page at a time', { env }
     next = page.next;
   }
   assert.equal(seen.length, 6);
-  assert.deepEqual(new Set(seen), new Set([root.user_id, ...people.map(({ user_id }) => user_id)]));
+  assert.deepEqual(new Set(seen), new Set([root.user_id, ...users.map(({ user_id }) => user_id)]));
 
   // A place stays where it is when the row that it was named for is gone.
   const two = ids(await root.get('/users?limit=2'), 'users', 'user_id');
@@ -236,18 +236,18 @@ testSignet('a place in a list that no page has given is refused, in every list a
   }
 });
 
-test('a person is shown with how they sign in and what they have, and never with a secret', async (t) => {
+test('a user is shown with how they sign in and what they have, and never with a secret', async (t) => {
   const signet = await startSignet(t, { env });
   const root = await administratorOf(signet);
-  const person = await signet.signedInUser();
-  const client = await signet.registerClient({ owner: person });
-  await person.obtainTokens(client);
+  const user = await signet.signedInUser();
+  const client = await signet.registerClient({ owner: user });
+  await user.obtainTokens(client);
   const service = await signet.newService();
-  await postEntitlement(signet, service.authorization, writeOf(person.user_id));
-  await postEntitlement(signet, service.authorization, writeOf(person.user_id, { version: 2, plan: 'team' }));
+  await postEntitlement(signet, service.authorization, writeOf(user.user_id));
+  await postEntitlement(signet, service.authorization, writeOf(user.user_id, { version: 2, plan: 'team' }));
 
-  const shown = await root.get(`/users/${person.user_id}`);
-  assert.deepEqual([shown.email, shown.role, shown.status], [person.email, 'user', 'enabled']);
+  const shown = await root.get(`/users/${user.user_id}`);
+  assert.deepEqual([shown.email, shown.role, shown.status], [user.email, 'user', 'enabled']);
   assert.deepEqual(shown.counts, { sessions: 1, grants: 1, clients: 1, entitlements: 1 });
   assert.deepEqual(shown.lock, { failures: 0, blocked_until: null, disabled: false });
   assert.deepEqual(shown.factors, {
@@ -258,54 +258,51 @@ test('a person is shown with how they sign in and what they have, and never with
     identities: [],
   });
 
-  const { grants } = (await root.get(`/users/${person.user_id}/grants`)) as { grants: Json[] };
+  const { grants } = (await root.get(`/users/${user.user_id}/grants`)) as { grants: Json[] };
   assert.deepEqual([grants[0]?.client_id, grants[0]?.client_name], [client.client_id, 'Test product']);
-  const { sessions } = (await root.get(`/users/${person.user_id}/sessions`)) as { sessions: Json[] };
+  const { sessions } = (await root.get(`/users/${user.user_id}/sessions`)) as { sessions: Json[] };
   assert.deepEqual([sessions.length, sessions[0]?.amr], [1, ['pwd']]);
-  const { entitlements, versions } = await root.get(`/users/${person.user_id}/entitlements`);
+  const { entitlements, versions } = await root.get(`/users/${user.user_id}/entitlements`);
   assert.deepEqual([(entitlements as Json[])[0]?.plan, (entitlements as Json[])[0]?.version], ['team', 2]);
   assert.deepEqual(ids({ versions }, 'versions', 'version'), [2, 1]);
   assert.equal((versions as Json[])[0]?.credential_id, service.client_id);
 
-  await root.ok('DELETE', `/users/${person.user_id}/sessions/${sessions[0]?.session_id}`);
-  refused(await root.send('DELETE', `/users/${person.user_id}/sessions/${sessions[0]?.session_id}`), [
-    404,
-    'not_found',
-  ]);
+  await root.ok('DELETE', `/users/${user.user_id}/sessions/${sessions[0]?.session_id}`);
+  refused(await root.send('DELETE', `/users/${user.user_id}/sessions/${sessions[0]?.session_id}`), [404, 'not_found']);
   refused(await root.send('DELETE', `/grants/${grants[0]?.grant_id}`), [404, 'not_found']);
   for (const path of ['', '/sessions', '/grants', '/entitlements']) {
     refused(await root.send('GET', `/users/usr_unknown${path}`), [404, 'not_found']);
   }
 });
 
-test('a session is ended only under the name of its person', async (t) => {
+test('a session is ended only under the name of its user', async (t) => {
   const signet = await startSignet(t, { env });
   const root = await administratorOf(signet);
-  const [person, other] = [await signet.signedInUser(), await signet.signedInUser()];
-  const { sessions } = (await root.get(`/users/${person.user_id}/sessions`)) as { sessions: Json[] };
+  const [user, other] = [await signet.signedInUser(), await signet.signedInUser()];
+  const { sessions } = (await root.get(`/users/${user.user_id}/sessions`)) as { sessions: Json[] };
   refused(await root.send('DELETE', `/users/${other.user_id}/sessions/${sessions[0]?.session_id}`), [404, 'not_found']);
-  assert.equal((await person.browser.get('/v1/oauth/clients')).status, 200);
+  assert.equal((await user.browser.get('/v1/oauth/clients')).status, 200);
 });
 
 testSignet('wrong passwords that blocked an account are seen and cleared', async ({ signet }) => {
   const root = await administratorOf(signet);
-  const person = await signet.newUser();
-  for (let count = 0; count < 5; count += 1) await person.signIn({ password: 'wrong' });
-  const { lock } = (await root.get(`/users/${person.user_id}`)) as { lock: Json };
+  const user = await signet.newUser();
+  for (let count = 0; count < 5; count += 1) await user.signIn({ password: 'wrong' });
+  const { lock } = (await root.get(`/users/${user.user_id}`)) as { lock: Json };
   assert.deepEqual([lock.failures, lock.disabled], [5, false]);
   assert.ok(Number(lock.blocked_until) > signet.clock() / 1000);
-  assert.equal((await person.signIn()).status, 429);
-  await root.post(`/users/${person.user_id}/unlock`);
-  assert.equal((await person.signIn()).status, 303);
+  assert.equal((await user.signIn()).status, 429);
+  await root.post(`/users/${user.user_id}/unlock`);
+  assert.equal((await user.signIn()).status, 303);
 
   // That browser is known from now on, and counted by itself.
-  for (let count = 0; count < 5; count += 1) await person.signIn({ password: 'wrong' });
-  assert.equal((await person.signIn()).status, 429);
-  const { lock: own } = (await root.get(`/users/${person.user_id}`)) as { lock: Json };
+  for (let count = 0; count < 5; count += 1) await user.signIn({ password: 'wrong' });
+  assert.equal((await user.signIn()).status, 429);
+  const { lock: own } = (await root.get(`/users/${user.user_id}`)) as { lock: Json };
   assert.deepEqual([own.failures, own.disabled], [5, false]);
   assert.ok(Number(own.blocked_until) > signet.clock() / 1000);
-  await root.post(`/users/${person.user_id}/unlock`);
-  assert.equal((await person.signIn()).status, 303);
+  await root.post(`/users/${user.user_id}/unlock`);
+  assert.equal((await user.signIn()).status, 303);
 });
 
 testSignet(
@@ -314,44 +311,41 @@ testSignet(
   async ({ signet, mailbox }) => {
     const { db } = signet.deps;
     const root = await administratorOf(signet);
-    const person = await signet.newUser();
+    const user = await signet.newUser();
     await plain(db).batch([
       {
         sql: `insert into totp (user_id, secret_sealed, confirmed_at, last_step) values ($1, 'x', 1, 1)`,
-        params: [person.user_id],
+        params: [user.user_id],
       },
       {
         sql: `insert into backup_codes (code_hash, user_id, generated_at) values ('h', $1, 1)`,
-        params: [person.user_id],
+        params: [user.user_id],
       },
       {
         sql: `insert into passkeys (credential_id, user_id, public_key, sign_count, transports, name, created_at)
             values ('c', $1, 'x', 0, '', 'Key', 1)`,
-        params: [person.user_id],
+        params: [user.user_id],
       },
     ]);
-    const before = (await root.get(`/users/${person.user_id}`)).factors as Json;
+    const before = (await root.get(`/users/${user.user_id}`)).factors as Json;
     assert.deepEqual([before.totp, before.backup_codes, before.passkeys], ['active', { total: 1, remaining: 1 }, 1]);
 
-    refused(await root.send('POST', `/users/${person.user_id}/reset-factors`, { reason: '' }), [
-      400,
-      'invalid_request',
-    ]);
+    refused(await root.send('POST', `/users/${user.user_id}/reset-factors`, { reason: '' }), [400, 'invalid_request']);
     refused(await root.send('POST', `/users/${root.user_id}/reset-factors`, { reason }), [403, 'access_denied']);
-    await root.post(`/users/${person.user_id}/reset-factors`, { reason });
-    const after = (await root.get(`/users/${person.user_id}`)).factors as Json;
+    await root.post(`/users/${user.user_id}/reset-factors`, { reason });
+    const after = (await root.get(`/users/${user.user_id}`)).factors as Json;
     assert.deepEqual([after.totp, after.backup_codes, after.passkeys], ['none', { total: 0, remaining: 0 }, 0]);
-    assert.equal((await person.signIn()).status, 303, 'the password alone opens again');
+    assert.equal((await user.signIn()).status, 303, 'the password alone opens again');
 
     await signet.runJobs();
-    const mail = await mailbox.next(person.email, sentence('mail.factors_reset.subject'));
+    const mail = await mailbox.next(user.email, sentence('mail.factors_reset.subject'));
     assert.match(mail.text, sentence('mail.factors_reset.text'));
     const { events } = (await root.get(`/audit?action=user.factors_reset`)) as { events: Json[] };
     assert.equal(events.length, 1);
     const [event] = events;
     assert.deepEqual(
       [event?.actor, event?.target, event?.reason, event?.before],
-      [`user:${root.user_id}`, person.user_id, reason, { totp: true, backup_codes: 1, passkeys: 1 }],
+      [`user:${root.user_id}`, user.user_id, reason, { totp: true, backup_codes: 1, passkeys: 1 }],
     );
   },
 );
@@ -361,31 +355,31 @@ testSignet(
   { env, mail: true },
   async ({ signet, mailbox }) => {
     const root = await administratorOf(signet);
-    const person = await signet.signedInUser();
+    const user = await signet.signedInUser();
     const lastOne = { current_status: 'last_administrator' };
     refused(await root.send('PUT', `/users/${root.user_id}/role`, { role: 'user' }), [403, 'access_denied']);
     refused(await root.send('POST', `/users/${root.user_id}/disable`, { reason }), [409, 'invalid_state'], lastOne);
-    refused(await person.browser.get('/v1/admin/users'), [403, 'access_denied']);
+    refused(await user.browser.get('/v1/admin/users'), [403, 'access_denied']);
 
-    assert.equal((await root.ok('PUT', `/users/${person.user_id}/role`, { role: 'admin' })).role, 'admin');
-    assert.equal((await person.browser.get('/v1/admin/users')).status, 200, 'from the next request on');
-    await root.ok('PUT', `/users/${person.user_id}/role`, { role: 'admin' });
+    assert.equal((await root.ok('PUT', `/users/${user.user_id}/role`, { role: 'admin' })).role, 'admin');
+    assert.equal((await user.browser.get('/v1/admin/users')).status, 200, 'from the next request on');
+    await root.ok('PUT', `/users/${user.user_id}/role`, { role: 'admin' });
     const events = (await root.get('/audit?action=user.role_changed')).events as Json[];
     assert.deepEqual(
       events.map(({ target, before, after }) => [target, before, after]),
-      [[person.user_id, { role: 'user' }, { role: 'admin' }]],
+      [[user.user_id, { role: 'user' }, { role: 'admin' }]],
       'what is so already is no event',
     );
     await signet.runJobs();
-    await mailbox.next(person.email, sentence('mail.role_admin.subject'));
+    await mailbox.next(user.email, sentence('mail.role_admin.subject'));
 
     const put = (by: TestUser, whom: TestUser) =>
       by.browser.put(`/v1/admin/users/${whom.user_id}/role`, { role: 'user' });
     const disable = (by: TestUser, whom: TestUser) =>
       by.browser.postJson(`/v1/admin/users/${whom.user_id}/disable`, { reason });
     const answers = await Promise.all([
-      ...[1, 2, 3].flatMap(() => [put(root, person), put(person, root)]),
-      ...[1, 2, 3].flatMap(() => [disable(root, person), disable(person, root)]),
+      ...[1, 2, 3].flatMap(() => [put(root, user), put(user, root)]),
+      ...[1, 2, 3].flatMap(() => [disable(root, user), disable(user, root)]),
     ]);
     for (const { status, text } of answers) assert.ok([200, 401, 403, 409].includes(status), text);
     const left = await plain(signet.deps.db).all(
@@ -395,13 +389,13 @@ testSignet(
   },
 );
 
-testSignet('of many who disable or enable one person at once, one does', { env }, async ({ signet }) => {
+testSignet('of many who disable or enable one user at once, one does', { env }, async ({ signet }) => {
   const root = await administratorOf(signet);
-  const person = await signet.newUser();
+  const user = await signet.newUser();
   for (const step of ['disable', 'enable']) {
     const body = step === 'disable' ? { reason } : undefined;
     const answers = await Promise.all(
-      Array.from({ length: 8 }, () => root.send('POST', `/users/${person.user_id}/${step}`, body)),
+      Array.from({ length: 8 }, () => root.send('POST', `/users/${user.user_id}/${step}`, body)),
     );
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(7).fill(409)]);
     assert.equal(((await root.get(`/audit?action=user.${step}d`)).events as Json[]).length, 1);
@@ -460,8 +454,8 @@ test('webhooks are made and removed, and what was given up is sent again', async
   const path = `/webhooks/${made.webhook_id}`;
   assert.match(String(secret), /^whsec_/);
   assert.deepEqual(await root.get('/webhooks'), { webhooks: [made] });
-  const person = await signet.newUser();
-  await root.post(`/users/${person.user_id}/disable`, { reason });
+  const user = await signet.newUser();
+  await root.post(`/users/${user.user_id}/disable`, { reason });
   await root.get('/audit'); // gives the event its place, and with it the delivery
   const { deliveries } = (await root.get(`${path}/deliveries`)) as { deliveries: Json[] };
   assert.deepEqual(

@@ -31,14 +31,14 @@ const pending = (signet: Signet, owner?: TestUser) =>
 const told = ({ text }: Answer) => /<div class="(?:notice|alert)"[^>]*>(.*?)<\/div>/s.exec(text)?.[1] ?? '';
 
 /** A post that goes well leads to a page that says so. */
-async function follow(person: TestUser, answer: Answer): Promise<Answer> {
+async function follow(user: TestUser, answer: Answer): Promise<Answer> {
   assert.equal(answer.status, 303, answer.text);
-  const page = await person.browser.get(answer.location);
+  const page = await user.browser.get(answer.location);
   assert.equal(page.status, 200, page.text);
   return page;
 }
 
-test('a stranger is taken to sign in and back, a person without the role is refused', async (t) => {
+test('a stranger is taken to sign in and back, a user without the role is refused', async (t) => {
   const signet = await startSignet(t);
   const stranger = await signet.newUser();
   const ordinary = await signet.signedInUser();
@@ -298,37 +298,37 @@ test('a client is deleted when its id was typed, and not before', async (t) => {
   assert.equal((await admin.browser.get(path)).status, 404);
 });
 
-testSignet('a person is found, seen, barred with a reason, and let in again', async ({ signet }) => {
+testSignet('a user is found, seen, disabled with a reason, and enabled again', async ({ signet }) => {
   const admin = await administrator(signet);
-  const person = await signet.signedInUser();
-  const found = await admin.browser.get(`/admin/users?${new URLSearchParams({ q: person.email })}`);
-  assert.match(found.text, new RegExp(person.user_id));
+  const user = await signet.signedInUser();
+  const found = await admin.browser.get(`/admin/users?${new URLSearchParams({ q: user.email })}`);
+  assert.match(found.text, new RegExp(user.user_id));
   assert.doesNotMatch(found.text, new RegExp(admin.user_id));
-  const path = `/admin/users/${person.user_id}`;
+  const path = `/admin/users/${user.user_id}`;
   const page = await admin.browser.get(path);
-  assert.match(page.text, new RegExp(person.email));
+  assert.match(page.text, new RegExp(user.email));
   assert.equal((await admin.browser.post(`${path}/disable`)).status, 400);
-  assert.equal((await person.browser.get('/v1/me')).status, 200);
+  assert.equal((await user.browser.get('/v1/me')).status, 200);
   await follow(admin, await admin.browser.post(`${path}/disable`, { reason: 'Asked for it' }));
-  assert.equal((await person.browser.get('/v1/me')).status, 401);
+  assert.equal((await user.browser.get('/v1/me')).status, 401);
   assert.equal((await admin.browser.post(`${path}/disable`, { reason: 'Twice' })).status, 409);
   await follow(admin, await admin.browser.post(`${path}/enable`));
-  assert.equal((await person.signIn()).status, 303);
+  assert.equal((await user.signIn()).status, 303);
 });
 
 test('a session and a grant are ended one by one, or all at once', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
-  const person = await signet.signedInUser();
-  const path = `/admin/users/${person.user_id}`;
+  const user = await signet.signedInUser();
+  const path = `/admin/users/${user.user_id}`;
   const [, end = ''] =
     /action="(\/admin\/users\/[^"]+\/sessions\/[^"]+\/end)"/.exec((await admin.browser.get(path)).text) ?? [];
   assert.match(told(await follow(admin, await admin.browser.post(end))), sentence('admin.users.done.session_ended'));
-  assert.equal((await person.browser.get('/v1/me')).status, 401);
+  assert.equal((await user.browser.get('/v1/me')).status, 401);
   assert.equal((await admin.browser.post(end)).status, 404);
-  await person.signIn();
+  await user.signIn();
   await follow(admin, await admin.browser.post(`${path}/sign-out`));
-  assert.equal((await person.browser.get('/v1/me')).status, 401);
+  assert.equal((await user.browser.get('/v1/me')).status, 401);
   await assert.rejects(revokeGrantByAdministrator(signet.deps, { actor: 'cli' }, 'gr_unknown'));
   assert.equal((await admin.browser.post(`${path}/grants/gr_unknown/end`)).status, 404);
 });
@@ -336,12 +336,12 @@ test('a session and a grant are ended one by one, or all at once', async (t) => 
 test('an administrator is made and unmade by another one, never by themselves', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
-  const person = await signet.signedInUser();
-  const path = `/admin/users/${person.user_id}`;
+  const user = await signet.signedInUser();
+  const path = `/admin/users/${user.user_id}`;
   await follow(admin, await admin.browser.post(`${path}/role`, { role: 'admin' }));
-  assert.equal((await person.browser.get('/admin')).status, 200);
+  assert.equal((await user.browser.get('/admin')).status, 200);
   await follow(admin, await admin.browser.post(`${path}/role`, { role: 'user' }));
-  assert.equal((await person.browser.get('/admin')).status, 403);
+  assert.equal((await user.browser.get('/admin')).status, 403);
   assert.equal((await admin.browser.post(`${path}/role`, { role: 'god' })).status, 400);
   const own = `/admin/users/${admin.user_id}`;
   assert.equal((await admin.browser.post(`${own}/role`, { role: 'user' })).status, 403);
@@ -351,14 +351,14 @@ test('an administrator is made and unmade by another one, never by themselves', 
   assert.match(told(last), sentence('users.last_administrator'));
 });
 
-test('the history of an entitlement is on its person', async (t) => {
+test('the history of an entitlement is on its user', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
-  const person = await signet.newUser();
+  const user = await signet.newUser();
   const service = await signet.newService();
-  await postEntitlement(signet, service.authorization, writeOf(person.user_id, { version: 1, plan: 'free' }));
-  await postEntitlement(signet, service.authorization, writeOf(person.user_id, { version: 2, plan: 'team' }));
-  const { text } = await admin.browser.get(`/admin/users/${person.user_id}`);
+  await postEntitlement(signet, service.authorization, writeOf(user.user_id, { version: 1, plan: 'free' }));
+  await postEntitlement(signet, service.authorization, writeOf(user.user_id, { version: 2, plan: 'team' }));
+  const { text } = await admin.browser.get(`/admin/users/${user.user_id}`);
   assert.match(
     text,
     pattern`<strong><bdi>team</bdi></strong>.*${sentence('admin.users.entitlements.current')}.*<strong><bdi>free</bdi></strong>`,
@@ -461,35 +461,35 @@ test('sign-out notifications of a client are listed by state, and a refused one 
   const { client_id } = client;
   const user = await signet.signedInUser();
   const sides = [
-    { person: admin, list: `/admin/clients/${client_id}/logout-deliveries`, retry: 'retry' },
-    { person: owner, list: `/developer/clients/${client_id}/activity`, retry: '../logout-deliveries/retry' },
+    { reader: admin, list: `/admin/clients/${client_id}/logout-deliveries`, retry: 'retry' },
+    { reader: owner, list: `/developer/clients/${client_id}/activity`, retry: '../logout-deliveries/retry' },
   ];
   assert.match((await admin.browser.get(`/admin/clients/${client_id}`)).text, new RegExp(`href="${sides[0]!.list}"`));
-  for (const { person, list } of sides)
+  for (const { reader, list } of sides)
     assert.match(
-      (await person.browser.get(list)).text,
-      person === admin ? sentence('admin.clients.logouts.none') : sentence('developer.logout.none'),
+      (await reader.browser.get(list)).text,
+      reader === admin ? sentence('admin.clients.logouts.none') : sentence('developer.logout.none'),
     );
   await user.obtainTokens(client);
   await user.browser.post('/signout');
   await signet.runJobs();
-  for (const { person, list, retry } of sides) {
-    const page = await person.browser.get(list);
+  for (const { reader, list, retry } of sides) {
+    const page = await reader.browser.get(list);
     assert.match(page.text, sentence('deliveries.state.dead'));
     assert.match(page.text, /The receiver responded with 400\./);
     assert.ok(page.text.includes(user.user_id));
     const [, delivery_id = ''] = /name="delivery_id" value="([^"]+)"/.exec(page.text) ?? [];
-    assert.ok((await person.browser.get(`${list}?state=dead`)).text.includes(delivery_id));
-    const none = await person.browser.get(`${list}?state=delivered`);
+    assert.ok((await reader.browser.get(`${list}?state=dead`)).text.includes(delivery_id));
+    const none = await reader.browser.get(`${list}?state=delivered`);
     assert.ok(!none.text.includes(delivery_id));
     assert.match(none.text, sentence('deliveries.none_such'));
-    assert.equal((await person.browser.get(`${list}?state=odd`)).status, 400);
+    assert.equal((await reader.browser.get(`${list}?state=odd`)).status, 400);
     const path = new URL(`${list}/${retry}`, signet.url).pathname;
     assert.match(
-      told(await follow(person, await person.browser.post(path, { delivery_id }))),
+      told(await follow(reader, await reader.browser.post(path, { delivery_id }))),
       sentence('logouts.resent'),
     );
-    const again = await person.browser.post(path, { delivery_id });
+    const again = await reader.browser.post(path, { delivery_id });
     assert.equal(again.status, 409);
     assert.match(told(again), sentence('admin.problem.state'));
     await signet.runJobs();

@@ -28,65 +28,65 @@ test('while the server runs', async (t) => {
   const server = await startServer(t, { ...(await bareSettings(t)), SIGNET_RATE_LIMITS: 'off' });
   const { env, url } = server;
 
-  await t.test('a person is found, signed out, reset and made an administrator while the server runs', async () => {
-    const person = 'person@example.com';
-    const { browser } = await signedInClient(server, person);
-    const found = await succeed(['users', 'find', 'person@exam'], env);
+  await t.test('a user is found, signed out, reset and made an administrator while the server runs', async () => {
+    const user = 'grace@example.com';
+    const { browser } = await signedInClient(server, user);
+    const found = await succeed(['users', 'find', 'grace@exam'], env);
     const { user_id } = first(found, 'users');
     assert.deepEqual(await succeed(['users', 'find', 'nobody'], env), { users: [] });
-    const all = await succeed(['users', 'show', person, '--all'], env);
+    const all = await succeed(['users', 'show', user, '--all'], env);
     assert.deepEqual(all.counts, { sessions: 1, grants: 0, clients: 1, entitlements: 0 });
-    assert.match((await runCommand(['users', 'show', person, '--all'], { env })).stdout, /Password +set\n/);
+    assert.match((await runCommand(['users', 'show', user, '--all'], { env })).stdout, /Password +set\n/);
 
-    assert.equal((await succeed(['users', 'role', person, 'admin'], env)).role, 'admin');
+    assert.equal((await succeed(['users', 'role', user, 'admin'], env)).role, 'admin');
     assert.equal((await browser.get('/v1/admin/keys')).status, 200);
     assert.equal((await succeed(['users', 'role', String(user_id), 'user'], env)).role, 'user');
     assert.equal((await browser.get('/v1/admin/keys')).status, 403);
-    await misunderstood(['users', 'role', person, 'root'], env, /role must be admin or user/);
+    await misunderstood(['users', 'role', user, 'root'], env, /role must be admin or user/);
 
-    await misunderstood(['users', 'reset-factors', person], env, /--reason is missing/);
+    await misunderstood(['users', 'reset-factors', user], env, /--reason is missing/);
     await refused(
-      ['users', 'reset-factors', person, '--reason', ''],
+      ['users', 'reset-factors', user, '--reason', ''],
       env,
       pattern`reason: ${sentence('problem.reason')}`,
     );
-    const reset = await succeed(['users', 'reset-factors', person, '--reason', 'lost the phone'], env);
+    const reset = await succeed(['users', 'reset-factors', user, '--reason', 'lost the phone'], env);
     assert.deepEqual([(reset.factors as Json).totp, (reset.counts as Json).sessions], ['none', 0]);
     assert.equal((await browser.get('/v1/oauth/clients')).status, 401);
-    await succeed(['users', 'sign-out', person], env);
+    await succeed(['users', 'sign-out', user], env);
     await refused(['users', 'sign-out', 'nobody@example.com'], env, /Not found\. Searched for: nobody@example\.com\n/);
   });
 
   await t.test('sessions and grants are listed and ended from the command line', async () => {
-    const person = 'sessions@example.com';
-    const { browser, client } = await signedInClient(server, person);
+    const user = 'sessions@example.com';
+    const { browser, client } = await signedInClient(server, user);
     const tokens = await redeemAt(url, client, await codeFor(browser, client));
-    const grant = first(await succeed(['grants', 'list', person], env), 'grants');
+    const grant = first(await succeed(['grants', 'list', user], env), 'grants');
     assert.deepEqual([grant.client_id, grant.client_name], [client.client_id, 'Product']);
     assert.equal(await isActiveAt(url, client, tokens.access_token), true);
     await succeed(['grants', 'revoke', String(grant.grant_id)], env);
     assert.equal(await isActiveAt(url, client, tokens.access_token), false);
     await refused(['grants', 'revoke', String(grant.grant_id)], env, /Not found\./);
 
-    const session = first(await succeed(['sessions', 'list', person], env), 'sessions');
+    const session = first(await succeed(['sessions', 'list', user], env), 'sessions');
     assert.doesNotMatch(JSON.stringify(session), /st_[\w-]{20}|token/);
-    await succeed(['sessions', 'end', person, String(session.session_id)], env);
+    await succeed(['sessions', 'end', user, String(session.session_id)], env);
     assert.equal((await browser.get('/v1/oauth/clients')).status, 401);
-    await refused(['sessions', 'end', person, String(session.session_id)], env, /Not found\./);
+    await refused(['sessions', 'end', user, String(session.session_id)], env, /Not found\./);
   });
 
   await t.test('entitlements are shown with every write that made them so', async () => {
-    const person = 'entitled@example.com';
-    await signedInClient(server, person);
+    const user = 'entitled@example.com';
+    await signedInClient(server, user);
     const terms = ['--name', 'Billing', '--permission', 'entitlements:write', '--product', 'editor'];
     const { client_id, client_secret } = await succeed(['service-credentials', 'create', ...terms], env);
-    const { user_id } = await succeed(['users', 'show', person], env);
+    const { user_id } = await succeed(['users', 'show', user], env);
     const authorization = basic(String(client_id), String(client_secret));
     for (const version of [1, 2]) {
       const answer = await postEntitlement({ url } as Signet, authorization, writeOf(String(user_id), { version }));
       assert.equal(answer.status, 200);
     }
-    const { entitlements, versions } = await succeed(['entitlements', 'show', person], env);
+    const { entitlements, versions } = await succeed(['entitlements', 'show', user], env);
     assert.deepEqual(
       (entitlements as Json[]).map(({ product, version }) => [product, version]),
       [['editor', 2]],
@@ -95,9 +95,9 @@ test('while the server runs', async (t) => {
       (versions as Json[]).map(({ version }) => version),
       [2, 1],
     );
-    const { stdout } = await runCommand(['entitlements', 'show', person], { env });
+    const { stdout } = await runCommand(['entitlements', 'show', user], { env });
     assert.match(stdout, /PRODUCT +PLAN .+\n {2}editor +pro +active +v2/);
-    const one = ['entitlements', 'show', person, '--limit', '1'];
+    const one = ['entitlements', 'show', user, '--limit', '1'];
     const [, place = ''] = /More results: --before (\S+)\n/.exec((await runCommand(one, { env })).stdout) ?? [];
     const older = await succeed([...one, '--before', place], env);
     assert.deepEqual(

@@ -9,27 +9,27 @@ import { startSignet } from '../support/signet.ts';
 
 test('HT-01: JSON of any depth is a 400 that says so, wherever it is sent, and never fails', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   const deep = (levels: number) => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`);
   for (const levels of [64, 5000, 30_000]) {
     for (const body of [{ redirect_uris: deep(levels) }, { name: 'x', metadata: { a: deep(levels) } }]) {
       for (const path of ['/v1/oauth/clients', '/v1/entitlements', '/v1/me/password']) {
-        const answer = await person.browser.postJson(path, body);
+        const answer = await user.browser.postJson(path, body);
         assert.equal(answer.status, 400, `${path} ${levels}`);
         assert.match(answer.text, /nested more than 32 levels/);
       }
     }
   }
-  const shallow = await person.browser.postJson('/v1/oauth/clients', { redirect_uris: deep(30) });
+  const shallow = await user.browser.postJson('/v1/oauth/clients', { redirect_uris: deep(30) });
   assert.equal(shallow.status, 400);
   assert.doesNotMatch(shallow.text, /nested/);
 });
 
 test('half of a character is refused before it can become another one', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.signedInUser();
+  const user = await signet.signedInUser();
   for (const body of ['{"name":"\\ud800"}', '{"name":"\\udc00\\ud800"}', '{"\\ud800":1}']) {
-    const answer = await person.browser.send('/v1/me', {
+    const answer = await user.browser.send('/v1/me', {
       method: 'PATCH',
       body,
       headers: { origin: signet.url, 'content-type': 'application/json' },
@@ -37,7 +37,7 @@ test('half of a character is refused before it can become another one', async (t
     assert.equal(answer.status, 400);
     assert.match(answer.text, /unpaired surrogate/);
   }
-  const whole = await person.browser.patch('/v1/me', { name: '\\ud83d\\ude80 and \\\\ud800' });
+  const whole = await user.browser.patch('/v1/me', { name: '\\ud83d\\ude80 and \\\\ud800' });
   assert.equal(whole.status, 200, whole.text);
 });
 

@@ -40,11 +40,11 @@ type Call = {
 type Prepare = (given: Given) => Call | Promise<Call>;
 
 /** Each operation gets people, clients and credentials of its own, so that none of them finds what another one left. */
-type Given = { signet: Signet; t: TestContext; admin: TestUser; person: TestUser };
+type Given = { signet: Signet; t: TestContext; admin: TestUser; user: TestUser };
 
-const pending = async ({ signet, person }: Given) =>
-  (await signet.registerClient({ owner: person, approved: false })).client_id;
-const approved = async ({ signet, person }: Given) => (await signet.registerClient({ owner: person })).client_id;
+const pending = async ({ signet, user }: Given) =>
+  (await signet.registerClient({ owner: user, approved: false })).client_id;
+const approved = async ({ signet, user }: Given) => (await signet.registerClient({ owner: user })).client_id;
 /** A client that no account owns, with two secrets. */
 async function firstPartyClient({ signet }: Given) {
   const { client } = await registerOwnClient(
@@ -54,12 +54,12 @@ async function firstPartyClient({ signet }: Given) {
   );
   return client.client_id;
 }
-const ofUser = ({ person }: Given): Call => ({ path: { user_id: person.user_id } });
-const asPerson = ({ person }: Given): Call => ({ browser: person.browser });
+const ofUser = ({ user }: Given): Call => ({ path: { user_id: user.user_id } });
+const asUser = ({ user }: Given): Call => ({ browser: user.browser });
 
-async function tokens({ signet, person }: Given) {
+async function tokens({ signet, user }: Given) {
   const client = await signet.registerClient();
-  const { json } = await client.redeem(await person.authorize(client));
+  const { json } = await client.redeem(await user.authorize(client));
   const { access_token, refresh_token } = json as { access_token: string; refresh_token: string };
   return { client, access_token, refresh_token, authorization: basic(client.client_id, client.client_secret ?? '') };
 }
@@ -76,18 +76,18 @@ async function webhook({ signet, t, admin }: Given) {
 }
 
 /** A logout token that was refused. */
-async function deadLogout({ signet, person, t }: Given) {
+async function deadLogout({ signet, user: owner, t }: Given) {
   const receiver = await openReceiver(t);
   receiver.status = 400;
-  const { client_id, user } = await signedInWith(signet, person, receiver.url);
+  const { client_id, user } = await signedInWith(signet, owner, receiver.url);
   await user.browser.post('/signout');
   await signet.runJobs();
-  const { json } = await person.browser.get(`/v1/oauth/clients/${client_id}/logout-deliveries`);
+  const { json } = await owner.browser.get(`/v1/oauth/clients/${client_id}/logout-deliveries`);
   const { deliveries } = json as { deliveries: { delivery_id: string }[] };
   return { client_id, delivery_id: deliveries[0]!.delivery_id };
 }
 
-async function signedInWith(signet: Given['signet'], owner: Given['person'], backchannel_logout_uri: string) {
+async function signedInWith(signet: Given['signet'], owner: Given['user'], backchannel_logout_uri: string) {
   const client = await signet.registerClient({ owner, backchannel_logout_uri });
   const user = await signet.signedInUser();
   await user.obtainTokens(client);
@@ -98,14 +98,14 @@ const calls: Record<string, Prepare> = {
   'get /.well-known/jwks.json': () => ({}),
   'get /.well-known/oauth-authorization-server': () => ({}),
   'get /.well-known/openid-configuration': () => ({}),
-  'get /oauth/authorize': async ({ signet, person }) => {
+  'get /oauth/authorize': async ({ signet, user }) => {
     const client = await signet.registerClient();
     const { searchParams } = new URL(client.authorizePath(), signet.url);
-    return { query: Object.fromEntries(searchParams), browser: person.browser };
+    return { query: Object.fromEntries(searchParams), browser: user.browser };
   },
-  'post /oauth/token': async ({ signet, person }) => {
+  'post /oauth/token': async ({ signet, user }) => {
     const client = await signet.registerClient();
-    const code = await person.authorize(client);
+    const code = await user.authorize(client);
     const form = { grant_type: 'authorization_code', code, redirect_uri: client.redirect_uri, code_verifier: verifier };
     return { form, authorization: basic(client.client_id, client.client_secret ?? '') };
   },
@@ -117,56 +117,56 @@ const calls: Record<string, Prepare> = {
     const { refresh_token, authorization } = await tokens(given);
     return { form: { token: refresh_token }, authorization };
   },
-  'get /oauth/logout': ({ person }) => ({ browser: person.elsewhere().browser }),
+  'get /oauth/logout': ({ user }) => ({ browser: user.elsewhere().browser }),
   'post /oauth/logout': () => ({ form: { state: 'any' } }),
   'get /oauth/userinfo': async (given) => ({ authorization: `Bearer ${(await tokens(given)).access_token}` }),
   'post /oauth/userinfo': async (given) => ({ authorization: `Bearer ${(await tokens(given)).access_token}` }),
-  'get /v1/me/entitlements': asPerson,
-  'post /v1/entitlements': async ({ signet, person }) => ({
+  'get /v1/me/entitlements': asUser,
+  'post /v1/entitlements': async ({ signet, user }) => ({
     authorization: (await signet.newService()).authorization,
-    body: { user_id: person.user_id },
+    body: { user_id: user.user_id },
   }),
-  'get /v1/oauth/clients': asPerson,
-  'post /v1/oauth/clients': asPerson,
-  'post /v1/oauth/clients/check': asPerson,
+  'get /v1/oauth/clients': asUser,
+  'post /v1/oauth/clients': asUser,
+  'post /v1/oauth/clients/check': asUser,
   'get /v1/oauth/clients/{client_id}': async (given) => ({
-    ...asPerson(given),
+    ...asUser(given),
     path: { client_id: await pending(given) },
   }),
   'patch /v1/oauth/clients/{client_id}': async (given) => ({
-    ...asPerson(given),
+    ...asUser(given),
     path: { client_id: await pending(given) },
   }),
   'delete /v1/oauth/clients/{client_id}': async (given) => ({
-    ...asPerson(given),
+    ...asUser(given),
     path: { client_id: await pending(given) },
   }),
   'get /v1/oauth/clients/{client_id}/activity': async (given) => ({
-    ...asPerson(given),
+    ...asUser(given),
     path: { client_id: await approved(given) },
   }),
   'get /v1/oauth/clients/{client_id}/logout-deliveries': async (given) => ({
-    ...asPerson(given),
+    ...asUser(given),
     path: { client_id: await approved(given) },
   }),
   'post /v1/oauth/clients/{client_id}/logout-deliveries/{delivery_id}/retry': async (given) => ({
-    ...asPerson(given),
+    ...asUser(given),
     path: await deadLogout(given),
   }),
   'get /v1/oauth/clients/{client_id}/secrets': async (given) => ({
-    ...asPerson(given),
+    ...asUser(given),
     path: { client_id: await approved(given) },
   }),
   'post /v1/oauth/clients/{client_id}/secrets': async (given) => ({
-    ...asPerson(given),
+    ...asUser(given),
     path: { client_id: await approved(given) },
   }),
   'delete /v1/oauth/clients/{client_id}/secrets/{secret_id}': async (given) => {
     const client_id = await approved(given);
-    await given.person.browser.postJson(`/v1/oauth/clients/${client_id}/secrets`, {});
-    const { json } = await given.person.browser.get(`/v1/oauth/clients/${client_id}/secrets`);
+    await given.user.browser.postJson(`/v1/oauth/clients/${client_id}/secrets`, {});
+    const { json } = await given.user.browser.get(`/v1/oauth/clients/${client_id}/secrets`);
     const [secret] = (json?.secrets ?? []) as { secret_id: string }[];
-    return { ...asPerson(given), path: { client_id, secret_id: secret?.secret_id ?? '' } };
+    return { ...asUser(given), path: { client_id, secret_id: secret?.secret_id ?? '' } };
   },
   'get /v1/admin/audit': () => ({}),
   'get /v1/admin/audit/export': () => ({ query: { format: 'jsonl' } }),
@@ -206,7 +206,7 @@ const calls: Record<string, Prepare> = {
   },
   'delete /v1/admin/grants/{grant_id}': async (given) => {
     await tokens(given);
-    const { json } = await given.admin.browser.get(`/v1/admin/users/${given.person.user_id}/grants`);
+    const { json } = await given.admin.browser.get(`/v1/admin/users/${given.user.user_id}/grants`);
     const [grant] = (json?.grants ?? []) as { grant_id: string }[];
     return { path: { grant_id: grant?.grant_id ?? '' } };
   },
@@ -227,12 +227,12 @@ const calls: Record<string, Prepare> = {
   'get /v1/admin/users/{user_id}': ofUser,
   'post /v1/admin/users/{user_id}/disable': ofUser,
   'post /v1/admin/users/{user_id}/enable': async (given) => {
-    await given.admin.browser.postJson(`/v1/admin/users/${given.person.user_id}/disable`, { reason: 'For a moment' });
+    await given.admin.browser.postJson(`/v1/admin/users/${given.user.user_id}/disable`, { reason: 'For a moment' });
     return ofUser(given);
   },
   'get /v1/admin/users/{user_id}/entitlements': async (given) => {
     const { authorization } = await given.signet.newService();
-    await postEntitlement(given.signet, authorization, writeOf(given.person.user_id));
+    await postEntitlement(given.signet, authorization, writeOf(given.user.user_id));
     return ofUser(given);
   },
   'get /v1/admin/users/{user_id}/grants': async (given) => {
@@ -243,9 +243,9 @@ const calls: Record<string, Prepare> = {
   'put /v1/admin/users/{user_id}/role': ofUser,
   'get /v1/admin/users/{user_id}/sessions': ofUser,
   'delete /v1/admin/users/{user_id}/sessions/{session_id}': async (given) => {
-    const { json } = await given.admin.browser.get(`/v1/admin/users/${given.person.user_id}/sessions`);
+    const { json } = await given.admin.browser.get(`/v1/admin/users/${given.user.user_id}/sessions`);
     const [session] = (json?.sessions ?? []) as { session_id: string }[];
-    return { path: { user_id: given.person.user_id, session_id: session?.session_id ?? '' } };
+    return { path: { user_id: given.user.user_id, session_id: session?.session_id ?? '' } };
   },
   'post /v1/admin/users/{user_id}/sign-out': ofUser,
   'post /v1/admin/users/{user_id}/unlock': ofUser,
@@ -280,12 +280,12 @@ const calls: Record<string, Prepare> = {
   },
 };
 
-/** A person who has an authenticator app. */
-async function withTotp({ signet, person }: Given): Promise<Call> {
-  const { code } = await enrolled(signet, person);
-  const confirmed = await person.browser.postJson('/v1/me/2fa/totp/confirm', { code });
+/** A user who has an authenticator app. */
+async function withTotp({ signet, user }: Given): Promise<Call> {
+  const { code } = await enrolled(signet, user);
+  const confirmed = await user.browser.postJson('/v1/me/2fa/totp/confirm', { code });
   assert.equal(confirmed.status, 200, confirmed.text);
-  return { browser: person.browser };
+  return { browser: user.browser };
 }
 
 async function enrolled(signet: Signet, { browser }: TestUser) {
@@ -295,57 +295,57 @@ async function enrolled(signet: Signet, { browser }: TestUser) {
 }
 
 /** A passkey as its ceremony would have left it. */
-async function withPasskey({ signet, person }: Given): Promise<Call> {
+async function withPasskey({ signet, user }: Given): Promise<Call> {
   await plain(signet.deps.db).run(
     `insert into passkeys (credential_id, user_id, public_key, sign_count, transports, name, created_at)
      values ($1, $2, 'x', 0, '', 'Key ring', 1800000000)`,
-    [`credential-of-${person.user_id}`, person.user_id],
+    [`credential-of-${user.user_id}`, user.user_id],
   );
-  await plain(signet.deps.db).run('update sessions set acr = $2 where user_id = $1', [person.user_id, twoFactors]);
-  const { json } = await person.browser.get('/v1/me/passkeys');
+  await plain(signet.deps.db).run('update sessions set acr = $2 where user_id = $1', [user.user_id, twoFactors]);
+  const { json } = await user.browser.get('/v1/me/passkeys');
   const [passkey] = (json?.passkeys ?? []) as { id: string }[];
-  return { browser: person.browser, path: { id: passkey?.id ?? '' } };
+  return { browser: user.browser, path: { id: passkey?.id ?? '' } };
 }
 
 /** What belongs to accounts and ways to sign in. */
 const accountCalls: Record<string, Prepare> = {
   'get /v1/auth/providers': () => ({}),
-  'get /v1/me': asPerson,
-  'patch /v1/me': asPerson,
-  'delete /v1/me': ({ person }) => ({ browser: person.browser, body: { email: person.email } }),
-  'get /v1/me/2fa': asPerson,
-  'post /v1/me/2fa/totp/enroll': asPerson,
-  'post /v1/me/2fa/totp/confirm': async ({ signet, person }) => ({
-    browser: person.browser,
-    body: await enrolled(signet, person),
+  'get /v1/me': asUser,
+  'patch /v1/me': asUser,
+  'delete /v1/me': ({ user }) => ({ browser: user.browser, body: { email: user.email } }),
+  'get /v1/me/2fa': asUser,
+  'post /v1/me/2fa/totp/enroll': asUser,
+  'post /v1/me/2fa/totp/confirm': async ({ signet, user }) => ({
+    browser: user.browser,
+    body: await enrolled(signet, user),
   }),
   'delete /v1/me/2fa/totp': withTotp,
   'post /v1/me/2fa/backup-codes': withTotp,
-  'post /v1/me/email': ({ person }) => ({ browser: person.browser, body: { email: `new.${person.email}` } }),
-  'post /v1/me/email/verify': async ({ signet, person }) => {
-    await plain(signet.deps.db).run('update users set email_verified_at = null where user_id = $1', [person.user_id]);
-    return { browser: person.browser };
+  'post /v1/me/email': ({ user }) => ({ browser: user.browser, body: { email: `new.${user.email}` } }),
+  'post /v1/me/email/verify': async ({ signet, user }) => {
+    await plain(signet.deps.db).run('update users set email_verified_at = null where user_id = $1', [user.user_id]);
+    return { browser: user.browser };
   },
   'get /v1/me/grants': async (given) => {
     await tokens(given);
-    return asPerson(given);
+    return asUser(given);
   },
   'delete /v1/me/grants/{client_id}': async (given) => {
     const { client } = await tokens(given);
-    return { ...asPerson(given), path: { client_id: client.client_id } };
+    return { ...asUser(given), path: { client_id: client.client_id } };
   },
   'get /v1/me/passkeys': withPasskey,
-  'post /v1/me/passkeys/options': asPerson,
+  'post /v1/me/passkeys/options': asUser,
   'patch /v1/me/passkeys/{id}': withPasskey,
   'delete /v1/me/passkeys/{id}': withPasskey,
-  'post /v1/me/password': asPerson,
+  'post /v1/me/password': asUser,
   'delete /v1/me/password': withPasskey,
-  'get /v1/me/sessions': asPerson,
-  'delete /v1/me/sessions': asPerson,
-  'delete /v1/me/sessions/{session_id}': async ({ person }) => {
-    const elsewhere = await person.signedInElsewhere();
+  'get /v1/me/sessions': asUser,
+  'delete /v1/me/sessions': asUser,
+  'delete /v1/me/sessions/{session_id}': async ({ user }) => {
+    const elsewhere = await user.signedInElsewhere();
     const { json } = await elsewhere.browser.get('/v1/me');
-    return { browser: person.browser, path: { session_id: String((json?.session as { id?: string })?.id) } };
+    return { browser: user.browser, path: { session_id: String((json?.session as { id?: string })?.id) } };
   },
 };
 
@@ -371,7 +371,7 @@ test('every answer of the server is what the document says, with the very exampl
       if (!playedElsewhere.test(name)) faults.push(`${name}: nobody has prepared a caller for it in this test`);
       continue;
     }
-    const given = { signet, t, admin, person: await signet.signedInUser() };
+    const given = { signet, t, admin, user: await signet.signedInUser() };
     const fault = await replay(given, name, operation, await prepare(given));
     if (fault) faults.push(`${name}: ${fault}`);
   }

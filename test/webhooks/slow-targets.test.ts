@@ -46,7 +46,7 @@ test('a target that does not answer delays no other, and gets a few deliveries a
   const signet = await startSignet(t, { env });
   const [hanging, receiver] = [await openHanging(t), await openReceiver(t)];
   await createWebhook(signet.deps, caller, { url: hanging.url, event_types });
-  for (let person = 0; person < 8; person += 1) await signet.newUser();
+  for (let user = 0; user < 8; user += 1) await signet.newUser();
   const stop = startJobs(signet.deps);
   t.after(stop);
   await until(() => hanging.held.length > 0);

@@ -47,14 +47,14 @@ testSignet('an event is delivered once, signed as Standard Webhooks says', { env
   const key = Buffer.from(webhook.secret.slice('whsec_'.length), 'base64');
   const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
   assert.equal(headers['webhook-signature'], `v1,${createHmac('sha256', key).update(signed).digest('base64')}`);
-  assert.ok(!body.includes('@'), 'no address of a person leaves');
+  assert.ok(!body.includes('@'), 'no address of a user leaves');
 });
 
 testSignet('two nodes deliver each event once', { env }, async ({ signet, t }) => {
   const beside = await startSignet(t, { env, beside: signet });
   const receiver = await openReceiver(t);
   await createWebhook(signet.deps, caller, { url: receiver.url, event_types: ['user.created'] });
-  for (let person = 0; person < 3; person += 1) await signet.newUser();
+  for (let user = 0; user < 3; user += 1) await signet.newUser();
   for (let round = 0; round < 3; round += 1) {
     await Promise.all([runJobs(signet.deps, quickJobs), runJobs(beside.deps, quickJobs)]);
   }
@@ -273,29 +273,29 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
     return bodies.map((body) => JSON.parse(body));
   };
 
-  type Standing = { person: TestUser; there: TestUser; app: RegisteredClient; sid: string; refresh_token: string };
+  type Standing = { user: TestUser; there: TestUser; app: RegisteredClient; sid: string; refresh_token: string };
   type Step = [
     what: string,
     act: (of: Standing) => Promise<unknown>,
     tells: (of: Standing) => Partial<Record<EventType, object>>,
   ];
-  const user = ({ person }: Standing) => ({ target: person.user_id });
-  const everything = ({ person: { user_id } }: Standing) => ({
+  const ofUser = ({ user }: Standing) => ({ target: user.user_id });
+  const everything = ({ user: { user_id } }: Standing) => ({
     target: user_id,
     ended: { user_id, client_id: 'all', session_id: 'all' },
   });
-  const session = ({ person: { user_id }, sid }: Standing) => ({
+  const session = ({ user: { user_id }, sid }: Standing) => ({
     target: sid,
     ended: { user_id, client_id: 'all', session_id: sid },
   });
-  const grant = ({ person: { user_id }, app: { client_id }, sid }: Standing) => ({
+  const grant = ({ user: { user_id }, app: { client_id }, sid }: Standing) => ({
     ended: { user_id, client_id, session_id: sid },
   });
   const ofClient = ({ app: { client_id } }: Standing) => ({
     target: client_id,
     ended: { user_id: 'all', client_id, session_id: 'all' },
   });
-  const others = ({ person: { user_id }, sid }: Standing) => ({
+  const others = ({ user: { user_id }, sid }: Standing) => ({
     target: user_id,
     ended: { user_id, client_id: 'all', session_id: 'all', except_session_id: sid },
   });
@@ -313,41 +313,39 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
   const steps: Step[] = [
     [
       'a name',
-      ({ person }) => send(person, 'PATCH', '/v1/me', { name: 'Another' }),
-      (of) => ({ 'user.changed': { ...user(of), state: { fields: ['name'] } } }),
+      ({ user }) => send(user, 'PATCH', '/v1/me', { name: 'Another' }),
+      (of) => ({ 'user.changed': { ...ofUser(of), state: { fields: ['name'] } } }),
     ],
     [
       'an address',
-      async ({ person }) => {
-        const email = `new-${person.email}`;
-        await send(person, 'POST', '/v1/me/email', { email });
-        await send(person, 'POST', linkIn(await mailbox.next(email), /^\/verify-email\//));
+      async ({ user }) => {
+        const email = `new-${user.email}`;
+        await send(user, 'POST', '/v1/me/email', { email });
+        await send(user, 'POST', linkIn(await mailbox.next(email), /^\/verify-email\//));
       },
-      (of) => ({ 'email.changed': { ...user(of), state: undefined, ended: undefined } }),
+      (of) => ({ 'email.changed': { ...ofUser(of), state: undefined, ended: undefined } }),
     ],
     [
       'an address that is confirmed',
-      async ({ person }) => {
-        await plain(signet.deps.db).run('update users set email_verified_at = null where user_id = $1', [
-          person.user_id,
-        ]);
-        await send(person, 'POST', '/v1/me/email/verify');
+      async ({ user }) => {
+        await plain(signet.deps.db).run('update users set email_verified_at = null where user_id = $1', [user.user_id]);
+        await send(user, 'POST', '/v1/me/email/verify');
         await send(
-          person,
+          user,
           'POST',
-          linkIn(await mailbox.next(person.email, sentence('mail.verify_email.subject')), /^\/verify-email\//),
+          linkIn(await mailbox.next(user.email, sentence('mail.verify_email.subject')), /^\/verify-email\//),
         );
       },
-      (of) => ({ 'email.verified': { ...user(of), state: undefined, ended: undefined } }),
+      (of) => ({ 'email.verified': { ...ofUser(of), state: undefined, ended: undefined } }),
     ],
     [
       'a password',
-      ({ person }) => send(person, 'POST', '/v1/me/password', { password: phrase }),
+      ({ user }) => send(user, 'POST', '/v1/me/password', { password: phrase }),
       (of) => ({ 'password.changed': everything(of) }),
     ],
     [
       'a password that was forgotten',
-      async ({ person: { email } }) => {
+      async ({ user: { email } }) => {
         const stranger = { browser: signet.newBrowser() };
         await stranger.browser.post('/reset', { email });
         const path = linkIn(await mailbox.next(email, sentence('mail.reset.subject')), /^\/reset\/./);
@@ -357,78 +355,78 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
     ],
     [
       'no password, and one again',
-      async ({ person }) => {
-        await addPasskey(person);
-        await send(person, 'DELETE', '/v1/me/password');
-        await send(person, 'POST', '/v1/me/password', { password: phrase });
-        await send(person, 'DELETE', `/v1/me/passkeys/${await passkeyOf(person)}`);
+      async ({ user }) => {
+        await addPasskey(user);
+        await send(user, 'DELETE', '/v1/me/password');
+        await send(user, 'POST', '/v1/me/password', { password: phrase });
+        await send(user, 'DELETE', `/v1/me/passkeys/${await passkeyOf(user)}`);
       },
-      (of) => ({ 'password.removed': everything(of), 'password.set': everything(of), 'passkey.removed': user(of) }),
+      (of) => ({ 'password.removed': everything(of), 'password.set': everything(of), 'passkey.removed': ofUser(of) }),
     ],
     [
       'a second factor',
-      async ({ person }) => {
-        const { backup_codes } = await person.enableTotp({ end_other_sessions: true });
-        const elsewhere = await person.awaitingSecondFactor();
+      async ({ user }) => {
+        const { backup_codes } = await user.enableTotp({ end_other_sessions: true });
+        const elsewhere = await user.awaitingSecondFactor();
         await elsewhere.giveCode(backup_codes[0]!);
-        await send(person, 'POST', '/v1/me/2fa/backup-codes');
-        await send(person, 'DELETE', '/v1/me/2fa/totp');
+        await send(user, 'POST', '/v1/me/2fa/backup-codes');
+        await send(user, 'DELETE', '/v1/me/2fa/totp');
       },
       (of) => ({
-        'totp.confirmed': user(of),
+        'totp.confirmed': ofUser(of),
         'session.ended_others': others(of),
-        'backup_code.used': { ...user(of), state: { remaining: 9 } },
-        'backup_codes.regenerated': user(of),
-        'totp.disabled': user(of),
+        'backup_code.used': { ...ofUser(of), state: { remaining: 9 } },
+        'backup_codes.regenerated': ofUser(of),
+        'totp.disabled': ofUser(of),
       }),
     ],
-    ['a sign-out', ({ person }) => send(person, 'POST', '/signout'), (of) => ({ 'session.ended': session(of) })],
+    ['a sign-out', ({ user }) => send(user, 'POST', '/signout'), (of) => ({ 'session.ended': session(of) })],
     [
-      'another person in the same browser',
-      ({ person: { browser } }) => signedIn(root.with({ browser })),
+      'another user in the same browser',
+      ({ user: { browser } }) => signedIn(root.with({ browser })),
       (of) => ({ 'session.ended': session(of) }),
     ],
     [
       'a session that an administrator ends',
-      ({ person, sid }) => admin('DELETE', `/users/${person.user_id}/sessions/${sid}`),
+      ({ user, sid }) => admin('DELETE', `/users/${user.user_id}/sessions/${sid}`),
       (of) => ({ 'session.ended': session(of) }),
     ],
     [
       'the other sessions',
-      ({ person }) => send(person, 'DELETE', '/v1/me/sessions'),
+      ({ user }) => send(user, 'DELETE', '/v1/me/sessions'),
       (of) => ({ 'session.ended_others': others(of) }),
     ],
     [
       'an app',
-      ({ person, app }) => send(person, 'DELETE', `/v1/me/grants/${app.client_id}`),
+      ({ user, app }) => send(user, 'DELETE', `/v1/me/grants/${app.client_id}`),
       (of) => ({
         'app.disconnected': {
           target: of.app.client_id,
-          ended: { user_id: of.person.user_id, client_id: of.app.client_id, session_id: 'all' },
+          ended: { user_id: of.user.user_id, client_id: of.app.client_id, session_id: 'all' },
         },
       }),
     ],
     [
       'a consent',
-      async ({ person, app }) => {
-        const asked = redirectedTo(await person.browser.get(app.authorizePath({ prompt: 'consent' })));
-        const fields = { request: asked.get('request') ?? '', user: person.user_id, decision: 'allow' };
-        assert.equal((await person.browser.post('/consent', fields)).status, 303);
+      async ({ user, app }) => {
+        const asked = redirectedTo(await user.browser.get(app.authorizePath({ prompt: 'consent' })));
+        const fields = { request: asked.get('request') ?? '', user: user.user_id, decision: 'allow' };
+        assert.equal((await user.browser.post('/consent', fields)).status, 303);
       },
-      ({ person: { user_id }, app: { client_id: target } }) => ({
+      ({ user: { user_id }, app: { client_id: target } }) => ({
         'consent.given': { target, state: { user_id, scope: 'openid offline_access' }, ended: undefined },
       }),
     ],
     [
       'an entitlement',
-      async ({ person }) => {
+      async ({ user }) => {
         const { authorization } = await signet.newService();
-        const write = writeOf(person.user_id, { metadata: { mail: person.email } });
+        const write = writeOf(user.user_id, { metadata: { mail: user.email } });
         assert.equal((await postEntitlement(signet, authorization, write)).status, 200);
       },
       (of) => ({
         'entitlement.written': {
-          ...user(of),
+          ...ofUser(of),
           state: { product: 'editor', plan: 'pro', status: 'active', version: 1 },
           ended: undefined,
         },
@@ -454,22 +452,22 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
     ],
     [
       'signed out everywhere',
-      ({ person }) => admin('POST', `/users/${person.user_id}/sign-out`),
+      ({ user }) => admin('POST', `/users/${user.user_id}/sign-out`),
       (of) => ({ 'user.signed_out': everything(of) }),
     ],
     [
       'factors that an administrator resets',
-      ({ person }) => admin('POST', `/users/${person.user_id}/reset-factors`, { reason: 'Lost.' }),
+      ({ user }) => admin('POST', `/users/${user.user_id}/reset-factors`, { reason: 'Lost.' }),
       (of) => ({ 'user.factors_reset': everything(of) }),
     ],
     [
-      'a person who is disabled',
-      ({ person }) => admin('POST', `/users/${person.user_id}/disable`, { reason: 'Abuse.' }),
+      'a user who is disabled',
+      ({ user }) => admin('POST', `/users/${user.user_id}/disable`, { reason: 'Abuse.' }),
       (of) => ({ 'user.disabled': everything(of) }),
     ],
     [
-      'a person who leaves',
-      ({ person }) => send(person, 'DELETE', '/v1/me', { email: person.email }),
+      'a user who leaves',
+      ({ user }) => send(user, 'DELETE', '/v1/me', { email: user.email }),
       (of) => ({ 'user.deleted': everything(of) }),
     ],
     [
@@ -480,13 +478,13 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
     ['a client that is gone', (of) => admin('DELETE', ownApp(of)), (of) => ({ 'client.deleted': ofClient(of) })],
     [
       'secrets and a change of a client',
-      async ({ person, app }) => {
+      async ({ user, app }) => {
         const path = `/v1/oauth/clients/${app.client_id}`;
-        await send(person, 'POST', `${path}/secrets`, {});
-        const { secrets } = (await send(person, 'GET', `${path}/secrets`)) as { secrets: { secret_id: string }[] };
-        await send(person, 'DELETE', `${path}/secrets/${secrets[0]?.secret_id}`);
-        await send(person, 'PATCH', path, { name: 'Another' });
-        await send(person, 'POST', `/developer/clients/${app.client_id}/withdraw`);
+        await send(user, 'POST', `${path}/secrets`, {});
+        const { secrets } = (await send(user, 'GET', `${path}/secrets`)) as { secrets: { secret_id: string }[] };
+        await send(user, 'DELETE', `${path}/secrets/${secrets[0]?.secret_id}`);
+        await send(user, 'PATCH', path, { name: 'Another' });
+        await send(user, 'POST', `/developer/clients/${app.client_id}/withdraw`);
       },
       ({ app: { client_id: target } }) => ({
         'client.secret_added': { target },
@@ -513,20 +511,20 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
       }),
     ],
   ];
-  const passkeyOf = async (person: TestUser) =>
-    ((await send(person, 'GET', '/v1/me/passkeys')) as { passkeys: { id: string }[] }).passkeys[0]?.id;
-  const signedIn = async (person: TestUser) => assert.equal((await person.signIn()).status, 303);
+  const passkeyOf = async (user: TestUser) =>
+    ((await send(user, 'GET', '/v1/me/passkeys')) as { passkeys: { id: string }[] }).passkeys[0]?.id;
+  const signedIn = async (user: TestUser) => assert.equal((await user.signIn()).status, 303);
 
   for (const [what, act, tells] of steps) {
     await t.test(what, async () => {
-      const person = await signet.signedInUser();
-      const there = person.elsewhere();
+      const user = await signet.signedInUser();
+      const there = user.elsewhere();
       await signedIn(there);
-      const app = /client/.test(what) ? await signet.registerClient({ owner: person }) : client;
-      const [here, elsewhere] = [await person.obtainTokens(app), await there.obtainTokens(app)];
+      const app = /client/.test(what) ? await signet.registerClient({ owner: user }) : client;
+      const [here, elsewhere] = [await user.obtainTokens(app), await there.obtainTokens(app)];
       const bystander = await root.obtainTokens(client);
       const sid = String(claimsOf(here.access_token).sid);
-      const of = { person, there, app, sid, refresh_token: here.refresh_token };
+      const of = { user, there, app, sid, refresh_token: here.refresh_token };
       const told = await telling(() => act(of));
       for (const [type, expected] of Object.entries(tells(of))) {
         const event = told.find((one) => one.type === type);
