@@ -162,6 +162,8 @@ export function createVerifier(options: VerifierOptions): Verifier {
     const { iat, exp } = payload as AccessTokenClaims;
     if (!Number.isFinite(exp) || iat > exp) throw invalid('The access token has a lifetime that makes no sense.');
     if (iat > now() / 1000 + clockTolerance) throw invalid('The access token is not valid yet.');
+    // RFC 7800: only with a proof of its key, which a Bearer request does not carry. Accepting it would undo the binding.
+    if (Object.hasOwn(payload, 'cnf')) throw invalid('The access token is bound to a key, so it is no Bearer token.');
     return payload as AccessTokenClaims;
   }
 

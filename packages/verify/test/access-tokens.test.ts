@@ -163,6 +163,18 @@ test('the claims that RFC 9068 demands must be there', async (t) => {
   );
 });
 
+test('a token that is bound to a key is no Bearer token (RFC 7800, OP-02)', async (t) => {
+  const issuer = await startIssuer(t);
+  await assertInvalid(issuer, {
+    DPoP: [{ claims: { cnf: { jkt: '0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I' } } }, /bound to a key/],
+    'mutual TLS': [
+      { claims: { cnf: { 'x5t#S256': 'bwcK0esc3ACC3DB2Y5_lESsXE8o9ltc05O89jdN-dg2' } } },
+      /bound to a key/,
+    ],
+    'to nothing that is known': [{ claims: { cnf: null } }, /bound to a key/],
+  });
+});
+
 test('a header that chooses its key, or asks for something that nobody knows, is refused', async (t) => {
   const issuer = await startIssuer(t);
   const evil = await newKey('first');
