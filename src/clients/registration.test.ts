@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { RequestError } from '../platform/errors.ts';
 import { mixesScripts } from './presentation.ts';
-import { readClientEdit, readRegistration } from './registration.ts';
+import { checkDraft, readClientEdit, readRegistration } from './registration.ts';
 
 const valid = { name: 'Example App', client_type: 'public', redirect_uris: ['https://rp.test/cb'] };
 
@@ -191,6 +191,29 @@ test('there are 1 to 20 redirect URIs, each once', () => {
   const many = Array.from({ length: 21 }, (_, index) => `https://rp.test/${index}`);
   for (const redirect_uris of [[], many, ['https://rp.test/cb', 'https://rp.test/cb'], 'https://rp.test/cb', null]) {
     assert.ok(problemsOf({ ...valid, redirect_uris }).redirect_uris);
+  }
+});
+
+test('HT-01: of a long list no reader compares more entries than could be accepted', () => {
+  for (const field of ['redirect_uris', 'post_logout_redirect_uris', 'allowed_scopes']) {
+    for (const read of [checkDraft, readRegistration, readClientEdit]) {
+      let farthest = 0;
+      const list = new Proxy(
+        Array.from({ length: 200 }, () => ({})),
+        {
+          get(target, key, receiver) {
+            if (typeof key === 'string' && /^\d+$/.test(key)) farthest = Math.max(farthest, Number(key));
+            return Reflect.get(target, key, receiver);
+          },
+        },
+      );
+      try {
+        read({ [field]: list });
+      } catch (error) {
+        assert.ok(error instanceof RequestError);
+      }
+      assert.ok(farthest <= 20, `${read.name} ${field} reads entry ${farthest}`);
+    }
   }
 });
 

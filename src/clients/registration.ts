@@ -174,7 +174,8 @@ export function readClientEdit(sent: unknown): ClientEdit {
 }
 
 /** The problems of the members that a draft has; a missing one is no problem. */
-export function checkDraft(body: unknown): readonly FieldProblem[] {
+export function checkDraft(sent: unknown): readonly FieldProblem[] {
+  const body = withShortLists(sent);
   const problems = problemsOf(checkShape, body);
   if (!checkShape.Check(body)) return problems;
   const isFine = ({ path }: FieldProblem) => !problems.some((problem) => problem.path === path);

@@ -25,6 +25,16 @@ test('HT-01: JSON of any depth is a 400 that says so, wherever it is sent, and n
   assert.doesNotMatch(shallow.text, /nested/);
 });
 
+test('HT-01: a list in a body has a length, or its entries are not compared with each other', async (t) => {
+  const signet = await startSignet(t);
+  const { paths } = (await (await fetch(`${signet.url}/openapi.json`)).json()) as { paths: object };
+  // Its readers cut these before anything else (src/clients/registration.ts).
+  const cut = /^(?:\/v1\/oauth\/clients(?:\/check|\/\{client_id\})?|\/v1\/admin\/clients\/\{client_id\})$/;
+  for (const [path, operations] of Object.entries(paths)) {
+    if (!cut.test(path)) assert.doesNotMatch(JSON.stringify(operations), /"uniqueItems":true/, path);
+  }
+});
+
 test('half of a character is refused before it can become another one', async (t) => {
   const signet = await startSignet(t);
   const user = await signet.signedInUser();
