@@ -27,6 +27,7 @@ const kindNames: Readonly<Record<Kind, string>> = {
 const missing: Readonly<Record<Symptom['without'], string>> = {
   pkce: 'PKCE',
   response_type: 'response type `code`',
+  state: 'the state that was kept at the start',
   algorithm: 'the signing algorithm',
   claims: 'claims in the ID token',
   retry_window: 'a refresh retry window',

@@ -34,6 +34,9 @@ type Job = (deps: Deps, signal?: AbortSignal) => Promise<unknown>;
 /** Ended sessions and grants are kept this long, for questions about what happened. */
 const keptSeconds = 7 * 86_400;
 
+/** The owner of a client is shown that its codes are not redeemed. */
+const unredeemedSeconds = 3600;
+
 /** A dead delivery can be replayed for this long. */
 const unsentSeconds = 30 * 86_400;
 
@@ -75,7 +78,10 @@ const longJobs = {
   'delete accounts': finishAccountDeletions,
   'delete webhooks': finishWebhookDeletions,
   'expire grants': purge([expireGrants, 0]),
-  'purge grants': purge([purgeUnredeemedGrants, 600], [purgeExpiredGrants, accessTokenSeconds + keptSeconds]),
+  'purge grants': purge(
+    [purgeUnredeemedGrants, unredeemedSeconds],
+    [purgeExpiredGrants, accessTokenSeconds + keptSeconds],
+  ),
   'purge sessions': purge([purgeSessions, keptSeconds]),
   'purge requests': purge([purgePendingRequests, 0]),
   'purge revoked tokens': purge([purgeRevokedAccessTokens, 0]),

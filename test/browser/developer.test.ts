@@ -201,6 +201,12 @@ test('each page of a client is readable by everybody, whatever state it is in an
   const edit = { redirect_uris: ['https://shop.test/other'], name: 'Shop' };
   await ada.browser.patch(`/v1/oauth/clients/${client.client_id}`, edit);
 
+  // As if the app refused the tokens, each time.
+  for (let time = 0; time < 3; time += 1) {
+    await ada.obtainTokens(client);
+    signet.clock.advance(10);
+  }
+
   const parts = ['', '/edit', '/secrets', '/activity', '/delete'];
   for (const path of ['/developer', ...parts.map((part) => `/developer/clients/${client.client_id}${part}`)]) {
     for (const language of ['de', 'en']) {

@@ -6,6 +6,7 @@ import { transform } from 'esbuild';
 import express, { type Express } from 'express';
 import type { RequestContext } from 'express-openid-connect';
 import { runJobs } from '../../src/app/jobs.ts';
+import { clientActivity } from '../../src/developer/activity/activity.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import type { Signet } from '../support/signet.ts';
 import {
@@ -60,6 +61,13 @@ test('passport signs in and out with the strategy of openid-client', async (t) =
   assert.equal((await visitor.open('/')).answer?.text, 'null');
   asksAgain(await visitor.open('/signin'));
 
+  await t.test('without the state that was kept', async () => {
+    visitor.losesCookies = true;
+    assert.equal((await visitor.open('/signin')).url.pathname, '/signin-failed');
+    visitor.losesCookies = false;
+    assertSeen('back at failureRedirect without any error', seenWithout(given, 'state'));
+  });
+
   await t.test('with a secret that is not the one of the client', async (t) => {
     const other = await registerFor(signet, 'passport');
     const mistyped = { ...other, client: other.client.with({ client_secret: 'cs_mistyped' }) };
@@ -95,6 +103,13 @@ test('express-openid-connect signs in, refreshes and signs out', async (t) => {
     return newVisitor(signet, given);
   }
 
+  /** What the owner of the client reads of its failures: what happened, and the settings that mend it. */
+  async function inferredFrom({ client }: CatalogueClient) {
+    const row = (await signet.deps.clients.find(client.client_id)) ?? assert.fail();
+    const { failures } = await clientActivity(signet.deps, row);
+    return failures.flatMap(({ code, causes = [] }) => [code, ...causes.map((cause) => cause.library_setting)]);
+  }
+
   const given = await registerFor(signet, 'express-openid-connect');
   const visitor = await start(t, given);
   const { answer, typedPassword } = await visitor.open('/profile');
@@ -114,10 +129,29 @@ test('express-openid-connect signs in, refreshes and signs out', async (t) => {
   for (const [lack, pattern] of Object.entries(lacking)) {
     await t.test(`without ${lack}`, async (t) => {
       const given = await registerFor(signet, 'express-openid-connect', { algorithm: 'EdDSA' });
-      const { answer } = await (await start(t, without(given, pattern))).open('/profile');
+      const visitor = await start(t, without(given, pattern));
+      const { answer } = await visitor.open('/profile');
       assertSeen(`${answer?.status} ${answer?.text}`, seenWithout(given, lack as keyof typeof lacking));
+      if (lack !== 'algorithm') return;
+      for (let time = 1; time < 3; time += 1) {
+        signet.clock.advance(5);
+        await visitor.open('/profile');
+      }
+      assert.deepEqual(await inferredFrom(given), ['signed_in_again', "idTokenSigningAlg: 'EdDSA'", null]);
     });
   }
+
+  await t.test('without the state that was kept', async (t) => {
+    const given = await registerFor(signet, 'express-openid-connect');
+    const visitor = await start(t, given);
+    visitor.losesCookies = true;
+    for (let time = 0; time < 3; time += 1) {
+      const { answer } = await visitor.open('/profile');
+      assertSeen(`${answer?.status} ${answer?.text}`, seenWithout(given, 'state'));
+      signet.clock.advance(61);
+    }
+    assert.deepEqual(await inferredFrom(given), ['code_not_redeemed', 'baseURL', null, null]);
+  });
 
   await t.test('without the claims in the id token', async (t) => {
     const given = await registerFor(signet, 'express-openid-connect', { claims_in_id_token: false });
@@ -280,6 +314,14 @@ test('@auth/core signs in, and its application signs out', async (t) => {
     assertSeen(String(auth.errors[0]), seenWithout(given, 'pkce'));
   });
 
+  await t.test('without the state that was kept', async (t) => {
+    const given = await registerFor(signet, 'authjs');
+    const auth = await start(t, given);
+    auth.visitor.losesCookies = true;
+    await auth.signIn();
+    assertSeen(String(auth.errors[0]), seenWithout(given, 'state'));
+  });
+
   await t.test('without userinfo', async (t) => {
     const auth = await start(t, without(await registerFor(signet, 'authjs'), /^ *idToken: false.*\n/m));
     await auth.signIn();
@@ -334,14 +376,18 @@ test('next-auth 4 signs in, and its application signs out', async (t) => {
     assertSeen(url.pathname + url.search, seenWithout(given, 'pkce'));
   });
 
-  await t.test('without the algorithm of the client', async (t) => {
-    const given = await registerFor(signet, 'next-auth-4', { algorithm: 'EdDSA' });
-    const auth = await start(t, without(given, /^ *id_token_signed_response_alg.*\n/m));
-    const { url } = await auth.signIn();
-    const [where = '', log = ''] = seenWithout(given, 'algorithm').split('; log: ');
-    assertSeen(url.pathname + url.search, where);
-    assertSeen(JSON.stringify(auth.errors), log);
-  });
+  for (const lack of ['algorithm', 'state'] as const) {
+    await t.test(`without the ${lack}`, async (t) => {
+      const given = await registerFor(signet, 'next-auth-4', { algorithm: 'EdDSA' });
+      const isSet = lack === 'state';
+      const auth = await start(t, isSet ? given : without(given, /^ *id_token_signed_response_alg.*\n/m));
+      auth.visitor.losesCookies = isSet;
+      const { url } = await auth.signIn();
+      const [where = '', log = ''] = seenWithout(given, lack).split('; log: ');
+      assertSeen(url.pathname + url.search, where);
+      assertSeen(JSON.stringify(auth.errors), log);
+    });
+  }
 
   await t.test('without the claims in the id token', async (t) => {
     const given = await registerFor(signet, 'next-auth-4', { claims_in_id_token: false });

@@ -18,6 +18,8 @@ export type Visit = {
 export class Visitor {
   readonly user: TestUser;
   readonly app: Browser | undefined;
+  /** As if the relying party were opened at another host than that of its redirect URI. */
+  losesCookies = false;
   readonly #signet: Signet;
   readonly #origin: string;
 
@@ -48,7 +50,9 @@ export class Visitor {
     let answer = first;
     for (let steps = 0; steps < 12; steps += 1) {
       if (answer === undefined) {
-        const browser = url.origin === this.#signet.url ? this.user.browser : this.app;
+        const isAtSignet = url.origin === this.#signet.url;
+        if (isAtSignet && this.losesCookies) this.app?.cookies.clear();
+        const browser = isAtSignet ? this.user.browser : this.app;
         if (browser === undefined) return { url, answer, typedPassword };
         answer = await browser.get(url.href);
       }

@@ -48,6 +48,7 @@ export const authjs: Library = {
       setting: "checks: ['pkce', 'state']",
     },
     { without: 'claims', seen: 'session.user is empty', setting: 'idToken: false' },
+    { without: 'state', seen: 'InvalidCheck: state value could not be parsed', setting: 'AUTH_URL' },
   ],
   snippets: [
     { file: 'auth.config.mjs', text: config },

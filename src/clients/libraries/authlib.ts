@@ -67,6 +67,11 @@ export const authlib: Library = {
       seen: 'the next sign-in needs no password',
       setting: 'end_session_endpoint in load_server_metadata()',
     },
+    {
+      without: 'state',
+      seen: 'MismatchingStateError: mismatching_state: CSRF Warning! State not equal in request and response.',
+      setting: 'SESSION_COOKIE_SAMESITE = "Lax"',
+    },
   ],
   snippets: [{ file: 'app.py', text: app }],
 };

@@ -49,6 +49,7 @@ export const expressOpenidConnect: Library = {
     { without: 'algorithm', seen: '400 invalid response encountered', setting: "idTokenSigningAlg: 'EdDSA'" },
     { without: 'claims', seen: 'req.oidc.user has no name and no email', setting: null },
     { without: 'sign_out', seen: 'the next sign-in needs no password', setting: 'idpLogout: true' },
+    { without: 'state', seen: '400 "auth_verification" cookie not found.', setting: 'baseURL' },
   ],
   snippets: [{ file: 'app.mjs', text: app }],
 };

@@ -6,10 +6,14 @@ export type Kind = (typeof kinds)[number];
 
 export const ecosystems = ['Node.js', 'Browser', 'Python', 'Java', 'Go', 'Rust', 'Proxy', 'Mobile', 'Other'] as const;
 
-/** What goes wrong when something is missing. `pkce` and `retry_window` are failures that we see as well. */
+/**
+ * What goes wrong when something is missing. `pkce` and `retry_window` are failures that we see as well. `state` is what the
+ * library keeps from the start of a sign-in to its callback.
+ */
 export const lacks = [
   'pkce',
   'response_type',
+  'state',
   'algorithm',
   'claims',
   'retry_window',

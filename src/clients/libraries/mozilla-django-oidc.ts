@@ -60,6 +60,11 @@ export const mozillaDjangoOidc: Library = {
     },
     { without: 'algorithm', seen: '500 InvalidKeyError: Not a public or private key', setting: null },
     { without: 'sign_out', seen: 'the next sign-in needs no password', setting: 'OIDC_OP_LOGOUT_URL_METHOD' },
+    {
+      without: 'state',
+      seen: 'back at LOGIN_REDIRECT_URL_FAILURE without any error',
+      setting: 'SESSION_COOKIE_SAMESITE = "Lax"',
+    },
   ],
   snippets: [
     { file: 'settings.py', text: settings },

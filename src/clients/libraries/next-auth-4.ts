@@ -50,6 +50,11 @@ export const nextAuth4: Library = {
       setting: "client: { id_token_signed_response_alg: 'EdDSA' }",
     },
     { without: 'claims', seen: 'session.user is empty', setting: null },
+    {
+      without: 'state',
+      seen: '/api/auth/signin?error=OAuthCallback; log: State cookie was missing.',
+      setting: 'NEXTAUTH_URL',
+    },
   ],
   snippets: [{ file: 'pages/api/auth/[...nextauth].js', text: options }],
 };

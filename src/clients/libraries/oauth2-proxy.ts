@@ -44,6 +44,11 @@ export const oauth2Proxy: Library = {
     },
     { without: 'claims', seen: 'X-Forwarded-Email of a bearer token is the sub', setting: null },
     { without: 'sign_out', seen: 'the next sign-in needs no password', setting: '/oauth2/sign_out?rd=' },
+    {
+      without: 'state',
+      seen: '403 Login Failed: Unable to find a valid CSRF token. Please try again.',
+      setting: 'redirect_url, and on http://localhost cookie_secure = false',
+    },
   ],
   snippets: [{ file: 'oauth2-proxy.cfg', text: config }],
 };

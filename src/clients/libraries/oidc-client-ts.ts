@@ -40,6 +40,11 @@ export const oidcClientTs: Library = {
   symptoms: [
     { without: 'claims', seen: 'user.profile has no name and no email', setting: 'loadUserInfo: true' },
     { without: 'sign_out', seen: 'the next sign-in needs no password', setting: 'signoutRedirect()' },
+    {
+      without: 'state',
+      seen: 'Error: No matching state found in storage',
+      setting: 'redirect_uri on the origin where signinRedirect() is called',
+    },
   ],
   snippets: [{ file: 'users.js', text: users }],
 };

@@ -67,6 +67,11 @@ export const passport: Library = {
       setting: "import { Strategy } from 'openid-client/passport'",
     },
     { without: 'sign_out', seen: 'the next sign-in needs no password', setting: 'buildEndSessionUrl()' },
+    {
+      without: 'state',
+      seen: 'back at failureRedirect without any error',
+      setting: "session({ cookie: { sameSite: 'lax', secure: 'auto' } })",
+    },
   ],
   snippets: [{ file: 'app.mjs', text: app }],
 };

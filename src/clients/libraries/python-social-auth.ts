@@ -40,6 +40,11 @@ export const pythonSocialAuth: Library = {
       seen: '500 AuthResponseError: The authentication response signature could not be verified.',
       setting: null,
     },
+    {
+      without: 'state',
+      seen: '500 AuthStateMissing: Session value state missing.',
+      setting: 'SESSION_COOKIE_SAMESITE = "Lax"',
+    },
   ],
   snippets: [{ file: 'settings.py', text: settings }],
 };

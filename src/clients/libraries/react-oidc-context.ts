@@ -55,6 +55,11 @@ export const reactOidcContext: Library = {
       seen: 'auth.removeUser() alone: the next sign-in needs no password',
       setting: 'auth.signoutRedirect()',
     },
+    {
+      without: 'state',
+      seen: 'auth.error: No matching state found in storage',
+      setting: 'redirect_uri on the origin where signinRedirect() is called',
+    },
   ],
   snippets: [{ file: 'App.jsx', text: app }],
 };

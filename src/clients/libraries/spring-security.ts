@@ -82,6 +82,11 @@ const symptoms = [
     seen: 'whoever signs out is signed in again at once',
     setting: 'OidcClientInitiatedLogoutSuccessHandler',
   },
+  {
+    without: 'state',
+    seen: '/login?error Invalid credentials; at DEBUG: [authorization_request_not_found]',
+    setting: 'server.servlet.session.cookie.same-site: lax',
+  },
 ] as const;
 
 export const springSecurity6: Library = {

@@ -3,9 +3,11 @@ import { auditRowsOf } from '../../audit/read-log.ts';
 import type { Client } from '../../clients/client.ts';
 import { type FailureRow, failureCodes, failureStages, failuresOf } from '../../clients/failures.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { type SignIn, signInsOfClient } from '../../oauth/grants/grants.ts';
+import { recentCodesOfClient, type SignIn, signInsOfClient } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
 import { nullable, Time } from '../../platform/http/operation.ts';
+import { type Inference, inferFailures, inferredCodes } from './inferred-failures.ts';
+import { Cause, causesOf } from './probable-causes.ts';
 
 /** Why the tokens of a sign-in are inactive. What only the user and Signet should know is `disconnected` to the owner. */
 const endReasons = ['expired', 'replay', 'code_replay', 'client', 'client_suspended', 'disconnected'] as const;
@@ -27,11 +29,13 @@ const ListedFailure = Type.Object({
   at: Time,
   last_at: Time,
   count: Type.Integer({ minimum: 1, description: 'At most five per minute of each kind are counted.' }),
-  stage: Type.Enum([...failureStages]),
-  code: Type.Enum([...failureCodes]),
+  stage: Type.Enum([...failureStages, 'app'], { description: '`app`: inferred from what the app did with its codes.' }),
+  code: Type.Enum([...failureCodes, ...inferredCodes]),
   sent: Type.Optional(Type.String()),
   registered: Type.Optional(Type.String()),
   description: Type.Optional(Type.String()),
+  redirect_uri: Type.Optional(Type.String()),
+  causes: Type.Optional(Type.Array(Cause, { description: 'Of an inferred failure, the likeliest first.' })),
 });
 export type ListedFailure = Static<typeof ListedFailure>;
 
@@ -41,22 +45,34 @@ export type Activity = Static<typeof Activity>;
 /** As many as a page shows. */
 const maxListed = 50;
 
+/** What failures are inferred from: the newest codes of the last hour, and none from before an edit that may have mended it. */
+const evidence = { seconds: 3600, codes: 500 };
+
 /**
- * Recent sign-ins and failures, newest first. All failures that are kept are listed: an attacker could fill a page of the
- * newest by causing many. The caller has checked that the client is the user's.
+ * Recent sign-ins and failures, newest first, after those that are inferred. All failures that are kept are listed: an
+ * attacker could fill a page of the newest by causing many. The caller has checked that the client is the user's.
  */
-export async function clientActivity(
-  deps: Pick<Deps, 'db' | 'clock'>,
-  { client_id }: Pick<Client, 'client_id'>,
-): Promise<Activity> {
-  const [signIns, failures] = await Promise.all([
+export async function clientActivity(deps: Pick<Deps, 'db' | 'clock'>, client: Client): Promise<Activity> {
+  const at = now(deps);
+  const { client_id, updated_at } = client;
+  const [signIns, kept, codes] = await Promise.all([
     signInsOfClient(deps.db, client_id, maxListed),
     failuresOf(deps.db, client_id),
+    recentCodesOfClient(deps.db, client_id, Math.max(at - evidence.seconds, updated_at), evidence.codes),
   ]);
+  const failures = kept.flatMap(listedFailure);
+  const refusals = failures.filter(({ stage }) => stage === 'token' || stage === 'client_authentication');
+  const inferred = inferFailures(codes, at, Math.max(0, ...refusals.map(({ last_at }) => last_at)));
   return {
-    sign_ins: signIns.map((signIn) => listedSignIn(signIn, now(deps))),
-    failures: failures.flatMap(listedFailure),
+    sign_ins: signIns.map((signIn) => listedSignIn(signIn, at)),
+    failures: [...inferred.flatMap((inference) => inferredFailure(client, inference)), ...failures],
   };
+}
+
+function inferredFailure(client: Client, inference: Inference): ListedFailure[] {
+  const { codes, ...failure } = inference;
+  const causes = causesOf(client, inference);
+  return causes.length === 0 ? [] : [{ ...failure, count: codes.length, stage: 'app', causes }];
 }
 
 function listedSignIn(signIn: SignIn, now: number): ListedSignIn {

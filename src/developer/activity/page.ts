@@ -9,13 +9,15 @@ import { visibleText } from '../../platform/text.ts';
 import { backLink, developerTab } from '../navigation.ts';
 import { libraryName, settingOf } from '../setup/setup.ts';
 import type { Activity, ListedFailure, ListedSignIn } from './activity.ts';
+import { causeList } from './cause-list.ts';
+import { againSeconds } from './inferred-failures.ts';
 
-/** @param shown.outcome of the form before. @param shown.logouts what the client was notified of. */
+/** @param shown.issuer of this server. @param shown.outcome of the form before. @param shown.logouts what the client was notified of. */
 export const activityPage = (
   view: View,
   client: Client,
   { sign_ins, failures }: Activity,
-  { outcome, logouts }: Record<'outcome' | 'logouts', Html | false>,
+  { issuer, outcome, logouts }: { issuer: string } & Record<'outcome' | 'logouts', Html | false>,
 ): Page => ({
   title: view.plain('developer.activity.title'),
   tab: developerTab('developer'),
@@ -29,7 +31,7 @@ ${
     ? html`<p class="empty">${view.t('developer.failures.none')}</p>`
     : html`<table id="failures">
 <thead><tr><th scope="col">${view.t('developer.when')}</th><th scope="col">${view.t('developer.stage')}</th><th scope="col">${view.t('developer.why')}</th></tr></thead>
-<tbody>${failures.map((failure) => failureRow(view, client, failure))}</tbody>
+<tbody>${failures.map((failure) => failureRow(view, client, failure, issuer))}</tbody>
 </table>`
 }
 <h2>${view.t('developer.sign_ins')}</h2>
@@ -57,12 +59,17 @@ const signInRow = (view: View, signIn: ListedSignIn): Html => html`<tr>
 </tr>
 `;
 
-const failureRow = (view: View, client: Client, failure: ListedFailure): Html => html`<tr>
+const failureRow = (view: View, client: Client, failure: ListedFailure, issuer: string): Html => html`<tr>
 <td data-label="${view.plain('developer.when')}">${whenOf(view, failure)}</td>
 <td data-label="${view.plain('developer.stage')}">${view.t(`developer.stage.${failure.stage}`)}</td>
-<td data-label="${view.plain('developer.why')}"><p>${view.t(`failure.${failure.code}`)}</p>${detailOf(view, failure)}${mendOf(view, client, failure)}</td>
+<td data-label="${view.plain('developer.why')}"><p>${whatOf(view, failure)}</p>${detailOf(view, failure)}${mendOf(view, client, failure)}${causeList(view, client, failure, issuer)}</td>
 </tr>
 `;
+
+const whatOf = (view: View, { code, count, redirect_uri = '' }: ListedFailure): Html => {
+  const place = html`<code>${untrusted(redirect_uri, 300)}</code>`;
+  return view.t(`failure.${code}`, { count, seconds: againSeconds, redirect_uri: place });
+};
 
 /** Failures that a setting of the library mends. */
 const lackOf: Partial<Record<ListedFailure['code'], Symptom['without']>> = {

@@ -86,7 +86,8 @@ export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
       findLogoutDeliveries(deps, client.client_id, { state, after: query.after }),
     ]);
     const outcome = problem || (query.done === 'resent' && notice(view.t('logouts.resent')));
-    return activityPage(view, client, activity, { outcome, logouts: logoutSection(view, client, found, state) });
+    const logouts = logoutSection(view, client, found, state);
+    return activityPage(view, client, activity, { issuer: deps.config.baseUrl, outcome, logouts });
   };
   pages.show(activityPath, (context) => showActivity(context, context));
   pages.run(retry, {

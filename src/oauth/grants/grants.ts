@@ -17,7 +17,13 @@ import { enqueueLogouts } from './logout-deliveries.store.ts';
 import { applyBulkRevocation, findGrant, type Grant, hasGrantElsewhere, revokeGrants, setRevoked } from './store.ts';
 
 export { deleteConsentsOfUser } from './consents.store.ts';
-export { type ListedGrant, type SignIn, signInsOfClient } from './lists.store.ts';
+export {
+  type ListedGrant,
+  type RecentCode,
+  recentCodesOfClient,
+  type SignIn,
+  signInsOfClient,
+} from './lists.store.ts';
 export { deleteGrantsOfUser } from './store.ts';
 
 type RevocationDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'clients' | 'mail'>;

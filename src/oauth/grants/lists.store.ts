@@ -1,9 +1,10 @@
 import type { Db } from '../../platform/db/db.ts';
-import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { flag, id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { asText, join, type Sql, sql } from '../../platform/db/sql.ts';
 import type { ClientId, GrantId, SessionId, UserId } from '../../platform/ids.ts';
 import { userClaimNames } from '../claims/claims.ts';
 import { effectiveRevocation, isRevokedInBulk } from './bulk-revocations.store.ts';
+import { isOfTest } from './test-grants.store.ts';
 
 /** Redeemed, and neither revoked nor expired. */
 const isActive = (now: number): Sql =>
@@ -89,5 +90,31 @@ export const signInsOfClient = (db: Db, client_id: ClientId, limit: number) =>
     SignIn,
     sql`select grant_id, user_id, scope, created_at, refreshed_at, idle_expires_at, expires_at, ${effectiveRevocation}
           from grants where client_id = ${client_id} and redeemed_at is not null
+         order by created_at desc, grant_id limit ${limit}`,
+  );
+
+const RecentCode = row('grants', {
+  user_id: id<UserId>(),
+  session_id: id<SessionId>(),
+  scope: text,
+  redirect_uri: text,
+  has_nonce: flag,
+  created_at: integer,
+  code_expires_at: integer,
+  redeemed_at: nullable(integer),
+  refresh_seq: integer,
+  revoked_at: nullable(integer),
+  revoked_reason: nullable(text),
+});
+/** A code, and what its client did with it. Times are Unix seconds. */
+export type RecentCode = RowOf<typeof RecentCode>;
+
+/** Newest first, without those of the console's test. */
+export const recentCodesOfClient = (db: Db, client_id: ClientId, since: number, limit: number) =>
+  db.all(
+    RecentCode,
+    sql`select user_id, session_id, scope, redirect_uri, case when nonce is null then 0 else 1 end as has_nonce,
+               created_at, code_expires_at, redeemed_at, refresh_seq, ${effectiveRevocation}
+          from grants where client_id = ${client_id} and created_at >= ${since} and not ${isOfTest}
          order by created_at desc, grant_id limit ${limit}`,
   );
