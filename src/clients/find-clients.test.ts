@@ -36,7 +36,7 @@ const row = {
   secret_expires_at: null,
 };
 
-/** A directory over a store that counts its reads and answers when it is told to. */
+/** A directory over a store that counts its reads and answers on demand. */
 function countingDirectory() {
   let milliseconds = 0;
   const asked: string[] = [];

@@ -172,7 +172,7 @@ onBothEngines('a name is compared with those that are approved by now', async (t
     (await clientReview(deps, twin.client.client_id)).risks.some(({ code }) => code === 'name_resembles_client');
   assert.equal(await resembles(), true);
   await edit(client, { name: 'Weather' });
-  assert.equal(await resembles(), true, 'nobody has approved the other name');
+  assert.equal(await resembles(), true, 'the other name is not approved');
   await approveClient(deps, asReviewer(client), { revision: 2 });
   assert.equal(await resembles(), false);
 });

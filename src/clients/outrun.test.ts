@@ -8,7 +8,7 @@ import { deleteClient } from './delete-client.ts';
 import { findAnyClient } from './find-clients.ts';
 import { reinstateClient, rejectClient, suspendClient } from './review-client.ts';
 
-/** Whoever owns a client must not be able to keep it from being stopped by editing it without pause. */
+/** An owner must not be able to prevent a suspension by editing the client without pause. */
 
 onBothEngines(
   'an edit before every single write does not put off a suspension, a reinstatement or an end',

@@ -29,9 +29,9 @@ onBothEngines('a new client waits for review, belongs to its owner, and shows it
   }
   const everything = [await plain(db).all('select * from clients'), await plain(db).all('select * from audit_log')];
   const digest = stored.secrets[0]?.secret_hash ?? 'none';
-  for (const told of [everything, reviewedRecord(stored)]) {
-    assert.ok(!JSON.stringify(told).includes(client_secret ?? 'none'));
-    assert.ok(!JSON.stringify(told).includes(digest));
+  for (const record of [everything, reviewedRecord(stored)]) {
+    assert.ok(!JSON.stringify(record).includes(client_secret ?? 'none'));
+    assert.ok(!JSON.stringify(record).includes(digest));
   }
 });
 
@@ -123,7 +123,7 @@ onBothEngines('a rejected client that is edited waits again only where one more 
     assert.deepEqual(await findAnyClient(deps, client.client_id), client);
   }
   assert.equal(await events(), before);
-  // One that waits already is edited without asking, and what is somebody else's or nobody's takes no place.
+  // One that waits already is edited without asking; clients of others and ownerless ones take no place.
   await edit(fresh[0]!.client, { name: 'Ledger' });
   await register({}, 'usr_eve');
   await register({}, null);

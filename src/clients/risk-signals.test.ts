@@ -130,7 +130,7 @@ const telling: [Partial<Client>, RiskCode, 'notice' | 'warning', string | string
 ];
 
 for (const [more, code, severity, detail] of telling) {
-  test(`${code} is told of ${JSON.stringify(more)}`, () => {
+  test(`${code} is signaled for ${JSON.stringify(more)}`, () => {
     const risk = risksOf(more).find((one) => one.code === code);
     assert.deepEqual(risk, { code, severity, detail: [detail].flat() });
   });

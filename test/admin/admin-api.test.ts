@@ -423,7 +423,7 @@ test('signing keys are seen without their private halves, and rotated once the n
   assert.deepEqual(published.keys.map(({ kid }) => kid).sort(), rotation.keys.map(({ kid }) => kid).sort());
 });
 
-test('service credentials are made, narrowed, rotated and retired; each secret is told once', async (t) => {
+test('service credentials are made, narrowed, rotated and retired; each secret is returned once', async (t) => {
   const signet = await startSignet(t, { env });
   const root = await administratorOf(signet);
   const wanted = { name: 'Billing', permissions: ['entitlements:write'], products: ['editor', 'viewer'] };

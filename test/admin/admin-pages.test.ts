@@ -28,7 +28,7 @@ const pending = (signet: Signet, owner?: TestUser) =>
   signet.registerClient({ approved: false, owner, redirect_uris: ['https://shop.example/cb'] });
 
 /** What a page tells about what was done, or what stands against it. */
-const told = ({ text }: Answer) => /<div class="(?:notice|alert)"[^>]*>(.*?)<\/div>/s.exec(text)?.[1] ?? '';
+const noticeOf = ({ text }: Answer) => /<div class="(?:notice|alert)"[^>]*>(.*?)<\/div>/s.exec(text)?.[1] ?? '';
 
 /** A post that goes well leads to a page that says so. */
 async function follow(user: TestUser, answer: Answer): Promise<Answer> {
@@ -114,7 +114,7 @@ test('looking takes a sign-in of the last hour, changing one of the last 15 minu
     const crossSite = await admin.browser.post(path, {}, { origin: 'https://evil.example' });
     assert.equal(crossSite.status, 403, path);
   }
-  // Whoever confirms comes back to a page that says that nothing came of the form.
+  // After the confirmation a page says that the form was not submitted.
   const asked = await admin.browser.get(confirm(`${review}?unfinished=1`));
   assert.match(asked.text, sentence('confirm.why'));
   assert.match(asked.text, new RegExp(`id="confirm-not" href="${review}"`));
@@ -149,7 +149,7 @@ testSignet(
       refresh_retry_window: '5',
     };
     const approved = await follow(admin, await admin.browser.post(`/admin/clients/${client_id}/approve`, chosen));
-    assert.match(told(approved), sentence('admin.clients.done.approved'));
+    assert.match(noticeOf(approved), sentence('admin.clients.done.approved'));
     const client = await signet.deps.clients.find(client_id);
     assert.deepEqual(
       [client?.status, client?.allowed_scopes, client?.consent, client?.refresh_retry_window],
@@ -157,7 +157,7 @@ testSignet(
     );
     const again = await admin.browser.post(`/admin/clients/${client_id}/approve`, chosen);
     assert.equal(again.status, 409);
-    assert.match(told(again), sentence('admin.problem.state'));
+    assert.match(noticeOf(again), sentence('admin.problem.state'));
   },
 );
 
@@ -196,7 +196,7 @@ test('an edit that comes in between is shown, and not approved unread', async (t
     'scope:openid': 'on',
   });
   assert.equal(stale.status, 409);
-  assert.match(told(stale), sentence('admin.problem.stale'));
+  assert.match(noticeOf(stale), sentence('admin.problem.stale'));
   assert.match(stale.text, /thief\.example/);
   assert.match(stale.text, /name="revision" value="3"/);
   assert.deepEqual((await signet.deps.clients.find(client_id))?.redirect_uris, ['https://rp.test/cb']);
@@ -250,14 +250,14 @@ test('rejecting, suspending and reinstating say why, and nothing happens without
   assert.equal((await admin.browser.post(`${path}/suspend`)).status, 400);
   await follow(admin, await admin.browser.post(`${path}/suspend`, { reason: 'Phishing' }));
   assert.equal((await signet.deps.clients.find(serving.client_id))?.status, 'suspended');
-  // Whoever decides about the other client of its owner is told of that, and finds it from there.
+  // The review of the other client of its owner says so, and links to it.
   assert.match((await admin.browser.get('/admin/clients')).text, sentence('admin.risk.owner_has_suspended_client'));
   assert.match(
     (await admin.browser.get(`/admin/clients/${client_id}`)).text,
     pattern`${sentence('risk.owner_has_suspended_client')}<a href="/admin/clients\?state=suspended&amp;q=`,
   );
   const back = await follow(admin, await admin.browser.post(`${path}/reinstate`));
-  assert.match(told(back), sentence('admin.clients.done.reinstated'));
+  assert.match(noticeOf(back), sentence('admin.clients.done.reinstated'));
 });
 
 test('a name with a comma is one name in a risk, with one way to its client', async (t) => {
@@ -282,7 +282,7 @@ test('administrators do not approve their own clients', async (t) => {
     'scope:openid': 'on',
   });
   assert.equal(answer.status, 403);
-  assert.match(told(answer), sentence('clients.own_approval'));
+  assert.match(noticeOf(answer), sentence('clients.own_approval'));
 });
 
 test('a client is deleted when its id was typed, and not before', async (t) => {
@@ -323,7 +323,10 @@ test('a session and a grant are ended one by one, or all at once', async (t) => 
   const path = `/admin/users/${user.user_id}`;
   const [, end = ''] =
     /action="(\/admin\/users\/[^"]+\/sessions\/[^"]+\/end)"/.exec((await admin.browser.get(path)).text) ?? [];
-  assert.match(told(await follow(admin, await admin.browser.post(end))), sentence('admin.users.done.session_ended'));
+  assert.match(
+    noticeOf(await follow(admin, await admin.browser.post(end))),
+    sentence('admin.users.done.session_ended'),
+  );
   assert.equal((await user.browser.get('/v1/me')).status, 401);
   assert.equal((await admin.browser.post(end)).status, 404);
   await user.signIn();
@@ -348,7 +351,7 @@ test('an administrator is made and unmade by another one, never by themselves', 
   assert.equal((await admin.browser.post(`${own}/reset-factors`, { reason: 'Mine' })).status, 403);
   const last = await admin.browser.post(`${own}/disable`, { reason: 'Mine' });
   assert.equal(last.status, 409);
-  assert.match(told(last), sentence('users.last_administrator'));
+  assert.match(noticeOf(last), sentence('users.last_administrator'));
 });
 
 test('the history of an entitlement is on its user', async (t) => {
@@ -411,7 +414,7 @@ test('a webhook shows its secret once and its deliveries, and sends a failed one
   const refused = await admin.browser.post('/admin/webhooks', { url: 'ftp://x' }, { 'accept-language': 'de' });
   assert.equal(refused.status, 400);
   assert.match(
-    told(refused),
+    noticeOf(refused),
     pattern`${sentence('problem.webhook.url.https', {}, 'de')}.*${sentence('problem.webhook.events', {}, 'de')}`,
   );
   for (const name of eventTypes) assert.ok(refused.text.includes(`name="event:${name}"`), name);
@@ -486,12 +489,12 @@ test('sign-out notifications of a client are listed by state, and a refused one 
     assert.equal((await reader.browser.get(`${list}?state=odd`)).status, 400);
     const path = new URL(`${list}/${retry}`, signet.url).pathname;
     assert.match(
-      told(await follow(reader, await reader.browser.post(path, { delivery_id }))),
+      noticeOf(await follow(reader, await reader.browser.post(path, { delivery_id }))),
       sentence('logouts.resent'),
     );
     const again = await reader.browser.post(path, { delivery_id });
     assert.equal(again.status, 409);
-    assert.match(told(again), sentence('admin.problem.state'));
+    assert.match(noticeOf(again), sentence('admin.problem.state'));
     await signet.runJobs();
   }
 });
@@ -500,13 +503,13 @@ test('keys are rotated by hand, and not before their successors are known', asyn
   const signet = await startSignet(t);
   const admin = await administrator(signet);
   assert.match(
-    told(await follow(admin, await admin.browser.post('/admin/keys/rotate'))),
+    noticeOf(await follow(admin, await admin.browser.post('/admin/keys/rotate'))),
     sentence('admin.keys.done.waiting'),
   );
   signet.clock.advance(900);
   await admin.signIn();
   assert.match(
-    told(await follow(admin, await admin.browser.post('/admin/keys/rotate'))),
+    noticeOf(await follow(admin, await admin.browser.post('/admin/keys/rotate'))),
     sentence('admin.keys.done.rotated'),
   );
   assert.match((await admin.browser.get('/admin/keys')).text, sentence('admin.keys.status.retiring'));
@@ -565,11 +568,11 @@ testSignet('the audit log is filtered, paged, exported and verified', async ({ s
   assert.equal((await admin.browser.get('/admin/audit/export?format=xml')).status, 400);
 
   const verified = await admin.browser.post('/admin/audit/verify');
-  assert.match(told(verified), sentence('admin.audit.intact', { verified: 62, unsealed: 0 }));
+  assert.match(noticeOf(verified), sentence('admin.audit.intact', { verified: 62, unsealed: 0 }));
   assert.match(verified.text, /<code>\d+:[\w-]{43}<\/code>/, 'as `audit verify --expect` takes it');
   await plain(signet.deps.db).run("update audit_log set reason = 'altered' where seq = 1");
   const broken = await admin.browser.post('/admin/audit/verify');
-  assert.match(told(broken), sentence('admin.audit.broken.altered', { seq: 1 }));
+  assert.match(noticeOf(broken), sentence('admin.audit.broken.altered', { seq: 1 }));
 });
 
 test('the pages speak German', async (t) => {
@@ -589,10 +592,10 @@ test('the pages speak German', async (t) => {
     pattern`<h1>${sentence('error.nothing', {}, 'de')}</h1>\s*<p>${sentence('refusal.not_found', {}, 'de')}`,
   );
   const unreasoned = await admin.browser.post(`/admin/clients/${client_id}/reject`, { revision: '1' }, german);
-  assert.match(told(unreasoned), sentence('problem.reason', {}, 'de'));
+  assert.match(noticeOf(unreasoned), sentence('problem.reason', {}, 'de'));
   const nameless = await admin.browser.post('/admin/service-credentials', {}, german);
   assert.match(
-    told(nameless),
+    noticeOf(nameless),
     pattern`${sentence('problem.name', {}, 'de')}.*${sentence('problem.service.permissions', {}, 'de')}`,
   );
   const elsewhere = await admin.browser.post('/admin/keys/rotate', {}, { ...german, origin: 'https://evil.example' });

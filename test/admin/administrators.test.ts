@@ -76,7 +76,7 @@ testSignet(
     const left = await waiting(leaver);
     const gone = await leaver.browser.post('/account/delete', { email: leaver.email });
     assert.equal(gone.status, 303, gone.text);
-    assert.equal(await approve(second, left), 403, 'left behind by whoever it was');
+    assert.equal(await approve(second, left), 403, 'although its owner is deleted');
     const leaving = await signet.signedInUser({ role: 'admin' });
     const half = await waiting(leaving);
     await plain(signet.deps.db).batch(deleteUser(leaving.user_id, signet.clock() / 1000).slice(1)); // more rows than go at once
@@ -184,7 +184,7 @@ onBothEngines(
     const late = answers.find(({ status }) => status === 400);
     assert.match(late?.text ?? '', sentence('invitation.spent'));
 
-    // Once nobody may sign in as an administrator, the next start's link is good again.
+    // Once no administrator can sign in, the link of the next start is good again.
     await plain(signet.deps.db).run('update users set disabled_at = 1');
     assert.equal((await use(await invite(), 9)).status, 303);
   },

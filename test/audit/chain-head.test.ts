@@ -82,13 +82,13 @@ test('the result of an earlier check is compared, and the checkpoint is publishe
   const later = await verifyAuditLog(signet.deps, { seq: 9, seal: head.seal });
   assert.deepEqual(later.broken, { seq: 6, why: 'missing' });
 
-  const told = () => signet.logLines.filter((line) => line.includes('audit log checkpoint')).length;
+  const checkpoints = () => signet.logLines.filter((line) => line.includes('audit log checkpoint')).length;
   await signet.deps.auditLog.publishCheckpoint();
   await signet.deps.auditLog.publishCheckpoint();
-  assert.equal(told(), 1);
+  assert.equal(checkpoints(), 1);
   signet.clock.advance(3600);
   await signet.deps.auditLog.publishCheckpoint();
-  assert.equal(told(), 2);
+  assert.equal(checkpoints(), 2);
 });
 
 test('checks that are asked for at once are one', async (t) => {

@@ -22,7 +22,7 @@ async function addEvents(deps: Deps, count: number): Promise<void> {
   }
 }
 
-/** What somebody does who can write the database: the newest events go, and an older record of the head comes back. */
+/** With write access to the database: the newest events go, and an older record of the head comes back. */
 async function cutAfter(db: Db, seq: number, heads: readonly { name: string; seq: number; sealed: string }[]) {
   await plain(db).run('delete from audit_log where seq > $1 or seq is null', [seq]);
   await plain(db).run('delete from audit_heads');
@@ -70,10 +70,10 @@ onBothEngines(
     await runJobs(restarted.deps);
     await runJobs(restarted.deps);
     assert.equal(await sealedIn(restarted.deps.db), 3);
-    const told = restarted.logLines.map((line) => JSON.parse(line)).filter(({ level }) => level >= 50);
-    assert.equal(told.length, 1, 'one loud line, not one for each attempt');
-    assert.match(told[0].msg, /no events are sealed and no webhooks are sent.*signet audit verify/);
-    assert.deepEqual([told[0].seq, told[0].why], [5, 'missing']);
+    const logged = restarted.logLines.map((line) => JSON.parse(line)).filter(({ level }) => level >= 50);
+    assert.equal(logged.length, 1, 'one loud line, not one for each attempt');
+    assert.match(logged[0].msg, /no events are sealed and no webhooks are sent.*signet audit verify/);
+    assert.deepEqual([logged[0].seq, logged[0].why], [5, 'missing']);
   },
 );
 
@@ -145,7 +145,7 @@ onBothEngines(
     await addEvents(fresh.deps, 4);
     await runJobs(fresh.deps);
     assert.equal(await sealedIn(db), 7);
-    // Nor is a loss acknowledged by whoever knows of none: it is told where to.
+    // Nor can a loss be acknowledged where none is known: the refusal says where it can.
     await refused(
       ['audit', 'accept-loss', '--reason', 'x'],
       elsewhere,
@@ -167,8 +167,8 @@ test('the newest place is kept in a file of the owner alone, and one that cannot
   await addEvents(restarted.deps, 1);
   await runJobs(restarted.deps);
   assert.equal(await sealedIn(restarted.deps.db), 5);
-  const told = restarted.logLines.map((line) => JSON.parse(line)).find(({ level }) => level >= 50);
-  assert.match(told.msg, /^the file with the checkpoint of the audit log cannot be read/);
+  const logged = restarted.logLines.map((line) => JSON.parse(line)).find(({ level }) => level >= 50);
+  assert.match(logged.msg, /^the file with the checkpoint of the audit log cannot be read/);
   const { stdout, code } = await runCommand(['audit', 'verify'], { env });
   assert.equal(code, 1);
   assert.ok(stdout.includes(`until ${path} is readable or removed`), stdout);

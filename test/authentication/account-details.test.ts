@@ -152,17 +152,17 @@ test('the field for a new password is called that where there is an old one', as
   );
 });
 
-testSignet('specification 2.1: a picture is set by its address, and told with the profile', async ({ signet }) => {
+testSignet('specification 2.1: a picture is set by its address, and released with the profile', async ({ signet }) => {
   const user = await signet.signedInUser();
   const { browser } = user;
   const client = await signet.registerClient();
   const { access_token } = await user.obtainTokens(client, { scope: 'openid profile' });
   const picture = 'https://pictures.example.com/ada.jpg?size=96';
   const patch = (body: unknown) => browser.patch('/v1/me', body);
-  const told = async () => (await signet.userinfo(access_token)).json?.picture;
+  const pictureClaim = async () => (await signet.userinfo(access_token)).json?.picture;
 
   assert.equal((await patch({ picture })).json?.picture, picture);
-  assert.equal(await told(), picture);
+  assert.equal(await pictureClaim(), picture);
   for (const bad of [
     'http://pictures.example.com/a.jpg',
     'javascript:alert(1)',
@@ -177,7 +177,7 @@ testSignet('specification 2.1: a picture is set by its address, and told with th
     assert.equal(answer.status, 400, String(bad));
     assert.match(answer.text, /"fields":\[\{"path":"picture"/, String(bad));
   }
-  assert.equal(await told(), picture, 'nothing was changed');
+  assert.equal(await pictureClaim(), picture, 'nothing was changed');
 
   const profile = { name: 'Ada', locale: '' };
   const refused = await browser.post('/account', { ...profile, picture: 'ftp://x' });
@@ -187,9 +187,9 @@ testSignet('specification 2.1: a picture is set by its address, and told with th
   assert.match(page.text, /id="picture"[^>]*value="https:\/\/pictures\.example\.com\/ada\.jpg\?size=96"/s);
   assert.doesNotMatch(page.text, /src="https:\/\/pictures/, 'no page of ours asks another server for it');
   assert.equal((await browser.post('/account', { ...profile, picture })).location, '/account?done=yes');
-  assert.equal(await told(), picture);
+  assert.equal(await pictureClaim(), picture);
   assert.equal((await browser.post('/account', { ...profile, picture: '' })).location, '/account?done=yes');
-  assert.equal(await told(), undefined);
+  assert.equal(await pictureClaim(), undefined);
   await patch({ picture });
   assert.equal((await patch({ picture: null })).json?.picture, null);
 });

@@ -184,7 +184,7 @@ testSignet(
       const asked = await browser.post('/account/email/change', { email: 'Fresh@example.com' });
       assert.equal(asked.location, '/account/email?done=change_sent');
       const mail = await mailbox.next('Fresh@example.com');
-      assert.ok(!mail.text.includes('Person'), 'the mail to a stranger says what somebody calls themselves');
+      assert.ok(!mail.text.includes('Person'), 'the mail to a stranger contains a name that its sender chose');
       const path = linkIn(mail, /^\/verify-email\//);
       assert.equal((await browser.get(path)).status, 200);
       assert.equal((await me(browser)).email, user.email);

@@ -50,7 +50,7 @@ async function assertRefused({ deps }: Signet, answer: Answer, status: number, r
 /** What takes a recent sign-in, without doing anything when it is let through. */
 const askForRecent = async (browser: Browser) => (await browser.delete('/v1/me/identities/nothing')).json?.error;
 
-/** Somebody with a password whom the provider knows, signed in with it. */
+/** A user with a password and a linked identity, signed in with the identity. */
 async function linkedUser(signet: Signet, upstream: Upstream, sub = 'both') {
   const user = await signet.newUser();
   upstream.account = { sub, email: user.email, email_verified: true };
@@ -362,7 +362,7 @@ test('a confirmation expires ten minutes after the upstream authorization began'
   assert.equal(await countOf(signet, 'identities'), 0);
 });
 
-test("somebody else's session is replaced only after a yes that names both", async (t) => {
+test("another user's session is replaced only after a confirmation that names both", async (t) => {
   const { signet, upstream } = await federated(t);
   const known = await linkedUser(signet, upstream);
   const victim = await signet.signedInUser();

@@ -10,11 +10,11 @@ import { acceptConfirmation, acmeAt, followUpstream, startUpstream, type Upstrea
 
 /**
  * FL-01 for detours to an upstream: every step in any order, over HTTP, beside a model that knows which edges exist.
- * `totp` has a second factor and never gives it, so nobody may ever be signed in as `totp`.
+ * `totp` has a second factor and never gives it, so no browser may ever be signed in as `totp`.
  */
 const names = ['ada', 'ben', 'totp'] as const;
 type Name = (typeof names)[number];
-/** Who signs in upstream: somebody with the address of one of the three, or with an address that is not verified. */
+/** Who signs in upstream: a user with the address of one of the three, or with an address that is not verified. */
 type Sub = Name | 'unverified';
 type Mode = 'sign_in' | 'confirm' | 'link';
 type Session = { name: Name };

@@ -52,7 +52,7 @@ async function refusals({ deps }: Signet): Promise<Refused[]> {
 const countOf = async ({ deps }: Signet, table: 'identities' | 'users' | 'sessions') =>
   (await plain(deps.db).get<{ n: number }>(`select count(*) as n from ${table}`))?.n ?? 0;
 
-/** Refused with this status and reason, by a page with a way on; and nobody is signed in or linked. */
+/** Refused with this status and reason, by a page with a way on; and no user is signed in or linked. */
 async function assertRefused(signet: Signet, answer: Answer, status: number, reason: string): Promise<Refused> {
   assert.equal(answer.status, status, answer.text);
   assert.match(answer.headers.get('content-type') ?? '', /^text\/html/);
@@ -162,7 +162,7 @@ const leeway = { plus: (seconds: number) => (now: number) => now + seconds };
 
 /** What a lying upstream says, and what our log calls it. */
 const lies: [string, (now: number, issuer: string) => Lies, RegExp][] = [
-  ['an id token for somebody else', () => ({ claims: { aud: 'another-client' } }), /claim_comparison/],
+  ['an id token for another client', () => ({ claims: { aud: 'another-client' } }), /claim_comparison/],
   [
     'an id token for us and another audience',
     () => ({ claims: { aud: ['signet-at-upstream', 'x'] } }),
@@ -179,11 +179,11 @@ const lies: [string, (now: number, issuer: string) => Lies, RegExp][] = [
   ['an unsigned id token', () => ({ signedWith: 'none' }), /unsupported|alg/],
   ['an id token signed with the client secret', () => ({ signedWith: 'client_secret' }), /unsupported|alg/],
   ['an id token signed with another key', () => ({ signedWith: 'another_key' }), /invalid_response|signature/],
-  ['an id token with a key nobody published', () => ({ header: { kid: 'k2' } }), /key_selection/],
+  ['an id token with a key that is not published', () => ({ header: { kid: 'k2' } }), /key_selection/],
   ['an id token with a critical extension', () => ({ header: { crit: ['b64'], b64: true } }), /unsupported/],
   ['an id token with another nonce', () => ({ claims: { nonce: 'another' } }), /claim_comparison/],
   ['an id token without nonce', () => ({ claims: { nonce: undefined } }), /invalid_response/],
-  ['an id token about nobody', () => ({ claims: { sub: undefined } }), /invalid_response/],
+  ['an id token without a subject', () => ({ claims: { sub: undefined } }), /invalid_response/],
   ['an id token about an empty name', () => ({ claims: { sub: '' } }), /sub|invalid/],
   ['an id token about too long a name', () => ({ claims: { sub: 'x'.repeat(256) } }), /sub/],
   ['an id token about a name that is not ASCII', () => ({ claims: { sub: 'ada\u0000' } }), /sub/],
@@ -202,8 +202,8 @@ const lies: [string, (now: number, issuer: string) => Lies, RegExp][] = [
   ['a callback without a code', () => ({ callback: { code: undefined } }), /./],
   ['another code', () => ({ callback: { code: 'stolen' } }), /response_body_error/],
   [
-    'userinfo about somebody else',
-    () => ({ claims: { email: undefined }, userinfo: { sub: 'somebody-else' } }),
+    'userinfo about another user',
+    () => ({ claims: { email: undefined }, userinfo: { sub: 'another' } }),
     /json_attribute_comparison|invalid/,
   ],
 ];
@@ -255,7 +255,7 @@ const broken: [string, (response: ServerResponse, issuer: string) => void][] = [
   ['another shape', (response) => sendJson(response, 200, [1, 2])],
   ['a megabyte', (response) => sendJson(response, 200, { filler: 'x'.repeat(1_000_000) })],
   ['a redirect to itself', (response) => response.writeHead(302, { location: '/token' }).end()],
-  ['a slammed door', (response) => response.destroy()],
+  ['a closed connection', (response) => response.destroy()],
 ];
 
 test('an upstream that is broken is said to be, wherever it breaks', async (t) => {
@@ -472,7 +472,7 @@ test('the time of the upstream sign-in comes from the signed id token only', asy
 });
 
 onBothEngines(
-  "FD-02: an account that somebody registered with a victim's address is never merged",
+  "FD-02: an account that an attacker registered with a victim's address is never merged",
   async (t, engine) => {
     const { signet, upstream } = await federated(t, { engine });
     const now = Math.floor(signet.clock() / 1000);
@@ -672,7 +672,7 @@ test('FL-01: an identity is linked only in the session that began it', async (t)
   assert.equal(await countOf(signet, 'identities'), 0);
 });
 
-test("FL-01: somebody else's identity is neither linked nor taken for a confirmation", async (t) => {
+test("FL-01: another user's identity is neither linked nor taken for a confirmation", async (t) => {
   const { signet, upstream } = await federated(t);
   const owner = signet.newBrowser();
   await signInUpstream(owner);

@@ -221,7 +221,7 @@ testSignet('passkeys of a user', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
     assertRefused(await stranger.get('/v1/me/passkeys'), 401, 'login_required');
   });
 
-  await t.test("somebody else's passkey answers like one that does not exist", async () => {
+  await t.test("another user's passkey answers like one that does not exist", async () => {
     const [owner, other] = [await signet.signedInUser(), await signet.signedInUser()];
     const { id } = await owner.addPasskey();
     const json = { origin: signet.url, 'content-type': 'application/json' };

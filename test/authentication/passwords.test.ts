@@ -157,7 +157,7 @@ testSignet('PW-02: guessing', { passwords }, async ({ signet, t }) => {
 
   await t.test('PW-02: after a hundred failures the right password is refused, for as long as you wait', async () => {
     const user = await signet.newUser();
-    // 99 of them without a hash each, then the last through the door.
+    // 99 of them without a hash each, then the last by a request.
     for (let tries = 0; tries < 99; tries += 1) {
       await passwordLimits(signet.deps).failed(user.email, '198.51.100.1');
       signet.clock.advance(3600);
@@ -319,7 +319,7 @@ test('PW-03: text, status and work of an answer do not disclose who has an accou
     seen.set(kind, JSON.stringify([answer!.status, headers, page, work]));
   }
   for (const [kind, outcome] of seen) assert.equal(outcome, seen.get('unknown'), kind);
-  // The log alone tells them apart: whoever runs Signet reads there why somebody is not let in.
+  // The log alone tells them apart: there the operator reads why a sign-in was refused.
   const why = 'select reason from unauthenticated_events where action = $1 and target = $2';
   const reasonsOf = async ({ user_id }: { user_id: string }) =>
     (await plain(signet.deps.db).all<{ reason: string }>(why, ['session.refused', user_id])).map(

@@ -158,7 +158,7 @@ testSignet('PW-04: a reset does not lead past the second factor', { mail: true }
   assert.deepEqual(amr, ['pwd', 'otp', 'mfa']);
 });
 
-/** What somebody who asks can see of the answer, and the statements that it took. */
+/** What the requester can see of the answer, and the statements that it took. */
 async function outcomeOf(signet: Signet, task: () => Promise<Answer>): Promise<string> {
   const work: string[] = [];
   const stop = beforeEachCall(signet.deps.db, (sql) => {

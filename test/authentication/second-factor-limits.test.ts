@@ -66,7 +66,7 @@ onBothEngines(
       303,
       'the own browser does not',
     );
-    assert.equal(await statusOf(here.user.awaitingSecondFactor(), app.code), 429, 'and lets nobody else on');
+    assert.equal(await statusOf(here.user.awaitingSecondFactor(), app.code), 429, 'and accepts no other browser');
 
     // Nor do wrong backup codes count, and a right one opens the hour again.
     for (let tries = 0; tries < 12; tries += 1) {
@@ -200,27 +200,27 @@ onBothEngines('NO-01: guesses are reported by mail from the first on, and at mos
   const here = await withTotp(t, engine, { SIGNET_SMTP_URL: mailbox.url });
   const { signet, user, app } = here;
   await signet.runJobs();
-  const told = async () => {
+  const mailsSent = async () => {
     await signet.runJobs();
     return mailbox.mails.filter(({ subject }) => sentence('mail.second_factor_wrong.subject').test(subject)).length;
   };
-  // A slip at home is nothing to tell.
+  // A slip on a known device is not worth a mail.
   const home = await here.user.awaitingSecondFactor(user.browser);
   assert.equal((await home.giveCode(wrongCode(signet, app.secret))).status, 401);
-  assert.equal(await told(), 0);
+  assert.equal(await mailsSent(), 0);
   await home.giveCode(app.code());
 
   await guess(here, 1);
   const mail = await mailbox.next(user.email, sentence('mail.second_factor_wrong.subject'));
   assert.match(mail.text, /127\.0\.0\.1/);
   await guess(here, 8);
-  assert.equal(await told(), 1, 'once an hour');
+  assert.equal(await mailsSent(), 1, 'once an hour');
   signet.clock.advance(3600);
   for (let hours = 0; hours < 11; hours += 1) {
     await guess(here, 10);
     signet.clock.advance(3600);
   }
-  assert.ok((await told()) >= 10, 'and each hour');
+  assert.ok((await mailsSent()) >= 10, 'and each hour');
   await mailbox.next(user.email, sentence('mail.codes_disabled.subject'));
   await guess(here, 3);
   await signet.runJobs();

@@ -243,7 +243,7 @@ async function cookiesOfSignIn(signet: Signet): Promise<Map<string, string[]>> {
   );
 }
 
-/** A client, registered by somebody in another browser. */
+/** A client, registered by a user in another browser. */
 async function registerElsewhere(signet: Signet) {
   const owner = await signet.newUser();
   const browser = newBrowser(`http://localhost:${signet.deps.config.port}`);

@@ -16,7 +16,7 @@ import { holdNextCall } from '../support/store-spy.ts';
 import type { TestUser } from '../support/test-user.ts';
 import { codesOf, totpAt } from '../support/two-factor.ts';
 
-/** Whoever holds a password, or a cookie, that is not theirs: what its owner does about it must end what they began. */
+/** A thief has a password or a cookie: what its owner does about it must end what the thief began. */
 
 const phrase = 'harbour velvet cactus ninety';
 const enrollPath = '/v1/me/2fa/totp/enroll';
@@ -109,7 +109,7 @@ testSignet(
     const other = await owner.signedInElsewhere();
     const cookie = owner.browser.cookies.get('signet_identity_session');
     await owner.enableTotp();
-    assert.equal(await isIn(other), true, 'nobody asked');
+    assert.equal(await isIn(other), true, 'nothing asked for its end');
     assert.equal(await isIn(owner), true);
     assert.equal(owner.browser.cookies.get('signet_identity_session'), cookie, 'specification 4.15: no new cookie');
     assert.equal((await sessionOf(owner.browser)).acr, 'urn:signet:acr:2fa');
@@ -337,7 +337,7 @@ test('MF-05: on PostgreSQL no sign-in slips past the second factor that is being
   const live = await plain(signet.deps.db).all('select acr from sessions where user_id = $1 and ended_at is null', [
     owner.user_id,
   ]);
-  assert.deepEqual(live, [{ acr: 'urn:signet:acr:2fa' }], 'nobody is in but who turned it on');
+  assert.deepEqual(live, [{ acr: 'urn:signet:acr:2fa' }], 'only the session that turned it on is active');
 });
 
 testSignet(

@@ -32,7 +32,7 @@ const enrollPath = '/v1/me/2fa/totp/enroll';
 const twoFactors = 'urn:signet:acr:2fa';
 const env = { SIGNET_RATE_LIMITS: 'off', ...acmeAt('http://localhost:9') };
 
-/** Whoever knows the password, at a machine of their own. */
+/** An attacker who knows the password, on another machine. */
 async function thiefOf(owner: TestUser): Promise<Browser> {
   const thief = await owner.signedInElsewhere();
   return thief.browser;

@@ -157,7 +157,7 @@ onBothEngines(
     const code = app.code();
     const users = await twenty(() => user.awaitingSecondFactor());
     const answers = await Promise.all(users.map((one) => one.giveCode(code)));
-    // Ten of an hour are looked at; the rest are told to wait. One is in.
+    // Ten an hour are checked; the rest get 429. One is signed in.
     assert.equal(answers.filter(({ status }) => status === 303).length, 1);
     assert.equal((await Promise.all(users.map(isIn))).filter(Boolean).length, 1);
 
@@ -258,7 +258,7 @@ onBothEngines('MF-04: a backup code signs in once, also when twenty use it at on
   });
 });
 
-onBothEngines("MF-04: somebody else's backup code opens nothing, and new ones end the old", async (t, engine) => {
+onBothEngines("MF-04: another user's backup code opens nothing, and new ones end the old", async (t, engine) => {
   const { signet, user, app } = await withTotp(t, engine);
   const thief = await signet.signedInUser();
   const theirs = await thief.enableTotp();
@@ -475,10 +475,10 @@ test('NO-01: each change of factors is one mail and one event, and so is what lo
   const signet = await startSignet(t, { env: { SIGNET_SMTP_URL: mailbox.url } });
   const user = await signet.signedInUser();
   const app = await user.enableTotp();
-  // Whoever did not do this has no code of that app, so the account's own pages are no way out.
-  const { text: told } = await mailbox.next(user.email, sentence('mail.totp_confirmed.subject'));
-  assert.ok(told.includes(`${signet.url}/reset\n`), told);
-  assert.match(told, sentence('mail.totp_confirmed.text', { service: 'Signet' }));
+  // A user who did not do this has no code of that app, so the account's own pages are no way out.
+  const { text: mailed } = await mailbox.next(user.email, sentence('mail.totp_confirmed.subject'));
+  assert.ok(mailed.includes(`${signet.url}/reset\n`), mailed);
+  assert.match(mailed, sentence('mail.totp_confirmed.text', { service: 'Signet' }));
   await user.browser.postEmpty('/v1/me/2fa/backup-codes');
   await mailbox.next(user.email, sentence('mail.backup_codes_regenerated.subject'));
 
@@ -570,7 +570,7 @@ test('the pages: set up with a QR code, see the codes once, replace them, turn i
   });
   assert.equal(confirmed.status, 200);
   assert.equal(confirmed.headers.get('cache-control'), 'no-store');
-  assert.equal(await isIn(bystander), false, 'whoever else was in is out');
+  assert.equal(await isIn(bystander), false, 'every other session has ended');
   assert.equal(await isIn(user), true);
   const codesIn = (text: string) => [...text.matchAll(/<li><code>([\w-]+)<\/code>/g)].map(([, code = '']) => code);
   const shown = codesIn(confirmed.text);

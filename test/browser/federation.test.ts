@@ -13,7 +13,7 @@ test('a user connects a provider, signs in with it and disconnects it', async (t
   const signet = await startSignet(t, { env: acmeAt(upstream.issuer) });
   clock = () => Math.floor(signet.clock() / 1000);
   const user = await signet.newUser();
-  upstream.account = { sub: 'p', email: 'a.rather.long.address.of.somebody@mail.example.org', email_verified: false };
+  upstream.account = { sub: 'p', email: 'a.rather.long.address.of.a.user@mail.example.org', email_verified: false };
   const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url, upstream.issuer] });
   const providers = `${signet.url}/account/security/providers`;
 
@@ -41,7 +41,7 @@ test('a user connects a provider, signs in with it and disconnects it', async (t
   await page.waitForURL(`${signet.url}/signin`);
   await expectAccessible(page);
 
-  // A link on another site leads to the provider, and signs nobody in before they agree.
+  // A link on another site leads to the provider, and signs no user in before they agree.
   const lure = `<!doctype html><html lang="en"><title>Lure</title><a href="${signet.url}/auth/acme/login">Click</a>`;
   upstream.lies.answer = {
     '/lure': (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end(lure),
@@ -77,7 +77,7 @@ test('a user connects a provider, signs in with it and disconnects it', async (t
   await page.getByRole('button', { name: message('account.sign_out') }).click();
   upstream.account = account;
 
-  // Nobody has this identity now, and its address is not proved.
+  // The identity is linked to no account now, and its address is not verified.
   await page.getByRole('link', { name: message('signin.with', acme) }).click();
   await page.getByRole('heading', { name: message('error.refused') }).waitFor();
   await expectAccessible(page);

@@ -40,7 +40,7 @@ test('a client from its registration to its suspension: developer, administrator
   await developers.waitForLoadState();
   const client = await readCredentials(signet, developers, product.redirect_uri);
   const early = await user.browser.get(client.authorizePath());
-  assert.equal(early.status, 400, 'nobody may sign in to a client that nobody has reviewed');
+  assert.equal(early.status, 400, 'no user can sign in to a client before its review');
 
   signet.clock.advance(1); // events of one second have no order of their own
   // An administrator with TOTP signs in with a code, and approves the client with consent for everybody.
@@ -99,10 +99,10 @@ test('a client from its registration to its suspension: developer, administrator
   const billing = await signet.newService({ permissions: ['entitlements:write', 'tokens:introspect'] });
   const written = await postEntitlement(signet, billing.authorization, writeOf(user.user_id, { plan: 'pro' }));
   assert.equal(written.status, 200);
-  const told = await signet.userinfo(tokens.access_token);
-  assert.equal(told.json?.sub, user.user_id);
+  const userinfo = await signet.userinfo(tokens.access_token);
+  assert.equal(userinfo.json?.sub, user.user_id);
   assert.deepEqual(
-    ((told.json?.entitlements ?? []) as { product: string; plan: string }[]).map(({ product, plan }) => [
+    ((userinfo.json?.entitlements ?? []) as { product: string; plan: string }[]).map(({ product, plan }) => [
       product,
       plan,
     ]),
@@ -157,7 +157,7 @@ async function openProduct(t: TestContext) {
   return { origin, redirect_uri: `${origin}/callback` };
 }
 
-/** @param code for whoever has a second factor. */
+/** @param code for a user with a second factor. */
 async function goTo(page: Page, signet: Signet, path: string, user: TestUser, code?: () => string) {
   await page.goto(signet.url + path);
   await signInHere(page, user);

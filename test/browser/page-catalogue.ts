@@ -8,7 +8,7 @@ import type { RegisteredClient } from '../support/relying-party.ts';
 import type { Signet } from '../support/signet.ts';
 import type { SeededSignet } from './seeded-signet.ts';
 
-type Role = 'nobody' | 'ada' | 'grace' | 'mary' | 'halfway';
+type Role = 'visitor' | 'ada' | 'grace' | 'mary' | 'halfway';
 export type Visitors = Record<Role, Visitor>;
 
 export type CataloguePage = {
@@ -50,25 +50,25 @@ async function whereItAsks({ page }: Visitor, { url }: Signet, { client_id }: Re
 
 async function signInPages(
   { signet, client, grace }: SeededSignet,
-  { nobody, halfway, ada }: Visitors,
+  { visitor, halfway, ada }: Visitors,
 ): Promise<CataloguePage[]> {
   await halfway.page.goto(`${signet.url}/signin`);
   await fillIn(halfway.page, { username: grace.email, password: grace.password });
   const path = '/signin';
   const wrong = (page: Page) => fillIn(page, { username: 'ada@example.com', password: 'not the password at all' });
   return [
-    { name: 'sign-in', path: await waiting(nobody, signet, client), as: 'nobody', isMain: true },
-    { name: 'sign-in-wrong', path, as: 'nobody', act: wrong },
+    { name: 'sign-in', path: await waiting(visitor, signet, client), as: 'visitor', isMain: true },
+    { name: 'sign-in-wrong', path, as: 'visitor', act: wrong },
     { name: 'second-factor', path: '/signin/second-factor', as: 'halfway' },
     { name: 'second-factor-wrong', path: '/signin/second-factor', as: 'halfway', act: giveWrongCode },
-    { name: 'error', path: client.with({ client_id: 'nobody' }).authorizePath(), as: 'nobody', status: 400 },
-    { name: 'provider-error', path: '/auth/google/callback?state=x&code=y', as: 'nobody', status: 400 },
-    { name: 'sign-up', path: '/signup', as: 'nobody' },
-    { name: 'sign-up-sent', path: '/signup/sent', as: 'nobody' },
-    { name: 'reset', path: '/reset', as: 'nobody' },
-    { name: 'reset-sent', path: '/reset/sent', as: 'nobody' },
-    { name: 'account-deleted', path: '/account-deleted', as: 'nobody' },
-    { name: 'signed-out', path: '/signed-out', as: 'nobody' },
+    { name: 'error', path: client.with({ client_id: 'unknown' }).authorizePath(), as: 'visitor', status: 400 },
+    { name: 'provider-error', path: '/auth/google/callback?state=x&code=y', as: 'visitor', status: 400 },
+    { name: 'sign-up', path: '/signup', as: 'visitor' },
+    { name: 'sign-up-sent', path: '/signup/sent', as: 'visitor' },
+    { name: 'reset', path: '/reset', as: 'visitor' },
+    { name: 'reset-sent', path: '/reset/sent', as: 'visitor' },
+    { name: 'account-deleted', path: '/account-deleted', as: 'visitor' },
+    { name: 'signed-out', path: '/signed-out', as: 'visitor' },
     { name: 'logout', path: await whereItAsks(ada, signet, client), as: 'ada' },
     { name: 'logout-error', path: '/oauth/logout?client_id=none', as: 'ada', status: 400 },
   ];
@@ -91,25 +91,25 @@ async function submit(page: Page, button: string) {
 
 /** Pages that a mail leads to. */
 async function linkPages({ signet, mailbox, ada, mary }: SeededSignet): Promise<CataloguePage[]> {
-  const nobody = signet.newBrowser();
-  await nobody.post('/signup', { email: 'katherine@example.com' });
-  await nobody.post('/reset', { email: ada.email });
+  const visitor = signet.newBrowser();
+  await visitor.post('/signup', { email: 'katherine@example.com' });
+  await visitor.post('/reset', { email: ada.email });
   await mary.browser.post('/account/email/verify');
   const invitation = new URL((await inviteAdministrator(signet.deps, 'cli')).url).pathname;
   return [
-    { name: 'sign-up-link', path: linkIn(await mailbox.next('katherine@example.com'), /^\/signup\//), as: 'nobody' },
+    { name: 'sign-up-link', path: linkIn(await mailbox.next('katherine@example.com'), /^\/signup\//), as: 'visitor' },
     {
       name: 'reset-link',
       path: linkIn(await mailbox.next(ada.email, sentence('mail.reset.subject')), /^\/reset\//),
-      as: 'nobody',
+      as: 'visitor',
     },
     {
       name: 'verify-email',
       path: linkIn(await mailbox.next(mary.email, sentence('mail.verify_email.subject')), /^\/verify-email\//),
       as: 'mary',
     },
-    { name: 'link-spent', path: `/reset/ln_${'A'.repeat(43)}`, as: 'nobody', status: 400 },
-    { name: 'invitation', path: invitation, as: 'nobody' },
+    { name: 'link-spent', path: `/reset/ln_${'A'.repeat(43)}`, as: 'visitor', status: 400 },
+    { name: 'invitation', path: invitation, as: 'visitor' },
   ];
 }
 

@@ -22,7 +22,7 @@ test('every page', async (t) => {
   const { signet } = seeded;
   const visitor = () => openBrowser(t, { origins: [signet.url] });
   const visitors: Visitors = {
-    nobody: await visitor(),
+    visitor: await visitor(),
     ada: await visitor(),
     grace: await visitor(),
     mary: await visitor(),

@@ -79,7 +79,7 @@ test('a passkey: added on its page, named, used to sign in by the button, remove
 });
 
 test("by the browser's autofill, without a press of any button of ours, and on to the client", async (t) => {
-  const clientOrigin = `http://localhost:${await freePort()}`; // nobody listens there: that Chromium asks is enough
+  const clientOrigin = `http://localhost:${await freePort()}`; // nothing listens there: that Chromium asks is enough
   const { signet, url, user, page, authenticator, expectQuiet } = await begin(t, [clientOrigin]);
   const redirect_uri = `${clientOrigin}/callback`;
   const client = await signet.registerClient({ redirect_uris: [redirect_uri] });
@@ -215,7 +215,7 @@ async function plugIn(session: CDPSession) {
     },
   });
   return {
-    /** Whether somebody touches it when it asks. */
+    /** Whether it is touched when it asks. */
     present: (enabled: boolean) =>
       session.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled }),
     verified: (isUserVerified: boolean) =>

@@ -177,7 +177,7 @@ test('prompt=login asks a user with a session again', async (t) => {
 test('a client on a loopback address is let through the page, whatever the family', async (t) => {
   const signet = await startSignet(t);
   for (const host of ['127.0.0.1', '[::1]']) {
-    const redirect_uri = `http://${host}:9/callback`; // nobody listens there: that Chromium asks is enough
+    const redirect_uri = `http://${host}:9/callback`; // nothing listens there: that Chromium asks is enough
     const client = await signet.registerClient({ redirect_uris: [redirect_uri] });
     const user = await signet.newUser();
     const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url, new URL(redirect_uri).origin] });
@@ -191,7 +191,7 @@ test('a client on a loopback address is let through the page, whatever the famil
 
 test('a client may send people on from its redirect URI to another origin of its own', async (t) => {
   const signet = await startSignet(t);
-  const application = `http://127.0.0.1:${await freePort()}/app`; // nobody listens there: that Chromium asks is enough
+  const application = `http://127.0.0.1:${await freePort()}/app`; // nothing listens there: that Chromium asks is enough
   const callback = createServer((_request, response) => response.writeHead(302, { location: application }).end());
   const port = await freePort();
   await new Promise<void>((resolve) => callback.listen(port, '127.0.0.1', resolve));

@@ -96,11 +96,11 @@ test('what is done from the command line holds for the server that runs', async 
       };
       const command = (name: string, ...more: string[]) => ['clients', name, client.client_id, ...more];
 
-      assert.equal(await authorizeStatus(), 400, 'nobody has reviewed it');
+      assert.equal(await authorizeStatus(), 400, 'it has not been reviewed');
       const { clients } = await succeed(['clients', 'list', '--status', 'pending_review'], env);
       const { owner, changes, last_rejection, ...shown } = await succeed(command('show'), env);
       assert.deepEqual(clients, [shown]);
-      await succeed(['clients', 'create', '--name', 'House', '--redirect-uri', 'https://house.test/cb'], env);
+      await succeed(['clients', 'create', '--name', 'Shop', '--redirect-uri', 'https://shop.test/cb'], env);
       const start = await succeed(['clients', 'list', '--limit', '1'], env);
       const rest = await succeed(['clients', 'list', '--limit', '1', '--after', String(start.next)], env);
       const all = await succeed(['clients', 'list'], env);

@@ -38,7 +38,7 @@ testSignet('clients', async ({ signet, t }) => {
   const stranger = await signet.signedInUser();
   const client = await signet.registerClient({ owner });
 
-  /** Somebody with as many clients waiting for review as one user may have. */
+  /** A user with as many clients waiting for review as one user may have. */
   async function withEveryPlaceTaken() {
     const user = await signet.signedInUser();
     for (let hour = 0; hour < 4; hour += 1) {
@@ -94,7 +94,7 @@ testSignet('clients', async ({ signet, t }) => {
     assert.equal((await register(owner, { client_type: 'public' })).json?.client_secret, null);
   });
 
-  await t.test("ID-01: somebody else's client answers exactly like one that does not exist", async () => {
+  await t.test("ID-01: another user's client answers exactly like one that does not exist", async () => {
     const unknown = ['cl_AAAAAAAAAAAAAAAAAAAAAA', 'x', '__proto__', 'constructor', 'a'.repeat(300)];
     const reach = async (client_id: string) => {
       const answers = [
@@ -124,13 +124,13 @@ testSignet('clients', async ({ signet, t }) => {
   });
 
   await t.test('ID-01: without a session there is nothing to learn', async () => {
-    const nobody = await signet.newUser();
+    const signedOut = await signet.newUser();
     for (const id of [client.client_id, 'cl_unknown']) {
-      assertRefused(await nobody.browser.get(one(id)), 401, 'login_required');
-      assertRefused(await patch(nobody, id, {}), 401, 'login_required');
-      assertRefused(await remove(nobody, id), 401, 'login_required');
+      assertRefused(await signedOut.browser.get(one(id)), 401, 'login_required');
+      assertRefused(await patch(signedOut, id, {}), 401, 'login_required');
+      assertRefused(await remove(signedOut, id), 401, 'login_required');
     }
-    assertRefused(await register(nobody), 401, 'login_required');
+    assertRefused(await register(signedOut), 401, 'login_required');
   });
 
   await t.test('CL-01: of twenty registrations at once five succeed, and the next hour brings five more', async () => {
@@ -142,7 +142,7 @@ testSignet('clients', async ({ signet, t }) => {
       assertRefused(answer, 429, 'rate_limited');
       assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
     }
-    assert.equal((await register(stranger)).status, 200); // one user's requests stop nobody else
+    assert.equal((await register(stranger)).status, 200); // one user's requests stop no other user
     for (let hour = 0; hour < 3; hour += 1) {
       signet.clock.advance(3600);
       for (let times = 0; times < 5; times += 1) assert.equal((await register(user)).status, 200);

@@ -172,7 +172,7 @@ testSignet('a developer registers, follows the review, edits and deletes', async
     assert.equal(early.location, confirm(`${form}?unfinished=1`));
     assertRefused(await remove(owner.browser, `${api}/${client_id}`), 403, 'reauthentication_required');
     await owner.signIn();
-    // The suspension has to be known to whoever reviews the next client of this owner.
+    // The suspension has to be known to the reviewer of the next client of this owner.
     const suspended = await owner.browser.post(page(client_id, '/delete'), { name: 'Ada’s shop' });
     assert.deepEqual([suspended.status, sentence('clients.suspended_stays').test(suspended.text)], [409, true]);
     assertRefused(await remove(owner.browser, `${api}/${client_id}`), 409, 'invalid_state');
@@ -409,7 +409,7 @@ testSignet('secrets of a client', async ({ signet, t }) => {
     assert.equal(added.status, 200);
     assert.match(added.text, sentence('developer.secret.replaced'));
     assert.ok((await works(secretIn(added), client)) && (await works(second, client)));
-    // The one that ended is not kept: nobody needs its digest any more.
+    // The one that ended is not kept: its digest has no use any more.
     const kept = await plain(signet.deps.db).all('select secret_id from client_secrets where client_id = $1', [
       client_id,
     ]);
@@ -479,7 +479,7 @@ testSignet('who signed in lately, and what failed and why', async ({ signet, t }
 
   await t.test('a sign-in is a subject, a time and a scope, connected or not', async () => {
     const { refresh_token } = await user.obtainTokens(client);
-    await user.authorize(client); // a code that nobody redeems is no sign-in
+    await user.authorize(client); // a code that is not redeemed is no sign-in
     const [signIn, ...others] = (await activityOf(owner, client.client_id)).sign_ins;
     assert.deepEqual([others.length, signIn?.sub, signIn?.connected], [0, user.user_id, true]);
     assert.deepEqual(Object.keys(signIn!).sort(), ['at', 'connected', 'ended_because', 'last_used_at', 'scope', 'sub']);
@@ -606,7 +606,7 @@ testSignet('who signed in lately, and what failed and why', async ({ signet, t }
     },
   ];
   for (const { what, code, stage, run, says } of failing) {
-    await t.test(`${what} is told to the owner of the client`, async () => {
+    await t.test(`${what} is shown to the owner of the client`, async () => {
       signet.clock.advance(61);
       const before = (await activityOf(owner, client.client_id)).failures.length;
       await run();
@@ -735,11 +735,11 @@ test('a failure that cannot be kept changes no answer', async (t) => {
   assert.equal((await owner.authorize(client)).startsWith('ac_'), true);
 });
 
-test("ID-01: somebody else's client is no client, on every page and every route, and cross-site writes are refused", async (t) => {
+test("ID-01: another user's client is no client, on every page and every route, and cross-site writes are refused", async (t) => {
   const signet = await startSignet(t);
   const owner = await signet.signedInUser();
   const stranger = await signet.signedInUser();
-  const nobody = await signet.newUser();
+  const signedOut = await signet.newUser();
   const { client_id } = await signet.registerClient({ owner });
   const secret_id = (await secretsOf(owner, client_id))[0]!.secret_id;
 
@@ -773,7 +773,7 @@ test("ID-01: somebody else's client is no client, on every page and every route,
     for (const unknown of ['cl_AAAAAAAAAAAAAAAAAAAAAA', '__proto__', 'x']) {
       assert.deepEqual(shape(await all(unknown)[place]!(stranger.browser)), theirs, `request ${place}, ${unknown}`);
     }
-    const anonymous = await ask(nobody.browser);
+    const anonymous = await ask(signedOut.browser);
     assert.ok(anonymous.status === 401 || anonymous.location.startsWith('/signin?'), `request ${place}`);
   }
   const crossSite = [

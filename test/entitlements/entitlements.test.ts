@@ -190,7 +190,7 @@ test('EN-01: only a service credential with the permission and the product may w
   const service = await signet.newService();
 
   const refusals: [string, string | undefined, number, string][] = [
-    ['nobody', undefined, 401, 'invalid_client'],
+    ['no credentials', undefined, 401, 'invalid_client'],
     ["a partner client's own secret", basic(client.client_id, client.client_secret ?? ''), 401, 'invalid_client'],
     ['an access token', `Bearer ${tokens.access_token}`, 401, 'invalid_client'],
     ['a wrong secret', basic(service.client_id, `${service.client_secret}x`), 401, 'invalid_client'],

@@ -119,8 +119,8 @@ testSignet('acr_values: a user who has a passkey is asked for it, and may declin
     assert.equal((await reached(client, await authorize(browser, two, { prompt: 'none' }))).acr, one);
     await confirmWithPasskey(browser, passkey);
     assert.equal((await reached(client, await authorize(browser, two, { prompt: 'none' }))).acr, two);
-    const nobody = await authorize(signet.newBrowser(), two, { prompt: 'none' });
-    assert.equal(redirectedTo(nobody).get('error'), 'login_required');
+    const signedOut = await authorize(signet.newBrowser(), two, { prompt: 'none' });
+    assert.equal(redirectedTo(signedOut).get('error'), 'login_required');
   });
 
   await t.test('a sign-in for the request by a password alone is asked for more, once', async () => {

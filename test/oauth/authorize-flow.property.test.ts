@@ -16,7 +16,7 @@ import { codesOf, wrongCode } from '../support/two-factor.ts';
  * knows which edges exist. After each step the service must have exactly the sessions and codes that the model has.
  *
  * Besides, each code is judged by a rule that knows nothing of the model's edges (OpenID Connect Core §3.1.2.3, §3.1.2.4):
- * whoever saw a question, and answered it, is the user the code is for. See {@link Trace}.
+ * the user who saw a question, and answered it, is the user the code is for. See {@link Trace}.
  */
 const sessionSteps = 'after each step: the sessions, codes and second factors are those that the model allows';
 
@@ -89,7 +89,7 @@ function entered(
   if (arrival.waiting) arrival.waiting.authenticated = side.session;
 }
 
-/** What follows the first factor: a session only for somebody who has no second one. */
+/** What follows the first factor: a session only for a user who has no second one. */
 function afterFirstFactor(given: Given, side: Side, account: Account, answer: Answer, waiting?: Waiting): void {
   if (!account.app) {
     leadsTo(answer, waiting ? `/oauth/authorize/continue?request=${waiting.id}` : '/account');
@@ -279,7 +279,7 @@ const steps = {
       const answer = await side.browser.post('/consent', { ...fields, decision });
       if (from === 'other' || !waiting || !isOpen(given, waiting)) return answers(answer, 400);
       if (!side.session) return leadsTo(answer, `/signin?request=${waiting.id}`);
-      // Whoever is not asked yet, or not any more, answers nothing.
+      // A user who is not asked yet, or not any more, answers nothing.
       if (nextPage(side, waiting, given, waiting) !== '/consent') {
         return leadsTo(answer, `/oauth/authorize/continue?request=${waiting.id}`);
       }
@@ -403,7 +403,7 @@ const steps = {
     async (_model, { signet }) =>
       signet.clock.advance(seconds),
 
-  /** What nobody who follows the flows sends. It is refused, and changes nothing. */
+  /** What no browser that follows the flows sends. It is refused, and changes nothing. */
   garbage:
     (at: number, probe: Probe): Step =>
     async (model) => {
@@ -444,7 +444,7 @@ function mayChangeFactors(given: Given, session: Session | undefined, answer: An
 /** What is posted: the page in the tab as it stands, the same without who it named, or another browser's request. */
 type From = 'page' | 'page without user' | 'other';
 
-/** @returns the form that is sent, and whom its page named; the trace keeps that somebody has said yes to it. */
+/** @returns the form that is sent, and whom its page named; the trace keeps that it was answered with yes. */
 function formOf(model: Model, at: number, page: QuestionPage, from: From, isYes = true) {
   const side = model.sides[at]!;
   const shown = side.shown?.page === page ? side.shown : undefined;

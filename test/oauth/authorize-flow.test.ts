@@ -256,7 +256,7 @@ testSignet('a client that is not approved', async ({ signet, t }) => {
     await assertNoCode(client);
     const page = await readInGerman(client);
     assert.match(page, sentence('authorize.pending_review', {}, 'de'));
-    assert.doesNotMatch(page, /Test product/, 'nobody has reviewed that name');
+    assert.doesNotMatch(page, /Test product/, 'that name has not been reviewed');
   });
 
   await t.test('AZ-18: gets no tokens for a code from before its suspension, nor new ones', async () => {

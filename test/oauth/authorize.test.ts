@@ -8,7 +8,7 @@ import { startSignet } from '../support/signet.ts';
 
 const asJson = { accept: 'application/json' };
 
-/** A refusal that sends nobody anywhere. */
+/** A refusal without a redirect. */
 function assertStays(answer: Answer, what: string): void {
   assert.equal(answer.status, 400, `${what}: ${answer.status} ${answer.location}`);
   assert.equal(answer.location, '', what);
@@ -40,14 +40,14 @@ test('the authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2)
     const answer = await ask(changes, of);
     const what = JSON.stringify(changes);
     assert.equal(answer.status, 302, `${what}: ${answer.text}`);
-    const told = redirectedTo(answer);
-    assert.equal(told.base, of.redirect_uri, what);
-    assert.equal(told.get('error'), error, what);
-    assert.match(told.get('error_description') ?? '', /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
-    assert.equal(told.get('iss'), signet.url);
-    assert.equal(told.get('code'), null);
+    const redirect = redirectedTo(answer);
+    assert.equal(redirect.base, of.redirect_uri, what);
+    assert.equal(redirect.get('error'), error, what);
+    assert.match(redirect.get('error_description') ?? '', /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
+    assert.equal(redirect.get('iss'), signet.url);
+    assert.equal(redirect.get('code'), null);
     assert.equal(answer.headers.get('cache-control'), 'no-store');
-    return told;
+    return redirect;
   }
 
   await t.test('AZ-01: a redirect_uri is matched character for character', async () => {

@@ -209,12 +209,12 @@ testSignet(
         const sid = sidOf(tokens);
         const bystander = sidOf((await signIn(scene, scope)).tokens);
         await end(scene, { user, tokens, sid });
-        const told = await notified(scene);
+        const received = await notified(scene);
         assert.deepEqual(
-          told.filter((one) => one.endsWith(sid)),
+          received.filter((one) => one.endsWith(sid)),
           tells(sid),
         );
-        if (!/expired/.test(name)) assert.deepEqual(told, tells(sid), `no other session, such as ${bystander}`);
+        if (!/expired/.test(name)) assert.deepEqual(received, tells(sid), `no other session, such as ${bystander}`);
         assert.deepEqual(await notified(scene), [], 'once');
       });
     }
@@ -252,9 +252,9 @@ testSignet(
       await notified(scene);
       const [first, second] = [await signIn(scene), await signIn(scene)];
       await suspendClient(signet.deps, { client_id: scene.two.client_id, caller }, 'test');
-      const told = await notified(scene);
-      for (const { tokens } of [first, second]) assert.ok(told.includes(`two ${sidOf(tokens)}`));
-      assert.ok(told.every((one) => one.startsWith('two ')));
+      const received = await notified(scene);
+      for (const { tokens } of [first, second]) assert.ok(received.includes(`two ${sidOf(tokens)}`));
+      assert.ok(received.every((one) => one.startsWith('two ')));
     });
   },
 );
@@ -445,11 +445,11 @@ testSignet('Back-Channel Logout: deliveries', { env }, async ({ signet, t }) => 
     const sessions = await copyGrants(signet, user, one);
     const { browser } = await signet.signedInUser({ role: 'admin' });
     await browser.postJson(`/v1/admin/users/${user.user_id}/sign-out`, {});
-    const told: string[] = [];
-    for (let round = 0; round < 4; round += 1) told.push(...(await notified(scene)));
-    assert.equal(new Set(told).size, told.length, 'once');
-    assert.equal(told.length, 2 + sessions);
-    assert.ok(told.includes(`one ${sidOf(tokens)}`));
+    const received: string[] = [];
+    for (let round = 0; round < 4; round += 1) received.push(...(await notified(scene)));
+    assert.equal(new Set(received).size, received.length, 'once');
+    assert.equal(received.length, 2 + sessions);
+    assert.ok(received.includes(`one ${sidOf(tokens)}`));
   });
 });
 
@@ -486,9 +486,9 @@ testSignet(
       assert.equal((await owner.browser.get(`/v1/oauth/clients/${one.client_id}`)).status, 404);
       assertRefused(await signet.userinfo(first.tokens.access_token), 401, 'invalid_token');
       await runJobs(signet.deps, ['deliver logout tokens']);
-      const told = receiver.deliveries.splice(0).map((each) => claimsOf(tokenIn(each)));
+      const received = receiver.deliveries.splice(0).map((each) => claimsOf(tokenIn(each)));
       assert.deepEqual(
-        told.map(({ aud, sid }) => [aud, sid]).toSorted(),
+        received.map(({ aud, sid }) => [aud, sid]).toSorted(),
         [first, second].map(({ tokens }) => [one.client_id, sidOf(tokens)]).toSorted(),
       );
       assert.deepEqual(await notified(scene), []);
@@ -532,9 +532,9 @@ testSignet(
       const sessions = await copyGrants(signet, user, client);
       await administrator.signIn();
       await remove(client);
-      const told: string[] = [];
-      for (let round = 0; round < 3; round += 1) told.push(...(await notified(scene)));
-      assert.deepEqual([told.length, new Set(told).size], [sessions + 1, sessions + 1]);
+      const received: string[] = [];
+      for (let round = 0; round < 3; round += 1) received.push(...(await notified(scene)));
+      assert.deepEqual([received.length, new Set(received).size], [sessions + 1, sessions + 1]);
       signet.clock.advance(601);
       assert.deepEqual(await notified(scene), []);
       assert.equal(await rowsOf(client), 0);

@@ -14,7 +14,7 @@ const asking = (claims: unknown, more = {}) => ({
   claims: JSON.stringify(claims),
   ...more,
 });
-const told = async (signet: Signet, token: string) => {
+const userinfoClaims = async (signet: Signet, token: string) => {
   const { sub: _, ...claims } = (await signet.userinfo(token)).json ?? {};
   return claims;
 };
@@ -32,7 +32,7 @@ testSignet('a claim that is asked for by name is released without its scope', as
   let { access_token, id_token, refresh_token } = await user.obtainTokens(client, asking(claims));
   const expect = async () => {
     // What the user has not entered is left out, even if it is essential; a `value` promises nothing.
-    assert.deepEqual(await told(signet, access_token), { name: 'Ada Lovelace', given_name: 'Ada' });
+    assert.deepEqual(await userinfoClaims(signet, access_token), { name: 'Ada Lovelace', given_name: 'Ada' });
     const { email, preferred_username, name } = claimsOf(id_token);
     assert.deepEqual([email, preferred_username, name], [user.email, 'ada', undefined]);
     assert.deepEqual((await client.introspect(access_token)).json?.name, undefined);
@@ -43,7 +43,7 @@ testSignet('a claim that is asked for by name is released without its scope', as
   await expect();
   // And of this grant alone.
   const plain = await user.obtainTokens(client, { scope: 'openid' });
-  assert.deepEqual(await told(signet, plain.access_token), {});
+  assert.deepEqual(await userinfoClaims(signet, plain.access_token), {});
 });
 
 testSignet('a claim is released only to a client that is allowed its scope', async ({ signet }) => {
@@ -51,7 +51,7 @@ testSignet('a claim is released only to a client that is allowed its scope', asy
   const modest = await signet.registerClient({ allowed_scopes: ['openid', 'offline_access'] });
   const every = { email: null, name: { essential: true }, entitlements: null, role: null };
   const tokens = await user.obtainTokens(modest, asking({ userinfo: every, id_token: every }));
-  assert.deepEqual(await told(signet, tokens.access_token), {});
+  assert.deepEqual(await userinfoClaims(signet, tokens.access_token), {});
   for (const name of Object.keys(every)) assert.equal(name in claimsOf(tokens.id_token), false, name);
   assert.equal(tokens.scope, 'openid offline_access');
 });

@@ -10,7 +10,7 @@ import { type RegisteredClient, redirectedTo, tokensOf } from '../support/relyin
 import { startSignet, testSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 
-/** CO-01, decisions §9: whoever is asked knows by whom and for what, and an answer counts for that alone. */
+/** CO-01, decisions §9: a user who is asked knows by whom and for what, and an answer counts for that alone. */
 
 const ask = (user: TestUser, client: RegisteredClient, changes: Record<string, string> = {}) =>
   user.browser.get(client.authorizePath(changes));
@@ -40,7 +40,7 @@ test('CO-01: the page names client, owner, host, review, scopes in plain words, 
   assert.equal(status, 200);
   assert.match(text, pattern`<h1>${sentence('consent.title', { client: '<bdi>Field Notes</bdi>' })}</h1>`);
   assert.match(text, sentence('consent.owner', { domain: '<bdi>example.com</bdi>' }));
-  assert.doesNotMatch(text, /Person \d+<\/bdi>/, 'a name that nobody has reviewed vouches for nothing');
+  assert.doesNotMatch(text, /Person \d+<\/bdi>/, 'a name that was not reviewed vouches for nothing');
   assert.match(text, sentence('consent.app', { host: '<code>rp.test</code>' }));
   assert.match(
     text,
@@ -123,7 +123,7 @@ testSignet('CO-01: Cancel sends access_denied to the client and nothing is remem
   askedAbout(await ask(user, client));
 });
 
-test('CO-01: prompt=consent asks somebody who has allowed it, also where nobody is asked otherwise', async (t) => {
+test('CO-01: prompt=consent asks a user who has allowed it, also where no user is asked otherwise', async (t) => {
   const signet = await startSignet(t);
   const user = await signet.signedInUser();
   for (const consent of ['required', 'skip'] as const) {
@@ -154,7 +154,7 @@ testSignet('CO-01: a consent that was taken back asks again', async ({ signet })
   assert.deepEqual((await client.introspect(tokens.access_token)).json, { active: false });
 });
 
-test("CO-01: another browser, another user and a stranger cannot answer somebody's question", async (t) => {
+test("CO-01: another browser, another user and a stranger cannot answer a user's question", async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ consent: 'required' });
   const user = await signet.signedInUser();
@@ -251,7 +251,7 @@ testSignet(
     const [first, second] = [await signet.signedInUser(), await signet.newUser()];
     const request = askedAbout(await ask(first, client));
     assert.equal((await decide(first, request, 'allow')).status, 303);
-    // The same browser, before it goes on: somebody else signs in for the same request.
+    // The same browser, before it goes on: another user signs in for the same request.
     const shared = second.with({ browser: first.browser });
     assert.equal((await shared.signIn({ request })).status, 303);
     const next = await shared.browser.get(`/oauth/authorize/continue?request=${request}`);

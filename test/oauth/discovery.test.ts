@@ -44,8 +44,8 @@ test('discovery', async (t) => {
     assert.deepEqual(document.grant_types_supported, ['authorization_code', 'refresh_token']);
     const issued = await user.obtainTokens(client, { scope: document.scopes_supported!.join(' ') });
     assert.equal(issued.scope, document.scopes_supported!.join(' '));
-    const told = await signet.userinfo(issued.access_token);
-    for (const claim of Object.keys(told.json ?? {})) assert.ok(document.claims_supported!.includes(claim), claim);
+    const userinfo = await signet.userinfo(issued.access_token);
+    for (const claim of Object.keys(userinfo.json ?? {})) assert.ok(document.claims_supported!.includes(claim), claim);
     let { refresh_token } = tokensOf(await client.refresh(issued.refresh_token));
     assert.deepEqual(document.token_endpoint_auth_methods_supported, [
       'client_secret_basic',

@@ -66,7 +66,7 @@ testSignet('what cannot be posted is refused', async ({ signet }) => {
   const toApp = await user.browser.get(app.authorizePath({ response_mode: 'form_post' }));
   assert.match(toApp.location, /^com\.example\.app:\/cb\?error=invalid_request/);
 
-  // Without a client there is nobody to post to.
+  // Without a client there is no URI to post to.
   const unknown = client.with({ redirect_uri: 'https://evil.test/cb' }).authorizePath({ response_mode: 'form_post' });
   const refused = await user.browser.get(unknown, { accept: 'application/json' });
   assertRefused(refused, 400, 'invalid_request');

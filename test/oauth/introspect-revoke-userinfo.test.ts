@@ -39,7 +39,7 @@ testSignet('userinfo, introspection and revocation', async ({ signet, t }) => {
       const challenge = answer.headers.get('www-authenticate') ?? '';
       assert.match(challenge, /^Bearer error="invalid_token", error_description="[\x20-\x21\x23-\x5b\x5d-\x7e]+"$/);
     }
-    // Credentials for somebody else, a proxy on the way, are none for us.
+    // Credentials for a proxy on the way are none for us.
     for (const authorization of ['Basic eDp5', 'Digest username="x"', 'Bearers x', 'x']) {
       const answer = await readAnswer(await fetch(signet.url + path, { headers: { authorization } }));
       assertRefused(answer, 401, 'invalid_token');

@@ -183,7 +183,7 @@ testSignet('what a process issued shortly before it was killed may have been una
   await alive.deps.issuances.start();
   const early = await family(doomed);
   signet.clock.advance(100);
-  const [lost, told, used, ofAlive] = [
+  const [lost, answered, used, ofAlive] = [
     await family(doomed),
     await family(polite),
     await family(doomed),
@@ -191,7 +191,7 @@ testSignet('what a process issued shortly before it was killed may have been una
   ];
   await polite.deps.issuances.close();
 
-  assertRefused(await client.refresh(told.parent), 400, 'invalid_grant');
+  assertRefused(await client.refresh(answered.parent), 400, 'invalid_grant');
   assertRefused(await client.refresh(ofAlive.parent), 400, 'invalid_grant');
   assert.equal(tokensOf(await client.refresh(lost.parent)).refresh_token, lost.next.refresh_token);
   tokensOf(await client.refresh(used.next.refresh_token));
@@ -267,17 +267,17 @@ onBothEngines(
     const first = await startServer(t, settings);
     const { browser, client } = await signedInClient(first);
     const lost = await redeemAt(first.url, client, await codeFor(browser, client));
-    const told = await redeemAt(first.url, client, await codeFor(browser, client));
+    const answered = await redeemAt(first.url, client, await codeFor(browser, client));
     const successor = await refreshAt(first.url, client, lost.refresh_token);
     await first.stop('SIGKILL');
 
     const second = await startServer(t, settings);
     const again = await refreshAt(second.url, client, lost.refresh_token);
     assert.deepEqual([again.status, again.refresh_token], [200, successor.refresh_token]);
-    assert.equal((await refreshAt(second.url, client, told.refresh_token)).status, 200);
+    assert.equal((await refreshAt(second.url, client, answered.refresh_token)).status, 200);
     assert.equal((await second.stop()).code, 0);
 
     const third = await startServer(t, settings);
-    assert.equal((await refreshAt(third.url, client, told.refresh_token)).status, 400);
+    assert.equal((await refreshAt(third.url, client, answered.refresh_token)).status, 400);
   },
 );

@@ -79,11 +79,11 @@ testSignet('JSON Web Tokens', async ({ signet, t }) => {
   });
 
   await t.test('JW-02: an access token says nothing as id_token_hint, an id token does', async () => {
-    const somebody = await (await signet.signedInUser()).obtainTokens(client);
+    const another = await (await signet.signedInUser()).obtainTokens(client);
     const silent = async (id_token_hint: string) =>
       redirectedTo(await user.browser.get(client.authorizePath({ prompt: 'none', id_token_hint })));
-    assert.ok((await silent(somebody.access_token)).get('code'));
-    assert.equal((await silent(somebody.id_token)).get('error'), 'login_required');
+    assert.ok((await silent(another.access_token)).get('code'));
+    assert.equal((await silent(another.id_token)).get('error'), 'login_required');
   });
 
   await t.test("JW-03: the algorithm is the key's and never the header's", async () => {
@@ -296,7 +296,7 @@ testSignet(
     const before = await kidOf();
     const published = (await keySetOf(signet)).keys.map(({ kid }) => kid);
 
-    assert.deepEqual(await rotateNow(signet.deps, { actor: 'cli' }), []); // nobody has seen the next keys for 15 minutes
+    assert.deepEqual(await rotateNow(signet.deps, { actor: 'cli' }), []); // the next keys have not been published for 15 minutes
     signet.clock.advance(15 * 60);
     const old = await user.obtainTokens(client);
     assert.equal((await rotateNow(signet.deps, { actor: 'cli' })).length, 2);

@@ -149,16 +149,16 @@ function assertDecided(answer: Answer, query: string, client: RegisteredClient, 
   }
   const location = answer.location;
   if (/^\/(signin|signin\/account|consent)\?request=ar_[\w-]{22}$/.test(location)) return;
-  const told = redirectedTo(answer);
-  assert.equal(told.base, client.redirect_uri);
-  assert.equal(told.get('iss'), issuer);
-  assert.equal(told.has('code'), !told.has('error'));
-  for (const name of new Set(told.keys())) assert.equal(told.getAll(name).length, 1, name);
+  const redirect = redirectedTo(answer);
+  assert.equal(redirect.base, client.redirect_uri);
+  assert.equal(redirect.get('iss'), issuer);
+  assert.equal(redirect.has('code'), !redirect.has('error'));
+  for (const name of new Set(redirect.keys())) assert.equal(redirect.getAll(name).length, 1, name);
   const states = new URLSearchParams(query).getAll('state');
-  assert.equal(told.get('state'), states.length === 1 ? states[0] || null : null);
-  if (told.has('error')) {
-    assert.match(told.get('error') ?? '', /^[a-z_]+$/);
-    assertNothingRepeated(told.get('error_description') ?? '');
+  assert.equal(redirect.get('state'), states.length === 1 ? states[0] || null : null);
+  if (redirect.has('error')) {
+    assert.match(redirect.get('error') ?? '', /^[a-z_]+$/);
+    assertNothingRepeated(redirect.get('error_description') ?? '');
   }
 }
 

@@ -57,7 +57,7 @@ testSignet('a refresh token', async ({ signet, t }) => {
   await t.test('RT-03: is bound to its client, which must authenticate', async () => {
     const first = await user.obtainTokens(client);
     const { refresh_token } = tokensOf(await client.refresh(first.refresh_token));
-    const nobody = client.with({ client_secret: null });
+    const unauthenticated = client.with({ client_secret: null });
     for (const token of [refresh_token, first.refresh_token]) {
       assertRefused(await other.refresh(token), 400, 'invalid_grant');
       assertRefused(await app.refresh(token), 400, 'invalid_grant');
@@ -65,8 +65,8 @@ testSignet('a refresh token', async ({ signet, t }) => {
       for (const scope of ['openid', 'entitlements:read']) {
         assertRefused(await other.refresh(token, { scope }), 400, 'invalid_grant');
       }
-      assertRefused(await nobody.refresh(token), 401, 'invalid_client');
-      assertRefused(await nobody.refresh(token, { client_secret: '' }), 401, 'invalid_client');
+      assertRefused(await unauthenticated.refresh(token), 401, 'invalid_client');
+      assertRefused(await unauthenticated.refresh(token, { client_secret: '' }), 401, 'invalid_client');
       assertRefused(await client.with({ client_secret: 'cs_wrong' }).refresh(token), 401, 'invalid_client');
       assertRefused(await client.refresh(token, { client_id: other.client_id }), 400, 'invalid_request');
     }

@@ -45,7 +45,7 @@ testSignet('a user gets a mail about a grant that others have revoked', { mail: 
   assert.ok(signOut.status < 300, signOut.text);
   await mailbox.next(user.email, sentence('mail.signed_out.subject'));
 
-  // What ends thousands at once, and what the user or the client does, is told nobody by mail.
+  // What ends thousands at once, and what the user or the client does, causes no mail.
   const other = await signet.signedInUser();
   await other.obtainTokens(client);
   await suspendClient(signet.deps, { client_id: client.client_id, caller: { actor: 'cli' } }, 'Phishing.');

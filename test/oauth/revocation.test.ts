@@ -45,7 +45,7 @@ const stops: Record<string, Stop> = {
   },
   'a grant ended': {
     call: ({ grant_id }) => ['DELETE', `/grants/${grant_id}`],
-    authorize: 'code', // this access ended; nobody said that the user may not come back
+    authorize: 'code', // this access ended; the user may come back
     redeems: true,
   },
 };

@@ -100,20 +100,20 @@ testSignet('an authorization code', async ({ signet, t }) => {
   });
 
   await t.test('TK-12: is worth nothing once its user is disabled, nor is a refresh token', async () => {
-    const somebody = await signet.signedInUser();
-    const code = await somebody.authorize(client);
-    const tokens = await somebody.obtainTokens(client);
+    const leaving = await signet.signedInUser();
+    const code = await leaving.authorize(client);
+    const tokens = await leaving.obtainTokens(client);
     const untouched = await user.obtainTokens(client);
-    await disableUser(signet.deps, { actor: 'cli' }, somebody.user_id, 'left');
+    await disableUser(signet.deps, { actor: 'cli' }, leaving.user_id, 'left');
     const assertDead = async () => {
       assertRefused(await client.redeem(code), 400, 'invalid_grant');
       assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
       assert.equal((await signet.userinfo(tokens.access_token)).status, 401);
       assert.equal(await isActive(tokens.access_token), false);
-      assert.equal((await somebody.browser.get('/v1/me')).status, 401);
+      assert.equal((await leaving.browser.get('/v1/me')).status, 401);
     };
     await assertDead();
-    await enableUser(signet.deps, { actor: 'cli' }, somebody.user_id);
+    await enableUser(signet.deps, { actor: 'cli' }, leaving.user_id);
     await assertDead(); // what was ended stays ended
     tokensOf(await client.refresh(untouched.refresh_token));
   });
@@ -276,7 +276,7 @@ test('the token endpoint (OAuth 2.1 §3.2)', async (t) => {
     assert.equal(seen.size, samples);
     const expected = (samples * 32) / 256;
     const chiSquare = counts.reduce((sum, count) => sum + (count - expected) ** 2 / expected, 0);
-    // 255 degrees of freedom: mean 255, standard deviation 22.6. Eight of those happen to nobody.
+    // 255 degrees of freedom: mean 255, standard deviation 22.6. Eight of those do not happen.
     assert.ok(chiSquare > 75 && chiSquare < 436, `chi-square ${chiSquare}`);
   });
 

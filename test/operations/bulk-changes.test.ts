@@ -296,7 +296,7 @@ testSignet('an account with any number of grants is deleted at once for everybod
   await signet.runJobs();
   assert.equal(await countIn(signet, 'grants', 'user_id', user_id), 0);
   assert.equal(await countIn(signet, 'users', 'user_id', user_id), 0);
-  assert.equal((await user.signIn()).status, 303, 'whoever made the account anew has it');
+  assert.equal((await user.signIn()).status, 303, 'the new account is usable');
 });
 
 testSignet(
@@ -362,7 +362,7 @@ testSignet(
     assert.equal(await countIn(signet, 'webhook_deliveries', 'webhook_id', webhook_id), 0);
     assert.equal(await countIn(signet, 'webhooks', 'webhook_id', webhook_id), 0);
     assert.equal(receiver.deliveries.length, 0);
-    assert.ok(other.deliveries.length > 0, 'the other one is told still');
+    assert.ok(other.deliveries.length > 0, 'the other one is still notified');
     assert.equal((await browser.delete(`/v1/admin/webhooks/${small}`)).status, 204);
     assert.equal(await countIn(signet, 'webhooks', 'webhook_id', small), 0, 'few deliveries go with it at once');
   },

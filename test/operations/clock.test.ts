@@ -15,7 +15,7 @@ const minute = 60;
 const warnings = ({ logLines }: Pick<Signet, 'logLines'>) =>
   logLines.map((line) => JSON.parse(line)).filter(({ level }) => level >= 40);
 
-/** A service on a machine of which the clock can be set: `pass` is time that goes by, `set` is somebody who sets it. */
+/** A service on a machine of which the clock can be set: `pass` lets time go by, `set` sets it. */
 async function settable(t: TestContext, engine: Engine = 'sqlite') {
   let passed = 0;
   const signet = await startSignet(t, { engine, monotonic: () => passed });
@@ -63,7 +63,7 @@ onBothEngines('a session and a refresh token that were refused as expired stay s
   const client = await signet.registerClient();
   const user = await signet.signedInUser();
   const { refresh_token } = await user.obtainTokens(client);
-  // A clock that nobody has set, hour by hour as a process that serves looks at it.
+  // A clock that was not set, hour by hour as a process that serves looks at it.
   pass(31 * day);
   assert.equal((await user.browser.get('/v1/me')).status, 401);
   assert.equal((await client.refresh(refresh_token)).status, 400);
@@ -180,7 +180,7 @@ test('at a start the clock is compared with the last sign of life', async (t) =>
     ['a restart', -minute, true, 0],
     ['the clock was set back meanwhile', 1000, false, 1],
     [
-      'it may have been set ahead, or nobody was there: what has expired waits a quarter of an hour',
+      'it may have been set ahead, or nothing was running: what has expired waits a quarter of an hour',
       -40 * day,
       false,
       0,

@@ -83,7 +83,7 @@ test('kill -9 between event and delivery, and amid a delivery: after a restart b
 
   receiver.holds = true;
   await rename('First');
-  await until(() => arrivals().length === 1); // it was posted, and nobody has answered
+  await until(() => arrivals().length === 1); // it was posted, and not answered
   await rename('Second'); // this one is promised, and no more
   await server.stop('SIGKILL');
   const [posted] = arrivals();
@@ -127,7 +127,7 @@ async function keepRefreshing(
     try {
       answer = await refreshAt(url, client, chain.acknowledged.refresh_token);
     } catch {
-      return; // the connection broke: nobody knows whether this one was kept
+      return; // the connection broke: it is unknown whether this one was kept
     }
     assert.equal(answer.status, 200);
     chain.previous = chain.acknowledged;
@@ -159,7 +159,7 @@ async function examine({ url }: ServerProcess, client: RegisteredClient, chain: 
 
   const uses = await Promise.all([1, 2, 3].map(() => refreshAt(url, client, acknowledged.refresh_token)));
   const statuses = uses.map(({ status }) => status).sort();
-  // Whoever lost the answer asks for it again, and however often they do, one successor is alive.
+  // A client that lost the answer asks for it again, and however often it does, one successor is active.
   assert.deepEqual(statuses, isAlive ? [200, 400, 400] : [200, 200, 200], round);
   if (!isAlive) assert.equal(new Set(uses.map(({ refresh_token }) => refresh_token)).size, 1, `${round}: two alive`);
   return isAlive;

@@ -14,7 +14,7 @@ const root = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
 
-/** Those that somebody follows. A changelog tells of what was, and `docs/spec` of what is wanted. */
+/** Instructions. A changelog tells of what was, and `docs/spec` of what is wanted. */
 const documents = [
   'README.md',
   ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),

@@ -66,7 +66,7 @@ testSignet('the jobs remove what has expired, to the second, and nothing else', 
     session('kept: ended a week ago', at - week),
     session('kept: ended by its user', at + 1, { ended_at: at - 1, end_reason: 'sign_out' }),
     session('kept: alive', at + 1),
-    grant('gone: nobody redeemed it', { code: at - 601, end: at + 1, redeemed: null }),
+    grant('gone: not redeemed', { code: at - 601, end: at + 1, redeemed: null }),
     grant('gone: over for a week', { code: 0, end: grantEnd - 1, redeemed: 1 }),
     grant('kept: over for less than a week', { code: 0, end: grantEnd, redeemed: 1 }),
     grant('kept: its code expired ten minutes ago', { code: at - 600, end: at + 1, redeemed: null }),
@@ -88,8 +88,8 @@ testSignet('the jobs remove what has expired, to the second, and nothing else', 
     delivery('kept: arrived a week ago', 'wh_on', { delivered_at: at - week }),
     delivery('gone: given up', 'wh_on', { dead_at: at - month - 1 }),
     delivery('kept: given up a month ago, may be sent again', 'wh_on', { dead_at: at - month }),
-    delivery('gone: waits for nobody', 'wh_off', { next_attempt_at: at - month - 1 }),
-    delivery('kept: somebody may switch it on', 'wh_off', { next_attempt_at: at - month }),
+    delivery('gone: its webhook is off for too long', 'wh_off', { next_attempt_at: at - month - 1 }),
+    delivery('kept: its webhook may be enabled', 'wh_off', { next_attempt_at: at - month }),
     delivery('kept: waits', 'wh_on', { next_attempt_at: at + 1 }),
   ]);
   const lasting = { users: 'user_id', clients: 'client_id', client_secrets: 'secret_id', audit_log: 'event_id' };
@@ -121,7 +121,7 @@ testSignet('the jobs leave a grant that is in use alone, for its ninety days', a
   const client = await signet.registerClient();
   const user = await signet.signedInUser();
   let { refresh_token } = await user.obtainTokens(client);
-  await user.authorize(client); // a code that nobody redeems
+  await user.authorize(client); // a code that is not redeemed
   for (let month = 1; month <= 3; month += 1) {
     signet.clock.advance(29 * 86_400);
     await signet.runJobs();

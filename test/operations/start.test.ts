@@ -232,7 +232,7 @@ for (const workers of ['1', '2']) {
 }
 
 /**
- * Resolves when nobody listens any more. A connection that comes while the last worker closes may be left unanswered by
+ * Resolves when nothing listens any more. A connection that comes while the last worker closes may be left unanswered by
  * `node:cluster` until the supervisor goes, so each attempt has an end.
  */
 async function refusesConnections(url: string): Promise<void> {

@@ -196,7 +196,7 @@ test('a request without a session must sign in, and so must one with an access t
   });
 });
 
-test("what is somebody else's is not there, word for word as what is nobody's", async (t) => {
+test('what another user owns is not there, word for word as what does not exist', async (t) => {
   const all = await world(t);
   const { browser } = all.other;
   await changesNothing(all, async () => {

@@ -29,7 +29,7 @@ test('what is the same for everybody is compressed, and nothing else is', async 
     const ask = (headers: Record<string, string>) => get(signet.url + path, headers);
     const plain = await ask({});
     assert.equal(plain.headers['content-encoding'], undefined);
-    assert.equal(plain.headers.vary, 'accept-encoding', 'a cache must not hand it to whoever takes less');
+    assert.equal(plain.headers.vary, 'accept-encoding', 'a cache must not hand it to a client that accepts less');
     const brotli = await ask({ 'accept-encoding': 'gzip, deflate, br, zstd' });
     assert.equal(brotli.headers['content-encoding'], 'br', path);
     assert.deepEqual(brotliDecompressSync(brotli.body), plain.body);

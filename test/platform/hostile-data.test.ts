@@ -9,14 +9,14 @@ import { redirectedTo } from '../support/relying-party.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 
-/** CL-03: what strangers chose is shown harmlessly, wherever it came from, and nobody's address is ever fetched. */
+/** CL-03: what strangers chose is shown harmlessly, wherever it came from, and no address of theirs is ever fetched. */
 
 const markup = `</title></textarea><script>alert(1)</script><img src=x onerror=alert(2)>"'&`;
 const override = '\u202egnp.exe\u2066\u200b\ufeff';
 const word = 'W'.repeat(300);
 const hostile = [markup, override, word];
 
-/** Somebody's server. Whoever asks it for anything has followed an address that a stranger chose. */
+/** A stranger's server. A request to it has followed an address that the stranger chose. */
 async function openCanary(t: TestContext) {
   const canary = { url: '', hits: 0 };
   const server = createServer((_request, response) => {

@@ -219,7 +219,7 @@ test('the edges of HTTP', async (t) => {
     };
     const ask = (method: string, path: string) =>
       new Promise<IncomingMessage>((resolve, reject) => {
-        // A body of a kind that nobody takes: the method is what is wrong.
+        // A body of a kind that no route takes: the method is what is wrong.
         const headers = method === 'HEAD' ? {} : { 'content-type': 'text/plain', 'content-length': 1 };
         const request = httpRequest(signet.url + path, { method, headers }, resolve).on('error', reject);
         request.end(method === 'HEAD' ? undefined : 'x');
@@ -414,7 +414,7 @@ testSignet(
     /** Prepares what the request needs, then gives the request. */
     const routes: Record<string, () => Promise<() => Promise<Answer>>> = {
       'GET authorize': async () => () => owner.browser.get(plain.authorizePath()),
-      'GET authorize, nobody signed in': async () => () => signet.newBrowser().get(plain.authorizePath()),
+      'GET authorize, no session': async () => () => signet.newBrowser().get(plain.authorizePath()),
       'POST token, code': async () => {
         const code = await owner.authorize(plain);
         return () => plain.redeem(code);
@@ -510,7 +510,7 @@ testSignet(
           assert.equal(answer.headers.get('cache-control'), 'no-store', where);
           if (answer.status === 503) assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/, where);
           assert.match(answer.text, answer.json ? /"error_description"/ : /^<!doctype html>/, where);
-          // The log names the request without repeating its address, and whoever saw it fail can say which one it was.
+          // The log names the request without repeating its address, and its user can say which one it was.
           const id = answer.headers.get('x-request-id') ?? 'none';
           const logged = signet.logLines.findLast((line) => line.includes(id)) ?? '{}';
           const { method, route: pattern = '' } = JSON.parse(logged).request ?? {};

@@ -48,7 +48,7 @@ testSignet(
 testSignet('a mail outlives a server that refuses it', { mail: true }, async ({ signet, mailbox }) => {
   const { email } = await signet.newUser();
   mailbox.refuses = true;
-  assert.equal((await ask(signet, email)).status, 303, 'whoever asks does not wait for the mail server');
+  assert.equal((await ask(signet, email)).status, 303, 'the requester does not wait for the mail server');
   await untilTried(signet, 1);
   await signet.runJobs();
   assert.equal((await waiting(signet))[0]?.attempts, 1, 'tried again before its time');
@@ -206,7 +206,7 @@ test('nothing that a mail carries becomes a header or another recipient', async 
   };
   const { message, envelope } = await nowhere.sendMail(messageOf(mail, 'Signet <no-reply@localhost>'));
   assert.equal(envelope.from, 'no-reply@localhost');
-  assert.deepEqual(envelope.to, ['"a@example.com, evil"@example.com']); // one, and nobody's
+  assert.deepEqual(envelope.to, ['"a@example.com, evil"@example.com']); // one, and of no user
   const [head = ''] = message.toString().split('\r\n\r\n');
   assert.doesNotMatch(head, /^bcc:/im);
   assert.match(head, /^Subject: Hello Bcc: evil@example.com x$/m);

@@ -355,7 +355,7 @@ const playedElsewhere = /^(get \/auth\/\{provider\}\/login|post \/v1\/me\/passke
 /** Its members are those of a standard, which has more than are worth repeating. */
 const openEnded = new Set(['post /v1/me/passkeys/options']);
 
-/** Whoever has no secret may revoke what they hold, and learns nothing about what they do not (decisions §8). */
+/** A client without a secret may revoke what it holds, and learns nothing about other tokens (decisions §8). */
 const opensToStrangers = 'post /oauth/revoke';
 
 test('every answer of the server is what the document says, with the very examples of the document', async (t) => {
@@ -368,7 +368,7 @@ test('every answer of the server is what the document says, with the very exampl
   for (const [name, operation] of operations) {
     const prepare = calls[name] ?? accountCalls[name];
     if (!prepare) {
-      if (!playedElsewhere.test(name)) faults.push(`${name}: nobody has prepared a caller for it in this test`);
+      if (!playedElsewhere.test(name)) faults.push(`${name}: this test has no caller for it`);
       continue;
     }
     const given = { signet, t, admin, user: await signet.signedInUser() };
@@ -482,7 +482,7 @@ function bodyFor(operation: Operation, call: Call): string | undefined {
   return JSON.stringify({ ...(media.example as Record<string, unknown>), ...call.body });
 }
 
-/** Besides what the schema refuses: members that it does not name, so that nothing is told that is not described. */
+/** Besides what the schema refuses: members that it does not name, so that nothing is returned that is not described. */
 function differences(schema: Schema, body: unknown): string | undefined {
   const shape = Compile(schema as Record<string, unknown>);
   const wrong = shape.Check(body)

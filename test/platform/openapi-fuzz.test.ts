@@ -56,7 +56,7 @@ const semanticReasons: readonly [RegExp, RegExp][] = [
   [/^changePassword$/, /^password$/],
   [/^updateCurrentUser$/, /name$|^picture$|^profile$|^website$|^gender$|^birthdate$|^zoneinfo$/],
   [/^registerPasskey$/, /.*/],
-  // A cursor, a day or a hint of the right form that nobody was given.
+  // A cursor, a day or a hint of the right form that was never issued.
   [/.*/, /^(before|after|since|until)$/],
   [/^(authorize|logout|logoutByPost|startFederatedSignIn)$/, /.*/],
   // The tests send credentials in HTTP Basic, and then none may be in the body.
@@ -175,7 +175,7 @@ test('no request that is made from the document ends in a 5xx or in an answer th
     }
   }
   assert.deepEqual(faults, []);
-  // Most requests get past the door.
+  // Most requests get past authentication.
   const succeeded = [...statuses].filter((one) => / [23]\d\d$/.test(one));
   assert.ok(succeeded.length > 40, `only these had an effect: ${succeeded.join(', ')}`);
 });
@@ -215,7 +215,7 @@ async function send(caller: Caller, { address, method, operation, sent }: Reques
 
 type Caller = (path: string, init: RequestInit) => Promise<Answer>;
 
-/** An administrator, a user, or whoever has credentials for HTTP Basic. */
+/** An administrator, a user, or a client with credentials for HTTP Basic. */
 async function callerOf(signet: Signet, { operationId, tags }: Operation): Promise<Caller> {
   if (tags.includes('OIDC') || operationId === 'writeEntitlement') {
     const { client_id, client_secret } = await (tags.includes('OIDC') ? signet.registerClient() : signet.newService());

@@ -130,7 +130,7 @@ const oddHeaders = [
   'Host: evil.test',
 ];
 
-/** What somebody could send who knows the names and the shapes, and means no good with them. */
+/** What an attacker could send who knows the names and the shapes. */
 class Attacker {
   readonly #random: Random;
   readonly #routes: readonly Route[];
@@ -254,7 +254,7 @@ test('HT-01: no request, however odd, is answered with a failure of ours or ends
     SIGNET_RATE_LIMITS: 'off',
     SIGNET_GOOGLE_CLIENT_ID: 'x',
     SIGNET_GOOGLE_CLIENT_SECRET: 'y',
-    SIGNET_GOOGLE_ISSUER: 'http://localhost:1', // nobody answers there, which is the documented 502
+    SIGNET_GOOGLE_ISSUER: 'http://localhost:1', // nothing answers there, which is the documented 502
   };
   const signet = await startSignet(t, { env });
   const { port } = signet.deps.config;

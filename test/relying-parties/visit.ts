@@ -8,7 +8,7 @@ import type { TestUser } from '../support/test-user.ts';
 /** Where a browser has come to rest. */
 export type Visit = {
   url: URL;
-  /** Absent if nobody listens there: the address is for the relying party to read. */
+  /** Absent if nothing listens there: the address is for the relying party to read. */
   answer: Answer | undefined;
   /** Whether the sign-in page asked for the password. */
   typedPassword: boolean;

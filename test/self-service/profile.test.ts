@@ -39,13 +39,13 @@ async function tokenFor(signet: Signet, user: TestUser, scope = 'openid profile'
 }
 
 testSignet(
-  'oidcc-scope-profile: what a user enters is theirs to read, and is told under profile',
+  'oidcc-scope-profile: what a user enters is theirs to read, and is released under profile',
   async ({ signet }) => {
     const user = await signet.signedInUser();
     const access_token = await tokenFor(signet, user);
-    const told = async (token = access_token) => (await signet.userinfo(token)).json;
+    const userinfoClaims = async (token = access_token) => (await signet.userinfo(token)).json;
     // What was not entered is left out (OIDC Core §5.3.2), not null and not "".
-    assert.deepEqual(claimsIn(await told()), {});
+    assert.deepEqual(claimsIn(await userinfoClaims()), {});
     const me = (await user.browser.get('/v1/me')).json!;
     assert.deepEqual(
       names.map((name) => me[name]),
@@ -55,12 +55,12 @@ testSignet(
     const changed = await patch(user, entered);
     assert.deepEqual(claimsIn(changed.json), entered);
     assert.deepEqual(claimsIn((await user.browser.get('/v1/me')).json), entered);
-    const after = await told();
+    const after = await userinfoClaims();
     assert.deepEqual(claimsIn(after), entered);
     assert.equal(after?.updated_at, signet.clock() / 1000);
     await patch(user, { locale: 'de' });
-    assert.equal((await told())?.locale, 'de');
-    assert.deepEqual(Object.keys((await told(await tokenFor(signet, user, 'openid email'))) ?? {}).sort(), [
+    assert.equal((await userinfoClaims())?.locale, 'de');
+    assert.deepEqual(Object.keys((await userinfoClaims(await tokenFor(signet, user, 'openid email'))) ?? {}).sort(), [
       'email',
       'email_verified',
       'sub',
@@ -68,7 +68,7 @@ testSignet(
 
     const { nickname: _, birthdate: __, ...kept } = entered;
     assert.deepEqual(claimsIn((await patch(user, { nickname: null, birthdate: null })).json), kept);
-    assert.equal('nickname' in (await told())!, false);
+    assert.equal('nickname' in (await userinfoClaims())!, false);
 
     // The log outlives the account: which fields, and never what is in them.
     const log = await signet.auditLog({ target: user.user_id, action: 'user.changed' });
@@ -116,7 +116,7 @@ testSignet('what is not of its claim is refused, and nothing is changed', async 
   }
 });
 
-testSignet("a handle is unique, whatever its case, and reserved words are nobody's", async ({ signet }) => {
+testSignet('a handle is unique, whatever its case, and reserved words are refused', async ({ signet }) => {
   const [ada, eve] = [await signet.signedInUser(), await signet.signedInUser()];
   for (const word of ['admin', 'Support', 'ad.min', 'root', 'sig-net', 'no-reply']) {
     assertFieldRefused(await setHandle(ada, word), 'preferred_username', 'problem.profile.preferred_username.reserved');
@@ -135,7 +135,7 @@ testSignet("a handle is unique, whatever its case, and reserved words are nobody
 testSignet("a handle that was given up stays its user's for 90 days", async ({ signet }) => {
   const [ada, eve] = [await signet.signedInUser(), await signet.signedInUser()];
   for (const handle of ['first', 'second', 'third']) assert.equal((await setHandle(ada, handle)).status, 200, handle);
-  // Nobody collects names: three at a time, those given up included.
+  // No user collects names: three at a time, those given up included.
   assertFieldRefused(
     await setHandle(ada, 'fourth'),
     'preferred_username',

@@ -216,7 +216,7 @@ testSignet('a user looks after their sessions and applications', async ({ signet
       (await grantsOf(user)).map(({ client_id }) => client_id),
       [client.client_id],
     );
-    assert.equal((await asking.refresh(kept.refresh_token)).status, 200); // somebody else's stays
+    assert.equal((await asking.refresh(kept.refresh_token)).status, 200); // that of another user stays
     assert.equal((await client.refresh(unrelated.refresh_token)).status, 200);
     const events = await signet.auditLog({ target: asking.client_id, action: 'app.disconnected' });
     assert.deepEqual(
@@ -239,7 +239,7 @@ testSignet('a user looks after their sessions and applications', async ({ signet
     assert.deepEqual(await grantsOf(user), []);
   });
 
-  await t.test('ID-01: an id that is somebody else’s is answered like one that does not exist', async () => {
+  await t.test('ID-01: an id of another user is answered like one that does not exist', async () => {
     const victim = await signet.signedInUser();
     await victim.obtainTokens(client);
     const attacker = await signet.signedInUser();
@@ -275,20 +275,20 @@ testSignet('a user looks after their sessions and applications', async ({ signet
 
 test('ID-01: without a session these addresses are 401 for programs and the sign-in page for people', async (t) => {
   const signet = await startSignet(t);
-  const nobody = signet.newBrowser();
+  const signedOut = signet.newBrowser();
   for (const path of ['/v1/me', '/v1/me/sessions', '/v1/me/grants', '/v1/me/entitlements']) {
-    assertRefused(await nobody.get(path), 401, 'login_required');
+    assertRefused(await signedOut.get(path), 401, 'login_required');
   }
   for (const path of ['/v1/me/sessions', '/v1/me/sessions/ses_x', '/v1/me/grants/cl_x']) {
-    assertRefused(await nobody.delete(path), 401, 'login_required');
+    assertRefused(await signedOut.delete(path), 401, 'login_required');
   }
   for (const path of ['', '/security', '/sessions', '/apps', '/entitlements']) {
-    const answer = await nobody.get(`/account${path}`);
+    const answer = await signedOut.get(`/account${path}`);
     assert.equal(answer.status, 303);
     const next = encodeURIComponent(`/account${path}`);
     assert.equal(answer.location, `/signin?next=${next}`);
   }
-  const posted = await nobody.post('/account/sessions/end-others');
+  const posted = await signedOut.post('/account/sessions/end-others');
   assert.equal(posted.location, '/signin?next=%2Faccount%2Fsessions%3Funfinished%3D1');
 });
 

@@ -14,7 +14,7 @@ export type Lies = {
   /** Attestation statement format and statement. */
   attestation?: { fmt: string; attStmt: Map<unknown, unknown> };
   userHandle?: string | null;
-  /** The new key vouches for itself, which is allowed although nobody asked (WebAuthn §5.1.3). */
+  /** The new key vouches for itself, which is allowed without a request for it (WebAuthn §5.1.3). */
   selfAttested?: boolean;
 };
 

@@ -20,7 +20,7 @@ export type Visitor = {
 export type VisitorOptions = {
   /** Every origin that takes part in the test. A request to another one is a fault. */
   origins: readonly string[];
-  /** False: as for somebody who has switched JavaScript off. */
+  /** False: JavaScript is switched off. */
   javaScript?: boolean;
 };
 
@@ -62,7 +62,7 @@ let looked = 0;
 /** Runs axe-core on the page as it stands, light and dark, on a phone and on a desk. */
 export async function expectAccessible(page: Page): Promise<void> {
   for (const { colorScheme, width } of diagonals[looked++ % diagonals.length]!) {
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' }); // colours in the middle of a transition are nobody's
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' }); // colors in the middle of a transition are in no palette
     await page.setViewportSize({ width, height: 800 });
     const violations = await runAxe(page);
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);

@@ -7,7 +7,7 @@ import { SMTPServer } from 'smtp-server';
 
 export type ReceivedMail = { to: string; subject: string; text: string; headers: string };
 
-/** A real SMTP server that takes every mail, or refuses while it is told to. */
+/** A real SMTP server that takes every mail, or refuses on demand. */
 export type Mailbox = {
   /** For SIGNET_SMTP_URL. */
   url: string;

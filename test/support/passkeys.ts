@@ -47,7 +47,7 @@ export const postAssertion = (
   fields: Record<string, string> = {},
 ) => browser.post(path, { ...fields, credential: JSON.stringify(credential) });
 
-/** Signs in with a browser that nobody has used. */
+/** Signs in with a new browser. */
 export async function signInWithPasskey(
   signet: Signet,
   authenticator: Authenticator,

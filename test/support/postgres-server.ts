@@ -27,7 +27,7 @@ const settings = {
 
 /**
  * The package ends the process with 0 when it has nothing left to do, and a run whose tests failed would look green.
- * Whoever starts a server here stops it.
+ * The caller that starts a server stops it.
  */
 async function importWithoutExitHook() {
   const endings = ['beforeExit', 'exit'];

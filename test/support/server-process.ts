@@ -20,7 +20,7 @@ export type Finished = { code: number | null; signal: NodeJS.Signals | null; std
 /** `hear` gets what is printed on standard error, as it comes. */
 type Spawning = { env?: Settings; cwd?: string; command?: string; hear?: (text: string) => void };
 
-/** Only what a test sets, so that nobody's shell decides what it finds. */
+/** Only what a test sets, so that the environment of the run has no effect. */
 function spawnSignet(args: readonly string[], { env = {}, cwd = tmpdir(), command = signetCommand, hear }: Spawning) {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(command, args, {

@@ -47,7 +47,7 @@ async function testAll(named: string[]): Promise<boolean> {
   let quiet = true;
   async function* watched(events: AsyncIterable<TestEvent>): AsyncGenerator<TestEvent> {
     for await (const event of events) {
-      // Whatever a test expects to be logged it reads itself. What reaches the terminal nobody expected.
+      // Whatever a test expects to be logged it reads itself. What reaches the terminal was not expected.
       if (event.type === 'test:stdout' || event.type === 'test:stderr') quiet &&= !errorLine.test(event.data.message);
       if (event.type === 'test:summary' && event.data.file === undefined) passed = event.data.success;
       yield event;

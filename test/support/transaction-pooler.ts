@@ -6,8 +6,8 @@ import type { TestContext } from 'node:test';
 type Session = { client: Socket; backend: Socket | undefined; due: number; waiting: Buffer[]; isReady: boolean };
 
 /**
- * PgBouncer's `pool_mode = transaction` in small: each transaction runs on the connection that was free last, whoever
- * opened it, and each session is told a number of our own making for its backend.
+ * PgBouncer's `pool_mode = transaction` in small: each transaction runs on the connection that was free last,
+ * whichever session opened it, and each session gets a number of our own making for its backend.
  * @returns the address of the server as seen through the pool.
  */
 export async function transactionPooler(t: TestContext, serverUrl: string): Promise<string> {

@@ -11,7 +11,7 @@ export type Authenticator = {
   code(): string;
 };
 
-/** Sets TOTP up through the front door, for somebody whose browser has signed in recently. */
+/** Sets TOTP up by its pages, for a user whose browser has signed in recently. */
 export async function enableTotp(
   signet: Signet,
   { browser }: Pick<TestUser, 'browser'>,

@@ -21,7 +21,7 @@ export const acmeAt = (issuer: string): Record<string, string> => ({
 
 export type Claims = Record<string, unknown> & { sub?: string };
 
-/** An OpenID Connect issuer that checks what a good one checks, and lies in whatever way it is told to. */
+/** An OpenID Connect issuer that checks what a good one checks, and lies on demand. */
 export type Upstream = {
   issuer: string;
   /** Who signs in there next; goes into the id token. */
@@ -173,7 +173,7 @@ async function listen(
 }
 
 /**
- * A certified implementation, `oidc-provider`, on this machine's own time. Whoever comes is signed in as `account` and
+ * A certified implementation, `oidc-provider`, on this machine's own time. Every visitor is signed in as `account` and
  * consents, without a page.
  */
 export async function startOidcProvider(
@@ -232,7 +232,7 @@ export async function followUpstream(location: string, there: Browser = newBrows
 export type UpstreamSignIn = { answer: Answer; callback: string };
 
 /**
- * From a page of ours to the upstream and back, by somebody who says yes to what they are asked.
+ * From a page of ours to the upstream and back, by a user who says yes to what they are asked.
  * @returns what came of it, and the path of our callback with its query.
  */
 export async function signInUpstream(
@@ -257,7 +257,7 @@ export function confirmationForm({ status, text }: Answer): { action: string; an
   return status === 200 && action && answer ? { action, answer } : undefined;
 }
 
-/** What a browser says of a click on one of our own pages, and of one on somebody else's. */
+/** What a browser says of a click on one of our own pages, and of one on another site's. */
 export const fromOurPage = { 'sec-fetch-site': 'same-origin' };
 export const fromElsewhere = { 'sec-fetch-site': 'cross-site' };
 

@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 
 export type ReceivedDelivery = { headers: IncomingHttpHeaders; body: string; path: string };
 
-/** Somebody who wants to be told. `status` is what it answers, and may be changed; while it `holds` it answers nothing. */
+/** A target of webhooks. `status` is what it answers, and may be changed; while it `holds` it answers nothing. */
 export type Receiver = {
   url: string;
   deliveries: ReceivedDelivery[];

@@ -15,7 +15,7 @@ const caller = { actor: 'cli' } as const;
 const env = { SIGNET_WEBHOOK_INTERNAL: '127.0.0.0/8' };
 const event_types = ['user.created'];
 
-/** Takes every delivery and answers none until it is told to. */
+/** Takes every delivery and answers none until asked to. */
 async function openHanging(t: TestContext) {
   const held: ServerResponse[] = [];
   const server = createServer((_, response) => void held.push(response));
@@ -129,7 +129,7 @@ testSignet('a webhook is tested, gets another secret, and is switched off and on
   ]);
 });
 
-test('without https only the allowed network is told, and the log keeps no path', async (t) => {
+test('without https only the allowed network is notified, and the log keeps no path', async (t) => {
   const signet = await startSignet(t, { env });
   await assert.rejects(createWebhook(signet.deps, caller, { url: 'http://8.8.8.8/', event_types }));
   const { webhook_id } = await createWebhook(signet.deps, caller, { url: 'http://127.0.0.1:9/pass-word', event_types });
@@ -152,10 +152,10 @@ test('an address that was taken off the allowed ones is not connected to any mor
   const without = await startSignet(t, { beside: signet });
   await signet.newUser();
   await runJobs(without.deps, quickJobs);
-  const told = await Promise.all(
+  const errors = await Promise.all(
     made.map(async ({ webhook_id }) => (await findDeliveries(signet.deps, webhook_id)).deliveries[0]?.last_error),
   );
-  assert.deepEqual(told, [
+  assert.deepEqual(errors, [
     'Without https it must be one of the allowed internal addresses.',
     'The target is an internal address.',
   ]);

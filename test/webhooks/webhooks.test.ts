@@ -237,16 +237,16 @@ test('a name that has one internal address among public ones is refused, whereve
   assert.equal(await lookUp([good!], false), '8.8.8.8');
 });
 
-type Told = { type: EventType; data: Record<string, unknown> & { ended?: Record<string, unknown> } };
+type Event = { type: EventType; data: Record<string, unknown> & { ended?: Record<string, unknown> } };
 
 /** As a back end reads `ended`. */
-const isEnded = ({ data: { ended } }: Told, { sub, client_id, sid }: Record<string, unknown>): boolean => {
+const isEnded = ({ data: { ended } }: Event, { sub, client_id, sid }: Record<string, unknown>): boolean => {
   if (!ended || ended.except_session_id === sid) return false;
   const fits = (name: string, value: unknown) => ended[name] === 'all' || ended[name] === value;
   return fits('user_id', sub) && fits('client_id', client_id) && fits('session_id', sid);
 };
 
-test('what changes an account, or ends tokens, is told with whose it was, and with no address of theirs', async (t) => {
+test('what changes an account, or ends tokens, is delivered with the user_id, and with no address', async (t) => {
   const [mailbox, receiver] = [await openMailbox(t), await openReceiver(t)];
   const more = { SIGNET_SMTP_URL: mailbox.url, SIGNET_RATE_LIMITS: 'off' };
   const signet = await startSignet(t, { env: { ...env, ...more } });
@@ -263,7 +263,7 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
     return answer.json ?? {};
   };
   const admin = (method: string, path: string, body?: object) => send(root, method, `/v1/admin${path}`, body);
-  const telling = async (act: () => Promise<unknown>): Promise<Told[]> => {
+  const eventsOf = async (act: () => Promise<unknown>): Promise<Event[]> => {
     await runJobs(signet.deps, quickJobs);
     const before = receiver.deliveries.length;
     await act();
@@ -525,25 +525,25 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
       const bystander = await root.obtainTokens(client);
       const sid = String(claimsOf(here.access_token).sid);
       const of = { user, there, app, sid, refresh_token: here.refresh_token };
-      const told = await telling(() => act(of));
+      const events = await eventsOf(() => act(of));
       for (const [type, expected] of Object.entries(tells(of))) {
-        const event = told.find((one) => one.type === type);
-        assert.ok(event, `${type} is not among ${told.map((one) => one.type)}`);
+        const event = events.find((one) => one.type === type);
+        assert.ok(event, `${type} is not among ${events.map((one) => one.type)}`);
         for (const [name, value] of Object.entries(expected)) assert.deepEqual(event.data[name], value, name);
       }
       // A back end that follows the events is of one mind with us about every token.
       for (const { access_token } of [here, elsewhere, bystander]) {
         const isAlive = (await signet.userinfo(access_token)).status === 200;
-        assert.equal(isAlive, !told.some((event) => isEnded(event, claimsOf(access_token))), what);
+        assert.equal(isAlive, !events.some((event) => isEnded(event, claimsOf(access_token))), what);
       }
-      for (const { type } of told) seen.add(type);
+      for (const { type } of events) seen.add(type);
     });
   }
 
   await t.test('whatever else is in the list', async () => {
     const rest = eventTypes.filter((type) => !seen.has(type));
-    const events = rest.map((action) => auditEvent({ action, actor: 'system', target: 'x' }, signet.clock() / 1000));
-    const told = await telling(() => plain(signet.deps.db).batch(events.map(({ statement }) => statement)));
-    assert.deepEqual(told.map(({ type }) => type).sort(), [...rest].sort());
+    const audited = rest.map((action) => auditEvent({ action, actor: 'system', target: 'x' }, signet.clock() / 1000));
+    const events = await eventsOf(() => plain(signet.deps.db).batch(audited.map(({ statement }) => statement)));
+    assert.deepEqual(events.map(({ type }) => type).sort(), [...rest].sort());
   });
 });

@@ -5,7 +5,7 @@ export type FetchJson = (url: string, init?: RequestInit) => Promise<{ json: unk
 const maxBytes = 256 * 1024;
 
 /**
- * Follows no redirect: it would lead to an address that nobody has checked, and could take the credentials along.
+ * Follows no redirect: it would lead to an address that was not checked, and could take the credentials along.
  * @param fetchOption ends after the time limit even if it ignores its signal.
  */
 export function boundedFetch(fetchOption: typeof fetch | undefined, seconds: number): FetchJson {

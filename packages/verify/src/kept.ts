@@ -3,8 +3,8 @@ export type Kept<Value> = {
   /** @throws what loading threw, if there is no value that may still be used. */
   get(): Promise<Value>;
   /**
-   * A newer value than the one seen, if there is one. Asked for by whatever a stranger sends, so it loads at most once
-   * per cooldown. @throws what loading threw, also in the cooldown after it.
+   * A newer value than the one seen, if there is one. Unauthenticated requests cause this, so it loads at most once per
+   * cooldown. @throws what loading threw, also in the cooldown after it.
    */
   renew(seen: Value): Promise<Value>;
 };
@@ -55,7 +55,7 @@ export function keep<Value>({ load, now, cooldownSeconds, maxStaleSeconds }: Kee
       if (held && isFresh()) return held.value;
       if (failed) {
         const isPaused = secondsSince(failed.at) < (isUsable() ? cooldownSeconds : secondsBetweenFirstAttempts);
-        if (!isPaused && isUsable()) void loadOnce().catch(() => undefined); // the issuer was down: nobody waits for it
+        if (!isPaused && isUsable()) void loadOnce().catch(() => undefined); // in the background: the issuer did not answer the last time
         if (held && isUsable()) return held.value;
         if (isPaused) throw failed.error;
       }

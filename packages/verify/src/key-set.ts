@@ -22,8 +22,8 @@ type KeyDeps = {
 };
 
 /**
- * Signet publishes a key 15 minutes before it signs with it. Whoever reads the set more often than that knows each key in
- * time, even while an attacker uses up the renewals with unknown kids.
+ * Signet publishes a key 15 minutes before it signs with it. A verifier that reads the set more often than that knows each key
+ * in time, even while an attacker uses up the renewals with unknown kids.
  */
 const freshSeconds = { min: 30, default: 300, max: 600 };
 const maxKeys = 100;

@@ -33,7 +33,7 @@ export class TokenError extends Error {
     this.wwwAuthenticate = code === 'unavailable' ? undefined : challenge(code, { realm, description, scope });
   }
 
-  /** All headers of the response: the challenge, and that nobody caches it. */
+  /** All headers of the response: the challenge, and `no-store`. */
   get headers(): Record<string, string> {
     return {
       'cache-control': 'no-store',
@@ -47,7 +47,7 @@ export class TokenError extends Error {
   }
 }
 
-/** A request without credentials is not told of an error: it may not have known that it needs any (RFC 6750 §3.1). */
+/** A request without credentials gets no error code: it may not have known that it needs any (RFC 6750 §3.1). */
 function challenge(code: TokenErrorCode, { realm, description, scope }: Details): string {
   const parameters = [`realm="${realm}"`];
   if (code !== 'missing_token') parameters.push(`error="${code}"`, `error_description="${description}"`);

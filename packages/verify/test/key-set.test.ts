@@ -67,7 +67,7 @@ test('a new key works at once, though its kid was unknown a moment ago', async (
   assert.deepEqual(issuer.asked, { metadata: 1, keys: 2, introspection: 0 });
 });
 
-test('a flood of unknown kids causes one fetch per cooldown, and refuses nobody else', async (t) => {
+test('a flood of unknown kids causes one fetch per cooldown, and refuses no other token', async (t) => {
   const issuer = await startIssuer(t);
   const verify = createVerifier(issuer.options);
   const next = await newKey('next');
@@ -146,7 +146,7 @@ test('while the issuer is down its keys are used for a bounded time, and its ret
   await refusal(none(token), 'unavailable');
 });
 
-test('nobody waits for an issuer that is known not to answer, while its keys may be used', async (t) => {
+test('no request waits for an issuer that is known not to answer, while its keys may be used', async (t) => {
   const issuer = await startIssuer(t);
   const verify = createVerifier({ ...issuer.options, timeout: 0.3 });
   const token = await issuer.sign();

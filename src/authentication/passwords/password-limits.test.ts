@@ -94,7 +94,7 @@ onBothEngines('a password reset opens a disabled account again', async (t, engin
   assert.equal(await limits.failed(ada, home), 1);
 });
 
-onBothEngines("the block is the account's, however its address is typed, and nobody else's", async (t, engine) => {
+onBothEngines("the block is the account's, however its address is typed, and no other account's", async (t, engine) => {
   const { deps } = await world(t, engine);
   const limits = passwordLimits(deps);
   await times(5, (index) => limits.failed(index % 2 ? ' ADA@Example.com' : ada, elsewhere(index)));
@@ -102,7 +102,7 @@ onBothEngines("the block is the account's, however its address is typed, and nob
   assert.equal(await waitOf(() => limits.check('grace@example.com', home)), undefined);
 });
 
-onBothEngines('no row holds an e-mail address', async (t, engine) => {
+onBothEngines('no row holds an email address', async (t, engine) => {
   const { deps, db } = await world(t, engine);
   await passwordLimits(deps).failed(ada, home);
   assert.doesNotMatch(JSON.stringify(await rowsOf(db)), /ada|example/);

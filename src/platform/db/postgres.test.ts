@@ -320,7 +320,7 @@ test('a statement that failed to prepare does not spoil its name', async (t) => 
     assert.ok(outcome.status === 'rejected' && outcome.reason instanceof pg.DatabaseError);
     return outcome.reason.code;
   });
-  assert.ok(codes.includes('42P01'), 'at least the first is told that there is no such table');
+  assert.ok(codes.includes('42P01'), 'at least the first learns that there is no such table');
   await plain(db).run('create table later (k text)');
   await Promise.all(Array.from({ length: 30 }, early));
 });

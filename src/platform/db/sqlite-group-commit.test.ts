@@ -12,5 +12,5 @@ test('a commit that failed before its mark was written is refused; one that fail
   }
   const unknown = [1034 /* FSYNC */, 1290 /* DIR_FSYNC */, 4874 /* SHMSIZE */, 10, 11];
   for (const code of unknown) assert.ok(commitError(thrown(code)) instanceof OutcomeUnknown, String(code));
-  assert.ok(commitError(new Error('of nobody knows what')) instanceof OutcomeUnknown);
+  assert.ok(commitError(new Error('of an unknown kind')) instanceof OutcomeUnknown);
 });

@@ -182,7 +182,7 @@ test('while another process holds the lock reads go on, and writes wait for it',
   assert.deepEqual((await keys(db)).sort(), ['after', 'migrated', 'waited']);
 });
 
-test('a commit that fails is told to everyone in it, and nothing is kept', async (t) => {
+test('a commit that fails rejects every change in it, and nothing is kept', async (t) => {
   const { db } = await freshTable(t);
   // A deferred constraint is the one failure that SQLite finds at the commit and a test can arrange.
   await plain(db).run('create table late (k text references things (k) deferrable initially deferred)');
@@ -220,7 +220,7 @@ test('after a failed flush nothing is acknowledged until the file has been check
 
   while (disk.flushes < 2) await sleep(5); // the check has tried to write, and failed
   disk.fails = false;
-  await assert.rejects(put(db, 'c'), refusedForCertain, 'the disk is well again, but nobody has checked');
+  await assert.rejects(put(db, 'c'), refusedForCertain, 'the disk is well again, but was not checked');
   const attempt = async (): Promise<unknown> => put(db, 'd').catch(() => sleep(20).then(attempt));
   await attempt();
   assert.deepEqual((await keys(other)).sort(), ['a', 'before', 'd']);

@@ -13,7 +13,7 @@
     const answer = await fetch(`${form.getAttribute('action')}/options`, { method: 'POST' });
     if (!answer.ok) return undefined;
     const optionsJSON = await answer.json();
-    // Somebody has pressed the button while the options for the autofill were on their way: theirs goes on.
+    // The button was pressed while the options for the autofill were on their way: its ceremony continues.
     if (useBrowserAutofill && isAsked) return undefined;
     return form.dataset.passkey === 'create'
       ? startRegistration({ optionsJSON })
