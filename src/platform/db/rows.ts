@@ -86,6 +86,8 @@ export class RowSchema<Columns extends Fields> {
   readonly #checks: readonly { column: string; isValid: Column<unknown>['isValid'] }[];
   readonly #decoders: readonly { column: string; codec: Codec<unknown> }[];
   #columns: Sql | undefined;
+  /** By table, made once: joining the names took longer than binding the statement. */
+  readonly #columnsOf = new Map<string, Sql>();
 
   constructor(name: string, fields: Columns) {
     this.#name = name;
@@ -102,11 +104,16 @@ export class RowSchema<Columns extends Fields> {
 
   /** `t.a, t.b, t.c` */
   columnsOf(table: string): Sql {
-    return raw(
-      Object.keys(this.fields)
-        .map((column) => `${table}.${column}`)
-        .join(', '),
-    );
+    let columns = this.#columnsOf.get(table);
+    if (columns === undefined) {
+      columns = raw(
+        Object.keys(this.fields)
+          .map((column) => `${table}.${column}`)
+          .join(', '),
+      );
+      this.#columnsOf.set(table, columns);
+    }
+    return columns;
   }
 
   pick<const Name extends keyof Columns & string>(...names: readonly Name[]): RowSchema<Pick<Columns, Name>> {
