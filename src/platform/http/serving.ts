@@ -54,7 +54,13 @@ export function openServing({ config, log }: { config: Config; log: Logger }) {
   function makeServer(): Server {
     const headersTimeout = config.limits.headerSeconds * 1000;
     const requestTimeout = Math.max(requestMs - checkEveryMs, headersTimeout);
-    const server = createServer({ headersTimeout, requestTimeout, connectionsCheckingInterval: checkEveryMs }, serve);
+    const options = {
+      headersTimeout,
+      requestTimeout,
+      connectionsCheckingInterval: checkEveryMs,
+      optimizeEmptyRequests: true, // without a body, a request is not read as a stream
+    };
+    const server = createServer(options, serve);
     server.keepAliveTimeout = 72_000; // longer than what load balancers keep theirs for, so that they end it first
     server.on('connection', (socket: Socket) => {
       connections.add(socket);
