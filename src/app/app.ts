@@ -43,9 +43,9 @@ const longestParameter = 200;
 export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   const serving = openServing(deps);
   const app: FastifyInstance = fastify({
-    loggerInstance: deps.log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
-    childLoggerFactory: (logger) => logger, // a logger per request is expensive, and our lines name no request
+    // Not `loggerInstance`: with that, Fastify listens for the end of every response, to log lines that are turned off.
+    childLoggerFactory: () => deps.log as FastifyBaseLogger,
     bodyLimit: deps.config.limits.bodyKb * 1024,
     serverFactory: (handler) => serving.createServer(handler),
     return503OnClosing: false, // its answer would not be ours; requests that still arrive are answered
@@ -57,7 +57,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
     onConstructorPoisoning: 'error',
   });
   app.decorate('serving', serving);
-  await app.register(cookies);
+  await app.register(cookies, { hook: false });
   readBodies(app);
   guard(app, deps);
   handleErrors(app, deps);

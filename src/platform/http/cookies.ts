@@ -27,6 +27,9 @@ export function clearCookie(reply: FastifyReply, config: Config, name: string): 
   setCookie(reply, config, name, '', 0);
 }
 
-/** The type promises cookies, but there are none until the plugin's hook has run. */
-export const cookie = (request: FastifyRequest, name: string): string | undefined =>
-  (request.cookies as FastifyRequest['cookies'] | undefined)?.[name] || undefined;
+/** They are parsed when the first is read: most requests of programs have none, and no use for any. */
+export function cookie(request: FastifyRequest, name: string): string | undefined {
+  const parsed = request.cookies as FastifyRequest['cookies'] | null; // the type promises them from the start
+  request.cookies = parsed ?? request.server.parseCookie(request.headers.cookie ?? '');
+  return request.cookies[name] || undefined;
+}

@@ -48,10 +48,9 @@ export function guardAnswer(reply: FastifyReply, { secure }: Pick<Config, 'secur
 
 /** Fetch §3.2, for refusals too: a script could not tell them from a network failure. */
 const allowAnyOrigin = (reply: FastifyReply) =>
-  reply.headers({
-    'access-control-allow-origin': '*',
-    'access-control-expose-headers': 'www-authenticate, retry-after, x-request-id',
-  });
+  reply
+    .header('access-control-allow-origin', '*')
+    .header('access-control-expose-headers', 'www-authenticate, retry-after, x-request-id');
 
 /** What Node accepts and an intermediary could parse differently (RFC 9112 §3.2). An absolute URL must be one of ours. */
 function malformation({ raw, url }: FastifyRequest, baseUrl: string): string | undefined {

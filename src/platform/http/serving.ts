@@ -98,14 +98,14 @@ export function openServing({ config, log }: { config: Config; log: Logger }) {
     async listen(app: FastifyInstance): Promise<void> {
       const { host, port } = config;
       await app.listen({ host, port });
-      if (host !== 'localhost') return;
       const bound = app.addresses().map((bound) => (typeof bound === 'string' ? bound : bound.address));
-      for (const { address } of await lookup(host, { all: true })) {
+      for (const { address } of host === 'localhost' ? await lookup(host, { all: true }) : []) {
         if (bound.includes(address)) continue;
         const server = makeServer().on('clientError', answerUnreadable);
         server.listen({ host: address, port });
         await once(server, 'listening').catch(() => servers.splice(servers.indexOf(server), 1)); // no such family here
       }
+      log.info({ addresses: servers.map((server) => server.address()) }, 'listening');
     },
 
     /**

@@ -50,7 +50,6 @@ export const answerUnroutable =
   ({ code }: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
     guardAnswer(reply, deps.config);
     reply.header('connection', 'close'); // nothing else about the request has been checked, not even its length
-    request.cookies = request.server.parseCookie(request.headers.cookie ?? ''); // no hook has run for this request
     const isLongId = code === 'FST_ERR_MAX_PARAM_LENGTH'; // unknown, since no id of ours is so long
     sendRefusal(deps, request, reply, isLongId ? notFound() : invalidRequest('The URL is malformed.'));
   };
