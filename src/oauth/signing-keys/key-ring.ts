@@ -95,21 +95,32 @@ export async function openKeyRing(deps: RingDeps) {
 }
 
 /**
- * Access tokens whose signature this process has made or verified, by signature. It saves an Ed25519 verification at the
- * next userinfo call; whether the token is active is read from the store each time. Bounded: the oldest is dropped first.
+ * Access tokens whose signature this process has made or verified. It saves an Ed25519 verification at the next userinfo
+ * call; whether the token is active is read from the store each time. Bounded: what was not used while `limit` others were
+ * added is dropped.
  */
-function genuineTokens(limit = 10_000) {
-  const tokens = new Map<string, { token: string; kid: string; claims: Claims }>();
-  const keyOf = (token: string) => token.slice(token.lastIndexOf('.') + 1);
+function genuineTokens(limit = 5_000) {
+  type Known = { token: string; kid: string; claims: Claims };
+  let recent = new Map<string, Known>();
+  let older = new Map<string, Known>();
+  const keyOf = (token: string) => token.slice(-24); // of the signature: enough to find it, and quick to hash
+
+  function keep(key: string, known: Known): void {
+    if (recent.size >= limit) [older, recent] = [recent, new Map()];
+    recent.set(key, known);
+  }
+
   return {
-    find(token: string) {
-      const known = tokens.get(keyOf(token));
-      return known?.token === token ? known : undefined; // every character counts, not the signature alone
+    find(token: string): Known | undefined {
+      const key = keyOf(token);
+      let known = recent.get(key);
+      if (known === undefined) {
+        known = older.get(key);
+        if (known !== undefined) keep(key, known);
+      }
+      return known?.token === token ? known : undefined; // every character counts
     },
-    add(token: string, kid: string, claims: Claims) {
-      if (tokens.size >= limit) tokens.delete(tokens.keys().next().value as string);
-      tokens.set(keyOf(token), { token, kid, claims });
-    },
+    add: (token: string, kid: string, claims: Claims) => keep(keyOf(token), { token, kid, claims }),
   };
 }
 
