@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { type Access, basicCredentials } from '../platform/http/access.ts';
+import { type Access, basicCredentials, readBasic } from '../platform/http/access.ts';
 import { addOperations, operation } from '../platform/http/operation.ts';
 import type { Deps } from './deps.ts';
 import { entitlementStatuses, readWrite, WriteBody } from './entitlement.ts';
@@ -11,7 +11,7 @@ const writer: Access<Deps, { by: Writer }> = {
   ...basicCredentials,
   refusals: ['invalid_client', 'access_denied', 'rate_limited'],
   async authenticate(deps, { headers: { authorization }, ip: address }) {
-    const credential = await authenticateService(deps, { authorization, address }, 'entitlements:write');
+    const credential = await authenticateService(deps, { ...readBasic(authorization), address }, 'entitlements:write');
     return { by: { credential, address } };
   },
 };

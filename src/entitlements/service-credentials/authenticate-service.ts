@@ -1,6 +1,6 @@
 import { now } from '../../platform/clock.ts';
 import { accessDenied, invalidClient } from '../../platform/errors.ts';
-import { readBasic } from '../../platform/http/access.ts';
+import type { BasicCredentials } from '../../platform/http/access.ts';
 import { matchesActiveSecret } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';
 import { isCredentialId, type Permission, type ServiceCredential } from './service-credential.ts';
@@ -14,17 +14,15 @@ export { readCredential } from './store.ts';
  */
 export async function authenticateService(
   deps: Pick<Deps, 'clock' | 'clientSecretLimits' | 'services'>,
-  presented: { authorization: string | undefined; address: string },
+  { client_id, client_secret, address }: BasicCredentials & { address: string },
   permission: Permission,
 ): Promise<ServiceCredential> {
-  if (presented.authorization === undefined) throw invalidClient('no credentials');
-  const { client_id, client_secret } = readBasic(presented.authorization);
   if (!isCredentialId(client_id)) throw invalidClient('not a service credential');
-  deps.clientSecretLimits.check(client_id, presented.address);
+  deps.clientSecretLimits.check(client_id, address);
   const credential = await deps.services.find(client_id);
   if (!credential) throw invalidClient('unknown service credential');
   if (!matchesActiveSecret(credential.secrets, client_secret, now(deps))) {
-    await deps.clientSecretLimits.failed(client_id, presented.address);
+    await deps.clientSecretLimits.failed(client_id, address);
     throw invalidClient('wrong secret');
   }
   if (credential.retired_at !== null) throw invalidClient('service credential is retired');
@@ -32,7 +30,3 @@ export async function authenticateService(
     throw accessDenied(`This credential does not have the permission ${permission}.`);
   return credential;
 }
-
-/** Whether Basic credentials name a service rather than a client. */
-export const isServiceAuthorization = (authorization: string): boolean =>
-  isCredentialId(readBasic(authorization).client_id);

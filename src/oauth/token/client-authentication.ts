@@ -2,7 +2,7 @@ import { type AuthenticationMethod, type Client, isClientId } from '../../client
 import type { FailureCode } from '../../clients/failures.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidClient, invalidRequest } from '../../platform/errors.ts';
-import { readBasic } from '../../platform/http/access.ts';
+import { type BasicCredentials, readBasic } from '../../platform/http/access.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { matchesActiveSecret } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';
@@ -11,6 +11,8 @@ type ClientDeps = Pick<Deps, 'clock' | 'clients' | 'clientFailures' | 'clientSec
 
 export type Presented = {
   authorization: string | undefined;
+  /** Of `authorization`, if it has been read. */
+  basic?: BasicCredentials;
   form: Parameters;
   /** Where the request came from; failures are counted by it. */
   address: string;
@@ -84,14 +86,14 @@ function failureCodeOf(client: Client, client_secret: string | undefined): Failu
   return matchesActiveSecret(ignoringExpiry, client_secret, 0) ? 'secret_ended' : 'secret_wrong';
 }
 
-function readCredentials({ authorization, form }: Presented): Credentials | undefined {
+function readCredentials({ authorization, basic: read, form }: Presented): Credentials | undefined {
   if (authorization === undefined) {
     return form.client_id === undefined ? undefined : { client_id: form.client_id, client_secret: form.client_secret };
   }
   if (form.client_secret !== undefined) {
     throw invalidRequest('The client authenticated both with HTTP Basic and in the body. Use only one method.');
   }
-  const basic = readBasic(authorization);
+  const basic = read ?? readBasic(authorization);
   if (form.client_id !== undefined && form.client_id !== basic.client_id) {
     throw invalidRequest('client_id in the body differs from the one in HTTP Basic.');
   }

@@ -1,11 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import Type from 'typebox';
-import {
-  authenticateService,
-  isServiceAuthorization,
-} from '../../entitlements/service-credentials/authenticate-service.ts';
+import { authenticateService } from '../../entitlements/service-credentials/authenticate-service.ts';
+import { isCredentialId } from '../../entitlements/service-credentials/service-credential.ts';
 import { accessDenied, invalidClient, invalidRequest, RequestError } from '../../platform/errors.ts';
-import { basicCredentials, noCredentials } from '../../platform/http/access.ts';
+import { basicCredentials, noCredentials, readBasic } from '../../platform/http/access.ts';
 import { form, type OperationDescription } from '../../platform/http/operation.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import type { Deps } from '../deps.ts';
@@ -44,9 +42,8 @@ export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
 
   // RFC 7662. Callers authenticate, since anyone could scan for tokens otherwise (§4).
   app.post('/oauth/introspect', { config: { anySite: true, operation: introspect } }, async (request) => {
-    const { authorization } = request.headers;
-    if (authorization === undefined) throw invalidClient('no credentials');
-    const presented = { ...presentedBy(request), authorization };
+    if (request.headers.authorization === undefined) throw invalidClient('no credentials');
+    const presented = presentedBy(request);
     const visibility = await visibilityFor(deps, presented);
     if (!presented.form.token) throw invalidRequest('token is missing.');
     return introspectToken(deps, visibility, presented.form.token);
@@ -75,12 +72,13 @@ function grantTokens(deps: Deps, request: TokenRequest): Promise<TokenResponse> 
 }
 
 /** A service with `tokens:introspect` sees all tokens; an approved confidential client its own (decisions §8). */
-async function visibilityFor(deps: Deps, presented: Presented & { authorization: string }): Promise<Visibility> {
-  if (isServiceAuthorization(presented.authorization)) {
-    await authenticateService(deps, presented, 'tokens:introspect');
+async function visibilityFor(deps: Deps, presented: Presented): Promise<Visibility> {
+  const basic = readBasic(presented.authorization);
+  if (isCredentialId(basic.client_id)) {
+    await authenticateService(deps, { ...basic, address: presented.address }, 'tokens:introspect');
     return { sees: 'all' };
   }
-  const client = await identifyClient(deps, presented);
+  const client = await identifyClient(deps, { ...presented, basic });
   if (client.client_type === 'public') throw invalidClient('a public client cannot introspect');
   if (client.status !== 'approved') throw accessDenied('Only an approved client may introspect tokens.');
   return { sees: client.client_id };

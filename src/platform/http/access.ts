@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { type ErrorCode, invalidClient, invalidToken } from '../errors.ts';
+import { formDecode } from './parameters.ts';
 
 /** How a caller authenticates, as the API description shows it. */
 export type AccessDescription = {
@@ -21,16 +22,18 @@ export const basicCredentials: AccessDescription = { scheme: 'BasicAuth' };
 /** A public client sends only its `client_id`. */
 export const noCredentials: AccessDescription = {};
 
-/** Both halves are form-encoded inside the Base64 (RFC 6749 §2.3.1). */
-export function readBasic(authorization: string): { client_id: string; client_secret: string } {
+export type BasicCredentials = { client_id: string; client_secret: string };
+
+/** Both halves are form-encoded inside the Base64 (RFC 6749 §2.3.1). @throws {RequestError} `invalid_client`. */
+export function readBasic(authorization: string | undefined): BasicCredentials {
+  if (authorization === undefined) throw invalidClient('no credentials');
   const [, encoded] = /^basic +([A-Za-z0-9+/_-]+={0,2})$/i.exec(authorization) ?? [];
   if (encoded === undefined || authorization.length > 1024) throw invalidClient('not HTTP Basic');
   const decoded = Buffer.from(encoded, 'base64').toString('utf8');
   const colon = decoded.indexOf(':');
   if (colon < 0) throw invalidClient('no colon in HTTP Basic');
-  const decode = (half: string) => decodeURIComponent(half.replaceAll('+', ' '));
   try {
-    return { client_id: decode(decoded.slice(0, colon)), client_secret: decode(decoded.slice(colon + 1)) };
+    return { client_id: formDecode(decoded.slice(0, colon)), client_secret: formDecode(decoded.slice(colon + 1)) };
   } catch (cause) {
     throw invalidClient(cause);
   }

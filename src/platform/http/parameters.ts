@@ -48,11 +48,14 @@ export class FormText {
 /** The query string of a request target, without its question mark. */
 export const queryOf = (url: string): string => (url.includes('?') ? url.slice(url.indexOf('?') + 1) : '');
 
+/** `application/x-www-form-urlencoded` (URL Standard §5.1). @throws {URIError} */
+export const formDecode = (text: string): string =>
+  /[%+]/.test(text) ? decodeURIComponent(text.replaceAll('+', ' ')) : text;
+
 function decode(text: string): string {
-  if (!/[%+\0]/.test(text)) return text;
   let decoded: string;
   try {
-    decoded = decodeURIComponent(text.replaceAll('+', ' '));
+    decoded = formDecode(text);
   } catch {
     throw invalidRequest('A parameter is not valid percent-encoded UTF-8.');
   }
