@@ -8,7 +8,7 @@ export const defaultScope: readonly Scope[] = ['openid', 'profile', 'email'];
 const known: ReadonlySet<string> = new Set(scopeNames);
 export const isScope = (name: string): name is Scope => known.has(name);
 
-export const hasScope = (scope: string, name: Scope): boolean => scope.split(' ').includes(name);
+export const hasScope = (scope: string, name: Scope): boolean => parseScope(scope).includes(name);
 
 /** For a developer, without repeating unknown names: an `error_description` never contains what was sent. */
 export function describeRefused(refused: readonly string[], allowed: readonly string[]): string {
@@ -29,10 +29,22 @@ export const withinAllowed = (scope: string, allowed: readonly string[]): string
  * is in the list.
  */
 export const isWithinAllowed = (scope: string, allowed: string): boolean =>
-  scope.split(' ').every((name) => isScope(name) && allowed.includes(`"${name}"`));
+  parseScope(scope).every((name) => isScope(name) && allowed.includes(quoted[name]));
+
+const quoted = Object.fromEntries(scopeNames.map((name) => [name, `"${name}"`])) as Record<Scope, string>;
+
+/** By text, what was parsed before: only known names without duplicates, so no more than their 325 orders. */
+const parsed = new Map<string, readonly Scope[]>();
 
 /**
  * Tokens between single spaces (RFC 6749 §3.3), without duplicates. Callers refuse unknown names, and the empty one that a
  * leading, trailing or double space leaves.
  */
-export const parseScope = (text: string): string[] => (text === '' ? [] : [...new Set(text.split(' '))]);
+export function parseScope(text: string): readonly string[] {
+  const remembered = parsed.get(text);
+  if (remembered !== undefined || text === '') return remembered ?? [];
+  const words = text.split(' ');
+  const names = [...new Set(words)];
+  if (names.length === words.length && names.every(isScope)) parsed.set(text, names);
+  return names;
+}

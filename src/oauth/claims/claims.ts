@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { perStandardClaim, type Role, type StandardClaim, standardClaimNames } from '../../accounts/users.ts';
-import { type Scope, scopeNames } from '../../clients/scopes.ts';
+import { isScope, parseScope, type Scope, scopeNames } from '../../clients/scopes.ts';
 import { Entitlement } from '../../entitlements/entitlement.ts';
 import type { Html } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -42,8 +42,11 @@ export const isUserClaim = (name: string): name is UserClaim => scopes.has(name)
 export const scopeOfClaim = (claim: UserClaim): Scope => scopes.get(claim)!;
 
 /** @param scope words, separated by spaces. */
-export const claimsWithin = (scope: string): UserClaim[] =>
-  scope.split(' ').flatMap((name) => claimsOfScope[name as Scope] ?? []);
+export function claimsWithin(scope: string): UserClaim[] {
+  const claims: UserClaim[] = [];
+  for (const name of parseScope(scope)) if (isScope(name)) claims.push(...claimsOfScope[name]);
+  return claims;
+}
 
 /** For users: what is asked for by name. */
 export const claimList = (view: View, claims: readonly UserClaim[]): Html =>
@@ -67,14 +70,11 @@ export async function userClaims(
   wanted: readonly UserClaim[],
   listEntitlements: () => Promise<Entitlement[]>,
 ): Promise<UserClaims> {
-  const read = (claim: UserClaim) => {
-    if (claim === 'entitlements') return listEntitlements();
-    return claim === 'email_verified' ? user.email_verified_at !== null : (user[claim] ?? undefined);
-  };
   const claims: Record<string, unknown> = {};
-  for (const claim of new Set(wanted)) {
-    const value = await read(claim);
-    if (value !== undefined) claims[claim] = value;
+  for (const claim of wanted) {
+    if (claim === 'entitlements') claims.entitlements ??= await listEntitlements();
+    else if (claim === 'email_verified') claims.email_verified = user.email_verified_at !== null;
+    else if (user[claim] !== null) claims[claim] = user[claim];
   }
   return claims as UserClaims;
 }

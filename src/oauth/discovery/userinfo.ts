@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { isWithinAllowed } from '../../clients/scopes.ts';
+import { hasScope, isWithinAllowed } from '../../clients/scopes.ts';
 import { listEntitlements } from '../../entitlements/read-history.ts';
 import { insufficientScope } from '../../platform/errors.ts';
 import { claimsWithin, scopeOfClaim, UserClaims, userClaims } from '../claims/claims.ts';
@@ -16,7 +16,7 @@ type Userinfo = Static<typeof Userinfo>;
  */
 export async function userinfo(deps: Pick<Deps, 'db' | 'clock' | 'keys'>, accessToken: string): Promise<Userinfo> {
   const { claims, subject } = await verifyAccessToken(deps, accessToken);
-  if (!claims.scope.split(' ').includes('openid')) throw insufficientScope('openid');
+  if (!hasScope(claims.scope, 'openid')) throw insufficientScope('openid');
   const { user_id } = subject;
   const entitlements = () => listEntitlements(deps.db, user_id);
   const requested = (subject.claims?.userinfo ?? []).filter((claim) =>
