@@ -20,7 +20,7 @@ import { tokenRoutes } from '../oauth/token/routes.ts';
 import { readBodies } from '../platform/http/bodies.ts';
 import { guard, refuseOtherMethods } from '../platform/http/guard.ts';
 import { useTypeBox } from '../platform/http/operation.ts';
-import { answerUnreadable, openServing } from '../platform/http/serving.ts';
+import { openServing } from '../platform/http/serving.ts';
 import { collectOperations } from '../platform/openapi/document.ts';
 import { openApiRoutes } from '../platform/openapi/reference.ts';
 import { answerUnroutable, handleErrors } from '../platform/pages/errors.ts';
@@ -51,7 +51,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
     return503OnClosing: false, // its answer would not be ours; requests that still arrive are answered
     trustProxy: trustProxy(deps.config),
     routerOptions: { maxParamLength: longestParameter },
-    clientErrorHandler: answerUnreadable,
+    clientErrorHandler: serving.answerUnreadable,
     frameworkErrors: answerUnroutable(deps),
     onProtoPoisoning: 'error',
     onConstructorPoisoning: 'error',

@@ -26,29 +26,51 @@ const quietMs = 1_000;
 /** The connections of one process, from the first that is accepted to the last that is closed. */
 export function openServing({ config, log }: { config: Config; log: Logger }) {
   const servers: Server[] = [];
-  const connections = new Set<Socket>();
-  const underWay = new Set<ServerResponse>();
+  /** With the newest response on each. */
+  const connections = new Map<Socket, ServerResponse | undefined>();
   let isDraining = false;
   let isStopping = false;
   let handle: FastifyServerFactoryHandler;
 
   function serve(request: IncomingMessage, response: ServerResponse): void {
-    underWay.add(response);
-    response.once('close', () => underWay.delete(response));
+    connections.set(request.socket, response);
     if (isDraining) response.shouldKeepAlive = false;
     if (config.trustProxy !== false) {
       // Before anything reads `request.ip`, which is counted, logged and stored.
       request.headers['x-forwarded-for'] = readableForwardedFor(String(request.headers['x-forwarded-for'] ?? ''));
     }
-    newest.set(request.socket, { request, response });
-    current.run(response, () => {
-      try {
-        handle(request, response);
-      } catch (error) {
-        log.error({ err: error }, 'failed outside of a route');
-        endFailedRequest();
-      }
-    });
+    current.run(response, handleSafely, request, response);
+  }
+
+  function handleSafely(request: IncomingMessage, response: ServerResponse): void {
+    try {
+      handle(request, response);
+    } catch (error) {
+      log.error({ err: error }, 'failed outside of a route');
+      endFailedRequest();
+    }
+  }
+
+  /**
+   * Bytes that Node cannot read as one HTTP request, or that come too slowly. Two readers of such bytes could see
+   * different requests in them (RFC 9112 §11.2), so it is one answer and the end of the connection. Nothing is logged:
+   * the error carries the raw packet, and that may carry a password.
+   */
+  function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
+    const last = connections.get(socket);
+    if (last !== undefined && !last.writableEnded && last.req.complete) {
+      last.shouldKeepAlive = false; // the request before is answered first, and with it the connection ends
+      return;
+    }
+    // What is wrong with the body of a request that has been answered already gets no second answer: the client would take
+    // it for the answer to its next request (RFC 9112 §9.3).
+    const isAnswered = last !== undefined && !last.req.complete && last.headersSent;
+    if (socket.writable && error.code !== 'ECONNRESET' && !isAnswered) {
+      const { status, headers, body } = bareAnswer(refusalOf(error));
+      const head = Object.entries({ ...headers, Connection: 'close' }).map(([name, value]) => `${name}: ${value}`);
+      socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('\r\n')}\r\n\r\n${body}`);
+    }
+    socket.destroySoon();
   }
 
   function makeServer(): Server {
@@ -63,7 +85,7 @@ export function openServing({ config, log }: { config: Config; log: Logger }) {
     const server = createServer(options, serve);
     server.keepAliveTimeout = 72_000; // longer than what load balancers keep theirs for, so that they end it first
     server.on('connection', (socket: Socket) => {
-      connections.add(socket);
+      connections.set(socket, undefined);
       socket.once('close', () => connections.delete(socket));
     });
     servers.push(server);
@@ -72,17 +94,20 @@ export function openServing({ config, log }: { config: Config; log: Logger }) {
 
   async function drain(delayMs: number): Promise<void> {
     isDraining = true;
-    for (const response of underWay) response.shouldKeepAlive = false;
+    // Of requests that were sent without waiting for the answers before, the last one closes the connection.
+    for (const response of connections.values()) if (response) response.shouldKeepAlive = false;
     await sleep(delayMs);
     // The `close` of http.Server would also destroy kept-alive connections, and a request on its way to us.
     for (const server of servers) if (server.listening) TcpServer.prototype.close.call(server);
-    await Promise.race([sleep(Math.max(quietMs - delayMs, 0)), untilEmpty(connections)]);
+    await Promise.race([sleep(Math.max(quietMs - delayMs, 0)), until(() => connections.size === 0)]);
     for (const server of servers) server.closeIdleConnections(); // silent since the drain began, or they were closed
-    await untilEmpty(underWay);
+    await until(() => connections.values().every((response) => response?.destroyed !== false));
     for (const server of servers) server.closeAllConnections();
   }
 
   return {
+    answerUnreadable,
+
     /** True from the moment when the service was asked to stop. */
     get isStopping() {
       return isStopping;
@@ -123,8 +148,8 @@ export function openServing({ config, log }: { config: Config; log: Logger }) {
   };
 }
 
-async function untilEmpty(set: ReadonlySet<unknown>): Promise<void> {
-  while (set.size > 0) await sleep(10);
+async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await sleep(10);
 }
 
 /**
@@ -155,28 +180,6 @@ function addressIn(entry: string): string | undefined {
 /** A zone names a network interface of the sender, and may be any text (RFC 4007 §11). */
 const withoutZone = (address: string) => address.split('%', 1)[0];
 
-/**
- * Bytes that Node cannot read as one HTTP request, or that come too slowly. Two readers of such bytes could see
- * different requests in them (RFC 9112 §11.2), so it is one answer and the end of the connection. Nothing is logged:
- * the error carries the raw packet, and that may carry a password.
- */
-export function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
-  const last = newest.get(socket);
-  if (last !== undefined && !last.response.writableEnded && last.request.complete) {
-    last.response.shouldKeepAlive = false; // the request before is answered first, and with it the connection ends
-    return;
-  }
-  // What is wrong with the body of a request that has been answered already gets no second answer: the client would take
-  // it for the answer to its next request (RFC 9112 §9.3).
-  const isAnswered = last !== undefined && !last.request.complete && last.response.headersSent;
-  if (socket.writable && error.code !== 'ECONNRESET' && !isAnswered) {
-    const { status, headers, body } = bareAnswer(refusalOf(error));
-    const head = Object.entries({ ...headers, Connection: 'close' }).map(([name, value]) => `${name}: ${value}`);
-    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('\r\n')}\r\n\r\n${body}`);
-  }
-  socket.destroySoon();
-}
-
 function refusalOf({ code }: { code?: string }): RequestError {
   if (code === 'HPE_HEADER_OVERFLOW')
     return new RequestError('headers_too_large', 'The headers are larger than 16 KB.');
@@ -197,12 +200,8 @@ function bareAnswer({ status, code, message }: RequestError) {
   return { status, headers, body };
 }
 
-type Exchange = { request: IncomingMessage; response: ServerResponse };
-
 /** The response to the request in whose course code runs, timers and callbacks included. */
 const current = new AsyncLocalStorage<ServerResponse>();
-/** The last request on a connection, for errors in the bytes that follow its headers. */
-const newest = new WeakMap<Socket, Exchange>();
 
 /**
  * For an exception that no promise of a request has caught: answers that request with a bare 500, or cuts off the answer
