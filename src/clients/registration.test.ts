@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { Compile } from 'typebox/compile';
 import { RequestError } from '../platform/errors.ts';
+import { published } from '../platform/http/operation.ts';
 import { mixesScripts } from './presentation.ts';
-import { checkDraft, readClientEdit, readRegistration } from './registration.ts';
+import { checkDraft, RegistrationBody, readClientEdit, readRegistration } from './registration.ts';
 
 const valid = { name: 'Example App', client_type: 'public', redirect_uris: ['https://rp.test/cb'] };
 
@@ -93,6 +95,18 @@ test('the addresses of a sign-out follow the rules of redirect URIs', () => {
   }
   const many = Array.from({ length: 21 }, (_, index) => `https://rp.test/out/${index}`);
   assert.ok(problemsOf({ ...valid, post_logout_redirect_uris: many }).post_logout_redirect_uris);
+});
+
+test('http on loopback may be registered for logout tokens, and the API description says so', () => {
+  const described = Compile(published(RegistrationBody));
+  for (const uri of ['http://localhost:4100/backchannel-logout', 'http://[::1]:4100/', 'https://rp.test/logout']) {
+    const body = { ...valid, client_type: 'confidential', backchannel_logout_uri: uri };
+    assert.equal(readRegistration(body).backchannel_logout_uri, uri);
+    assert.ok(described.Check(body), uri);
+  }
+  const privateUse = { ...valid, backchannel_logout_uri: 'com.example.app:/logout' };
+  assert.ok(problemsOf(privateUse).backchannel_logout_uri);
+  assert.ok(!described.Check(privateUse));
 });
 
 test('everything that may be chosen is taken as chosen', () => {

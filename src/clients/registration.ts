@@ -3,7 +3,7 @@ import { Compile, type Validator } from 'typebox/compile';
 import { type FieldProblem, fieldProblem, invalidFields } from '../platform/errors.ts';
 import { shapeProblems } from '../platform/http/bodies.ts';
 import { inCode, nameInCode } from '../platform/http/operation.ts';
-import { httpsUriPattern, httpsUrlPattern, redirectUriPattern } from '../platform/http/url-patterns.ts';
+import { httpsUrlPattern, redirectUriPattern, serverUriPattern } from '../platform/http/url-patterns.ts';
 import type { MessageDescriptor } from '../platform/i18n/translate.ts';
 import { displayNameProblem, normalizeName } from '../platform/text.ts';
 import {
@@ -57,8 +57,9 @@ const optional = Type.Partial(
     backchannel_logout_uri: Type.Union([
       Type.String({
         format: 'uri',
-        description: 'Where logout tokens are posted. HTTPS.',
-        ...inCode({ maxLength: 2048, pattern: httpsUriPattern }),
+        description:
+          'Where logout tokens are posted. HTTPS; HTTP for localhost only, if the operator lets them go there.',
+        ...inCode({ maxLength: 2048, pattern: serverUriPattern }),
       }),
       Type.Null(),
     ]),

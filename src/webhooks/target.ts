@@ -17,8 +17,8 @@ export class InternalTarget extends Error {
 export const forbiddenTarget = (protocol: string) =>
   new InternalTarget(
     protocol === 'https:'
-      ? 'The target is an internal address.'
-      : 'Without https it must be one of the allowed internal addresses.',
+      ? 'The target is an internal address that SIGNET_WEBHOOK_INTERNAL does not list.'
+      : 'Without https, SIGNET_WEBHOOK_INTERNAL must list every address of the host: localhost is 127.0.0.1 and ::1.',
   );
 
 /**

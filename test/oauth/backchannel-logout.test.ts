@@ -594,5 +594,5 @@ testSignet('Back-Channel Logout: an internal address receives nothing unless it 
   await signet.runJobs();
   assert.equal(receiver.deliveries.length, 0);
   const [row] = await plain(signet.deps.db).all<{ last_error: string }>('select last_error from logout_deliveries');
-  assert.match(row!.last_error, /allowed internal addresses/);
+  assert.match(row!.last_error, /SIGNET_WEBHOOK_INTERNAL must list every address/);
 });

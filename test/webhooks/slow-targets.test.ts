@@ -156,8 +156,8 @@ test('an address that was taken off the allowed ones is not connected to any mor
     made.map(async ({ webhook_id }) => (await findDeliveries(signet.deps, webhook_id)).deliveries[0]?.last_error),
   );
   assert.deepEqual(errors, [
-    'Without https it must be one of the allowed internal addresses.',
-    'The target is an internal address.',
+    'Without https, SIGNET_WEBHOOK_INTERNAL must list every address of the host: localhost is 127.0.0.1 and ::1.',
+    'The target is an internal address that SIGNET_WEBHOOK_INTERNAL does not list.',
   ]);
   assert.equal(receiver.deliveries.length, 0);
 

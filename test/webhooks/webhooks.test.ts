@@ -164,7 +164,7 @@ test('internal addresses are refused at registration, and names that lead there 
   const { webhook_id } = await wanted('https://localhost:9/hook');
   await signet.newUser();
   await runJobs(signet.deps, quickJobs);
-  assert.equal((await deliveriesTo(signet, webhook_id))[0]?.last_error, 'The target is an internal address.');
+  assert.match((await deliveriesTo(signet, webhook_id))[0]?.last_error ?? '', /^The target is an internal address/);
 });
 
 test('which addresses are internal', () => {

@@ -19,8 +19,11 @@ const loopback = '(localhost|127\\.0\\.0\\.1|\\[::1\\])';
 const https = `https://${host}${port}${path}${query}`;
 const privateUse = `[a-z][a-z0-9-]*(\\.[a-z0-9-]*[a-z0-9])+:/(${character}|${pathEscape})(${character}|/|${pathEscape})*${query}`;
 
-export const redirectUriPattern = `^(${https}|http://${loopback}${port}${path}${query}|${privateUse})$`;
-export const httpsUriPattern = `^${https}$`;
+const server = `${https}|http://${loopback}${port}${path}${query}`;
+
+export const redirectUriPattern = `^(${server}|${privateUse})$`;
+/** Of what a server receives: http on loopback only. */
+export const serverUriPattern = `^(${server})$`;
 const visible = '[!$%&()*+,./0-9:;=?@A-Z\\[\\]_a-z~-]*';
 /** Of what is requested: no fragment. */
 export const httpsTargetPattern = `^https://${host}${port}([/?]${visible})?$`;
