@@ -988,6 +988,25 @@ test('a registration begins with the kind of app and its library', async (t) => 
     assert.match(inconsistent.text, sentence('problem.client.token_endpoint_auth_method.confidential'));
   });
 
+  await t.test('the page of a client says what was chosen in the words of the form', async () => {
+    const owner = await signet.signedInUser(); // the registrations of an hour are limited
+    const shownFor = async (fields: Record<string, unknown>) => {
+      const { client_id } = await signet.registerClient({ owner, ...fields });
+      const { text } = await owner.browser.get(page(client_id));
+      const rows = [...text.matchAll(/<th scope="row">([^<]+)<\/th>\s*<td[^>]*>([^<]*)</g)];
+      return new Map(rows.map(([, name, value]) => [name, value]));
+    };
+    const method = message('clients.field.token_endpoint_auth_method');
+    const bound = await shownFor({ claims_in_id_token: true, token_endpoint_auth_method: 'client_secret_post' });
+    assert.equal(bound.get(method), message('developer.authentication.client_secret_post'));
+    assert.equal(bound.get(message('clients.field.claims_in_id_token')), message('value.yes'));
+    assert.equal(bound.get(message('clients.field.application_type')), message('developer.application_type.web'));
+    const free = await shownFor({});
+    assert.equal(free.get(method), message('developer.authentication.any'), 'not "none", which is a method');
+    assert.equal(free.get(message('clients.field.claims_in_id_token')), message('value.no'));
+    assert.equal((await shownFor({ client_type: 'public' })).get(method), message('developer.authentication.none'));
+  });
+
   await t.test('the page of a client has the addresses that a library asks for', async () => {
     const { client_id } = await signet.registerClient({ owner: ada });
     const { text } = await ada.browser.get(page(client_id));

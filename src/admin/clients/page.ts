@@ -13,6 +13,7 @@ import { changesOf, type clientReview, type FieldChange, type LastRejection } fr
 import type { ReviewerProblem } from '../../clients/reviewer.ts';
 import type { Risk, RiskCode } from '../../clients/risk-signals.ts';
 import { type Scope, scopeNames } from '../../clients/scopes.ts';
+import { fieldTexts } from '../../developer/clients/field-text.ts';
 import type { MessageKey } from '../../platform/i18n/translate.ts';
 import { copyButton, copyScripts, hidden } from '../../platform/pages/form.ts';
 import { type Html, html, looksLikeUrl, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
@@ -246,7 +247,7 @@ type Compared = {
   /** Undefined: there is one description alone, on the left. */
   right: Heading | undefined;
   /** What stands on the left, and on the right where nothing else does. */
-  fields: ReviewedFields;
+  fields: Client;
   changes: readonly FieldChange[];
 };
 
@@ -283,16 +284,17 @@ function row(view: View, { left, right, fields, changes }: Compared, field: Fiel
   const after = change?.after as Value;
   // A list is null only where the log kept no more than whether it is the same.
   const isKept = before !== null || !Array.isArray(after);
+  const text = (value: Value) => fieldTexts[field]?.(view, value, fields);
   return html`<tr><th scope="row">${view.t(`clients.field.${field}`)}${change !== undefined && html` <strong>${view.t('admin.diff.changed')}</strong>`}</th>
-<td data-label="${view.plain(left)}">${isKept ? shown(view, before, change && asList(after), 'admin.diff.removed') : view.t('admin.diff.not_kept')}</td>${
+<td data-label="${view.plain(left)}">${isKept ? (text(before) ?? shown(view, before, change && asList(after), 'admin.diff.removed')) : view.t('admin.diff.not_kept')}</td>${
     right !== undefined &&
-    html`<td data-label="${view.plain(right)}">${change === undefined ? view.t('admin.diff.unchanged') : shown(view, after, isKept ? asList(before) : undefined, 'admin.diff.added')}</td>`
+    html`<td data-label="${view.plain(right)}">${change === undefined ? view.t('admin.diff.unchanged') : (text(after) ?? shown(view, after, isKept ? asList(before) : undefined, 'admin.diff.added'))}</td>`
   }</tr>
 `;
 }
 
 const asList = (value: Value): readonly string[] =>
-  value === null || value === undefined || value === false ? [] : typeof value === 'object' ? value : [String(value)];
+  value === null || value === undefined ? [] : typeof value === 'object' ? value : [String(value)];
 
 /** @param other what stands on the other side: an entry that is missing there is marked with a word. */
 function shown(

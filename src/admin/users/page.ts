@@ -86,8 +86,8 @@ const factors = (
   { password, totp, backup_codes, passkeys, identities }: UserOverview['factors'],
   providers: readonly Provider[],
 ) => html`<dl>
-<dt>${view.t('field.password')}</dt><dd>${view.t(password ? 'admin.yes' : 'admin.no')}</dd>
-<dt>${view.t('admin.users.totp')}</dt><dd>${view.t(totp === 'active' ? 'admin.yes' : 'admin.no')}</dd>
+<dt>${view.t('field.password')}</dt><dd>${view.t(password ? 'value.yes' : 'value.no')}</dd>
+<dt>${view.t('admin.users.totp')}</dt><dd>${view.t(totp === 'active' ? 'value.yes' : 'value.no')}</dd>
 <dt>${view.t('admin.users.backup_codes')}</dt><dd>${backup_codes.total === 0 ? view.t('admin.none') : view.t('admin.users.backup_codes.left', backup_codes)}</dd>
 <dt>${view.t('admin.users.passkeys')}</dt><dd>${passkeys}</dd>
 ${identities.map(

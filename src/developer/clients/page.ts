@@ -1,4 +1,10 @@
-import { type Client, type ClientStatus, type ReviewedFields, reviewedFields } from '../../clients/client.ts';
+import {
+  type Client,
+  type ClientStatus,
+  proposalOf,
+  type ReviewedFields,
+  reviewedFields,
+} from '../../clients/client.ts';
 import type { Kind } from '../../clients/libraries/library.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { alert, copyButton, copyScripts, notice } from '../../platform/pages/form.ts';
@@ -10,6 +16,7 @@ import type { HistoryEvent } from '../activity/activity.ts';
 import { backLink, clientPath, developerTab } from '../navigation.ts';
 import { librarySelect, setup } from '../setup/setup.ts';
 import { registerPath } from './choice-page.ts';
+import { fieldTexts } from './field-text.ts';
 import { type ClientForm, clientForm, formAlerts } from './form.ts';
 
 /** What was just done, by the name that the query has for it; other values are ignored. */
@@ -87,9 +94,9 @@ function values(view: View, client: Client): Html {
   }</tr></thead>
 <tbody>${reviewedFields.map(
     (field) => html`<tr><th scope="row">${view.t(`clients.field.${field}`)}</th>
-<td data-label="${view.plain(label)}">${value(view, client[field])}</td>${
+<td data-label="${view.plain(label)}">${value(view, client, field)}</td>${
       pending_change !== null &&
-      html`<td data-label="${view.plain('developer.waiting')}">${Object.hasOwn(pending_change, field) ? value(view, pending_change[field]) : view.t('developer.unchanged')}</td>`
+      html`<td data-label="${view.plain('developer.waiting')}">${Object.hasOwn(pending_change, field) ? value(view, proposalOf(client), field) : view.t('developer.unchanged')}</td>`
     }</tr>
 `,
   )}</tbody>
@@ -97,9 +104,12 @@ function values(view: View, client: Client): Html {
 }
 
 /** URLs that owners have entered are neither linked nor loaded. */
-function value(view: View, value: ReviewedFields[keyof ReviewedFields] | undefined): Html {
+function value(view: View, client: Client, field: keyof ReviewedFields): Html {
+  const value = client[field];
+  const fixed = fieldTexts[field]?.(view, value, client);
+  if (fixed !== undefined) return html`${fixed}`;
   const isEmpty = Array.isArray(value) && value.length === 0;
-  if (value === null || value === undefined || value === false || isEmpty) return view.t('developer.none');
+  if (value === null || isEmpty) return view.t('developer.none');
   if (typeof value !== 'object') return textOf(String(value));
   return html`<ul class="scopes">${value.map((entry) => html`<li>${textOf(entry)}</li>`)}</ul>`;
 }
