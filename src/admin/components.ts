@@ -67,7 +67,6 @@ ${rows.map(
 
 type Form = { path: string; id: string; style?: 'quiet' | 'danger'; fields?: Renderable };
 
-/** A form with a button. */
 export const buttonForm = (text: Html, { path, id, style, fields }: Form): Html =>
   html`<form method="post" action="${path}">
 ${fields}<button type="submit"${style && html` class="${style}"`} id="${id}">${text}</button></form>`;

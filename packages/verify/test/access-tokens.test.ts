@@ -175,7 +175,7 @@ test('a token that is bound to a key is no Bearer token (RFC 7800, OP-02)', asyn
   });
 });
 
-test('a header that chooses its key, or asks for something that nobody knows, is refused', async (t) => {
+test('a header that chooses its key, or names an unknown extension, is refused', async (t) => {
   const issuer = await startIssuer(t);
   const evil = await newKey('first');
   const members = /members that are not accepted/;
@@ -365,7 +365,7 @@ test('an Authorization header: Bearer in any case, one token, one header (RFC 67
   }
   for (const header of [undefined, null, '', [], 'Basic eDp5', `Bearers ${token}`, token, `DPoP ${token}`]) {
     const error = await refusal(authorization(header), 'missing_token');
-    assert.equal(error.wwwAuthenticate, 'Bearer realm="orders"', 'a request without a token is not told of an error');
+    assert.equal(error.wwwAuthenticate, 'Bearer realm="orders"', 'a request without a token gets no error code');
   }
   const malformed = ['Bearer', 'Bearer ', `Bearer\t${token}`, `Bearer ${token} x`, `Bearer ${token}, Bearer ${token}`];
   for (const header of [...malformed, 'Bearer "x"', 'Bearer a=b', 'Bearer,x', 'Bearer \u{1f600}', [token, token]]) {

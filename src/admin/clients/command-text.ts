@@ -3,7 +3,6 @@ import type { FieldChange, LastRejection, reviewRecord } from '../../clients/rea
 import type { Risk } from '../../clients/risk-signals.ts';
 import { table, time } from '../../platform/report.ts';
 
-/** What commands print about a client. */
 export const describeClient = (client: ReviewedRecord): string =>
   table([
     ['Client', client.client_id],

@@ -45,7 +45,6 @@ const UserOverview = Type.Object({
   counts: Type.Object({ sessions: Count, grants: Count, clients: Count, entitlements: Count }),
 });
 
-/** The operand of a command about one user. */
 export const userOperand = {
   user_id: {
     value: 'user_id|email',
