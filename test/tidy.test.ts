@@ -92,6 +92,16 @@ test('a table is written by one store', () => {
   assertNone(shared, 'Export the statement from the store that owns the table, and put it into your change.');
 });
 
+test('TypeBox is imported in two places', () => {
+  assertNone(
+    found(
+      [...except('src/platform/schema.ts', 'src/platform/validator.ts'), ...read('test/**/*.ts')],
+      /from\s+'typebox\b/g,
+    ),
+    'Take Type and Static from src/platform/schema.ts: the builders of TypeBox would be loaded by every process.',
+  );
+});
+
 test('no use-case knows Fastify', () => {
   const allowed = [
     'src/app/app.ts',

@@ -1,9 +1,9 @@
-import Type, { type TObjectOptions, type TProperties } from 'typebox';
 import type { Caller } from '../audit/audit.ts';
 import { administrator } from '../authentication/sessions/session.ts';
 import type { Deps } from '../oauth/deps.ts';
 import type { Access } from '../platform/http/access.ts';
 import { inCode } from '../platform/http/operation.ts';
+import { type TObjectOptions, type TProperties, Type } from '../platform/schema.ts';
 import { textPatterns } from '../platform/text.ts';
 
 /** What all operations for administrators have in common. */

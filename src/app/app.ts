@@ -17,9 +17,9 @@ import type { Deps } from '../oauth/deps.ts';
 import { discoveryRoutes } from '../oauth/discovery/routes.ts';
 import { logoutRoutes } from '../oauth/logout/routes.ts';
 import { tokenRoutes } from '../oauth/token/routes.ts';
-import { readBodies } from '../platform/http/bodies.ts';
+import { readBodies } from '../platform/http/body-parsers.ts';
 import { guard, refuseOtherMethods } from '../platform/http/guard.ts';
-import { useTypeBox } from '../platform/http/operation.ts';
+import { schemaController } from '../platform/http/operation.ts';
 import { openServing } from '../platform/http/serving.ts';
 import { collectOperations } from '../platform/openapi/document.ts';
 import { openApiRoutes } from '../platform/openapi/reference.ts';
@@ -53,6 +53,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
     routerOptions: { maxParamLength: longestParameter },
     clientErrorHandler: serving.answerUnreadable,
     frameworkErrors: answerUnroutable(deps),
+    schemaController,
     onProtoPoisoning: 'error',
     onConstructorPoisoning: 'error',
   });
@@ -64,7 +65,6 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   rememberLanguage(app, deps);
   refuseOtherMethods(app, longestParameter);
   decorateRequests(app, deps);
-  useTypeBox(app);
   const described = collectOperations(app);
 
   await healthRoutes(app, deps);

@@ -5,6 +5,7 @@ import { inviteAdministrator } from '../admin/invite-administrator.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { StoreMisconfigured, StoreUnavailable, storeReason } from '../platform/db/db.ts';
 import { endFailedRequest } from '../platform/http/serving.ts';
+import { loadValidators } from '../platform/validator.ts';
 import type { Config } from './config.ts';
 import { keepKeysFresh, type StopJobs, startJobs } from './jobs.ts';
 import { closeDeps, openDeps, openLog } from './open-deps.ts';
@@ -24,6 +25,7 @@ export async function serve(config: Config): Promise<void> {
   await (config.workers > 1 ? superviseWorkers(deps, stopJobs) : listen(deps, stopJobs));
   surviveExceptions(deps.log);
   await printWelcome(deps);
+  if (config.workers === 1) loadValidators();
 }
 
 /** While PostgreSQL is down or still starting, retries without limit: the process manager decides when to give up. */
@@ -60,6 +62,7 @@ async function serveRequests(config: Config): Promise<void> {
   process.on('message', (message) => message === retire && leave('retire'));
   surviveExceptions(deps.log, () => process.send?.(replace));
   process.send?.(ready);
+  loadValidators();
 }
 
 /** Messages between a supervisor and its workers. */

@@ -1,6 +1,5 @@
-import Type from 'typebox';
 import type { Db } from '../platform/db/db.ts';
-import { id, integer, json, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
+import { id, integer, jsonObject, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { inOneSlice } from '../platform/db/slices.ts';
 import { allOf, asBigint, join, oneOf, raw, type Sql, sql } from '../platform/db/sql.ts';
 import type { EventId } from '../platform/ids.ts';
@@ -206,7 +205,7 @@ const UnauthenticatedRow = row('unauthenticated_events', {
   action: text,
   reason: nullable(text),
   target: nullable(text),
-  detail: nullable(json(Type.Unsafe<Readonly<Record<string, unknown>>>(Type.Unknown()))),
+  detail: nullable(jsonObject<Readonly<Record<string, unknown>>>()),
   address: nullable(text),
   first_at: integer,
   last_at: integer,

@@ -1,8 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, readConfig } from '../app/config.ts';
-import { closeDeps, openDeps, openLog } from '../app/open-deps.ts';
-import { version } from '../platform/config.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../platform/db/db.ts';
 import { MigrationRefused } from '../platform/db/migrate.ts';
 import { databaseFile } from '../platform/db/open.ts';
@@ -34,10 +32,6 @@ async function execute(args: readonly string[], terminal: Terminal, environment:
   if (first === undefined || first === 'help' || first === '--help' || first === '-h') {
     terminal.stdout.write(overviewOf(commandGroups.map(([heading, group]) => [heading, summaries(group)])));
     return first === undefined ? 2 : 0;
-  }
-  if (first === '--version') {
-    terminal.stdout.write(`${version}\n`);
-    return 0;
   }
   const name = nameIn(args);
   return name === undefined ? explainGroup(args, terminal) : run(name, args, terminal, environment);
@@ -90,6 +84,7 @@ async function run(name: string, args: readonly string[], terminal: Terminal, en
     await serve(config);
     return undefined;
   }
+  const { closeDeps, openDeps, openLog } = await import('../app/open-deps.ts');
   if (!command.prepares) refuseEmptyFolder(config);
   const role = command.prepares ? 'server' : 'command';
   const deps = await openDeps(config, { clock: Date.now, log: openLog(config.logLevel), role });

@@ -1,6 +1,6 @@
-import Type, { type TSchema } from 'typebox';
 import type { Deps } from '../oauth/deps.ts';
 import type { Operation } from '../platform/http/operation.ts';
+import { isOptional, type TSchema } from '../platform/schema.ts';
 import { type Command, type Option, type Typed, UsageError } from './command.ts';
 
 type Member = TSchema & {
@@ -59,9 +59,9 @@ function commandOf(one: Operation<Deps>, part: NonNullable<Operation<Deps>['comm
       Object.entries(members)
         .filter(([member]) => !operandNames.includes(member) && !(member in fixed))
         .map(([member, schema]) => {
-          const isOptional = optional.includes(member) || Type.IsOptional(schema) || 'default' in schema;
+          const mayBeLeftOut = optional.includes(member) || isOptional(schema) || 'default' in schema;
           const common = {
-            required: isOptional ? undefined : (true as const),
+            required: mayBeLeftOut ? undefined : (true as const),
             default: defaults[member] ?? schema.default,
           };
           return [nameOf(member), { ...optionFor(nameOf(member), schema), ...common }];

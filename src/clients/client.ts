@@ -1,10 +1,10 @@
-import Type from 'typebox';
 import {
   choice,
   flag,
   id,
   integer,
-  json,
+  jsonObject,
+  jsonTexts,
   nullable,
   type RowOf,
   row,
@@ -41,12 +41,12 @@ export type AuthenticationMethod = (typeof authenticationMethods)[number];
 const reviewed = {
   name: text,
   application_type: choice(...applicationTypes),
-  redirect_uris: json(Type.Unsafe<readonly string[]>(Type.Array(Type.String()))),
-  post_logout_redirect_uris: json(Type.Unsafe<readonly string[]>(Type.Array(Type.String()))),
+  redirect_uris: jsonTexts(),
+  post_logout_redirect_uris: jsonTexts(),
   backchannel_logout_uri: nullable(text),
   /** Logout tokens without `sid` are of no use to it (Back-Channel Logout 1.0 §2.2). */
   backchannel_logout_session_required: flag,
-  allowed_scopes: json(Type.Unsafe<readonly Scope[]>(Type.Array(Type.String()))),
+  allowed_scopes: jsonTexts<Scope>(),
   logo_url: nullable(text),
   homepage_url: nullable(text),
   /** Access tokens follow it, for libraries without EdDSA (decisions §4). */
@@ -79,7 +79,7 @@ export const ClientRow = row('clients', {
   /** Counts edits. An approval names the one that was read. */
   revision: integer,
   /** The reviewed fields that its owner wants different; the approved ones stay in effect until then. */
-  pending_change: nullable(json(Type.Unsafe<Partial<ReviewedFields>>(Type.Object({})))),
+  pending_change: nullable(jsonObject<Partial<ReviewedFields>>()),
   /** The audit event of the last change. Every change replaces it, which makes it a compare-and-swap. */
   event_id: id<EventId>(),
   created_at: integer,

@@ -1,11 +1,10 @@
-import Type, { type TSchema } from 'typebox';
-import { Compile, type Validator } from 'typebox/compile';
 import { type FieldProblem, fieldProblem, invalidFields } from '../platform/errors.ts';
-import { shapeProblems } from '../platform/http/bodies.ts';
 import { inCode, nameInCode } from '../platform/http/operation.ts';
 import { httpsUrlPattern, redirectUriPattern, serverUriPattern } from '../platform/http/url-patterns.ts';
 import type { MessageDescriptor } from '../platform/i18n/translate.ts';
+import { Type } from '../platform/schema.ts';
 import { displayNameProblem, normalizeName } from '../platform/text.ts';
+import { compile, type Validator } from '../platform/validator.ts';
 import {
   algorithms,
   applicationTypes,
@@ -103,9 +102,9 @@ export const EditBody = Type.Object(
 /** Body of `POST /v1/oauth/clients/check`: a registration that is not complete yet. */
 export const CheckBody = Type.Partial(RegistrationBody, { additionalProperties: false });
 
-const registrationShape = Compile(RegistrationBody);
-const editShape = Compile(EditBody);
-const checkShape = Compile(CheckBody);
+const registrationShape = compile(RegistrationBody);
+const editShape = compile(EditBody);
+const checkShape = compile(CheckBody);
 
 export type Registration = ReviewedFields & Pick<Client, 'client_type'>;
 export type ClientEdit = { readonly revision: number | undefined; readonly fields: Partial<ReviewedFields> };
@@ -178,12 +177,12 @@ export function readClientEdit(sent: unknown): ClientEdit {
 export function checkDraft(sent: unknown): readonly FieldProblem[] {
   const body = withShortLists(sent);
   const problems = problemsOf(checkShape, body);
-  if (!checkShape.Check(body)) return problems;
+  if (!checkShape.check(body)) return problems;
   const isFine = ({ path }: FieldProblem) => !problems.some((problem) => problem.path === path);
   return [...problems, ...inconsistencies(body).filter(isFine)];
 }
 
-function read<Body>(shape: Validator<Record<never, never>, TSchema, unknown, Body>, sent: unknown): Body {
+function read<Body>(shape: Validator<Body>, sent: unknown): Body {
   const body = withShortLists(sent);
   const problems = problemsOf(shape, body);
   if (problems.length > 0) throw invalidFields(problems);
@@ -200,8 +199,8 @@ function withShortLists(body: unknown): unknown {
 }
 
 /** Wrong shapes, and the problems of members whose shape is right. */
-const problemsOf = (shape: Pick<Validator, 'Check' | 'Errors'>, body: unknown): FieldProblem[] => [
-  ...(shape.Check(body) ? [] : shapeProblems(shape.Errors(body)).map(withUserMessages)),
+const problemsOf = (shape: Validator<unknown>, body: unknown): FieldProblem[] => [
+  ...shape.problems(body).map(withUserMessages),
   ...(typeof body === 'object' && body !== null ? contentProblems(body) : []),
 ];
 

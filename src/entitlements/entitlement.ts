@@ -1,10 +1,9 @@
-import Type, { type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
 import { latestDate } from '../platform/clock.ts';
 import { type FieldProblem, invalidFields } from '../platform/errors.ts';
-import { shapeProblems } from '../platform/http/bodies.ts';
 import { inCode, nullable } from '../platform/http/operation.ts';
+import { type Static, Type } from '../platform/schema.ts';
 import { isSeen, textPatterns } from '../platform/text.ts';
+import { compile } from '../platform/validator.ts';
 import { isProduct } from './service-credentials/service-credential.ts';
 
 export const entitlementStatuses = ['active', 'past_due', 'canceled', 'expired'] as const;
@@ -64,7 +63,7 @@ export const Entitlement = Type.Object({
 });
 export type Entitlement = Static<typeof Entitlement>;
 
-const shape = Compile(WriteBody);
+const shape = compile(WriteBody);
 /** Decisions §12. */
 const longestMetadata = 8 * 1024;
 const deepestMetadata = 20;
@@ -73,7 +72,7 @@ export type EntitlementWrite = ReturnType<typeof readWrite>;
 
 /** @throws {RequestError} `invalid_request` with every problem at once. */
 export function readWrite(body: unknown) {
-  if (!shape.Check(body)) throw invalidFields(shapeProblems(shape.Errors(body)));
+  if (!shape.check(body)) throw invalidFields(shape.problems(body));
   const {
     current_period_end = null,
     external_customer_id = null,

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import Type from 'typebox';
 import { type Access, basicCredentials, readBasic } from '../platform/http/access.ts';
 import { addOperations, operation } from '../platform/http/operation.ts';
+import { Type } from '../platform/schema.ts';
 import type { Deps } from './deps.ts';
 import { entitlementStatuses, readWrite, WriteBody } from './entitlement.ts';
 import { authenticateService } from './service-credentials/authenticate-service.ts';

@@ -1,6 +1,5 @@
-import Type from 'typebox';
 import type { Db } from '../platform/db/db.ts';
-import { choice, id, integer, json, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
+import { choice, id, integer, jsonObject, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { inOneSlice } from '../platform/db/slices.ts';
 import { asBigint, type Sql, sql } from '../platform/db/sql.ts';
 import type { CredentialId, UserId } from '../platform/ids.ts';
@@ -19,7 +18,7 @@ const EntitlementRow = row('entitlements', {
 const sourceNotes = {
   external_customer_id: nullable(text),
   external_subscription_id: nullable(text),
-  metadata: nullable(json(Type.Unsafe<Record<string, unknown>>(Type.Object({})))),
+  metadata: nullable(jsonObject<Record<string, unknown>>()),
 };
 
 /** Times are Unix seconds. */

@@ -1,8 +1,7 @@
-import { request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
 import type { Deps } from '../audit/deps.ts';
 import { now } from '../platform/clock.ts';
 import type { QueuedDelivery } from '../platform/db/delivery-queue.ts';
+import { request as requestHttp } from '../platform/http/node-http.ts';
 import { isIpAddress, subnetList } from '../platform/ip-address.ts';
 import { hostResolver } from './resolve-host.ts';
 import { forbiddenTarget, guardedLookup, InternalTarget, mayDeliver } from './target.ts';
@@ -128,7 +127,7 @@ export function openPoster(deps: Pick<Deps, 'clock' | 'config'>) {
     if (isIpAddress(url.hostname) && !mayDeliver(url.protocol, url.hostname, allowed))
       throw forbiddenTarget(url.protocol);
     const lookup = guardedLookup(resolveHost, url.protocol, allowed);
-    const request = url.protocol === 'https:' ? requestHttps : requestHttp;
+    const request = url.protocol === 'https:' ? (await import('node:https')).request : requestHttp;
     const sized = { ...headers, 'content-length': String(Buffer.byteLength(body)) };
     return new Promise((resolve, reject) => {
       const signal = AbortSignal.timeout(deliveryTimeoutMs);

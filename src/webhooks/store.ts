@@ -1,7 +1,6 @@
-import Type from 'typebox';
 import type { Db } from '../platform/db/db.ts';
 import { deliveryFields, deliveryQueue } from '../platform/db/delivery-queue.ts';
-import { id, integer, json, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
+import { id, integer, jsonTexts, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { fitsOneSlice, inOneSlice } from '../platform/db/slices.ts';
 import { asBigint, type Sql, sql } from '../platform/db/sql.ts';
 import type { EventId, WebhookId } from '../platform/ids.ts';
@@ -11,7 +10,7 @@ const Webhook = row('webhooks', {
   webhook_id: id<WebhookId>(),
   url: text,
   /** An older version may have known types that this one does not. */
-  event_types: json(Type.Unsafe<EventType[]>(Type.Array(Type.String()))),
+  event_types: jsonTexts<EventType>(),
   created_at: integer,
   disabled_at: nullable(integer),
 });

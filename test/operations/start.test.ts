@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import packageJson from '../../package.json' with { type: 'json' };
 import { newBrowser } from '../support/browser.ts';
 import { preparedSettings, runCommand, succeed } from '../support/command-line.ts';
 import { freePort } from '../support/free-port.ts';
@@ -257,4 +258,30 @@ test('the command works from any folder and through links to it', async (t) => {
   assert.equal((await runProcess(['--version'], { command, cwd: '/' })).stdout, '0.1.0\n');
   const server = await startServer(t, settings, { command, cwd: folder });
   assert.equal((await server.stop('SIGINT')).code, 0);
+});
+
+/** The libraries that `package.json` names, and `fetch`, which Node loads with its first use. */
+function librariesIn(stderr: string): string[] {
+  const [, loaded = ''] = /^loaded: (.*)$/m.exec(stderr) ?? [];
+  return loaded.split(' ').filter((name) => name in packageJson.dependencies || name === 'fetch');
+}
+
+test('a library that few processes use is loaded when one does, not at every start', async (t) => {
+  const preload = new URL('../support/loaded-packages.ts', import.meta.url).href;
+  const settings = { ...(await bareSettings(t)), NODE_OPTIONS: `--import=${preload}` };
+  const server = await startServer(t, settings);
+  const started = await server.stop();
+  assert.deepEqual(librariesIn(started.stderr), [
+    '@fastify/cookie',
+    'fastify',
+    'find-my-way',
+    'intl-messageformat',
+    'ipaddr.js',
+    'pino',
+    'typebox', // once it listens
+  ]);
+  const listed = await runProcess(['users', 'list'], { env: settings });
+  assert.deepEqual(librariesIn(listed.stderr), ['intl-messageformat', 'ipaddr.js', 'pino']);
+  const asked = await runProcess(['--version'], { env: settings });
+  assert.deepEqual(librariesIn(asked.stderr), []);
 });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
-import { Compile } from 'typebox/compile';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import { registerClient as registerOwnClient } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
+import { compile } from '../../src/platform/validator.ts';
 import { readAnswer } from '../support/browser.ts';
 import { plain } from '../support/plain-sql.ts';
 import { basic, verifier } from '../support/relying-party.ts';
@@ -484,10 +484,9 @@ function bodyFor(operation: Operation, call: Call): string | undefined {
 
 /** Besides what the schema refuses: members that it does not name, so that nothing is returned that is not described. */
 function differences(schema: Schema, body: unknown): string | undefined {
-  const shape = Compile(schema as Record<string, unknown>);
-  const wrong = shape.Check(body)
-    ? []
-    : shape.Errors(body).map(({ instancePath, message }) => `${instancePath || 'the body'} ${message}`);
+  const wrong = compile(schema)
+    .problems(body)
+    .map(({ path, message }) => `${path || 'the body'}: ${message}`);
   return [...wrong, ...unnamed(schema, body)].join('; ') || undefined;
 }
 

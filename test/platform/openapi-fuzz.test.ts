@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { Compile } from 'typebox/compile';
+import { compile } from '../../src/platform/validator.ts';
 import { type Answer, readAnswer } from '../support/browser.ts';
 import { basic } from '../support/relying-party.ts';
 import { repeated } from '../support/repeated.ts';
@@ -86,10 +86,10 @@ function valid(schema: Schema): fc.Arbitrary<unknown> {
     case 'object': {
       const members = Object.entries(schema.properties ?? {}).map(([name, one]) => [name, valid(one)] as const);
       const requiredKeys = (schema.required ?? []).filter((name) => schema.properties?.[name]);
-      const check = Compile(schema as Record<string, unknown>);
+      const shape = compile(schema);
       return fc
         .record(Object.fromEntries(members), { requiredKeys, noNullPrototype: true })
-        .filter((value) => check.Check(value));
+        .filter((value) => shape.check(value));
     }
     default:
       return fc.constantFrom<unknown>('x', 1, true);
@@ -237,7 +237,7 @@ function faultOf(document: Document, { operationId, responses }: Operation, { is
   if (answer.text !== '' && !described.content?.[type]) return `answered ${status} as ${type}, which is not described`;
   const schema = described.content?.[type]?.schema;
   const resolved = schema?.$ref ? document.components.schemas.Error : schema;
-  if (resolved && type === 'application/json' && !Compile(resolved as Record<string, unknown>).Check(json)) {
+  if (resolved && type === 'application/json' && !compile(resolved).check(json)) {
     return `answered ${status} with a body that is not as described: ${said}`;
   }
   if (!isValid || status !== 400 || json?.error !== 'invalid_request') return undefined;

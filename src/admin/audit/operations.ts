@@ -1,4 +1,3 @@
-import Type, { type Static, type TObject } from 'typebox';
 import { chainFaults } from '../../audit/chain.ts';
 import { type AuditFilter, exportFormats, exportLog, parseTime, readLog, timePattern } from '../../audit/read-log.ts';
 import { listUnauthenticated } from '../../audit/unauthenticated.ts';
@@ -6,6 +5,7 @@ import { invalidFields } from '../../platform/errors.ts';
 import { inCode, nullable, operation, Time } from '../../platform/http/operation.ts';
 import { cursor, limit } from '../../platform/http/paging.ts';
 import { table, time } from '../../platform/report.ts';
+import { type Static, type TObject, Type } from '../../platform/schema.ts';
 import { administration } from '../operation-parts.ts';
 
 const AuditRecord = Type.Object({

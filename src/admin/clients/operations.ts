@@ -1,4 +1,3 @@
-import Type from 'typebox';
 import { consentPolicies, reviewedRecord } from '../../clients/client.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { editClient } from '../../clients/edit-client.ts';
@@ -19,6 +18,7 @@ import { ClientRecord, OverlapSeconds, SecretRecord } from '../../developer/api/
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { paging } from '../../platform/http/paging.ts';
 import { shownOnce, table, time } from '../../platform/report.ts';
+import { Type } from '../../platform/schema.ts';
 import { administration, anyClient, ReasonForOwnerBody, reasonExample, strictBody } from '../operation-parts.ts';
 import { describeClient, describeList, describeReview } from './command-text.ts';
 import { logoutOperations } from './logout-operations.ts';

@@ -1,4 +1,3 @@
-import Type from 'typebox';
 import { algorithms } from '../../clients/client.ts';
 import {
   type KeyRecord as Key,
@@ -8,6 +7,7 @@ import {
 } from '../../oauth/signing-keys/signing-keys.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { table, time } from '../../platform/report.ts';
+import { Type } from '../../platform/schema.ts';
 import { administration } from '../operation-parts.ts';
 
 const KeyRecord = Type.Object({

@@ -1,4 +1,3 @@
-import Type from 'typebox';
 import {
   allCredentials,
   changeCredentialTerms,
@@ -12,6 +11,7 @@ import { credentialRecord, permissions } from '../../entitlements/service-creden
 import type { Deps } from '../../oauth/deps.ts';
 import { inCode, nameInCode, nullable, operation, Time } from '../../platform/http/operation.ts';
 import { shownOnce, table, time } from '../../platform/report.ts';
+import { Type } from '../../platform/schema.ts';
 import { textPatterns } from '../../platform/text.ts';
 import { administration, strictBody } from '../operation-parts.ts';
 

@@ -1,4 +1,3 @@
-import Type from 'typebox';
 import { requireUser } from '../../accounts/users.ts';
 import { endUserSession, listSessions, SessionRecord, sessionRecord } from '../../authentication/sessions/sessions.ts';
 import { entitlementStatuses } from '../../entitlements/entitlement.ts';
@@ -7,6 +6,7 @@ import { grantRecord, listGrants, revokeGrantByAdministrator } from '../../oauth
 import { inCode, nullable, operation, Time } from '../../platform/http/operation.ts';
 import { limit } from '../../platform/http/paging.ts';
 import { table, time } from '../../platform/report.ts';
+import { Type } from '../../platform/schema.ts';
 import { administration } from '../operation-parts.ts';
 import { userOperand } from './operations.ts';
 

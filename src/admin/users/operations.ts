@@ -1,4 +1,3 @@
-import Type from 'typebox';
 import { hasAdministrator } from '../../accounts/administrators.ts';
 import { perStandardClaim, requireUser, requireUserByIdOrEmail } from '../../accounts/users.ts';
 import type { LockState } from '../../authentication/passwords/password-limits.ts';
@@ -6,6 +5,7 @@ import type { Deps } from '../../oauth/deps.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { paging } from '../../platform/http/paging.ts';
 import { table, time } from '../../platform/report.ts';
+import { Type } from '../../platform/schema.ts';
 import { administration, ReasonBody, reasonExample, strictBody } from '../operation-parts.ts';
 import { changeRole, disableUser, enableUser, resetFactors, signOutUser, unlockUser } from './administer-user.ts';
 import { findUsers, overviewRecord, userOverview, userRecord } from './read-user.ts';

@@ -1,7 +1,7 @@
-import Type from 'typebox';
 import { inCode, nullable, operation, Time } from '../../platform/http/operation.ts';
 import { httpsTargetPattern } from '../../platform/http/url-patterns.ts';
 import { shownOnce, table } from '../../platform/report.ts';
+import { Type } from '../../platform/schema.ts';
 import { deliveryMembers, deliveryQuery, describeDeliveries } from '../../webhooks/delivery-parts.ts';
 import { eventTypes } from '../../webhooks/event-types.ts';
 import { allWebhooks, findDeliveries } from '../../webhooks/list-webhooks.ts';

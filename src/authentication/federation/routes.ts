@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import Type from 'typebox';
 import { notFound, refusal } from '../../platform/errors.ts';
 import { clearCookie, cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
 import type { OperationDescription } from '../../platform/http/operation.ts';
 import { parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { viewOf } from '../../platform/pages/view.ts';
+import { Type } from '../../platform/schema.ts';
 import { listIdentities } from '../credentials/identities.store.ts';
 import { findProvider, type Provider } from '../credentials/providers.ts';
 import { confirmationMethodsOf } from '../credentials/sign-in-methods.ts';

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import Type from 'typebox';
 import type { RequestError } from '../../platform/errors.ts';
 import { jsonBody } from '../../platform/http/bodies.ts';
 import {
@@ -12,6 +11,7 @@ import {
 } from '../../platform/http/operation.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { Type } from '../../platform/schema.ts';
 import { listPasskeys } from '../credentials/passkeys.store.ts';
 import { canHavePasskeys, parseCredential } from '../credentials/webauthn.ts';
 import type { Deps } from '../deps.ts';

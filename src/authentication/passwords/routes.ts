@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import Type from 'typebox';
 import type { FieldProblem } from '../../platform/errors.ts';
 import { addOperations, inCode, operation } from '../../platform/http/operation.ts';
 import { fieldAlert, newPasswordField, notice } from '../../platform/pages/form.ts';
@@ -7,6 +6,7 @@ import { html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { Type } from '../../platform/schema.ts';
 import { accountTab } from '../account-tab.ts';
 import { minCharacters } from '../credentials/password-policy.ts';
 import { passwordOf } from '../credentials/passwords.store.ts';

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
-import Type from 'typebox';
 import { clearCookie, cookieNames } from '../../platform/http/cookies.ts';
 import { addOperations, operation } from '../../platform/http/operation.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
+import { Type } from '../../platform/schema.ts';
 import type { Deps } from '../deps.ts';
 import { sessionsPage } from './page.ts';
 import { signedIn } from './session.ts';

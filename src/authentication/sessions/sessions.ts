@@ -1,4 +1,3 @@
-import Type from 'typebox';
 import { refuseAgainstAdministrator } from '../../accounts/administrators.ts';
 import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
 import { findUser, lockUser } from '../../accounts/users.ts';
@@ -9,6 +8,7 @@ import type { StoreDeps } from '../../platform/deps.ts';
 import { notFound } from '../../platform/errors.ts';
 import { nullable, Time } from '../../platform/http/operation.ts';
 import { mailTo } from '../../platform/mail/outbox.ts';
+import { Type } from '../../platform/schema.ts';
 import { deletePendingTotp } from '../credentials/two-factor.store.ts';
 import type { Deps, RevocationDeps } from '../deps.ts';
 import { deviceName } from './browser.ts';

@@ -1,10 +1,10 @@
-import Type, { type Static } from 'typebox';
 import { lockUser } from '../../accounts/users.ts';
 import { now } from '../../platform/clock.ts';
 import type { SecretDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
 import { type Locale, translatePlain } from '../../platform/i18n/translate.ts';
 import { digest } from '../../platform/ids.ts';
+import { type Static, Type } from '../../platform/schema.ts';
 import {
   activateTotp,
   consumePendingTry,

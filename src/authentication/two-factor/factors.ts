@@ -1,10 +1,10 @@
-import Type, { type Static } from 'typebox';
 import { now } from '../../platform/clock.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { invalidState } from '../../platform/errors.ts';
 import { nullable, Time } from '../../platform/http/operation.ts';
 import type { MailName } from '../../platform/mail/outbox.ts';
+import { type Static, Type } from '../../platform/schema.ts';
 import { listPasskeys } from '../credentials/passkeys.store.ts';
 import { limitSecurityChanges } from '../credentials/sign-in-methods.ts';
 import {

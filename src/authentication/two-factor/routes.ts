@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import Type from 'typebox';
 import { RequestError } from '../../platform/errors.ts';
 import { addOperations, operation } from '../../platform/http/operation.ts';
 import { type Page, sendPage } from '../../platform/pages/page.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { Type } from '../../platform/schema.ts';
 import type { Deps } from '../deps.ts';
 import { recentlySignedIn, requireRecentSession, type Session, signedIn } from '../sessions/session.ts';
 import { confirmTotp, Enrollment, enrollTotp, pendingEnrollment, wasConfirmedWith } from './enroll-totp.ts';

@@ -1,4 +1,3 @@
-import Type, { type Static } from 'typebox';
 import { auditRowsOf } from '../../audit/read-log.ts';
 import type { Client } from '../../clients/client.ts';
 import { type FailureRow, failureCodes, failureStages, failuresOf } from '../../clients/failures.ts';
@@ -6,6 +5,7 @@ import type { Deps } from '../../oauth/deps.ts';
 import { recentCodesOfClient, type SignIn, signInsOfClient } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
 import { nullable, Time } from '../../platform/http/operation.ts';
+import { type Static, Type } from '../../platform/schema.ts';
 import { type Inference, inferFailures, inferredCodes } from './inferred-failures.ts';
 import { Cause, causesOf } from './probable-causes.ts';
 

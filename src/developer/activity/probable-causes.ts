@@ -1,8 +1,8 @@
-import Type, { type Static } from 'typebox';
 import type { Client } from '../../clients/client.ts';
 import { findLibrary, symptomOf } from '../../clients/libraries/catalogue.ts';
 import type { Library } from '../../clients/libraries/library.ts';
 import { nullable } from '../../platform/http/operation.ts';
+import { type Static, Type } from '../../platform/schema.ts';
 import type { Inference } from './inferred-failures.ts';
 
 const causes = [

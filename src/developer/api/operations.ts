@@ -1,4 +1,3 @@
-import Type from 'typebox';
 import {
   algorithms,
   applicationTypes,
@@ -21,6 +20,7 @@ import {
 } from '../../clients/registration.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { chooseLocale, translatePlain } from '../../platform/i18n/translate.ts';
+import { Type } from '../../platform/schema.ts';
 import { Activity, clientActivity } from '../activity/activity.ts';
 import { clientOwner, recentClientOwner } from '../owner.ts';
 

@@ -1,9 +1,9 @@
-import Type from 'typebox';
 import { findOwnClient } from '../../clients/find-clients.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { findLogoutDeliveries, resendLogout } from '../../oauth/logout/deliveries.ts';
 import { nullable, operation } from '../../platform/http/operation.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
+import { Type } from '../../platform/schema.ts';
 import { deliveryMembers, deliveryQuery } from '../../webhooks/delivery-parts.ts';
 import { clientOwner } from '../owner.ts';
 

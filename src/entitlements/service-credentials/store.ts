@@ -1,6 +1,5 @@
-import Type from 'typebox';
 import type { Db } from '../../platform/db/db.ts';
-import { id, integer, json, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { id, integer, jsonTexts, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { type Sql, sql } from '../../platform/db/sql.ts';
 import type { CredentialId, EventId, SecretId } from '../../platform/ids.ts';
 import type { Permission, ServiceCredential } from './service-credential.ts';
@@ -8,8 +7,8 @@ import type { Permission, ServiceCredential } from './service-credential.ts';
 const CredentialRow = row('service_credentials', {
   credential_id: id<CredentialId>(),
   name: text,
-  permissions: json(Type.Unsafe<readonly Permission[]>(Type.Array(Type.String()))),
-  products: json(Type.Unsafe<readonly string[]>(Type.Array(Type.String()))),
+  permissions: jsonTexts<Permission>(),
+  products: jsonTexts(),
   created_at: integer,
   retired_at: nullable(integer),
 });

@@ -1,4 +1,3 @@
-import Type, { type Static } from 'typebox';
 import { type Acr, acrs } from '../../authentication/sessions/authentication.ts';
 import { type Client, type ClientStatus, isClientId } from '../../clients/client.ts';
 import { closestMatch, type Failure } from '../../clients/failures.ts';
@@ -7,6 +6,7 @@ import { defaultScope, describeRefused, parseScope } from '../../clients/scopes.
 import { RequestError } from '../../platform/errors.ts';
 import type { parseParameters } from '../../platform/http/parameters.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
+import { type Static, Type } from '../../platform/schema.ts';
 import {
   type ClaimsParameter,
   MalformedClaims,

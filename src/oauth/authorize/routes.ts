@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import Type, { type TSchema } from 'typebox';
 import { browserToken, findInBrowser, startAgain } from '../../authentication/sessions/browser.ts';
 import { returnPathOf } from '../../authentication/sessions/return-target.ts';
 import { currentSession } from '../../authentication/sessions/session.ts';
@@ -11,6 +10,7 @@ import type { OperationDescription } from '../../platform/http/operation.ts';
 import { FormText, parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { viewOf } from '../../platform/pages/view.ts';
+import { type TSchema, Type } from '../../platform/schema.ts';
 import type { Deps } from '../deps.ts';
 import {
   AuthorizationError,

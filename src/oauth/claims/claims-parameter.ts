@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox';
+import { type Static, Type } from '../../platform/schema.ts';
 import { claimsWithin, isUserClaim, scopeOfClaim, type UserClaim } from './claims.ts';
 
 const Names = Type.Array(Type.Unsafe<UserClaim>(Type.String()));

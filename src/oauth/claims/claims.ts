@@ -1,9 +1,9 @@
-import Type, { type Static } from 'typebox';
 import { perStandardClaim, type Role, type StandardClaim, standardClaimNames } from '../../accounts/users.ts';
 import { isScope, parseScope, type Scope, scopeNames } from '../../clients/scopes.ts';
 import { Entitlement } from '../../entitlements/entitlement.ts';
 import type { Html } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { type Static, Type } from '../../platform/schema.ts';
 
 const ofProfile = Type.Optional(Type.String({ description: 'Scope `profile`.' }));
 

@@ -1,4 +1,3 @@
-import Type, { type Static } from 'typebox';
 import { lockUser } from '../../accounts/users.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
@@ -9,6 +8,7 @@ import { notFound } from '../../platform/errors.ts';
 import { nullable, Time } from '../../platform/http/operation.ts';
 import type { ClientId, UserId } from '../../platform/ids.ts';
 import { mailTo } from '../../platform/mail/outbox.ts';
+import { type Static, Type } from '../../platform/schema.ts';
 import { claimsWithin, type UserClaim, userClaimNames } from '../claims/claims.ts';
 import { deleteConsent, listConsents } from '../grants/consents.store.ts';
 import { activeAccessOf, isConnected } from '../grants/lists.store.ts';

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import Type from 'typebox';
 import { accountTab } from '../../authentication/account-tab.ts';
 import { signedIn } from '../../authentication/sessions/session.ts';
 import { isScope } from '../../clients/scopes.ts';
@@ -9,6 +8,7 @@ import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { Type } from '../../platform/schema.ts';
 import { claimList } from '../claims/claims.ts';
 import type { Deps } from '../deps.ts';
 import { ConnectedApp, disconnectApp, listConnectedApps } from './connected-apps.ts';

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import Type from 'typebox';
 import { invalidRequest } from '../../platform/errors.ts';
 import { accessToken, bearerToken, isBearer } from '../../platform/http/access.ts';
 import type { OperationDescription } from '../../platform/http/operation.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import { publicDocument, sendPublicDocument } from '../../platform/http/representations.ts';
+import { Type } from '../../platform/schema.ts';
 import type { Deps } from '../deps.ts';
 import { discoveryDocument } from './discovery.ts';
 import { Userinfo, userinfo } from './userinfo.ts';

@@ -1,7 +1,7 @@
-import Type, { type Static } from 'typebox';
 import { hasScope, isWithinAllowed } from '../../clients/scopes.ts';
 import { listEntitlements } from '../../entitlements/read-history.ts';
 import { insufficientScope } from '../../platform/errors.ts';
+import { type Static, Type } from '../../platform/schema.ts';
 import { claimsWithin, scopeOfClaim, UserClaims, userClaims } from '../claims/claims.ts';
 import type { Deps } from '../deps.ts';
 import { verifyAccessToken } from '../token/tokens.ts';

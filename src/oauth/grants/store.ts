@@ -1,10 +1,9 @@
-import Type from 'typebox';
 import { raiseGrantsEpochOfUser } from '../../accounts/users.ts';
 import type { RevocationReason } from '../../authentication/deps.ts';
 import { hasEveryFactor } from '../../authentication/sessions/session.ts';
 import { raiseGrantsEpochOfClient } from '../../clients/find-clients.ts';
 import type { Db } from '../../platform/db/db.ts';
-import { id, integer, json, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { id, integer, json, jsonTexts, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { inOneSlice, sliceRows } from '../../platform/db/slices.ts';
 import { asBigint, join, type Sql, sql } from '../../platform/db/sql.ts';
 import { type ClientId, type GrantId, newId, type SessionId, type UserId } from '../../platform/ids.ts';
@@ -192,7 +191,7 @@ export const findReissuable = (db: Db, at: Pick<Grant, 'grant_id' | 'refresh_seq
 const ActiveRefreshToken = row('grants join clients', {
   ...Refreshable.fields,
   /** What the client may have now. */
-  allowed_scopes: json(Type.Array(Type.String())),
+  allowed_scopes: jsonTexts(),
 });
 
 /** The grant of a refresh token that could be used now. */

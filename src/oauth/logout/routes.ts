@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import Type from 'typebox';
 import { currentSession, requireSession, type Session } from '../../authentication/sessions/session.ts';
 import { signOut } from '../../authentication/sessions/sessions.ts';
 import { invalidRequest } from '../../platform/errors.ts';
@@ -8,6 +7,7 @@ import { form, type OperationDescription } from '../../platform/http/operation.t
 import { FormText, queryOf, readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { viewOf } from '../../platform/pages/view.ts';
+import { Type } from '../../platform/schema.ts';
 import type { Deps } from '../deps.ts';
 import {
   checkClient,

@@ -1,9 +1,8 @@
 import type { webcrypto } from 'node:crypto';
-import Type from 'typebox';
 import type { Algorithm } from '../../clients/client.ts';
 import { mustChange } from '../../platform/db/change.ts';
 import type { Db } from '../../platform/db/db.ts';
-import { id, integer, json, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { id, integer, jsonObject, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { type Sql, sql } from '../../platform/db/sql.ts';
 
 /** `next` is published and does not sign yet; `active` signs; `retiring` is published until its tokens have expired. */
@@ -13,7 +12,7 @@ const SigningKey = row('signing_keys', {
   kid: text,
   algorithm: id<Algorithm>(),
   status: id<KeyStatus>(),
-  public_jwk: json(Type.Unsafe<webcrypto.JsonWebKey>(Type.Object({}))),
+  public_jwk: jsonObject<webcrypto.JsonWebKey>(),
   /** Null once the key no longer signs. */
   private_key_sealed: nullable(text),
   created_at: integer,
@@ -94,7 +93,7 @@ export const rotateSigningKey = (successor: NewKey, limits: RotationLimits) => {
 
 const RetiredKey = row('retired_signing_keys', {
   algorithm: id<Algorithm>(),
-  public_jwk: json(Type.Unsafe<webcrypto.JsonWebKey>(Type.Object({}))),
+  public_jwk: jsonObject<webcrypto.JsonWebKey>(),
 });
 
 type Retirement = {

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import Type from 'typebox';
 import { authenticateService } from '../../entitlements/service-credentials/authenticate-service.ts';
 import { isCredentialId } from '../../entitlements/service-credentials/service-credential.ts';
 import { accessDenied, invalidClient, invalidRequest, RequestError } from '../../platform/errors.ts';
 import { basicCredentials, noCredentials, readBasic } from '../../platform/http/access.ts';
 import { form, type OperationDescription } from '../../platform/http/operation.ts';
 import { readForm } from '../../platform/http/parameters.ts';
+import { Type } from '../../platform/schema.ts';
 import type { Deps } from '../deps.ts';
 import { authorizationCodeGrant } from './authorization-code-grant.ts';
 import { authenticateClient, identifyClient, type Presented, presentsCredentials } from './client-authentication.ts';

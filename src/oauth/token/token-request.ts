@@ -1,8 +1,8 @@
-import Type, { type Static } from 'typebox';
 import type { Client } from '../../clients/client.ts';
 import type { Failure, FailureCode, FailureDetail } from '../../clients/failures.ts';
 import { RequestError } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
+import { type Static, Type } from '../../platform/schema.ts';
 
 /** A token request whose client is authenticated. `address` is where it came from. */
 export type TokenRequest = { client: Client; form: Parameters; address: string };

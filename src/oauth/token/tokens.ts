@@ -1,5 +1,4 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import Type, { type Static } from 'typebox';
 import { findUser } from '../../accounts/users.ts';
 import type { Algorithm, Client } from '../../clients/client.ts';
 import { hasScope, isWithinAllowed, withinAllowed } from '../../clients/scopes.ts';
@@ -8,6 +7,7 @@ import { now } from '../../platform/clock.ts';
 import { invalidToken, RequestError } from '../../platform/errors.ts';
 import { Time } from '../../platform/http/operation.ts';
 import { type GrantId, newSuffix } from '../../platform/ids.ts';
+import { type Static, Type } from '../../platform/schema.ts';
 import type { Vault } from '../../platform/vault.ts';
 import { claimsWithin, scopeOfClaim, type UserClaims, userClaims } from '../claims/claims.ts';
 import type { Deps } from '../deps.ts';

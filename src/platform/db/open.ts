@@ -4,7 +4,6 @@ import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { type Db, StoreUnavailable } from './db.ts';
 import type { MigratableDb } from './migrate.ts';
-import { openPostgres } from './postgres.ts';
 import { openSqlite } from './sqlite.ts';
 
 type DbSettings = {
@@ -23,7 +22,7 @@ export async function openDb({ dataDir, databaseUrl, databaseMayLoseCommits }: D
   let db: MigratableDb | undefined;
   try {
     db = databaseUrl
-      ? openPostgres(databaseUrl, { mayLoseCommits: databaseMayLoseCommits })
+      ? (await import('./postgres.ts')).openPostgres(databaseUrl, { mayLoseCommits: databaseMayLoseCommits })
       : openSqlite(privateFile(dataDir));
     await db.query({ sql: 'select 1 as answer' });
     return db;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import Type from 'typebox';
+import { Type } from '../schema.ts';
 import { choice, flag, integer, json, nullable, RowMismatch, type RowOf, row, text } from './rows.ts';
 import { sql } from './sql.ts';
 

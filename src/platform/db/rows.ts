@@ -1,5 +1,5 @@
-import type { Static, TSchema } from 'typebox';
-import { Compile, type Validator } from 'typebox/compile';
+import type { Static, TSchema } from '../schema.ts';
+import { compile } from '../validator.ts';
 import { join, type Param, raw, type Sql, sql } from './sql.ts';
 
 /** What one column holds in the store, and what it is to the program. */
@@ -54,14 +54,21 @@ export const nullable = <Value>({ isValid, codec, isBigint }: Column<Value>): Co
   );
 
 /** A JSON text, parsed and checked. */
-export function json<Schema extends TSchema>(schema: Schema): Column<Static<Schema>> {
-  let validator: Validator | undefined;
-  return new Column<Static<Schema>>(isText, {
+export const json = <Schema extends TSchema>(schema: Schema): Column<Static<Schema>> =>
+  jsonOf<Static<Schema>>(compile(schema).check);
+/** A JSON object, of whose members only the code knows that they are of this type. */
+export const jsonObject = <Value extends object>(): Column<Value> =>
+  jsonOf<Value>((value) => typeof value === 'object' && value !== null && !Array.isArray(value));
+/** A JSON list of texts, perhaps of a narrower type. */
+export const jsonTexts = <Text extends string = string>(): Column<readonly Text[]> =>
+  jsonOf<readonly Text[]>((value) => Array.isArray(value) && value.every(isText));
+
+function jsonOf<Value>(isOfItsShape: (value: unknown) => boolean): Column<Value> {
+  return new Column<Value>(isText, {
     decode(stored) {
-      validator ??= Compile(schema);
       const value: unknown = JSON.parse(stored as string);
-      if (!validator.Check(value)) throw new TypeError('not of its schema');
-      return value as Static<Schema>;
+      if (!isOfItsShape(value)) throw new TypeError('not of its schema');
+      return value as Value;
     },
     encode: (value) => JSON.stringify(value),
   });

@@ -1,8 +1,8 @@
-import { METHODS } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import findMyWay from 'find-my-way';
 import type { Config } from '../config.ts';
 import { invalidRequest, RequestError, refusal } from '../errors.ts';
+import { METHODS } from './node-http.ts';
 import { fillPath } from './parameters.ts';
 
 declare module 'fastify' {

@@ -1,12 +1,21 @@
 import { Readable } from 'node:stream';
-import type { FastifyInstance, FastifyReply } from 'fastify';
-import Type, { type Static, type TObject, type TObjectOptions, type TProperties, type TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
-import Value from 'typebox/value';
+import type { FastifyInstance, FastifyReply, FastifySchemaCompiler, FastifySerializerCompiler } from 'fastify';
 import { type ErrorCode, invalidFields } from '../errors.ts';
+import {
+  isOptional,
+  type Static,
+  type TObject,
+  type TObjectOptions,
+  type TProperties,
+  type TSchema,
+  type TUndefined,
+  type TUnknown,
+  Type,
+} from '../schema.ts';
 import { textPatterns } from '../text.ts';
+import { compile } from '../validator.ts';
 import type { Access, AccessDescription } from './access.ts';
-import { readNoBody, shapeProblems } from './bodies.ts';
+import { readNoBody } from './bodies.ts';
 import { FormText, maxParameters, queryOf, readQueryAs } from './parameters.ts';
 
 /** The endpoint groups of the specification (§1), in the order in which people read about them, and ours. */
@@ -189,9 +198,9 @@ export const operation = <
   Deps,
   Requester extends object,
   const Path extends string,
-  Body extends TSchema = Type.TUndefined,
+  Body extends TSchema = TUndefined,
   Query extends TProperties = Record<never, never>,
-  Answer extends TSchema = Type.TUnknown,
+  Answer extends TSchema = TUnknown,
   Parses extends true | undefined = undefined,
   const Media extends readonly string[] | undefined = undefined,
 >(
@@ -249,55 +258,58 @@ const refusesBody = ({ method, body, ignoresBody }: Pick<Operation<never>, 'meth
   body === undefined && !ignoresBody && !['GET', 'DELETE'].includes(method);
 
 /** TypeBox checks requests and cleans answers by the schemas of the routes. They are compiled when first used. */
-export function useTypeBox(app: FastifyInstance): void {
-  app.setValidatorCompiler<TSchema | TProperties>(({ schema, httpPart }) => {
-    if (httpPart === 'querystring')
-      return (query: FormText) => attempt(() => readQueryAs(schema as TProperties, query));
-    const shape = lazily(() => Compile(schema as TSchema));
-    return (value: unknown) =>
-      shape().Check(value) ? { value } : { error: invalidFields(shapeProblems(shape().Errors(value))) };
-  });
-  app.setSerializerCompiler<TSchema>(({ schema }) => {
-    const keep = keeper(schema);
-    return (value: unknown) => JSON.stringify(keep(value));
-  });
-}
+const compileValidator: FastifySchemaCompiler<TSchema | TProperties> = ({ schema, httpPart }) => {
+  if (httpPart === 'querystring') return (query: FormText) => attempt(() => readQueryAs(schema as TProperties, query));
+  const shape = compile(schema as TSchema);
+  return (value: unknown) => (shape.check(value) ? { value } : { error: invalidFields(shape.problems(value)) });
+};
+
+const compileSerializer: FastifySerializerCompiler<TSchema> = ({ schema }) => {
+  const keep = keeper(schema);
+  return (value: unknown) => JSON.stringify(keep(value));
+};
+
+/**
+ * An option of the server: beside compilers that are set later, Fastify loads its own two, 110 files that nothing would use.
+ * The type of the option knows those alone.
+ */
+export const schemaController: object = {
+  compilersFactory: { buildValidator: () => compileValidator, buildSerializer: () => compileSerializer },
+};
 
 type Keeper = (value: unknown) => unknown;
 const keepAll: Keeper = (value) => value;
 
-/** What `Value.Clean` leaves of a value, which clones and checks far more than our answers need. */
+type Members = {
+  items?: TSchema;
+  properties?: TProperties;
+  additionalProperties?: unknown;
+  anyOf?: readonly TSchema[];
+};
+
+/** @returns a function that leaves of an answer the members that its schema names. It checks nothing. */
 export function keeper(schema: TSchema): Keeper {
-  if (Type.IsArray(schema)) {
-    const keep = keeper(schema.items);
+  const { items, properties, additionalProperties = false, anyOf } = schema as Members;
+  if (items) {
+    const keep = keeper(items);
     return keep === keepAll ? keepAll : (value) => (Array.isArray(value) ? value.map((one) => keep(one)) : value);
   }
-  if (Type.IsObject(schema) && !('additionalProperties' in schema && schema.additionalProperties)) {
-    const keepers = new Map(Object.entries(schema.properties).map(([name, one]) => [name, keeper(one)]));
-    return (value) => {
-      if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-      const kept: Record<string, unknown> = {};
-      for (const [name, member] of Object.entries(value)) {
-        const keep = keepers.get(name);
-        if (keep) kept[name] = keep(member);
-      }
-      return kept;
-    };
+  if (anyOf) {
+    const [keep = keepAll, another] = anyOf.map(keeper).filter((one) => one !== keepAll);
+    if (another) throw new TypeError('A schema does not tell which of several objects an answer is.');
+    return keep;
   }
-  if (Type.IsUnion(schema) && schema.anyOf.length === 2 && Type.IsNull(schema.anyOf[1]!)) {
-    const keep = keeper(schema.anyOf[0]!);
-    return keep === keepAll ? keepAll : (value) => (value === null ? null : keep(value));
-  }
-  const hasMembers = [
-    Type.IsObject,
-    Type.IsUnion,
-    Type.IsRecord,
-    Type.IsIntersect,
-    Type.IsTuple,
-    Type.IsRef,
-    Type.IsCyclic,
-  ];
-  return hasMembers.some((is) => is(schema)) ? (value) => Value.Clean(schema, Value.Clone(value)) : keepAll;
+  if (!properties || additionalProperties) return keepAll;
+  const keepers = new Map(Object.entries(properties).map(([name, one]) => [name, keeper(one)]));
+  return (value) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    const kept: Record<string, unknown> = {};
+    for (const [name, member] of Object.entries(value)) {
+      const keep = keepers.get(name);
+      if (keep) kept[name] = keep(member);
+    }
+    return kept;
+  };
 }
 
 function attempt<Value>(read: () => Value): { value: Value } | { error: Error } {
@@ -306,14 +318,6 @@ function attempt<Value>(read: () => Value): { value: Value } | { error: Error } 
   } catch (error) {
     return { error: error as Error };
   }
-}
-
-function lazily<Value>(make: () => Value): () => Value {
-  let made: Value | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
 }
 
 /** As the API description has it. */
@@ -340,5 +344,5 @@ const describe = <Deps>({
 /** A parameter with a default may be left out. */
 function describeParameter(parameter: TSchema & { description?: string }) {
   const { description = '', ...schema } = parameter;
-  return { description, required: !Type.IsOptional(parameter) && !('default' in parameter), schema };
+  return { description, required: !isOptional(parameter) && !('default' in parameter), schema };
 }

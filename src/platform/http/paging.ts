@@ -1,5 +1,5 @@
-import Type from 'typebox';
 import { cursorPattern } from '../db/slices.ts';
+import { Type } from '../schema.ts';
 import { inCode } from './operation.ts';
 
 // Parameters of operations that list.

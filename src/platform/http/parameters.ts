@@ -1,5 +1,5 @@
-import type { Static, TObject, TProperties } from 'typebox';
 import { invalidFields, invalidRequest } from '../errors.ts';
+import type { Static, TObject, TProperties } from '../schema.ts';
 
 /** Form or query parameters: one value each, empty counts as absent (OAuth 2.1 §3.1). No prototype. */
 export type Parameters = Readonly<Record<string, string | undefined>>;

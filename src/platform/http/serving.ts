@@ -1,13 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { isIP, isIPv4, isIPv6, type Socket, Server as TcpServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyServerFactoryHandler } from 'fastify';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { invalidRequest, RequestError, serverError } from '../errors.ts';
+import { createServer, STATUS_CODES } from './node-http.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import Type, { type TSchema } from 'typebox';
 import type { Config } from '../config.ts';
 import { type ErrorCode, statusOf } from '../errors.ts';
 import { cookieNames } from '../http/cookies.ts';
 import { type OperationAnswer, type OperationDescription, published, type Tag, tags } from '../http/operation.ts';
+import { type TSchema, Type } from '../schema.ts';
 
 export type DescribedRoute = {
   method: string;

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import Type from 'typebox';
 import { isNotLastAdministrator } from '../../accounts/administrators.ts';
 import { recentlySignedIn } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
@@ -8,6 +7,7 @@ import { clearCookie, cookieNames } from '../../platform/http/cookies.ts';
 import { addOperations, inCode, operation } from '../../platform/http/operation.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
+import { Type } from '../../platform/schema.ts';
 import { deleteAccount } from './delete-account.ts';
 import { accountDeletedPage, deleteAccountPage } from './page.ts';
 

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import Type from 'typebox';
 import { linkSeconds } from '../../accounts/links.ts';
 import { currentSession, recentlySignedIn, signedIn } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
@@ -8,6 +7,7 @@ import { addOperations, inCode, operation } from '../../platform/http/operation.
 import { sendPage } from '../../platform/pages/page.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import { viewOf } from '../../platform/pages/view.ts';
+import { Type } from '../../platform/schema.ts';
 import { confirmAddress, requestEmailChange, requestVerification, requireAddressLink } from './email-address.ts';
 import { changeEmailPage, confirmAddressPage, emailNotices, emailPage } from './page.ts';
 

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import Type from 'typebox';
 import { requireSession, signedIn } from '../../authentication/sessions/session.ts';
 import { hasScope } from '../../clients/scopes.ts';
 import { Entitlement } from '../../entitlements/entitlement.ts';
@@ -10,6 +9,7 @@ import { insufficientScope } from '../../platform/errors.ts';
 import { accessToken, bearerToken, isBearer } from '../../platform/http/access.ts';
 import type { OperationDescription } from '../../platform/http/operation.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
+import { Type } from '../../platform/schema.ts';
 import { entitlementsPage } from './page.ts';
 
 const listOwnEntitlements: OperationDescription = {

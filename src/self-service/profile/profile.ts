@@ -1,4 +1,3 @@
-import Type, { type Static } from 'typebox';
 import {
   lockUser,
   mayTakeHandle,
@@ -24,6 +23,7 @@ import { inCode, nameInCode, nullable, Time } from '../../platform/http/operatio
 import { httpsUrlPattern } from '../../platform/http/url-patterns.ts';
 import { locales, type MessageDescriptor } from '../../platform/i18n/translate.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
+import { type Static, Type } from '../../platform/schema.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import { profileRules } from './profile-rules.ts';
 

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import Type from 'typebox';
-import { Compile } from 'typebox/compile';
-import { shapeProblems } from './bodies.ts';
+import { Type } from './schema.ts';
+import { compile } from './validator.ts';
 
 const orNull = <Schema extends Parameters<typeof Type.Array>[0]>(schema: Schema) => Type.Union([schema, Type.Null()]);
-const shape = Compile(
+const shape = compile(
   Type.Object(
     {
       ends_at: orNull(Type.Integer({ minimum: 0, maximum: 10 })),
@@ -14,8 +13,7 @@ const shape = Compile(
     { additionalProperties: false },
   ),
 );
-const problemsOf = (body: unknown) =>
-  shapeProblems(shape.Errors(body)).map(({ path, message }) => `${path}: ${message}`);
+const problemsOf = (body: unknown) => shape.problems(body).map(({ path, message }) => `${path}: ${message}`);
 
 test('what may be null has one sentence for what is wrong with it', () => {
   assert.deepEqual(problemsOf({ ends_at: 11 }), ['ends_at: Must be <= 10.']);
