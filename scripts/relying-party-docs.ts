@@ -91,7 +91,7 @@ function needsOf(library: Library): string[] {
       '- An API that only checks tokens needs no client of its own; see [resource servers](../resource-servers/README.md).',
     ];
   }
-  const { callback, claims_in_id_token, refreshes_in_parallel, pkce, sign_out } = library;
+  const { backchannel_logout, callback, claims_in_id_token, refreshes_in_parallel, pkce, sign_out } = library;
   const method = isPublic(example) ? 'none' : library.authentication;
   return [
     `- \`client_type\`: \`${example.client_type}\``,
@@ -109,6 +109,11 @@ function needsOf(library: Library): string[] {
       : []),
     `- PKCE: ${pkce === null ? 'on by default' : `\`${pkce}\``}`,
     `- Sign-out at Signet as well: ${sign_out === null ? 'not by the library; redirect to `end_session_endpoint`' : `\`${sign_out}\`, with a registered \`post_logout_redirect_uris\``}`,
+    ...(backchannel_logout
+      ? [
+          `- [Logout tokens](README.md#logout-tokens): \`${backchannel_logout.setting}\`, with a \`backchannel_logout_uri\` that ends in \`${backchannel_logout.path}\``,
+        ]
+      : []),
   ];
 }
 
@@ -155,6 +160,37 @@ ${kinds
         .join('\n')}`,
   )
   .join('\n\n')}
+
+## Logout tokens
+
+A session of your app does not end by itself when its user signs out elsewhere, or is disabled. A client with a
+\`backchannel_logout_uri\` receives a POST for each session that ends, with \`logout_token\` in a form
+(OpenID Connect Back-Channel Logout 1.0). It is a JWT with the header \`"typ": "logout+jwt"\` and these claims:
+
+\`\`\`json
+{
+  "iss": "https://id.example.com",
+  "aud": "cl_…",
+  "sub": "usr_…",
+  "sid": "ses_…",
+  "iat": 1800000000,
+  "exp": 1800000120,
+  "jti": "lo_…",
+  "events": { "http://schemas.openid.net/event/backchannel-logout": {} }
+}
+\`\`\`
+
+Verify it like an ID token: the signature, with the key set and the algorithm of the client, \`iss\`, \`aud\`, \`exp\`. Then
+check \`typ\` and \`events\`, end the session whose ID token had this \`sid\`, and answer 200 or 204. 400 refuses the token for
+good; any other answer is retried for three days, with the same \`jti\`. Your sessions must be on your server: a session
+that is only in a cookie cannot be ended.
+
+Tried with ${libraries
+  .filter((library) => library.backchannel_logout)
+  .map(({ id, name }) => `[${name}](${id}.md)`)
+  .join(', ')}.
+The deliveries and their failures are under _Sign-ins and failures_ in the console. On your own machine the operator
+lists \`127.0.0.1,::1\` in \`SIGNET_WEBHOOK_INTERNAL\`, and the URI may be \`http://localhost\`.
 `;
 
 /** Every page by the name of its file. */

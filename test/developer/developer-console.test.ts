@@ -1007,6 +1007,19 @@ test('a registration begins with the kind of app and its library', async (t) => 
     assert.equal((await shownFor({ client_type: 'public' })).get(method), message('developer.authentication.none'));
   });
 
+  await t.test('the page of a client says how its library receives logout tokens', async () => {
+    const owner = await signet.signedInUser();
+    const backchannel_logout_uri = 'https://shop.test/backchannel-logout';
+    const advised = async (fields: Record<string, unknown>) => {
+      const { client_id } = await signet.registerClient({ owner, ...fields });
+      return /<p id="backchannel">(.*?)<\/p>/.exec((await owner.browser.get(page(client_id))).text)?.[1];
+    };
+    const express = await advised({ library: 'express-openid-connect', backchannel_logout_uri });
+    assert.match(express ?? '', /<code>backchannelLogout: \{ store \}<\/code>/);
+    assert.match((await advised({ backchannel_logout_uri })) ?? '', /logout_token/);
+    assert.equal(await advised({ library: 'express-openid-connect' }), undefined);
+  });
+
   await t.test('the page of a client has the addresses that a library asks for', async () => {
     const { client_id } = await signet.registerClient({ owner: ada });
     const { text } = await ada.browser.get(page(client_id));

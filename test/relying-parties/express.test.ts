@@ -6,6 +6,7 @@ import { transform } from 'esbuild';
 import express, { type Express } from 'express';
 import type { RequestContext } from 'express-openid-connect';
 import { runJobs } from '../../src/app/jobs.ts';
+import { findLibrary } from '../../src/clients/libraries/catalogue.ts';
 import { clientActivity } from '../../src/developer/activity/activity.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import type { Signet } from '../support/signet.ts';
@@ -163,11 +164,12 @@ test('express-openid-connect signs in, refreshes and signs out', async (t) => {
 
 test('express-openid-connect ends its session when a logout token says so', async (t) => {
   const signet = await startPresentSignet(t);
+  const { setting, path } = findLibrary('express-openid-connect')!.backchannel_logout!;
   for (const algorithm of ['RS256', 'EdDSA'] as const) {
     await t.test(algorithm, async (t) => {
       const given = await registerFor(signet, 'express-openid-connect', {
         algorithm,
-        backchannel_logout_path: '/backchannel-logout',
+        backchannel_logout_path: path,
       });
       const store = `{
         ended: new Map(),
@@ -177,7 +179,7 @@ test('express-openid-connect ends its session when a logout token says so', asyn
       }`;
       const files = given.files.map(({ file, text }) => ({
         file,
-        text: text.replace('idpLogout: true,', `idpLogout: true, backchannelLogout: { store: ${store} },`),
+        text: text.replace('idpLogout: true,', `idpLogout: true, ${setting.replace('store', `store: ${store}`)},`),
       }));
       const { default: app } = await runSnippet<{ default: Express }>(t, { ...given, files });
       await serve(t, given, app);

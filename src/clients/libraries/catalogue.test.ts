@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findLibrary, gapsOf, libraries, librariesFor, proposedRetryWindow, snippetOf } from './catalogue.ts';
+import {
+  findLibrary,
+  gapsOf,
+  libraries,
+  librariesFor,
+  proposedRetryWindow,
+  snippetOf,
+  symptomsFor,
+} from './catalogue.ts';
 import { kinds, type SnippetValues } from './library.ts';
 
 const values: SnippetValues = {
@@ -94,4 +102,19 @@ test('a retry window is proposed for what refreshes in parallel, if it refreshes
   assert.equal(proposedRetryWindow({ ...client, allowed_scopes: ['openid'] }), undefined);
   assert.equal(proposedRetryWindow({ ...client, library: 'openid-client' }), undefined);
   assert.equal(proposedRetryWindow({ ...client, library: null }), undefined);
+});
+
+test('a client reads of no symptom that its registration rules out', () => {
+  const seenBy = (id: string, fields: object = {}) =>
+    symptomsFor(findLibrary(id)!, { ...client, ...fields }).map(({ without }) => without);
+  const express = ['response_type', 'algorithm', 'claims', 'sign_out', 'state'];
+  assert.deepEqual(seenBy('express-openid-connect'), express);
+  assert.deepEqual(
+    seenBy('express-openid-connect', { id_token_signed_response_alg: 'RS256', claims_in_id_token: true }),
+    ['response_type', 'sign_out', 'state'],
+  );
+  assert.ok(seenBy('spring-security-7').includes('retry_window'));
+  for (const fields of [{ refresh_retry_window: 10 }, { allowed_scopes: ['openid'] }]) {
+    assert.ok(!seenBy('spring-security-7', fields).includes('retry_window'));
+  }
 });

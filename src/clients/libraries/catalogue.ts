@@ -130,6 +130,14 @@ const proposedWindow = 10;
 export const proposedRetryWindow = (client: Pick<Client, 'library' | 'allowed_scopes'>): number | undefined =>
   findLibrary(client.library)?.refreshes_in_parallel && refreshes(client) ? proposedWindow : undefined;
 
+/** What this client can run into: not what its registration rules out. Every library verifies RS256. */
+export const symptomsFor = ({ symptoms }: Library, client: Client): readonly Symptom[] =>
+  symptoms.filter(({ without }) => {
+    if (without === 'algorithm') return client.id_token_signed_response_alg !== 'RS256';
+    if (without === 'claims') return !client.claims_in_id_token;
+    return without !== 'retry_window' || (refreshes(client) && client.refresh_retry_window === 0);
+  });
+
 /** What to do about a failure that we have seen, in the library's own terms. */
 export const symptomOf = (library: Library | undefined, without: Symptom['without']): Symptom | undefined =>
   library?.symptoms.find((symptom) => symptom.without === without);

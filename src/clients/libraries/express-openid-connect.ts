@@ -39,6 +39,7 @@ export const expressOpenidConnect: Library = {
   refreshes_in_parallel: false,
   pkce: null,
   sign_out: 'idpLogout: true',
+  backchannel_logout: { setting: 'backchannelLogout: { store }', path: '/backchannel-logout' },
   callback: '/callback',
   symptoms: [
     {

@@ -64,6 +64,8 @@ export type Library = {
   readonly pkce: string | null;
   /** Its function or setting that ends the session at the provider, too. */
   readonly sign_out: string | null;
+  /** The setting with which it receives logout tokens, and its path for them; left out where that was not tried. */
+  readonly backchannel_logout?: { readonly setting: string; readonly path: string };
   /** Path, or whole URI, at which it receives the response, where it is fixed, or as its documentation has it. */
   readonly callback: string | null;
   readonly symptoms: readonly Symptom[];

@@ -5,6 +5,7 @@ import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { backLink, clientPath, developerTab } from '../navigation.ts';
+import { libraryName, symptomTable } from '../setup/setup.ts';
 import type { Step } from './flow.ts';
 import type { Check, InspectedToken } from './inspect-token.ts';
 
@@ -117,15 +118,10 @@ const explained = [
 /** Here the flow works, so what still fails in the app is a setting of its library. */
 function libraryPart(view: View, client: Client): Html | false {
   const library = findLibrary(client.library);
-  if (!library || library.symptoms.length === 0) return false;
-  return html`<h2>${view.t('developer.test.library', { library: library.name })}</h2>
-<table><thead><tr><th scope="col">${view.t('developer.test.seen')}</th><th scope="col">${view.t('developer.test.mend')}</th></tr></thead>
-<tbody>${library.symptoms.map(
-    ({
-      seen,
-      setting,
-    }) => html`<tr><td data-label="${view.plain('developer.test.seen')}"><span lang="en">${seen}</span></td>
-<td data-label="${view.plain('developer.test.mend')}">${setting === null ? view.t('developer.test.mend.client') : html`<code>${setting}</code>`}</td></tr>
-`,
-  )}</tbody></table>`;
+  const table = library !== undefined && symptomTable(view, library, client);
+  return (
+    library !== undefined &&
+    table !== false &&
+    html`<h2>${view.t('developer.test.library', { library: libraryName(view, library) })}</h2>${table}`
+  );
 }

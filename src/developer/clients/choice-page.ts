@@ -35,8 +35,7 @@ export function formFor({ kind, library }: Choice): typeof emptyForm {
   };
 }
 
-/** The first step of a registration. */
-/** @param refusal why nothing can be registered now. */
+/** The first step of a registration. @param refusal why nothing can be registered now. */
 export const choicePage = (view: View, refusal: Renderable): Page => ({
   title: view.plain('developer.register.title'),
   tab: developerTab('developer_register'),

@@ -6,10 +6,11 @@ import {
   proposedRetryWindow,
   snippetOf,
   snippetValuesOf,
+  symptomsFor,
 } from '../../clients/libraries/catalogue.ts';
 import { ecosystems, type Library, type Symptom } from '../../clients/libraries/library.ts';
 import { copyButton } from '../../platform/pages/form.ts';
-import { type Html, html } from '../../platform/pages/html.ts';
+import { type Html, html, untrustedUrl } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { clientPath } from '../navigation.ts';
 
@@ -48,7 +49,8 @@ ${text}</textarea>
 ${copyButton(view, `snippet-${place}`)}
 `,
 )}
-${symptomTable(view, library)}
+${backchannelAdvice(view, library, client)}
+${symptomDetails(view, library, client)}
 ${library.versions !== '' && html`<p class="hint">${view.t('developer.setup.versions', { versions: library.versions })}</p>`}`;
 }
 
@@ -85,20 +87,43 @@ function gapList(view: View, library: Library, client: Client): Html | false {
   );
 }
 
-const symptomTable = (view: View, { symptoms }: Library): Html | false =>
-  symptoms.length > 0 &&
-  html`<details id="symptoms"><summary>${view.t('developer.symptoms')}</summary>
-<table>
+/** How the client receives what it has asked for. */
+function backchannelAdvice(view: View, library: Library, { backchannel_logout_uri: uri }: Client): Html | false {
+  if (uri === null) return false;
+  const { backchannel_logout: received } = library;
+  const text = received
+    ? view.t('developer.setup.backchannel', {
+        library: libraryName(view, library),
+        setting: html`<code>${received.setting}</code>`,
+        path: html`<code>${received.path}</code>`,
+      })
+    : view.t('developer.setup.backchannel.other', { uri: untrustedUrl(uri) });
+  return html`<p id="backchannel">${text}</p>`;
+}
+
+function symptomDetails(view: View, library: Library, client: Client): Html | false {
+  const table = symptomTable(view, library, client);
+  return table && html`<details id="symptoms"><summary>${view.t('developer.symptoms')}</summary>${table}</details>`;
+}
+
+/** What one sees in the app when a setting is missing. */
+export function symptomTable(view: View, library: Library, client: Client): Html | false {
+  const symptoms = symptomsFor(library, client);
+  return (
+    symptoms.length > 0 &&
+    html`<table>
 <thead><tr><th scope="col">${view.t('developer.symptoms.without')}</th><th scope="col">${view.t('developer.symptoms.seen')}</th><th scope="col">${view.t('developer.symptoms.setting')}</th></tr></thead>
 <tbody>${symptoms.map(
-    ({ without, seen, setting }) => html`<tr>
+      ({ without, seen, setting }) => html`<tr>
 <td data-label="${view.plain('developer.symptoms.without')}">${view.t(`developer.lack.${without}`)}</td>
 <td data-label="${view.plain('developer.symptoms.seen')}"><span lang="en">${seen}</span></td>
 <td data-label="${view.plain('developer.symptoms.setting')}">${settingOf(view, { without, setting })}</td>
 </tr>
 `,
-  )}</tbody>
-</table></details>`;
+    )}</tbody>
+</table>`
+  );
+}
 
 export const settingOf = (view: View, { without, setting }: Pick<Symptom, 'without' | 'setting'>): Html =>
   setting === null
