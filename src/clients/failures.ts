@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { now } from '../platform/clock.ts';
 import type { Deps, StoreDeps } from '../platform/deps.ts';
 import { digest } from '../platform/ids.ts';
+import type { Client } from './client.ts';
 import { countFailure, trimFailures } from './failures.store.ts';
 
 export { type FailureRow, failuresOf, purgeFailures } from './failures.store.ts';
@@ -35,6 +36,10 @@ export const failureCodes = [
   'post_logout_redirect_uri_differs',
 ] as const;
 export type FailureCode = (typeof failureCodes)[number];
+
+/** Where the owner of a client reads them: what a page for its users does not say. */
+export const failuresPathOf = ({ client_id, owner_user_id }: Client): string | undefined =>
+  owner_user_id === null ? undefined : `/developer/clients/${client_id}/activity`;
 
 /** No secrets; each is cut to 300 characters. */
 export type FailureDetail = {

@@ -52,12 +52,14 @@ export class RequestError extends Error {
   readonly problems: readonly FieldProblem[];
   /** Where the page of the error links to: a path on our own origin. */
   readonly back: string | undefined;
+  /** Where the developer of the client reads more than its users should: a path on our own origin. */
+  readonly developerPath: string | undefined;
 
   constructor(
     code: ErrorCode,
     message: string,
     options: { cause?: unknown } & Partial<
-      Pick<RequestError, 'details' | 'retryAfter' | 'scope' | 'userMessage' | 'problems' | 'back'>
+      Pick<RequestError, 'details' | 'retryAfter' | 'scope' | 'userMessage' | 'problems' | 'back' | 'developerPath'>
     > = {},
   ) {
     super(message, { cause: options.cause });
@@ -69,6 +71,7 @@ export class RequestError extends Error {
     this.userMessage = options.userMessage;
     this.problems = options.problems ?? [];
     this.back = options.back;
+    this.developerPath = options.developerPath;
   }
 }
 

@@ -4,6 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseEnv } from 'node:util';
 import * as openidClient from 'openid-client';
 import { libraries } from '../../src/clients/libraries/catalogue.ts';
+import { registerClient } from '../../src/clients/register-client.ts';
+import { readRegistration } from '../../src/clients/registration.ts';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from '../../src/clients/review-client.ts';
 import type { Answer, Browser } from '../support/browser.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
@@ -1045,6 +1047,40 @@ test('a registration begins with the kind of app and its library', async (t) => 
     assert.match(await cause(null), sentence('developer.mend.choose'));
     assert.doesNotMatch(await cause('oidc-client-ts'), sentence('developer.mend.choose'));
   });
+});
+
+testSignet('a refusal that no redirect takes to the app leads its developer to the failures', async ({ signet }) => {
+  const owner = await signet.signedInUser();
+  const client = await signet.registerClient({ owner });
+  const waiting = await signet.registerClient({ owner, approved: false });
+  const elsewhere = 'https://rp.test/elsewhere';
+  const logout = new URLSearchParams({ client_id: client.client_id, post_logout_redirect_uri: elsewhere });
+  const refused: [typeof client, string][] = [
+    [client, client.authorizePath({ redirect_uri: elsewhere })],
+    [client, client.authorizePath({ redirect_uri: undefined })],
+    [waiting, waiting.authorizePath()],
+    [client, `/oauth/logout?${logout}`],
+  ];
+  const linkOn = (text: string) => /<a id="failures" href="([^"]+)"/.exec(text)?.[1];
+  for (const [{ client_id }, path] of refused) {
+    const answer = await owner.browser.get(path);
+    assert.ok(answer.status === 400 || answer.status === 403, String(answer.status));
+    assert.equal(linkOn(answer.text), `/developer/clients/${client_id}/activity`, path);
+    assert.doesNotMatch(answer.text, /rp\.test/, 'neither what was received nor what is registered');
+  }
+  await failuresOf(owner, client.client_id, 3);
+  assert.match((await owner.browser.get(linkOn((await owner.browser.get(refused[0]![1])).text)!)).text, /rp\.test/);
+
+  const registration = readRegistration({
+    name: 'Ownerless',
+    client_type: 'public',
+    redirect_uris: ['https://rp.test/'],
+  });
+  const ownerless = await registerClient(signet.deps, { owner_user_id: null, caller: cli }, registration);
+  for (const client_id of [ownerless.client.client_id, 'cl_unknown']) {
+    const { text } = await owner.browser.get(client.authorizePath({ client_id, redirect_uri: elsewhere }));
+    assert.equal(linkOn(text), undefined, 'no developer could open it');
+  }
 });
 
 const unescaped = (text: string) =>

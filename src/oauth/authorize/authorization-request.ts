@@ -1,6 +1,6 @@
 import { type Acr, acrs } from '../../authentication/sessions/authentication.ts';
 import { type Client, type ClientStatus, isClientId } from '../../clients/client.ts';
-import { closestMatch, type Failure } from '../../clients/failures.ts';
+import { closestMatch, type Failure, failuresPathOf } from '../../clients/failures.ts';
 import { matchesRegistered } from '../../clients/redirect-uri.ts';
 import { defaultScope, describeRefused, parseScope } from '../../clients/scopes.ts';
 import { RequestError } from '../../platform/errors.ts';
@@ -117,10 +117,10 @@ const refusalByStatus = {
 } as const satisfies Record<Exclude<ClientStatus, 'approved'>, string>;
 
 /** `description` is for the developer of the client, `userMessage` for the user. */
-const invalidLink = (description: string, key: MessageDescriptor['key'], values?: MessageDescriptor['values']) =>
-  new RequestError('invalid_request', description, { userMessage: { key, values } });
-const missing = (parameter: 'client_id' | 'redirect_uri') =>
-  invalidLink(`${parameter} is missing.`, 'authorize.missing', { parameter });
+const invalidLink = (description: string, userMessage: MessageDescriptor, client?: Client) =>
+  new RequestError('invalid_request', description, { userMessage, developerPath: client && failuresPathOf(client) });
+const missing = (parameter: 'client_id' | 'redirect_uri', client?: Client) =>
+  invalidLink(`${parameter} is missing.`, { key: 'authorize.missing', values: { parameter } }, client);
 
 /**
  * First phase: the client and the redirect_uri. Until both are known, a refusal is a page and never a redirect, which
@@ -136,17 +136,17 @@ export async function authorizeClient(
   const { client_id, redirect_uri } = values;
   for (const parameter of ['client_id', 'redirect_uri']) {
     if (repeated.has(parameter))
-      throw invalidLink(`${parameter} was sent more than once.`, 'authorize.repeated', { parameter });
+      throw invalidLink(`${parameter} was sent more than once.`, { key: 'authorize.repeated', values: { parameter } });
   }
   if (client_id === undefined) throw missing('client_id');
   const client = isClientId(client_id) ? await deps.clients.find(client_id) : undefined;
-  if (!client) throw invalidLink('client_id does not name a registered client.', 'authorize.unknown_client');
+  if (!client) throw invalidLink('client_id does not name a registered client.', { key: 'authorize.unknown_client' });
   const note = (failure: Failure) => {
     if (test_owner === undefined) deps.clientFailures.record({ client_id, stage: 'authorize' }, failure);
   };
   if (redirect_uri === undefined) {
     note({ code: 'redirect_uri_missing' });
-    throw missing('redirect_uri');
+    throw missing('redirect_uri', client);
   }
   const isOwnTest = test_owner !== undefined && test_owner === client.owner_user_id;
   if (!isOwnTest && !matchesRegistered(client, redirect_uri)) {
@@ -156,14 +156,18 @@ export async function authorizeClient(
     });
     throw invalidLink(
       'redirect_uri does not match a registered redirect URI of this client, character for character.',
-      'authorize.redirect_uri',
+      { key: 'authorize.redirect_uri' },
+      client,
     );
   }
   if (client.status !== 'approved') {
     note({ code: 'client_not_approved' });
     // The messages name the client only where its name was reviewed: it may be a sentence.
     const userMessage = { key: `authorize.${client.status}`, values: { client: client.name } } as const;
-    throw new RequestError('unauthorized_client', `This client ${refusalByStatus[client.status]}`, { userMessage });
+    throw new RequestError('unauthorized_client', `This client ${refusalByStatus[client.status]}`, {
+      userMessage,
+      developerPath: failuresPathOf(client),
+    });
   }
   const isPosted =
     values.response_mode === 'form_post' && !repeated.has('response_mode') && canReceivePost(redirect_uri);

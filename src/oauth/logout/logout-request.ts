@@ -1,6 +1,6 @@
 import type { Session } from '../../authentication/sessions/session.ts';
 import type { Client } from '../../clients/client.ts';
-import { closestMatch, type Failure } from '../../clients/failures.ts';
+import { closestMatch, type Failure, failuresPathOf } from '../../clients/failures.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidRequest, RequestError } from '../../platform/errors.ts';
 import { parseParameters } from '../../platform/http/parameters.ts';
@@ -35,8 +35,16 @@ const parameters = [
 const longestState = 2048;
 
 /** Every refusal links to the question of whether to sign out: what the app got wrong does not keep its user signed in. */
-const refuse = (description: string, userMessage: MessageDescriptor, code: RequestError['code'] = 'invalid_request') =>
-  new RequestError(code, description, { userMessage, back: '/oauth/logout' });
+const refuse = (
+  description: string,
+  userMessage: MessageDescriptor,
+  { code = 'invalid_request', client }: { code?: RequestError['code']; client?: Client } = {},
+) =>
+  new RequestError(code, description, {
+    userMessage,
+    back: '/oauth/logout',
+    developerPath: client && failuresPathOf(client),
+  });
 
 /**
  * Until client and post_logout_redirect_uri are known, a refusal is a page and never a redirect. A hint that cannot be
@@ -128,12 +136,13 @@ export async function checkClient(
     throw refuse(
       'post_logout_redirect_uri does not match a registered post-logout redirect URI of this client, character for character.',
       { key: 'logout.redirect_uri' },
+      { client },
     );
   }
   if (client.status !== 'approved') {
     note({ code: 'client_not_approved' });
     const description = 'This client is not approved, so it cannot sign users out.';
-    throw refuse(description, { key: 'logout.not_approved' }, 'unauthorized_client');
+    throw refuse(description, { key: 'logout.not_approved' }, { code: 'unauthorized_client', client });
   }
   return client;
 }

@@ -97,6 +97,7 @@ ${message === undefined ? html`<p lang="en">${refusal.message}</p>` : html`<p>${
 <p class="soft">${view.t(adviceFor(refusal), { code: html`<code>${refusal.code}</code>` })}</p>
 ${reply.hasHeader(failureHeader) && html`<p class="hint">${view.t('error.reference', { id: html`<code>${String(reply.getHeader(failureHeader))}</code>` })}</p>`}
 ${refusal.back !== undefined && html`<p><a class="button" id="way-back" href="${refusal.back}">${view.t('error.continue')}</a></p>`}
+${refusal.developerPath !== undefined && html`<p class="hint">${view.t('error.for_developer', { link: html`<a id="failures" href="${refusal.developerPath}">${view.t('developer.activity')}</a>` })}</p>`}
 ${links.length > 0 && html`<p class="actions">${links.map(({ path, label }) => html`<a href="${path}">${view.t(label)}</a>\n`)}</p>`}`,
     },
     refusal.status,
