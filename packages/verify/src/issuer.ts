@@ -6,12 +6,17 @@ export type Metadata = { jwks_uri: string; introspection_endpoint: string | unde
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
-/** @throws {TypeError} unless it may be an issuer: https, or http on loopback, without credentials, query or fragment. */
+/**
+ * Signet's issuer is an origin. With a slash more it would equal no `iss`, and every token would be answered with 503.
+ * @throws {TypeError} unless it may be one: https, or http on loopback.
+ */
 export function assertIssuer(issuer: string): void {
   const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
   const isSecure = url?.protocol === 'https:' || (url?.protocol === 'http:' && loopback.test(url.hostname));
-  if (!isSecure || url.username || url.password || /[^\x21-\x7e]|[?#"\\]/.test(issuer)) {
-    throw new TypeError('issuer must be an https URL without query and fragment; http only for loopback.');
+  if (!isSecure || url.origin !== issuer) {
+    throw new TypeError(
+      'issuer must be an origin such as https://id.example.com, without a slash at its end; http only for loopback.',
+    );
   }
 }
 
@@ -23,7 +28,7 @@ export const keepMetadata = ({ issuer, fetchJson, now }: IssuerDeps): Kept<Metad
     cooldownSeconds: 30,
     maxStaleSeconds: Number.POSITIVE_INFINITY, // addresses; what they answer has limits of its own
     load: async () => {
-      const { json } = await fetchJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
+      const { json } = await fetchJson(`${issuer}/.well-known/openid-configuration`);
       return { value: readMetadata(json, issuer), seconds: 600 };
     },
   });
