@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { hasAdministrator, listAdministrators } from '../../src/accounts/store.ts';
 import type { Answer } from '../support/browser.ts';
 import { sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
+import { watchPlans } from '../support/query-plans.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
@@ -569,23 +571,44 @@ testSignet(
       [String(made.webhook_id)],
     );
     if (db.engine === 'postgres') await plain(db).run('analyze');
-    const { query: read } = db;
-    const plans: string[] = [];
-    const spied: typeof read = async (statement) => {
-      if (/from \w+_deliveries/.test(statement.sql)) {
-        const explained = `explain ${db.engine === 'sqlite' ? 'query plan ' : ''}${statement.sql}`;
-        plans.push(JSON.stringify(await read({ ...statement, sql: explained })));
-      }
-      return read(statement);
-    };
-    Object.assign(db, { query: spied });
+    const { plans, stop } = watchPlans(db, /from \w+_deliveries/);
     for (const state of ['waiting', 'dead']) {
       await root.get(`/clients/${client_id}/logout-deliveries?state=${state}`);
       await root.get(`/webhooks/${made.webhook_id}/deliveries?state=${state}`);
     }
-    Object.assign(db, { query: read });
+    stop();
     assert.equal(plans.length, 4);
     for (const plan of plans) assert.match(plan, /_deliveries_by_state/, plan);
+  },
+);
+
+testSignet(
+  'of any number of users, a list reads its page, and a check of the administrators those',
+  async ({ signet }) => {
+    const { db } = signet.deps;
+    const root = await administratorOf(signet);
+    await plain(db).run(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000)
+     insert into users (user_id, email, email_key, role, created_at, updated_at)
+     select 'usr_' || i, i || '@example.com', i || '@example.com', 'user', i, i from n`,
+    );
+    if (db.engine === 'postgres') await plain(db).run('analyze');
+    const { plans, stop } = watchPlans(db, /from users/);
+    const first = await root.get('/users?limit=3');
+    const second = await root.get(`/users?limit=3&after=${first.next}`);
+    stop();
+    const emailsOf = (page: Json) => (page.users as Json[]).map(({ email }) => email);
+    assert.deepEqual(emailsOf(second), ['4998@example.com', '4997@example.com', '4996@example.com']);
+    const lists = plans.filter((plan) => plan.includes('limit'));
+    assert.equal(lists.length, 2);
+    for (const plan of lists) assert.match(plan, /users_newest/, plan);
+
+    const administrators = watchPlans(db, /role = 'admin'/);
+    assert.equal(await hasAdministrator(db), true);
+    assert.equal((await listAdministrators(db)).length, 1);
+    administrators.stop();
+    assert.equal(administrators.plans.length, 2);
+    for (const plan of administrators.plans) assert.match(plan, /users_administrators/, plan);
   },
 );
 

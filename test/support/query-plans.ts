@@ -1,0 +1,21 @@
+import type { Db } from '../../src/platform/db/db.ts';
+import type { Statement } from '../../src/platform/db/sql.ts';
+
+/**
+ * Notes how the database would run each query that matches.
+ * @returns the plans, as they are added, each with its query; and how to stop.
+ */
+export function watchPlans(db: Db, match: RegExp): { plans: string[]; stop(): void } {
+  const plans: string[] = [];
+  const { query } = db;
+  const explain = (statement: Statement) => ({
+    ...statement,
+    sql: `explain ${db.engine === 'sqlite' ? 'query plan ' : ''}${statement.sql}`,
+  });
+  const watched: typeof query = async (statement) => {
+    if (match.test(statement.sql)) plans.push(`${statement.sql}\n${JSON.stringify(await query(explain(statement)))}`);
+    return query(statement);
+  };
+  Object.assign(db, { query: watched });
+  return { plans, stop: () => void Object.assign(db, { query }) };
+}
