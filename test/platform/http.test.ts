@@ -132,6 +132,15 @@ test('the edges of HTTP', async (t) => {
     assert.match(own.text, /^HTTP\/1\.1 401 /); // RFC 9112 §3.2.2: the absolute form of our own address is a request
   });
 
+  await t.test('a request without a body is answered, whatever type it says that its body has', async () => {
+    for (const method of ['GET', 'POST', 'DELETE']) {
+      for (const type of ['application/json', 'application/x-www-form-urlencoded', 'text/plain']) {
+        const head = `${method} /v1/me/sessions HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: ${type}\r\n\r\n`;
+        assert.match((await sendRaw(port, head)).text, /^HTTP\/1\.1 (401|405) /, `${method} ${type}`);
+      }
+    }
+  });
+
   await t.test('HT-03: a coding other than chunked is refused, and no request gets two answers', async () => {
     const head = (to: string, ...headers: string[]) =>
       [`${to} HTTP/1.1`, `Host: localhost:${port}`, ...headers, '', ''].join('\r\n');

@@ -24,6 +24,10 @@ const checkEveryMs = 1_000;
 /** A kept-alive connection that was silent for this long is unlikely to be used soon. */
 const quietMs = 1_000;
 
+/** One that may be empty (RFC 9112 §6.3). */
+const hasBody = ({ headers }: IncomingMessage) =>
+  headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+
 /** The connections of one process, from the first that is accepted to the last that is closed. */
 export function openServing({ config, log }: { config: Config; log: Logger }) {
   const servers: Server[] = [];
@@ -35,6 +39,8 @@ export function openServing({ config, log }: { config: Config; log: Logger }) {
 
   function serve(request: IncomingMessage, response: ServerResponse): void {
     connections.set(request.socket, response);
+    // Fastify would wait for the end of a body that never begins.
+    if (request.headers['content-type'] !== undefined && !hasBody(request)) delete request.headers['content-type'];
     if (isDraining) response.shouldKeepAlive = false;
     if (config.trustProxy !== false) {
       // Before anything reads `request.ip`, which is counted, logged and stored.
