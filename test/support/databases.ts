@@ -4,17 +4,21 @@ import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { type MigratableDb, migrate } from '../../src/platform/db/migrate.ts';
+import type { MigratableDb } from '../../src/platform/db/migrate.ts';
 import { databaseFile, openDb } from '../../src/platform/db/open.ts';
-import { asAdmin, databaseUrl } from './postgres-admin.ts';
+import { afterTest } from './after-test.ts';
+import { databaseUrl } from './postgres-admin.ts';
 import { type PostgresServer, startPostgres, templateDatabase } from './postgres-server.ts';
 import { scratchFolder } from './scratch.ts';
+import { makeSqliteTemplate } from './store-template.ts';
 
 export const engines = ['sqlite', 'postgres'] as const;
 export type Engine = (typeof engines)[number];
 
 /** `url` is there for PostgreSQL; `dataDir` always, since keys and pictures may need a folder on either. */
-export type FreshDatabase = { db: MigratableDb; url?: string; dataDir: string };
+export type FreshStore = { url?: string; dataDir: string };
+export type FreshDatabase = FreshStore & { db: MigratableDb };
+type Emptiness = { empty?: true };
 
 /** Registers one test per engine. */
 export function onBothEngines(name: string, fn: (t: TestContext, engine: Engine) => void | Promise<void>): void {
@@ -22,44 +26,40 @@ export function onBothEngines(name: string, fn: (t: TestContext, engine: Engine)
 }
 
 /**
- * A migrated database that no other test sees. It is closed and removed after the test.
- * @param options `empty` leaves the migrations out.
+ * A store that no other test sees, as the first start of a server leaves it. It is removed after the test.
+ * @param options `empty`: as it is before that start.
  */
-export async function freshDatabase(
-  t: TestContext,
-  engine: Engine,
-  options: { empty?: true } = {},
-): Promise<FreshDatabase> {
-  const cleanUp = new AsyncDisposableStack(); // last in, first out: close, then drop, then remove
-  t.after(() => cleanUp.disposeAsync());
+export async function freshStore(t: TestContext, engine: Engine, { empty }: Emptiness = {}): Promise<FreshStore> {
   const dataDir = await scratchFolder('test');
-  cleanUp.defer(() => rm(dataDir, { recursive: true, force: true }));
-  const url = engine === 'postgres' ? await freshPostgres(cleanUp, options.empty) : undefined;
-  const template = options.empty ? undefined : process.env.TEST_SQLITE_TEMPLATE;
-  if (engine === 'sqlite' && template) await copyFile(template, join(dataDir, databaseFile));
-  const db = await openDb({ dataDir, databaseUrl: url, databaseMayLoseCommits: true });
-  cleanUp.defer(() => db.close());
-  if (engine === 'sqlite' && !options.empty && !template) await migrate(db, 0);
-  return { db, url, dataDir };
+  afterTest(t, () => rm(dataDir, { recursive: true, force: true }));
+  if (engine === 'postgres') return { url: await freshPostgres(t, empty ? 'template0' : templateDatabase), dataDir };
+  if (!empty) await copyFile(await sqliteTemplate(), join(dataDir, databaseFile));
+  return { dataDir };
 }
 
-async function freshPostgres(cleanUp: AsyncDisposableStack, empty?: true): Promise<string> {
-  const adminUrl = await postgresUrl();
+/** A {@link freshStore} that is open until the end of the test. */
+export async function freshDatabase(t: TestContext, engine: Engine, options?: Emptiness): Promise<FreshDatabase> {
+  const store = await freshStore(t, engine, options);
+  const db = await openDb({ dataDir: store.dataDir, databaseUrl: store.url, databaseMayLoseCommits: true });
+  afterTest(t, () => db.close());
+  return { db, ...store };
+}
+
+async function freshPostgres(t: TestContext, template: string): Promise<string> {
+  const server = await postgresUrl();
   const name = `test_${randomBytes(8).toString('hex')}`;
-  await asAdmin(adminUrl, (client) => createDatabase(client, name, empty ? 'template0' : templateDatabase));
-  cleanUp.defer(async () => {
-    // `force` ends what a test, or a process that it killed, may have left connected.
-    await asAdmin(adminUrl, (client) => client.query(`drop database if exists ${name} with (force)`));
-  });
-  return databaseUrl(adminUrl, name);
+  await createDatabase(name, template);
+  // `force` ends what a test, or a process that it killed, may have left connected.
+  afterTest(t, async () => (await admin()).query(`drop database if exists ${name} with (force)`));
+  return databaseUrl(server, name);
 }
 
 /** Test files run at the same time, and PostgreSQL refuses to copy a template that someone else is connected to. */
-async function createDatabase(client: pg.Client, name: string, template: string): Promise<void> {
+async function createDatabase(name: string, template: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       // By files: through the write-ahead log, as is the default, a copy costs five times as much.
-      await client.query(`create database ${name} template ${template} strategy file_copy`);
+      await (await admin()).query(`create database ${name} template ${template} strategy file_copy`);
       return;
     } catch (error) {
       const inUse = error instanceof pg.DatabaseError && error.code === '55006';
@@ -67,6 +67,34 @@ async function createDatabase(client: pg.Client, name: string, template: string)
       await sleep(20);
     }
   }
+}
+
+let lazyAdmin: Promise<pg.Client> | undefined;
+
+/** One connection for all databases of this process: PostgreSQL spends as much on two as on copying a database. */
+function admin(): Promise<pg.Client> {
+  lazyAdmin ??= connect().catch((error: unknown) => {
+    lazyAdmin = undefined;
+    throw error;
+  });
+  return lazyAdmin;
+}
+
+async function connect(): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: await postgresUrl() });
+  client.on('error', () => (lazyAdmin = undefined));
+  await client.connect();
+  return client;
+}
+
+let lazyTemplate: Promise<string> | undefined;
+
+/** As {@link postgresUrl}. */
+async function sqliteTemplate(): Promise<string> {
+  const shared = process.env.TEST_SQLITE_TEMPLATE;
+  if (shared) return shared;
+  lazyTemplate ??= makeSqliteTemplate();
+  return lazyTemplate;
 }
 
 let lazyServer: Promise<PostgresServer> | undefined;
@@ -81,5 +109,6 @@ export async function postgresUrl(): Promise<string> {
 
 // Registered here, on import, where `after` means "after this file". Inside of a test it would mean that test.
 after(async () => {
+  await (await lazyAdmin?.catch(() => undefined))?.end();
   await (await lazyServer?.catch(() => undefined))?.stop();
 });

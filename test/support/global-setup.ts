@@ -12,7 +12,7 @@ export async function globalSetup(): Promise<void> {
   const [{ openScratch }, { startPostgres }, { makeSqliteTemplate }] = await Promise.all([
     import('./scratch.ts'),
     import('./postgres-server.ts'),
-    import('./sqlite-template.ts'),
+    import('./store-template.ts'),
   ]);
   removeScratch = openScratch();
   server = await startPostgres();

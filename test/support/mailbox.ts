@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SMTPServer } from 'smtp-server';
+import { afterTest } from './after-test.ts';
 
 export type ReceivedMail = { to: string; subject: string; text: string; headers: string };
 
@@ -51,7 +52,7 @@ export async function openMailbox(t: TestContext): Promise<Mailbox> {
   const listener = server.listen(0, '127.0.0.1');
   await once(listener, 'listening');
   mailbox.url = `smtp://127.0.0.1:${(listener.address() as AddressInfo).port}`;
-  t.after(() => new Promise<void>((resolve) => server.close(resolve)));
+  afterTest(t, () => new Promise<void>((resolve) => server.close(resolve)));
   return mailbox;
 }
 

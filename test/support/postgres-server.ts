@@ -1,29 +1,35 @@
 import { rm } from 'node:fs/promises';
-import { migrate } from '../../src/platform/db/migrate.ts';
 import { openPostgres } from '../../src/platform/db/postgres.ts';
 import { freePort } from './free-port.ts';
 import { asAdmin, databaseUrl } from './postgres-admin.ts';
 import { scratchFolder } from './scratch.ts';
+import { prepareStore } from './store-template.ts';
 
 export type PostgresServer = { url: string; stop(): Promise<void> };
 
-/** Copied for each test: a copy is made faster than migrations run. */
+/** Copied for each test: a copy is made faster than a store is prepared. */
 export const templateDatabase = 'signet_template';
 
 /**
- * Settings of the tests' own server. Not one test may depend on its disk, so nothing is flushed.
+ * Settings of the tests' own server. Not one test may depend on its disk, so nothing is flushed; no database lives long
+ * enough to be vacuumed; and guessing the password, which takes 4096 rounds of a hash for each connection by default, is
+ * nobody's aim here.
  * The standby called "ghost" never comes: a session that asks for `synchronous_commit = on` finds out what a commit does
  * without its standby. Every other session has `local` and never notices.
  */
 const settings = {
+  autovacuum: 'off',
   fsync: 'off',
   full_page_writes: 'off',
   max_connections: '300',
   max_wal_size: '128MB',
+  scram_iterations: '1',
   shared_buffers: '64MB',
   synchronous_commit: 'local',
   synchronous_standby_names: 'ghost',
 };
+
+const password = 'test';
 
 /**
  * The package ends the process with 0 when it has nothing left to do, and a run whose tests failed would look green.
@@ -48,7 +54,6 @@ async function importWithoutExitHook() {
 export async function startPostgres(): Promise<PostgresServer> {
   const folder = await scratchFolder('postgres');
   const port = await freePort();
-  const password = 'test';
   const lines: string[] = [];
   const EmbeddedPostgres = await importWithoutExitHook();
   const server = new EmbeddedPostgres({
@@ -57,7 +62,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     password,
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C'],
+    initdbFlags: ['--no-sync', '--no-data-checksums', '--encoding=UTF8', '--locale=C'],
     postgresFlags: Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     onLog: (line) => lines.push(String(line)),
     onError: (error) => lines.push(String(error)),
@@ -79,8 +84,13 @@ export async function startPostgres(): Promise<PostgresServer> {
 }
 
 async function makeTemplate(adminUrl: string): Promise<void> {
-  await asAdmin(adminUrl, (client) => client.query(`create database ${templateDatabase}`));
+  await asAdmin(adminUrl, async (client) => {
+    await client.query(`alter role postgres password '${password}'`); // initdb has hashed it before the settings were there
+    await client.query(`create database ${templateDatabase}`);
+  });
   const db = openPostgres(databaseUrl(adminUrl, templateDatabase), { mayLoseCommits: true });
-  await migrate(db, 0);
+  await prepareStore(db);
   await db.close();
+  // The first connection after a change of tables makes a file that the following ones start from. It is copied, too.
+  await asAdmin(databaseUrl(adminUrl, templateDatabase), (client) => client.query('select 1'));
 }

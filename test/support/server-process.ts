@@ -7,11 +7,13 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { afterTest } from './after-test.ts';
 import type { Browser } from './browser.ts';
-import { type Engine, freshDatabase } from './databases.ts';
+import { type Engine, freshStore } from './databases.ts';
 import { freePort } from './free-port.ts';
 import { RegisteredClient, redirectedTo, verifier } from './relying-party.ts';
 import { scratchFolder } from './scratch.ts';
+import { masterKey } from './store-template.ts';
 
 export const signetCommand = fileURLToPath(new URL('../../bin/signet', import.meta.url));
 
@@ -55,15 +57,15 @@ export async function runProcess(
 export async function bareSettings(t: TestContext, engine: Engine = 'sqlite'): Promise<Settings> {
   const folder = await scratchFolder('process');
   // A server that is still alive may write into the folder while it is emptied.
-  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }));
+  afterTest(t, () => rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }));
   const settings = { SIGNET_DATA_DIR: join(folder, 'data'), SIGNET_PORT: String(await freePort()) };
   if (engine === 'sqlite') return settings;
-  const { url = '' } = await freshDatabase(t, 'postgres');
+  const { url = '' } = await freshStore(t, 'postgres');
   return {
     ...settings,
     SIGNET_DATABASE_URL: url,
     SIGNET_DATABASE_MAY_LOSE_COMMITS: 'on',
-    SIGNET_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+    SIGNET_MASTER_KEY: masterKey.toString('base64'),
   };
 }
 
@@ -84,7 +86,7 @@ export async function startServer(t: TestContext, env: Settings, spawning: Spawn
     child.kill(signal);
     return finished;
   };
-  t.after(() => stop('SIGKILL'));
+  afterTest(t, () => stop('SIGKILL'));
   const isReady = () => said.stdout.includes('Signet is ready') && said.stdout.endsWith('\n\n');
   const ready = new Promise<void>((resolve) => child.stdout.on('data', () => isReady() && resolve()));
   await Promise.race([ready, finished]);

@@ -13,11 +13,10 @@ import type { ConsentPolicy } from '../../src/clients/client.ts';
 import type { RegistrationBody } from '../../src/clients/registration.ts';
 import { approveClient } from '../../src/clients/review-client.ts';
 import type { Deps } from '../../src/oauth/deps.ts';
-import { insertSigningKey, listSigningKeys, type SigningKeyRow } from '../../src/oauth/signing-keys/store.ts';
-import type { Db } from '../../src/platform/db/db.ts';
 import type { Static } from '../../src/platform/schema.ts';
+import { afterTest } from './after-test.ts';
 import { type Answer, type Browser, newBrowser } from './browser.ts';
-import { type Engine, freshDatabase, onBothEngines } from './databases.ts';
+import { type Engine, freshStore, onBothEngines } from './databases.ts';
 import { watchRefusals } from './documented-refusals.ts';
 import { freePort } from './free-port.ts';
 import { type Mailbox, openMailbox } from './mailbox.ts';
@@ -26,6 +25,7 @@ import { type Fields, postForm, RegisteredClient, userinfo } from './relying-par
 import { rememberingHasher } from './remembering-hasher.ts';
 import { watchRevocations } from './revocation-events.ts';
 import { newService, type Service, type ServiceOptions } from './services.ts';
+import { clockStart, masterKey } from './store-template.ts';
 import { TestUser } from './test-user.ts';
 
 /** A clock that stands still until the test moves it. */
@@ -74,14 +74,9 @@ export type Options = {
 };
 
 const remembered = rememberingHasher();
-/** Of the first service in this process, for all later ones: they would spend most of their start on drawing primes. */
-let signingKeys: SigningKeyRow[] | undefined;
-const masterKey = Buffer.alloc(32, 7).toString('base64');
-/** 2027-01-15T08:00:00Z */
-const start = 1_800_000_000_000;
 
 export function movableClock(): MovableClock {
-  let at = start;
+  let at = clockStart;
   return Object.assign(() => at, {
     advance(seconds: number) {
       at += seconds * 1000;
@@ -100,11 +95,10 @@ export async function startSignet(t: TestContext, options: Options = {}): Promis
   const config = await configFor(t, { ...options, env: { ...mail, ...options.env } });
   const deps = await openDeps(config, { clock, monotonic, log, passwords });
   const assertRevocationsAnnounced = watchRevocations(deps.db);
-  signingKeys ??= await listSigningKeys(deps.db);
   const app = await buildApp(deps);
   const assertRefusalsDocumented = watchRefusals(app);
   await app.listen({ host: '127.0.0.1', port: deps.config.port });
-  t.after(async () => {
+  afterTest(t, async () => {
     await app.close();
     await closeDeps(deps);
     assertRefusalsDocumented();
@@ -159,24 +153,16 @@ export function testSignet(name: string, ...rest: [SignetTest] | [SignetTestOpti
 
 async function configFor(t: TestContext, { engine = 'sqlite', env = {}, beside }: Options): Promise<Config> {
   const port = await freePort();
-  const store = beside ? beside.deps.config : await freshDatabase(t, engine);
-  if ('db' in store) await lendKeys(store.db);
+  const store = beside ? beside.deps.config : await freshStore(t, engine);
   return readConfig({
     SIGNET_PORT: String(port),
     SIGNET_BASE_URL: beside?.url ?? `http://localhost:${port}`,
-    SIGNET_MASTER_KEY: masterKey,
+    SIGNET_MASTER_KEY: masterKey.toString('base64'),
     SIGNET_DATA_DIR: store.dataDir,
     SIGNET_DATABASE_URL: 'url' in store ? store.url : 'databaseUrl' in store ? store.databaseUrl : undefined,
     SIGNET_DATABASE_MAY_LOSE_COMMITS: 'on', // the tests' own server flushes nothing
     ...env,
   });
-}
-
-async function lendKeys(db: Db): Promise<void> {
-  const lent = signingKeys?.flatMap((key) =>
-    key.status === 'retiring' ? [] : [insertSigningKey(key, key.status, key.created_at)],
-  );
-  if (lent) await plain(db).batch(lent);
 }
 
 let people = 0;
