@@ -181,7 +181,7 @@ export function createGroupCommit(session: () => WriteSession, checkAnew: () => 
 const checking =
   'The last commit could not be confirmed. The database file is being checked before it accepts another.';
 
-/** @param flush stands around each `commit`; a test makes it fail as a disk would. */
+/** @param flush stands around each `commit` of a change; a test makes it fail as a disk would. */
 export function transactionControl(connection: DatabaseSync, flush: (commit: () => void) => void) {
   const impatient = connection.prepare('pragma busy_timeout = 0');
   const patient = connection.prepare(`pragma busy_timeout = ${busyTimeoutMs}`);
@@ -191,9 +191,28 @@ export function transactionControl(connection: DatabaseSync, flush: (commit: () 
   const savepoint = connection.prepare('savepoint unit');
   const release = connection.prepare('release unit');
   const rollbackTo = connection.prepare('rollback to unit');
+  const beginReading = connection.prepare('begin');
+  let isReading = false;
+
+  function endReading(): void {
+    if (isReading && connection.isOpen) commit.run();
+    isReading = false;
+  }
+
   return {
+    /**
+     * Call it before a read. The reads of one event-loop turn share a transaction, up to the next change: to take its locks
+     * and to release them costs as much as to find a row by its key.
+     */
+    beginReading() {
+      if (isReading) return;
+      beginReading.run();
+      isReading = true;
+      setImmediate(endReading);
+    },
     /** Fails at once when another process writes: SQLite would wait by sleeping, and the event loop with it. */
     begin() {
+      endReading();
       impatient.get();
       try {
         begin.run();

@@ -5,7 +5,7 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as immediately, setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { freshDatabase } from '../../../test/support/databases.ts';
 import { plain } from '../../../test/support/plain-sql.ts';
@@ -103,6 +103,28 @@ test('processes that start at once on a new folder migrate it once', async (t) =
     }),
   );
   assert.deepEqual(answers.sort(), ['false', 'false', 'false', 'true']);
+});
+
+test('a read sees a change as soon as that is confirmed, and not before', async (t) => {
+  const { db } = await freshTable(t);
+  const first = put(db, 'a');
+  assert.deepEqual(await keys(db), []);
+  await first;
+  assert.deepEqual(await keys(db), ['a']);
+  await put(db, 'b');
+  assert.deepEqual(await keys(db), ['a', 'b']);
+});
+
+test('what another process has committed is read in the next turn of the event loop at the latest', async (t) => {
+  const { db, path } = await freshTable(t);
+  const other = openSqlite(path);
+  t.after(() => other.close());
+  for (const k of ['a', 'b']) {
+    const before = await keys(db);
+    await put(other, k);
+    await immediately();
+    assert.deepEqual(await keys(db), [...before, k]);
+  }
 });
 
 test('a store is running for as long as its process is', async (t) => {

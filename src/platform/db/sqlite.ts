@@ -27,7 +27,8 @@ type Execute = (statement: Statement) => BatchResult;
 
 /**
  * The embedded store: one file that several processes may share.
- * Reads run at once, on the state of the last commit; writes go through the group commit.
+ * Reads run at once, on the state of the last commit when the first read of their event-loop turn began; writes go
+ * through the group commit.
  * @param path a file, made when missing; or a `file:` URI.
  * @param flush see {@link transactionControl}.
  * @throws {StoreUnavailable} when the file cannot be opened.
@@ -70,7 +71,9 @@ export function openSqlite(path: string, flush: Flush = (commit) => commit()): M
     query: async (statement) => {
       if (closing) throw closed();
       try {
-        return session().execute(statement).rows;
+        const { execute, transaction } = session();
+        transaction.beginReading();
+        return execute(statement).rows;
       } catch (error) {
         throw storeError(error);
       }
