@@ -29,7 +29,7 @@ export const introspectToken = (
 async function introspectAccessToken(deps: Pick<Deps, 'db' | 'clock' | 'keys'>, visibility: Visibility, token: string) {
   const verified = await undefinedIfInvalid(verifyAccessToken(deps, token));
   return verified && maySee(visibility, verified.claims.client_id)
-    ? { active: true, ...verified.claims, token_type: 'Bearer' }
+    ? { ...verified.claims, active: true, token_type: 'Bearer' }
     : inactive;
 }
 
