@@ -23,6 +23,7 @@ export async function freePort(): Promise<number> {
 }
 
 export type Child = {
+  pid: number;
   /** Sends a message and returns the answer to it; one at a time. */
   ask: <Reply>(message: Serializable) => Promise<Reply>;
   stop: () => Promise<void>;
@@ -52,6 +53,7 @@ export async function startChild(file: string, port: number): Promise<Child> {
   };
   await reply();
   return {
+    pid: child.pid!,
     ask: (message) => {
       const answer = reply();
       child.send(message);

@@ -5,6 +5,7 @@ import type { Address, Headers } from './load.ts';
 export type Contender = {
   readonly name: ContenderName;
   readonly address: Address;
+  readonly pid: number;
   /** The confidential client's HTTP Basic credentials. */
   readonly basic: Headers;
   /**

@@ -12,6 +12,7 @@ export async function startFloor(port: number): Promise<Contender> {
   return {
     name: 'floor',
     address: { host: '127.0.0.1', port },
+    pid: child.pid,
     basic: basicAuthorization('floor-client', randomBytes(32).toString('base64url')),
     codes: async (count) => Array.from({ length: count }, () => `ac_${randomBytes(32).toString('base64url')}`),
     stop: child.stop,

@@ -8,6 +8,7 @@ import type { Contender, ContenderName } from './contender.ts';
 import { startFloor } from './floor.ts';
 import { connections, run } from './load.ts';
 import { startPeer } from './peer.ts';
+import { processorTime } from './processor-time.ts';
 import { codeExchange, prepare, type Scenario, type ScenarioName, scenarioNames } from './scenarios.ts';
 import { startSignet } from './signet.ts';
 
@@ -24,6 +25,7 @@ const help = `Usage: npm run bench -- [options]
 
 Progress goes to stderr. Needs no network and leaves nothing behind.`;
 
+const contenderNames = ['signet', 'oidc_provider', 'floor'] as const satisfies ContenderName[];
 const targets = { oidc_provider: 3, floor: 0.75 };
 /** With --smoke: more than there are connections, so that each scenario uses every one of them. */
 const smokeRequests = 100;
@@ -32,8 +34,10 @@ const smokeTokens = { accessTokens: 10, families: smokeRequests };
 const quickBudgetSeconds = 40;
 
 type Entrant = { contender: Contender; scenarios: Partial<Record<ScenarioName, Scenario>> };
-type Rates = Partial<Record<ContenderName, number>>;
-type RateTable = Partial<Record<ScenarioName, Rates[]>>;
+/** One window: answers per second, and microseconds of processor for each. */
+type Measurement = { rate: number; processor: number };
+type Measurements = Partial<Record<ContenderName, Measurement>>;
+type MeasurementTable = Partial<Record<ScenarioName, Measurements[]>>;
 
 const options = readOptions();
 const startedAt = performance.now();
@@ -135,9 +139,9 @@ async function startAll(): Promise<Entrant[]> {
 }
 
 /** Rounds of scenarios of contenders: neighbours in time are what is compared, so a slow minute hits both. */
-async function measureAll(entrants: Entrant[]): Promise<RateTable> {
+async function measureAll(entrants: Entrant[]): Promise<MeasurementTable> {
   const pace = options.smoke ? samePace(entrants) : await warmUp(entrants);
-  const rounds: RateTable = {};
+  const rounds: MeasurementTable = {};
   let longestRound = 0;
   for (let round = 0; round < options.rounds; round += 1) {
     if (options.quick && round > 0 && elapsed() + longestRound > quickBudgetSeconds) {
@@ -146,17 +150,17 @@ async function measureAll(entrants: Entrant[]): Promise<RateTable> {
     }
     const roundStart = elapsed();
     for (const name of options.scenarios) {
-      const rates: Rates = {};
+      const measured: Measurements = {};
       // Another one goes first in each round, so that nobody always follows the same neighbour.
       const order = entrants.map((_, place) => entrants[(place + round) % entrants.length]!);
       for (const { contender, scenarios } of order) {
         const scenario = scenarios[name];
         const count = pace.get(`${contender.name} ${name}`);
         if (!scenario || !count) continue;
-        rates[contender.name] = await measure(contender, name, scenario, count);
+        measured[contender.name] = await measure(contender, name, scenario, count);
       }
-      rounds[name] = [...(rounds[name] ?? []), rates];
-      progress(`round ${round + 1} of ${options.rounds}  ${name.padEnd(14)} ${describe(rates)}`);
+      rounds[name] = [...(rounds[name] ?? []), measured];
+      progress(`round ${round + 1} of ${options.rounds}  ${name.padEnd(14)} ${describe(measured)}`);
     }
     longestRound = Math.max(longestRound, elapsed() - roundStart);
   }
@@ -175,7 +179,7 @@ async function warmUp(entrants: Entrant[]): Promise<Map<string, number>> {
       if (!scenario) continue;
       let rate = 1000;
       for (const seconds of [0.3, 0.5, options.windowSeconds]) {
-        rate = await measure(contender, name, scenario, Math.ceil(rate * seconds));
+        ({ rate } = await measure(contender, name, scenario, Math.ceil(rate * seconds)));
       }
       pace.set(`${contender.name} ${name}`, Math.ceil(rate * options.windowSeconds));
     }
@@ -192,44 +196,59 @@ function samePace(entrants: Entrant[]): Map<string, number> {
   );
 }
 
-async function measure({ name: who, address }: Contender, name: ScenarioName, scenario: Scenario, count: number) {
+async function measure(
+  { name: who, address, pid }: Contender,
+  name: ScenarioName,
+  scenario: Scenario,
+  count: number,
+): Promise<Measurement> {
   try {
-    return await run(address, await scenario(count));
+    const load = await scenario(count);
+    const usedBefore = processorTime(pid);
+    const rate = await run(address, load);
+    return { rate, processor: (processorTime(pid) - usedBefore) / count };
   } catch (cause) {
     throw new Error(`${name} of ${who}: ${cause instanceof Error ? cause.message : cause}`, { cause });
   }
 }
 
-function describe(rates: Rates): string {
-  return Object.entries(rates)
+function describe(measured: Measurements): string {
+  return Object.entries(measured)
     .sort(([a], [b]) => b.localeCompare(a))
-    .map(([name, rate]) => `${name} ${Math.round(rate)}/s`)
+    .map(([name, { rate }]) => `${name} ${Math.round(rate)}/s`)
     .join('  ');
 }
 
 type Result = ReturnType<typeof summarize>;
 
-function summarize(rounds: RateTable) {
-  const rates: Partial<Record<ContenderName, Partial<Record<ScenarioName, number>>>> = {};
+function summarize(rounds: MeasurementTable) {
+  type Figures = Partial<Record<ContenderName, Partial<Record<ScenarioName, number>>>>;
+  const rates: Figures = {};
+  const processor_us: Figures = {};
   const ratios: { oidc_provider: Partial<Record<ScenarioName, number>>; floor: { code_exchange?: number } } = {
     oidc_provider: {},
     floor: {},
   };
   for (const name of options.scenarios) {
     const measured = rounds[name] ?? [];
-    for (const contender of ['signet', 'oidc_provider', 'floor'] as const) {
-      const values = measured.map((round) => round[contender]).filter((rate) => rate !== undefined);
-      if (values.length > 0) rates[contender] = { ...rates[contender], [name]: Math.round(median(values)) };
+    for (const contender of contenderNames) {
+      const windows = measured.map((round) => round[contender]).filter((one) => one !== undefined);
+      if (windows.length === 0) continue;
+      rates[contender] = { ...rates[contender], [name]: Math.round(median(windows.map(({ rate }) => rate))) };
+      const least = Math.round(Math.min(...windows.map(({ processor }) => processor)));
+      processor_us[contender] = { ...processor_us[contender], [name]: least };
     }
     ratios.oidc_provider[name] = ratio(measured, 'oidc_provider');
     if (name === 'code_exchange') ratios.floor.code_exchange = ratio(measured, 'floor');
   }
-  return { ratios, rates, rounds: rounds[options.scenarios[0]!]?.length ?? 0 };
+  return { ratios, rates, processor_us, rounds: rounds[options.scenarios[0]!]?.length ?? 0 };
 }
 
 /** The median of the rounds' ratios, not the ratio of the medians: only neighbours in time compare. */
-function ratio(rounds: Rates[], other: ContenderName): number {
-  const values = rounds.map((rates) => (rates.signet ?? Number.NaN) / (rates[other] ?? Number.NaN));
+function ratio(rounds: Measurements[], other: ContenderName): number {
+  const values = rounds.map(
+    (measured) => (measured.signet?.rate ?? Number.NaN) / (measured[other]?.rate ?? Number.NaN),
+  );
   return Math.round(median(values) * 100) / 100;
 }
 
@@ -247,12 +266,12 @@ function missed(ratios: Result['ratios']): string[] {
   );
 }
 
-function table({ ratios, rates, rounds }: Result, measured: RateTable): string {
+function table({ ratios, rates, processor_us, rounds }: Result, measured: MeasurementTable): string {
   const row = (...cells: string[]) =>
     cells.map((cell, at) => (at === 0 ? cell.padEnd(15) : cell.padStart(15))).join('');
   const times = (value: number | undefined) => (value === undefined ? '' : `${value.toFixed(2)} x`);
   const spread = (name: ScenarioName) => {
-    const values = (measured[name] ?? []).map((round) => (round.signet ?? 0) / (round.oidc_provider ?? 1));
+    const values = (measured[name] ?? []).map((one) => (one.signet?.rate ?? 0) / (one.oidc_provider?.rate ?? 1));
     return `${Math.min(...values).toFixed(2)}-${Math.max(...values).toFixed(2)}`;
   };
   return [
@@ -268,6 +287,11 @@ function table({ ratios, rates, rounds }: Result, measured: RateTable): string {
         spread(name),
         name === 'code_exchange' ? times(ratios.floor.code_exchange) : '',
       ),
+    ),
+    '',
+    row('processor µs', 'signet', 'oidc-provider', 'floor'),
+    ...options.scenarios.map((name) =>
+      row(name, ...contenderNames.map((contender) => `${processor_us[contender]?.[name] || ''}`)),
     ),
     '',
     `Medians over ${rounds} rounds on ${availableParallelism()} cores, ${connections} connections. Targets: ${targets.oidc_provider} x the peer, ${targets.floor} x the floor.`,

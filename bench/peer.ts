@@ -20,6 +20,7 @@ export async function startPeer(port: number): Promise<Contender> {
   return {
     name: 'oidc_provider',
     address: { host: '127.0.0.1', port },
+    pid: child.pid,
     basic: basicAuthorization(clientId, clientSecret),
     // An interactive login is not what is measured, so codes are made by the peer's own models, over a private channel.
     codes: (codes, use) =>

@@ -53,6 +53,7 @@ export async function startSignet(port: number, profileDir: string | undefined):
     return {
       name: 'signet',
       address,
+      pid: server.pid!,
       basic: basicAuthorization(client.client_id, client.client_secret),
       codes: (count) => pumpCodes(address, authorize, count),
       stop: stopAll,
