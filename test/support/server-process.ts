@@ -60,7 +60,7 @@ export async function bareSettings(t: TestContext, engine: Engine = 'sqlite'): P
   afterTest(t, () => rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }));
   const settings = { SIGNET_DATA_DIR: join(folder, 'data'), SIGNET_PORT: String(await freePort()) };
   if (engine === 'sqlite') return settings;
-  const { url = '' } = await freshStore(t, 'postgres');
+  const { url = '' } = await freshStore(t, 'postgres', { empty: true });
   return {
     ...settings,
     SIGNET_DATABASE_URL: url,

@@ -40,7 +40,8 @@ testSignet('a token for another client, of another Signet, or expired is refused
   await refusal(verifierFor(signet, other.client_id)(access_token), 'invalid_token', /another audience/);
   await verifierFor(signet, [other.client_id, client.client_id])(access_token);
 
-  const stranger = await startSignet(t); // the kit lends it the same keys: only the issuer differs
+  const { engine } = signet.deps.db;
+  const stranger = await startSignet(t, { engine }); // made from the same template, so with the same keys
   await refusal(verifierFor(stranger, client.client_id)(access_token), 'invalid_token', /another issuer/);
 
   const verify = verifierFor(signet, client.client_id, { clockTolerance: 0 });
