@@ -195,8 +195,9 @@ export function transactionControl(connection: DatabaseSync, flush: (commit: () 
   let isReading = false;
 
   function endReading(): void {
-    if (isReading && connection.isOpen) commit.run();
-    isReading = false;
+    if (!isReading) return;
+    isReading = false; // first: should the commit fail, the next read fails, too, instead of seeing this state for ever
+    if (connection.isOpen) commit.run();
   }
 
   return {
