@@ -49,7 +49,9 @@ function countingDirectory() {
     if (failure) throw failure;
     return rows.filter(({ client_id }) => client_id === params[0]).map((one) => ({ ...one }));
   };
-  const db = createDb({ engine: 'sqlite', run_id: '1-a', isRunning: unused, query, commit: unused, close: unused });
+  const requestArrived = () => undefined;
+  const rest = { isRunning: unused, commit: unused, close: unused, requestArrived };
+  const db = createDb({ engine: 'sqlite', run_id: '1-a', query, ...rest });
   const pass = (more: number) => {
     milliseconds += more;
   };

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage, METHODS } from 'node:http';
-import { isIP } from 'node:net';
+import { connect, isIP } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { setImmediate as immediately } from 'node:timers/promises';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { rejectClient } from '../../src/clients/review-client.ts';
 import { StoreUnavailable } from '../../src/platform/db/db.ts';
+import { databaseFile } from '../../src/platform/db/open.ts';
 import type { Answer } from '../support/browser.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
@@ -531,3 +536,27 @@ testSignet(
     assert.equal((await owner.browser.get('/v1/me')).status, 200); // and the process lives
   },
 );
+
+test('a request sees what another process confirmed before it arrived, whatever was read in its event-loop turn before', async (t) => {
+  const signet = await startSignet(t, { engine: 'sqlite' });
+  const { config, db } = signet.deps;
+  const user = await signet.signedInUser({ name: 'Before' });
+  const other = new DatabaseSync(join(config.dataDir, databaseFile));
+  t.after(() => other.close());
+  const socket = connect(config.port, '127.0.0.1').setEncoding('utf8');
+  t.after(() => socket.destroy());
+  const cookies = [...user.browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const request = `GET /v1/me HTTP/1.1\r\nHost: localhost:${config.port}\r\nCookie: ${cookies}\r\n\r\n`;
+  const answer = async () => (await once(socket, 'data'))[0];
+  const before = answer();
+  socket.write(request); // so that the connection is accepted, and the next one is read in the turn that sends it
+  assert.match(await before, /"name":"Before"/);
+
+  await immediately();
+  const early = plain(db).get<{ name: string }>('select name from users');
+  other.exec("update users set name = 'After'");
+  const after = answer();
+  socket.write(request);
+  assert.equal((await early)?.name, 'Before');
+  assert.match(await after, /"name":"After"/);
+});

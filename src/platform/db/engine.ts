@@ -22,6 +22,8 @@ export type Engine = {
   /** Whether a process by that name holds the store open. Says yes rather than no where it cannot be sure. */
   isRunning(run_id: string): Promise<boolean>;
   query(statement: Statement): Promise<BatchResult['rows']>;
+  /** To be called when a request arrives: its reads see every change that was confirmed before, by any process. */
+  requestArrived(): void;
   /** All or nothing, in order. */
   commit(steps: readonly Step[]): Promise<Committed>;
   close(): Promise<void>;

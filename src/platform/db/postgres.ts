@@ -78,6 +78,7 @@ export function openPostgres(
     run_id,
     isRunning: async (other) =>
       isRunning(await ask(reads, 'read', (lane) => lane.run({ sql: connectionsOf, params: [other, run_id] }))),
+    requestArrived: () => undefined, // each read is a transaction of its own
     query: async (statement) => (await ask(reads, 'read', (lane) => lane.run(statement))).rows,
     commit: (steps) =>
       steps.length === 1

@@ -193,6 +193,7 @@ export function transactionControl(connection: DatabaseSync, flush: (commit: () 
   const rollbackTo = connection.prepare('rollback to unit');
   const beginReading = connection.prepare('begin');
   let isReading = false;
+  let hasRequests = false;
 
   function endReading(): void {
     if (!isReading) return;
@@ -210,6 +211,16 @@ export function transactionControl(connection: DatabaseSync, flush: (commit: () 
       beginReading.run();
       isReading = true;
       setImmediate(endReading);
+    },
+    /**
+     * Call it when a request arrives. A turn's requests come together, in its poll phase. A read before them, in a timer or
+     * an immediate, may have begun before another process confirmed a change that the request's sender knows of.
+     */
+    requestArrived() {
+      if (hasRequests) return;
+      hasRequests = true;
+      setImmediate(() => (hasRequests = false));
+      endReading();
     },
     /** Fails at once when another process writes: SQLite would wait by sleeping, and the event loop with it. */
     begin() {

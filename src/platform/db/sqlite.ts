@@ -27,8 +27,8 @@ type Execute = (statement: Statement) => BatchResult;
 
 /**
  * The embedded store: one file that several processes may share.
- * Reads run at once, on the state of the last commit when the first read of their event-loop turn began; writes go
- * through the group commit.
+ * Reads run at once, on the state of the last commit when the first read of their event-loop turn began, or the first
+ * request of that turn arrived; writes go through the group commit.
  * @param path a file, made when missing; or a `file:` URI.
  * @param flush see {@link transactionControl}.
  * @throws {StoreUnavailable} when the file cannot be opened.
@@ -78,6 +78,7 @@ export function openSqlite(path: string, flush: Flush = (commit) => commit()): M
         throw storeError(error);
       }
     },
+    requestArrived: () => opened?.transaction.requestArrived(),
     commit: async (steps) => {
       if (closing) throw closed();
       return writes.enqueue(steps);

@@ -5,8 +5,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { isIP, isIPv4, isIPv6, type Socket, Server as TcpServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyServerFactoryHandler } from 'fastify';
-import type { Logger } from 'pino';
-import type { Config } from '../config.ts';
+import type { Deps } from '../deps.ts';
 import { invalidRequest, RequestError, serverError } from '../errors.ts';
 import { createServer, STATUS_CODES } from './node-http.ts';
 
@@ -29,7 +28,7 @@ const hasBody = ({ headers }: IncomingMessage) =>
   headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 
 /** The connections of one process, from the first that is accepted to the last that is closed. */
-export function openServing({ config, log }: { config: Config; log: Logger }) {
+export function openServing({ config, db, log }: Pick<Deps, 'config' | 'db' | 'log'>) {
   const servers: Server[] = [];
   /** With the newest response on each. */
   const connections = new Map<Socket, ServerResponse | undefined>();
@@ -51,6 +50,7 @@ export function openServing({ config, log }: { config: Config; log: Logger }) {
 
   function handleSafely(request: IncomingMessage, response: ServerResponse): void {
     try {
+      db.requestArrived();
       handle(request, response);
     } catch (error) {
       log.error({ err: error }, 'failed outside of a route');
