@@ -34,6 +34,8 @@ test('without any setting it serves localhost from SQLite beside the code', () =
       passwordFailuresInARow: 100,
       passwordAddressFailures: 20,
       passwordAddressSeconds: 600,
+      passwordsAtOnce: 8,
+      passwordsAtOncePerAddress: 32,
       codesPerSignIn: 5,
       codesPerHour: 10,
       codesInARow: 100,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pino, { type Logger } from 'pino';
 import { openAuditLog } from '../audit/audit-log.ts';
 import { openWitness } from '../audit/witness.ts';
-import { type PasswordHasher, processHasher } from '../authentication/credentials/password-hash.ts';
+import { openPasswordHasher, type PasswordHasher } from '../authentication/credentials/password-hash.ts';
 import { openFailureRecorder } from '../clients/failures.ts';
 import { clientDirectory } from '../clients/find-clients.ts';
 import { openRiskContext } from '../clients/risk-signals.ts';
@@ -38,10 +38,11 @@ type Outside = { clock: Clock; monotonic?: Clock; log: Logger; passwords?: Passw
 
 /** @throws {ConfigError} {@link StoreUnavailable} {@link MigrationRefused}, each with a sentence for the operator. */
 export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
-  const { clock, log, passwords = processHasher, role = 'server' } = outside;
+  const { clock, monotonic = clock, log, role = 'server' } = outside;
+  const { passwords = openPasswordHasher(given.limits, monotonic) } = outside;
   const masterKey = role === 'server' ? loadMasterKey(given.masterKey) : readMasterKey(given.masterKey);
   const db = await openDb(given);
-  if (given.logSql) logStatements(db, { log, monotonic: outside.monotonic ?? clock });
+  if (given.logSql) logStatements(db, { log, monotonic });
   try {
     const vault = await (role === 'server' ? prepare(db, masterKey, clock) : openPrepared(db, masterKey));
     const config = role === 'server' ? given : await withServerSettings(given, db);

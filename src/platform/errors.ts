@@ -89,7 +89,7 @@ export const fieldProblem = (path: string, userMessage: MessageDescriptor): Fiel
 export const refusal = (
   code: ErrorCode,
   userMessage: MessageDescriptor,
-  options: { cause?: unknown } & Partial<Pick<RequestError, 'details' | 'back'>> = {},
+  options: { cause?: unknown } & Partial<Pick<RequestError, 'details' | 'back' | 'retryAfter'>> = {},
 ) => new RequestError(code, inEnglish(userMessage), { ...options, userMessage });
 
 export const invalidRequest = (description: string) => new RequestError('invalid_request', description);

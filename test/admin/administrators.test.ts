@@ -159,11 +159,11 @@ onBothEngines(
       letGo = resolve;
     });
     // All of them have been found good before the first one is used.
-    const hash = async (password: string) => {
+    const hash: typeof passwords.hash = async (...args) => {
       waiting += 1;
       if (waiting === 4) letGo();
       await allHere;
-      return passwords.hash(password);
+      return passwords.hash(...args);
     };
     const signet = await startSignet(t, { engine, env, passwords: { ...passwords, hash } });
     const invite = () => inviteAdministrator(signet.deps, 'system', 'first_administrator');

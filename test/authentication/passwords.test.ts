@@ -5,7 +5,6 @@ import { type TestContext, test } from 'node:test';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { disableUser } from '../../src/admin/users/administer-user.ts';
 import { createUser } from '../../src/authentication/account-links/create-user.ts';
-import { processHasher as passwords } from '../../src/authentication/credentials/password-hash.ts';
 import { removePassword } from '../../src/authentication/credentials/passwords.store.ts';
 import { passwordLimits } from '../../src/authentication/passwords/password-limits.ts';
 import { RequestError } from '../../src/platform/errors.ts';
@@ -13,9 +12,12 @@ import { digest } from '../../src/platform/ids.ts';
 import type { Answer } from '../support/browser.ts';
 import { sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
+import { newHasher } from '../support/remembering-hasher.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { beforeEachCall, holdNextCall } from '../support/store-spy.ts';
 import type { TestUser } from '../support/test-user.ts';
+
+const passwords = newHasher();
 
 let accounts = 0;
 const newAccount = (password: string) => ({
@@ -242,14 +244,14 @@ testSignet('PW-02: guessing', { passwords }, async ({ signet, t }) => {
     async () => {
       const user = await signet.newUser();
       const burst = Array.from({ length: 40 }, () => attempt(signet, user.email, 'wrong'));
-      await Promise.race(burst); // the others are waiting to be hashed, and the right one has its place behind them
       const right = await user.signIn();
       const answers = await Promise.all(burst);
       const refused = answers.filter(({ status }) => status === 401).length;
       assert.ok(refused >= 5 && refused <= 10, `${refused} of 40 guesses were judged`);
       const blocked = answers.filter(({ status }) => status === 429);
       assert.equal(blocked.length, 40 - refused);
-      assert.deepEqual([right.status, right.text], [429, blocked.at(-1)?.text]);
+      assert.equal(right.status, 429);
+      assert.ok(blocked.some(({ text }) => text === right.text));
       assert.ok((await failuresOf(user)) <= refused);
       signet.clock.advance(3600);
       assert.equal((await user.signIn()).status, 303, 'a burst must not disable the password for good');

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { normalizePassword, processHasher } from '../../src/authentication/credentials/password-hash.ts';
+import { unidentified } from '../../src/authentication/credentials/hash-queue.ts';
+import { normalizePassword } from '../../src/authentication/credentials/password-hash.ts';
 import { passwordProblems } from '../../src/authentication/credentials/password-policy.ts';
 import { emailKey } from '../../src/platform/email-address.ts';
 import type { Browser } from '../support/browser.ts';
+import { newHasher } from '../support/remembering-hasher.ts';
 import { startSignet } from '../support/signet.ts';
 
 /**
@@ -114,17 +116,19 @@ test('an address of any length has a key, and no account has one that is too lon
 });
 
 test('a password that is too long to compose is too long all the same, and none that fits is refused for it', async (t) => {
+  const { hash, verify } = newHasher();
+  const asker = unidentified('ada@example.com', '192.0.2.1');
   const composed = await longestComposed(t, async () => {
     assert.match(JSON.stringify(passwordProblems(marks, { email: 'a@b.example' })), /problem\.password\.long/);
-    await assert.rejects(processHasher.hash(marks));
-    assert.equal(await processHasher.verify(marks, undefined), false);
+    await assert.rejects(hash(marks, asker));
+    assert.equal(await verify(marks, undefined, asker), false);
   });
   assert.ok(composed <= maxComposed, String(composed));
 
   // The most that composing takes away: three code units become one of two bytes.
   const tight = 'u\u0308\u0304'.repeat(512);
   assert.equal(Buffer.byteLength(normalizePassword(tight)), 1024);
-  assert.equal(await processHasher.verify(tight, await processHasher.hash(tight)), true);
+  assert.equal(await verify(tight, await hash(tight, asker), asker), true);
 });
 
 test('judging a password takes work in proportion to its length', (t) => {

@@ -1,4 +1,14 @@
-import { type PasswordHasher, processHasher } from '../../src/authentication/credentials/password-hash.ts';
+import type { Asker } from '../../src/authentication/credentials/hash-queue.ts';
+import { openPasswordHasher, type PasswordHasher } from '../../src/authentication/credentials/password-hash.ts';
+import { readLimits } from '../../src/platform/limits/limit-settings.ts';
+
+/** The hasher of a server with the default limits. To measure how long hashes take is for tests of the queue alone. */
+export const newHasher = (maxWaitMs?: number): PasswordHasher =>
+  openPasswordHasher(
+    readLimits((_, fallback) => fallback),
+    () => 0,
+    maxWaitMs,
+  );
 
 /**
  * The real hasher, asked once a process for each question: a suite that signs in thousands of times with a handful of
@@ -6,6 +16,7 @@ import { type PasswordHasher, processHasher } from '../../src/authentication/cre
  * under way, take the real one.
  */
 export function rememberingHasher(): PasswordHasher {
+  const real = newHasher();
   const answers = new Map<string, Promise<unknown>>();
   const once = <Answer>(question: unknown[], ask: () => Promise<Answer>): Promise<Answer> => {
     const key = JSON.stringify(question);
@@ -14,8 +25,8 @@ export function rememberingHasher(): PasswordHasher {
     answer.catch(() => answers.delete(key)); // a refusal is for now
     return answer;
   };
-  return {
-    hash: (password) => once(['hash', password], () => processHasher.hash(password)),
-    verify: (password, stored) => once(['verify', password, stored], () => processHasher.verify(password, stored)),
-  };
+  const hash = (password: string, asker: Asker) => once(['hash', password], () => real.hash(password, asker));
+  const verify = (password: string, stored: string | undefined, asker: Asker) =>
+    once(['verify', password, stored], () => real.verify(password, stored, asker));
+  return { hash, verify };
 }

@@ -8,6 +8,7 @@ import { emailProblem } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, type RequestError } from '../../platform/errors.ts';
 import { newId, type UserId } from '../../platform/ids.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
+import { unidentified } from '../credentials/hash-queue.ts';
 import { newPasswordProblems } from '../credentials/password-policy.ts';
 import { setPassword } from '../credentials/passwords.store.ts';
 import type { Deps } from '../deps.ts';
@@ -54,7 +55,7 @@ export async function createUser(
   const at = now(deps);
   const user_id = newId('usr');
   const caller: Caller = typeof by === 'string' ? { actor: by } : { actor: `user:${user_id}`, ...by };
-  const password_hash = await deps.passwords.hash(account.password);
+  const password_hash = await deps.passwords.hash(account.password, unidentified(account.email, caller.address));
   const event = { action: 'user.created', ...caller, target: user_id, after: { role: account.role } };
   const user = {
     ...account,

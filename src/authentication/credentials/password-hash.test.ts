@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import { argon2Sync } from 'node:crypto';
 import { test } from 'node:test';
+import { newHasher } from '../../../test/support/remembering-hasher.ts';
 import { RequestError } from '../../platform/errors.ts';
-import { longestPasswordBytes, needsRehash, passwordHasher, processHasher } from './password-hash.ts';
+import { identified } from './hash-queue.ts';
+import { longestPasswordBytes, needsRehash, passwordHasher } from './password-hash.ts';
 
-const { hash: hashPassword, verify: verifyPassword } = processHasher;
+const asker = identified('usr_ada');
+const { hash, verify } = newHasher();
+const hashPassword = (password: string) => hash(password, asker);
+const verifyPassword = (password: string, stored: string | undefined) => verify(password, stored, asker);
+
+const roomy = { perAccount: 100, perAddress: 100, maxWaitMs: 60_000, monotonic: () => 0 };
 
 const isRefusal = (code: string) => (error: unknown) => error instanceof RequestError && error.code === code;
 
@@ -74,23 +81,24 @@ test('without a hash nothing opens, the empty password included', async () => {
 });
 
 test('an unknown user takes a place in the queue like a known one', async () => {
-  const { hash, verify } = passwordHasher({ concurrency: 1, queueLimit: 0 });
-  const stored = await hash('correct horse battery staple');
+  const { hash, verify } = passwordHasher({ ...roomy, concurrency: 1, queueLimit: 0 });
+  const stored = await hash('correct horse battery staple', asker);
   const overlong = 'x'.repeat(longestPasswordBytes + 1);
   for (const [password, of] of [
     ['a', stored],
     ['a', undefined],
     [overlong, stored],
   ] as const) {
-    const first = verify(password, of);
-    await assert.rejects(verify(password, of), isRefusal('temporarily_unavailable'));
+    const first = verify(password, of, asker);
+    await assert.rejects(verify(password, of, asker), isRefusal('temporarily_unavailable'));
     assert.equal(await first, false);
   }
 });
 
 test('a full queue answers 503 with Retry-After, and serves again once there is room', async () => {
-  const { hash } = passwordHasher({ concurrency: 2, queueLimit: 3 });
-  const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => hash('correct horse battery staple')));
+  const { hash } = passwordHasher({ ...roomy, concurrency: 2, queueLimit: 3 });
+  const eight = Array.from({ length: 8 }, () => hash('correct horse battery staple', asker));
+  const outcomes = await Promise.allSettled(eight);
   const refused = outcomes.filter((outcome) => outcome.status === 'rejected').map(({ reason }) => reason);
   assert.equal(refused.length, 3);
   for (const reason of refused) {
@@ -98,7 +106,7 @@ test('a full queue answers 503 with Retry-After, and serves again once there is 
     assert.equal(reason.status, 503);
     assert.ok(reason.retryAfter);
   }
-  assert.match(await hash('correct horse battery staple'), /^\$argon2id\$/);
+  assert.match(await hash('correct horse battery staple', asker), /^\$argon2id\$/);
 });
 
 test('a stored text that is no Argon2id hash is an error, not a wrong password', async () => {

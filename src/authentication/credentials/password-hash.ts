@@ -1,6 +1,9 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '../../platform/clock.ts';
 import { invalidRequest, unavailable } from '../../platform/errors.ts';
+import type { Limits } from '../../platform/limits/limit-settings.ts';
+import { type Asker, type HashQueueSettings, hashQueue } from './hash-queue.ts';
 
 /**
  * What one hash costs. The OWASP Password Storage Cheat Sheet asks for at least 19 MiB, 2 passes and 1 lane; raise
@@ -23,37 +26,47 @@ export const isOverlong = (password: string): boolean =>
 export type PasswordHasher = ReturnType<typeof passwordHasher>;
 
 /**
- * A hasher with a bounded queue: a flood of sign-ins must end in a prompt 503, not in unbounded memory and latency.
- *
- * @param concurrency hashes at once. Each holds 19 MiB, and one of libuv's threads (four unless UV_THREADPOOL_SIZE is set)
- * for some 30 ms. Tokens are signed on the same threads, so this must stay below their number.
- * @param queueLimit hashes that can wait.
+ * Hashes at once. Each holds 19 MiB, and one of libuv's threads for some 30 ms. Tokens are signed and files are flushed on
+ * the same threads, four unless UV_THREADPOOL_SIZE is set: two are left to these.
  */
-export function passwordHasher({ concurrency, queueLimit }: { concurrency: number; queueLimit: number }) {
-  const inTurn = boundedQueue(concurrency, queueLimit);
+const maxConcurrent = 2;
+
+/** A flood of sign-ins must end in prompt refusals, not in unbounded memory and latency. */
+export const openPasswordHasher = (limits: Limits, monotonic: Clock, maxWaitMs = 5000): PasswordHasher =>
+  passwordHasher({
+    concurrency: maxConcurrent,
+    queueLimit: 64,
+    perAccount: limits.passwordsAtOnce,
+    perAddress: limits.passwordsAtOncePerAddress,
+    maxWaitMs,
+    monotonic,
+  });
+
+/** Hashes on libuv's threads, in the order of {@link hashQueue}, whose refusals it throws. */
+export function passwordHasher(settings: HashQueueSettings) {
+  const inTurn = hashQueue(settings);
 
   /**
    * @returns a PHC string, `$argon2id$v=19$m=...,t=...,p=...$salt$tag`: it carries its own parameters.
-   * @throws {RequestError} `invalid_request` above {@link longestPasswordBytes}; `temporarily_unavailable` when the queue is full.
+   * @throws {RequestError} `invalid_request` above {@link longestPasswordBytes}.
    */
-  const hash = async (password: string) => {
+  const hash = async (password: string, asker: Asker) => {
     const message = encode(password);
     if (message === undefined) throw invalidRequest(`A password can have at most ${longestPasswordBytes} bytes.`);
     const salt = randomBytes(saltLength);
-    const tag = await inTurn(() => argon2id({ ...cost, message, nonce: salt, tagLength }));
+    const tag = await inTurn(asker, () => argon2id({ ...cost, message, nonce: salt, tagLength }));
     return formatPhc({ ...cost, salt, tag });
   };
 
   /**
    * Whether the password matches `stored`. Without a hash (an unknown user, or one without a password) and with an overlong
    * password it does the same work and answers false, so that the time reveals nothing.
-   * @throws {RequestError} `temporarily_unavailable` when the queue is full.
    */
-  const verify = async (password: string, stored: string | undefined) => {
+  const verify = async (password: string, stored: string | undefined, asker: Asker) => {
     const message = encode(password);
     const expected = stored === undefined || message === undefined ? dummy : parsePhc(stored);
     const { salt: nonce, tag, ...parameters } = expected;
-    const computed = await inTurn(() =>
+    const computed = await inTurn(asker, () =>
       argon2id({ ...parameters, message: message ?? Buffer.alloc(0), nonce, tagLength: tag.length }),
     );
     return timingSafeEqual(computed, tag) && expected !== dummy;
@@ -61,9 +74,6 @@ export function passwordHasher({ concurrency, queueLimit }: { concurrency: numbe
 
   return { hash, verify };
 }
-
-/** Two at once leave half of the process's four threads to token signing; 128 waiting hashes take a few seconds. */
-export const processHasher = passwordHasher({ concurrency: 2, queueLimit: 128 });
 
 /** Whether a stored hash has other parameters than today's. The caller then stores a new one after a successful sign-in. */
 export function needsRehash(stored: string): boolean {
@@ -109,22 +119,3 @@ const argon2id = (parameters: Parameters<typeof argon2>[1]) =>
   new Promise<Buffer>((resolve, reject) => {
     argon2('argon2id', parameters, (error, tag) => (error ? reject(unavailable(error)) : resolve(tag)));
   });
-
-/** Runs at most `concurrency` tasks at once, in the order of arrival; refuses when `limit` are waiting already. */
-function boundedQueue(concurrency: number, limit: number) {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  return async <Result>(task: () => Promise<Result>): Promise<Result> => {
-    if (running < concurrency) running += 1;
-    else if (waiting.length >= limit) throw unavailable();
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    try {
-      return await task();
-    } finally {
-      const next = waiting.shift();
-      // Passes directly to the next in the queue, so that a new task cannot overtake it.
-      if (next) next();
-      else running -= 1;
-    }
-  };
-}

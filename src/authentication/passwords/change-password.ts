@@ -7,6 +7,7 @@ import type { LimitDeps } from '../../platform/deps.ts';
 import { invalidFields, refusal } from '../../platform/errors.ts';
 import { digest } from '../../platform/ids.ts';
 import { clearHourlyCodeFailures } from '../credentials/code-limits.ts';
+import { identified } from '../credentials/hash-queue.ts';
 import { newPasswordProblems, type PasswordContext } from '../credentials/password-policy.ts';
 import { passwordOf, removePassword as removal, setPassword } from '../credentials/passwords.store.ts';
 import { hasAnotherSignInMethod, limitSecurityChanges } from '../credentials/sign-in-methods.ts';
@@ -52,7 +53,7 @@ export async function changePassword(
   return rotation.token;
 }
 
-/** @throws {RequestError} `invalid_request` with the problems of the password; `temporarily_unavailable`. */
+/** @throws {RequestError} `invalid_request` with the problems of the password; `rate_limited`; `temporarily_unavailable`. */
 export async function hashNewPassword(
   deps: Pick<Deps, 'db' | 'config' | 'passwords'>,
   owner: PasswordOwner,
@@ -60,7 +61,7 @@ export async function hashNewPassword(
 ): Promise<string> {
   const problems = newPasswordProblems(password, await passwordContext(deps, owner));
   if (problems.length > 0) throw invalidFields(problems);
-  return deps.passwords.hash(password);
+  return deps.passwords.hash(password, identified(owner.user_id));
 }
 
 /**

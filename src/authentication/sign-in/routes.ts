@@ -164,8 +164,7 @@ async function answerAttempt(
       if (outcome) return redirectAfterSignIn(deps, reply, signInRequest, outcome);
       return { ...page(alert(view.t('signin.wrong'))), status: 401 };
     },
-    redraw: ({ status, userMessage }, problem) =>
-      page(status === 503 && !userMessage ? alert(view.t('signin.overloaded')) : problem),
+    redraw: (_, problem) => page(problem),
     explains,
   });
 }

@@ -1,6 +1,8 @@
 import { findUserByEmail } from '../../accounts/users.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
+import { RequestError } from '../../platform/errors.ts';
+import { identified, unidentified } from '../credentials/hash-queue.ts';
 import { needsRehash } from '../credentials/password-hash.ts';
 import { passwordOf, passwordUnchanged, replaceHash } from '../credentials/passwords.store.ts';
 import type { Deps, SignInDeps } from '../deps.ts';
@@ -15,8 +17,8 @@ type PasswordAttempt = { username: string; password: string; signInRequest: Sign
  * Signs a user in by e-mail address and password.
  * @returns undefined for an unknown address, a wrong password, a disabled account and one without a password, all alike
  * and after the same work, so that the answer does not reveal whether an account exists.
- * @throws {RequestError} `rate_limited`; `access_denied` if only a reset unlocks the account; `temporarily_unavailable` if
- * too many passwords wait to be hashed.
+ * @throws {RequestError} `rate_limited`, also if too many passwords of this account or address wait to be hashed;
+ * `temporarily_unavailable` if too many of all do; `access_denied` if only a reset unlocks the account.
  */
 export async function signInWithPassword(
   deps: SignInDeps & Pick<Deps, 'passwords'>,
@@ -31,7 +33,8 @@ export async function signInWithPassword(
   const device = await findKnownDevice(deps.db, user_id, deviceToken, stored?.changed_at ?? now(deps));
   const limits = passwordLimits(deps, device);
   await limits.check(attempt.username, address);
-  const isRight = await deps.passwords.verify(attempt.password, stored?.password_hash);
+  const asker = device === undefined ? unidentified(attempt.username, address) : identified(user_id);
+  const isRight = await deps.passwords.verify(attempt.password, stored?.password_hash, asker);
   if (!isRight || !user || user.disabled_at !== null) {
     // A block that began meanwhile refuses wrong and right passwords alike. Otherwise, of many simultaneous guesses, the
     // right one would get a different answer.
@@ -47,10 +50,15 @@ export async function signInWithPassword(
   // the tries.
   await limits.succeeded(attempt.username, address);
   if (stored && needsRehash(stored.password_hash)) {
-    const change = { from: stored.password_hash, to: await deps.passwords.hash(attempt.password) };
-    await deps.db.run(replaceHash(user_id, change));
+    const to = await deps.passwords.hash(attempt.password, asker).catch(unlessBusy);
+    if (to !== undefined) await deps.db.run(replaceHash(user_id, { from: stored.password_hash, to }));
   }
   const preconditions = { password: passwordUnchanged(user_id, stored?.version ?? '') };
   const proof = { user_id, methods: ['pwd'], secondStep: false, preconditions } as const;
   return completeSignIn(deps, proof, attempt.signInRequest);
+}
+
+/** A hash with today's parameters can wait for another sign-in. */
+function unlessBusy(error: unknown): undefined {
+  if (!(error instanceof RequestError)) throw error;
 }

@@ -12,6 +12,8 @@ const table = {
   passwordFailuresInARow: [100, 20, 100, 'wrong passwords in a row that disable the password'],
   passwordAddressFailures: [20, 1, 100_000, 'wrong passwords from one address per window'],
   passwordAddressSeconds: [600, 10, 86_400, 'length of that window, in seconds'],
+  passwordsAtOnce: [8, 1, 64, 'passwords of one account that wait or are checked at the same time'],
+  passwordsAtOncePerAddress: [32, 1, 64, 'the same from one address, except of users who are known'],
   codesPerSignIn: [5, 2, 10, 'codes and passkeys that may be tried in one second step'],
   codesPerHour: [10, 2, 100, 'wrong TOTP codes per hour'],
   codesInARow: [100, 20, 100, 'wrong TOTP codes in a row, after which no code is accepted'],

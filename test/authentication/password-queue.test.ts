@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import crypto from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
+import { type TestContext, test } from 'node:test';
+import type { Answer } from '../support/browser.ts';
+import { sentence } from '../support/messages.ts';
+import { newHasher } from '../support/remembering-hasher.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
+
+/** Holds every password until the test lets one be hashed. */
+function holdHashes(t: TestContext) {
+  const held: (() => void)[] = [];
+  const real = crypto.argon2;
+  const hold = (...args: Parameters<typeof real>) => void held.push(() => real(...args));
+  const argon2 = t.mock.method(crypto, 'argon2', hold as typeof real);
+  syncBuiltinESMExports();
+  return {
+    /** One hash for each answer that is still missing, in order of their turns. */
+    async letGo(until: Promise<unknown>): Promise<void> {
+      let isOver = false;
+      void until.finally(() => {
+        isOver = true;
+      });
+      while (!isOver) {
+        held.shift()?.();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    },
+    restore() {
+      argon2.mock.restore();
+      syncBuiltinESMExports();
+    },
+  };
+}
+
+const flood = (count: number, request: () => Promise<Answer>) => {
+  const early: Answer[] = [];
+  const all = Array.from({ length: count }, () =>
+    request().then((answer) => {
+      early.push(answer);
+      return answer;
+    }),
+  );
+  return { early, all: Promise.all(all) };
+};
+
+const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => status).sort();
+
+test('one account takes its share of password hashing, and no more', { timeout: 120_000 }, async (t) => {
+  const signet: Signet = await startSignet(t, { passwords: newHasher(600_000), env: { SIGNET_TRUST_PROXY: '1' } });
+  const user = await signet.newUser();
+  const owner = await signet.signedInUser();
+  const other = await signet.newUser();
+  const hashes = holdHashes(t);
+  try {
+    const rightPasswords = flood(12, () => user.elsewhere().signIn({}, { 'x-forwarded-for': '192.0.2.1' }));
+    const ofOwner = flood(12, () => owner.elsewhere().signIn({}, { 'x-forwarded-for': '192.0.2.2' }));
+    const unknown = flood(12, () =>
+      signet
+        .newBrowser()
+        .post('/signin', { username: 'nobody@example.com', password: 'x' }, { 'x-forwarded-for': '192.0.2.3' }),
+    );
+    const floods = [rightPasswords, ofOwner, unknown];
+    // Nothing has been hashed: all but a few were refused at once, also of an account that does not exist.
+    while (floods.some(({ early }) => early.length < 4)) await new Promise((resolve) => setImmediate(resolve));
+    for (const { early } of floods) {
+      assert.deepEqual([...new Set(statuses(early))], [429]);
+      for (const { headers, text } of early) {
+        assert.ok(Number(headers.get('retry-after')) > 0);
+        assert.match(text, sentence('refusal.passwords_at_once'));
+      }
+    }
+    // The owner's own browser and another user have their turn before those that wait already.
+    const known = owner.signIn();
+    const another = other.signIn({}, { 'x-forwarded-for': '192.0.2.4' });
+    const prompt = Promise.all([known, another]);
+    await hashes.letGo(prompt);
+    assert.deepEqual(statuses(await prompt), [303, 303]);
+    assert.ok(
+      floods.every(({ early }) => early.length < 12),
+      'they have overtaken',
+    );
+    const rest = Promise.all(floods.map(({ all }) => all));
+    await hashes.letGo(rest);
+    assert.deepEqual(
+      (await rest).map((answers) => answers.filter(({ status }) => status === 303).length),
+      [8, 8, 0],
+    );
+  } finally {
+    hashes.restore();
+  }
+});
