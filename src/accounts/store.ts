@@ -1,10 +1,12 @@
+import { mayConflict, mustChange, type Write } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
 import { choice, id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { fitsOneSlice } from '../platform/db/slices.ts';
-import { allOf, asBigint, escapeLike, raw, type Sql, sql } from '../platform/db/sql.ts';
+import { allOf, asBigint, raw, type Sql, sql } from '../platform/db/sql.ts';
 import { emailKey } from '../platform/email-address.ts';
 import type { UserId } from '../platform/ids.ts';
 import { releaseHandle } from './handles.store.ts';
+import { deleteTerms, insertTerms, replaceTerms, type SearchedField, searchedFields } from './terms.store.ts';
 
 /** What users say about themselves (OIDC Core §5.1), beside `name`, `picture` and `locale`. */
 const standardClaims = {
@@ -46,15 +48,22 @@ export type Role = User['role'];
 type NewUser = Pick<User, 'user_id' | 'email' | 'name' | 'role' | 'email_verified_at'> &
   Partial<Pick<User, 'picture' | 'locale'>>;
 
-const StoredUser = row('users', { ...User.fields, email_key: text });
+const StoredUser = row('users', { ...User.fields, email_key: text, terms_of: integer });
 
 /** Conflicts with a taken address: `email_key` is unique. */
-export const insertUser = (user: NewUser, now: number): Sql => {
+export const insertUser = (user: NewUser, now: number): readonly (Write<never, true> | Sql)[] => {
   const { user_id, name, role, email_verified_at, picture = null, locale = null } = user;
   const email = { email: user.email.trim(), email_key: emailKey(user.email), email_verified_at };
   const stored = { user_id, ...email, name, role, picture, locale, created_at: now, updated_at: now };
-  return sql`insert into users ${StoredUser.values(stored)}`;
+  return [
+    mayConflict(sql`insert into users ${StoredUser.values({ ...stored, terms_of: now })}`),
+    ...insertTerms(user_id, { email: email.email, name }),
+  ];
 };
+
+/** For `update … set`: the row has changed, and the terms by which it is found, if they were complete, still are. */
+const touched = (now: number): Sql =>
+  sql`updated_at = ${now}, terms_of = case when terms_of = updated_at then ${asBigint(now)} end`;
 
 /** Changes nothing; on PostgreSQL a change that begins with it waits for others of the same user. */
 export const lockUser = (user_id: UserId): Sql =>
@@ -66,9 +75,6 @@ export const findUser = (db: Db, user_id: UserId) =>
 export const findUserByEmail = (db: Db, email: string) =>
   db.get(User, sql`select ${User.columns} from users where email_key = ${emailKey(email)}`);
 
-export const listUsers = (db: Db) =>
-  db.all(User, sql`select ${User.columns} from users where deleted_at is null order by created_at, user_id`);
-
 const isActiveAdministrator = sql`role = 'admin' and disabled_at is null`;
 
 export const noAdministrator: Sql = sql`not exists (select 1 from users where ${isActiveAdministrator})`;
@@ -78,8 +84,8 @@ export const hasAdministrator = async (db: Db): Promise<boolean> => !(await db.h
 /** Changes no row if the user is unknown, or is so already. */
 export const setDisabled = (user_id: UserId, disabled: boolean, now: number): Sql =>
   disabled
-    ? sql`update users set disabled_at = ${now}, updated_at = ${now} where user_id = ${user_id} and disabled_at is null`
-    : sql`update users set disabled_at = null, updated_at = ${now}
+    ? sql`update users set disabled_at = ${now}, ${touched(now)} where user_id = ${user_id} and disabled_at is null`
+    : sql`update users set disabled_at = null, ${touched(now)}
            where user_id = ${user_id} and disabled_at is not null`;
 
 export const isEmailTaken = (email: string): Sql =>
@@ -93,14 +99,18 @@ export const isReachableAt = (user_id: UserId, email: string): Sql =>
                where user_id = ${user_id} and email_key = ${emailKey(email)} and disabled_at is null)`;
 
 export const markEmailVerified = (user_id: UserId, email: string, now: number): Sql =>
-  sql`update users set email_verified_at = ${now}, updated_at = ${now}
+  sql`update users set email_verified_at = ${now}, ${touched(now)}
        where user_id = ${user_id} and email_key = ${emailKey(email)} and email_verified_at is null`;
 
 /** Conflicts with a taken address: `email_key` is unique. */
-export const replaceEmail = (user_id: UserId, change: { from: string; to: string }, now: number): Sql =>
-  sql`update users set email = ${change.to.trim()}, email_key = ${emailKey(change.to)}, email_verified_at = ${now},
-             updated_at = ${now}
-       where user_id = ${user_id} and email_key = ${emailKey(change.from)}`;
+export const replaceEmail = (user_id: UserId, change: { from: string; to: string }, now: number) => [
+  mayConflict(
+    sql`update users set email = ${change.to.trim()}, email_key = ${emailKey(change.to)}, email_verified_at = ${now},
+               ${touched(now)}
+         where user_id = ${user_id} and email_key = ${emailKey(change.from)}`,
+  ),
+  ...replaceTerms(user_id, 'email', change.to),
+];
 
 /** A bulk revocation of a user's grants covers those of earlier epochs. */
 export const raiseGrantsEpochOfUser = (user_id: UserId): Sql =>
@@ -119,10 +129,11 @@ const rowsFitOneSlice = (user_id: UserId): Sql =>
  */
 export const deleteUser = (user_id: UserId, now: number): Sql[] => [
   releaseHandle(user_id, now),
+  deleteTerms(user_id),
   sql`delete from users where user_id = ${user_id} and ${rowsFitOneSlice(user_id)}`,
   sql`update users set email = '', email_key = 'deleted:' || user_id, email_verified_at = null, name = null,
              picture = null, locale = null, ${noStandardClaims}, role = 'user', role_granted_by = null, disabled_at = ${now},
-             deleted_at = ${now}, updated_at = ${now}
+             deleted_at = ${now}, updated_at = ${now}, terms_of = ${now}
        where user_id = ${user_id}`,
 ];
 
@@ -143,8 +154,12 @@ export const lockAdministrators = (): Sql => sql`update users set role = role wh
 export type Profile = Pick<User, 'name' | 'picture' | 'locale' | StandardClaim>;
 
 /** A new handle is taken in the same change. */
-export const setProfile = (user_id: UserId, profile: Partial<Profile>, now: number): Sql =>
-  sql`update users set ${User.set({ ...profile, updated_at: now })} where user_id = ${user_id}`;
+export const setProfile = (user_id: UserId, profile: Partial<Profile>, now: number): Sql[] => [
+  sql`update users set ${User.set(profile)}, ${touched(now)} where user_id = ${user_id}`,
+  ...searchedFields
+    .filter((field): field is SearchedField & keyof Profile => field in profile)
+    .flatMap((field) => replaceTerms(user_id, field, profile[field])),
+];
 
 /** The user is no administrator, or not the only one who can sign in. */
 export const isNotLastAdministrator = (user_id: UserId): Sql =>
@@ -153,7 +168,7 @@ export const isNotLastAdministrator = (user_id: UserId): Sql =>
 
 /** @param by the actor. */
 export const setRole = (user_id: UserId, role: Role, by: string, now: number): Sql =>
-  sql`update users set role = ${role}, updated_at = ${now}, role_granted_by = ${by}, role_granted_at = ${now}
+  sql`update users set role = ${role}, ${touched(now)}, role_granted_by = ${by}, role_granted_at = ${now}
        where user_id = ${user_id}`;
 
 const { role } = User.fields;
@@ -173,25 +188,34 @@ export const isDisabled = (user_id: UserId, disabled: boolean): Sql =>
   sql`exists (select 1 from users
                where user_id = ${user_id} and ${disabled ? sql`disabled_at is not null` : sql`disabled_at is null`})`;
 
-type UserSearch = {
-  /** The beginning of an e-mail address, a part of the name, or an id; empty for all users. */
-  query: string;
-  /** Where the page before ended. */
-  after: { created_at: number; user_id: UserId } | undefined;
-  limit: number;
-};
-
-/** Newest first. Letters beyond ASCII are found in the case in which they were written: the engines fold no others. */
-export const searchUsers = (db: Db, { query, after, limit }: UserSearch) =>
+/** Newest first. @param after where the page before ended. */
+export const listUsers = (db: Db, after: Pick<User, 'created_at' | 'user_id'> | undefined, limit: number) =>
   db.all(
     User,
     sql`select ${User.columns} from users
-         where deleted_at is null and ${query === '' ? sql`1 = 1` : matches(query)}
+         where deleted_at is null
            and (created_at, user_id) < (${asBigint(after?.created_at ?? Number.MAX_SAFE_INTEGER)}, ${after?.user_id ?? ''})
          order by created_at desc, user_id desc limit ${limit}`,
   );
 
-const matches = (query: string): Sql =>
-  sql`(user_id = ${query} or email_key like ${`${escapeLike(emailKey(query))}%`} escape '!'
-       or lower(name) like ${`%${escapeLike(query.toLowerCase())}%`} escape '!'
-       or name like ${`%${escapeLike(query)}%`} escape '!')`;
+/** In the words of the partial index. */
+const termsAreMissing = sql`terms_of is distinct from updated_at`;
+
+/** Whether some users cannot be found by all of their terms yet. */
+export const someTermsAreMissing = (db: Db): Promise<boolean> =>
+  db.holds(sql`exists (select 1 from users where ${termsAreMissing})`);
+
+export const usersWithMissingTerms = (db: Db, rows: number) =>
+  db.all(User, sql`select ${User.columns} from users where ${termsAreMissing} order by user_id limit ${rows}`);
+
+/** Inserts all terms of a user. Changes nothing if the row has changed since it was read. */
+export const completeTerms = (db: Db, user: User) =>
+  db.change({
+    run: {
+      user: mustChange(
+        sql`update users set terms_of = updated_at
+             where user_id = ${user.user_id} and updated_at = ${user.updated_at} and ${termsAreMissing}`,
+      ),
+      terms: [deleteTerms(user.user_id), ...insertTerms(user.user_id, user)],
+    },
+  });

@@ -4,6 +4,7 @@ import { findUser, findUserByEmail, type User } from './store.ts';
 
 // What other rooms may read of users, require of them and change about them. The statements and conditions are for their
 // own changes.
+export { completeMissingTerms, findUsers } from './find-users.ts';
 export { handleKeptSeconds, mayTakeHandle, purgeHandles, releaseHandle, takeHandle } from './handles.store.ts';
 export {
   deleteDeletedUser,
@@ -16,7 +17,6 @@ export {
   isEmailFree,
   isEmailTaken,
   isReachableAt,
-  listUsers,
   lockUser,
   markEmailVerified,
   type Profile,
@@ -25,7 +25,6 @@ export {
   raiseGrantsEpochOfUser,
   replaceEmail,
   type StandardClaim,
-  searchUsers,
   setDisabled,
   setProfile,
   standardClaimNames,

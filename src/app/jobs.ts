@@ -1,5 +1,5 @@
 import { purgeLinks, purgeSpentTokens } from '../accounts/links.ts';
-import { handleKeptSeconds, purgeHandles } from '../accounts/users.ts';
+import { completeMissingTerms, handleKeptSeconds, purgeHandles } from '../accounts/users.ts';
 import { AuditLogTampered } from '../audit/chain.ts';
 import { purgeUnauthenticated } from '../audit/unauthenticated.ts';
 import { deviceSeconds } from '../authentication/sessions/browser.ts';
@@ -77,6 +77,7 @@ const longJobs = {
   'delete clients': finishClientDeletions,
   'delete accounts': finishAccountDeletions,
   'delete webhooks': finishWebhookDeletions,
+  'add users to the search': completeMissingTerms,
   'expire grants': purge([expireGrants, 0]),
   'purge grants': purge(
     [purgeUnredeemedGrants, unredeemedSeconds],

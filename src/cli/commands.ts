@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers';
-import { listUsers, requireUser, requireUserByIdOrEmail, type User } from '../accounts/users.ts';
+import { requireUser, requireUserByIdOrEmail, type User } from '../accounts/users.ts';
 import { auditOperations } from '../admin/audit/operations.ts';
 import { describeClient } from '../admin/clients/command-text.ts';
 import { clientOperations } from '../admin/clients/operations.ts';
@@ -7,8 +7,14 @@ import { inviteAdministrator } from '../admin/invite-administrator.ts';
 import { keyOperations } from '../admin/keys/operations.ts';
 import { serviceCredentialOperations } from '../admin/service-credentials/operations.ts';
 import { accessOperations } from '../admin/users/access-operations.ts';
-import { describeOverview, describeUser, userOperand, userOperations } from '../admin/users/operations.ts';
-import { findUsers, overviewRecord, userOverview, userRecord } from '../admin/users/read-user.ts';
+import {
+  describeOverview,
+  describeUser,
+  describeUsers,
+  userOperand,
+  userOperations,
+} from '../admin/users/operations.ts';
+import { overviewRecord, userOverview, userRecord } from '../admin/users/read-user.ts';
 import { webhookOperations } from '../admin/webhooks/operations.ts';
 import { createUser } from '../authentication/account-links/create-user.ts';
 import { applicationTypes, authenticationMethods, type Client, reviewedRecord } from '../clients/client.ts';
@@ -17,7 +23,7 @@ import { registerClient } from '../clients/register-client.ts';
 import { readClientEdit, readRegistration } from '../clients/registration.ts';
 import { approveClient } from '../clients/review-client.ts';
 import { defaultScope } from '../clients/scopes.ts';
-import { type Report, shownOnce, table, time } from '../platform/report.ts';
+import { type Report, shownOnce, time } from '../platform/report.ts';
 import { maxReplayed } from '../webhooks/manage-webhook.ts';
 import { auditCommands } from './audit.ts';
 import { type Command, command, UsageError } from './command.ts';
@@ -67,12 +73,6 @@ const maxFound = 500;
 
 const show = (user: User): Report => ({ json: userRecord(user), text: describeUser(userRecord(user)) });
 
-function found(users: readonly User[]): Report {
-  const records = users.map(userRecord);
-  const rows = records.map((one) => [one.user_id, one.email, one.role, one.status, time(one.created_at)]);
-  return { json: { users: records }, text: table([['USER', 'EMAIL', 'ROLE', 'STATUS', 'CREATED'], ...rows]) };
-}
-
 /** Those that are no operation of the API. */
 const userCommands = {
   'users create': command({
@@ -90,14 +90,14 @@ const userCommands = {
       return show(await requireUser(deps, await createUser(deps, account, 'cli')));
     },
   }),
-  'users list': command({
-    summary: 'List all users, oldest first.',
-    run: async (deps) => found(await listUsers(deps.db)),
-  }),
   'users find': command({
-    summary: `Find users by the start of the email address, part of the name, or the ID: up to ${maxFound}, newest first.`,
+    summary: `Find users by the beginning of words of the email address, name or handle, or by the ID: up to ${maxFound}.`,
     operands: { query: { value: 'query' } },
-    run: async (deps, { query }) => found((await findUsers(deps, { query, limit: maxFound })).users),
+    async run(deps, { query }) {
+      const found = await userOperations.list.run(deps, { caller, ...nothing, query: { query, limit: maxFound } });
+      const more = found.next === null ? '' : '\n\nThere are more results: use users list --query.';
+      return { json: found, text: describeUsers({ ...found, next: null }) + more };
+    },
   }),
   'users show': command({
     summary: 'Show a user; with --all, also how they sign in and what they have access to.',

@@ -174,21 +174,10 @@ test('administrators approve their own clients and changes only where the servic
   assert.equal((await alone.post(`/clients/${own.client_id}/approve`, { revision: 1 })).status, 'approved');
 });
 
-testSignet('users are found by address, name and id, a page at a time', { env }, async ({ signet }) => {
+testSignet('users are listed a page at a time', { env }, async ({ signet }) => {
   const root = await administratorOf(signet);
   const users: TestUser[] = [];
   for (let count = 0; count < 5; count += 1) users.push(await signet.newUser());
-  await plain(signet.deps.db).run(`update users set name = '100% Åsa_Öberg' where user_id = $1`, [users[0]!.user_id]);
-  const found = async (query: string) =>
-    ids(await root.get(`/users?query=${encodeURIComponent(query)}`), 'users', 'user_id');
-
-  assert.deepEqual(await found(users[1]!.email), [users[1]!.user_id]);
-  assert.deepEqual(await found(users[1]!.email.slice(0, -4).toUpperCase()), [users[1]!.user_id], 'its beginning');
-  assert.deepEqual(await found(users[2]!.user_id), [users[2]!.user_id]);
-  assert.deepEqual(await found('0% Å'), [users[0]!.user_id]);
-  assert.deepEqual(await found('a_Ö'), [users[0]!.user_id]);
-  assert.deepEqual(await found('%@example'), [], 'a sign stands for itself');
-  assert.deepEqual(await found('nobody'), []);
 
   const seen: unknown[] = [];
   for (let next: unknown = ''; next !== null; ) {

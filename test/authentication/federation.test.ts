@@ -477,7 +477,7 @@ onBothEngines(
     const { signet, upstream } = await federated(t, { engine });
     const now = Math.floor(signet.clock() / 1000);
     const planted = { user_id: 'usr_planted', email: 'victim@example.com', name: 'V', email_verified_at: null };
-    await plain(signet.deps.db).batch([insertUser({ ...planted, role: 'user' }, now)]);
+    await signet.deps.db.change({ run: { user: insertUser({ ...planted, role: 'user' }, now) } });
     for (const email of ['victim@example.com', 'VICTIM@Example.com', 'ｖictim@example.com']) {
       const browser = signet.newBrowser();
       upstream.account = { sub: 'victim', email, email_verified: true };
@@ -500,7 +500,7 @@ test('FD-02: an address that only looks the same is not the same', async (t) => 
     email_verified_at: now,
     role: 'user',
   } as const;
-  await plain(signet.deps.db).batch([insertUser(kim, now)]);
+  await signet.deps.db.change({ run: { user: insertUser(kim, now) } });
   for (const email of ['\u212aim@example.com', 'ｋim@example.com', 'kim@ｅxample.com', 'kim@example．com']) {
     const browser = signet.newBrowser();
     upstream.account = { sub: 'twin', email, email_verified: true };

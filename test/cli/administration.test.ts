@@ -33,7 +33,7 @@ test('while the server runs', async (t) => {
     const { browser } = await signedInClient(server, user);
     const found = await succeed(['users', 'find', 'grace@exam'], env);
     const { user_id } = first(found, 'users');
-    assert.deepEqual(await succeed(['users', 'find', 'nobody'], env), { users: [] });
+    assert.deepEqual(await succeed(['users', 'find', 'nobody'], env), { users: [], next: null, complete: true });
     const all = await succeed(['users', 'show', user, '--all'], env);
     assert.deepEqual(all.counts, { sessions: 1, grants: 0, clients: 1, entitlements: 0 });
     assert.match((await runCommand(['users', 'show', user, '--all'], { env })).stdout, /Password +set\n/);

@@ -35,7 +35,9 @@ onBothEngines('accounts are made, shown, disabled and enabled while the server r
   assert.equal(made.name, 'Åsa Öberg');
   assert.deepEqual(await succeed(['users', 'show', String(made.user_id)], env), made);
   assert.deepEqual(await succeed(['users', 'show', 'ASA@example.com'], env), made);
-  assert.deepEqual(await succeed(['users', 'list'], env), { users: [made] });
+  const list = (...options: string[]) => succeed(['users', 'list', ...options], env);
+  assert.deepEqual(await list('--limit', '1'), { users: [made], next: null, complete: true });
+  assert.deepEqual((await list('--query', 'öberg as')).users, [made]);
 
   const browser = newBrowser(server.url);
   const signIn = () => browser.post('/signin', { username: 'asa@example.com', password });
@@ -223,7 +225,7 @@ test('what is not understood exits with 2 and does nothing', async (t) => {
   assert.deepEqual([bare.code, bare.stderr], [2, '']);
   const half = await runCommand(['users'], { env });
   assert.equal(half.code, 2);
-  assert.match(half.stdout, /^ {2}users create .+\n(?: {5,}.+\n)* {2}users list /m);
+  assert.match(half.stdout, /^ {2}users create .+\n(?: {5,}.+\n)* {2}users find /m);
   await Promise.all([
     misunderstood(['frobnicate'], env, /Unknown command: "frobnicate"/),
     misunderstood(['users', 'destroy'], env, /Unknown command: "users destroy"/),

@@ -17,7 +17,6 @@ import { grants } from '../../src/oauth/grants/grants.ts';
 import type { Db } from '../../src/platform/db/db.ts';
 import { RequestError } from '../../src/platform/errors.ts';
 import { type Engine, freshDatabase } from './databases.ts';
-import { plain } from './plain-sql.ts';
 
 export const ada: Caller = { actor: 'user:usr_ada', address: '192.0.2.1' };
 export const administrator: Caller = { actor: 'user:usr_root', address: '192.0.2.2' };
@@ -41,10 +40,12 @@ export async function openClients(
     riskContext: openRiskContext({ db, config }),
   };
   const user = { email_verified_at: seconds, role: 'user', name: null } as const;
-  await plain(db).batch([
-    insertUser({ ...user, user_id: 'usr_ada', email: 'ada@example.com' }, seconds),
-    insertUser({ ...user, user_id: 'usr_eve', email: 'eve@example.com' }, seconds),
-  ]);
+  await db.change({
+    run: {
+      ada: insertUser({ ...user, user_id: 'usr_ada', email: 'ada@example.com' }, seconds),
+      eve: insertUser({ ...user, user_id: 'usr_eve', email: 'eve@example.com' }, seconds),
+    },
+  });
   const register = (body: Record<string, unknown> = {}, owner_user_id: string | null = 'usr_ada') =>
     registerClient(
       deps,

@@ -1,5 +1,5 @@
 import { hasAdministrator } from '../../accounts/administrators.ts';
-import { perStandardClaim, requireUser, requireUserByIdOrEmail } from '../../accounts/users.ts';
+import { findUsers, perStandardClaim, requireUser, requireUserByIdOrEmail } from '../../accounts/users.ts';
 import type { LockState } from '../../authentication/passwords/password-limits.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
@@ -8,7 +8,7 @@ import { table, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
 import { administration, ReasonBody, reasonExample, strictBody } from '../operation-parts.ts';
 import { changeRole, disableUser, enableUser, resetFactors, signOutUser, unlockUser } from './administer-user.ts';
-import { findUsers, overviewRecord, userOverview, userRecord } from './read-user.ts';
+import { overviewRecord, userOverview, userRecord } from './read-user.ts';
 
 const roles = ['user', 'admin'] as const;
 
@@ -76,6 +76,19 @@ const rowsOf = (user: UserRecord) => [
 
 export const describeUser = (user: UserRecord) => table(rowsOf(user));
 
+type Listed = { users: readonly UserRecord[]; next: string | null; complete: boolean };
+
+export function describeUsers({ users, next, complete }: Listed): string {
+  const rows = users.map((one) => [one.user_id, one.email, one.role, one.status, time(one.created_at)]);
+  return [
+    table([['USER', 'EMAIL', 'ROLE', 'STATUS', 'CREATED'], ...rows]),
+    ...(complete
+      ? []
+      : ['The search does not cover all users yet. Until it does, look for a full email address or a user ID.']),
+    ...(next === null ? [] : [`More results: --after ${next}`]),
+  ].join('\n\n');
+}
+
 export const describeOverview = ({ profile, factors, lock, counts, ...user }: ReturnType<typeof overviewRecord>) =>
   table([
     ...rowsOf(user),
@@ -108,18 +121,34 @@ export const userOperations = {
     summary: 'Find users',
     query: {
       query: Type.Optional(
-        Type.String({ description: 'The beginning of an email address, part of a name, or a user_id.' }),
+        Type.String({
+          description: 'Beginnings of words of an email address, name or handle, in any order; or a user_id.',
+        }),
       ),
       ...paging,
     },
     answer: {
-      description: 'Newest first.',
-      schema: Type.Object({ users: Type.Array(UserRecord), next: nullable(Type.String()) }),
+      description:
+        'Newest first; with a query, in the order of what was found. A page may have fewer users than `limit` although `next` is not null.',
+      schema: Type.Object({
+        users: Type.Array(UserRecord),
+        next: nullable(Type.String()),
+        complete: Type.Boolean({
+          description:
+            'False while users are still being added to the search after an upgrade. Until then, some are found only by their full email address or user_id.',
+        }),
+      }),
     },
     refusals: ['invalid_request'],
     async run(deps, { query }) {
-      const { users, next = null } = await findUsers(deps, query);
-      return { users: users.map(userRecord), next };
+      const { users, next = null, complete } = await findUsers(deps, query);
+      return { users: users.map(userRecord), next, complete };
+    },
+    command: {
+      name: 'users list',
+      summary:
+        'List users, newest first; with --query, those whose email address, name or handle has words that begin so.',
+      text: describeUsers,
     },
   }),
 

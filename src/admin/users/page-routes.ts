@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { readAdministratorProblem } from '../../accounts/administrators.ts';
-import { requireUser } from '../../accounts/users.ts';
+import { findUsers, requireUser } from '../../accounts/users.ts';
 import { administratorPage } from '../../authentication/sessions/session.ts';
 import { listSessions } from '../../authentication/sessions/sessions.ts';
 import { listOwnClients } from '../../clients/find-clients.ts';
@@ -15,7 +15,7 @@ import { accessOperations } from './access-operations.ts';
 import { entitlementHistoryPage } from './entitlement-history.ts';
 import { userOperations as operations } from './operations.ts';
 import { userPage, usersPage } from './page.ts';
-import { findUsers, userOverview } from './read-user.ts';
+import { userOverview } from './read-user.ts';
 
 const list = '/admin/users';
 const one = `${list}/:user_id` as const;

@@ -145,7 +145,7 @@ ${user.disabled_at === null ? !restriction && disable() : step(view, 'admin.user
 ${!isSelf && !restriction && step(view, roleStep, form('role', 'danger', hidden('role', role)))}`;
 }
 
-export const usersPage = (view: View, query: string, { users, next }: UserPage): Page => ({
+export const usersPage = (view: View, query: string, { users, next, complete }: UserPage): Page => ({
   title: view.plain('admin.users.title'),
   tab: adminTab('admin_users'),
   content: html`<h1>${view.t('admin.users.title')}</h1>
@@ -155,9 +155,10 @@ export const usersPage = (view: View, query: string, { users, next }: UserPage):
 <p class="hint" id="q-hint">${view.t('admin.users.find.hint')}</p>
 <button type="submit" id="users-find">${view.t('admin.users.find.submit')}</button>
 </form>
+${!complete && html`<p class="advice" id="users-incomplete">${view.t('admin.users.find.incomplete')}</p>`}
 ${itemsOr(
   users.map((user) => userItem(view, user)),
-  view.t('admin.users.none'),
+  view.t(next === undefined ? 'admin.users.none' : 'admin.users.none.here'),
 )}
 ${next !== undefined && moreLink('users-more', pathWith('/admin/users', { q: query, after: next }), view.t('admin.users.more'))}`,
 });

@@ -1,4 +1,4 @@
-import { perStandardClaim, requireUser, searchUsers, type User } from '../../accounts/users.ts';
+import { type findUsers, perStandardClaim, requireUser, type User } from '../../accounts/users.ts';
 import {
   countBackupCodes,
   findTotp,
@@ -13,30 +13,9 @@ import { listEntitlements } from '../../entitlements/read-history.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { listGrants } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
-import { cutPage, decodeCursor } from '../../platform/db/slices.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
 
 export type UserPage = Awaited<ReturnType<typeof findUsers>>;
-
-/**
- * Finds users by the beginning of their e-mail address, a part of their name, or their id. Newest first.
- * @param search.after `next` of the previous page.
- * @param search.limit 1 to 500.
- * @throws {RequestError} `invalid_request` for an `after` that no page has given.
- */
-export async function findUsers(
-  deps: Pick<Deps, 'db'>,
-  { query = '', after, limit = 50 }: { query?: string; after?: string; limit?: number },
-) {
-  const place = decodeCursor('after', after);
-  const found = await searchUsers(deps.db, {
-    query: query.trim().slice(0, 254),
-    after: place && { created_at: place.at, user_id: place.id },
-    limit: limit + 1,
-  });
-  const { rows: users, next } = cutPage(found, limit, (last) => ({ at: last.created_at, id: last.user_id }));
-  return { users, next };
-}
 
 export type UserOverview = Awaited<ReturnType<typeof userOverview>>;
 

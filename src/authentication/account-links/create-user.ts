@@ -69,7 +69,7 @@ export async function createUser(
     run: {
       link: permission && mayConflict(spendLink(permission.link)),
       also: permission?.also,
-      user: mayConflict(insertUser(user, at)),
+      user: insertUser(user, at),
       password: setPassword(user_id, password_hash, at),
       event: auditEvent(event, at).statement,
     },

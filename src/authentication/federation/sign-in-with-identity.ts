@@ -135,7 +135,7 @@ async function createFederatedUser(
   const identity = { issuer, subject, user_id, provider: provider.id, email };
   const done = await deps.db.change({
     run: {
-      user: mayConflict(insertUser({ user_id, email, email_verified_at: at, name, picture, locale, role }, at)),
+      user: insertUser({ user_id, email, email_verified_at: at, name, picture, locale, role }, at),
       identity: mayConflict(insertIdentity(identity, at)),
       event: auditEvent(event, at).statement,
     },

@@ -88,3 +88,15 @@ onBothEngines('a migration that fails leaves nothing behind', async (t, engine) 
   const mended = await migrationFolder(dataDir, { '0001-first.sql': first });
   assert.deepEqual(await migrate(db, 0, mended), ['0001-first']);
 });
+
+onBothEngines('what a migration has for one engine is a comment to the other', async (t, engine) => {
+  const { db, dataDir } = await freshDatabase(t, engine, { empty: true });
+  const script = 'create table first (a text /* postgres: collate "C" */, /* sqlite: b int */ /* postgres: c int */);';
+  await migrate(db, 1, await migrationFolder(dataDir, { '0001-first.sql': script }));
+  await plain(db).run(`insert into first (a, ${engine === 'sqlite' ? 'b' : 'c'}) values ('b', 1), ('B', 2)`);
+  const rows = await plain(db).all<{ a: string }>('select a from first order by a');
+  assert.deepEqual(
+    rows.map(({ a }) => a),
+    ['B', 'b'],
+  );
+});

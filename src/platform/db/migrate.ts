@@ -46,7 +46,7 @@ export async function migrate(db: MigratableDb, now: number, folder: URL = ownMi
     const applied = await session.all<Applied>('select name, checksum from schema_migrations order by name');
     const missing = missingMigrations(migrations, applied);
     for (const { name, script, checksum } of missing) {
-      await session.exec(script);
+      await session.exec(scriptFor(db.engine, script));
       await session.all('insert into schema_migrations (name, applied_at, checksum) values ($1, $2, $3)', [
         name,
         now,
@@ -83,6 +83,10 @@ export async function refuseUnlessMigrated(db: Db, folder: URL = ownMigrations):
     );
   }
 }
+
+// What only one engine understands is a comment to the other: /* postgres: collate "C" */
+const scriptFor = (engine: Db['engine'], script: string): string =>
+  script.replaceAll(engine === 'sqlite' ? /\/\* sqlite: (.*?) \*\//g : /\/\* postgres: (.*?) \*\//g, '$1');
 
 function readMigrations(folder: URL): Migration[] {
   return readdirSync(folder)

@@ -51,7 +51,7 @@ export const cursorPattern = '^[0-9]{1,12}-[A-Za-z0-9_.-]{1,600}$';
 const cursorText = new RegExp(cursorPattern);
 
 /** @param cursor.id letters, digits, `_`, `.` and `-`. */
-const encodeCursor = ({ at, id }: Cursor): string => `${at}-${id}`;
+export const encodeCursor = ({ at, id }: Cursor): string => `${at}-${id}`;
 
 /**
  * @param field the parameter that it came in, for the refusal.
@@ -62,8 +62,11 @@ export function decodeCursor(field: string, text: string | undefined): Cursor | 
   if (text === undefined || text === '') return undefined;
   const hyphen = text.indexOf('-');
   if (cursorText.test(text)) return { at: Number(text.slice(0, hyphen)), id: text.slice(hyphen + 1) };
-  throw invalidFields([{ path: field, message: 'Must be the value of next from the previous page.' }]);
+  throw unknownCursor(field);
 }
+
+export const unknownCursor = (field: string) =>
+  invalidFields([{ path: field, message: 'Must be the value of next from the previous page.' }]);
 
 /**
  * @param found one row more than a page has, if there is one.

@@ -153,7 +153,7 @@ export async function confirmAddress(deps: MailDeps, token: string, { session, c
     run: {
       link: mayConflict(spendLink(link)),
       user: isChange
-        ? mayConflict(replaceEmail(user_id, { from: session.email, to: link.email }, at))
+        ? replaceEmail(user_id, { from: session.email, to: link.email }, at)
         : markEmailVerified(user_id, link.email, at),
       ended: isChange ? endOldAddress(deps, { session, caller }, link) : [],
       event: statement,
