@@ -1,6 +1,6 @@
 import type { Db } from './db/db.ts';
 import { choice, integer, type RowOf, row, text } from './db/rows.ts';
-import { type Sql, sql } from './db/sql.ts';
+import { asBigint, asText, raw, type Sql, sql } from './db/sql.ts';
 
 /** The newest of any server on this store. `at` is Unix seconds by the clock of that server. */
 const Heartbeat = row('server_heartbeat', {
@@ -43,23 +43,40 @@ const WaitingMail = row('outgoing_mails', {
 });
 export type WaitingMail = RowOf<typeof WaitingMail>;
 
-const NewMail = row('outgoing_mails', { ...WaitingMail.fields, next_attempt_at: integer });
+/** `lane`: mails in one are sent in turn with those in others. `isPrompt`: not behind those that are not. */
+type NewMail = Pick<WaitingMail, 'mail_id' | 'message_sealed'> & { lane: string; isPrompt: boolean };
 
-/** @param onlyIf a condition, read when the statements before it have had their effect. */
-export const insertMail = (
-  mail: Pick<WaitingMail, 'mail_id' | 'message_sealed'>,
-  now: number,
-  onlyIf = sql`1 = 1`,
-): Sql =>
-  sql`insert into outgoing_mails ${NewMail.select({ ...mail, created_at: now, attempts: 0, next_attempt_at: now })}
+/**
+ * Its turn is the one after the last of its lane, or else the one that is sent now.
+ * @param onlyIf a condition, read when the statements before it have had their effect.
+ */
+export function insertMail({ lane, isPrompt, ...mail }: NewMail, now: number, onlyIf = sql`1 = 1`): Sql {
+  const isNew = sql`attempts = 0 and is_prompt = ${promptness(isPrompt)}`;
+  const turn = sql`coalesce((select max(turn) + 1 from outgoing_mails where ${isNew} and lane = ${lane}),
+                            (select min(turn) from outgoing_mails where ${isNew}), 0)`;
+  return sql`insert into outgoing_mails
+      (mail_id, message_sealed, created_at, attempts, next_attempt_at, is_prompt, lane, turn)
+      select ${mail.mail_id}, ${mail.message_sealed}, ${asBigint(now)}, 0, ${asBigint(now)}, ${promptness(isPrompt)},
+             ${asText(lane)}, ${turn}
        where ${onlyIf}`;
+}
 
-export const findDueMails = (db: Db, now: number, limit: number) =>
-  db.all(
-    WaitingMail,
-    sql`select ${WaitingMail.columns} from outgoing_mails where next_attempt_at <= ${now}
-         order by next_attempt_at limit ${limit}`,
-  );
+/** A constant, as partial indexes need it. */
+const promptness = (isPrompt: boolean): Sql => raw(isPrompt ? '1' : '0');
+
+/** @param limit of each kind: new or to be tried again, prompt or not. So no kind waits for all of another. */
+export const findDueMails = (db: Db, now: number, limit: number) => db.all(WaitingMail, dueMails(now, limit));
+
+export function dueMails(now: number, limit: number): Sql {
+  const { columns } = WaitingMail;
+  const some = (isPrompt: boolean, condition: Sql) =>
+    sql`select ${columns} from (select ${columns} from outgoing_mails
+         where is_prompt = ${promptness(isPrompt)} and ${condition} limit ${limit}) as part`;
+  const isNew = sql`attempts = 0 order by turn, created_at`;
+  const isDueAgain = sql`attempts > 0 and next_attempt_at <= ${now} order by next_attempt_at`;
+  return sql`${some(true, isNew)} union all ${some(false, isNew)}
+             union all ${some(true, isDueAgain)} union all ${some(false, isDueAgain)}`;
+}
 
 /** Takes a mail for this node: of several that try, the one that still finds `attempts` as it was. */
 export async function claimMail(db: Db, { mail_id, attempts }: WaitingMail, next_attempt_at: number): Promise<boolean> {

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { closeDeps } from '../../src/app/open-deps.ts';
 import { mailTo } from '../../src/platform/mail/outbox.ts';
 import { messageOf, smtpOptions } from '../../src/platform/mail/transport.ts';
-import { claimMail, findDueMails, insertMail } from '../../src/platform/store.ts';
+import { claimMail, dueMails, findDueMails, insertMail } from '../../src/platform/store.ts';
 import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
@@ -14,6 +14,7 @@ import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 const ask = (signet: Signet, email: string) => signet.newBrowser().post('/reset', { email });
 const waiting = ({ deps, clock }: Signet) => findDueMails(deps.db, clock() / 1000 + 1_000_000, 100);
@@ -44,6 +45,58 @@ testSignet(
     assert.deepEqual(await waiting(signet), []);
   },
 );
+
+testSignet(
+  "one user's mails delay those of another by one, and none that a user waits for",
+  { mail: true },
+  async ({ signet, mailbox }) => {
+    const [busy, other, waiting] = [await signet.signedInUser(), await signet.signedInUser(), await signet.newUser()];
+    const changePassword = async ({ browser }: TestUser) =>
+      assert.equal((await browser.postJson('/v1/me/password', { password: 'harbour velvet cactus' })).status, 204);
+    const held = mailbox.holdNext();
+    await changePassword(busy);
+    await held.reached;
+    for (let count = 0; count < 8; count += 1) await changePassword(busy);
+    await changePassword(other);
+    await ask(signet, waiting.email);
+    held.release();
+    await signet.deps.mail.deliver();
+    await signet.deps.mail.deliver();
+    const order = mailbox.mails.map(({ to }) => to);
+    assert.equal(order.length, 11);
+    assert.equal(order.indexOf(waiting.email), 1, order.join());
+    assert.ok(order.indexOf(other.email) <= 3, order.join());
+  },
+);
+
+test('mails that follow each other share a connection, and one that the server has closed delays none', async (t) => {
+  const signet = await startSignet(t, { mail: true });
+  const { mailbox } = signet;
+  const mailTo = async (to: string) => {
+    await plain(signet.deps.db).batch(signet.deps.mail.enqueue({ to, subject: 'Hello', text: 'World' }));
+    await signet.deps.mail.deliver();
+    assert.equal(mailbox.mails.at(-1)?.to, to);
+  };
+  for (const to of ['a@example.com', 'b@example.com', 'c@example.com']) await mailTo(to);
+  assert.equal(mailbox.connections, 1);
+  await mailbox.hangUp();
+  await mailTo('d@example.com');
+  assert.equal(mailbox.connections, 2);
+});
+
+test('what is to be sent is found by indexes, however many mails wait', async (t) => {
+  const signet = await startSignet(t);
+  const mail = { mail_id: 'mail_1', message_sealed: '', lane: 'a', isPrompt: true };
+  for (const { sql, params } of [insertMail(mail, 1), dueMails(1, 4)]) {
+    const steps = await plain(signet.deps.db).all<{ detail: string }>(`explain query plan ${sql}`, params);
+    const details = steps.map(({ detail }) => detail);
+    assert.ok(details.some((detail) => detail.startsWith('SEARCH outgoing_mails USING')));
+    assert.deepEqual(
+      details.filter((detail) => /SCAN outgoing_mails|TEMP B-TREE/.test(detail)),
+      [],
+    );
+  }
+});
 
 testSignet('a mail outlives a server that refuses it', { mail: true }, async ({ signet, mailbox }) => {
   const { email } = await signet.newUser();
@@ -162,7 +215,10 @@ test('a mail that was queued before mail had a key of its own is sent', async (t
   const { mailbox } = signet;
   const { db, vault } = signet.deps;
   const sealed = vault.seal('mail:mail_old', JSON.stringify({ to: 'old@example.com', subject: 'Old', text: 'Old' }));
-  const { sql, params } = insertMail({ mail_id: 'mail_old', message_sealed: sealed }, 1_800_000_000, undefined);
+  const { sql, params } = insertMail(
+    { mail_id: 'mail_old', message_sealed: sealed, lane: '', isPrompt: false },
+    1_800_000_000,
+  );
   await plain(db).run(sql, params);
   await signet.deps.mail.deliver();
   await mailbox.next('old@example.com');
@@ -293,6 +349,7 @@ test('a mail that a slow server keeps waiting is not sent by another node', asyn
   await beside.deps.mail.deliver();
   assert.equal(connections.length, 1);
   for (const socket of connections) socket.destroy();
+  server.on('connection', (socket) => socket.destroy()); // the second one that is tried
   await slow;
   const row = await plain(signet.deps.db).get<{ next_attempt_at: number }>(
     'select next_attempt_at from outgoing_mails',

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,14 +18,33 @@ export type Mailbox = {
   next(to: string, subject?: RegExp): Promise<ReceivedMail>;
   /** While true, every mail is answered with 451. */
   refuses: boolean;
+  /** Connections that were opened. */
+  connections: number;
+  /** Does not answer the next mail until it is released. */
+  holdNext(): { reached: Promise<void>; release(): void };
+  /** Closes every connection, and resolves when they are closed. */
+  hangUp(): Promise<void>;
 };
 
 export async function openMailbox(t: TestContext): Promise<Mailbox> {
   const handedOut = new Set<ReceivedMail>();
+  let onHold: { reach(): void; released: Promise<void> } | undefined;
   const mailbox: Mailbox = {
     url: '',
     mails: [],
     refuses: false,
+    connections: 0,
+    holdNext() {
+      const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
+      const { promise: released, resolve: release } = Promise.withResolvers<void>();
+      onHold = { reach, released };
+      return { reached, release };
+    },
+    async hangUp() {
+      const sockets = [...server.connections].map(({ _socket }) => _socket as Socket);
+      for (const socket of sockets) socket.end();
+      for (const socket of sockets) if (!socket.closed) await once(socket, 'close');
+    },
     async next(to, subject = /./) {
       for (let waits = 0; waits < 500; waits += 1) {
         const mail = mailbox.mails.find((one) => !handedOut.has(one) && one.to === to && subject.test(one.subject));
@@ -42,8 +61,16 @@ export async function openMailbox(t: TestContext): Promise<Mailbox> {
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
+    onConnect(_, callback) {
+      mailbox.connections += 1;
+      callback();
+    },
     async onData(stream, session, callback) {
       const message = await text(stream);
+      const hold = onHold;
+      onHold = undefined;
+      hold?.reach();
+      await hold?.released;
       if (mailbox.refuses) return callback(Object.assign(new Error('Try again later'), { responseCode: 451 }));
       mailbox.mails.push(readMail(message, session.envelope.rcptTo.map(({ address }) => address).join()));
       callback();

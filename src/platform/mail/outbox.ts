@@ -3,8 +3,9 @@ import { type Clock, now } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Db } from '../db/db.ts';
 import type { Sql } from '../db/sql.ts';
+import { emailKey } from '../email-address.ts';
 import { type Locale, type MessageKey, translatePlain } from '../i18n/translate.ts';
-import { newId } from '../ids.ts';
+import { digest, newId } from '../ids.ts';
 import {
   claimMail,
   deleteMail,
@@ -22,9 +23,11 @@ type OutboxDeps = { config: Config; db: Db; clock: Clock; log: Logger; vault: Va
 
 /** Seconds until the next attempt, by attempts made. After the last the mail is dropped: its link has long expired. */
 const retryAfterSeconds = [30, 120, 600, 1800, 3600, 7200, 14_400, 28_800];
-/** Longer than the timeouts of an attempt: meanwhile no other node sends the same mail. */
-const claimSeconds = 90;
-const perRun = 50;
+/** Longer than the timeouts of an attempt on two connections: meanwhile no other node sends the same mail. */
+const claimSeconds = 120;
+/** Of each kind, before the queue is read again: a mail that a user waits for is sent after as many of others. */
+const perRead = 4;
+const readsPerRun = 4;
 /** Nodemailer's errors after which any other mail would fail alike. */
 const unreachable = new Set(['ECONNECTION', 'ETIMEDOUT', 'ESOCKET', 'EDNS', 'ETLS', 'EAUTH', 'EPROTOCOL']);
 /** When the outbox reads the queue after a mail was enqueued, since the commit may take a while. A job sends the rest. */
@@ -62,13 +65,15 @@ export function openQueue({ config, clock, vault }: OutboxDeps, onEnqueue = () =
      * The statements that enqueue a mail, for the batch of the change that it is about: then neither exists without the
      * other, and a crash in between loses nothing. None when mail does not work here.
      * @param onlyIf for one part of a change: sent only if this is true when the statements before it have had effect.
+     * @param isPrompt it is not sent after others that are not.
      */
-    enqueue(mail: Mail, onlyIf?: Sql): Sql[] {
+    enqueue(mail: Mail, onlyIf?: Sql, isPrompt = false): Sql[] {
       enqueued += 1;
       onEnqueue();
       const mail_id = newId('mail');
       const message_sealed = vault.mail.seal(`mail:${mail_id}`, JSON.stringify(mail));
-      return [insertMail({ mail_id, message_sealed }, now({ clock }), onlyIf)];
+      const lane = digest(emailKey(mail.to));
+      return [insertMail({ mail_id, message_sealed, lane, isPrompt }, now({ clock }), onlyIf)];
     },
     /** Sends what is due. Any node may do so at any time. */
     async deliver(): Promise<void> {},
@@ -127,14 +132,17 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
   }
 
   async function deliverDue(): Promise<void> {
-    if (isClosed) return;
-    const due = await findDueMails(deps.db, now(deps), perRun);
-    for (const mail of due) {
-      if (isClosed) return; // unclaimed, so the next to look sends it
-      // The next mails would wait for the same timeout one by one, and the jobs behind them.
-      if ((await attempt(mail)) === 'unreachable') return;
+    for (let reads = 0; reads < readsPerRun; reads += 1) {
+      if (isClosed) return;
+      const due = await findDueMails(deps.db, now(deps), perRead);
+      for (const mail of due) {
+        if (isClosed) return; // unclaimed, so the next to look sends it
+        // The next mails would wait for the same timeout one by one, and the jobs behind them.
+        if ((await attempt(mail)) === 'unreachable') return;
+      }
+      if (due.length < perRead) return; // of no kind there are more
     }
-    if (due.length === perRun) plan();
+    plan();
   }
 
   async function attempt(waiting: WaitingMail): Promise<'unreachable' | undefined> {
@@ -149,7 +157,7 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
     if (!(await claimMail(deps.db, waiting, now(deps) + claimSeconds))) return undefined;
     try {
       const mail = openMail(deps.vault, waiting);
-      await transport({ ...mail, mail_id, created_at });
+      await transport.send({ ...mail, mail_id, created_at });
     } catch (error) {
       const { code, responseCode } = error as { code?: string; responseCode?: number };
       await postponeMail(deps.db, waiting, now(deps) + retryAfter);
@@ -166,12 +174,29 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
       isClosed = true;
       clearTimeout(timer);
       await delivery;
+      transport.close();
     },
   });
 }
 
 /** A mail is two messages of the language files: `mail.<name>.subject` and `mail.<name>.text`. */
 export type MailName = MessageKey extends infer Key ? (Key extends `mail.${infer Name}.subject` ? Name : never) : never;
+
+/** A user waits for these, or must learn of them soon to act: they do not wait for any others. */
+const prompt: ReadonlySet<MailName> = new Set<MailName>([
+  'sign_up',
+  'sign_up_taken',
+  'verify_email',
+  'change_email',
+  'reset',
+  'password_reset',
+  'email_changed',
+  'new_device',
+  'passkey_copied',
+  'second_factor_wrong',
+  'second_factor_refused',
+  'backup_code_used',
+]);
 
 type Recipient = { email: string; name?: string | null; locale: Locale | null };
 
@@ -184,7 +209,7 @@ type LetterDeps = { config: Config; mail: Pick<Outbox, 'enqueue'> };
  * @param onlyIf as in {@link Outbox.enqueue}.
  */
 export const mailTo = (deps: LetterDeps, to: Recipient, name: MailName, values: Values = {}, onlyIf?: Sql): Sql[] =>
-  deps.mail.enqueue(compose(deps.config, to, name, values, 'mail.footer'), onlyIf);
+  deps.mail.enqueue(compose(deps.config, to, name, values, 'mail.footer'), onlyIf, prompt.has(name));
 
 /**
  * A mail to an address without an account. It contains no name: else anyone could have us send a text of theirs to any
@@ -196,7 +221,7 @@ export const mailToAddress = (
   name: MailName,
   values: Values = {},
   onlyIf?: Sql,
-): Sql[] => deps.mail.enqueue(compose(deps.config, { email, locale }, name, values), onlyIf);
+): Sql[] => deps.mail.enqueue(compose(deps.config, { email, locale }, name, values), onlyIf, prompt.has(name));
 
 function compose(config: Config, to: Recipient, name: MailName, values: Values, footer?: MessageKey): Mail {
   const shared = {

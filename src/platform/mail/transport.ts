@@ -8,30 +8,41 @@ export type Mail = { to: string; subject: string; text: string };
 /** `mail_id` and `created_at` (Unix seconds) stay the same at each attempt. */
 type OutgoingMail = Mail & { mail_id: string; created_at: number };
 
-export type Transport = (mail: OutgoingMail) => Promise<void>;
+export type Transport = { send(mail: OutgoingMail): Promise<unknown>; close(): void };
 
 /** Milliseconds: a mail server that does not answer must not delay the next mails. */
 const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 };
+
+/**
+ * One connection, for as many mails as follow each other soon. If the server has closed it meanwhile, as servers do, the mail
+ * is sent on another one at once.
+ */
+const pool = { pool: true, maxConnections: 1, maxMessages: 100, maxRequeues: 1, idleTimeout: 5000 } as const;
 
 /** SMTP, or on loopback the log, to try Signet out. None elsewhere: a reader of the log could take over accounts. */
 export function openTransport({ config, log }: { config: Config; log: Logger }): Transport | undefined {
   if (config.smtpUrl !== undefined) return smtp(config.smtpUrl, config.mailFrom);
   if (config.secure) return undefined;
-  return async ({ to, subject, text }) => {
-    log.info({ to, subject, text }, 'this email would have been sent; set SIGNET_SMTP_URL to send it');
+  return {
+    async send({ to, subject, text }) {
+      log.info({ to, subject, text }, 'this email would have been sent; set SIGNET_SMTP_URL to send it');
+    },
+    close() {},
   };
 }
 
 function smtp(url: string, from: string): Transport {
-  const server = smtpOptions(url);
-  return async (mail) => {
+  const open = async () => {
     const { createTransport } = await import('nodemailer'); // loaded with the first mail
-    const connection = createTransport({ ...timeouts, ...server });
-    try {
-      await connection.sendMail(messageOf(mail, from));
-    } finally {
-      connection.close();
-    }
+    return createTransport({ ...pool, ...timeouts, ...smtpOptions(url) });
+  };
+  let transport: ReturnType<typeof open> | undefined;
+  return {
+    async send(mail) {
+      transport ??= open();
+      return (await transport).sendMail(messageOf(mail, from));
+    },
+    close: () => void transport?.then((one) => one.close()),
   };
 }
 
