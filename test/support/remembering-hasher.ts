@@ -1,22 +1,18 @@
 import type { Asker } from '../../src/authentication/credentials/hash-queue.ts';
 import { openPasswordHasher, type PasswordHasher } from '../../src/authentication/credentials/password-hash.ts';
-import { readLimits } from '../../src/platform/limits/limit-settings.ts';
+import { type Limits, readLimits } from '../../src/platform/limits/limit-settings.ts';
 
 /** The hasher of a server with the default limits. To measure how long hashes take is for tests of the queue alone. */
-export const newHasher = (maxWaitMs?: number): PasswordHasher =>
-  openPasswordHasher(
-    readLimits((_, fallback) => fallback),
-    () => 0,
-    maxWaitMs,
-  );
+export const newHasher = (limits: Partial<Limits> = {}, maxWaitMs?: number): PasswordHasher =>
+  openPasswordHasher({ ...readLimits((_, fallback) => fallback), ...limits }, () => 0, maxWaitMs);
 
 /**
  * The real hasher, asked once a process for each question: a suite that signs in thousands of times with a handful of
- * passwords would spend most of its time on the same hashes. Tests of hashing itself, and of what happens while one is
- * under way, take the real one.
+ * passwords would spend most of its time on the same hashes. It has room for many of one account, in tests of what happens
+ * after them. Tests of hashing itself, and of what happens while one is under way, take the real one.
  */
 export function rememberingHasher(): PasswordHasher {
-  const real = newHasher();
+  const real = newHasher({ passwordsAtOnce: 64, passwordsAtOncePerAddress: 64 }, 60_000);
   const answers = new Map<string, Promise<unknown>>();
   const once = <Answer>(question: unknown[], ask: () => Promise<Answer>): Promise<Answer> => {
     const key = JSON.stringify(question);
