@@ -46,6 +46,65 @@ test('while a slow target keeps its lane busy, the calls of each second do not p
   assert.deepEqual(settled, ['second', 'first', 'closed'], 'what is under way ends before it is closed');
 });
 
+test('targets that do not answer share half of the lanes, and the others take turns in the rest', async () => {
+  let seconds = 0;
+  const due = new Map<string, number>();
+  const posted: string[] = [];
+  let answers: (() => void)[] = [];
+  const isSilent = (target: string) => target.startsWith('silent');
+  const sender = openDeliveryLanes<QueuedDelivery & { target: string }>(
+    { clock: () => seconds * 1000, log: pino({ level: 'silent' }) },
+    {
+      kind: 'deliveries',
+      targets: async (_, after, limit) => [...due.keys()].filter((target) => target > after).slice(0, limit),
+      async due(target, _, limit) {
+        const count = Math.min(due.get(target) ?? 0, limit);
+        due.set(target, (due.get(target) ?? 0) - count);
+        return Array.from({ length: count }, () => ({ ...delivery, target }));
+      },
+      claim: async () => true,
+      async post({ target }) {
+        posted.push(target);
+        if (!isSilent(target)) return undefined;
+        await new Promise<void>((answer) => answers.push(answer));
+        return { message: 'no answer', isSilent: true };
+      },
+      delivered: async () => undefined,
+      failed: async () => undefined,
+      giveUp: async () => undefined,
+    },
+  );
+  const settle = async () => {
+    for (let turns = 0; turns < 50; turns += 1) await nextTurn();
+  };
+  const end = () => {
+    const ended = answers;
+    answers = [];
+    for (const answer of ended) answer();
+  };
+  for (let place = 10; place < 40; place += 1) due.set(`silent${place}`, 2);
+  const first = sender.deliver();
+  await settle();
+  assert.equal(new Set(posted).size, 20, 'no more at a time');
+  for (; answers.length > 0; await settle()) end();
+  await first;
+  posted.length = 0;
+  seconds += 60;
+  for (const target of due.keys()) due.set(target, 1);
+  due.set('writer1', 12);
+  due.set('writer2', 1);
+  const second = sender.deliver();
+  await settle();
+  assert.equal(posted.filter(isSilent).length, 10);
+  const answered = posted.filter((target) => !isSilent(target));
+  assert.deepEqual(answered.length, 13, 'they were not behind those that do not answer');
+  assert.ok(answered.indexOf('writer2') <= 5, 'nor behind all deliveries to another target');
+  const closed = sender.close();
+  end();
+  await Promise.all([second, closed]);
+  assert.equal(posted.filter(isSilent).length, 10, 'those that waited for a turn are left to the next start');
+});
+
 test('a target that answers with interim responses and nothing else is cut off', async (t) => {
   const interim = 'HTTP/1.1 103 Early Hints\r\n\r\n';
   const answers = [`${interim.repeat(10)}HTTP/1.1 204 No Content\r\n\r\n`, interim.repeat(11)];

@@ -15,6 +15,15 @@ const retryAfterSeconds = [5, 30, 120, 600, 3600, 10_800, 21_600, 43_200, 86_400
 const claimSeconds = deliveryTimeoutMs / 1000 + 20;
 /** Concurrent deliveries to one target. */
 const maxConcurrent = 5;
+/** Targets that are delivered to at the same time; any number may wait for their turn. */
+const maxLanes = 20;
+/** Of these, targets that were slow or silent lately: the others always find a lane. */
+const maxSlowLanes = 10;
+const slowMs = 2000;
+/** A target is taken for slow for so long after it was. */
+const slowSeconds = 3600;
+/** Targets that are read, and that wait, at most. */
+const maxWaiting = 500;
 /** Responses of the class 1xx before the answer (RFC 9110 §15.2). A target that sends nothing else would stop the event loop. */
 const maxInterim = 10;
 /** This node leaves a target alone for this long after no answer at all. */
@@ -28,13 +37,14 @@ export type Problem = { message: string; isSilent: boolean; isFinal?: boolean };
 
 export type DeliverySender = {
   /**
-   * Posts what is due, to each target in a lane of its own, so that a slow or dead one delays no other. Any node may do so at
-   * any time; one that dies after posting posts again. A lane that is still running is not started twice.
-   * @returns when every lane that it started has ended. It waits for no other: a call each second would otherwise pile up
-   * behind a target that keeps its lane busy for days.
+   * Posts what is due, a few deliveries to one target and then to the next whose turn it is. Lanes are kept for targets that
+   * answer promptly, so that slow and silent ones, however many, delay only each other. Any node may do so at any time; one
+   * that dies after posting posts again.
+   * @returns when nothing is due any more to the targets that it found. It waits for no others: a call each second would
+   * otherwise pile up behind a target that keeps its lane busy for days.
    */
   deliver(): Promise<void>;
-  /** Resolves when every delivery under way has ended. Call after the last {@link deliver}. */
+  /** Begins no further delivery, and resolves when those under way have ended. Call after the last {@link deliver}. */
   close(): Promise<void>;
 };
 
@@ -42,8 +52,8 @@ export type DeliverySender = {
 export type Outgoing<Due extends QueuedDelivery> = {
   /** For the log. */
   kind: string;
-  /** Those with a delivery that is due. */
-  targets(now: number): Promise<readonly string[]>;
+  /** Those with a delivery that is due, in the order of their ids. */
+  targets(now: number, after: string, limit: number): Promise<readonly string[]>;
   /** The most overdue first. */
   due(target: string, now: number, limit: number): Promise<readonly Due[]>;
   claim(delivery: Due, claim: { now: number; until: number }): Promise<boolean>;
@@ -59,9 +69,16 @@ export function openDeliveryLanes<Due extends QueuedDelivery>(
   deps: Pick<Deps, 'clock' | 'log'>,
   outgoing: Outgoing<Due>,
 ): DeliverySender {
-  const lanes = new Map<string, Promise<void>>();
+  /** Targets that wait for a turn, in order. */
+  const waiting = new Set<string>();
+  const running = new Set<string>();
+  /** For each target that waits or has its turn. */
+  const ended = new Map<string, PromiseWithResolvers<void>>();
   const restUntil = new Map<string, number>();
+  const slowUntil = new Map<string, number>();
   const delivering = new Set<Promise<void>>();
+  let lastRead = '';
+  let isClosed = false;
 
   async function attempt(delivery: Due): Promise<'silent' | 'answered' | 'not ours'> {
     const claimed = await outgoing.claim(delivery, { now: now(deps), until: now(deps) + claimSeconds });
@@ -74,30 +91,63 @@ export function openDeliveryLanes<Due extends QueuedDelivery>(
     return problem?.isSilent ? 'silent' : 'answered';
   }
 
-  /** A few at a time until nothing is due. @returns true if the target does not answer. */
-  async function deliverTo(target: string): Promise<boolean> {
-    for (;;) {
-      const due = await outgoing.due(target, now(deps), maxConcurrent);
-      const outcomes = await Promise.all(due.map(attempt));
-      if (outcomes.includes('silent')) return true;
-      if (outcomes.every((outcome) => outcome === 'not ours')) return false; // also when nothing was due
+  /** @returns whether more may be due. */
+  async function takeTurn(target: string): Promise<boolean> {
+    const startedAt = deps.clock();
+    const due = await outgoing.due(target, now(deps), maxConcurrent);
+    const outcomes = await Promise.all(due.map(attempt));
+    const isSilent = outcomes.includes('silent');
+    if (isSilent || deps.clock() - startedAt > slowMs) slowUntil.set(target, now(deps) + slowSeconds);
+    else if (outcomes.includes('answered')) slowUntil.delete(target);
+    if (isSilent) restUntil.set(target, now(deps) + backoffSeconds);
+    return !isSilent && outcomes.includes('answered');
+  }
+
+  const end = (target: string) => {
+    ended.get(target)?.resolve();
+    ended.delete(target);
+  };
+
+  function startTurns(): void {
+    const isSlow = (target: string) => slowUntil.has(target);
+    let slow = [...running].filter(isSlow).length;
+    for (const target of waiting) {
+      if (running.size >= maxLanes) return;
+      if (isSlow(target) && slow >= maxSlowLanes) continue;
+      if (isSlow(target)) slow += 1;
+      waiting.delete(target);
+      running.add(target);
+      void takeTurn(target)
+        .catch((error: unknown) => {
+          deps.log.error({ err: error, target }, `${outgoing.kind} failed`);
+          return false;
+        })
+        .then((hasMore) => {
+          running.delete(target);
+          if (hasMore && !isClosed) waiting.add(target);
+          else end(target);
+          startTurns();
+        });
     }
   }
 
   async function deliver(): Promise<void> {
-    for (const [target, until] of restUntil) if (until <= now(deps)) restUntil.delete(target);
-    const started: Promise<void>[] = [];
-    for (const target of await outgoing.targets(now(deps))) {
-      if (lanes.has(target) || restUntil.has(target)) continue;
-      const lane = deliverTo(target)
-        .then((isSilent) => {
-          if (isSilent) restUntil.set(target, now(deps) + backoffSeconds);
-        })
-        .catch((error: unknown) => deps.log.error({ err: error, target }, `${outgoing.kind} failed`))
-        .finally(() => lanes.delete(target));
-      lanes.set(target, lane);
-      started.push(lane);
+    for (const untils of [restUntil, slowUntil]) {
+      for (const [target, until] of untils) if (until <= now(deps)) untils.delete(target);
     }
+    const room = maxWaiting - waiting.size;
+    if (isClosed || room <= 0) return;
+    const found = await outgoing.targets(now(deps), lastRead, room);
+    lastRead = found.length < room ? '' : found.at(-1)!;
+    const started: Promise<void>[] = [];
+    for (const target of found) {
+      if (isClosed || ended.has(target) || restUntil.has(target)) continue;
+      const whenEnded = Promise.withResolvers<void>();
+      ended.set(target, whenEnded);
+      started.push(whenEnded.promise);
+      waiting.add(target);
+    }
+    startTurns();
     await Promise.all(started);
   }
 
@@ -107,7 +157,12 @@ export function openDeliveryLanes<Due extends QueuedDelivery>(
       delivering.add(delivery);
       return delivery;
     },
-    close: async () => void (await Promise.allSettled(delivering)),
+    async close() {
+      isClosed = true;
+      for (const target of waiting) end(target);
+      waiting.clear();
+      await Promise.allSettled(delivering);
+    },
   };
 }
 

@@ -106,12 +106,13 @@ export const insertDelivery = (delivery: NewDelivery & { webhook_id: WebhookId }
   sql`insert into webhook_deliveries
       ${Delivery.values({ ...delivery, created_at: now, attempts: 0, next_attempt_at: now })}`;
 
-/** Enabled webhooks that have a delivery due. */
-export const dueWebhooks = (db: Db, now: number) =>
+/** Enabled webhooks that have a delivery due, in the order of their ids. */
+export const dueWebhooks = (db: Db, now: number, after: string, limit: number) =>
   db.all(
     WebhookOnly,
-    sql`select webhook_id from webhooks w where disabled_at is null and exists
-          (select 1 from webhook_deliveries d where d.webhook_id = w.webhook_id and d.next_attempt_at <= ${now})`,
+    sql`select webhook_id from webhooks w where w.webhook_id > ${after} and disabled_at is null and exists
+          (select 1 from webhook_deliveries d where d.webhook_id = w.webhook_id and d.next_attempt_at <= ${now})
+         order by webhook_id limit ${limit}`,
   );
 
 /** The most overdue first. */

@@ -31,7 +31,7 @@ export function openWebhookSender(deps: SendDeps): DeliverySender {
   const post = openPoster(deps);
   return openDeliveryLanes<DueDelivery>(deps, {
     kind: 'deliveries of a webhook',
-    targets: async (at) => (await dueWebhooks(db, at)).map(({ webhook_id }) => webhook_id),
+    targets: async (...page) => (await dueWebhooks(db, ...page)).map(({ webhook_id }) => webhook_id),
     due: (webhook_id, at, limit) => dueDeliveries(db, webhook_id, at, limit),
     claim: (delivery, claim) => claimDelivery(db, delivery, claim),
     post: (delivery) => postDelivery(deps, post, delivery),

@@ -54,12 +54,13 @@ const hasReceiver = sql`c.backchannel_logout_uri is not null`;
 
 const ClientOnly = Delivery.pick('client_id');
 
-/** Clients with a delivery that is due. */
-export const dueClients = (db: Db, now: number) =>
+/** Clients with a delivery that is due, in the order of their ids. */
+export const dueClients = (db: Db, now: number, after: string, limit: number) =>
   db.all(
     ClientOnly,
-    sql`select c.client_id from clients c where ${hasReceiver} and exists
-          (select 1 from logout_deliveries d where d.client_id = c.client_id and d.next_attempt_at <= ${now})`,
+    sql`select c.client_id from clients c where c.client_id > ${after} and ${hasReceiver} and exists
+          (select 1 from logout_deliveries d where d.client_id = c.client_id and d.next_attempt_at <= ${now})
+         order by c.client_id limit ${limit}`,
   );
 
 /** The most overdue first. */

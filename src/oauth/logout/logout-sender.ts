@@ -29,7 +29,7 @@ export function openLogoutSender(deps: SendDeps): DeliverySender {
   const post = openPoster(deps);
   return openDeliveryLanes<DueLogoutDelivery>(deps, {
     kind: 'logout tokens for a client',
-    targets: async (at) => (await dueClients(db, at)).map(({ client_id }) => client_id),
+    targets: async (...page) => (await dueClients(db, ...page)).map(({ client_id }) => client_id),
     due: (client_id, at, limit) => dueLogouts(db, client_id, at, limit),
     claim: (delivery, claim) => claimLogout(db, delivery, claim),
     async post(delivery) {
