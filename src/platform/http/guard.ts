@@ -97,24 +97,26 @@ const methods = METHODS.filter((method) => method !== 'CONNECT');
  * A known path with another method is 405 with `Allow`, an unknown path is 404 (RFC 9110 §15.5.6). Call it after the
  * other hooks and before the routes are added.
  *
- * A second router has one entry for each path. Routes for all other methods in Fastify's own, some 3 700, would take half of
- * the time of a start.
+ * A second router has one entry for each path. It is built for the first such request, so that no start waits for it.
+ * Routes for all other methods in Fastify's own, some 3 700, would take half of the time of a start.
  * @param longestParameter as the routes have it, so that both routers agree on what a path is.
  */
 export function refuseOtherMethods(app: FastifyInstance, longestParameter: number): void {
   for (const method of methods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
   const declared = new Map<string, Path>();
-  const anyMethod = 'GET'; // the router requires one
-  const paths = findMyWay({ maxParamLength: longestParameter });
+  let router: Router | undefined;
+  function pathOf(url: string) {
+    router ??= routerOf(declared, longestParameter);
+    return router.find(anyMethod, url);
+  }
   app.addHook('onRoute', ({ url, method, config }) => {
     const path = declared.get(url) ?? { methods: new Set(), form: undefined, cors: config?.cors };
     for (const one of [method].flat()) path.methods.add(one);
     if (config?.page) path.form ??= config.form ?? parentOf(url, declared);
-    if (!declared.has(url)) paths.on(anyMethod, url, () => {}, path);
     declared.set(url, path);
   });
   app.addHook('onRequest', (request, reply, done) => {
-    const found = request.is404 ? paths.find(anyMethod, request.url) : null;
+    const found = request.is404 ? pathOf(request.url) : null;
     if (found === null) return done();
     const { methods: known, form, cors } = found.store as Path;
     // A reload of the answer to a form, or a bookmark of it: redirect to the form.
@@ -147,6 +149,15 @@ const preflight = (reply: FastifyReply, allow: string) =>
 
 /** `form`: the page with the form that posts here, if the answer is for people. */
 type Path = { methods: Set<string>; form: string | undefined; cors: boolean | undefined };
+
+type Router = ReturnType<typeof routerOf>;
+const anyMethod = 'GET'; // the router requires one
+
+function routerOf(declared: ReadonlyMap<string, Path>, maxParamLength: number) {
+  const router = findMyWay({ maxParamLength });
+  for (const [url, path] of declared) router.on(anyMethod, url, () => {}, path);
+  return router;
+}
 
 /** The nearest page above, such as `/signin` of `/signin/passkey`. */
 function parentOf(url: string, declared: ReadonlyMap<string, Path>): string {
