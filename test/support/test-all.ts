@@ -18,6 +18,7 @@ import { scratchFolder } from './scratch.ts';
 const concurrency = 3;
 /** Few enough to share, and enough that the last processes to finish are short ones. */
 const processes = 24;
+const execArgv = ['--import', new URL('untracked-promises.ts', import.meta.url).href];
 
 /** Deals the files out by size, so that each process gets large and small ones. @returns a module for each process. */
 async function dealOut(files: string[]): Promise<string[]> {
@@ -55,7 +56,7 @@ async function testAll(named: string[]): Promise<boolean> {
   }
   await globalSetup();
   try {
-    const events = watched(run({ files: await dealOut(files), concurrency, timeout: 600_000 }));
+    const events = watched(run({ files: await dealOut(files), execArgv, concurrency, timeout: 600_000 }));
     for await (const text of Readable.from(events).compose(new Spec())) process.stdout.write(text);
   } finally {
     await globalTeardown();
