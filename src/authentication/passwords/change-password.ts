@@ -13,6 +13,7 @@ import { passwordOf, removePassword as removal, setPassword } from '../credentia
 import { hasAnotherSignInMethod, limitSecurityChanges } from '../credentials/sign-in-methods.ts';
 import { deletePendingTotp, isTotpActive } from '../credentials/two-factor.store.ts';
 import type { Deps, RevocationDeps } from '../deps.ts';
+import { signInLimit } from '../sessions/complete-sign-in.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
 import { changeOwnAccount, type Owner, rotateSessionSecret, type SignedIn } from '../sessions/session.ts';
 import { endOtherSessions, endSessionsOfUser, touchDevice } from '../sessions/store.ts';
@@ -99,6 +100,7 @@ export function endPasswordAccess(
     deletePendingTotp(user_id),
     ...passwordLimits(deps).reset(email),
     clearHourlyCodeFailures(deps, user_id),
+    signInLimit(deps).forget(user_id), // by an attacker who knew the old one
     resetMailsTo(deps, 'reset', email), // their links are gone
   ];
 }

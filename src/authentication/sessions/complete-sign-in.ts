@@ -4,8 +4,9 @@ import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange, type Requirements } from '../../platform/db/change.ts';
 import type { Sql } from '../../platform/db/sql.ts';
-import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
+import type { LimitDeps, MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { digest, newId, newSecret } from '../../platform/ids.ts';
+import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { mailTo } from '../../platform/mail/outbox.ts';
 import { isTotpActive } from '../credentials/two-factor.store.ts';
 import type { SignInDeps } from '../deps.ts';
@@ -48,6 +49,7 @@ export type Proof = {
  * @param also statements that commit with the session.
  * @returns undefined if the user was disabled or got a second factor meanwhile, or a precondition became false. Then
  * nothing is committed.
+ * @throws {RequestError} `rate_limited`.
  */
 export async function completeSignIn(
   deps: SignInDeps,
@@ -59,6 +61,7 @@ export async function completeSignIn(
   if (!secondStep && (await isTotpActive(deps.db, user_id))) return startPendingSignIn(deps, proof, signInRequest);
   const { previous, address, userAgent, request_id } = signInRequest;
   const device = await deviceStatements(deps, user_id, signInRequest);
+  const limit = signInLimit(deps);
   const at = now(deps);
   const continues = previous?.user_id === user_id;
   const session_id = continues ? previous.session_id : newId('ses');
@@ -83,11 +86,12 @@ export async function completeSignIn(
     lock: lockUser(user_id),
     require: preconditions,
     run: {
+      limit: limit.taken(device.limitKey),
       session: mustChange(continues ? renewSession(session, at) : insertSession(session, at)),
       surplus: continues ? undefined : endSurplusSessions(user_id, session_id, at),
       replaced: previous && !continues ? signOutStatements(deps, previous, caller, at) : undefined,
       also,
-      device,
+      device: device.statements,
       request:
         request_id === undefined
           ? undefined
@@ -95,14 +99,17 @@ export async function completeSignIn(
       event: auditEvent({ action: 'session.started', ...caller, target: session_id, after }, at).statement,
     },
   });
+  if (!done.ok && done.failed === 'limit') throw await limit.refusal(device.limitKey);
   return done.ok ? { kind: 'session', token } : undefined;
 }
 
 async function startPendingSignIn(
-  deps: StoreDeps,
+  deps: LimitDeps,
   { user_id, methods, preconditions }: Proof,
-  { request_id, next, address }: SignInRequest,
+  { request_id, next, address, deviceToken }: SignInRequest,
 ): Promise<Outcome | undefined> {
+  const limit = signInLimit(deps);
+  const { limitKey } = await deviceOf(deps, user_id, deviceToken);
   const token = newSecret('at_');
   const attempt = { user_id, methods: [...methods], request_id: request_id ?? null, next: next ?? null };
   const after = { amr: methods.join(' ') };
@@ -112,24 +119,37 @@ async function startPendingSignIn(
     lock: lockUser(user_id),
     require: preconditions,
     run: {
+      limit: limit.taken(limitKey),
       attempt: insertPendingSignIn(digest(token), attempt, now(deps)),
       event: auditEvent(event, now(deps)).statement,
     },
   });
+  if (!done.ok && done.failed === 'limit') throw await limit.refusal(limitKey);
   return done.ok ? { kind: 'second_factor', token } : undefined;
 }
 
+/** Each sign-in is a row of the audit log for good. */
+export const signInLimit = (deps: LimitDeps) =>
+  windowLimit(deps, { name: 'sign-in', limit: deps.config.limits.signInsPerHour, windowSeconds: 3600 });
+
+/** Known devices count by themselves: an attacker who knows the password cannot use up the owner's sign-ins on them. */
+async function deviceOf(deps: StoreDeps, user_id: string, deviceToken: string) {
+  const device_hash = digest(deviceToken);
+  const device = await findDevice(deps.db, user_id, device_hash);
+  return { ...device, device_hash, limitKey: device.isKnown ? `${user_id}:${device_hash}` : user_id };
+}
+
 /** Remembers the device. The user gets a mail about a device that is new to the account, except the very first. */
-async function deviceStatements(deps: MailDeps, user_id: string, signInRequest: SignInRequest): Promise<Sql[]> {
-  const device_hash = digest(signInRequest.deviceToken);
-  const { isKnown, isFirst } = await findDevice(deps.db, user_id, device_hash);
+async function deviceStatements(deps: MailDeps, user_id: string, signInRequest: SignInRequest) {
+  const { isKnown, isFirst, device_hash, limitKey } = await deviceOf(deps, user_id, signInRequest.deviceToken);
   const user = isKnown || isFirst ? undefined : await findUser(deps.db, user_id);
   // An attacker with the password could otherwise fill the mailbox and hide the one mail that matters.
   const sendsMail = user !== undefined && (await mayMailTo(deps, 'new_device', user.email));
   const values = { device: deviceName(signInRequest.userAgent) ?? '?', address: signInRequest.address };
-  return [
+  const statements = [
     rememberDevice(user_id, device_hash, now(deps)),
     ...(isKnown ? [] : [deleteSurplusDevices(user_id, device_hash)]),
     ...(user && sendsMail ? mailTo(deps, user, 'new_device', values) : []),
   ];
+  return { statements, limitKey };
 }

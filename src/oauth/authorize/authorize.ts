@@ -11,6 +11,7 @@ import { digest, newId, newSecret, type RequestId } from '../../platform/ids.ts'
 import { addressKey } from '../../platform/ip-address.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { claimsBeyondScope } from '../claims/claims-parameter.ts';
+import { appLimit } from '../grants/app-limit.ts';
 import { findConsent, saveConsent } from '../grants/consents.store.ts';
 import { insertGrant } from '../grants/store.ts';
 import { refreshIdleSeconds } from '../token/refresh-token-grant.ts';
@@ -190,8 +191,9 @@ async function issueCode(
 /**
  * Remembers that a user allows a client the scope of a pending request, in addition to what was allowed before. In a test the
  * user is the owner, who allows it to nothing but the test.
+ * @throws {RequestError} `rate_limited`.
  */
-export async function giveConsent(deps: StoreDeps, session: Session, pending: PendingRequest): Promise<void> {
+export async function giveConsent(deps: LimitDeps, session: Session, pending: PendingRequest): Promise<void> {
   const at = now(deps);
   const { user_id } = session;
   const { client_id, scope, test_owner } = pending.parameters;
@@ -208,8 +210,13 @@ export async function giveConsent(deps: StoreDeps, session: Session, pending: Pe
   const consent = saveConsent(user_id, client_id, allowed, at);
   const after = { user_id, scope: allowed.scope, ...(allowed.claims !== null && { claims: allowed.claims }) };
   const event = auditEvent({ action: 'consent.given', actor: `user:${user_id}`, target: client_id, after }, at);
-  const given = await deps.db.change({ run: { request: mustChange(consented), consent, event: event.statement } });
-  if (!given.ok) await deps.db.run(consent); // the same answer again is no other event
+  const limit = appLimit(deps, 'allowed');
+  const given = await deps.db.change({
+    run: { request: mustChange(consented), limit: limit.taken(user_id), consent, event: event.statement },
+  });
+  if (given.ok) return;
+  if (given.failed === 'limit') throw await limit.refusal(user_id);
+  await deps.db.run(consent); // the same answer again is no other event
 }
 
 /** What signing in may read and change of a pending request. */

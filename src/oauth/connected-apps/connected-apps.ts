@@ -10,6 +10,7 @@ import type { ClientId, UserId } from '../../platform/ids.ts';
 import { mailTo } from '../../platform/mail/outbox.ts';
 import { type Static, Type } from '../../platform/schema.ts';
 import { claimsWithin, type UserClaim, userClaimNames } from '../claims/claims.ts';
+import { appLimit } from '../grants/app-limit.ts';
 import { deleteConsent, listConsents } from '../grants/consents.store.ts';
 import { activeAccessOf, isConnected } from '../grants/lists.store.ts';
 import { revokeGrants } from '../grants/store.ts';
@@ -71,7 +72,7 @@ async function connectedApp(deps: Pick<Deps, 'clients'>, client_id: ClientId, pa
 /**
  * Revokes all grants of a user to a client, and the remembered consent. The user gets one mail, however many requests ask
  * for it at once.
- * @throws {RequestError} `not_found` for a client that is unknown, or not connected to this user, both alike.
+ * @throws {RequestError} `not_found` for a client that is unknown, or not connected to this user, both alike; `rate_limited`.
  */
 export async function disconnectApp(
   deps: Pick<Deps, 'db' | 'clock' | 'config' | 'clients' | 'mail'>,
@@ -81,6 +82,7 @@ export async function disconnectApp(
   const client = await deps.clients.find(client_id);
   if (!client) throw notFound();
   const at = now(deps);
+  const limit = appLimit(deps, 'disconnected');
   const event = auditEvent(
     {
       action: 'app.disconnected',
@@ -96,11 +98,13 @@ export async function disconnectApp(
     lock: lockUser(user_id), // of concurrent requests for the same client one finds it connected
     require: { connection: isConnected(user_id, client_id, at) },
     run: {
+      limit: limit.taken(user_id),
       grants: revokeGrants({ user_id, client_id }, 'user', at),
       consent: deleteConsent(user_id, client_id),
       event: event.statement,
       mail: mailTo(deps, session, 'app_disconnected', { app: client.name }),
     },
   });
-  if (!disconnected.ok) throw notFound();
+  if (disconnected.ok) return;
+  throw disconnected.failed === 'limit' ? await limit.refusal(user_id) : notFound();
 }

@@ -57,7 +57,7 @@ const disconnectClient = operation({
   description: 'All its grants are revoked at once, and it has to ask for consent again.',
   parameters: { client_id: 'As in the list.' },
   answer: { description: 'The client is disconnected.' },
-  refusals: ['not_found'],
+  refusals: ['not_found', 'rate_limited'],
   run: (deps: Deps, { session, caller, client_id }) =>
     disconnectApp(deps, { session, client_id, address: caller.address }),
 });

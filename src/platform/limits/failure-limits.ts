@@ -1,7 +1,8 @@
 import { type Clock, now } from '../clock.ts';
+import { mustChange, returning } from '../db/change.ts';
 import type { Db } from '../db/db.ts';
 import type { Sql } from '../db/sql.ts';
-import { rateLimited } from '../errors.ts';
+import { type RequestError, rateLimited } from '../errors.ts';
 import { addressKey } from '../ip-address.ts';
 import type { Limits } from './limit-settings.ts';
 import { Counter, clearCounter, countInWindow, readCounters, takeFromWindow, type Window } from './store.ts';
@@ -71,13 +72,21 @@ export function windowLimit(deps: CounterDeps, limit: Window & { name: string })
    * @throws {RequestError} `rate_limited` when the window is full.
    */
   async function take(subject: string): Promise<void> {
-    if (await mayTake(subject)) return;
-    await check(subject); // throws with the time to wait
-    throw rateLimited(1); // the window ended between the two statements
+    if (!(await mayTake(subject))) throw await refusal(subject);
   }
 
+  /** Why one was not taken. */
+  async function refusal(subject: string): Promise<RequestError> {
+    await check(subject); // throws with the time to wait
+    return rateLimited(1); // the window ended between the two statements
+  }
+
+  /** As `take`, in the change of what is counted: it is refused when the window is full, and then see `refusal`. */
+  const taken = (subject: string) =>
+    isOn ? mustChange(returning(Counter, takeFromWindow(counterKey(subject), limit, now(deps)))) : undefined;
+
   const forget = (subject: string): Sql => clearCounter(counterKey(subject));
-  return { check, failed, take, mayTake, forget };
+  return { check, failed, take, mayTake, taken, refusal, forget };
 }
 
 /** @throws {RequestError} `rate_limited` with the time until none of them blocks. */
