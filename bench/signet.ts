@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { collect, stop } from './child.ts';
 import { basicAuthorization, type Contender, codeChallenge, nonce, redirectUri, scope, user } from './contender.ts';
@@ -17,18 +18,8 @@ const root = join(import.meta.dirname, '..');
  * @param profileDir where the server writes a `.cpuprofile` when it stops.
  */
 export async function startSignet(port: number, profileDir: string | undefined): Promise<Contender> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'signet-bench-'));
-  const environment: NodeJS.ProcessEnv = {
-    ...withoutSettings(process.env),
-    PATH: `${join(root, 'node_modules/.bin')}${delimiter}${process.env.PATH ?? ''}`,
-    NODE_ENV: 'production',
-    SIGNET_DATA_DIR: dataDir,
-    SIGNET_HOST: '127.0.0.1',
-    SIGNET_PORT: String(port),
-    SIGNET_BASE_URL: `http://localhost:${port}`,
-    SIGNET_RATE_LIMITS: 'off',
-    SIGNET_LOG_LEVEL: 'warn',
-  };
+  const dataDir = await newDataDir();
+  const environment = settings(dataDir, port);
   const password = randomBytes(18).toString('base64url');
   const address = { host: '127.0.0.1', port };
   const commandLine = (args: string[], input = '') => runSignet(args, environment, input);
@@ -64,8 +55,23 @@ export async function startSignet(port: number, profileDir: string | undefined):
   }
 }
 
+export const newDataDir = () => mkdtemp(join(tmpdir(), 'signet-bench-'));
+
+/** The operator's own settings must not reach the server under measurement. */
+export const settings = (dataDir: string, port: number): NodeJS.ProcessEnv => ({
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('SIGNET_'))),
+  PATH: `${join(root, 'node_modules/.bin')}${delimiter}${process.env.PATH ?? ''}`,
+  NODE_ENV: 'production',
+  SIGNET_DATA_DIR: dataDir,
+  SIGNET_HOST: '127.0.0.1',
+  SIGNET_PORT: String(port),
+  SIGNET_BASE_URL: `http://localhost:${port}`,
+  SIGNET_RATE_LIMITS: 'off',
+  SIGNET_LOG_LEVEL: 'warn',
+});
+
 /** Sign-ins of a user who has a session, as many as wanted; the codes live for 60 seconds. */
-async function pumpCodes(address: Address, authorize: Buffer, count: number): Promise<string[]> {
+export async function pumpCodes(address: Address, authorize: Buffer, count: number): Promise<string[]> {
   const codes: string[] = [];
   await run(address, {
     count,
@@ -77,7 +83,7 @@ async function pumpCodes(address: Address, authorize: Buffer, count: number): Pr
   return codes;
 }
 
-function authorizeRequest(address: Address, cookie: string, clientId: string): Buffer {
+export function authorizeRequest(address: Address, cookie: string, clientId: string): Buffer {
   const parameters = new URLSearchParams({
     response_type: 'code',
     client_id: clientId,
@@ -92,7 +98,7 @@ function authorizeRequest(address: Address, cookie: string, clientId: string): B
 }
 
 /** A server may know a client's old state for a second. */
-async function approved(address: Address, authorize: Buffer) {
+export async function approved(address: Address, authorize: Buffer) {
   for (let attempt = 1; ; attempt += 1) {
     try {
       await pumpCodes(address, authorize, 1);
@@ -104,7 +110,7 @@ async function approved(address: Address, authorize: Buffer) {
   }
 }
 
-async function signIn(address: Address, password: string): Promise<string> {
+export async function signIn(address: Address, password: string): Promise<string> {
   const answer = await fetch(`http://localhost:${address.port}/signin`, {
     method: 'POST',
     body: new URLSearchParams({ username: user.email, password }),
@@ -115,7 +121,7 @@ async function signIn(address: Address, password: string): Promise<string> {
   return cookie.split(';', 1)[0]!;
 }
 
-async function registerClient(address: Address, cookie: string) {
+export async function registerClient(address: Address, cookie: string) {
   const answer = await fetch(`http://localhost:${address.port}/v1/oauth/clients`, {
     method: 'POST',
     headers: { cookie, 'content-type': 'application/json' },
@@ -130,7 +136,8 @@ async function registerClient(address: Address, cookie: string) {
   return (await answer.json()) as { client_id: string; client_secret: string };
 }
 
-async function listening(address: Address, server: ChildProcess) {
+/** @param pollMs between two requests. */
+export async function listening(address: Address, server: ChildProcess, pollMs = 100) {
   const stderr = collect(server);
   for (let attempt = 1; ; attempt += 1) {
     if (server.exitCode !== null || server.signalCode !== null) throw new Error(`signet serve ended: ${stderr()}`);
@@ -138,22 +145,21 @@ async function listening(address: Address, server: ChildProcess) {
       () => undefined,
     );
     if (answer?.ok) return;
-    if (attempt === 300) throw new Error(`signet serve does not answer: ${answer?.status ?? 'refused'} ${stderr()}`);
-    await sleep(100);
+    if (attempt * pollMs >= 30_000)
+      throw new Error(`signet serve does not answer: ${answer?.status ?? 'refused'} ${stderr()}`);
+    await sleep(pollMs);
   }
 }
 
-const spawnSignet = (args: string[], env: NodeJS.ProcessEnv) =>
-  spawn(join(root, 'bin/signet'), args, { env, cwd: root, stdio: ['pipe', 'ignore', 'pipe'] });
+export const spawnSignet = (args: string[], env: NodeJS.ProcessEnv) =>
+  spawn(join(root, 'bin/signet'), args, { env, cwd: root, stdio: ['ignore', 'ignore', 'pipe'] });
 
-async function runSignet(args: string[], env: NodeJS.ProcessEnv, input: string) {
-  const command = spawnSignet(args, env);
+/** Runs a command. @returns what it printed. */
+export async function runSignet(args: string[], env: NodeJS.ProcessEnv, input = ''): Promise<string> {
+  const command = spawn(join(root, 'bin/signet'), args, { env, cwd: root });
   const stderr = collect(command);
   command.stdin.end(input);
-  const [code] = await once(command, 'exit');
+  const [[code], stdout] = await Promise.all([once(command, 'close'), text(command.stdout)]);
   if (code !== 0) throw new Error(`signet ${args.slice(0, 2).join(' ')} exited with ${code}: ${stderr()}`);
+  return stdout;
 }
-
-/** The operator's own settings must not reach the server under measurement. */
-const withoutSettings = (environment: NodeJS.ProcessEnv) =>
-  Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('SIGNET_')));

@@ -6,8 +6,11 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 const main = fileURLToPath(new URL('../../bench/main.ts', import.meta.url));
+const mainOfSize = fileURLToPath(new URL('../../bench/size/main.ts', import.meta.url));
 
-async function bench(...args: string[]) {
+const bench = (...args: string[]) => run(main, ...args);
+
+async function run(main: string, ...args: string[]) {
   const { PATH, NODE_COMPILE_CACHE, TEST_SCRATCH: TMPDIR } = process.env;
   const env = { PATH, NODE_COMPILE_CACHE, ...(TMPDIR && { TMPDIR }) };
   const child = spawn(process.execPath, [main, ...args], { env });
@@ -36,4 +39,33 @@ test('npm run bench: an option that it does not know is said, and nothing is mea
   const { code, stdout, stderr } = await bench('--only', 'exchange');
   assert.deepEqual([code, stdout], [2, '']);
   assert.match(stderr, /^--only does not know exchange\.\n\nUsage: npm run bench/);
+});
+
+test('npm run bench:size: a store is filled, and every page and operation is compared with a small one', async () => {
+  const { code, stdout, stderr } = await run(mainOfSize, '--smoke', '--json');
+  assert.equal(code, 0, stderr);
+  const { users, comparisons, works } = JSON.parse(stdout) as {
+    users: number;
+    comparisons: { name: string; ratio: number }[];
+    works: { name: string; rows: number }[];
+  };
+  assert.equal(users, 60);
+  const compared = new Map(comparisons.map(({ name, ratio }) => [name, ratio]));
+  for (const name of [
+    ...['code_exchange', 'refresh', 'userinfo', 'introspect', 'POST /v1/entitlements'],
+    ...['GET /admin', 'GET /admin/users?after=…', 'GET /admin/users/:user', 'GET /account/apps', 'GET /developer'],
+    ...['GET /v1/admin/users', 'GET /v1/admin/users?query=user1', 'GET /v1/me/grants', 'GET /v1/admin/audit?action=…'],
+  ]) {
+    assert.ok(Number(compared.get(name)) > 0, `${name} was not compared`);
+  }
+  assert.deepEqual(
+    works.map(({ name, rows }) => [name, rows]),
+    [['seal the audit log', 15]],
+  );
+});
+
+test('npm run bench:size: a number that it cannot use is said, and nothing is measured', async () => {
+  const { code, stdout, stderr } = await run(mainOfSize, '--users', 'many');
+  assert.deepEqual([code, stdout], [2, '']);
+  assert.match(stderr, /^--users, --grants and --rounds take a whole number from 1\.\n\nUsage: npm run bench:size/);
 });

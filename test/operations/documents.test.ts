@@ -138,7 +138,7 @@ async function runNpm(t: TestContext, command: string, given: Given): Promise<vo
   const run = npmCommands[command];
   if (run) return run(t, given);
   // It takes minutes; `bench.test.ts` runs the short form. That it would start, with these options, is what --help shows.
-  const isBench = /^npm run bench(?: --|$)/.test(command);
+  const isBench = /^npm run bench(?::size)?(?: --|$)/.test(command);
   assert.ok(isBench || command.startsWith('npm run test:one -- '), `no test runs: ${command}`);
   const { code, output } = await shell(`${scriptOf(command)} ${isBench ? '--help' : ''}`).ended;
   assert.equal(code, 0, output);
@@ -231,7 +231,7 @@ test('every command that a document prints works as it is printed', async (t) =>
     });
   }
 
-  for (const name of Object.keys(scripts).filter((name) => !['bench', 'test:one'].includes(name))) {
+  for (const name of Object.keys(scripts).filter((name) => !['bench', 'bench:size', 'test:one'].includes(name))) {
     const command = ['start', 'test'].includes(name) ? `npm ${name}` : `npm run ${name}`;
     if ([...lines, ...mentions].some((printed) => printed.command === command)) continue;
     await t.test(`package.json: ${command}`, (t) => runNpm(t, command, given));

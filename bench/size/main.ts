@@ -1,0 +1,353 @@
+/** `npm run bench:size`: what a large store costs, beside a small one. What it measures: ../README.md. */
+import { existsSync, statSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { basicAuthorization } from '../contender.ts';
+import { run } from '../load.ts';
+import { prepare, scenarioNames } from '../scenarios.ts';
+import { count, expireGrants, fillStore } from './fill-store.ts';
+import { type Probe, probeKeySet } from './key-set-probe.ts';
+import { exchangeBytes } from './one-connection.ts';
+import { findRequests } from './requests.ts';
+import { openSubject, type Subject, writeEntitlement } from './subject.ts';
+
+const help = `Usage: npm run bench:size -- [options]
+
+  --users N     users of the large store (default 100000)
+  --grants N    its grants (default three for each user)
+  --rounds N    measurements of each request on each store (default 15)
+  --smoke       one small store beside itself, without the work over many rows: whether it works
+  --json        the result as JSON on stdout, alone
+  --check       exit with 1 when a figure misses its target
+  --help        this text
+
+The store of so many rows is made in the folder for temporary files: 1.5 KB for a grant, 4 KB for a user.
+Progress goes to stderr. Needs no network and leaves nothing behind.`;
+
+const options = readOptions();
+const warmUps = 2;
+
+/** Enough that each list has a full first page: an empty one would only compare how much is shown. */
+const small = { users: 300, grants: 900 };
+const targets = { ratio: 1.5, stallMs: 50, startMs: 1000 };
+const tokens = { accessTokens: 100, families: 100 };
+/** Requests of one measurement of a scenario. */
+const scenarioRequests = options.smoke ? 100 : 300;
+/** One of so many grants expires before the purge. */
+const expiredOneOf = 7;
+
+const startedAt = performance.now();
+const progress = (text: string) =>
+  process.stderr.write(`${((performance.now() - startedAt) / 1000).toFixed(1).padStart(6)} s  ${text}\n`);
+
+const subjects: Subject[] = [];
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, async () => {
+    await Promise.allSettled(subjects.map((subject) => subject.remove()));
+    process.exit(130);
+  });
+}
+
+try {
+  const result = await measure();
+  console.log(options.json ? JSON.stringify(result) : table(result));
+  const missed = missedTargets(result);
+  if (options.check && missed.length > 0) {
+    console.error(`Missed: ${missed.join('; ')}`);
+    process.exitCode = 1;
+  }
+} catch (error) {
+  console.error(`The bench failed: ${error instanceof Error ? error.message : error}`);
+  process.exitCode = 1;
+} finally {
+  await Promise.allSettled(subjects.map((subject) => subject.remove()));
+}
+
+function readOptions() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        users: { type: 'string' },
+        grants: { type: 'string' },
+        rounds: { type: 'string' },
+        smoke: { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
+        check: { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
+      },
+    });
+    if (values.help) {
+      console.log(help);
+      process.exit(0);
+    }
+    const users = Number(values.users ?? (values.smoke ? 60 : 100_000));
+    const rounds = Number(values.rounds ?? (values.smoke ? 1 : 15));
+    const grants = Number(values.grants ?? users * 3);
+    if (![users, grants, rounds].every((number) => Number.isInteger(number) && number > 0)) {
+      throw new Error('--users, --grants and --rounds take a whole number from 1.');
+    }
+    return { ...values, size: { users, grants }, rounds };
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${help}`);
+    process.exit(2);
+  }
+}
+
+/** A number for each store, in milliseconds for one request; and how many times the large one's that is. */
+type Comparison = { name: string; small_ms: number; large_ms: number; ratio: number };
+/** How long a piece of work took, and the longest time that the key set went unanswered meanwhile. */
+type Work = { name: string; seconds: number; rows: number; key_set_ms: number };
+
+async function measure() {
+  progress('starting servers');
+  for (const _ of options.smoke ? ['both'] : ['small', 'large']) subjects.push(await openSubject());
+  const [few, many] = [subjects.at(0)!, subjects.at(-1)!];
+  const ofFew = await prepare(few.contender, tokens);
+  const scenarios = [ofFew, many === few ? ofFew : await prepare(many.contender, tokens)] as const;
+
+  let events = 0;
+  const starts: number[] = [];
+  for (const subject of subjects) {
+    await subject.stop();
+    events = fillStore(subject.path, subject === many ? options.size : small, originalsOf(subject), (text) => {
+      if (subject === many) progress(text);
+    });
+    starts.push(await subject.start());
+  }
+  const bytes_per_grant = bytesPerGrant(many.path);
+  const start_ms = { small: starts.at(0)!, large: starts.at(-1)! };
+  progress(`started in ${starts.map((ms) => `${Math.round(ms)} ms`).join(' and ')}`);
+
+  const { upkeep, comparisons, key_set_ms_requests } = await probing(many, async (probe) => {
+    const sealed = await watchWork(probe, 'seal the audit log', async () => {
+      await whenZero(many, 'select count(*) from audit_log where seq is null');
+      return events;
+    });
+    const upkeep = [sealed];
+    if (!options.smoke) {
+      const indexed = await watchWork(probe, 'index users for search', async () => {
+        await whenZero(many, 'select count(*) from users where terms_of is distinct from updated_at');
+        return options.size.users;
+      });
+      upkeep.push(indexed);
+    }
+    const comparisons = [
+      ...(await compareScenarios([few, many], scenarios)),
+      ...(await compareRequests([few, many])),
+      await compareWrites([few, many]),
+    ];
+    return { upkeep, comparisons, key_set_ms_requests: await probe.longest() };
+  });
+  progress(`the key set took at most ${key_set_ms_requests.toFixed(1)} ms while requests were compared`);
+
+  const works = options.smoke ? upkeep : [...upkeep, ...(await measureWorks(many))];
+  const wal_bytes = existsSync(`${many.path}-wal`) ? statSync(`${many.path}-wal`).size : 0;
+  return { ...options.size, comparisons, works, start_ms, bytes_per_grant, key_set_ms_requests, wal_bytes };
+}
+
+/** Both stores, one after the other; which of them is first changes from round to round. */
+function sides(round: number): Pair<0 | 1> {
+  return round % 2 === 0 ? [0, 1] : [1, 0];
+}
+type Pair<Of> = readonly [small: Of, large: Of];
+
+/** Code exchange, refresh, userinfo and introspection under load, as in `npm run bench`. */
+async function compareScenarios(
+  stores: Pair<Subject>,
+  scenarios: Pair<Awaited<ReturnType<typeof prepare>>>,
+): Promise<Comparison[]> {
+  const comparisons: Comparison[] = [];
+  for (const name of scenarioNames) {
+    const compared = await compare(name, async (side) => {
+      const load = await scenarios[side][name](scenarioRequests);
+      return 1000 / (await run(stores[side].address, load));
+    });
+    comparisons.push(compared);
+  }
+  progress('compared token requests');
+  return comparisons;
+}
+
+async function compareRequests([few, many]: Pair<Subject>): Promise<Comparison[]> {
+  const requests = [await findRequests(few), await findRequests(many)] as const;
+  const connections = [await exchangeBytes(few.address), await exchangeBytes(many.address)] as const;
+  const comparisons: Comparison[] = [];
+  for (const name of requests[1].keys()) {
+    if (!requests[0].has(name)) continue;
+    const compared = await compare(name, (side) =>
+      timed(async () => {
+        const { status } = await connections[side].exchange(requests[side].get(name)!);
+        if (status !== 200) throw new Error(`${name} was answered with ${status}.`);
+      }),
+    );
+    comparisons.push(compared);
+  }
+  for (const { close } of connections) close();
+  progress(`compared ${comparisons.length} pages and operations`);
+  return comparisons;
+}
+
+function compareWrites(stores: Pair<Subject>): Promise<Comparison> {
+  let version = 1; // of the write before
+  return compare('POST /v1/entitlements', (side) => {
+    const { address, service, user_id } = stores[side];
+    const basic = basicAuthorization(service.client_id, service.client_secret);
+    version += 1;
+    return timed(() => writeEntitlement(address, basic, user_id, version));
+  });
+}
+
+/** @param measureOnce returns milliseconds. */
+async function compare(name: string, measureOnce: (side: 0 | 1) => Promise<number>): Promise<Comparison> {
+  const times: Pair<number[]> = [[], []];
+  for (let round = -warmUps; round < options.rounds; round += 1) {
+    for (const side of sides(round)) {
+      const ms = await measureOnce(side);
+      if (round >= 0) times[side].push(ms);
+    }
+  }
+  const [small_ms, large_ms] = [median(times[0]), median(times[1])];
+  return { name, small_ms, large_ms, ratio: median(times[1].map((ms, at) => ms / times[0][at]!)) };
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const begunAt = performance.now();
+  await work();
+  return performance.now() - begunAt;
+}
+
+function originalsOf({ user_id, client, other }: Subject) {
+  return { user_id, client_id: client.client_id, other_client_id: other.client_id };
+}
+
+async function measureWorks(many: Subject): Promise<Work[]> {
+  await many.stop();
+  const expired = expireGrants(many.path, expiredOneOf);
+  await many.start();
+  return probing(many, (probe) => runWorks(many, probe, expired));
+}
+
+async function probing<Kept>({ address }: Subject, work: (probe: Probe) => Promise<Kept>): Promise<Kept> {
+  const probe = probeKeySet(address);
+  try {
+    return await work(probe);
+  } finally {
+    await probe.stop();
+  }
+}
+
+/** Work over many rows: each is begun as its user would begin it, and is done when its rows say so. */
+async function runWorks(many: Subject, probe: Probe, expired: number): Promise<Work[]> {
+  const { path, client, other, user_id, command, cookie, address } = many;
+  const live = (where: string) => `select count(*) from grants where ${where} and revoked_at is null`;
+  const ofClient = (id: string) => live(`client_id = '${id}' and expires_at > unixepoch()`);
+  const popular = count(path, ofClient(client.client_id));
+  const works: Work[] = [];
+  const work = async (name: string, rows: number, begin: () => Promise<unknown>, query?: string) => {
+    const done = await watchWork(probe, name, async () => {
+      await begin();
+      if (query) await whenZero(many, query);
+      return rows;
+    });
+    works.push(done);
+    progress(
+      `${name}: ${done.rows} rows in ${done.seconds.toFixed(1)} s, key set at most ${done.key_set_ms.toFixed(1)} ms`,
+    );
+  };
+  await work('suspend a client', 1, () => command('clients', 'suspend', client.client_id, '--reason', 'bench'));
+  await work('write its revocations', popular, async () => undefined, ofClient(client.client_id));
+  const events = count(path, 'select count(*) from audit_log');
+  await work('verify the audit log', events, () => command('audit', 'verify'));
+  await work('export the audit log', events, () => download(address, '/v1/admin/audit/export?format=jsonl', cookie));
+  await work(
+    'purge expired grants',
+    expired,
+    async () => undefined,
+    'select count(*) from grants where expires_at < unixepoch() - 86400 * 20',
+  );
+  const others = count(path, `select count(*) from grants where client_id = '${other.client_id}'`);
+  await work(
+    'delete a client',
+    others,
+    () => command('clients', 'delete', other.client_id),
+    `select count(*) from clients where client_id = '${other.client_id}'`,
+  );
+  await work('sign a user out everywhere', 1, () => command('users', 'sign-out', user_id));
+  return works;
+}
+
+async function download(address: Subject['address'], path: string, cookie: string): Promise<void> {
+  const answer = await fetch(`http://localhost:${address.port}${path}`, { headers: { cookie } });
+  if (!answer.ok || !answer.body) throw new Error(`${path} was answered with ${answer.status}.`);
+  for await (const _ of answer.body); // as fast as it comes
+}
+
+async function watchWork(probe: Probe, name: string, work: () => Promise<number>): Promise<Work> {
+  await probe.longest();
+  const begunAt = performance.now();
+  const rows = await work();
+  return { name, rows, seconds: (performance.now() - begunAt) / 1000, key_set_ms: await probe.longest() };
+}
+
+/**
+ * Waits until a query counts nothing any more. Jobs begin within a minute.
+ * @throws when the number has not changed for two minutes.
+ */
+async function whenZero({ path, said }: Subject, query: string): Promise<void> {
+  let [left, changedAt] = [count(path, query), performance.now()];
+  while (left > 0) {
+    await sleep(500);
+    const now = count(path, query);
+    if (now !== left) [left, changedAt] = [now, performance.now()];
+    else if (performance.now() - changedAt > 120_000) throw new Error(`${left} rows are left of: ${query}\n${said()}`);
+  }
+}
+
+function median(values: number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return (sorted[(sorted.length - 1) >> 1]! + sorted[sorted.length >> 1]!) / 2;
+}
+
+/** Of the pages of the table and of its indexes. */
+function bytesPerGrant(path: string): number {
+  const bytes = count(
+    path,
+    `select sum(pgsize) from dbstat where name = 'grants' or name in (select name from pragma_index_list('grants'))`,
+  );
+  return Math.round(bytes / count(path, 'select count(*) from grants'));
+}
+
+type Result = Awaited<ReturnType<typeof measure>>;
+
+function missedTargets({ comparisons, works, start_ms, key_set_ms_requests }: Result): string[] {
+  return [
+    ...comparisons.filter(({ ratio }) => ratio > targets.ratio).map(({ name, ratio }) => `${name} ${ratio.toFixed(2)}`),
+    ...works
+      .filter(({ key_set_ms }) => key_set_ms > targets.stallMs)
+      .map(({ name, key_set_ms }) => `key set ${Math.round(key_set_ms)} ms during "${name}"`),
+    ...(key_set_ms_requests > targets.stallMs ? [`key set ${Math.round(key_set_ms_requests)} ms during requests`] : []),
+    ...(start_ms.large > targets.startMs ? [`start ${Math.round(start_ms.large)} ms`] : []),
+  ];
+}
+
+function table(result: Result): string {
+  const { comparisons, works, start_ms, bytes_per_grant, key_set_ms_requests, wal_bytes } = result;
+  const row = (name: string, ...cells: string[]) => name.padEnd(62) + cells.map((cell) => cell.padStart(12)).join('');
+  return [
+    row('ms', 'small', 'large', 'ratio'),
+    ...comparisons
+      .toSorted((a, b) => b.ratio - a.ratio)
+      .map(({ name, small_ms, large_ms, ratio }) =>
+        row(name, small_ms.toFixed(2), large_ms.toFixed(2), ratio.toFixed(2)),
+      ),
+    '',
+    row('work on the large store', 'rows', 'seconds', 'key set ms'),
+    ...works.map(({ name, rows, seconds, key_set_ms }) =>
+      row(name, String(rows), seconds.toFixed(1), key_set_ms.toFixed(1)),
+    ),
+    row('all requests above', '', '', key_set_ms_requests.toFixed(1)),
+    '',
+    `Start: ${Math.round(start_ms.small)} ms small, ${Math.round(start_ms.large)} ms large. ${bytes_per_grant} bytes a grant with its indexes. WAL at the end: ${wal_bytes} bytes.`,
+    `Targets: ${targets.ratio} times, no stall over ${targets.stallMs} ms, start under ${targets.startMs} ms.`,
+  ].join('\n');
+}
