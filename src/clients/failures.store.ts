@@ -34,15 +34,21 @@ export const countFailure = ({
       on conflict (failure_id) do update set count = client_failures.count + 1, last_at = excluded.last_at`;
 
 /**
- * Of one kind, keeps so many that happened last. On PostgreSQL rows that two nodes write at the same instant do not see
+ * Of one kind, keeps so many that happened last, and of the others so many that happened most: no number of different ones
+ * pushes out one that repeats. On PostgreSQL rows that two nodes write at the same instant do not see
  * each other, so a few more may last until the next one.
  */
-export const trimFailures = (kind: Pick<FailureRow, 'client_id' | 'stage' | 'code'>, kept: number): Sql => {
+export const trimFailures = (
+  kind: Pick<FailureRow, 'client_id' | 'stage' | 'code'>,
+  { latest, mostFrequent }: { latest: number; mostFrequent: number },
+): Sql => {
   const isOfKind = sql`client_id = ${kind.client_id} and stage = ${kind.stage} and code = ${kind.code}`;
+  const isLatest = sql`failure_id in (select failure_id from client_failures where ${isOfKind}
+                                       order by last_at desc, failure_id limit ${latest})`;
   return sql`delete from client_failures
-              where ${isOfKind} and failure_id not in
-                    (select failure_id from client_failures where ${isOfKind}
-                      order by last_at desc, failure_id limit ${kept})`;
+              where ${isOfKind} and not (${isLatest}) and failure_id not in
+                    (select failure_id from client_failures where ${isOfKind} and not (${isLatest})
+                      order by count desc, last_at desc, failure_id limit ${mostFrequent})`;
 };
 
 /** All that are kept, the most recent first. */

@@ -69,7 +69,8 @@ test('while the store is slow a thousand failures wait, and what comes on top is
   };
   const deps = { db, clock: () => 1_800_000_000_000, log: pino({ level: 'silent' }) };
   const recorder = openFailureRecorder(deps);
-  const fail = (client_id: string) => recorder.record({ client_id, stage: 'token' }, { code: 'request' });
+  const fail = (client_id: string) =>
+    recorder.record({ client_id, stage: 'token', address: '192.0.2.1' }, { code: 'request' });
   const until = async (count: number) => {
     for (let turns = 0; turns < 100_000 && written.length < count; turns += 1) await setImmediate();
     assert.equal(written.length, count);

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { now } from '../platform/clock.ts';
 import type { Deps, StoreDeps } from '../platform/deps.ts';
 import { digest } from '../platform/ids.ts';
+import { addressKey } from '../platform/ip-address.ts';
 import type { Client } from './client.ts';
 import { countFailure, trimFailures } from './failures.store.ts';
 
@@ -56,19 +57,21 @@ export type Failure = { code: FailureCode; detail?: () => FailureDetail };
 
 /**
  * Anyone can make a client's requests fail, so few are kept of each kind, which is a stage and a code. The limits are per
- * kind, or an attacker could hide one failure by causing many of another.
+ * kind, or an attacker could hide one failure by causing many of another; and per address, or those of an attacker would
+ * take the places of a kind from the app's own.
  */
-const maxKept = 10;
-const maxPerMinute = 5;
+const maxKept = { latest: 5, mostFrequent: 5 };
+const maxPerMinute = { address: 5, kind: 60 };
 /** After it happened last. */
 export const failureKeptSeconds = 28 * 86_400;
 /** Beyond it the oldest minute is dropped, which costs a few writes more. */
 const maxRemembered = 10_000;
 
 /** Waiting writes; beyond it a failure is dropped. */
-const maxWaiting = 1000;
+const maxWaiting = { client: 50, all: 1000 };
 
-type Place = { client_id: string; stage: (typeof failureStages)[number] };
+/** `address`: IP address of the requester. It is not kept. */
+type Place = { client_id: string; stage: (typeof failureStages)[number]; address: string };
 
 /** Keeps the failures of clients for their owners to read. */
 export type FailureRecorder = ReturnType<typeof openFailureRecorder>;
@@ -78,13 +81,20 @@ export function openFailureRecorder(deps: StoreDeps & Pick<Deps, 'log'>) {
   /** One write at a time: a flood takes one connection at most, and each trim sees the rows before it. */
   let lastWrite: Promise<void> = Promise.resolve();
   let waiting = 0;
+  const waitingOf = new Map<string, number>();
+  const wait = (client_id: string, more: 1 | -1) => {
+    waiting += more;
+    const count = (waitingOf.get(client_id) ?? 0) + more;
+    if (count > 0) waitingOf.set(client_id, count);
+    else waitingOf.delete(client_id);
+  };
 
-  function hasRoom(key: string): boolean {
+  function hasRoom(key: string, max: number): boolean {
     const known = minutes.get(key);
     const age = known === undefined ? Number.POSITIVE_INFINITY : now(deps) - known.startedAt;
     if (known && age >= 0 && age < 60) {
       known.failures += 1;
-      return known.failures <= maxPerMinute;
+      return known.failures <= max;
     }
     minutes.delete(key); // a key that is set again would keep its place in the order
     minutes.set(key, { startedAt: now(deps), failures: 1 });
@@ -97,15 +107,15 @@ export function openFailureRecorder(deps: StoreDeps & Pick<Deps, 'log'>) {
     /** Counts up one that is kept already. The failed request does not wait for the write, which may fail. */
     record(place: Place, failure: Failure): void {
       const kind = `${place.client_id} ${place.stage} ${failure.code}`;
-      if (waiting >= maxWaiting || !hasRoom(kind)) return;
-      waiting += 1;
+      const isFull = waiting >= maxWaiting.all || (waitingOf.get(place.client_id) ?? 0) >= maxWaiting.client;
+      if (isFull || !hasRoom(`${kind} ${addressKey(place.address)}`, maxPerMinute.address)) return;
+      if (!hasRoom(kind, maxPerMinute.kind)) return;
+      wait(place.client_id, 1);
       lastWrite = lastWrite
         .then(() => setImmediate())
         .then(() => writeFailure(deps, place, failure))
         .catch((error: unknown) => deps.log.debug({ err: error }, 'a client failure was not recorded'))
-        .finally(() => {
-          waiting -= 1;
-        });
+        .finally(() => wait(place.client_id, -1));
     },
     /** Resolves when all that was recorded has been written. */
     close: () => lastWrite,
@@ -115,11 +125,12 @@ export function openFailureRecorder(deps: StoreDeps & Pick<Deps, 'log'>) {
 async function writeFailure(deps: StoreDeps, place: Place, { code, detail: describe }: Failure): Promise<void> {
   const detail = describe ? JSON.stringify(truncateDetail(describe())) : null;
   const { client_id, stage } = place;
+  const kind = { client_id, stage, code };
   const failure_id = `fail_${digest(JSON.stringify([client_id, stage, code, detail]))}`;
   await deps.db.change({
     run: {
-      failure: countFailure({ failure_id, ...place, code, detail, at: now(deps) }),
-      trimmed: trimFailures({ ...place, code }, maxKept),
+      failure: countFailure({ failure_id, ...kind, detail, at: now(deps) }),
+      trimmed: trimFailures(kind, maxKept),
     },
   });
 }

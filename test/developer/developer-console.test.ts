@@ -654,6 +654,30 @@ async function signInAgain(user: TestUser): Promise<void> {
 }
 
 testSignet(
+  "an attacker's failures neither mute nor push out those of the app, of the same kind",
+  { env: { SIGNET_TRUST_PROXY: '1' } },
+  async ({ signet }) => {
+    const owner = await signet.signedInUser();
+    const client = await signet.registerClient({ owner });
+    const ask = (redirect_uri: string, address: string) =>
+      signet.newBrowser().get(client.authorizePath({ redirect_uri }), { 'x-forwarded-for': address });
+    const flood = async (minute: number) => {
+      for (let one = 0; one < 8; one += 1) await ask(`https://evil.test/${minute}${one}`, '192.0.2.1');
+    };
+    await flood(0);
+    for (let time = 0; time < 2; time += 1) await ask('https://rp.test/callback', '192.0.2.2');
+    for (let minute = 1; minute < 4; minute += 1) {
+      signet.clock.advance(61);
+      await flood(minute);
+    }
+    await signet.deps.clientFailures.close(); // all of them are written
+    const kept = await failuresOf(owner, client.client_id, 10);
+    const own = kept.find((failure) => JSON.stringify(failure).includes('https://rp.test/callback'));
+    assert.equal(own?.count, 2);
+  },
+);
+
+testSignet(
   'a flood of failures writes little, and neither mutes nor pushes out another failure',
   async ({ signet }) => {
     const owner = await signet.signedInUser();

@@ -125,12 +125,14 @@ const missing = (parameter: 'client_id' | 'redirect_uri', client?: Client) =>
 /**
  * First phase: the client and the redirect_uri. Until both are known, a refusal is a page and never a redirect, which
  * would make this an open redirector (OAuth 2.1 §7.13.2). That includes clients that were never reviewed.
+ * @param address of the requester.
  * @param test_owner of a stored request; while the client is theirs, its redirect URI is ours and not registered.
  * @throws {RequestError} `invalid_request` naming the parameter; `unauthorized_client`.
  */
 export async function authorizeClient(
   deps: ClientDeps,
   { values, repeated }: Parsed,
+  address: string,
   test_owner?: string,
 ): Promise<RedirectTarget> {
   const { client_id, redirect_uri } = values;
@@ -142,7 +144,7 @@ export async function authorizeClient(
   const client = isClientId(client_id) ? await deps.clients.find(client_id) : undefined;
   if (!client) throw invalidLink('client_id does not name a registered client.', { key: 'authorize.unknown_client' });
   const note = (failure: Failure) => {
-    if (test_owner === undefined) deps.clientFailures.record({ client_id, stage: 'authorize' }, failure);
+    if (test_owner === undefined) deps.clientFailures.record({ client_id, stage: 'authorize', address }, failure);
   };
   if (redirect_uri === undefined) {
     note({ code: 'redirect_uri_missing' });
@@ -183,8 +185,11 @@ export async function authorizeClient(
 const canReceivePost = (redirect_uri: string): boolean => /^https?:/.test(redirect_uri);
 
 /** The first phase again, for a pending request: meanwhile its client may have been suspended, its redirect_uri removed. */
-export const recheckClient = (deps: ClientDeps, { client_id, redirect_uri, test_owner }: AuthorizationRequest) =>
-  authorizeClient(deps, { values: { client_id, redirect_uri }, repeated: new Set() }, test_owner);
+export const recheckClient = (
+  deps: ClientDeps,
+  { client_id, redirect_uri, test_owner }: AuthorizationRequest,
+  address: string,
+) => authorizeClient(deps, { values: { client_id, redirect_uri }, repeated: new Set() }, address, test_owner);
 
 /**
  * Second phase: the rest of the request.

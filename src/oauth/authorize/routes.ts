@@ -35,7 +35,7 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
     { config: { ...anySite, operation: authorize }, exposeHeadRoute: false },
     async (request, reply) => {
       const parsed = parseParameters(queryOf(request.url));
-      const target = await authorizeClient(deps, parsed);
+      const target = await authorizeClient(deps, parsed, request.ip);
       try {
         const wanted = await readAuthorizationRequest(deps, target, parsed);
         const session = await currentSession(deps, request);
@@ -48,8 +48,8 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
         return respond(deps, reply, wanted.ui_locales, await continueAuthorization(deps, wanted, context));
       } catch (error) {
         if (!(error instanceof AuthorizationError)) throw error;
-        const { client_id } = target.client;
-        deps.clientFailures.record({ client_id, stage: 'authorize' }, failureOf(error, parsed.values.scope));
+        const place = { client_id: target.client.client_id, stage: 'authorize', address: request.ip } as const;
+        deps.clientFailures.record(place, failureOf(error, parsed.values.scope));
         return respond(deps, reply, parsed.values.ui_locales, await answerWithError(deps, target, error));
       }
     },
@@ -59,7 +59,7 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
   app.post('/oauth/authorize', { config: anySite }, async (request, reply) => {
     if (!(request.body instanceof FormText))
       throw invalidRequest('The body must be application/x-www-form-urlencoded.');
-    await authorizeClient(deps, parseParameters(request.body.text));
+    await authorizeClient(deps, parseParameters(request.body.text), request.ip);
     const query = new URLSearchParams(request.body.text).toString();
     if (query.length > 8000) throw invalidRequest('The request is longer than 8000 bytes.');
     return reply.redirect(`/oauth/authorize?${query}`, 303);
@@ -77,7 +77,7 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
 async function continueRequest(deps: Deps, request: FastifyRequest, reply: FastifyReply) {
   const { request: request_id, step_up, user } = request.queryParameters;
   const pending = await requirePendingRequest(deps, request, request_id);
-  const { client } = await recheckClient(deps, pending.parameters);
+  const { client } = await recheckClient(deps, pending.parameters, request.ip);
   const session = await currentSession(deps, request);
   const declinesStepUp = step_up === 'declined';
   // The page named the account that continues without the stronger factor, not one that has signed in since.
@@ -140,7 +140,7 @@ async function consentRoutes(app: FastifyInstance, deps: Deps) {
    * @returns otherwise the path where the request continues.
    */
   async function consentNeeded(request: FastifyRequest, pending: PendingRequest) {
-    const { client } = await recheckClient(deps, pending.parameters); // it may have been suspended meanwhile
+    const { client } = await recheckClient(deps, pending.parameters, request.ip); // it may have been suspended meanwhile
     const session = await currentSession(deps, request);
     if (!session) return `/signin?request=${pending.request_id}`;
     try {

@@ -51,16 +51,17 @@ const refuse = (
  * verified is left out, and with it a post_logout_redirect_uri for which no other parameter names the client (RP-Initiated
  * Logout 1.0 §4); such a request names no session, so the user is asked.
  * @param text of the query or of the form.
+ * @param address of the requester.
  * @throws {RequestError} `invalid_request` naming the parameter; `unauthorized_client`.
  */
-export async function readLogoutRequest(deps: CheckDeps, text: string): Promise<LogoutRequest> {
+export async function readLogoutRequest(deps: CheckDeps, text: string, address: string): Promise<LogoutRequest> {
   const { values, repeated } = parseParameters(text);
   const hint = values.id_token_hint === undefined ? undefined : await readHint(deps, values.id_token_hint);
   const client_id = values.client_id ?? hint?.client_id;
   // Only for a client that exists: what an attacker makes up instead of one would be remembered, and looked for by a write.
   const note = async (failure: Failure) => {
     const named = await deps.clients.find(client_id ?? audienceOf(values.id_token_hint) ?? '');
-    if (named) deps.clientFailures.record({ client_id: named.client_id, stage: 'logout' }, failure);
+    if (named) deps.clientFailures.record({ client_id: named.client_id, stage: 'logout', address }, failure);
   };
   const twice = parameters.find((name) => repeated.has(name));
   if (twice !== undefined) {
@@ -86,7 +87,7 @@ export async function readLogoutRequest(deps: CheckDeps, text: string): Promise<
     ui_locales: values.ui_locales?.slice(0, 100),
     session: hint?.session,
   };
-  await checkClient(deps, request);
+  await checkClient(deps, request, address);
   return request;
 }
 
@@ -117,6 +118,7 @@ function audienceOf(id_token_hint = ''): string | undefined {
 export async function checkClient(
   deps: Pick<Deps, 'clients' | 'clientFailures'>,
   { client_id, post_logout_redirect_uri: uri }: LogoutRequest,
+  address: string,
 ): Promise<Client | undefined> {
   if (client_id === undefined) {
     if (uri === undefined) return undefined;
@@ -126,7 +128,7 @@ export async function checkClient(
   }
   const client = await deps.clients.find(client_id);
   if (!client) throw refuse('client_id does not name a registered client.', { key: 'logout.client_unknown' });
-  const note = (failure: Failure) => deps.clientFailures.record({ client_id, stage: 'logout' }, failure);
+  const note = (failure: Failure) => deps.clientFailures.record({ client_id, stage: 'logout', address }, failure);
   if (uri !== undefined && !client.post_logout_redirect_uris.includes(uri)) {
     const registered = client.post_logout_redirect_uris;
     note({

@@ -41,7 +41,7 @@ export async function logoutRoutes(app: FastifyInstance, deps: Deps) {
     '/oauth/logout',
     { config: { ...config, operation: logout }, exposeHeadRoute: false },
     async (request, reply) => {
-      const wanted = await readLogoutRequest(deps, queryOf(request.url));
+      const wanted = await readLogoutRequest(deps, queryOf(request.url), request.ip);
       const session = await currentSession(deps, request);
       if (!session || namesSession(wanted, session)) return end(reply, session, wanted);
       return redirect(reply, confirmation(wanted));
@@ -50,12 +50,12 @@ export async function logoutRoutes(app: FastifyInstance, deps: Deps) {
 
   // A form posted from another site comes without our Lax cookie. One hop to our own GET brings it along.
   app.post('/oauth/logout', { config: { ...config, anySite: true, operation: logoutByPost } }, async (request, reply) =>
-    redirect(reply, confirmation(await readLogoutRequest(deps, formTextOf(request)))),
+    redirect(reply, confirmation(await readLogoutRequest(deps, formTextOf(request), request.ip))),
   );
 
   app.get(confirmPath, { config, exposeHeadRoute: false }, async (request, reply) => {
     const wanted = openRequest(deps, request.queryParameters.request);
-    const client = await checkClient(deps, wanted);
+    const client = await checkClient(deps, wanted, request.ip);
     const session = await currentSession(deps, request);
     if (!session || namesSession(wanted, session)) return end(reply, session, wanted);
     request.signedInUser = session; // the form is for this user alone
@@ -72,7 +72,7 @@ export async function logoutRoutes(app: FastifyInstance, deps: Deps) {
   app.post(confirmPath, { config: { ...config, form: '/oauth/logout' } }, async (request, reply) => {
     const form = readForm(request.body);
     const wanted = openRequest(deps, form.request);
-    await checkClient(deps, wanted);
+    await checkClient(deps, wanted, request.ip);
     if (form.decision === 'stay') return redirect(reply, '/account');
     if (form.decision !== 'sign_out') throw invalidRequest('decision must be sign_out or stay.');
     const isSignedIn = (await currentSession(deps, request)) !== undefined;

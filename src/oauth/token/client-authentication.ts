@@ -28,11 +28,11 @@ export async function authenticateClient(deps: ClientDeps, presented: Presented)
   const client = await identifyClient(deps, presented);
   const method = client.token_endpoint_auth_method;
   if (method !== null && method !== methodOf(presented)) {
-    noteFailure(deps, client, 'authentication_method');
+    noteFailure(deps, client, presented, 'authentication_method');
     throw invalidClient(`the client authenticates by ${method}`);
   }
   if (client.status !== 'approved') {
-    noteFailure(deps, client, 'client_not_approved');
+    noteFailure(deps, client, presented, 'client_not_approved');
     throw invalidClient(`client is ${client.status}`);
   }
   return client;
@@ -52,7 +52,7 @@ export async function identifyClient(deps: ClientDeps, presented: Presented): Pr
   const client = await deps.clients.find(credentials.client_id);
   if (!client) throw invalidClient('unknown client');
   if (!proves(client, credentials.client_secret, now(deps))) {
-    noteFailure(deps, client, failureCodeOf(client, credentials.client_secret));
+    noteFailure(deps, client, presented, failureCodeOf(client, credentials.client_secret));
     if (credentials.client_secret !== undefined)
       await deps.clientSecretLimits.failed(credentials.client_id, presented.address);
     throw invalidClient(credentials.client_secret === undefined ? 'no secret' : 'wrong secret');
@@ -75,8 +75,12 @@ function proves(client: Client, client_secret: string | undefined, at: number): 
   return client_secret !== undefined && matchesActiveSecret(client.secrets, client_secret, at);
 }
 
-const noteFailure = (deps: Pick<Deps, 'clientFailures'>, { client_id }: Client, code: FailureCode) =>
-  deps.clientFailures.record({ client_id, stage: 'client_authentication' }, { code });
+const noteFailure = (
+  deps: Pick<Deps, 'clientFailures'>,
+  { client_id }: Client,
+  { address }: Presented,
+  code: FailureCode,
+) => deps.clientFailures.record({ client_id, stage: 'client_authentication', address }, { code });
 
 /** The diagnosis that only the owner of the client reads. */
 function failureCodeOf(client: Client, client_secret: string | undefined): FailureCode {

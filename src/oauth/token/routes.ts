@@ -34,7 +34,8 @@ export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
       return await grantTokens(deps, { client, ...presented });
     } catch (error) {
       if (error instanceof RequestError && error.status < 500) {
-        deps.clientFailures.record({ client_id: client.client_id, stage: 'token' }, diagnose(error));
+        const place = { client_id: client.client_id, stage: 'token', address: request.ip } as const;
+        deps.clientFailures.record(place, diagnose(error));
       }
       throw error;
     }
