@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { collect, stop } from './child.ts';
 import { basicAuthorization, type Contender, codeChallenge, nonce, redirectUri, scope, user } from './contender.ts';
 import { type Address, getRequest, run } from './load.ts';
+import { slowFsync } from './slow-fsync.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -16,9 +17,16 @@ const root = join(import.meta.dirname, '..');
  * The real server, as its operator starts it: own process, SQLite in a new folder, every setting at its default but
  * the rate limits. All that the bench has it gets by the front door: command line, sign-in, registration, authorize.
  * @param profileDir where the server writes a `.cpuprofile` when it stops.
+ * @param fsyncMs what each flush of its disk takes in addition, where {@link slowFsync} can do that.
  */
-export async function startSignet(port: number, profileDir: string | undefined): Promise<Contender> {
+export async function startSignet(
+  port: number,
+  profileDir: string | undefined,
+  { fsyncMs, say }: { fsyncMs?: number; say?: (text: string) => void } = {},
+): Promise<Contender> {
   const dataDir = await newDataDir();
+  const slow = fsyncMs ? slowFsync(fsyncMs, dataDir) : {};
+  if (typeof slow === 'string') say?.(slow);
   const environment = settings(dataDir, port);
   const password = randomBytes(18).toString('base64url');
   const address = { host: '127.0.0.1', port };
@@ -27,6 +35,7 @@ export async function startSignet(port: number, profileDir: string | undefined):
   const server = spawnSignet(['serve'], {
     ...environment,
     ...(profileDir && { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profileDir}` }),
+    ...(typeof slow === 'object' && slow),
   });
   const stopAll = async () => {
     await stop(server);

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { slowFsync } from '../../bench/slow-fsync.ts';
+import { scratchFolder } from '../support/scratch.ts';
 
 const main = fileURLToPath(new URL('../../bench/main.ts', import.meta.url));
 const mainOfSize = fileURLToPath(new URL('../../bench/size/main.ts', import.meta.url));
@@ -33,6 +38,25 @@ test('npm run bench: every scenario runs on every server, and each answer is rig
       assert.ok(figures.length === count && figures.every((figure) => Number(figure) > 0), `${name}: ${cells}`);
     }
   }
+});
+
+test('npm run bench: a disk that cannot be slow is said, and only numbers of milliseconds are taken', async (t) => {
+  const folder = await scratchFolder('bench');
+  t.after(() => rm(folder, { recursive: true }));
+  const slow = slowFsync(2, folder);
+  if (typeof slow === 'string') assert.match(slow, /^--fsync-ms needs .*: it is skipped\./);
+  else {
+    const script =
+      "const fs = require('node:fs'); const t = performance.now(); fs.fsyncSync(1); console.log(performance.now() - t)";
+    const output = openSync(join(folder, 'output'), 'w+');
+    const env = { ...slow, SIGNET_SLOW_FSYNC_MS: '30' };
+    spawnSync(process.execPath, ['--eval', script], { env, stdio: ['ignore', output, 'inherit'] });
+    assert.ok(Number(readFileSync(join(folder, 'output'), 'utf8')) >= 30);
+    closeSync(output);
+  }
+  const { code, stderr } = await bench('--fsync-ms', 'two');
+  assert.equal(code, 2);
+  assert.match(stderr, /^--fsync-ms takes milliseconds, up to 1000\.\n/);
 });
 
 test('npm run bench: an option that it does not know is said, and nothing is measured', async () => {

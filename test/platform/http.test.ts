@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import fs from 'node:fs';
 import { request as httpRequest, type IncomingMessage, METHODS } from 'node:http';
+import { syncBuiltinESMExports } from 'node:module';
 import { connect, isIP } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -537,26 +539,49 @@ testSignet(
   },
 );
 
-test('a request sees what another process confirmed before it arrived, whatever was read in its event-loop turn before', async (t) => {
+test('on SQLite', async (t) => {
   const signet = await startSignet(t, { engine: 'sqlite' });
   const { config, db } = signet.deps;
   const user = await signet.signedInUser({ name: 'Before' });
-  const other = new DatabaseSync(join(config.dataDir, databaseFile));
-  t.after(() => other.close());
-  const socket = connect(config.port, '127.0.0.1').setEncoding('utf8');
-  t.after(() => socket.destroy());
-  const cookies = [...user.browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-  const request = `GET /v1/me HTTP/1.1\r\nHost: localhost:${config.port}\r\nCookie: ${cookies}\r\n\r\n`;
-  const answer = async () => (await once(socket, 'data'))[0];
-  const before = answer();
-  socket.write(request); // so that the connection is accepted, and the next one is read in the turn that sends it
-  assert.match(await before, /"name":"Before"/);
 
-  await immediately();
-  const early = plain(db).get<{ name: string }>('select name from users');
-  other.exec("update users set name = 'After'");
-  const after = answer();
-  socket.write(request);
-  assert.equal((await early)?.name, 'Before');
-  assert.match(await after, /"name":"After"/);
+  const title =
+    'a request sees what another process confirmed before it arrived, whatever was read in its event-loop turn before';
+  await t.test(title, async (t) => {
+    const other = new DatabaseSync(join(config.dataDir, databaseFile));
+    t.after(() => other.close());
+    const socket = connect(config.port, '127.0.0.1').setEncoding('utf8');
+    t.after(() => socket.destroy());
+    const cookies = [...user.browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const request = `GET /v1/me HTTP/1.1\r\nHost: localhost:${config.port}\r\nCookie: ${cookies}\r\n\r\n`;
+    const answer = async () => (await once(socket, 'data'))[0];
+    const before = answer();
+    socket.write(request); // so that the connection is accepted, and the next one is read in the turn that sends it
+    assert.match(await before, /"name":"Before"/);
+
+    await immediately();
+    const early = plain(db).get<{ name: string }>('select name from users');
+    other.exec("update users set name = 'After'");
+    const after = answer();
+    socket.write(request);
+    assert.equal((await early)?.name, 'Before');
+    assert.match(await after, /"name":"After"/);
+  });
+
+  await t.test('while the disk hangs the key set and discovery answer, and a change does not', async (t) => {
+    const held: (() => void)[] = [];
+    const { fdatasync } = fs;
+    t.mock.method(fs, 'fdatasync', (...args: Parameters<typeof fdatasync>) => held.push(() => fdatasync(...args)));
+    syncBuiltinESMExports();
+    let isAnswered = false;
+    const change = user.browser.patch('/v1/me', { name: 'Changed' }).finally(() => (isAnswered = true));
+    while (held.length === 0) await immediately();
+    for (const path of ['/.well-known/jwks.json', '/.well-known/openid-configuration', '/livez']) {
+      assert.equal((await signet.newBrowser().get(path)).status, 200, path);
+    }
+    assert.equal(isAnswered, false);
+    t.mock.restoreAll();
+    syncBuiltinESMExports();
+    for (const flush of held) flush();
+    assert.equal((await change).status, 200);
+  });
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHook } from 'node:async_hooks';
 import { argon2Sync } from 'node:crypto';
 import { test } from 'node:test';
 import { newHasher } from '../../../test/support/remembering-hasher.ts';
@@ -107,6 +108,21 @@ test('a full queue answers 503 with Retry-After, and serves again once there is 
     assert.ok(reason.retryAfter);
   }
   assert.match(await hash('correct horse battery staple', asker), /^\$argon2id\$/);
+});
+
+test('hashes leave two threads of the pool: tokens are signed there, and changes are flushed', async () => {
+  const running = new Set<number>();
+  let most = 0;
+  const hook = createHook({
+    init(id, type) {
+      if (type === 'ARGON2REQUEST') most = Math.max(most, running.add(id).size);
+    },
+    before: (id) => running.delete(id),
+  }).enable();
+  await Promise.all([1, 2, 3, 4, 5, 6].map((user) => hash('correct horse battery staple', identified(`usr_${user}`))));
+  hook.disable();
+  const threads = Number(process.env.UV_THREADPOOL_SIZE ?? 4);
+  assert.ok(most > 0 && most <= threads - 2, `${most} of ${threads}`);
 });
 
 test('a stored text that is no Argon2id hash is an error, not a wrong password', async () => {

@@ -18,12 +18,15 @@ type DbSettings = {
  * @returns a store that has answered once. Its tables are `migrate`'s matter.
  * @throws {StoreUnavailable} when it cannot be reached or opened.
  */
-export async function openDb({ dataDir, databaseUrl, databaseMayLoseCommits }: DbSettings): Promise<MigratableDb> {
+export async function openDb(
+  { dataDir, databaseUrl, databaseMayLoseCommits }: DbSettings,
+  log?: Logger,
+): Promise<MigratableDb> {
   let db: MigratableDb | undefined;
   try {
     db = databaseUrl
       ? (await import('./postgres.ts')).openPostgres(databaseUrl, { mayLoseCommits: databaseMayLoseCommits })
-      : openSqlite(privateFile(dataDir));
+      : openSqlite(privateFile(dataDir), { log });
     await db.query({ sql: 'select 1 as answer' });
     return db;
   } catch (error) {

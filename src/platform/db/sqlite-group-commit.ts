@@ -2,20 +2,20 @@ import type { DatabaseSync } from 'node:sqlite';
 import {
   type BatchResult,
   type Committed,
-  ForeignKeyViolation,
   isExpectedConflict,
   isRefused,
   OutcomeUnknown,
   type Step,
   StoreUnavailable,
-  UniqueViolation,
 } from './engine.ts';
 import type { Statement } from './sql.ts';
+import { commitError, isBusy, storeError } from './sqlite-errors.ts';
+import type { WriteAheadLog } from './sqlite-log.ts';
 
 /** How long a read, or a start, waits inside SQLite for another process. Node's own default is 0. */
 export const busyTimeoutMs = 5_000;
 
-/** Units in one commit. More would share the fsync no better and would keep the event loop from all other requests. */
+/** Units in one commit. More would share the flush no better and would keep the event loop from all other requests. */
 const unitsPerCommit = 256;
 /** A queue this long is seconds of work; a change behind it would wait past every client's timeout. */
 const longestQueue = 10_000;
@@ -37,12 +37,14 @@ export type WriteSession = {
   readonly connection: DatabaseSync;
   readonly execute: (statement: Statement) => BatchResult;
   readonly transaction: ReturnType<typeof transactionControl>;
+  readonly log: WriteAheadLog;
 };
 
 /**
- * Puts the writes of one event-loop turn under one transaction, so that they share its fsync: on a good disk one
- * costs as much as twenty updates, on a poor one as thousands, and requests that arrived together wait together.
- * A unit that fails fails alone. No request is answered before the commit: a reply must not confirm what a crash can undo.
+ * Puts the writes that arrive during a flush under one transaction, so that they share the next one: on a good disk one
+ * costs as much as twenty updates, on a poor one as thousands. The flush is done by the thread pool, while the event loop
+ * goes on. A unit that fails fails alone. No request is answered before the flush: a reply must not confirm what a crash
+ * can undo.
  *
  * When a flush fails the system may have dropped the pages and call them clean, so a later flush that succeeds proves
  * nothing of earlier writes. Then changes are refused until the file has been read anew and has taken a write.
@@ -54,18 +56,36 @@ export function createGroupCommit(session: () => WriteSession, checkAnew: () => 
   const queue: Unit[] = [];
   let polls = 0;
   let scheduled = false;
+  let hasWritten = false;
   const whenDrained: (() => void)[] = [];
 
   function schedule(): void {
     if (scheduled) return;
     scheduled = true;
-    setImmediate(flush);
+    setImmediate(commitGroup);
   }
 
-  function flush(): void {
+  function commitGroup(): void {
     if (!lock()) return;
     const group = queue.splice(0, unitsPerCommit);
-    for (const [index, outcome] of commit(group).entries()) {
+    const outcomes = commit(group);
+    if (!hasWritten || fenced) {
+      answer(group, outcomes);
+      return;
+    }
+    const unknown = (cause: unknown) => {
+      const error = new OutcomeUnknown('The disk could not confirm the change.', { cause });
+      fence();
+      return group.map(() => ({ error }));
+    };
+    const { log } = session();
+    const flushed = log.flush().then(() => outcomes, unknown);
+    void flushed.then((all) => answer(group, all));
+    log.grown(); // while the flush is under way
+  }
+
+  function answer(group: readonly Unit[], outcomes: readonly Outcome[]): void {
+    for (const [index, outcome] of outcomes.entries()) {
       const unit = group[index]!;
       if ('error' in outcome) unit.reject(outcome.error);
       else unit.resolve(outcome);
@@ -74,6 +94,7 @@ export function createGroupCommit(session: () => WriteSession, checkAnew: () => 
   }
 
   function fence(): void {
+    if (fenced) return;
     fenced = true;
     refuse(new StoreUnavailable(checking));
     checkAnew().then(
@@ -88,16 +109,22 @@ export function createGroupCommit(session: () => WriteSession, checkAnew: () => 
     for (const unit of queue.splice(0)) unit.reject(refusal);
   }
 
-  /** @returns true when this process may write now; else a later flush is arranged or the queue is refused. */
+  /** @returns true when this process may write now; else a later attempt is arranged or the queue is refused. */
   function lock(): boolean {
     try {
-      session().transaction.begin();
+      const { log, transaction } = session();
+      if (log.isFull) throw new StoreUnavailable(tooMuchLog);
+      if (log.holding) {
+        void log.holding.then(commitGroup);
+        return false;
+      }
+      hasWritten = transaction.begin();
       polls = 0;
       return true;
     } catch (error) {
       polls += 1;
       if (isBusy(error) && polls < lockPolls) {
-        setTimeout(flush, lockPollMs);
+        setTimeout(commitGroup, lockPollMs);
         return false;
       }
       polls = 0;
@@ -144,6 +171,7 @@ export function createGroupCommit(session: () => WriteSession, checkAnew: () => 
         results.push(result);
       }
       if (!alone) transaction.release();
+      hasWritten ||= results.some(({ changes }, index) => changes > 0 && steps[index]?.isRequirement !== true);
       return { results };
     } catch (thrown) {
       const error = storeError(thrown);
@@ -163,6 +191,11 @@ export function createGroupCommit(session: () => WriteSession, checkAnew: () => 
   }
 
   return {
+    /** Refuses changes until the file has been checked. Call it when a flush failed. */
+    fence,
+    get isFenced(): boolean {
+      return fenced;
+    },
     /** @throws {StoreUnavailable} {UniqueViolation} by rejecting. */
     enqueue: (steps: readonly Step[]) =>
       new Promise<Committed>((resolve, reject) => {
@@ -181,8 +214,10 @@ export function createGroupCommit(session: () => WriteSession, checkAnew: () => 
 const checking =
   'The last commit could not be confirmed. The database file is being checked before it accepts another.';
 
-/** @param flush stands around each `commit` of a change; a test makes it fail as a disk would. */
-export function transactionControl(connection: DatabaseSync, flush: (commit: () => void) => void) {
+const tooMuchLog =
+  'The write-ahead log of the database has become too large, because a long read or the disk prevents its checkpoint.';
+
+export function transactionControl(connection: DatabaseSync) {
   const impatient = connection.prepare('pragma busy_timeout = 0');
   const patient = connection.prepare(`pragma busy_timeout = ${busyTimeoutMs}`);
   const begin = connection.prepare('begin immediate');
@@ -192,6 +227,9 @@ export function transactionControl(connection: DatabaseSync, flush: (commit: () 
   const release = connection.prepare('release unit');
   const rollbackTo = connection.prepare('rollback to unit');
   const beginReading = connection.prepare('begin');
+  const dataVersion = connection.prepare('pragma data_version');
+  dataVersion.setReturnArrays(true);
+  let knownVersion: unknown;
   let isReading = false;
   let hasRequests = false;
 
@@ -201,16 +239,26 @@ export function transactionControl(connection: DatabaseSync, flush: (commit: () 
     if (connection.isOpen) commit.run();
   }
 
+  /** @returns whether another connection has committed since the last call. It may not have flushed that yet. */
+  function hasForeignChange(): boolean {
+    const [version] = dataVersion.get() as unknown as [number];
+    const isNew = version !== knownVersion;
+    knownVersion = version;
+    return isNew;
+  }
+
   return {
     /**
      * Call it before a read. The reads of one event-loop turn share a transaction, up to the next change: to take its locks
      * and to release them costs as much as to find a row by its key.
+     * @returns whether they see a foreign change that they are the first to see.
      */
-    beginReading() {
-      if (isReading) return;
+    beginReading(): boolean {
+      if (isReading) return false;
       beginReading.run();
       isReading = true;
       setImmediate(endReading);
+      return hasForeignChange();
     },
     /**
      * Call it when a request arrives. A turn's requests come together, in its poll phase. A read before them, in a timer or
@@ -222,8 +270,11 @@ export function transactionControl(connection: DatabaseSync, flush: (commit: () 
       setImmediate(() => (hasRequests = false));
       endReading();
     },
-    /** Fails at once when another process writes: SQLite would wait by sleeping, and the event loop with it. */
-    begin() {
+    /**
+     * Fails at once when another process writes: SQLite would wait by sleeping, and the event loop with it.
+     * @returns as {@link beginReading}.
+     */
+    begin(): boolean {
       endReading();
       impatient.get();
       try {
@@ -231,8 +282,9 @@ export function transactionControl(connection: DatabaseSync, flush: (commit: () 
       } finally {
         patient.get();
       }
+      return hasForeignChange();
     },
-    commit: () => flush(() => commit.run()),
+    commit: () => commit.run(),
     rollback: () => rollback.run(),
     savepoint: () => savepoint.run(),
     release: () => release.run(),
@@ -241,51 +293,4 @@ export function transactionControl(connection: DatabaseSync, flush: (commit: () 
       release.run();
     },
   };
-}
-
-/** Primary result codes (https://sqlite.org/rescode.html) that say "not now" or "this file is broken", not "wrong SQL". */
-// PERM, BUSY, LOCKED, NOMEM, READONLY, INTERRUPT, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOLFS, NOTADB
-const unanswerable = new Set([3, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 22, 26]);
-
-/** Extended codes of a refused duplicate: PRIMARYKEY, UNIQUE, ROWID. */
-const duplicate = new Set([1555, 2067, 2579]);
-/** FOREIGNKEY. */
-const orphan = 787;
-
-/**
- * What the engine threw, in the words of `Db`: {@link StoreUnavailable}, {@link UniqueViolation} or
- * {@link ForeignKeyViolation}. Any other error, such as one of syntax, is ours to fix and comes back as it is.
- */
-export function storeError(error: unknown): unknown {
-  const code = resultCode(error);
-  if (code === undefined) return error;
-  if (duplicate.has(code)) return new UniqueViolation('A unique index refused the change.', { cause: error });
-  if (code === orphan) return new ForeignKeyViolation('A foreign key refused the change.', { cause: error });
-  if (unanswerable.has(code & 0xff)) return new StoreUnavailable('SQLite did not respond.', { cause: error });
-  return error;
-}
-
-/**
- * What a `commit` threw. A deferred constraint leaves the transaction open, and a frame that could not be written leaves
- * the log without its commit mark, which is in the last one; either way nothing was kept. After any other failure, such
- * as that of the flush, the mark may be in the file, and a recovery would find it.
- */
-export function commitError(error: unknown): StoreUnavailable {
-  const code = resultCode(error);
-  const isSettled = code !== undefined && (notWritten.has(code) || (code & 0xff) === 19 || isBusy(error));
-  if (isSettled) return new StoreUnavailable('SQLite did not save the change.', { cause: error });
-  return new OutcomeUnknown('SQLite could not confirm that the change is on disk.', { cause: error });
-}
-/** FULL, IOERR_WRITE. */
-const notWritten = new Set([13, 778]);
-
-/** Another connection holds the lock. */
-export function isBusy(error: unknown): boolean {
-  const code = resultCode(error);
-  return code !== undefined && ((code & 0xff) === 5 || (code & 0xff) === 6);
-}
-
-/** The extended result code, which `node:sqlite` puts in `errcode`. */
-function resultCode(error: unknown): number | undefined {
-  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode : undefined;
 }

@@ -1,26 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
 import { createDb } from './db.ts';
 import { type BatchResult, StoreUnavailable, storable } from './engine.ts';
 import type { MigratableDb, MigratableEngine, MigrationSession } from './migrate.ts';
 import type { Param, Statement } from './sql.ts';
-import {
-  busyTimeoutMs,
-  createGroupCommit,
-  isBusy,
-  storeError,
-  transactionControl,
-  type WriteSession,
-} from './sqlite-group-commit.ts';
+import { isBusy, storeError } from './sqlite-errors.ts';
+import { busyTimeoutMs, createGroupCommit, transactionControl, type WriteSession } from './sqlite-group-commit.ts';
+import { type LogOptions, openLog, writePage } from './sqlite-log.ts';
+import { openSqliteThread } from './sqlite-thread.ts';
 
 /** Texts are written by us and few; the bound only keeps one that is built per call from growing without end. */
 const cachedStatements = 1_000;
-
-type Flush = Parameters<typeof transactionControl>[1];
 
 /** Every statement runs through this: prepared once, bound by name, rows or a count whichever the text gives. */
 type Execute = (statement: Statement) => BatchResult;
@@ -28,13 +20,13 @@ type Execute = (statement: Statement) => BatchResult;
 /**
  * The embedded store: one file that several processes may share.
  * Reads run at once, on the state of the last commit when the first read of their event-loop turn began, or the first
- * request of that turn arrived; writes go through the group commit.
+ * request of that turn arrived; writes go through the group commit. Neither waits for the disk on the event loop, and
+ * neither is answered before all that it depends on has been flushed.
  * @param path a file, made when missing; or a `file:` URI.
- * @param flush see {@link transactionControl}.
  * @throws {StoreUnavailable} when the file cannot be opened.
  */
-export function openSqlite(path: string, flush: Flush = (commit) => commit()): MigratableDb {
-  let opened: WriteSession | undefined = open(path, flush);
+export function openSqlite(path: string, options: LogOptions = {}): MigratableDb {
+  let opened: WriteSession | undefined = open(path, options);
   const session = () => {
     if (!opened) throw new StoreUnavailable('The database file cannot be opened again.');
     return opened;
@@ -43,25 +35,52 @@ export function openSqlite(path: string, flush: Flush = (commit) => commit()): M
   const run_id = `${process.pid}-${startOf(process.pid)}-${randomUUID().slice(-12)}`;
   let closing: Promise<void> | undefined;
 
+  async function close(): Promise<void> {
+    await writes.drained();
+    await opened?.log.close();
+    opened?.connection.close();
+  }
+
   /**
-   * Opening the file anew lets SQLite decide from its log what was kept. Then the whole file is read, by another thread,
-   * and the next commit goes over what the failed one may have left behind. Reads go on all the while.
+   * The file is opened anew and read as a whole, by another thread. Then the log, of which a part may not be on disk, is
+   * copied into the database and begun anew, and a commit has to succeed. Reads go on all the while.
    */
   async function checkAnew(): Promise<void> {
     for (;;) {
       if (closing) throw closed();
       try {
-        opened?.connection.close();
+        const failed = opened;
         opened = undefined;
-        opened = open(path, flush);
-        await quickCheck(path);
+        failed?.connection.close();
+        opened = open(path, options);
+        await failed?.log.close();
+        await checkFile(path);
         if (closing) throw closed();
-        writeSomething(opened);
+        opened.transaction.begin();
+        opened.connection.exec(writePage);
+        opened.transaction.commit();
+        await opened.log.flush();
         return;
       } catch {
         await sleep(recheckMs, undefined, { ref: false });
       }
     }
+  }
+
+  function read(statement: Statement) {
+    try {
+      const { execute, transaction, log } = session();
+      if (transaction.beginReading() && !writes.isFenced) void log.flush();
+      const { rows } = execute(statement);
+      return { rows, unflushed: writes.isFenced ? undefined : log.unflushed };
+    } catch (error) {
+      throw storeError(error);
+    }
+  }
+
+  function distrust(cause: unknown): never {
+    writes.fence();
+    throw new StoreUnavailable('The disk could not confirm what was read.', { cause });
   }
 
   return createDb<MigratableEngine>({
@@ -70,13 +89,9 @@ export function openSqlite(path: string, flush: Flush = (commit) => commit()): M
     isRunning: async (other) => isRunning(run_id, other),
     query: async (statement) => {
       if (closing) throw closed();
-      try {
-        const { execute, transaction } = session();
-        transaction.beginReading();
-        return execute(statement).rows;
-      } catch (error) {
-        throw storeError(error);
-      }
+      const { rows, unflushed } = read(statement);
+      if (unflushed) await unflushed.catch(distrust);
+      return rows;
     },
     requestArrived: () => opened?.transaction.requestArrived(),
     commit: async (steps) => {
@@ -84,45 +99,35 @@ export function openSqlite(path: string, flush: Flush = (commit) => commit()): M
       return writes.enqueue(steps);
     },
     close: () => {
-      closing ??= writes.drained().then(() => opened?.connection.close());
+      closing ??= close();
       return closing;
     },
     exclusively: (work) => exclusively(path, work),
   });
 }
 
-function open(path: string, flush: Flush): WriteSession {
+function open(path: string, options: LogOptions): WriteSession {
   const connection = connect(path);
-  return { connection, execute: executor(connection), transaction: transactionControl(connection, flush) };
+  const log = openLog(connection, options);
+  return { connection, execute: executor(connection), transaction: transactionControl(connection), log };
 }
 
 /** Between two checks of a file whose flush failed. */
 const recheckMs = 1_000;
 
-/** @throws when a page is damaged, or cannot be read. */
-async function quickCheck(path: string): Promise<void> {
-  const worker = new Worker(checkingScript, { eval: true, workerData: path });
-  const [verdict] = await once(worker, 'message');
-  if (verdict !== 'ok') throw new StoreUnavailable(`The database file is damaged: ${verdict}`);
-}
-const checkingScript = `
-const { parentPort, workerData } = require('node:worker_threads');
-const { DatabaseSync } = require('node:sqlite');
-const connection = new DatabaseSync(workerData);
-const [row] = connection.prepare('pragma quick_check(1)').all();
-connection.close();
-parentPort.postMessage(row.quick_check);`;
-
-/** A commit with all that belongs to it: the number is its own, and its page is written and flushed all the same. */
-function writeSomething({ connection, transaction }: WriteSession): void {
-  transaction.begin();
+/** @throws when a page is damaged, or cannot be read, or the log could not be copied whole. */
+async function checkFile(path: string): Promise<void> {
+  const thread = openSqliteThread(path);
   try {
-    const { user_version } = connection.prepare('pragma user_version').get() as { user_version: number };
-    connection.exec(`pragma user_version = ${user_version}`);
-    transaction.commit();
-  } catch (error) {
-    if (connection.isTransaction) transaction.rollback();
-    throw error;
+    const [[verdict], [checkpoint]] = (await thread.run(
+      'pragma quick_check(1)',
+      'pragma wal_checkpoint(truncate)',
+    )) as [[{ quick_check: string }], [{ busy: number }]];
+    if (verdict.quick_check !== 'ok')
+      throw new StoreUnavailable(`The database file is damaged: ${verdict.quick_check}`);
+    if (checkpoint.busy !== 0) throw new StoreUnavailable('The log is being read.');
+  } finally {
+    await thread.end();
   }
 }
 
@@ -154,10 +159,7 @@ function startOf(pid: number): string {
 
 const closed = () => new StoreUnavailable('The store is closed.');
 
-/**
- * WAL lets readers and one writer work at once; `synchronous = full` is what makes a commit mean "on disk" under WAL
- * (`normal` may lose the last commits when the power goes).
- */
+/** WAL lets readers and one writer work at once. Here a commit is flushed by SQLite, before others can see it. */
 function connect(path: string): DatabaseSync {
   for (let attempt = 1; ; attempt += 1) {
     let connection: DatabaseSync | undefined;
@@ -174,7 +176,9 @@ function connect(path: string): DatabaseSync {
   }
 }
 
-type Prepared = { statement: StatementSync; columns: readonly string[] };
+type Prepared = { statement: StatementSync; columns: readonly string[]; isCounted: boolean };
+/** The statements whose rows SQLite counts. Any other may have changed something, as `create table` does. */
+const counted = /^\s*(?:insert|update|delete|with)\b/i;
 const columnsOf = (statement: StatementSync) => statement.columns().map(({ name }) => name);
 
 function executor(connection: DatabaseSync): Execute {
@@ -185,7 +189,7 @@ function executor(connection: DatabaseSync): Execute {
     if (known) return known;
     const statement = connection.prepare(positional(sql));
     statement.setReturnArrays(true);
-    const prepared = { statement, columns: columnsOf(statement) };
+    const prepared = { statement, columns: columnsOf(statement), isCounted: counted.test(sql) };
     const oldest = cache.size >= cachedStatements ? cache.keys().next().value : undefined;
     if (oldest !== undefined) cache.delete(oldest);
     cache.set(sql, prepared);
@@ -196,7 +200,10 @@ function executor(connection: DatabaseSync): Execute {
     const prepared = prepare(sql);
     const { statement } = prepared;
     const values = params.map(storable);
-    if (prepared.columns.length === 0) return { changes: Number(statement.run(...values).changes), rows: [] };
+    if (prepared.columns.length === 0) {
+      const { changes } = statement.run(...values);
+      return { changes: prepared.isCounted ? Number(changes) : 1, rows: [] };
+    }
     const rows = statement.all(...values) as unknown as unknown[][];
     // Of a `*` there are more once another node has migrated.
     if (rows[0] && rows[0].length !== prepared.columns.length) prepared.columns = columnsOf(statement);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OutcomeUnknown, StoreUnavailable } from './db.ts';
-import { commitError } from './sqlite-group-commit.ts';
+import { commitError } from './sqlite-errors.ts';
 
 const thrown = (errcode: number) => Object.assign(new Error('from SQLite'), { errcode });
 

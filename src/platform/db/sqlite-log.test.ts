@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type TestContext, test } from 'node:test';
+import { setImmediate as immediately, setTimeout as sleep } from 'node:timers/promises';
+import pino from 'pino';
+import { freshDatabase } from '../../../test/support/databases.ts';
+import { plain } from '../../../test/support/plain-sql.ts';
+import { type Db, OutcomeUnknown, StoreUnavailable } from './db.ts';
+import { openSqlite } from './sqlite.ts';
+import type { LogOptions } from './sqlite-log.ts';
+
+async function freshTable(t: TestContext, options: LogOptions) {
+  const { db: first, dataDir } = await freshDatabase(t, 'sqlite', { empty: true });
+  await plain(first).run('create table things (k text primary key)');
+  await first.close();
+  const path = join(dataDir, 'signet.db');
+  const db = openSqlite(path, options);
+  t.after(() => db.close());
+  const raw = new DatabaseSync(path);
+  t.after(() => raw.isOpen && raw.close());
+  const logBytes = () => statSync(`${path}-wal`).size;
+  return { db, raw, path, dataDir, logBytes };
+}
+
+const put = (db: Db, k: string) => plain(db).run('insert into things (k) values ($1)', [k]);
+const keys = async (db: Db) => (await plain(db).all<{ k: string }>('select k from things')).map(({ k }) => k);
+
+/** Flushes that do not end until they are released. */
+function heldDisk() {
+  const waiting: PromiseWithResolvers<void>[] = [];
+  const disk = {
+    holds: false,
+    flushes: 0,
+    flush: async (sync: () => Promise<void>) => {
+      disk.flushes += 1;
+      const held = Promise.withResolvers<void>();
+      if (disk.holds) await (waiting.push(held) && held.promise);
+      await sync();
+    },
+    /** Resolves when a flush is held. */
+    async reached() {
+      while (waiting.length === 0) await immediately();
+    },
+    end: (outcome: (held: PromiseWithResolvers<void>) => void) => waiting.splice(0).forEach(outcome),
+  };
+  return disk;
+}
+
+/** What has become of each promise so far, after some turns of the event loop. */
+async function answered(promises: readonly Promise<unknown>[]): Promise<boolean[]> {
+  const states = promises.map(() => false);
+  for (const [at, promise] of promises.entries()) {
+    const settle = () => (states[at] = true);
+    promise.then(settle, settle);
+  }
+  for (let turn = 0; turn < 10; turn += 1) await immediately();
+  return states;
+}
+
+test('a commit flushes and copies nothing on the event loop', async (t) => {
+  const { db } = await freshTable(t, {});
+  assert.deepEqual(await plain(db).get('pragma synchronous'), { synchronous: 1 });
+  assert.deepEqual(await plain(db).get('pragma wal_autocheckpoint'), { wal_autocheckpoint: 0 });
+});
+
+test('neither a change nor what reads saw of it is answered before it has been flushed', async (t) => {
+  const disk = heldDisk();
+  const { db, raw } = await freshTable(t, disk);
+  assert.deepEqual(await keys(db), []);
+  disk.holds = true;
+  const change = put(db, 'a');
+  await disk.reached();
+  assert.deepEqual(raw.prepare('select k from things').all().length, 1, 'it is in the log');
+  const read = keys(db);
+  const shared = ['b', 'c', 'd'].map((k) => put(db, k));
+  assert.deepEqual(await answered([change, read, ...shared]), [false, false, false, false, false]);
+  const flushes = disk.flushes;
+  disk.holds = false;
+  disk.end(({ resolve }) => resolve());
+  await change;
+  assert.deepEqual(await read, ['a']);
+  await Promise.all(shared);
+  assert.equal(disk.flushes, flushes + 1, 'what arrived during a flush shared the next one');
+});
+
+test('what another connection has written, and may not have flushed, is flushed before a read of it is answered', async (t) => {
+  const disk = heldDisk();
+  const { db, raw } = await freshTable(t, disk);
+  assert.deepEqual(await keys(db), []);
+  raw.exec("pragma synchronous = normal; insert into things values ('a')");
+  await immediately();
+  disk.holds = true;
+  const read = keys(db);
+  assert.deepEqual(await answered([read]), [false]);
+  disk.end(({ resolve }) => resolve());
+  assert.deepEqual(await read, ['a']);
+  assert.deepEqual(await keys(db), ['a'], 'once');
+});
+
+test('when a flush fails, its changes are unknown and the reads that waited for it fail', async (t) => {
+  const disk = heldDisk();
+  const { db } = await freshTable(t, disk);
+  assert.deepEqual(await keys(db), []);
+  disk.holds = true;
+  const change = put(db, 'a');
+  await disk.reached();
+  const read = keys(db);
+  const waiting = put(db, 'b');
+  const outcomes = Promise.allSettled([change, read, waiting]);
+  disk.holds = false;
+  disk.end(({ reject }) => reject(new Error('EIO: i/o error, fdatasync')));
+  const errors = (await outcomes).map((outcome) => outcome.status === 'rejected' && outcome.reason);
+  assert.ok(errors.every((error) => error instanceof StoreUnavailable));
+  assert.deepEqual(
+    errors.map((error) => error instanceof OutcomeUnknown),
+    [true, false, false],
+  );
+});
+
+test('after a power loss all is there that was acknowledged, from what had been flushed', async (t) => {
+  let flushed = Buffer.alloc(0);
+  const flush = async (sync: () => Promise<void>) => {
+    const written = readFileSync(`${path}-wal`);
+    await sync();
+    flushed = written;
+  };
+  const { db, path, dataDir } = await freshTable(t, { flush });
+  const acknowledged: string[] = [];
+  const losses: { log: Buffer; kept: string[] }[] = [];
+  const write = async (name: number) => {
+    for (let at = 0; at < 8; at += 1) {
+      await put(db, `${name}/${at}`);
+      acknowledged.push(`${name}/${at}`);
+      if (at % 4 === 3) losses.push({ log: flushed, kept: [...acknowledged] });
+    }
+  };
+  await Promise.all([1, 2, 3, 4].map(write));
+  const copy = join(dataDir, 'copy.db');
+  for (const { log, kept } of losses) {
+    execFileSync('cp', [path, copy]); // by another process: this one would lose its locks on the file
+    writeFileSync(`${copy}-wal`, log);
+    const restored = new DatabaseSync(copy);
+    const there = new Set(
+      restored
+        .prepare('select k from things')
+        .all()
+        .map(({ k }) => k),
+    );
+    restored.close();
+    assert.deepEqual(
+      kept.filter((k) => !there.has(k)),
+      [],
+    );
+  }
+});
+
+const tight = { checkpoint: 20, restart: 60, refuse: 1e6, idleMs: 1e6, retryMs: 5 };
+const page = 4096;
+const flush = async () => undefined; // where nothing depends on it
+
+test('the log stays small while changes go on without a pause, and so do reads of another connection', async (t) => {
+  const { db, raw, logBytes } = await freshTable(t, { flush, bounds: tight });
+  let isWriting = true;
+  const reads = (async () => {
+    while (isWriting) {
+      raw.exec('begin');
+      raw.prepare('select count(*) from things').get();
+      await immediately();
+      raw.exec('commit');
+    }
+  })();
+  let largest = 0;
+  for (let at = 0; at < 1_500; at += 1) {
+    await put(db, `${at}`);
+    largest = Math.max(largest, logBytes());
+  }
+  isWriting = false;
+  await reads;
+  assert.ok(largest > tight.checkpoint * page && largest < 750 * page, `${largest / page} pages`);
+});
+
+test('a long read stops no change until the log is at its limit; then they are refused until it ends', async (t) => {
+  const { db, raw, logBytes } = await freshTable(t, { flush, bounds: { ...tight, refuse: 200 } });
+  raw.exec('begin');
+  raw.prepare('select count(*) from things').get();
+  let at = 0;
+  const fill = async () => {
+    for (; at < 5_000; at += 1) await put(db, `${at}`);
+  };
+  await assert.rejects(fill, (error) => error instanceof StoreUnavailable && !(error instanceof OutcomeUnknown));
+  assert.ok(logBytes() >= 200 * page && at < 5_000);
+  assert.equal((await keys(db)).length, at, 'reads go on');
+  raw.exec('commit');
+  const attempt = async (): Promise<unknown> => put(db, 'after').catch(() => sleep(5).then(attempt));
+  await attempt();
+  for (let more = 0; more < 100; more += 1) await put(db, `more ${more}`);
+  assert.equal((await keys(db)).length, at + 101);
+});
+
+test('the log is truncated when nothing has been written for a while', async (t) => {
+  const { db, logBytes } = await freshTable(t, { flush, bounds: { ...tight, idleMs: 1 } });
+  for (let at = 0; at < 30; at += 1) await put(db, `${at}`);
+  while (logBytes() > 2 * page) await sleep(5);
+  await put(db, 'after');
+  assert.equal((await keys(db)).length, 31);
+});
+
+test('while checkpoints fail nothing is lost; it is logged once, and the next one that succeeds catches up', async (t) => {
+  const lines: string[] = [];
+  const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
+  const { db, raw, path, dataDir } = await freshTable(t, { bounds: tight, log });
+  raw.close();
+  await put(db, 'before');
+  renameSync(dataDir, `${dataDir}-away`); // the thread finds no database
+  let at = 0;
+  while (lines.length === 0) await put(db, `${at++}`);
+  for (const end = at + 100; at < end; at += 1) await put(db, `${at}`);
+  renameSync(`${dataDir}-away`, dataDir);
+  assert.equal(lines.length, 1, lines.join('\n'));
+  assert.match(lines[0] ?? '', /copying the log into the database failed/);
+  const before = statSync(path).size;
+  for (let more = 0; statSync(path).size === before; more += 1) await put(db, `later ${more}`);
+  const there = new Set(await keys(db));
+  assert.ok(['before', ...Array(at).keys()].every((k) => there.has(String(k))));
+});

@@ -1,0 +1,217 @@
+import { close, fdatasync, fsync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { Logger } from 'pino';
+import { isBusy } from './sqlite-errors.ts';
+import { appendOnly, openSqliteThread, type SqliteThread } from './sqlite-thread.ts';
+
+/** Stands around each flush of the log; a test holds it, or makes it fail as a disk would. */
+export type Flush = (sync: () => Promise<void>) => Promise<void>;
+
+export type LogOptions = { flush?: Flush; bounds?: LogBounds; log?: Logger };
+
+/** Of the write-ahead log, in pages of 4 KiB. */
+export type LogBounds = {
+  /** So many more, and they are copied into the database, while changes go on. */
+  checkpoint: number;
+  /** So many in all, and changes wait until the log could begin anew: 16 MiB. */
+  restart: number;
+  /** So many, because a reader or a failing disk prevents both for long, and changes are refused: 1 GiB. */
+  refuse: number;
+  /** Milliseconds without a checkpoint until the file is truncated and the thread ends. */
+  idleMs: number;
+  /** Milliseconds between two attempts while changes are refused. */
+  retryMs: number;
+};
+
+const defaultBounds: LogBounds = { checkpoint: 1_000, restart: 4_096, refuse: 262_144, idleMs: 5_000, retryMs: 1_000 };
+
+export type WriteAheadLog = ReturnType<typeof openLog>;
+
+const syncData = (descriptor: number) =>
+  new Promise<void>((resolve, reject) => fdatasync(descriptor, (error) => (error ? reject(error) : resolve())));
+const syncAll = promisify(fsync);
+const closeFile = promisify(close);
+
+/**
+ * The write-ahead log of a database, as the connection that writes leaves it: commits append to it and flush nothing, since
+ * that would stop the event loop. Here it is flushed by the thread pool, through a descriptor of its own. SQLite's locks are
+ * on the database and `-shm`, and would be lost if this process opened and closed one of those; on the log there are none.
+ *
+ * Where a file system has no shared memory, SQLite keeps no such log: there its commits flush, as they do by default.
+ */
+export function openLog(
+  connection: DatabaseSync,
+  { flush = (sync) => sync(), bounds = defaultBounds, log }: LogOptions,
+) {
+  const path = connection.location() ?? '';
+  const { journal_mode } = connection.prepare('pragma journal_mode').get() as { journal_mode: string };
+  const isUsed = journal_mode === 'wal';
+  if (isUsed) connection.exec(appendOnly);
+  const checkpoints = createCheckpoints(path, bounds, log);
+  const size = connection.prepare('pragma wal_checkpoint(noop)');
+  let descriptor: number | undefined;
+  let running: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+
+  async function sync(): Promise<void> {
+    if (!isUsed) return;
+    if (descriptor === undefined) {
+      descriptor = openSync(`${path}-wal`, 'r+');
+      await syncFolder(dirname(path)); // the file may be new
+    }
+    await syncData(descriptor);
+  }
+
+  function start(): Promise<void> {
+    const started = flush(sync).finally(() => {
+      if (running === started) running = undefined;
+    });
+    started.catch(() => undefined); // it is for those who wait
+    running = started;
+    return started;
+  }
+
+  return {
+    /** Resolves when all that is in the log by now is on disk. @throws the error of the system. */
+    flush(): Promise<void> {
+      if (!running) return start();
+      // Not after a failure: the system reports it once, and the flush after it would pass.
+      next ??= running.then(() => {
+        next = undefined;
+        return start();
+      });
+      next.catch(() => undefined);
+      return next;
+    },
+    /** The newest flush, until it is done. */
+    get unflushed(): Promise<void> | undefined {
+      return next ?? running;
+    },
+    /** Call it after each commit, when no transaction is open. */
+    grown(): void {
+      try {
+        const { log: pages } = size.get() as { log: number };
+        checkpoints.grown(pages);
+      } catch {} // the change is made; the next one asks again
+    },
+    /** While the next change has to wait. */
+    get holding(): Promise<unknown> | undefined {
+      return checkpoints.holding;
+    },
+    /** While changes must be refused. */
+    get isFull(): boolean {
+      return checkpoints.isFull;
+    },
+    /** Call it when nothing is written any more, and before the connection is closed. */
+    async close(): Promise<void> {
+      await Promise.allSettled([checkpoints.end(), next, running]);
+      if (descriptor !== undefined) await closeFile(descriptor);
+    },
+  };
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = openSync(path, 'r');
+  try {
+    await syncAll(folder);
+  } finally {
+    await closeFile(folder);
+  }
+}
+
+/** Writes a page: the number in it is unused. */
+export const writePage = 'pragma user_version = 0';
+
+/**
+ * Copies the log into the database, by a thread that is there while the log grows. The connection that writes the first page
+ * after all was copied begins the log anew, and SQLite flushes its header then: so the thread writes one, not the event
+ * loop. Another process that copies, too, or reads, may prevent it; that is no failure.
+ */
+function createCheckpoints(path: string, bounds: LogBounds, logger: Logger | undefined) {
+  let thread: SqliteThread | undefined;
+  let working: Promise<void> | undefined;
+  let checkpointAt = bounds.checkpoint;
+  let restartAt = bounds.restart;
+  let holding: Promise<unknown> | undefined;
+  let isFull = false;
+  let isEnding = false;
+  let hasFailed = false;
+  let idle: NodeJS.Timeout | undefined;
+
+  /** @returns whether the log was copied whole, so that it begins anew. */
+  async function checkpoint(mode: 'passive' | 'restart' | 'truncate'): Promise<boolean> {
+    if (isEnding) return false;
+    try {
+      thread ??= openSqliteThread(path);
+      const [[outcome] = []] = await thread.run(`pragma wal_checkpoint(${mode})`, writePage);
+      hasFailed = false;
+      return outcome?.busy === 0 && outcome.log === outcome.checkpointed;
+    } catch (error) {
+      if (isEnding || isBusy(error)) return false;
+      await endThread();
+      if (!hasFailed) logger?.error({ err: error }, 'copying the log into the database failed; it is tried again');
+      hasFailed = true;
+      return false;
+    }
+  }
+
+  async function copy(pages: number): Promise<void> {
+    const isWhole = await checkpoint('passive');
+    checkpointAt = bounds.checkpoint + (isWhole ? 0 : pages);
+  }
+
+  async function restart(pages: number): Promise<void> {
+    const attempt = checkpoint('restart');
+    holding = attempt;
+    let isWhole = await attempt;
+    holding = undefined;
+    while (!isWhole && pages >= bounds.refuse && !isEnding) {
+      isFull = true;
+      await sleep(bounds.retryMs, undefined, { ref: false });
+      isWhole = await checkpoint('restart');
+    }
+    isFull = false;
+    checkpointAt = bounds.checkpoint + (isWhole ? 0 : pages);
+    restartAt = bounds.restart + (isWhole ? 0 : pages);
+  }
+
+  async function rest(): Promise<void> {
+    await checkpoint('truncate');
+    await endThread();
+  }
+
+  async function endThread(): Promise<void> {
+    await thread?.end();
+    thread = undefined;
+  }
+
+  function work(task: Promise<void>): void {
+    clearTimeout(idle);
+    working = task.finally(() => {
+      working = undefined;
+      if (thread && !isEnding) idle = setTimeout(() => work(rest()), bounds.idleMs).unref();
+    });
+  }
+
+  return {
+    grown(pages: number): void {
+      if (working) return;
+      if (pages >= restartAt) work(restart(pages));
+      else if (pages >= checkpointAt) work(copy(pages));
+    },
+    get holding(): Promise<unknown> | undefined {
+      return holding;
+    },
+    get isFull(): boolean {
+      return isFull;
+    },
+    async end(): Promise<void> {
+      isEnding = true;
+      clearTimeout(idle);
+      await endThread();
+    },
+  };
+}
