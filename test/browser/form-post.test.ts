@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { message } from '../support/messages.ts';
 import { startSignet } from '../support/signet.ts';
+import { expectToFit } from './expect-page.ts';
 import { lendSession } from './seeded-signet.ts';
 
 /** A relying party on another origin that keeps what is posted to it. */
@@ -57,6 +58,7 @@ test('the page of form_post, while its script has not come', async (t) => {
   for (const locale of ['en', 'de'] as const) {
     await page.goto(signet.url + client.authorizePath({ response_mode: 'form_post', ui_locales: locale }));
     await page.getByRole('heading', { name: message('form_post.title', {}, locale) }).waitFor();
-    await expectAccessible(page);
+    if (locale === 'en') await expectAccessible(page);
+    else await expectToFit(page, 320);
   }
 });

@@ -6,19 +6,16 @@ import { sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
 import type { RegisteredClient } from '../support/relying-party.ts';
 import type { Signet } from '../support/signet.ts';
+import { type ExpectedPage, openDetails } from './expect-page.ts';
 import type { SeededSignet } from './seeded-signet.ts';
 
 type Role = 'visitor' | 'ada' | 'grace' | 'mary' | 'halfway';
 export type Visitors = Record<Role, Visitor>;
 
-export type CataloguePage = {
+export type CataloguePage = ExpectedPage & {
   name: string;
-  path: string;
   /** Whose cookies the browser has. */
   as: Role;
-  status?: number;
-  /** What is done on that page to get to the one that is meant. */
-  act?: (page: Page) => Promise<void>;
   /** All four looks are kept as pictures, rather than one. */
   isMain?: true;
 };
@@ -57,9 +54,9 @@ async function signInPages(
   const path = '/signin';
   const wrong = (page: Page) => fillIn(page, { username: 'ada@example.com', password: 'not the password at all' });
   return [
-    { name: 'sign-in', path: await waiting(visitor, signet, client), as: 'visitor', isMain: true },
+    { name: 'sign-in', path: await waiting(visitor, signet, client), as: 'visitor', act: passkeyButton, isMain: true },
     { name: 'sign-in-wrong', path, as: 'visitor', act: wrong },
-    { name: 'second-factor', path: '/signin/second-factor', as: 'halfway' },
+    { name: 'second-factor', path: '/signin/second-factor', as: 'halfway', act: passkeyButton },
     { name: 'second-factor-wrong', path: '/signin/second-factor', as: 'halfway', act: giveWrongCode },
     { name: 'error', path: client.with({ client_id: 'unknown' }).authorizePath(), as: 'visitor', status: 400 },
     { name: 'provider-error', path: '/auth/google/callback?state=x&code=y', as: 'visitor', status: 400 },
@@ -84,6 +81,9 @@ const giveWrongCode = async (page: Page) => {
   await page.locator('#code').fill('000000');
   await submit(page, '#second-factor-submit');
 };
+
+/** The script has shown it. */
+const passkeyButton = (page: Page) => page.locator('form[data-passkey] button').waitFor();
 
 async function submit(page: Page, button: string) {
   await Promise.all([page.waitForEvent('load'), page.locator(button).click()]);
@@ -114,6 +114,7 @@ async function linkPages({ signet, mailbox, ada, mary }: SeededSignet): Promise<
 }
 
 const accountPages: CataloguePage[] = [
+  { name: 'developer-none', path: '/developer', as: 'mary' },
   { name: 'developer-choice', path: '/developer/register', as: 'mary', isMain: true },
   { name: 'developer-form', path: '/developer/register?kind=web&library=spring-security-6', as: 'mary', isMain: true },
   { name: 'developer-form-native', path: '/developer/register?kind=native&library=appauth', as: 'mary' },
@@ -130,6 +131,7 @@ const accountPages: CataloguePage[] = [
   { name: 'password-only', path: '/account/security/password', as: 'ada' },
   { name: 'passkeys-none', path: '/account/security/passkeys', as: 'ada' },
   { name: 'passkeys', path: '/account/security/passkeys', as: 'grace' },
+  { name: 'passkeys-added', path: '/account/security/passkeys?done=added', as: 'grace' },
   { name: 'passkeys-open', path: '/account/security/passkeys', as: 'grace', act: openDetails },
   { name: 'totp-off', path: '/account/security/totp', as: 'ada' },
   { name: 'totp-enrollment', path: '/account/security/totp', as: 'mary', act: openDetails, isMain: true },
@@ -143,18 +145,15 @@ const accountPages: CataloguePage[] = [
     act: (page) => submit(page, '#backup-codes-regenerate'),
   },
   { name: 'providers', path: '/account/security/providers', as: 'grace' },
+  { name: 'providers-linked', path: '/account/security/providers?done=linked', as: 'grace' },
   { name: 'providers-none', path: '/account/security/providers', as: 'ada' },
   { name: 'sessions', path: '/account/sessions', as: 'ada', isMain: true },
   { name: 'apps', path: '/account/apps', as: 'ada' },
   { name: 'apps-none', path: '/account/apps', as: 'mary' },
   { name: 'entitlements', path: '/account/entitlements', as: 'ada' },
   { name: 'confirm', path: '/signin/confirm?next=/account/security', as: 'ada' },
-  { name: 'confirm-every-way', path: '/signin/confirm?next=/account/security', as: 'grace' },
+  { name: 'confirm-every-way', path: '/signin/confirm?next=/account/security', as: 'grace', act: passkeyButton },
 ];
-
-async function openDetails(page: Page) {
-  for (const summary of await page.locator('summary').all()) await summary.click();
-}
 
 async function consentPages({ signet, ada, client }: SeededSignet, visitors: Visitors): Promise<CataloguePage[]> {
   const asking = await signet.registerClient({

@@ -15,7 +15,6 @@ test('a passkey: added on its page, named, used to sign in by the button, remove
   await page.goto(url + pages);
   await page.getByText(message('passkey.none')).waitFor();
   assert.match(await page.getByLabel(message('passkey.name')).inputValue(), /^Chrome, /);
-  await expectAccessible(page);
   await page.getByRole('button', { name: message('passkey.add') }).click();
   await page
     .getByRole('status')
@@ -25,12 +24,10 @@ test('a passkey: added on its page, named, used to sign in by the button, remove
     await itemOf(page).innerText(),
     pattern`Chrome, .*${sentence('passkey.one_device')}.*${sentence('passkey.unused')}`,
   );
-  await expectAccessible(page);
 
   const rename = async () => {
     await page.locator('summary', { hasText: message('passkey.rename.summary') }).click();
     await itemOf(page).getByLabel(message('passkey.name')).fill('Key <ring>');
-    await expectAccessible(page);
     await page.getByRole('button', { name: message('passkey.rename') }).click();
   };
   await rename();
@@ -53,7 +50,6 @@ test('a passkey: added on its page, named, used to sign in by the button, remove
   await signOut(page);
   const button = page.getByRole('button', { name: message('passkey.button.sign_in') });
   await button.waitFor();
-  await expectAccessible(page);
   await authenticator.present(true); // counts for what is asked from now on, so not for the autofill that waits
   await button.click();
   await page.waitForURL(`${url}/account`);
@@ -62,7 +58,6 @@ test('a passkey: added on its page, named, used to sign in by the button, remove
   await page.goto(url + pages);
   assert.match(await itemOf(page).innerText(), sentence('passkey.used'));
   await page.locator('summary', { hasText: message('passkey.remove.summary') }).click();
-  await expectAccessible(page);
   await page.getByRole('button', { name: message('passkey.remove') }).click();
   await page.getByText(message('passkey.none')).waitFor();
 
@@ -74,7 +69,6 @@ test('a passkey: added on its page, named, used to sign in by the button, remove
     .getByRole('alert')
     .filter({ hasText: sentence('passkey.problem.refused') })
     .waitFor();
-  await expectAccessible(page);
   expectQuiet();
 });
 
@@ -133,8 +127,6 @@ test('as second factor, after a password', async (t) => {
   await signInWithPassword(page, url, user);
   await page.waitForURL(`${url}/signin/second-factor`);
   const button = page.getByRole('button', { name: message('passkey.button.second_factor') });
-  await button.waitFor();
-  await expectAccessible(page);
   await button.click();
   await page.waitForURL(`${url}/account`);
   assert.deepEqual(await amrOf(page), ['pwd', 'hwk', 'mfa']);
@@ -149,7 +141,6 @@ test('to confirm, when a passkey is to be added long after the sign-in', async (
   signet.clock.advance(3600);
   await page.getByRole('button', { name: message('passkey.add') }).click();
   await page.getByRole('heading', { name: message('confirm.title') }).waitFor();
-  await expectAccessible(page);
   await page.getByRole('button', { name: message('passkey.button.confirm') }).click();
   await page.waitForURL(`${url}${pages}?unfinished=1`);
   assert.deepEqual(await amrOf(page), ['hwk', 'mfa']);

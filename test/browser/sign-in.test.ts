@@ -17,19 +17,13 @@ import { exampleSettings, startExample, startRegisteredExample } from './example
 const password = 'ordinary words in a row';
 
 onBothEngines('from a first start to a verified id token, refresh and sign-out', async (t, engine) => {
-  // The pages are the same on either engine, so one is enough to look at them closely.
-  const look = async (page: Page, name?: string) => {
-    if (engine !== 'sqlite') return;
-    await expectAccessible(page);
-    if (name) await screenshot(page, name);
-  };
   const settings = await bareSettings(t, engine);
   const signet = await startServer(t, settings);
   const example = await startExample(t, { ...settings, ...(await exampleSettings(t, signet.url)) });
   const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url, example.url] });
 
   await page.goto(/http\S+\/invite\/\S+/.exec(signet.said.stdout)?.[0] ?? '');
-  await look(page, 'invite');
+  await screenshot(page, 'invite');
   await page.getByLabel(message('field.email')).fill('ada@example.com');
   await page.getByLabel(message('field.name')).fill('Ada Lovelace');
   await page.getByLabel(message('field.password')).fill(password);
@@ -37,15 +31,13 @@ onBothEngines('from a first start to a verified id token, refresh and sign-out',
   await page.waitForURL(`${signet.url}/account`);
   assert.match(await textOf(page), /Ada Lovelace/);
   assert.match(await textOf(page), sentence('account.role.admin'));
-  await look(page);
   await page.getByRole('button', { name: message('account.sign_out') }).click();
   await page.waitForURL(`${signet.url}/signin`);
 
   await page.goto(example.url);
-  await look(page);
+  await expectAccessible(page);
   await page.getByRole('link', { name: 'Sign in with Signet' }).click();
   assert.match(await textOf(page), sentence('signin.to_client', { client: 'Example relying party' }));
-  await look(page);
   await signInWith(page, 'ada@example.com', password);
 
   await page.waitForURL(`${example.url}/`);
@@ -64,7 +56,7 @@ onBothEngines('from a first start to a verified id token, refresh and sign-out',
     name: 'Ada Lovelace',
     role: 'admin',
   });
-  await look(page, 'example-signed-in');
+  await screenshot(page, 'example-signed-in');
 
   await page.getByRole('button', { name: 'Refresh the tokens' }).click();
   await page.getByRole('heading', { name: 'What the refresh changed' }).waitFor();
@@ -72,11 +64,11 @@ onBothEngines('from a first start to a verified id token, refresh and sign-out',
   assert.notEqual(after.tokens['access token'], before.tokens['access token']);
   assert.notEqual(after.tokens['refresh token'], before.tokens['refresh token']);
   assert.deepEqual([after.claims.sub, after.claims.auth_time], [user_id, before.claims.auth_time]);
-  await look(page);
+  await expectAccessible(page);
 
   await page.getByRole('button', { name: 'Sign out' }).click();
   assert.match(await textOf(page), /Signet has revoked the tokens/);
-  await look(page);
+  await expectAccessible(page);
   expectQuiet();
 });
 
@@ -114,7 +106,6 @@ test('a wrong password says so and keeps the address', async (t) => {
   assert.equal(await page.getByLabel(message('field.email')).inputValue(), user.email);
   assert.equal(await page.getByLabel(message('field.password')).inputValue(), '');
   assert.equal(await focused(page), 'password');
-  await expectAccessible(page);
   await screenshot(page, 'sign-in-error');
   await signInWith(page, user.email, user.password);
   await page.waitForURL(`${example.url}/`);
@@ -126,7 +117,6 @@ test('consent: Cancel informs the application, Allow is remembered', async (t) =
   await page.goto(`${example.url}/sign-in`);
   await signInWith(page, user.email, user.password);
   await page.getByRole('heading', { name: message('consent.title', { client: 'Field Notes' }) }).waitFor();
-  await expectAccessible(page);
   await page.getByRole('button', { name: message('consent.cancel') }).click();
   assert.equal(await page.locator('#error').textContent(), 'access_denied');
   await expectAccessible(page);
@@ -148,7 +138,6 @@ test('prompt=select_account lets a user with a session continue or switch the ac
   await signInWith(page, user.email, user.password);
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('link', { name: 'Choose an account' }).click();
-  await expectAccessible(page);
   await page.getByRole('button', { name: message('choose.continue', { email: user.email }) }).click();
   assert.equal(await page.locator('#subject').textContent(), user.user_id);
 
@@ -215,7 +204,6 @@ test('an unknown client gets a page that names the parameter', async (t) => {
   const answer = await page.goto(signet.url + client.authorizePath({ client_id: 'nobody' }));
   assert.equal(answer?.status(), 400);
   assert.match(await textOf(page), sentence('authorize.unknown_client'));
-  await expectAccessible(page);
   expectQuiet();
 });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { expectAccessible, openBrowser } from '../support/chromium.ts';
+import { openBrowser } from '../support/chromium.ts';
 import { message, sentence } from '../support/messages.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
@@ -57,7 +57,6 @@ test('with JavaScript the backup codes can be copied and downloaded as well', as
   const { signet, page, expectQuiet } = await arrive(t, { javaScript: true });
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: signet.url });
   await setUp(signet, page);
-  await expectAccessible(page);
   const list = `${(await page.locator('#backup-codes code').allInnerTexts()).join('\n')}\n`;
   await page.click('[data-action=copy]');
   await page.getByText(message('backup_codes.copied')).waitFor();

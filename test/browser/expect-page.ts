@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import type { Page } from 'playwright-core';
+import { isEventType } from '../../src/webhooks/event-types.ts';
+import { expectAccessible } from '../support/chromium.ts';
+import type { Signet } from '../support/signet.ts';
+
+const byteBudget = 60_000;
+const messages = (locale: string): Record<string, string> =>
+  JSON.parse(readFileSync(new URL(`../../src/platform/i18n/${locale}.json`, import.meta.url), 'utf8'));
+const english = messages('en');
+const german = messages('de');
+
+export type ExpectedPage = {
+  path: string;
+  status?: number;
+  /** What is done on that page to get to the one that is meant. */
+  act?: (page: Page) => Promise<void>;
+};
+
+/** The page in English, light and dark, on a phone and on a desk, and in German on the narrowest phone. */
+export async function expectPage(
+  page: Page,
+  signet: Signet,
+  expected: ExpectedPage,
+  seen: (locale: 'en' | 'de') => Promise<void> = async () => {},
+): Promise<void> {
+  await open(page, signet, expected, 'en');
+  await expectAccessible(page);
+  const bytes = await expectInLanguage(page, 'en');
+  assert.ok(bytes > 5000 && bytes <= byteBudget, `${page.url()} is ${bytes} bytes`);
+  await seen('en');
+  await open(page, signet, expected, 'de');
+  await expectInLanguage(page, 'de');
+  await expectToFit(page, 320); // German words are long, and that is what a page must bear (WCAG 2.2, 1.4.10)
+  await seen('de');
+}
+
+/** An `act`: all that is folded is unfolded. */
+export async function openDetails(page: Page): Promise<void> {
+  await page.locator('main details').evaluateAll((all) => {
+    for (const one of all) one.setAttribute('open', '');
+  });
+}
+
+/** The page does not scroll sideways. */
+export async function expectToFit(page: Page, width: number): Promise<void> {
+  await page.setViewportSize({ width, height: 800 });
+  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+  assert.ok(overflow <= 0, `${page.url()} is ${overflow} px wider than ${width} px`);
+}
+
+async function open(page: Page, { url }: Signet, { path, status = 200, act }: ExpectedPage, locale: 'en' | 'de') {
+  const answer = await page.goto(`${url}${path}${path.includes('?') ? '&' : '?'}ui_locales=${locale}`);
+  assert.equal(answer?.status(), status, `${path}: ${await page.textContent('main')}`);
+  assert.equal(new URL(page.url()).pathname, path.split('?')[0]);
+  await act?.(page);
+}
+
+const untranslated = new Set(
+  Object.keys(english)
+    .filter((key) => german[key] !== english[key])
+    .map((key) => english[key]),
+);
+
+/** No key instead of its message, no placeholder left, and no English in German. */
+async function expectInLanguage(page: Page, locale: 'en' | 'de') {
+  const { language, texts, bytes } = await page.evaluate(read);
+  assert.equal(language, locale);
+  for (const text of texts) {
+    assert.ok(!(text in english) || isEventType(text), `${page.url()} shows the key ${text}`);
+    assert.doesNotMatch(text, /\{\w+\}|\bundefined\b|\[object/, page.url());
+    assert.ok(locale === 'en' || !untranslated.has(text), `${page.url()} says in English: ${text}`);
+  }
+  return bytes;
+}
+
+/** Runs in the page: what a reader gets, and what it weighs with its stylesheet, scripts and pictures. */
+function read() {
+  const texts: string[] = [];
+  const walker = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const { parentElement, textContent } = walker.currentNode;
+    if (parentElement?.closest('script, style, [lang]')?.tagName === 'HTML') texts.push(textContent ?? '');
+  }
+  const loaded = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')];
+  return {
+    language: document.documentElement.lang,
+    texts: texts.map((text) => text.trim()).filter(Boolean),
+    bytes: (loaded as PerformanceResourceTiming[]).reduce((sum, { decodedBodySize }) => sum + decodedBodySize, 0),
+  };
+}
