@@ -64,7 +64,7 @@ function isListed(listing: ClientListing): Sql {
 /** Letters beyond ASCII are matched in the case in which they were written. */
 function matches(query: string): Sql {
   const [lower, exact, address] = [query.toLowerCase(), query, emailKey(query)].map((part) => `%${escapeLike(part)}%`);
-  return sql`(${query} = '' or c.client_id = ${query} or c.owner_user_id = ${query}
+  return sql`(c.client_id = ${query} or c.owner_user_id = ${query}
     or lower(c.name) like ${lower!} escape '!' or c.name like ${exact!} escape '!'
     or exists (select 1 from users u
                 where u.user_id = c.owner_user_id
@@ -83,7 +83,7 @@ export async function searchClients(
   const rows = await db.all(
     ClientRow,
     sql`select ${ClientRow.columnsOf('c')} from clients c
-         where ${matches(query)} and ${isListed(listing)}
+         where ${query === '' ? sql`1 = 1` : matches(query)} and ${isListed(listing)}
            and (c.created_at, c.client_id) > (${asBigint(after?.at ?? -1)}, ${after?.id ?? ''})
          order by c.created_at, c.client_id limit ${limit}`,
   );
@@ -94,9 +94,8 @@ export async function searchClients(
 export async function countNeedingReview({ db }: { db: Db }): Promise<{ pending: number; changes: number }> {
   const counts = await db.get(
     row('clients', { pending: integer, changes: integer }),
-    sql`select count(case when c.status = 'pending_review' then 1 end) as pending,
-               count(case when c.status <> 'pending_review' then 1 end) as changes
-          from clients c where ${needsReview}`,
+    sql`select (select count(*) from clients where status = 'pending_review') as pending,
+               (select count(*) from clients c where ${hasPendingChange}) as changes`,
   );
   return { pending: counts?.pending ?? 0, changes: counts?.changes ?? 0 };
 }

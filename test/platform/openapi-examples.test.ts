@@ -6,6 +6,8 @@ import { registerClient as registerOwnClient } from '../../src/clients/register-
 import { readRegistration } from '../../src/clients/registration.ts';
 import { compile } from '../../src/platform/validator.ts';
 import { readAnswer } from '../support/browser.ts';
+import { freshDatabase } from '../support/databases.ts';
+import { fullScansOf, watchStatements } from '../support/full-scans.ts';
 import { plain } from '../support/plain-sql.ts';
 import { basic, verifier } from '../support/relying-party.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
@@ -273,7 +275,10 @@ const calls: Record<string, Prepare> = {
   'post /v1/admin/webhooks/{webhook_id}/deliveries/{delivery_id}/replay': async (given) => {
     const webhook_id = await webhook(given);
     await given.signet.runJobs();
-    await plain(given.signet.deps.db).run('update webhook_deliveries set dead_at = $1, next_attempt_at = null', [1]);
+    await plain(given.signet.deps.db).run(
+      'update webhook_deliveries set dead_at = $1, next_attempt_at = null where webhook_id = $2',
+      [1, webhook_id],
+    );
     const { json } = await given.admin.browser.get(`/v1/admin/webhooks/${webhook_id}/deliveries`);
     const [delivery] = (json?.deliveries ?? []) as { delivery_id: string }[];
     return { path: { webhook_id, delivery_id: delivery?.delivery_id ?? '' } };
@@ -361,6 +366,7 @@ const opensToStrangers = 'post /oauth/revoke';
 test('every answer of the server is what the document says, with the very examples of the document', async (t) => {
   const env = { SIGNET_RATE_LIMITS: 'off', SIGNET_WEBHOOK_INTERNAL: '127.0.0.1' };
   const signet = await startSignet(t, { env });
+  const statements = watchStatements(signet.deps.db);
   const document = await read(signet);
   const operations = operationsOf(document);
   const admin = await signet.signedInUser({ role: 'admin' });
@@ -382,7 +388,60 @@ test('every answer of the server is what the document says, with the very exampl
     [],
     'these are not in the document any more',
   );
+
+  await t.test('no statement of an operation, page or job reads a table that grows from end to end', async () => {
+    await readEverything(signet, admin);
+    assert.ok(statements.size > 200, `${statements.size} statements`);
+    const argued = [...statements.values()].filter(({ sql }) => !readsAllClients.test(sql));
+    const postgres = await freshDatabase(t, 'postgres');
+    for (const db of [signet.deps.db, postgres.db]) assert.deepEqual(await fullScansOf(db, argued), [], db.engine);
+  });
 });
+
+/** The search of administrators, by a part of a name or address. */
+const readsAllClients = /^select c\.client_id.* like /s;
+
+/** Pages, lists with each of their filters, and jobs. */
+async function readEverything(signet: Signet, admin: TestUser): Promise<void> {
+  const owner = await signet.signedInUser();
+  const client = await signet.registerClient({ owner });
+  await owner.obtainTokens(client, { scope: 'openid offline_access' });
+  const { user_id } = owner;
+  const { client_id } = client;
+  const states = ['all', 'waiting', 'pending_change', 'approved', 'suspended'];
+  for (const path of [
+    ...states.map((status) => `/v1/admin/clients?status=${status}`),
+    ...['dead', 'waiting', 'delivered'].map(
+      (state) => `/v1/admin/clients/${client_id}/logout-deliveries?state=${state}`,
+    ),
+    ...['action=client', 'action=user.created', `actor=user:${user_id}`, `target=${user_id}`, 'since=1', 'until=9'].map(
+      (filter) => `/v1/admin/audit?${filter}`,
+    ),
+    ...[`target=${user_id}`, 'address=127.0.0.1'].map((filter) => `/v1/admin/audit/unauthenticated?${filter}`),
+    ...['ann', 'ann smith', 'ann@example.com', user_id].map((query) => `/v1/admin/users?query=${query}`),
+    ...['', '/clients', `/clients/${client_id}`, `/clients/${client_id}/logout-deliveries`, '/users', '/audit'].map(
+      (page) => `/admin${page}`,
+    ),
+    ...[
+      `/users/${user_id}`,
+      `/users/${user_id}/entitlements?product=x`,
+      '/webhooks',
+      '/service-credentials',
+      '/keys',
+    ].map((page) => `/admin${page}`),
+  ]) {
+    const { status, text } = await admin.browser.get(path);
+    assert.equal(status, 200, `${path}: ${text}`);
+  }
+  const account = ['', '/security', '/sessions', '/apps', '/email', '/entitlements', '/delete'];
+  const developer = ['', `/clients/${client_id}`, `/clients/${client_id}/activity`];
+  for (const path of [...account.map((page) => `/account${page}`), ...developer.map((page) => `/developer${page}`)]) {
+    const { status } = await owner.browser.get(path);
+    assert.ok(status === 200 || status === 303, `${path}: ${status}`);
+  }
+  signet.clock.advance(40 * 86_400);
+  await signet.runJobs();
+}
 
 test('who has no credentials is refused as the document says, wherever some are needed', async (t) => {
   const signet = await startSignet(t);

@@ -1,7 +1,7 @@
 import type { Db } from '../db/db.ts';
 import { integer, type RowOf, row, text } from '../db/rows.ts';
 import { inOneSlice } from '../db/slices.ts';
-import { asBigint, oneOf, raw, type Sql, sql } from '../db/sql.ts';
+import { asBigint, asText, oneOf, raw, type Sql, sql } from '../db/sql.ts';
 
 /** Times are Unix seconds. */
 export const Counter = row('failure_counters', { counter_key: text, failures: integer, blocked_until: integer });
@@ -92,7 +92,7 @@ export const worstCounter = (db: Db, counter_key: string, keys: Sql): Promise<Co
   db.get(
     Counter,
     sql`select ${Counter.columns} from failure_counters
-         where counter_key = ${counter_key} or counter_key in (${keys})
+         where counter_key in (select ${asText(counter_key)} union all ${keys})
          order by blocked_until desc, failures desc, counter_key limit 1`,
   );
 

@@ -1,0 +1,151 @@
+import type { Db } from '../../src/platform/db/db.ts';
+import type { Statement } from '../../src/platform/db/sql.ts';
+import { plain } from './plain-sql.ts';
+
+/** Tables that do not grow with users, clients, grants, sessions, events, mails or deliveries. */
+const smallTables = new Set([
+  'signing_keys',
+  'retired_signing_keys',
+  'webhooks', // these three: as many as administrators have made
+  'service_credentials',
+  'service_secrets',
+  'issuing_runs', // a row for each process
+  'server_heartbeat',
+  'schema_migrations',
+  'master_key_check',
+  'audit_heads',
+  'grant_endings', // a row for each mass revocation of the last minutes
+]);
+
+/** Indexes that may be read whole, or sorted: they have few rows, or a statement finds few rows by them. */
+const fewRows = new Set([
+  'signing_keys_one_active',
+  'signing_keys_one_next',
+  'users_administrators',
+  'users_deleted',
+  'users_with_missing_terms', // none, but for the minutes after an upgrade
+  'audit_log_unsealed', // the events of the last second
+  'clients_by_status', // sorted: those that are pending review
+  'clients_with_pending_change',
+  'clients_with_backchannel_logout', // each is looked up among the deliveries that are due
+  'webhook_deliveries_dead_of_webhook', // what was given up in the last 30 days, if no administrator resends it
+  'grants_of_user', // the active ones of a user
+  'grants_of_logout_batch', // one slice
+  'sessions_of_user', // `maxSessions`, and those that ended in the last days
+  'passkeys_of_user',
+  'identities_of_user',
+  'clients_of_owner', // as many as administrators have approved
+  'client_secrets_of_client',
+  'client_failures_of_client',
+  'unauthenticated_events_of_target', // one event for an hour and kind
+]);
+
+/** @returns the statements that are made from now on, each once, as they are added. */
+export function watchStatements(db: Db): ReadonlyMap<string, Statement> {
+  const statements = new Map<string, Statement>();
+  const { query, commit } = db;
+  const note = ({ sql, params }: Statement) => {
+    if (/^\s*(select|with|insert|update|delete)\b/.test(sql)) statements.set(sql, { sql, params });
+  };
+  const watched: Pick<Db, 'query' | 'commit'> = {
+    query(statement) {
+      note(statement);
+      return query(statement);
+    },
+    commit(steps) {
+      for (const step of steps) note(step);
+      return commit(steps);
+    },
+  };
+  Object.assign(db, watched);
+  return statements;
+}
+
+/**
+ * How the engine would run each statement in a large store.
+ * @returns those that read a table that grows from end to end, or sort any number of its rows.
+ */
+export const fullScansOf = (db: Db, statements: readonly Statement[]): Promise<string[]> =>
+  db.engine === 'sqlite' ? fullScansInSqlite(db, statements) : fullScansInPostgres(db, statements);
+
+type PlanStep = { id: number; parent: number; detail: string };
+
+/** Without statistics, as it always runs here, SQLite takes each table for a large one. */
+async function fullScansInSqlite(db: Db, statements: readonly Statement[]): Promise<string[]> {
+  const schema = await plain(db).all<{ name: string; tbl_name: string }>('select name, tbl_name from sqlite_master');
+  const tableByName = new Map(schema.map(({ name, tbl_name }) => [name, tbl_name]));
+  const isSmall = (name: string) => fewRows.has(name) || smallTables.has(tableByName.get(name) ?? '');
+  const problems: string[] = [];
+  for (const { sql, params } of statements) {
+    const plan = await plain(db).all<PlanStep>(`explain query plan ${sql}`, params);
+    const levelOf = ({ parent }: PlanStep): number => {
+      const above = plan.find(({ id }) => id === parent);
+      return above && /^(?:MULTI-INDEX OR|INDEX \d+)$/.test(above.detail) ? levelOf(above) : parent;
+    };
+    const sorted = new Set(
+      plan.filter(({ detail }) => /^USE TEMP B-TREE FOR (?!LAST)/.test(detail)).map(({ parent }) => parent),
+    );
+    for (const step of plan) {
+      const [, way, name = '', index] =
+        /^(SCAN|SEARCH) (\w+)(?: USING (?:COVERING )?INDEX (\w+))?/.exec(step.detail) ?? [];
+      const table = tableByName.get(aliasesOf(sql).get(name) ?? '');
+      if (table === undefined || smallTables.has(table) || (index && isSmall(index))) continue;
+      const isSorted = sorted.has(levelOf(step));
+      const isUnique = index?.startsWith('sqlite_autoindex_') ?? true;
+      const isPage = index !== undefined && !isSorted && / limit [$\d]/.test(sql);
+      if (way === 'SCAN' && !isPage) problems.push(`${step.detail}: ${sql}`);
+      if (way === 'SEARCH' && isSorted && !isUnique) problems.push(`${step.detail}, sorted: ${sql}`);
+    }
+  }
+  return problems;
+}
+
+/** The tables of a statement by their names in it. A subquery has none; its own reads are steps of the plan. */
+const aliasesOf = (sql: string): Map<string, string> =>
+  new Map(
+    [...sql.matchAll(/(?:\b(?:from|join|update|into)|,)\s+(\w+)(?:\s+(?:as\s+)?(\w+))?/g)].flatMap(
+      ([, table = '', alias = '']): [string, string][] => [
+        [alias, table],
+        [table, table],
+      ],
+    ),
+  );
+
+type PlanNode = {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  'Index Cond'?: string;
+  'Subplan Name'?: string;
+  Plans?: PlanNode[];
+};
+
+/** It reads a small table whole in any case, so it is asked for the plan that it would have for a large one. */
+const asIfLarge = ['seqscan', 'hashjoin', 'mergejoin', 'material'].map(
+  (what) => `set_config('enable_${what}', 'off', true)`,
+);
+
+async function fullScansInPostgres(db: Db, statements: readonly Statement[]): Promise<string[]> {
+  const [, ...explained] = await plain(db).batch([
+    { sql: `select ${asIfLarge.join(', ')}` },
+    ...statements.map(({ sql, params }) => ({ sql: `explain (format json) ${sql}`, params })),
+  ]);
+  return statements.flatMap(({ sql }, place) => {
+    const [row] = explained[place]!.rows as { 'QUERY PLAN': { Plan: PlanNode }[] }[];
+    return fullScansBelow(row!['QUERY PLAN'][0]!.Plan, false).map((scan) => `${scan}: ${sql}`);
+  });
+}
+
+/** @param isPage whether no more rows are read than a `limit` asks for. */
+function fullScansBelow(node: PlanNode, isPage: boolean): string[] {
+  const { 'Node Type': type, 'Relation Name': table, 'Index Name': index, 'Index Cond': condition, Plans = [] } = node;
+  // The rows of a bitmap are found by the indexes below it.
+  const isFull = (table ?? index) !== undefined && condition === undefined && type !== 'Bitmap Heap Scan';
+  const isBounded = smallTables.has(table ?? '') || (index !== undefined && (isPage || fewRows.has(index)));
+  const isPageBelow = type === 'Limit' || (isPage && !/^Sort$|Aggregate|Bitmap/.test(type));
+  // A subplan is hashed only while its table is small.
+  const { Plans: _, ...own } = node;
+  const isHashed = (child: PlanNode) => JSON.stringify(own).includes(`hashed ${child['Subplan Name']}`);
+  const below = Plans.flatMap((child) => (isHashed(child) ? [] : fullScansBelow(child, isPageBelow)));
+  return isFull && type.endsWith('Scan') && !isBounded ? [`${type} on ${table ?? index}`, ...below] : below;
+}
