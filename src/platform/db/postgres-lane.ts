@@ -21,6 +21,8 @@ export type Deadlines = {
 };
 
 const connectMs = 3_000;
+/** Statements that overlap for a moment need no other lane. One that waits for a lock, or a disk, holds back all behind it. */
+const busyAfterMs = 50;
 
 export type LaneUse = 'reads' | 'changes' | 'batches';
 
@@ -108,6 +110,7 @@ export async function openLane(url: string, options: LaneOptions, events: LaneEv
   /** Of the statements on the wire: each refuses its caller. */
   const waiting = new Set<(error: unknown) => void>();
   let stalled = false;
+  let becomingBusy: NodeJS.Timeout | undefined;
 
   function stall(): void {
     const late = new Error('no reply in time');
@@ -120,6 +123,7 @@ export async function openLane(url: string, options: LaneOptions, events: LaneEv
 
   function send(query: pg.QueryConfig): Promise<pg.QueryResult> {
     gatherWrites();
+    if (lane.inFlight === 0) becomingBusy = setTimeout(() => (lane.isBusy = true), busyAfterMs);
     lane.inFlight += 1;
     return new Promise((resolve, reject) => {
       const deadline = setTimeout(stall, options.deadlines.replyMs);
@@ -128,7 +132,10 @@ export async function openLane(url: string, options: LaneOptions, events: LaneEv
         clearTimeout(deadline);
         waiting.delete(reject);
         lane.inFlight -= 1;
-        if (stalled && lane.inFlight === 0) events.onSettled(lane);
+        if (lane.inFlight > 0) return;
+        clearTimeout(becomingBusy);
+        lane.isBusy = false;
+        if (stalled) events.onSettled(lane);
       };
       client.query(query).then(
         (result) => {
@@ -147,6 +154,8 @@ export async function openLane(url: string, options: LaneOptions, events: LaneEv
   const lane = {
     /** Statements on the wire, unanswered. */
     inFlight: 0,
+    /** It has not been idle for a while. */
+    isBusy: false,
     /** One statement in one round trip, its own transaction. */
     run: async (statement: Statement): Promise<BatchResult> => toResult(await send(prepared(statement))),
     /** A step by itself: a statement that is its own transaction. */

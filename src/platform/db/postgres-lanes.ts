@@ -6,6 +6,8 @@ import { columnTypes, isStalePlan, storeError } from './postgres-results.ts';
 
 /** Between two attempts to reach a server that was not there. */
 const reconnectMs = 250;
+/** Unanswered statements on each lane that call for another one. Those of one request are fewer. */
+const deepEnough = 8;
 /** Unanswered statements on one lane. At this depth the last one would miss its deadline. */
 const deepestLane = 1_000;
 
@@ -102,7 +104,7 @@ export function createLanes(
     if (!first) throw new StoreUnavailable('The connection to PostgreSQL was lost.');
     const lane = others.reduce((best, other) => (other.inFlight < best.inFlight ? other : best), first);
     // Grows behind the back of this statement: a busy lane answers sooner than a connection opens.
-    if (lane.inFlight > 0 && mayGrow()) connect().catch(() => undefined);
+    if ((lane.isBusy || lane.inFlight >= deepEnough) && mayGrow()) connect().catch(() => undefined);
     if (lane.inFlight >= deepestLane) throw new StoreUnavailable('Too many statements are waiting.');
     return lane;
   }
