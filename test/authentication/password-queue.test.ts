@@ -51,6 +51,8 @@ test('one account takes its share of password hashing, and no more', { timeout: 
   const user = await signet.newUser();
   const owner = await signet.signedInUser();
   const other = await signet.newUser();
+  const ownerConfirming = await owner.signedInElsewhere();
+  ownerConfirming.browser.cookies.delete('signet_device'); // the session alone says who it is
   const hashes = holdHashes(t);
   try {
     const rightPasswords = flood(12, () => user.elsewhere().signIn({}, { 'x-forwarded-for': '192.0.2.1' }));
@@ -70,12 +72,16 @@ test('one account takes its share of password hashing, and no more', { timeout: 
         assert.match(text, sentence('refusal.passwords_at_once'));
       }
     }
-    // The owner's own browser and another user have their turn before those that wait already.
+    // The owner, on a known device and in a session, and another user have their turn before those that wait already.
     const known = owner.signIn();
+    const confirming = ownerConfirming.browser.post('/signin/confirm', {
+      password: owner.password,
+      user: owner.user_id,
+    });
     const another = other.signIn({}, { 'x-forwarded-for': '192.0.2.4' });
-    const prompt = Promise.all([known, another]);
+    const prompt = Promise.all([known, confirming, another]);
     await hashes.letGo(prompt);
-    assert.deepEqual(statuses(await prompt), [303, 303]);
+    assert.deepEqual(statuses(await prompt), [303, 303, 303]);
     assert.ok(
       floods.every(({ early }) => early.length < 12),
       'they have overtaken',

@@ -24,7 +24,7 @@ export async function signInWithPassword(
   deps: SignInDeps & Pick<Deps, 'passwords'>,
   attempt: PasswordAttempt,
 ): Promise<Outcome | undefined> {
-  const { address, deviceToken } = attempt.signInRequest;
+  const { address, deviceToken, previous } = attempt.signInRequest;
   const user = await findUserByEmail(deps.db, attempt.username);
   // Read for an unknown address, too: otherwise the time of the answer would reveal whether an account exists.
   const user_id = user?.user_id ?? 'unknown';
@@ -33,7 +33,8 @@ export async function signInWithPassword(
   const device = await findKnownDevice(deps.db, user_id, deviceToken, stored?.changed_at ?? now(deps));
   const limits = passwordLimits(deps, device);
   await limits.check(attempt.username, address);
-  const asker = device === undefined ? unidentified(attempt.username, address) : identified(user_id);
+  const isIdentified = device !== undefined || previous?.user_id === user_id;
+  const asker = isIdentified ? identified(user_id) : unidentified(attempt.username, address);
   const isRight = await deps.passwords.verify(attempt.password, stored?.password_hash, asker);
   if (!isRight || !user || user.disabled_at !== null) {
     // A block that began meanwhile refuses wrong and right passwords alike. Otherwise, of many simultaneous guesses, the
