@@ -176,8 +176,9 @@ test('a file fits a sitting', () => {
 });
 
 test('every dependency is pinned exactly', () => {
-  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const loose = Object.entries<string>({ ...dependencies, ...devDependencies }).filter(
+  const declared = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const dependencies = { ...declared.dependencies, ...declared.optionalDependencies };
+  const loose = Object.entries<string>({ ...dependencies, ...declared.devDependencies }).filter(
     ([, range]) => !/^(npm:[\w/@.-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(range),
   );
   assertNone(
@@ -206,14 +207,15 @@ function undeclaredByPackages(): string[] {
 }
 
 test('every imported package is declared, and every dependency is imported', () => {
-  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const declared = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const dependencies = { ...declared.dependencies, ...declared.optionalDependencies };
   const program = [...except(snippets), ...read('examples/**/*.ts')];
   const undeclared = everything
     .filter(({ path }) => path.endsWith('.ts') && !snippets.test(path))
     .flatMap((file) => {
       const allowed = program.some(({ path }) => path === file.path)
         ? dependencies
-        : { ...dependencies, ...devDependencies };
+        : { ...dependencies, ...declared.devDependencies };
       return packagesOf(file)
         .filter((name) => !(name in allowed))
         .map((name) => `${file.path}: ${name}`);

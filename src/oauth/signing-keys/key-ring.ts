@@ -1,10 +1,11 @@
-import { createPrivateKey, createPublicKey, type KeyObject, sign, verify, type webcrypto } from 'node:crypto';
+import { createPrivateKey, createPublicKey, type webcrypto } from 'node:crypto';
 import type { Algorithm } from '../../clients/client.ts';
 import { type Clock, now } from '../../platform/clock.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { invalidToken, unavailable } from '../../platform/errors.ts';
 import { type PublicDocument, publicDocument } from '../../platform/http/representations.ts';
 import type { Vault } from '../../platform/vault.ts';
+import { type Sign, signerOf, type Verify, verifierOf } from './signatures.ts';
 import { retiredSeconds } from './signing-keys.ts';
 import { findRetiredKey, type KeyStatus, listSigningKeys, type SigningKeyRow } from './store.ts';
 
@@ -21,14 +22,15 @@ type LoadedKey = {
   kid: string;
   algorithm: Algorithm;
   status: KeyStatus;
-  publicKey: KeyObject;
-  privateKey: KeyObject | undefined;
+  verify: Verify;
+  /** Undefined when only the public half is there. */
+  sign: Sign | undefined;
   publicJwk: webcrypto.JsonWebKey;
   /** The encoded JOSE header of each type, which never changes for a key. */
   headers: Record<TokenType, string>;
 };
 
-type VerificationKey = Pick<LoadedKey, 'kid' | 'algorithm' | 'publicKey'>;
+type VerificationKey = Pick<LoadedKey, 'kid' | 'algorithm' | 'verify'>;
 
 type Snapshot = { at: number; rows: string; byKid: Map<string, LoadedKey>; published: PublicDocument };
 type RingDeps = { db: Db; clock: Clock; vault: Vault; issuer: string };
@@ -68,7 +70,7 @@ export async function openKeyRing(deps: RingDeps) {
     get published(): PublicDocument {
       return snapshot.published;
     },
-    /** A compact JWS, signed on the thread pool. */
+    /** A compact JWS. */
     async sign(algorithm: Algorithm, typ: TokenType, claims: Claims): Promise<string> {
       const key = activeKey(await current(), algorithm);
       const token = await signCompact(key, typ, claims);
@@ -124,11 +126,11 @@ function genuineTokens(limit = 5_000) {
   };
 }
 
-type SigningKey = LoadedKey & { privateKey: KeyObject };
+type SigningKey = LoadedKey & { sign: Sign };
 
 function activeKey({ byKid }: Snapshot, algorithm: Algorithm): SigningKey {
   const isActive = (key: LoadedKey): key is SigningKey =>
-    key.algorithm === algorithm && key.status === 'active' && key.privateKey !== undefined;
+    key.algorithm === algorithm && key.status === 'active' && key.sign !== undefined;
   const active = byKid.values().find(isActive);
   if (active) return active;
   throw unavailable(new Error(`no active ${algorithm} key`));
@@ -136,17 +138,16 @@ function activeKey({ byKid }: Snapshot, algorithm: Algorithm): SigningKey {
 
 async function signCompact(key: SigningKey, typ: TokenType, claims: Claims) {
   const input = `${key.headers[typ]}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  const done = (error: Error | null, bytes: Buffer) => (error ? reject(error) : resolve(bytes));
-  sign(digestOf(key.algorithm), Buffer.from(input), key.privateKey, done);
-  return `${input}.${(await promise).toString('base64url')}`;
+  return `${input}.${(await key.sign(Buffer.from(input))).toString('base64url')}`;
 }
 
 /** Read each time: there may be many of them, and hints are rare. */
 async function retiredKey(deps: RingDeps, kid: string): Promise<VerificationKey | undefined> {
   if (!/^[\w-]{43}$/.test(kid)) return undefined; // no thumbprint, and perhaps nothing that the store can compare
   const row = await findRetiredKey(deps.db, kid, now(deps) - retiredSeconds);
-  return row && { kid, algorithm: row.algorithm, publicKey: createPublicKey({ key: row.public_jwk, format: 'jwk' }) };
+  if (!row) return undefined;
+  const publicKey = createPublicKey({ key: row.public_jwk, format: 'jwk' });
+  return { kid, algorithm: row.algorithm, verify: verifierOf(row.algorithm, publicKey) };
 }
 
 type FindKey = (kid: string) => VerificationKey | undefined | Promise<VerificationKey | undefined>;
@@ -165,14 +166,9 @@ async function verifyCompact(findKey: FindKey, typ: TokenType, token: string) {
   }
   const signature = decodeBase64url(encodedSignature);
   const input = Buffer.from(`${encodedHeader}.${encodedClaims}`);
-  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-  const done = (error: Error | null, isGenuine: boolean) => (error ? reject(error) : resolve(isGenuine));
-  verify(digestOf(key.algorithm), input, key.publicKey, signature, done);
-  if (!(await promise)) throw invalidToken('bad signature');
+  if (!(await key.verify(input, signature))) throw invalidToken('bad signature');
   return { kid: key.kid, algorithm: key.algorithm, claims: decodeJson(encodedClaims) };
 }
-
-const digestOf = (algorithm: Algorithm) => (algorithm === 'EdDSA' ? null : 'sha256');
 
 function decodeBase64url(text: string): Buffer {
   const bytes = Buffer.from(text, 'base64url');
@@ -206,13 +202,13 @@ async function load(deps: RingDeps, opened: OpenedKeys, before?: Snapshot): Prom
 }
 
 /** By kid. The material of a key never changes, so it is opened and parsed once and not every second. */
-type OpenedKeys = Map<string, { publicKey: KeyObject; privateKey: KeyObject | undefined }>;
+type OpenedKeys = Map<string, Pick<LoadedKey, 'verify' | 'sign'>>;
 
 function loadKey(row: SigningKeyRow, vault: Vault, opened: OpenedKeys): LoadedKey {
   const header = (typ: TokenType) =>
     Buffer.from(JSON.stringify({ alg: row.algorithm, kid: row.kid, typ })).toString('base64url');
   return {
-    ...keyObjects(row, vault, opened),
+    ...openKey(row, vault, opened),
     kid: row.kid,
     algorithm: row.algorithm,
     status: row.status,
@@ -221,13 +217,13 @@ function loadKey(row: SigningKeyRow, vault: Vault, opened: OpenedKeys): LoadedKe
   };
 }
 
-function keyObjects(row: SigningKeyRow, vault: Vault, opened: OpenedKeys) {
+function openKey(row: SigningKeyRow, vault: Vault, opened: OpenedKeys) {
   const known = opened.get(row.kid);
   const sealed = row.private_key_sealed;
-  if (known) return sealed ? known : { ...known, privateKey: undefined };
+  if (known) return sealed ? known : { ...known, sign: undefined };
   const key = {
-    publicKey: createPublicKey({ key: row.public_jwk, format: 'jwk' }),
-    privateKey: sealed ? createPrivateKey(vault.open(`signing-key:${row.kid}`, sealed)) : undefined,
+    verify: verifierOf(row.algorithm, createPublicKey({ key: row.public_jwk, format: 'jwk' })),
+    sign: sealed ? signerOf(row.algorithm, createPrivateKey(vault.open(`signing-key:${row.kid}`, sealed))) : undefined,
   };
   opened.set(row.kid, key);
   return key;

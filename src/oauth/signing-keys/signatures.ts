@@ -1,0 +1,72 @@
+import { type KeyObject, sign, verify } from 'node:crypto';
+import type { Sodium } from 'sodium-native';
+import type { Algorithm } from '../../clients/client.ts';
+
+export type Sign = (input: Buffer) => Promise<Buffer>;
+export type Verify = (input: Buffer, signature: Buffer) => Promise<boolean>;
+
+let loading: Promise<Sodium | undefined> | undefined;
+
+/**
+ * libsodium, if it was installed: an optional dependency. Its Ed25519 needs half the processor time of OpenSSL's; `npm run
+ * bench` shows what that is for a token. Loaded for the first signature, which no command makes.
+ */
+function findSodium(): Promise<Sodium | undefined> {
+  loading ??= import('sodium-native').then(
+    (library) => library.default,
+    () => undefined,
+  );
+  return loading;
+}
+
+/** Ed25519 (RFC 8032 §5.1) by libsodium on the event loop, or by OpenSSL in the thread pool, as RS256 (RFC 7518 §3.3) always is. */
+export function signerOf(algorithm: Algorithm, key: KeyObject, find = findSodium): Sign {
+  const byOpenSsl: Sign = (input) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+    sign(digestOf(algorithm), input, key, (error, bytes) => (error ? reject(error) : resolve(bytes)));
+    return promise;
+  };
+  if (algorithm !== 'EdDSA') return byOpenSsl;
+  let secretKey: Buffer | undefined;
+  return async (input) => {
+    const sodium = await find();
+    if (!sodium) return byOpenSsl(input);
+    secretKey ??= secretKeyOf(sodium, key);
+    const signature = Buffer.allocUnsafe(signatureBytes);
+    sodium.crypto_sign_detached(signature, input, secretKey);
+    return signature;
+  };
+}
+
+/** The counterpart of {@link signerOf}. */
+export function verifierOf(algorithm: Algorithm, key: KeyObject, find = findSodium): Verify {
+  const byOpenSsl: Verify = (input, signature) => {
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    verify(digestOf(algorithm), input, key, signature, (error, isGenuine) =>
+      error ? reject(error) : resolve(isGenuine),
+    );
+    return promise;
+  };
+  if (algorithm !== 'EdDSA') return byOpenSsl;
+  let publicKey: Buffer | undefined;
+  return async (input, signature) => {
+    const sodium = await find();
+    if (!sodium) return byOpenSsl(input, signature);
+    if (signature.length !== signatureBytes) return false; // it would throw
+    publicKey ??= Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url');
+    return sodium.crypto_sign_verify_detached(signature, input, publicKey);
+  };
+}
+
+const signatureBytes = 64;
+
+/** libsodium's form of a private key: the seed and the public key. */
+function secretKeyOf(sodium: Sodium, key: KeyObject): Buffer {
+  const seed = Buffer.from(key.export({ format: 'jwk' }).d ?? '', 'base64url');
+  const secretKey = Buffer.alloc(64);
+  sodium.crypto_sign_seed_keypair(Buffer.alloc(32), secretKey, seed);
+  seed.fill(0);
+  return secretKey;
+}
+
+const digestOf = (algorithm: Algorithm) => (algorithm === 'EdDSA' ? null : 'sha256');
