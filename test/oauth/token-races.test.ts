@@ -16,7 +16,7 @@ import { repeated } from '../support/repeated.ts';
 import { type ClientOptions, type Signet, startSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 
-const rounds = repeated(25);
+const rounds = repeated(5);
 const connections = 64;
 
 async function setUp(t: TestContext, engine: Engine, options: ClientOptions = {}) {

@@ -22,7 +22,7 @@ import {
 } from '../support/server-process.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
-const rounds = repeated(8);
+const rounds = repeated(3);
 const chainCount = 16;
 
 /** One grant's refresh tokens as a client sees them. Every token here was in an answer that arrived whole. */
