@@ -14,8 +14,12 @@ export type Contender = {
    * this server's own endpoints take (for the peer an opaque one).
    */
   readonly codes: (count: number, use: 'resource server' | 'own endpoints') => Promise<string[]>;
+  /** Before the first request; where it was measured. */
+  readonly footprint?: Footprint;
   readonly stop: () => Promise<void>;
 };
+/** Milliseconds until the first answer, with a new folder and with one that is there, and MB of resident memory. */
+export type Footprint = { first_start_ms: number; later_start_ms: number; idle_mb: number };
 export type ContenderName = 'signet' | 'oidc_provider' | 'floor';
 
 export const scope = 'openid offline_access email profile';

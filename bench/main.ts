@@ -8,7 +8,7 @@ import type { Contender, ContenderName } from './contender.ts';
 import { startFloor } from './floor.ts';
 import { connections, run } from './load.ts';
 import { startPeer } from './peer.ts';
-import { processorTime } from './processor-time.ts';
+import { processorTime, residentMemory } from './processor-time.ts';
 import { codeExchange, prepare, type Scenario, type ScenarioName, scenarioNames } from './scenarios.ts';
 import { startSignet } from './signet.ts';
 
@@ -57,7 +57,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 try {
   const entrants = await startAll();
   const rounds = await measureAll(entrants);
-  const result = summarize(rounds);
+  const result = { ...summarize(rounds), ...footprints() };
   if (options.json) console.log(JSON.stringify(result));
   else console.log(table(result, rounds));
   if (options.check && missed(result.ratios).length > 0) {
@@ -224,7 +224,14 @@ function describe(measured: Measurements): string {
     .join('  ');
 }
 
-type Result = ReturnType<typeof summarize>;
+type Result = ReturnType<typeof summarize> & ReturnType<typeof footprints>;
+
+/** What the servers need besides processor time. */
+function footprints() {
+  const signet = started.find(({ name }) => name === 'signet')?.footprint;
+  const memory_mb = Object.fromEntries(started.map(({ name, pid }) => [name, residentMemory(pid)]));
+  return { ...signet, memory_mb };
+}
 
 function summarize(rounds: MeasurementTable) {
   type Figures = Partial<Record<ContenderName, Partial<Record<ScenarioName, number>>>>;
@@ -271,7 +278,8 @@ function missed(ratios: Result['ratios']): string[] {
   );
 }
 
-function table({ ratios, rates, processor_us, rounds }: Result, measured: MeasurementTable): string {
+function table(result: Result, measured: MeasurementTable): string {
+  const { ratios, rates, processor_us, rounds, memory_mb } = result;
   const row = (...cells: string[]) =>
     cells.map((cell, at) => (at === 0 ? cell.padEnd(15) : cell.padStart(15))).join('');
   const times = (value: number | undefined) => (value === undefined ? '' : `${value.toFixed(2)} x`);
@@ -298,7 +306,9 @@ function table({ ratios, rates, processor_us, rounds }: Result, measured: Measur
     ...options.scenarios.map((name) =>
       row(name, ...contenderNames.map((contender) => `${processor_us[contender]?.[name] || ''}`)),
     ),
+    row('MB after load', ...contenderNames.map((contender) => `${memory_mb[contender] || ''}`)),
     '',
+    `Signet starts in ${result.first_start_ms} ms for the first time and in ${result.later_start_ms} ms later, and idles with ${result.idle_mb} MB.`,
     `Medians over ${rounds} rounds on ${availableParallelism()} cores, ${connections} connections. Targets: ${targets.oidc_provider} x the peer, ${targets.floor} x the floor.`,
     `Signet flushes every change to its disk before it answers (SQLite${options.fsyncMs ? `, each flush ${options.fsyncMs} ms slower` : ''}); the peer keeps everything in memory.`,
   ].join('\n');

@@ -15,3 +15,13 @@ export function processorTime(pid: number): number {
     return Number.NaN;
   }
 }
+
+/** Resident memory of a process in MB; NaN where the system does not say. */
+export function residentMemory(pid: number): number {
+  try {
+    const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+    return Math.round(Number(kilobytes) / 1000);
+  } catch {
+    return Number.NaN;
+  }
+}

@@ -9,7 +9,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { collect, stop } from './child.ts';
 import { basicAuthorization, type Contender, codeChallenge, nonce, redirectUri, scope, user } from './contender.ts';
 import { type Address, getRequest, run } from './load.ts';
+import { residentMemory } from './processor-time.ts';
 import { slowFsync } from './slow-fsync.ts';
+
+/** What a server still loads once it listens. */
+const settlingMs = 500;
 
 const root = join(import.meta.dirname, '..');
 
@@ -32,17 +36,27 @@ export async function startSignet(
   const address = { host: '127.0.0.1', port };
   const commandLine = (args: string[], input = '') => runSignet(args, environment, input);
 
-  const server = spawnSignet(['serve'], {
-    ...environment,
-    ...(profileDir && { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profileDir}` }),
-    ...(typeof slow === 'object' && slow),
-  });
+  const start = async () => {
+    const startedAt = performance.now();
+    server = spawnSignet(['serve'], {
+      ...environment,
+      ...(profileDir && { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profileDir}` }),
+      ...(typeof slow === 'object' && slow),
+    });
+    await listening(address, server, 5);
+    return Math.round(performance.now() - startedAt);
+  };
+  let server: ChildProcess | undefined;
   const stopAll = async () => {
-    await stop(server);
+    if (server) await stop(server);
     await rm(dataDir, { recursive: true, force: true });
   };
   try {
-    await listening(address, server);
+    const first_start_ms = await start();
+    await stop(server!);
+    const later_start_ms = await start();
+    await sleep(settlingMs);
+    const footprint = { first_start_ms, later_start_ms, idle_mb: residentMemory(server!.pid!) };
     await commandLine(['users', 'create', '--email', user.email, '--name', user.name, '--password-stdin'], password);
     const cookie = await signIn(address, password);
     const client = await registerClient(address, cookie);
@@ -53,7 +67,8 @@ export async function startSignet(
     return {
       name: 'signet',
       address,
-      pid: server.pid!,
+      pid: server!.pid!,
+      footprint,
       basic: basicAuthorization(client.client_id, client.client_secret),
       codes: (count) => pumpCodes(address, authorize, count),
       stop: stopAll,

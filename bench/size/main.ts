@@ -238,7 +238,7 @@ async function probing<Kept>({ address }: Subject, work: (probe: Probe) => Promi
 
 /** Work over many rows: each is begun as its user would begin it, and is done when its rows say so. */
 async function runWorks(many: Subject, probe: Probe, expired: number): Promise<Work[]> {
-  const { path, client, other, user_id, command, cookie, address } = many;
+  const { path, client, other, user_id, command } = many;
   const live = (where: string) => `select count(*) from grants where ${where} and revoked_at is null`;
   const ofClient = (id: string) => live(`client_id = '${id}' and expires_at > unixepoch()`);
   const popular = count(path, ofClient(client.client_id));
@@ -258,7 +258,7 @@ async function runWorks(many: Subject, probe: Probe, expired: number): Promise<W
   await work('write its revocations', popular, async () => undefined, ofClient(client.client_id));
   const events = count(path, 'select count(*) from audit_log');
   await work('verify the audit log', events, () => command('audit', 'verify'));
-  await work('export the audit log', events, () => download(address, '/v1/admin/audit/export?format=jsonl', cookie));
+  await work('export the audit log', events, () => download(many, '/v1/admin/audit/export?format=jsonl'));
   await work(
     'purge expired grants',
     expired,
@@ -276,7 +276,8 @@ async function runWorks(many: Subject, probe: Probe, expired: number): Promise<W
   return works;
 }
 
-async function download(address: Subject['address'], path: string, cookie: string): Promise<void> {
+async function download({ address, newCookie }: Subject, path: string): Promise<void> {
+  const cookie = await newCookie();
   const answer = await fetch(`http://localhost:${address.port}${path}`, { headers: { cookie } });
   if (!answer.ok || !answer.body) throw new Error(`${path} was answered with ${answer.status}.`);
   for await (const _ of answer.body); // as fast as it comes

@@ -14,7 +14,8 @@ const skipped = /^\/(signout|docs|openapi|assets|auth|static|oauth)/;
  * every reading operation of the API with each of its filters.
  */
 export async function findRequests(subject: Subject): Promise<Requests> {
-  const { address, cookie } = subject;
+  const { address } = subject;
+  const cookie = await subject.newCookie();
   const { exchange, close } = await exchangeBytes(address);
   const get = (path: string) => getRequest(address, path, { Cookie: cookie });
   const found = new Map<string, Buffer>();

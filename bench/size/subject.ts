@@ -100,7 +100,9 @@ export async function openSubject() {
       codes: (count) => pumpCodes(address, authorize, count),
       stop: subject.stop,
     };
-    return { cookie, client, other, service, user_id, webhook, contender };
+    /** The cookie of a new session: some pages want a recent sign-in. */
+    const newCookie = () => signIn(address, password);
+    return { newCookie, client, other, service, user_id, webhook, contender };
   }
 }
 

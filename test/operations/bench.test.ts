@@ -26,6 +26,10 @@ async function run(main: string, ...args: string[]) {
 test('npm run bench: every scenario runs on every server, and each answer is right', async () => {
   const { code, stdout, stderr } = await bench('--smoke');
   assert.equal(code, 0, stderr);
+  assert.match(
+    stdout,
+    /^Signet starts in \d+ ms for the first time and in \d+ ms later, and idles with (\d+|NaN) MB\.$/m,
+  );
   const rows = stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
   for (const title of ['requests/s', ...(process.platform === 'linux' ? ['processor µs'] : [])]) {
     const [head, ...measured] = rows.slice(rows.findIndex(([first]) => first === title));
