@@ -26,6 +26,7 @@ export type RevocationReason =
   | 'client_suspended'
   | 'password_change'
   | 'user_disabled'
+  | 'surplus'
   | 'expired';
 
 type UserSession = { user_id: string; session_id: string };

@@ -5,7 +5,7 @@ import type { Client } from '../../clients/client.ts';
 import type { Deps as ClientDeps } from '../../clients/deps.ts';
 import { hasScope } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
-import { mustChange } from '../../platform/db/change.ts';
+import { mustChange, returning } from '../../platform/db/change.ts';
 import type { Deps, LimitDeps, StoreDeps } from '../../platform/deps.ts';
 import { digest, newId, newSecret, type RequestId } from '../../platform/ids.ts';
 import { addressKey } from '../../platform/ip-address.ts';
@@ -13,7 +13,8 @@ import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { claimsBeyondScope } from '../claims/claims-parameter.ts';
 import { appLimit } from '../grants/app-limit.ts';
 import { findConsent, saveConsent } from '../grants/consents.store.ts';
-import { insertGrant } from '../grants/store.ts';
+import { revokeSurplusGrants } from '../grants/grants.ts';
+import { InsertedGrant, insertGrant } from '../grants/store.ts';
 import { refreshIdleSeconds } from '../token/refresh-token-grant.ts';
 import { accessTokenSeconds } from '../token/tokens.ts';
 import { AuthorizationError, type AuthorizationRequest } from './authorization-request.ts';
@@ -183,9 +184,14 @@ async function issueCode(
     created_at: at,
   });
   const issued = await deps.db.change({
-    run: { grant: mustChange(grant), pending: pending && deletePendingRequest(pending.request_id) },
+    run: {
+      grant: mustChange(returning(InsertedGrant, grant)),
+      pending: pending && deletePendingRequest(pending.request_id),
+    },
   });
-  return issued.ok ? code : undefined;
+  if (!issued.ok) return undefined;
+  if (issued.results.grant.rows[0]?.is_surplus) await revokeSurplusGrants(deps, session.user_id, client.client_id);
+  return code;
 }
 
 /**

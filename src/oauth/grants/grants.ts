@@ -9,12 +9,13 @@ import { inSlices } from '../../platform/db/slices.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
 import { notFound } from '../../platform/errors.ts';
-import { type GrantId, newId, type UserId } from '../../platform/ids.ts';
+import { type ClientId, type GrantId, newId, type UserId } from '../../platform/ids.ts';
 import { mailTo } from '../../platform/mail/outbox.ts';
 import { deleteBulkRevocation, listBulkRevocations } from './bulk-revocations.store.ts';
 import { activeGrantsOf, type ListedGrant } from './lists.store.ts';
 import { enqueueLogouts } from './logout-deliveries.store.ts';
 import { applyBulkRevocation, findGrant, type Grant, hasGrantElsewhere, revokeGrants, setRevoked } from './store.ts';
+import { findSurplusGrants } from './surplus-grants.store.ts';
 
 export { deleteConsentsOfUser } from './consents.store.ts';
 export {
@@ -40,19 +41,29 @@ type Revocation = {
  * asked for it.
  */
 export async function revokeGrant(deps: RevocationDeps, revocation: Revocation): Promise<void> {
-  const { grant, reason, actor, address } = revocation;
+  const mail = await mailAbout(deps, revocation);
+  await deps.db.change({ run: { ...statementsOf(revocation, now(deps)), mail } });
+}
+
+/** Their clients and the audit log are notified; the grant is not changed if it is revoked already. */
+function statementsOf({ grant, reason, actor, address }: Revocation, at: number) {
   const { grant_id, user_id, client_id, session_id } = grant;
-  const at = now(deps);
   const after = { user_id, client_id, session_id };
   const batch = newId('lo');
-  await deps.db.change({
-    run: {
-      grant: mustChange(setRevoked(grant_id, reason, at, batch)),
-      logouts: enqueueLogouts(batch, at),
-      event: auditEvent({ action: 'grant.revoked', actor, target: grant_id, reason, after, address }, at).statement,
-      mail: await mailAbout(deps, revocation),
-    },
-  });
+  return {
+    grant: mustChange(setRevoked(grant_id, reason, at, batch)),
+    logouts: enqueueLogouts(batch, at),
+    event: auditEvent({ action: 'grant.revoked', actor, target: grant_id, reason, after, address }, at).statement,
+  };
+}
+
+/** Revokes the oldest active grants of a user to a client that are too many beside a new one. */
+export async function revokeSurplusGrants(deps: StoreDeps, user_id: UserId, client_id: ClientId): Promise<void> {
+  const at = now(deps);
+  for (const found of await findSurplusGrants(deps.db, user_id, client_id, at)) {
+    const grant = { ...found, user_id, client_id, revoked_at: null };
+    await deps.db.change({ run: statementsOf({ grant, reason: 'surplus', actor: 'system' }, at) });
+  }
 }
 
 const mailOf: Partial<Record<RevocationReason, 'grant_replayed' | 'grant_ended'>> = {

@@ -3,7 +3,7 @@ import type { RevocationReason } from '../../authentication/deps.ts';
 import { hasEveryFactor } from '../../authentication/sessions/session.ts';
 import { raiseGrantsEpochOfClient } from '../../clients/find-clients.ts';
 import type { Db } from '../../platform/db/db.ts';
-import { id, integer, json, jsonTexts, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { flag, id, integer, json, jsonTexts, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { inOneSlice, sliceRows } from '../../platform/db/slices.ts';
 import { asBigint, join, type Sql, sql } from '../../platform/db/sql.ts';
 import { type ClientId, type GrantId, newId, type SessionId, type UserId } from '../../platform/ids.ts';
@@ -19,6 +19,7 @@ import {
   type RevocationScope,
 } from './bulk-revocations.store.ts';
 import { enqueueLogouts, markForLogout } from './logout-deliveries.store.ts';
+import { hasMaxGrants } from './surplus-grants.store.ts';
 
 const IssuableGrant = row('grants', {
   grant_id: id<GrantId>(),
@@ -81,6 +82,9 @@ type NewGrant = Omit<
   | 'unanswered_until'
 > & { code_hash: string; session_token_hash: string };
 
+/** Whether `findSurplusGrants` will find some. */
+export const InsertedGrant = row('grants', { is_surplus: flag });
+
 /**
  * A grant begins as an authorization code: for the user of a session that is active at this moment, under the secret that
  * asked and with every factor that the user has, and for an approved client. Otherwise no row is inserted.
@@ -98,7 +102,8 @@ export const insertGrant = (grant: NewGrant): Sql =>
         from sessions s join users u on u.user_id = s.user_id, clients c
        where s.session_id = ${grant.session_id} and s.token_hash = ${grant.session_token_hash} and s.ended_at is null
          and s.expires_at > ${grant.created_at} and ${hasEveryFactor} and u.disabled_at is null
-         and c.client_id = ${grant.client_id} and c.status = 'approved'`;
+         and c.client_id = ${grant.client_id} and c.status = 'approved'
+      returning case when ${hasMaxGrants(grant.created_at)} then 1 else 0 end as is_surplus`;
 
 export type CodeRedemption = {
   code_hash: string;

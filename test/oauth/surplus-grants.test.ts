@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { plain } from '../support/plain-sql.ts';
+import { assertRefused, type RegisteredClient } from '../support/relying-party.ts';
+import { testSignet } from '../support/signet.ts';
+
+const scope = 'openid offline_access';
+
+testSignet('a user has at most 100 active grants to a client: a new one revokes the oldest', async ({ signet }) => {
+  const { db } = signet.deps;
+  const [client, other] = [await signet.registerClient(), await signet.registerClient()];
+  const [user, neighbour] = [await signet.signedInUser(), await signet.signedInUser()];
+  const isActive = async (of: RegisteredClient, token: string) => (await of.introspect(token)).json?.active;
+  const surplus = () => signet.auditLog({ action: 'grant.revoked', reason: 'surplus' });
+
+  const first = await user.obtainTokens(client, { scope });
+  const elsewhere = [
+    await user.obtainTokens(other, { scope }),
+    await neighbour.obtainTokens(client, { scope }),
+  ] as const;
+  const oldest = await plain(db).get<{ grant_id: string; session_id: string }>(
+    'select grant_id, session_id from grants where client_id = $1 and user_id = $2',
+    [client.client_id, user.user_id],
+  );
+  // 98 later ones, and ten that have expired or whose code was not redeemed, which do not count.
+  await plain(db).run(
+    `with recursive n(i) as (select 1 union all select i + 1 from n where i < 108)
+     insert into grants (grant_id, client_id, user_id, session_id, scope, redirect_uri, code_hash, code_challenge,
+                         code_expires_at, redeemed_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr, acr, created_at)
+     select 'gr_' || i, client_id, user_id, session_id, scope, redirect_uri, 'code' || i, code_challenge, code_expires_at,
+            case when i <= 103 then redeemed_at end, refresh_seq, case when i between 99 and 103 then 1 else idle_expires_at end,
+            expires_at, auth_time, amr, acr, created_at + 1
+       from grants, n where grant_id = $1`,
+    [oldest!.grant_id],
+  );
+  signet.clock.advance(2);
+  await user.obtainTokens(client, { scope });
+  assert.deepEqual([await isActive(client, first.access_token), await surplus()], [true, []]);
+
+  signet.clock.advance(1);
+  const newest = await user.obtainTokens(client, { scope });
+  assert.equal(await isActive(client, first.access_token), false);
+  assertRefused(await client.refresh(first.refresh_token), 400, 'invalid_grant');
+  const events = await surplus();
+  assert.deepEqual(
+    events.map(({ actor, target, after_state }) => [actor, target, JSON.parse(String(after_state))]),
+    [
+      [
+        'system',
+        oldest!.grant_id,
+        { user_id: user.user_id, client_id: client.client_id, session_id: oldest!.session_id },
+      ],
+    ],
+  );
+  assert.equal(await isActive(client, newest.access_token), true);
+  assert.equal(await isActive(other, elsewhere[0].access_token), true, 'to another client');
+  assert.equal(await isActive(client, elsewhere[1].access_token), true, 'of another user');
+
+  // More, from before there was a maximum, are revoked some at a time.
+  await plain(db).run(
+    'update grants set revoked_at = null, idle_expires_at = expires_at, redeemed_at = created_at where user_id = $1 and client_id = $2',
+    [user.user_id, client.client_id],
+  );
+  signet.clock.advance(1);
+  await user.obtainTokens(client, { scope });
+  assert.equal((await surplus()).length, 11);
+  await user.obtainTokens(client, { scope });
+  const left = await plain(db).all(
+    'select 1 from grants where user_id = $1 and client_id = $2 and revoked_at is null',
+    [user.user_id, client.client_id],
+  );
+  assert.equal(left.length, 100);
+});
