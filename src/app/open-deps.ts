@@ -41,7 +41,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
   const { clock, monotonic = clock, log, role = 'server' } = outside;
   const { passwords = openPasswordHasher(given.limits, monotonic) } = outside;
   const masterKey = role === 'server' ? loadMasterKey(given.masterKey) : readMasterKey(given.masterKey);
-  const db = await openDb(given, log);
+  const db = await openDb(given, { log, monotonic: outside.monotonic });
   if (given.logSql) logStatements(db, { log, monotonic });
   try {
     const vault = await (role === 'server' ? prepare(db, masterKey, clock) : openPrepared(db, masterKey));

@@ -20,13 +20,13 @@ type DbSettings = {
  */
 export async function openDb(
   { dataDir, databaseUrl, databaseMayLoseCommits }: DbSettings,
-  log?: Logger,
+  outside: { log?: Logger; monotonic?: Clock } = {},
 ): Promise<MigratableDb> {
   let db: MigratableDb | undefined;
   try {
     db = databaseUrl
       ? (await import('./postgres.ts')).openPostgres(databaseUrl, { mayLoseCommits: databaseMayLoseCommits })
-      : openSqlite(privateFile(dataDir), { log });
+      : openSqlite(privateFile(dataDir), outside);
     await db.query({ sql: 'select 1 as answer' });
     return db;
   } catch (error) {

@@ -200,6 +200,7 @@ export function createGroupCommit(session: () => WriteSession, checkAnew: () => 
     enqueue: (steps: readonly Step[]) =>
       new Promise<Committed>((resolve, reject) => {
         if (fenced) return reject(new StoreUnavailable(checking));
+        session().log.refuseWhileStalled();
         if (queue.length >= longestQueue) return reject(new StoreUnavailable('Too many changes are waiting.'));
         queue.push({ steps, resolve, reject });
         schedule();

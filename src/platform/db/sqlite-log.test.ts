@@ -120,6 +120,26 @@ test('when a flush fails, its changes are unknown and the reads that waited for 
   );
 });
 
+test('when a flush takes more than five seconds, no more changes and reads wait for it', async (t) => {
+  const disk = heldDisk();
+  let passed = 0;
+  const { db } = await freshTable(t, { flush: disk.flush, monotonic: () => passed });
+  assert.deepEqual(await keys(db), []);
+  disk.holds = true;
+  const waiting = [put(db, 'a')];
+  await disk.reached();
+  passed = 5_000;
+  waiting.push(put(db, 'b'));
+  passed = 5_001;
+  for (const refused of [put(db, 'c'), keys(db)]) {
+    await assert.rejects(refused, (error) => error instanceof StoreUnavailable && !(error instanceof OutcomeUnknown));
+  }
+  disk.holds = false;
+  disk.end(({ resolve }) => resolve());
+  await Promise.all(waiting);
+  assert.deepEqual(await keys(db), ['a', 'b']);
+});
+
 test('after a power loss all is there that was acknowledged, from what had been flushed', async (t) => {
   let flushed = Buffer.alloc(0);
   const flush = async (sync: () => Promise<void>) => {

@@ -4,13 +4,24 @@ import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
+import { StoreUnavailable } from './engine.ts';
 import { isBusy } from './sqlite-errors.ts';
 import { appendOnly, openSqliteThread, type SqliteThread } from './sqlite-thread.ts';
 
 /** Stands around each flush of the log; a test holds it, or makes it fail as a disk would. */
 export type Flush = (sync: () => Promise<void>) => Promise<void>;
 
-export type LogOptions = { flush?: Flush; bounds?: LogBounds; log?: Logger };
+export type LogOptions = {
+  flush?: Flush;
+  bounds?: LogBounds;
+  /** Milliseconds. Without it no flush takes too long. */
+  monotonic?: Clock;
+  log?: Logger;
+};
+
+/** A flush that takes longer: what would wait for it, too, is refused instead. As long as the deadline of PostgreSQL. */
+const stalledMs = 5_000;
 
 /** Of the write-ahead log, in pages of 4 KiB. */
 export type LogBounds = {
@@ -44,7 +55,7 @@ const closeFile = promisify(close);
  */
 export function openLog(
   connection: DatabaseSync,
-  { flush = (sync) => sync(), bounds = defaultBounds, log }: LogOptions,
+  { flush = (sync) => sync(), bounds = defaultBounds, monotonic = () => 0, log }: LogOptions,
 ) {
   const path = connection.location() ?? '';
   const { journal_mode } = connection.prepare('pragma journal_mode').get() as { journal_mode: string };
@@ -55,6 +66,7 @@ export function openLog(
   let descriptor: number | undefined;
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
+  let startedAt = 0;
 
   async function sync(): Promise<void> {
     if (!isUsed) return;
@@ -66,6 +78,7 @@ export function openLog(
   }
 
   function start(): Promise<void> {
+    startedAt = monotonic();
     const started = flush(sync).finally(() => {
       if (running === started) running = undefined;
     });
@@ -89,6 +102,11 @@ export function openLog(
     /** The newest flush, until it is done. */
     get unflushed(): Promise<void> | undefined {
       return next ?? running;
+    },
+    /** @throws {StoreUnavailable} while a flush takes so long that nothing more should wait for it. */
+    refuseWhileStalled(): void {
+      if (!running || monotonic() - startedAt <= stalledMs) return;
+      throw new StoreUnavailable('The disk has not confirmed the last changes for some time.');
     },
     /** Call it after each commit, when no transaction is open. */
     grown(): void {

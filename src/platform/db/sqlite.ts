@@ -70,6 +70,7 @@ export function openSqlite(path: string, options: LogOptions = {}): MigratableDb
   function read(statement: Statement) {
     try {
       const { execute, transaction, log } = session();
+      log.refuseWhileStalled();
       if (transaction.beginReading() && !writes.isFenced) void log.flush();
       const { rows } = execute(statement);
       return { rows, unflushed: writes.isFenced ? undefined : log.unflushed };
