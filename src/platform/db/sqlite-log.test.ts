@@ -199,7 +199,8 @@ test('the log stays small while changes go on without a pause, and so do reads o
   }
   isWriting = false;
   await reads;
-  assert.ok(largest > tight.checkpoint * page && largest < 750 * page, `${largest / page} pages`);
+  assert.ok(largest >= tight.checkpoint * page, 'it was in use');
+  assert.ok(largest < 10 * tight.restart * page, `${largest / page} pages of more than 1500`);
 });
 
 test('a long read stops no change until the log is at its limit; then they are refused until it ends', async (t) => {

@@ -182,7 +182,7 @@ function createCheckpoints(path: string, bounds: LogBounds, logger: Logger | und
   }
 
   async function restart(pages: number): Promise<void> {
-    const attempt = checkpoint('restart');
+    const attempt = Promise.allSettled([working]).then(() => checkpoint('restart'));
     holding = attempt;
     let isWhole = await attempt;
     holding = undefined;
@@ -208,17 +208,19 @@ function createCheckpoints(path: string, bounds: LogBounds, logger: Logger | und
 
   function work(task: Promise<void>): void {
     clearTimeout(idle);
-    working = task.finally(() => {
+    const current = task.finally(() => {
+      if (working !== current) return;
       working = undefined;
       if (thread && !isEnding) idle = setTimeout(() => work(rest()), bounds.idleMs).unref();
     });
+    working = current;
   }
 
   return {
     grown(pages: number): void {
-      if (working) return;
+      if (holding || isFull) return;
       if (pages >= restartAt) work(restart(pages));
-      else if (pages >= checkpointAt) work(copy(pages));
+      else if (pages >= checkpointAt && !working) work(copy(pages));
     },
     get holding(): Promise<unknown> | undefined {
       return holding;
