@@ -5,8 +5,9 @@ import type { UserId } from '../platform/ids.ts';
 import type { TermRange } from '../platform/search-terms.ts';
 import { User } from './store.ts';
 
-/** Terms that one search reads for each of its words. */
-const maxCandidates = 2000;
+/** Terms of the rarest word that one search reads, and those of each word that are counted to find it. */
+const maxCandidates = 500;
+const maxCounted = 5000;
 
 const Place = row('user_terms', { term: text, user_id: id<UserId>() });
 /** Of a user in the order of the terms that begin with a word. */
@@ -23,7 +24,7 @@ async function rarestOf(db: Db, ranges: readonly TermRange[]): Promise<TermRange
   if (ranges.length < 2) return ranges[0];
   const counts = ranges.map(
     (range, word) => sql`select ${asBigint(word)} as word, count(*) as found
-        from (select 1 as one from user_terms where ${startsWith(range)} order by term limit ${maxCandidates}) as few`,
+        from (select 1 as one from user_terms where ${startsWith(range)} order by term limit ${maxCounted}) as few`,
   );
   const frequencies = await db.all(Frequency, join(counts, ' union all '));
   const [rarest] = frequencies.sort((one, other) => one.found - other.found);
