@@ -1,6 +1,6 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db/db.ts';
-import { cutPage, decodeCursor } from '../platform/db/slices.ts';
+import { decodeCursor, encodeCursor } from '../platform/db/slices.ts';
 import type { Deps } from '../platform/deps.ts';
 import { notFound, refusal } from '../platform/errors.ts';
 import { type TtlCache, ttlCache } from '../platform/ttl-cache.ts';
@@ -47,9 +47,9 @@ export async function findClients(
   const { after, limit = 50 } = search;
   const query = search.query?.trim().slice(0, 100) ?? '';
   const { listing = query === '' ? 'waiting' : 'all' } = search;
-  const found = await searchClients(deps.db, { listing, query, after: decodeCursor('after', after), limit: limit + 1 });
-  const { rows: clients, next } = cutPage(found, limit, (last) => ({ at: last.created_at, id: last.client_id }));
-  return { clients, next };
+  const place = decodeCursor('after', after);
+  const { clients, next } = await searchClients(deps.db, { listing, query, after: place, limit });
+  return { clients, next: next && encodeCursor(next) };
 }
 
 /** Whether a user has as many clients in review as are allowed: they cannot register or submit another one. */

@@ -61,33 +61,60 @@ function isListed(listing: ClientListing): Sql {
   return listing === 'pending_change' ? hasPendingChange : sql`c.status = ${listing}`;
 }
 
+/** By an id, or by the whole address of the owner. */
+const isNamed = (query: string): Sql =>
+  sql`(c.client_id = ${query} or c.owner_user_id = ${query}
+       or c.owner_user_id = (select user_id from users where email_key = ${emailKey(query)}))`;
+
 /** Letters beyond ASCII are matched in the case in which they were written. */
 function matches(query: string): Sql {
   const [lower, exact, address] = [query.toLowerCase(), query, emailKey(query)].map((part) => `%${escapeLike(part)}%`);
-  return sql`(c.client_id = ${query} or c.owner_user_id = ${query}
-    or lower(c.name) like ${lower!} escape '!' or c.name like ${exact!} escape '!'
+  return sql`(lower(read.name) like ${lower!} escape '!' or read.name like ${exact!} escape '!'
     or exists (select 1 from users u
-                where u.user_id = c.owner_user_id
+                where u.user_id = read.owner_user_id
                   and (u.email_key like ${address!} escape '!' or lower(u.name) like ${lower!} escape '!'
                        or u.name like ${exact!} escape '!')))`;
 }
 
+/** Clients that one search by a part of a name reads. */
+const maxRead = 2000;
+
+const Place = row('clients', ClientRow.pick('client_id', 'created_at').fields);
+
 /**
- * Oldest first, a page at a time.
+ * Oldest first, a page at a time. A search by a part of a name reads a bounded number of clients, so a page may have fewer than
+ * its limit, even none, and yet not be the last one.
  * @param search.query a part of the name, a part of the owner's name or email address, or an id of either; empty for all.
  */
 export async function searchClients(
   db: Db,
   { listing, query, after, limit }: { listing: ClientListing; query: string; after: Cursor | undefined; limit: number },
-): Promise<Client[]> {
+): Promise<{ clients: Client[]; next: Cursor | undefined }> {
+  const listed = sql`clients c where ${isListed(listing)}
+      and (c.created_at, c.client_id) > (${asBigint(after?.at ?? -1)}, ${after?.id ?? ''})`;
+  const oldest = sql`order by c.created_at, c.client_id`;
+  const columns = ClientRow.columnsOf('c');
+  const isSearch = query !== '' && !(await db.holds(sql`exists (select 1 from clients c where ${isNamed(query)})`));
   const rows = await db.all(
     ClientRow,
-    sql`select ${ClientRow.columnsOf('c')} from clients c
-         where ${query === '' ? sql`1 = 1` : matches(query)} and ${isListed(listing)}
-           and (c.created_at, c.client_id) > (${asBigint(after?.at ?? -1)}, ${after?.id ?? ''})
-         order by c.created_at, c.client_id limit ${limit}`,
+    isSearch
+      ? sql`select ${ClientRow.columnsOf('read')} from (select ${columns} from ${listed} ${oldest} limit ${maxRead}) as read
+             where ${matches(query)} order by read.created_at, read.client_id limit ${limit + 1}`
+      : sql`select ${columns} from ${listed} and ${query === '' ? sql`1 = 1` : isNamed(query)} ${oldest} limit ${limit + 1}`,
   );
-  return rows.map(withoutSecrets);
+  const last =
+    rows.length > limit
+      ? rows[limit - 1]
+      : isSearch
+        ? await db.get(
+            Place,
+            sql`select ${Place.columnsOf('c')} from ${listed} ${oldest} limit 1 offset ${maxRead - 1}`,
+          )
+        : undefined;
+  return {
+    clients: rows.slice(0, limit).map(withoutSecrets),
+    next: last && { at: last.created_at, id: last.client_id },
+  };
 }
 
 /** New clients, and approved ones with a pending change. */

@@ -174,6 +174,32 @@ test('administrators approve their own clients and changes only where the servic
   assert.equal((await alone.post(`/clients/${own.client_id}/approve`, { revision: 1 })).status, 'approved');
 });
 
+testSignet('a search for clients goes on with the next page where there are many', { env }, async ({ signet }) => {
+  const root = await administratorOf(signet);
+  const { client_id } = await signet.registerClient({ name: 'First melon' });
+  const columns = `client_type, redirect_uris, allowed_scopes, id_token_signed_response_alg, refresh_retry_window, consent, status,
+                   revision, updated_at`;
+  await plain(signet.deps.db).run(
+    `with recursive n(i) as (select 1 union all select i + 1 from n where i < 2100)
+     insert into clients (client_id, name, event_id, created_at, ${columns})
+     select 'cl_' || i, case when i > 2098 then 'Late melon' else 'Other' end, 'evt_' || i, created_at + i, ${columns}
+       from clients, n where client_id = $1`,
+    [client_id],
+  );
+  const found: unknown[][] = [];
+  for (let next: unknown = ''; next !== null; ) {
+    const page = await root.get(`/clients?query=MELON&status=approved${next && `&after=${next}`}`);
+    found.push(ids(page, 'clients', 'client_id'));
+    next = page.next;
+  }
+  assert.deepEqual(found, [[client_id], ['cl_2099', 'cl_2100']]);
+  const none = await root.get('/clients?query=late');
+  assert.deepEqual([none.clients, none.next === null], [[], false]);
+  const { text } = await root.browser.get('/admin/clients?q=late');
+  assert.match(text, sentence('admin.clients.none.yet'));
+  assert.deepEqual(ids(await root.get('/clients?query=cl_2100'), 'clients', 'client_id'), ['cl_2100']);
+});
+
 testSignet('users are listed a page at a time', { env }, async ({ signet }) => {
   const root = await administratorOf(signet);
   const users: TestUser[] = [];

@@ -63,7 +63,7 @@ export function describeList(
   { clients, next }: Listed,
   { query, status }: { query?: string; status?: string },
 ): string {
-  if (clients.length === 0 && query) {
+  if (clients.length === 0 && query && next === null) {
     const state = status === 'all' ? 'in any state' : `listed as ${status}`;
     return `No client ${state} has ${printed(query)} in its name, in its owner's name or email address, or as an ID.`;
   }

@@ -43,7 +43,7 @@ ${doneNotice(view, { query }, 'clients', ['deleted'])}
 </form>
 ${
   clients.length === 0
-    ? nothing(view, filter, query.q)
+    ? nothing(view, filter, query.q, next)
     : html`<ul class="items">${clients.map((listed) => clientItem(view, listed))}</ul>`
 }
 ${next !== undefined && moreLink('clients-more', pageOf({ state: filter, q: query.q, after: next }), view.t('admin.clients.more'))}`,
@@ -52,7 +52,8 @@ ${next !== undefined && moreLink('clients-more', pageOf({ state: filter, q: quer
 const pageOf = (query: { state: ClientFilter; q?: string; after?: string }) => pathWith('/admin/clients', query);
 
 /** What was looked through, and how to look further. */
-function nothing(view: View, filter: ClientFilter, q: string | undefined): Html {
+function nothing(view: View, filter: ClientFilter, q: string | undefined, next: string | undefined): Html {
+  if (next !== undefined) return html`<p class="empty">${view.t('admin.clients.none.yet')}</p>`;
   if (!q) {
     const isQueue = filter === 'waiting' || filter === 'changes';
     return html`<p class="empty">${view.t(isQueue ? 'admin.clients.none.waiting' : 'admin.clients.none')}</p>`;

@@ -87,7 +87,7 @@ export const clientOperations = {
       ...paging,
     },
     answer: {
-      description: 'Oldest first.',
+      description: 'Oldest first. A page of a search may have fewer clients than `limit` although `next` is not null.',
       schema: Type.Object({
         clients: Type.Array(
           Type.Object({
