@@ -6,20 +6,23 @@ export type Contender = {
   readonly name: ContenderName;
   readonly address: Address;
   readonly pid: number;
-  /** The confidential client's HTTP Basic credentials. */
+  /** A confidential client's HTTP Basic credentials. */
   readonly basic: Headers;
   /**
    * New authorization codes, each good for one exchange.
    * @param use which access token the exchange must return: what a resource server takes (always a JWT), or what
    * this server's own endpoints take (for the peer an opaque one).
+   * @param areKept the grants are used again later.
    */
-  readonly codes: (count: number, use: 'resource server' | 'own endpoints') => Promise<string[]>;
+  readonly codes: (count: number, use: 'resource server' | 'own endpoints', areKept?: boolean) => Promise<Issued[]>;
   /** Before the first request; where it was measured. */
   readonly footprint?: Footprint;
   readonly stop: () => Promise<void>;
 };
 /** Milliseconds until the first answer, with a new folder and with one that is there, and MB of resident memory. */
 export type Footprint = { first_start_ms: number; later_start_ms: number; idle_mb: number };
+/** A code or a token, and the credentials of the client that it was issued to. */
+export type Issued = { readonly text: string; readonly basic: Headers };
 export type ContenderName = 'signet' | 'oidc_provider' | 'floor';
 
 export const scope = 'openid offline_access email profile';

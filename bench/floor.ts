@@ -9,12 +9,14 @@ import { basicAuthorization, type Contender, nonce, scope } from './contender.ts
 
 export async function startFloor(port: number): Promise<Contender> {
   const child = await startChild('./floor.ts', port);
+  const basic = basicAuthorization('floor-client', randomBytes(32).toString('base64url'));
   return {
     name: 'floor',
     address: { host: '127.0.0.1', port },
     pid: child.pid,
-    basic: basicAuthorization('floor-client', randomBytes(32).toString('base64url')),
-    codes: async (count) => Array.from({ length: count }, () => `ac_${randomBytes(32).toString('base64url')}`),
+    basic,
+    codes: async (count) =>
+      Array.from({ length: count }, () => ({ text: `ac_${randomBytes(32).toString('base64url')}`, basic })),
     stop: child.stop,
   };
 }

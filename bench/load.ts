@@ -15,7 +15,8 @@ export type Load = {
   status: number;
   /** Text that every good answer has in its head or body; a 200 alone does not say that a token is active. */
   contains: string;
-  onAnswer?: (answer: Answer) => void;
+  /** @param request whose answer it is. */
+  onAnswer?: (answer: Answer, request: Buffer) => void;
 };
 
 /** Requests in flight at any moment: one on each keep-alive connection, never pipelined. */
@@ -45,12 +46,13 @@ export async function run(address: Address, load: Load): Promise<number> {
   const send = (connection: Connection) => {
     if (sent === load.count) return;
     sent += 1;
-    connection.socket.write(load.next());
+    connection.request = load.next();
+    connection.socket.write(connection.request);
   };
   const onAnswer = (connection: Connection, answer: Answer) => {
     answered += 1;
     if (answer.status === load.status && (answer.body.includes(marker) || answer.head.includes(load.contains))) {
-      load.onAnswer?.(answer);
+      load.onAnswer?.(answer, connection.request!);
     } else {
       failed += 1;
       firstFailure ||= `${answer.head}\n${answer.body.toString('utf8')}`;
@@ -95,7 +97,7 @@ function collectInBursts(isOver: () => boolean): void {
   setImmediate(collectInBursts, isOver);
 }
 
-type Connection = { socket: Socket };
+type Connection = { socket: Socket; request?: Buffer };
 
 function openConnection(
   address: Address,
@@ -127,7 +129,7 @@ function openConnection(
       },
     },
   });
-  const connection = { socket };
+  const connection: Connection = { socket };
   const fail = (error: Error) => {
     reject(error);
     onError(error);

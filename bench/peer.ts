@@ -17,14 +17,17 @@ type Seed = { codes: number; codeChallenge: string; resource: boolean };
 
 export async function startPeer(port: number): Promise<Contender> {
   const child = await startChild('./peer.ts', port);
+  const basic = basicAuthorization(clientId, clientSecret);
   return {
     name: 'oidc_provider',
     address: { host: '127.0.0.1', port },
     pid: child.pid,
-    basic: basicAuthorization(clientId, clientSecret),
+    basic,
     // An interactive login is not what is measured, so codes are made by the peer's own models, over a private channel.
-    codes: (codes, use) =>
-      child.ask<string[]>({ codes, codeChallenge, resource: use === 'resource server' } satisfies Seed),
+    async codes(codes, use) {
+      const seed = { codes, codeChallenge, resource: use === 'resource server' } satisfies Seed;
+      return (await child.ask<string[]>(seed)).map((text) => ({ text, basic }));
+    },
     stop: child.stop,
   };
 }

@@ -1,5 +1,5 @@
-import { type Contender, codeVerifier, redirectUri } from './contender.ts';
-import { formRequest, getRequest, type Load, run } from './load.ts';
+import { type Contender, codeVerifier, type Issued, redirectUri } from './contender.ts';
+import { formRequest, getRequest, type Headers, type Load, run } from './load.ts';
 
 export const scenarioNames = ['code_exchange', 'refresh', 'userinfo', 'introspect'] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
@@ -32,40 +32,48 @@ export function codeExchange(contender: Contender): Scenario {
   return async (count) => exchangeLoad(contender, await contender.codes(count, 'resource server'));
 }
 
-function exchangeLoad(contender: Contender, codes: string[]): Load {
+function exchangeLoad({ address }: Contender, codes: Issued[]): Load {
   const fixed = `grant_type=authorization_code&redirect_uri=${encodeURIComponent(redirectUri)}&code_verifier=${codeVerifier}`;
-  const requests = codes.map((code) =>
-    formRequest(contender.address, '/oauth/token', contender.basic, `${fixed}&code=${code}`),
-  );
+  const requests = codes.map(({ text, basic }) => formRequest(address, '/oauth/token', basic, `${fixed}&code=${text}`));
   return { count: requests.length, next: inTurn(requests), status: 200, contains: '"refresh_token":"' };
 }
 
 /** Rotation: every answer carries the token that the family's next request sends. */
-function refresh(contender: Contender, refreshTokens: string[]): Scenario {
-  const request = (token: string) =>
-    formRequest(contender.address, '/oauth/token', contender.basic, `grant_type=refresh_token&refresh_token=${token}`);
-  const waiting = refreshTokens.map(request);
+function refresh({ address }: Contender, families: Issued[]): Scenario {
+  const waiting: Buffer[] = [];
+  const credentials = new Map<Buffer, Headers>();
+  const add = ({ text, basic }: Issued) => {
+    const form = `grant_type=refresh_token&refresh_token=${text}`;
+    const request = formRequest(address, '/oauth/token', basic, form);
+    waiting.push(request);
+    credentials.set(request, basic);
+  };
+  families.forEach(add);
   return async (count) => ({
     count,
     // Oldest first: with more families than connections, none is ever in flight twice.
     next: () => waiting.shift()!,
     status: 200,
     contains: '"refresh_token":"',
-    onAnswer: ({ body }) => waiting.push(request(readToken(body, 'refresh_token'))),
+    onAnswer: ({ body }, request) => {
+      const basic = credentials.get(request)!;
+      credentials.delete(request);
+      add({ text: readToken(body, 'refresh_token'), basic });
+    },
   });
 }
 
-function userinfo(contender: Contender, accessTokens: string[]): Scenario {
-  const requests = accessTokens.map((token) =>
-    getRequest(contender.address, '/oauth/userinfo', { Authorization: `Bearer ${token}` }),
+function userinfo({ address }: Contender, accessTokens: Issued[]): Scenario {
+  const requests = accessTokens.map(({ text }) =>
+    getRequest(address, '/oauth/userinfo', { Authorization: `Bearer ${text}` }),
   );
   return async (count) => ({ count, next: inTurn(requests), status: 200, contains: '"email_verified":' });
 }
 
 /** With the hint, so that the peer need not look through its other kinds of token. */
-function introspect(contender: Contender, accessTokens: string[]): Scenario {
-  const requests = accessTokens.map((token) =>
-    formRequest(contender.address, '/oauth/introspect', contender.basic, `token_type_hint=access_token&token=${token}`),
+function introspect({ address }: Contender, accessTokens: Issued[]): Scenario {
+  const requests = accessTokens.map(({ text, basic }) =>
+    formRequest(address, '/oauth/introspect', basic, `token_type_hint=access_token&token=${text}`),
   );
   return async (count) => ({ count, next: inTurn(requests), status: 200, contains: '"active":true' });
 }
@@ -75,11 +83,21 @@ async function exchange(
   count: number,
   use: 'resource server' | 'own endpoints',
   field: 'access_token' | 'refresh_token',
-): Promise<string[]> {
-  const load = exchangeLoad(contender, await contender.codes(count, use));
-  const tokens: string[] = [];
-  await run(contender.address, { ...load, onAnswer: ({ body }) => tokens.push(readToken(body, field)) });
-  return tokens;
+): Promise<Issued[]> {
+  const codes = await contender.codes(count, use, true);
+  const load = exchangeLoad(contender, codes);
+  const requests: Buffer[] = [];
+  const tokens = new Map<Buffer, string>();
+  await run(contender.address, {
+    ...load,
+    next: () => {
+      const request = load.next();
+      requests.push(request);
+      return request;
+    },
+    onAnswer: ({ body }, request) => tokens.set(request, readToken(body, field)),
+  });
+  return requests.map((request, at) => ({ text: tokens.get(request)!, basic: codes[at]!.basic }));
 }
 
 function inTurn(requests: Buffer[]): () => Buffer {

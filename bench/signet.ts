@@ -7,7 +7,16 @@ import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { collect, stop } from './child.ts';
-import { basicAuthorization, type Contender, codeChallenge, nonce, redirectUri, scope, user } from './contender.ts';
+import {
+  basicAuthorization,
+  type Contender,
+  codeChallenge,
+  type Issued,
+  nonce,
+  redirectUri,
+  scope,
+  user,
+} from './contender.ts';
 import { type Address, getRequest, run } from './load.ts';
 import { residentMemory } from './processor-time.ts';
 import { slowFsync } from './slow-fsync.ts';
@@ -21,12 +30,14 @@ const root = join(import.meta.dirname, '..');
  * The real server, as its operator starts it: own process, SQLite in a new folder, every setting at its default but
  * the rate limits. All that the bench has it gets by the front door: command line, sign-in, registration, authorize.
  * @param profileDir where the server writes a `.cpuprofile` when it stops.
+ * @param exchanges how many codes there will be, roughly: one client after the other takes some, since of one user each may
+ * have 100 active grants.
  * @param fsyncMs what each flush of its disk takes in addition, where {@link slowFsync} can do that.
  */
 export async function startSignet(
   port: number,
   profileDir: string | undefined,
-  { fsyncMs, say }: { fsyncMs?: number; say?: (text: string) => void } = {},
+  { exchanges, fsyncMs, say }: { exchanges: number; fsyncMs?: number; say?: (text: string) => void },
 ): Promise<Contender> {
   const dataDir = await newDataDir();
   const slow = fsyncMs ? slowFsync(fsyncMs, dataDir) : {};
@@ -58,19 +69,32 @@ export async function startSignet(
     await sleep(settlingMs);
     const footprint = { first_start_ms, later_start_ms, idle_mb: residentMemory(server!.pid!) };
     await commandLine(['users', 'create', '--email', user.email, '--name', user.name, '--password-stdin'], password);
+    const reviewer = { email: 'grace@example.com', name: 'Grace Hopper' };
+    await commandLine(
+      ['users', 'create', '--email', reviewer.email, '--name', reviewer.name, '--admin', '--password-stdin'],
+      password,
+    );
     const cookie = await signIn(address, password);
-    const client = await registerClient(address, cookie);
-    await commandLine(['clients', 'approve', client.client_id, '--revision', '1']);
-
-    const authorize = authorizeRequest(address, cookie, client.client_id);
-    await approved(address, authorize);
+    const reviewing = await signIn(address, password, reviewer.email);
+    const newSource = () => codeSource(address, cookie, (id) => approve(address, reviewing, id));
+    const kept = await newSource();
+    const spent = await Promise.all(Array.from({ length: Math.ceil(exchanges / grantsOfClient) }, newSource));
+    let turn = 0;
     return {
       name: 'signet',
       address,
       pid: server!.pid!,
       footprint,
-      basic: basicAuthorization(client.client_id, client.client_secret),
-      codes: (count) => pumpCodes(address, authorize, count),
+      basic: kept.basic,
+      codes: async (count, _use, areKept) => {
+        const codes: Issued[] = [];
+        while (codes.length < count) {
+          const part = Math.min(grantsOfClient, count - codes.length);
+          const source = areKept ? await newSource() : spent[turn++ % spent.length]!;
+          codes.push(...(await source.codes(part)));
+        }
+        return codes;
+      },
       stop: stopAll,
     };
   } catch (error) {
@@ -93,6 +117,30 @@ export const settings = (dataDir: string, port: number): NodeJS.ProcessEnv => ({
   SIGNET_RATE_LIMITS: 'off',
   SIGNET_LOG_LEVEL: 'warn',
 });
+
+/** Below the maximum of one user and client. */
+const grantsOfClient = 90;
+
+/** A client with its approval, and codes for the user of a session. */
+async function codeSource(address: Address, cookie: string, approve: (client_id: string) => Promise<void>) {
+  const { client_id, client_secret } = await registerClient(address, cookie);
+  await approve(client_id);
+  const basic = basicAuthorization(client_id, client_secret);
+  const authorize = authorizeRequest(address, cookie, client_id);
+  await approved(address, authorize);
+  const codes = async (count: number): Promise<Issued[]> =>
+    (await pumpCodes(address, authorize, count)).map((text) => ({ text, basic }));
+  return { basic, codes };
+}
+
+async function approve({ port }: Address, cookie: string, client_id: string): Promise<void> {
+  const answer = await fetch(`http://localhost:${port}/v1/admin/clients/${client_id}/approve`, {
+    method: 'POST',
+    headers: { cookie, 'content-type': 'application/json' },
+    body: JSON.stringify({ revision: 1 }),
+  });
+  if (!answer.ok) throw new Error(`Approving a client failed: ${answer.status} ${await answer.text()}`);
+}
 
 /** Sign-ins of a user who has a session, as many as wanted; the codes live for 60 seconds. */
 export async function pumpCodes(address: Address, authorize: Buffer, count: number): Promise<string[]> {
@@ -134,10 +182,10 @@ export async function approved(address: Address, authorize: Buffer) {
   }
 }
 
-export async function signIn(address: Address, password: string): Promise<string> {
+export async function signIn(address: Address, password: string, email = user.email): Promise<string> {
   const answer = await fetch(`http://localhost:${address.port}/signin`, {
     method: 'POST',
-    body: new URLSearchParams({ username: user.email, password }),
+    body: new URLSearchParams({ username: email, password }),
     redirect: 'manual',
   });
   const cookie = answer.headers.getSetCookie().find((one) => one.startsWith('signet_identity_session='));

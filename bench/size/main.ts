@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { basicAuthorization } from '../contender.ts';
 import { run } from '../load.ts';
 import { prepare, scenarioNames } from '../scenarios.ts';
+import { whereAndWhen } from '../where-and-when.ts';
 import { count, expireGrants, fillStore } from './fill-store.ts';
 import { type Probe, probeKeySet } from './key-set-probe.ts';
 import { exchangeBytes } from './one-connection.ts';
@@ -30,7 +31,8 @@ const warmUps = 2;
 /** Enough that each list has a full first page: an empty one would only compare how much is shown. */
 const small = { users: 300, grants: 900 };
 const targets = { ratio: 1.5, stallMs: 50, startMs: 1000 };
-const tokens = { accessTokens: 100, families: 100 };
+/** More families than connections; and no more than a user may have active grants for a client. */
+const tokens = { accessTokens: 20, families: 75 };
 /** Requests of one measurement of a scenario. */
 const scenarioRequests = options.smoke ? 100 : 300;
 /** One of so many grants expires before the purge. */
@@ -142,7 +144,16 @@ async function measure() {
 
   const works = options.smoke ? upkeep : [...upkeep, ...(await measureWorks(many))];
   const wal_bytes = existsSync(`${many.path}-wal`) ? statSync(`${many.path}-wal`).size : 0;
-  return { ...options.size, comparisons, works, start_ms, bytes_per_grant, key_set_ms_requests, wal_bytes };
+  return {
+    ...whereAndWhen(),
+    ...options.size,
+    comparisons,
+    works,
+    start_ms,
+    bytes_per_grant,
+    key_set_ms_requests,
+    wal_bytes,
+  };
 }
 
 /** Both stores, one after the other; which of them is first changes from round to round. */

@@ -78,8 +78,7 @@ export async function openSubject() {
     const post = (path: string, body: unknown) => send(address, path, { cookie }, body);
     // By command: an administrator may not approve a client of their own.
     for (const { client_id } of [client, other]) await command('clients', 'approve', client_id, '--revision', '1');
-    const authorize = authorizeRequest(address, cookie, client.client_id);
-    await approved(address, authorize);
+    for (const { client_id } of [client, other]) await approved(address, authorizeRequest(address, cookie, client_id));
     const { user_id } = (await send(address, '/v1/me', { cookie })) as { user_id: string };
     const service = (await post('/v1/admin/service-credentials', {
       name: 'Billing',
@@ -97,7 +96,12 @@ export async function openSubject() {
       address,
       pid: server!.pid!,
       basic: basicAuthorization(client.client_id, client.client_secret),
-      codes: (count) => pumpCodes(address, authorize, count),
+      // Grants that are used later are not pushed out by those that are only exchanged.
+      codes: async (count, _use, areKept) => {
+        const { client_id, client_secret } = areKept ? client : other;
+        const codes = await pumpCodes(address, authorizeRequest(address, cookie, client_id), count);
+        return codes.map((text) => ({ text, basic: basicAuthorization(client_id, client_secret) }));
+      },
       stop: subject.stop,
     };
     /** The cookie of a new session: some pages want a recent sign-in. */
