@@ -32,7 +32,7 @@ const fewRows = new Set([
   'grants_of_user', // the active ones of a user
   'grants_active_of_user_to_client', // at most a hundred for each client
   'grants_of_logout_batch', // one slice
-  'sessions_of_user', // `maxSessions`, and those that ended in the last days
+  'sessions_active_of_user', // `maxSessions`
   'passkeys_of_user',
   'identities_of_user',
   'clients_of_owner', // as many as administrators have approved
