@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import { type Answer, readAnswer } from './browser.ts';
+import { type Answer, ask } from './browser.ts';
 
 export const verifier = 'dBjftJeZ4CVP-mBr0q8Yk3nM1oPz7sXwUaEcHgLiTvK';
 export const challengeOf = (code_verifier: string) => createHash('sha256').update(code_verifier).digest('base64url');
@@ -90,8 +90,8 @@ export class RegisteredClient implements Registration {
 }
 
 /** Posts a form as a program does, which has no cookies. */
-export async function postForm(url: string, fields: Fields, headers: Record<string, string> = {}): Promise<Answer> {
-  return readAnswer(await fetch(url, { method: 'POST', body: encode(fields), headers, redirect: 'manual' }));
+export function postForm(url: string, fields: Fields, headers: Record<string, string> = {}): Promise<Answer> {
+  return ask(url, { method: 'POST', body: encode(fields), headers });
 }
 
 /** What the redirect to the client carries. */
@@ -130,13 +130,9 @@ export function tokensOf(answer: Answer): Tokens {
   return answer.json as Tokens;
 }
 
-export async function userinfo(
-  { url }: { url: string },
-  access_token: string,
-  init: RequestInit = {},
-): Promise<Answer> {
+export function userinfo({ url }: { url: string }, access_token: string, init: RequestInit = {}): Promise<Answer> {
   const headers = { authorization: `Bearer ${access_token}` };
-  return readAnswer(await fetch(`${url}/oauth/userinfo`, { headers, ...init }));
+  return ask(`${url}/oauth/userinfo`, { headers, ...init });
 }
 
 /** Asserts a refusal in the one shape that all of them have (decisions §1). */

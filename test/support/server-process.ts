@@ -8,7 +8,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterTest } from './after-test.ts';
-import type { Browser } from './browser.ts';
+import { ask, type Browser } from './browser.ts';
 import { type Engine, freshStore } from './databases.ts';
 import { freePort } from './free-port.ts';
 import { RegisteredClient, redirectedTo, verifier } from './relying-party.ts';
@@ -124,10 +124,9 @@ export type TokenAnswer = { status: number; access_token: string; refresh_token:
 async function send(url: string, client: RegisteredClient, fields: Settings, path = '/oauth/token') {
   const { client_id, client_secret } = client;
   const credentials = `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString('base64')}`;
-  const body = new URLSearchParams(fields).toString();
-  const headers = { authorization: credentials, 'content-type': 'application/x-www-form-urlencoded' };
-  const response = await fetch(url + path, { method: 'POST', body, headers });
-  return { ...JSON.parse(await response.text()), status: response.status };
+  const body = new URLSearchParams(fields);
+  const { status, text } = await ask(url + path, { method: 'POST', body, headers: { authorization: credentials } });
+  return { ...JSON.parse(text), status };
 }
 
 export const redeemAt = (url: string, client: RegisteredClient, code: string): Promise<TokenAnswer> =>

@@ -1,4 +1,5 @@
 import { createCredential } from '../../src/entitlements/service-credentials/manage-credential.ts';
+import { ask } from './browser.ts';
 import { basic } from './relying-party.ts';
 import type { Signet } from './signet.ts';
 
@@ -32,14 +33,14 @@ export const writeOf = (user_id: string, more: Write = {}): Write => ({
 });
 
 export async function postEntitlement(signet: Signet, authorization: string | undefined, body: unknown) {
-  const response = await fetch(`${signet.url}/v1/entitlements`, {
+  const {
+    status,
+    headers,
+    json = {},
+  } = await ask(`${signet.url}/v1/entitlements`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...(authorization ? { authorization } : {}) },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
-  return {
-    status: response.status,
-    headers: response.headers,
-    json: (await response.json()) as Record<string, unknown>,
-  };
+  return { status, headers, json };
 }
