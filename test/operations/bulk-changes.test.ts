@@ -20,7 +20,10 @@ import { openReceiver } from '../support/webhook-receiver.ts';
 /** More than the batch of an end, and one slice after it, can write. */
 const many = 2 * sliceRows + 100;
 
-/** Live grants that were given before the one under test, so that the first slices come to these. */
+/**
+ * Grants that were given before the one under test, so that the first slices come to these. They are not revoked, but have not
+ * been used for too long: of those that could be, a user has at most a hundred with one client.
+ */
 async function fill({ deps }: Signet, { user_id }: TestUser, { client_id }: RegisteredClient): Promise<void> {
   const at = now(deps);
   await plain(deps.db).run(
@@ -30,7 +33,7 @@ async function fill({ deps }: Signet, { user_id }: TestUser, { client_id }: Regi
                          created_at)
      select 'gr_' || i || '_' || cast($1 as text), cast($1 as text), cast($2 as text), 'ses_of_another_browser', 'openid',
             'x', 'code_' || i || '_' || cast($1 as text), 'x', cast($3 as bigint), cast($3 as bigint), 1,
-            cast($4 as bigint), cast($4 as bigint), cast($3 as bigint), 'pwd', 'x', cast($3 as bigint)
+            cast($3 as bigint), cast($4 as bigint), cast($3 as bigint), 'pwd', 'x', cast($3 as bigint)
        from n`,
     [client_id, user_id, at, at + 86_400],
   );
