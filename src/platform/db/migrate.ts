@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Db } from './db.ts';
 import type { Engine } from './engine.ts';
 import { type RowOf, row, text } from './rows.ts';
@@ -30,7 +31,7 @@ const ownMigrations = new URL('./migrations/', import.meta.url);
 
 /**
  * Brings the tables up to this version, all missing migrations in one transaction. Several nodes may start at once:
- * the first does the work, the others wait and find it done.
+ * the first does the work, the others wait and find it done. Where none is missing, nothing is locked.
  * @param now Unix seconds.
  * @param folder holds `NNNN-name.sql`; the tests' own, otherwise ours.
  * @returns the names just applied, in order.
@@ -39,6 +40,9 @@ const ownMigrations = new URL('./migrations/', import.meta.url);
  */
 export async function migrate(db: MigratableDb, now: number, folder: URL = ownMigrations): Promise<string[]> {
   const migrations = readMigrations(folder);
+  const before = await findApplied(db);
+  if (before && missingMigrations(migrations, before).length === 0) return [];
+  await nextTurn(); // on SQLite a turn's reads share a snapshot, and the caller's next one must see the new tables
   return db.exclusively(async (session) => {
     await session.exec(
       'create table if not exists schema_migrations (name text primary key, applied_at bigint not null, checksum text not null)',
@@ -64,24 +68,29 @@ export async function migrate(db: MigratableDb, now: number, folder: URL = ownMi
  * @throws {StoreUnavailable}
  */
 export async function refuseUnlessMigrated(db: Db, folder: URL = ownMigrations): Promise<void> {
-  const [table] = await db.query({
-    sql:
-      db.engine === 'sqlite'
-        ? `select 1 as one from sqlite_master where type = 'table' and name = 'schema_migrations'`
-        : `select 1 as one where to_regclass('schema_migrations') is not null`,
-  });
-  if (!table) {
+  const applied = await findApplied(db);
+  if (!applied) {
     throw new MigrationRefused(
       'The database has not been set up yet. Start the server (signet serve), or run: signet migrate. Nothing was changed.',
     );
   }
-  const applied = await db.all(Applied, sql`select ${Applied.columns} from schema_migrations order by name`);
   const missing = missingMigrations(readMigrations(folder), applied);
   if (missing.length > 0) {
     throw new MigrationRefused(
       `The database is from an older version: ${missing.length === 1 ? 'a migration is' : `${missing.length} migrations are`} missing. Start the server of this version (signet serve), or run: signet migrate. Nothing was changed.`,
     );
   }
+}
+
+/** @returns undefined when the database has never been migrated. */
+async function findApplied(db: Db): Promise<Applied[] | undefined> {
+  const [table] = await db.query({
+    sql:
+      db.engine === 'sqlite'
+        ? `select 1 as one from sqlite_master where type = 'table' and name = 'schema_migrations'`
+        : `select 1 as one where to_regclass('schema_migrations') is not null`,
+  });
+  return table && db.all(Applied, sql`select ${Applied.columns} from schema_migrations order by name`);
 }
 
 // What only one engine understands is a comment to the other: /* postgres: collate "C" */
