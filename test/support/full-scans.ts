@@ -101,6 +101,14 @@ async function fullScansInSqlite(db: Db, statements: readonly Statement[]): Prom
   return problems;
 }
 
+/** @returns the selection by which SQLite finds the rows of each foreign key when the row that they refer to is deleted. */
+export async function foreignKeyReads(db: Db): Promise<Statement[]> {
+  const keys = await plain(db).all<{ name: string; column: string }>(
+    `select t.name, k."from" as "column" from sqlite_master t, pragma_foreign_key_list(t.name) k where t.type = 'table'`,
+  );
+  return keys.map(({ name, column }) => ({ sql: `select 1 from ${name} where ${column} = $1`, params: ['x'] }));
+}
+
 /** The tables of a statement by their names in it. A subquery has none; its own reads are steps of the plan. */
 const aliasesOf = (sql: string): Map<string, string> =>
   new Map(
