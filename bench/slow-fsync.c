@@ -1,5 +1,5 @@
 /*
- * Delays each fsync and fdatasync of a process by SIGNET_SLOW_FSYNC_MS milliseconds, as the disk of a cloud machine does.
+ * Delays each fsync and fdatasync of a process by SLOW_FSYNC_MS milliseconds, as the disk of a cloud machine does.
  * `npm run bench -- --fsync-ms N` compiles it and loads it into the Signet server by LD_PRELOAD.
  */
 #define _GNU_SOURCE
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 static void wait_for_disk(void) {
-  const char *text = getenv("SIGNET_SLOW_FSYNC_MS");
+  const char *text = getenv("SLOW_FSYNC_MS");
   double ms = text ? atof(text) : 0;
   struct timespec delay = {(time_t)(ms / 1000), (long)(ms * 1e6) % 1000000000L};
   nanosleep(&delay, NULL);

@@ -12,5 +12,5 @@ export function slowFsync(ms: number, folder: string): Record<string, string> | 
   const source = join(import.meta.dirname, 'slow-fsync.c');
   const { status, stderr } = spawnSync('cc', ['-shared', '-fPIC', '-O2', '-o', library, source], { encoding: 'utf8' });
   if (status !== 0) return `--fsync-ms needs a C compiler, called cc: it is skipped. ${stderr ?? ''}`.trim();
-  return { LD_PRELOAD: library, SIGNET_SLOW_FSYNC_MS: String(ms) };
+  return { LD_PRELOAD: library, SLOW_FSYNC_MS: String(ms) };
 }
