@@ -115,6 +115,7 @@ export const settings = (dataDir: string, port: number): NodeJS.ProcessEnv => ({
   SIGNET_PORT: String(port),
   SIGNET_BASE_URL: `http://localhost:${port}`,
   SIGNET_RATE_LIMITS: 'off',
+  SIGNET_LIMIT_PENDING_CLIENTS: '10000',
   SIGNET_LOG_LEVEL: 'warn',
 });
 
