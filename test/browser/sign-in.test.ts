@@ -71,95 +71,107 @@ test('from a first start to a verified id token, refresh and sign-out', async (t
   expectQuiet();
 });
 
-test('it all works without JavaScript', async (t) => {
-  const { signet, user, example, page, expectQuiet } = await begin(t, { consent: 'required', javaScript: false });
-  await page.goto(example.url);
-  await page.locator('#sign-in').click();
-  await signInWith(page, user.email, 'not the password at all');
-  assert.match(await textOf(page), sentence('signin.wrong'));
-  await signInWith(page, user.email, user.password);
-  await page.locator('#consent-allow').click();
-  assert.equal(await page.locator('#subject').textContent(), user.user_id);
-  await page.locator('#refresh').click();
-  assert.match(await textOf(page), /What the refresh changed/);
-  await page.locator('#sign-out').click();
-  assert.match(await textOf(page), /You are signed out here/);
-  const grants = await plain(signet.deps.db).all<{ refresh_seq: number; revoked_at: number | null }>(
-    'select refresh_seq, revoked_at from grants',
-  );
-  assert.equal(grants.length, 1);
-  assert.equal(grants[0]?.refresh_seq, 2);
-  assert.ok(grants[0]?.revoked_at);
-  expectQuiet();
+test('at a relying party that asks its users for consent', async (t) => {
+  const { signet, example, origins } = await begin(t, 'required');
+
+  await t.test('it all works without JavaScript', async (t) => {
+    const user = await signet.newUser();
+    const { page, expectQuiet } = await openBrowser(t, { origins, javaScript: false });
+    await page.goto(example.url);
+    await page.locator('#sign-in').click();
+    await signInWith(page, user.email, 'not the password at all');
+    assert.match(await textOf(page), sentence('signin.wrong'));
+    await signInWith(page, user.email, user.password);
+    await page.locator('#consent-allow').click();
+    assert.equal(await page.locator('#subject').textContent(), user.user_id);
+    await page.locator('#refresh').click();
+    assert.match(await textOf(page), /What the refresh changed/);
+    await page.locator('#sign-out').click();
+    assert.match(await textOf(page), /You are signed out here/);
+    const grants = await plain(signet.deps.db).all<{ refresh_seq: number; revoked_at: number | null }>(
+      'select refresh_seq, revoked_at from grants where user_id = $1',
+      [user.user_id],
+    );
+    assert.equal(grants.length, 1);
+    assert.equal(grants[0]?.refresh_seq, 2);
+    assert.ok(grants[0]?.revoked_at);
+    expectQuiet();
+  });
+
+  await t.test('consent: Cancel informs the application, Allow is remembered', async (t) => {
+    const user = await signet.newUser();
+    const { page, expectQuiet } = await openBrowser(t, { origins });
+    await page.goto(`${example.url}/sign-in`);
+    await signInWith(page, user.email, user.password);
+    await page.getByRole('heading', { name: message('consent.title', { client: 'Field Notes' }) }).waitFor();
+    await page.getByRole('button', { name: message('consent.cancel') }).click();
+    assert.equal(await page.locator('#error').textContent(), 'access_denied');
+    await expectAccessible(page);
+
+    await page.goto(`${example.url}/sign-in`);
+    await page.getByRole('button', { name: message('consent.allow') }).click();
+    await page.waitForURL(`${example.url}/`);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('link', { name: 'Sign in with Signet' }).click();
+    await page.waitForURL(`${example.url}/`); // no question this time
+    assert.equal(await page.locator('#subject').textContent(), user.user_id);
+    expectQuiet();
+  });
 });
 
-test('a wrong password says so and keeps the address', async (t) => {
-  const { user, example, page, expectQuiet } = await begin(t);
-  await page.goto(`${example.url}/sign-in`);
-  await screenshot(page, 'sign-in');
-  await signInWith(page, user.email, 'not the password at all');
-  await page
-    .getByRole('alert')
-    .filter({ hasText: sentence('signin.wrong') })
-    .waitFor();
-  assert.equal(await page.getByLabel(message('field.email')).inputValue(), user.email);
-  assert.equal(await page.getByLabel(message('field.password')).inputValue(), '');
-  assert.equal(await focused(page), 'password');
-  await screenshot(page, 'sign-in-error');
-  await signInWith(page, user.email, user.password);
-  await page.waitForURL(`${example.url}/`);
-  expectQuiet();
-});
+test('at a relying party that asks for no consent', async (t) => {
+  const { signet, example, origins } = await begin(t, 'skip');
+  const user = await named(signet, 'Grace Hopper');
 
-test('consent: Cancel informs the application, Allow is remembered', async (t) => {
-  const { user, example, page, expectQuiet } = await begin(t, { consent: 'required' });
-  await page.goto(`${example.url}/sign-in`);
-  await signInWith(page, user.email, user.password);
-  await page.getByRole('heading', { name: message('consent.title', { client: 'Field Notes' }) }).waitFor();
-  await page.getByRole('button', { name: message('consent.cancel') }).click();
-  assert.equal(await page.locator('#error').textContent(), 'access_denied');
-  await expectAccessible(page);
+  await t.test('a wrong password says so and keeps the address', async (t) => {
+    const { page, expectQuiet } = await openBrowser(t, { origins });
+    await page.goto(`${example.url}/sign-in`);
+    await screenshot(page, 'sign-in');
+    await signInWith(page, user.email, 'not the password at all');
+    await page
+      .getByRole('alert')
+      .filter({ hasText: sentence('signin.wrong') })
+      .waitFor();
+    assert.equal(await page.getByLabel(message('field.email')).inputValue(), user.email);
+    assert.equal(await page.getByLabel(message('field.password')).inputValue(), '');
+    assert.equal(await focused(page), 'password');
+    await screenshot(page, 'sign-in-error');
+    await signInWith(page, user.email, user.password);
+    await page.waitForURL(`${example.url}/`);
+    expectQuiet();
+  });
 
-  await page.goto(`${example.url}/sign-in`);
-  await page.getByRole('button', { name: message('consent.allow') }).click();
-  await page.waitForURL(`${example.url}/`);
-  await page.getByRole('button', { name: 'Sign out' }).click();
-  await page.getByRole('link', { name: 'Sign in with Signet' }).click();
-  await page.waitForURL(`${example.url}/`); // no question this time
-  assert.equal(await page.locator('#subject').textContent(), user.user_id);
-  expectQuiet();
-});
+  await t.test('prompt=select_account lets a user with a session continue or switch the account', async (t) => {
+    const { page, expectQuiet } = await openBrowser(t, { origins });
+    const other = await named(signet, 'Mary Jackson');
+    await page.goto(`${example.url}/sign-in`);
+    await signInWith(page, user.email, user.password);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('link', { name: 'Choose an account' }).click();
+    await page.getByRole('button', { name: message('choose.continue', { email: user.email }) }).click();
+    assert.equal(await page.locator('#subject').textContent(), user.user_id);
 
-test('prompt=select_account lets a user with a session continue or switch the account', async (t) => {
-  const { signet, user, example, page, expectQuiet } = await begin(t);
-  const other = await named(signet, 'Mary Jackson');
-  await page.goto(`${example.url}/sign-in`);
-  await signInWith(page, user.email, user.password);
-  await page.getByRole('button', { name: 'Sign out' }).click();
-  await page.getByRole('link', { name: 'Choose an account' }).click();
-  await page.getByRole('button', { name: message('choose.continue', { email: user.email }) }).click();
-  assert.equal(await page.locator('#subject').textContent(), user.user_id);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('link', { name: 'Choose an account' }).click();
+    await page.getByRole('link', { name: message('choose.other') }).click();
+    await signInWith(page, other.email, other.password);
+    assert.equal(await page.locator('#subject').textContent(), other.user_id);
+    expectQuiet();
+  });
 
-  await page.getByRole('button', { name: 'Sign out' }).click();
-  await page.getByRole('link', { name: 'Choose an account' }).click();
-  await page.getByRole('link', { name: message('choose.other') }).click();
-  await signInWith(page, other.email, other.password);
-  assert.equal(await page.locator('#subject').textContent(), other.user_id);
-  expectQuiet();
-});
-
-test('prompt=login asks a user with a session again', async (t) => {
-  const { signet, user, example, page, expectQuiet } = await begin(t);
-  await page.goto(`${example.url}/sign-in`);
-  await signInWith(page, user.email, user.password);
-  const first = await tableOf(page, 'ID token');
-  signet.clock.advance(60);
-  await page.goto(`${example.url}/sign-in?prompt=login`);
-  await signInWith(page, user.email, user.password);
-  const second = await tableOf(page, 'ID token');
-  assert.equal(second.sub, first.sub);
-  assert.notEqual(second.auth_time, first.auth_time);
-  expectQuiet();
+  await t.test('prompt=login asks a user with a session again', async (t) => {
+    const { page, expectQuiet } = await openBrowser(t, { origins });
+    await page.goto(`${example.url}/sign-in`);
+    await signInWith(page, user.email, user.password);
+    const first = await tableOf(page, 'ID token');
+    signet.clock.advance(60);
+    await page.goto(`${example.url}/sign-in?prompt=login`);
+    await signInWith(page, user.email, user.password);
+    const second = await tableOf(page, 'ID token');
+    assert.equal(second.sub, first.sub);
+    assert.notEqual(second.auth_time, first.auth_time);
+    expectQuiet();
+  });
 });
 
 test('a client on a loopback address is let through the page, whatever the family', async (t) => {
@@ -206,16 +218,12 @@ test('an unknown client gets a page that names the parameter', async (t) => {
   expectQuiet();
 });
 
-/** A Signet with a user, and the example as its client. */
-async function begin(
-  t: TestContext,
-  { consent = 'skip', javaScript = true }: { consent?: 'skip' | 'required'; javaScript?: boolean } = {},
-) {
+/** A Signet with the example as its client. */
+async function begin(t: TestContext, consent: 'skip' | 'required') {
   const signet = await startSignet(t);
   atPresent(signet);
   const example = await startRegisteredExample(t, signet, await named(signet, 'Ada Lovelace'), consent);
-  const user = await named(signet, 'Grace Hopper');
-  return { signet, example, user, ...(await openBrowser(t, { origins: [signet.url, example.url], javaScript })) };
+  return { signet, example, origins: [signet.url, example.url] };
 }
 
 /** A user with a name that a screenshot may show. */
