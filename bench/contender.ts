@@ -6,8 +6,6 @@ export type Contender = {
   readonly name: ContenderName;
   readonly address: Address;
   readonly pid: number;
-  /** A confidential client's HTTP Basic credentials. */
-  readonly basic: Headers;
   /**
    * New authorization codes, each good for one exchange.
    * @param use which access token the exchange must return: what a resource server takes (always a JWT), or what

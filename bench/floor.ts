@@ -14,7 +14,6 @@ export async function startFloor(port: number): Promise<Contender> {
     name: 'floor',
     address: { host: '127.0.0.1', port },
     pid: child.pid,
-    basic,
     codes: async (count) =>
       Array.from({ length: count }, () => ({ text: `ac_${randomBytes(32).toString('base64url')}`, basic })),
     stop: child.stop,

@@ -22,7 +22,6 @@ export async function startPeer(port: number): Promise<Contender> {
     name: 'oidc_provider',
     address: { host: '127.0.0.1', port },
     pid: child.pid,
-    basic,
     // An interactive login is not what is measured, so codes are made by the peer's own models, over a private channel.
     async codes(codes, use) {
       const seed = { codes, codeChallenge, resource: use === 'resource server' } satisfies Seed;

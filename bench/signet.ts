@@ -17,7 +17,7 @@ import {
   scope,
   user,
 } from './contender.ts';
-import { type Address, getRequest, run } from './load.ts';
+import { type Address, getRequest, type Headers, run } from './load.ts';
 import { residentMemory } from './processor-time.ts';
 import { slowFsync } from './slow-fsync.ts';
 
@@ -76,8 +76,7 @@ export async function startSignet(
     );
     const cookie = await signIn(address, password);
     const reviewing = await signIn(address, password, reviewer.email);
-    const newSource = () => codeSource(address, cookie, (id) => approve(address, reviewing, id));
-    const kept = await newSource();
+    const newSource = () => codeSource(address, cookie, reviewing);
     const spent = await Promise.all(Array.from({ length: Math.ceil(exchanges / grantsOfClient) }, newSource));
     let turn = 0;
     return {
@@ -85,13 +84,12 @@ export async function startSignet(
       address,
       pid: server!.pid!,
       footprint,
-      basic: kept.basic,
       codes: async (count, _use, areKept) => {
         const codes: Issued[] = [];
         while (codes.length < count) {
           const part = Math.min(grantsOfClient, count - codes.length);
           const source = areKept ? await newSource() : spent[turn++ % spent.length]!;
-          codes.push(...(await source.codes(part)));
+          codes.push(...(await source(part)));
         }
         return codes;
       },
@@ -122,25 +120,25 @@ export const settings = (dataDir: string, port: number): NodeJS.ProcessEnv => ({
 /** Below the maximum of one user and client. */
 const grantsOfClient = 90;
 
-/** A client with its approval, and codes for the user of a session. */
-async function codeSource(address: Address, cookie: string, approve: (client_id: string) => Promise<void>) {
+/** A client with its approval, for codes of the user of a session. @returns a function that takes some of them. */
+async function codeSource(address: Address, cookie: string, reviewing: string) {
   const { client_id, client_secret } = await registerClient(address, cookie);
-  await approve(client_id);
+  await send(address, `/v1/admin/clients/${client_id}/approve`, { cookie: reviewing }, { revision: 1 });
   const basic = basicAuthorization(client_id, client_secret);
   const authorize = authorizeRequest(address, cookie, client_id);
   await approved(address, authorize);
-  const codes = async (count: number): Promise<Issued[]> =>
+  return async (count: number): Promise<Issued[]> =>
     (await pumpCodes(address, authorize, count)).map((text) => ({ text, basic }));
-  return { basic, codes };
 }
 
-async function approve({ port }: Address, cookie: string, client_id: string): Promise<void> {
-  const answer = await fetch(`http://localhost:${port}/v1/admin/clients/${client_id}/approve`, {
-    method: 'POST',
-    headers: { cookie, 'content-type': 'application/json' },
-    body: JSON.stringify({ revision: 1 }),
+/** Posts `body`, or without one gets. @returns the JSON of the answer. @throws unless it says success. */
+export async function send(address: Address, path: string, headers: Headers, body?: unknown): Promise<unknown> {
+  const answer = await fetch(`http://localhost:${address.port}${path}`, {
+    headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
+    ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
   });
-  if (!answer.ok) throw new Error(`Approving a client failed: ${answer.status} ${await answer.text()}`);
+  if (!answer.ok) throw new Error(`${path} was answered with ${answer.status}: ${await answer.text()}`);
+  return answer.json();
 }
 
 /** Sign-ins of a user who has a session, as many as wanted; the codes live for 60 seconds. */
@@ -195,18 +193,18 @@ export async function signIn(address: Address, password: string, email = user.em
 }
 
 export async function registerClient(address: Address, cookie: string) {
-  const answer = await fetch(`http://localhost:${address.port}/v1/oauth/clients`, {
-    method: 'POST',
-    headers: { cookie, 'content-type': 'application/json' },
-    body: JSON.stringify({
+  const client = await send(
+    address,
+    '/v1/oauth/clients',
+    { cookie },
+    {
       name: 'Bench',
       client_type: 'confidential',
       redirect_uris: [redirectUri],
       allowed_scopes: scope.split(' '),
-    }),
-  });
-  if (!answer.ok) throw new Error(`Registering a client failed: ${answer.status} ${await answer.text()}`);
-  return (await answer.json()) as { client_id: string; client_secret: string };
+    },
+  );
+  return client as { client_id: string; client_secret: string };
 }
 
 /** @param pollMs between two requests. */

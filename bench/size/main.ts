@@ -22,7 +22,7 @@ const help = `Usage: npm run bench:size -- [options]
   --check       exit with 1 when a figure misses its target
   --help        this text
 
-The store of so many rows is made in the folder for temporary files: 1.5 KB for a grant, 4 KB for a user.
+The store of so many rows is made in the folder for temporary files: some 4 KB for a user with three grants.
 Progress goes to stderr. Needs no network and leaves nothing behind.`;
 
 const options = readOptions();

@@ -13,6 +13,7 @@ import {
   pumpCodes,
   registerClient,
   runSignet,
+  send,
   settings,
   signIn,
   spawnSignet,
@@ -95,7 +96,6 @@ export async function openSubject() {
       name: 'signet',
       address,
       pid: server!.pid!,
-      basic: basicAuthorization(client.client_id, client.client_secret),
       // Grants that are used later are not pushed out by those that are only exchanged.
       codes: async (count, _use, areKept) => {
         const { client_id, client_secret } = areKept ? client : other;
@@ -115,13 +115,3 @@ export const writeEntitlement = (address: Address, basic: Headers, user_id: stri
   send(address, '/v1/entitlements', basic, {
     ...{ user_id, product: 'signet', plan: 'pro', status: 'active', source: 'bench', version },
   });
-
-/** @returns the JSON of the answer. @throws unless it says success. */
-async function send(address: Address, path: string, headers: Headers, body?: unknown): Promise<unknown> {
-  const answer = await fetch(`http://localhost:${address.port}${path}`, {
-    headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
-    ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
-  });
-  if (!answer.ok) throw new Error(`${path} was answered with ${answer.status}: ${await answer.text()}`);
-  return answer.json();
-}
