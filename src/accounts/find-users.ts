@@ -1,6 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Db } from '../platform/db/db.ts';
-import { cutPage, decodeCursor, encodeCursor, unknownCursor } from '../platform/db/slices.ts';
+import { cutPage, decodeCursor, encodeCursor, inSlices, unknownCursor } from '../platform/db/slices.ts';
 import { rangesOf } from '../platform/search-terms.ts';
 import { type Place, usersWithTerms } from './search.store.ts';
 import {
@@ -60,19 +59,17 @@ function placeOf(id: string): Place {
   return { term: Buffer.from(term, 'base64url').toString(), user_id };
 }
 
-/** Each is a change of its own, with some ten rows. */
-const usersInSlice = 50;
-const pauseMs = 5;
+/** What one takes in the search, roughly. */
+const rowsOfUser = 5;
 
 /**
  * Makes users known to the search who are not in it yet, since an earlier version has written them. Safe on every node at
  * any time; after a crash the next run continues.
  */
 export async function completeMissingTerms({ db }: { db: Db }, signal?: AbortSignal): Promise<void> {
-  while (!signal?.aborted) {
-    const users = await usersWithMissingTerms(db, usersInSlice);
+  await inSlices(async (rows) => {
+    const users = await usersWithMissingTerms(db, Math.ceil(rows / rowsOfUser));
     await Promise.all(users.map((user) => completeTerms(db, user)));
-    if (users.length < usersInSlice) return;
-    await pause(pauseMs);
-  }
+    return users.length * rowsOfUser;
+  }, signal);
 }

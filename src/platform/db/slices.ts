@@ -5,8 +5,8 @@ import { type Param, raw, type Sql, sql } from './sql.ts';
 // Many rows, part by part: slices of a mass change, and pages of a list.
 
 /**
- * Rows that one statement of a mass change may touch. On SQLite that is some ten milliseconds in which no request is
- * answered; on PostgreSQL it stays far below the deadline of a statement, behind which nothing would be kept.
+ * Rows that one statement of a mass change may touch. On SQLite that is some ten milliseconds, up to 50 in a large store, in
+ * which no request is answered; on PostgreSQL it stays far below the deadline of a statement, behind which nothing would be kept.
  */
 export const sliceRows = 500;
 
@@ -24,6 +24,11 @@ export const inOneSlice = (table: string, key: string, condition: Sql, rows: num
 
 /** Between two slices, so that requests come in between and mass changes never take the whole machine. */
 const pauseMs = 5;
+/**
+ * Of a job. Fewer than a request may change at once: in a large store 500 rows take up to 50 ms, during which SQLite answers
+ * nothing else, and no one waits for a job.
+ */
+export const jobSliceRows = 100;
 
 /**
  * Changes any number of rows, a slice at a time. Each slice commits by itself: after a crash, or on another node at the
@@ -34,7 +39,7 @@ const pauseMs = 5;
  */
 export async function inSlices(slice: (rows: number) => Promise<number>, signal?: AbortSignal): Promise<boolean> {
   while (!signal?.aborted) {
-    if ((await slice(sliceRows)) < sliceRows) return true;
+    if ((await slice(jobSliceRows)) < jobSliceRows) return true;
     await pause(pauseMs);
   }
   return false;
