@@ -75,6 +75,9 @@ test('no form acts for another account than the one that its page was drawn for'
   assert.match(german.text, sentence('refusal.other_account', {}, 'de'));
   const me = (await browser.get('/v1/me')).json;
   assert.deepEqual([me?.user_id, me?.name === 'Ada'], [bob.user_id, false]);
+  // No form leads to the API, where the field means nothing.
+  const unlocked = await browser.post(`/v1/admin/users/${bob.user_id}/unlock`, { drawn_for: ada.user_id });
+  assert.deepEqual([unlocked.status, unlocked.json?.error], [400, 'invalid_request']);
 
   // Drawn anew it is Bob's; and what programs send without the field is what they mean.
   const [anew] = (await formsOf(browser, '/account')).filter(({ action }) => action === '/account');

@@ -63,7 +63,9 @@ export const bindForms = (markup: string, user_id: string): string =>
  * @throws {RequestError} `invalid_state` for a form that was rendered for another user than the one who is signed in now.
  */
 export function refuseFormOfAnother(request: FastifyRequest, user_id: string): void {
-  if (!(request.body instanceof FormText)) return;
+  const { operation, page } = request.routeOptions.config;
+  const isApi = operation !== undefined && page !== true; // no form of a page leads there
+  if (isApi || !(request.body instanceof FormText)) return;
   const drawnFor = parseParameters(request.body.text).values[field];
   if (drawnFor === undefined || drawnFor === user_id) return;
   const details = { current_status: 'other_account' };
