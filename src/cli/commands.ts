@@ -144,6 +144,10 @@ const relyingPartyOptions = {
   'claims-in-id-token': { oneOf: ['on', 'off'], help: "whether ID tokens contain the user's claims" },
   'auth-method': { value: 'method', oneOf: authenticationMethods, help: 'the only authentication method to accept' },
   library: { value: 'library', help: 'library that it uses, named as in docs/relying-parties; "" for none' },
+  'homepage-url': { value: 'url', help: 'URL of its homepage; "" for none' },
+  'policy-uri': { value: 'url', help: 'URL of its privacy policy; "" for none' },
+  'tos-uri': { value: 'url', help: 'URL of its terms of service; "" for none' },
+  'logo-url': { value: 'url', help: 'URL of its logo; "" for none' },
 } as const;
 
 type RelyingPartyOptions = { readonly [Name in keyof typeof relyingPartyOptions]?: unknown };
@@ -151,11 +155,16 @@ type RelyingPartyOptions = { readonly [Name in keyof typeof relyingPartyOptions]
 const relyingPartyFields = (given: RelyingPartyOptions) => ({
   application_type: given['application-type'],
   post_logout_redirect_uris: given['post-logout-redirect-uri'],
-  backchannel_logout_uri: given['backchannel-logout-uri'] === '' ? null : given['backchannel-logout-uri'],
+  backchannel_logout_uri: orNone(given['backchannel-logout-uri']),
   claims_in_id_token: given['claims-in-id-token'] && given['claims-in-id-token'] === 'on',
   token_endpoint_auth_method: given['auth-method'],
-  library: given.library === '' ? null : given.library,
+  library: orNone(given.library),
+  homepage_url: orNone(given['homepage-url']),
+  policy_uri: orNone(given['policy-uri']),
+  tos_uri: orNone(given['tos-uri']),
+  logo_url: orNone(given['logo-url']),
 });
+const orNone = (value: unknown) => (value === '' ? null : value);
 
 /** Those that are more than one operation of the API. */
 const clientCommands = {
@@ -195,8 +204,6 @@ const clientCommands = {
       name,
       'redirect-uri': redirectUris,
       scope,
-      'logo-url': { value: 'url', help: 'URL of its logo; "" for none' },
-      'homepage-url': { value: 'url', help: 'URL of its homepage; "" for none' },
       alg,
       ...relyingPartyOptions,
       approve: { help: 'approve the change immediately' },
@@ -206,8 +213,6 @@ const clientCommands = {
         name: given.name,
         redirect_uris: given['redirect-uri'],
         allowed_scopes: given.scope,
-        logo_url: given['logo-url'] === '' ? null : given['logo-url'],
-        homepage_url: given['homepage-url'] === '' ? null : given['homepage-url'],
         id_token_signed_response_alg: given.alg,
         ...relyingPartyFields(given),
       };

@@ -49,6 +49,9 @@ const reviewed = {
   allowed_scopes: jsonTexts<Scope>(),
   logo_url: nullable(text),
   homepage_url: nullable(text),
+  /** Links of the consent page (RFC 7591 §2): how the client uses data of its users, and its terms of service. */
+  policy_uri: nullable(text),
+  tos_uri: nullable(text),
   /** Access tokens follow it, for libraries without EdDSA (decisions §4). */
   id_token_signed_response_alg: choice(...algorithms),
   /** Id tokens carry the claims of the granted scopes, for libraries that do not read userinfo. */

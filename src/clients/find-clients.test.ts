@@ -20,6 +20,8 @@ const row = {
   allowed_scopes: '["openid"]',
   logo_url: null,
   homepage_url: null,
+  policy_uri: null,
+  tos_uri: null,
   id_token_signed_response_alg: 'EdDSA',
   refresh_retry_window: 0,
   consent: 'skip',

@@ -35,6 +35,8 @@ test('a registration comes back with the defaults of the specification', () => {
     allowed_scopes: ['openid', 'profile', 'email'],
     logo_url: null,
     homepage_url: null,
+    policy_uri: null,
+    tos_uri: null,
     id_token_signed_response_alg: 'EdDSA',
     claims_in_id_token: false,
     token_endpoint_auth_method: null,
@@ -121,6 +123,8 @@ test('everything that may be chosen is taken as chosen', () => {
     allowed_scopes: ['openid', 'offline_access', 'entitlements:read'],
     logo_url: 'https://rp.test/logo.png',
     homepage_url: 'https://rp.test/',
+    policy_uri: 'https://rp.test/privacy',
+    tos_uri: 'https://legal.test/terms?of=rp',
     id_token_signed_response_alg: 'RS256',
     claims_in_id_token: true,
     token_endpoint_auth_method: 'client_secret_post',
@@ -281,7 +285,9 @@ test('logo and homepage are https, and a logo has a host with a name', () => {
   ];
   for (const url of refused) {
     assert.ok(problemsOf({ ...valid, logo_url: url }).logo_url, String(url));
-    assert.ok(problemsOf({ ...valid, homepage_url: url }).homepage_url, String(url));
+    for (const field of ['homepage_url', 'policy_uri', 'tos_uri']) {
+      assert.ok(problemsOf({ ...valid, [field]: url })[field], `${field} ${url}`);
+    }
   }
   const addresses = [
     'https://127.0.0.1/l.png',

@@ -66,6 +66,8 @@ const optional = Type.Partial(
     allowed_scopes: Type.Array(Type.Enum(scopeNames), { minItems: 1, uniqueItems: true }),
     logo_url: Type.Union([Type.String({ description: 'HTTPS, on a named host.', ...link }), Type.Null()]),
     homepage_url: Type.Union([Type.String({ description: 'HTTPS.', ...link }), Type.Null()]),
+    policy_uri: Type.Union([Type.String({ description: 'The privacy policy. HTTPS.', ...link }), Type.Null()]),
+    tos_uri: Type.Union([Type.String({ description: 'The terms of service. HTTPS.', ...link }), Type.Null()]),
     id_token_signed_response_alg: Type.Enum([...algorithms]),
     claims_in_id_token: Type.Boolean({ description: 'Whether id tokens carry the claims of the granted scopes.' }),
     token_endpoint_auth_method: Type.Union([Type.Enum([...authenticationMethods]), Type.Null()], {
@@ -133,6 +135,8 @@ const defaults = {
   allowed_scopes: [...defaultScope],
   logo_url: null,
   homepage_url: null,
+  policy_uri: null,
+  tos_uri: null,
   id_token_signed_response_alg: 'EdDSA',
   claims_in_id_token: false,
   token_endpoint_auth_method: null,
@@ -228,9 +232,12 @@ function contentProblems(body: { readonly [Field in keyof ReviewedFields]?: unkn
     ...uriLists.flatMap((field) => uriListProblems(field, body[field])),
     ...textProblem('backchannel_logout_uri', body.backchannel_logout_uri, backchannelUriProblem),
     ...textProblem('logo_url', body.logo_url, logoUrlProblem),
-    ...textProblem('homepage_url', body.homepage_url, homepageUrlProblem),
+    ...pageFields.flatMap((field) => textProblem(field, body[field], homepageUrlProblem)),
   ];
 }
+
+/** Pages of the client that users are shown a link to. */
+const pageFields = ['homepage_url', 'policy_uri', 'tos_uri'] as const;
 
 /** Characters of all URIs of a list. The audit log keeps each version for good. */
 const maxTogether = 8192;

@@ -42,6 +42,8 @@ const harmless: Client = {
   allowed_scopes: ['openid', 'profile'],
   logo_url: 'https://shop.example/logo.svg',
   homepage_url: 'https://shop.example/',
+  policy_uri: 'https://policies.example/shop',
+  tos_uri: null,
   id_token_signed_response_alg: 'EdDSA',
   refresh_retry_window: 0,
   consent: 'skip',
@@ -96,6 +98,7 @@ const telling: [Partial<Client>, RiskCode, 'notice' | 'warning', string | string
     'xn--pypal-4ve.example',
   ],
   [{ homepage_url: 'https://www.xn--pypal-4ve.example/' }, 'punycode_host', 'warning', 'www.xn--pypal-4ve.example'],
+  [{ tos_uri: 'https://xn--pypal-4ve.example/terms' }, 'punycode_host', 'warning', 'xn--pypal-4ve.example'],
   [{ logo_url: 'https://cdn.example/logo.svg' }, 'foreign_logo_host', 'notice', 'cdn.example'],
   [{ homepage_url: 'https://about.example/' }, 'foreign_homepage_host', 'notice', 'about.example'],
   [

@@ -144,12 +144,12 @@ function severalHosts({ redirect_uris }: ReviewedFields): string[] {
 
 /** A logo or homepage on another host may imitate that site. */
 function presentationRisks(
-  { logo_url, homepage_url, redirect_uris }: ReviewedFields,
+  { logo_url, homepage_url, policy_uri, tos_uri, redirect_uris }: ReviewedFields,
   hosts: readonly string[],
 ): Risk[] {
   const own = hostsOf(redirect_uris);
   const untrusted = (url: string | null) => hostsOf([url ?? '']).filter((host) => !own.includes(host));
-  const all = new Set([...hosts, ...untrusted(logo_url), ...untrusted(homepage_url)]);
+  const all = new Set([...hosts, ...[logo_url, homepage_url, policy_uri, tos_uri].flatMap(untrusted)]);
   return [
     ...notice('foreign_logo_host', untrusted(logo_url)),
     ...notice('foreign_homepage_host', untrusted(homepage_url)),

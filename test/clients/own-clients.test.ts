@@ -79,12 +79,14 @@ testSignet('clients', async ({ signet, t }) => {
       'logo_url',
       'name',
       'pending_change',
+      'policy_uri',
       'post_logout_redirect_uris',
       'redirect_uris',
       'revision',
       'status',
       'status_reason',
       'token_endpoint_auth_method',
+      'tos_uri',
       'updated_at',
     ]);
     assert.deepEqual((await stranger.browser.get(path)).json, { clients: [] });

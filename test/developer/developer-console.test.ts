@@ -28,6 +28,7 @@ const filledIn = {
   'scope email': 'on',
   id_token_signed_response_alg: 'EdDSA',
   homepage_url: 'https://shop.test/',
+  policy_uri: ' https://shop.test/privacy',
 };
 const register = (user: TestUser, changes: Record<string, string> = {}) =>
   user.browser.post('/developer/register', { ...filledIn, ...changes });
@@ -89,12 +90,13 @@ testSignet('a developer registers, follows the review, edits and deletes', async
   await t.test('what was typed is what is registered', async () => {
     const { json } = await ada.browser.get(`${api}/${client_id}`);
     assert.deepEqual(
-      [json?.name, json?.redirect_uris, json?.allowed_scopes, json?.homepage_url, json?.logo_url],
+      [json?.name, json?.redirect_uris, json?.allowed_scopes, json?.homepage_url, json?.policy_uri, json?.tos_uri],
       [
         'Example shop',
         ['https://shop.test/callback', 'http://localhost:3000/callback'],
         ['openid', 'email'],
         'https://shop.test/',
+        'https://shop.test/privacy',
         null,
       ],
     );

@@ -37,6 +37,8 @@ export const ClientRecord = Type.Object({
   allowed_scopes: Type.Array(Type.String()),
   logo_url: nullable(Type.String()),
   homepage_url: nullable(Type.String()),
+  policy_uri: nullable(Type.String()),
+  tos_uri: nullable(Type.String()),
   id_token_signed_response_alg: Type.Enum([...algorithms]),
   claims_in_id_token: Type.Boolean(),
   token_endpoint_auth_method: nullable(Type.Enum([...authenticationMethods])),

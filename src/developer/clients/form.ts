@@ -86,6 +86,8 @@ ${addressField(context, 'backchannel_logout_uri')}
 <fieldset><legend>${view.t('clients.field.backchannel_logout_session_required')}</legend>
 ${checkbox(context, 'backchannel_logout_session_required')}</fieldset>
 ${addressField(context, 'homepage_url')}
+${addressField(context, 'policy_uri')}
+${addressField(context, 'tos_uri')}
 ${addressField(context, 'logo_url')}
 <button type="submit" id="${submit.id}">${view.t(submit.label)}</button>
 </form>`;
@@ -127,7 +129,7 @@ ${hint(view, name)}`;
 
 const addressField = (
   context: FormContext,
-  name: 'homepage_url' | 'logo_url' | 'backchannel_logout_uri',
+  name: 'homepage_url' | 'policy_uri' | 'tos_uri' | 'logo_url' | 'backchannel_logout_uri',
 ): Html => html`<label for="${name}">${context.view.t(`developer.${name}`)}</label>
 <input id="${name}" name="${name}" inputmode="url" spellcheck="false" autocapitalize="none" autocomplete="off"
  value="${context.formValues[name]}"${described(context, name)}>
@@ -193,6 +195,8 @@ type FormValues = {
   backchannel_logout_uri: string;
   backchannel_logout_session_required: boolean;
   homepage_url: string;
+  policy_uri: string;
+  tos_uri: string;
   logo_url: string;
 };
 
@@ -213,6 +217,8 @@ export const readFormValues = (form: Parameters): FormValues => ({
   backchannel_logout_uri: form.backchannel_logout_uri?.trim() ?? '',
   backchannel_logout_session_required: form.backchannel_logout_session_required !== undefined,
   homepage_url: form.homepage_url?.trim() ?? '',
+  policy_uri: form.policy_uri?.trim() ?? '',
+  tos_uri: form.tos_uri?.trim() ?? '',
   logo_url: form.logo_url?.trim() ?? '',
 });
 
@@ -232,6 +238,8 @@ export function formValuesOf(client: Client): FormValues {
     token_endpoint_auth_method: proposal.token_endpoint_auth_method ?? '',
     backchannel_logout_uri: proposal.backchannel_logout_uri ?? '',
     homepage_url: proposal.homepage_url ?? '',
+    policy_uri: proposal.policy_uri ?? '',
+    tos_uri: proposal.tos_uri ?? '',
     logo_url: proposal.logo_url ?? '',
   };
 }
@@ -252,5 +260,7 @@ export const bodyOf = (formValues: FormValues) => ({
   token_endpoint_auth_method: formValues.token_endpoint_auth_method || null,
   backchannel_logout_uri: formValues.backchannel_logout_uri || null,
   homepage_url: formValues.homepage_url || null,
+  policy_uri: formValues.policy_uri || null,
+  tos_uri: formValues.tos_uri || null,
   logo_url: formValues.logo_url || null,
 });

@@ -33,7 +33,7 @@
   const form = document.querySelector('form[data-check]');
   if (!form) return;
 
-  const texts = ['name', 'backchannel_logout_uri', 'homepage_url', 'logo_url'];
+  const texts = ['name', 'backchannel_logout_uri', 'homepage_url', 'policy_uri', 'tos_uri', 'logo_url'];
   const lists = ['redirect_uris', 'post_logout_redirect_uris'];
   // What they allow depends on these. The type of a client that is edited is not in its form.
   const choices = ['client_type', 'application_type', 'token_endpoint_auth_method'].filter(
