@@ -1,11 +1,13 @@
 import type { AuditLog } from '../audit/audit-log.ts';
 import { type KeyRecord, rotationPeriodSeconds } from '../oauth/signing-keys/signing-keys.ts';
-import { newPasswordField } from '../platform/pages/form.ts';
+import type { FieldProblem } from '../platform/errors.ts';
+import type { Parameters } from '../platform/http/parameters.ts';
+import { fieldAlert, firstWrong, newPasswordField, passwordScripts } from '../platform/pages/form.ts';
 import { type Html, html } from '../platform/pages/html.ts';
 import { badge } from '../platform/pages/lists.ts';
 import type { Page } from '../platform/pages/page.ts';
 import type { View } from '../platform/pages/view.ts';
-import { adminTab, type Shown } from './components.ts';
+import { adminTab } from './components.ts';
 
 type Dashboard = {
   /** For a review. */
@@ -50,17 +52,24 @@ ${item('/admin/audit', view.t('admin.tab.audit'), word(log.late === 0 && !log.lo
   };
 };
 
-export const invitationPage = (view: View, token: string, { form, problem }: Shown = {}): Page => ({
+export const invitationPage = (
+  view: View,
+  token: string,
+  { form, problems = [] }: { form?: Parameters; problems?: readonly FieldProblem[] } = {},
+): Page => ({
   title: view.plain('invitation.title'),
+  scripts: passwordScripts,
   content: html`<h1>${view.t('invitation.title')}</h1>
 <p class="soft">${view.t('invitation.intro')}</p>
-${problem}
+${fieldAlert(view, problems)}
 <form method="post" action="/invite/${token}">
 <label for="email">${view.t('field.email')}</label>
-<input id="email" name="email" type="email" autocomplete="username" required maxlength="254" autofocus value="${form?.email ?? ''}">
+<input id="email" name="email" type="email" autocomplete="username" required maxlength="254"${!isAbout(problems, 'name', 'password') && html` autofocus`} value="${form?.email ?? ''}">
 <label for="name">${view.t('field.name')}</label>
-<input id="name" name="name" autocomplete="name" required maxlength="100" value="${form?.name ?? ''}">
-${newPasswordField(view, undefined, 'field.password')}
+<input id="name" name="name" autocomplete="name" required maxlength="100"${isAbout(problems, 'name') && html` autofocus`} value="${form?.name ?? ''}">
+${newPasswordField(view, { label: 'field.password', problems })}
 <button type="submit" id="invite-submit">${view.t('invitation.submit')}</button>
 </form>`,
 });
+
+const isAbout = (problems: readonly FieldProblem[], ...names: string[]) => names.includes(firstWrong(problems) ?? '');

@@ -48,7 +48,7 @@ export async function adminRoutes(app: FastifyInstance, deps: Deps) {
         const outcome = await completeSignIn(deps, { user_id, methods: ['pwd'], secondStep: false }, signInRequest);
         return outcome ? redirectAfterSignIn(deps, reply, signInRequest, outcome) : '/signin';
       },
-      redraw: (_, problem) => invitationPage(request.view, token, { form, problem }),
+      redraw: ({ problems }) => invitationPage(request.view, token, { form, problems }),
     });
   });
 }

@@ -29,6 +29,8 @@ testSignet('a user signs up with a link from a mail', { mail: true }, async ({ s
     const weak = await browser.post(path, { name: 'Ada', password: 'short' });
     assert.equal(weak.status, 400);
     assert.match(weak.text, sentence('problem.password.short', { min: 15 }));
+    assert.match(weak.text, /<input id="password"[^>]*aria-invalid="true" autofocus>/);
+    assert.doesNotMatch(weak.text, /<input id="name"[^>]*autofocus/);
     assert.equal((await browser.post(path, { name: '', password: phrase })).status, 400);
     const made = await browser.post(path, { name: 'Ada', password: phrase }, { 'accept-language': 'de' });
     assert.deepEqual([made.status, made.location], [303, '/account']);

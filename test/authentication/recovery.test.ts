@@ -156,6 +156,14 @@ testSignet('PW-04: a reset does not lead past the second factor', { mail: true }
   const code = redirectedTo(await browser.get(goOn)).get('code') ?? '';
   const { amr } = claimsOf(tokensOf(await client.redeem(code)).id_token);
   assert.deepEqual(amr, ['pwd', 'otp', 'mfa']);
+
+  const asks = sentence('password.if_short', { min: 15, short: 8 });
+  const passwordPage = async (of: typeof browser) => (await of.get('/account/security/password')).text;
+  assert.doesNotMatch(await passwordPage(browser), asks);
+  assert.equal((await browser.delete('/v1/me/2fa/totp')).status, 204);
+  assert.match(await passwordPage(browser), asks);
+  const other = await signet.signedInUser(); // whose password never had a second factor beside it
+  assert.doesNotMatch(await passwordPage(other.browser), asks);
 });
 
 /** What the requester can see of the answer, and the statements that it took. */
@@ -420,7 +428,11 @@ for (const withTotp of [false, true]) {
     const stop = beforeEachCall(db, (sql) => {
       if (!sql.some((text) => /insert into (sessions|sign_in_attempts)/.test(text))) return;
       changes += 1;
-      const change = setPassword(user.user_id, row?.password_hash ?? '', signet.clock() / 1000);
+      const change = setPassword(
+        user.user_id,
+        { password_hash: row?.password_hash ?? '', min_characters: 15 },
+        signet.clock() / 1000,
+      );
       void plain(db).run(change.sql, change.params); // enters the queue before the batch that asks
     });
     const late = signet.newBrowser();

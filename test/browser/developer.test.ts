@@ -20,7 +20,7 @@ async function open(page: Page, { url }: Signet, user: TestUser, path: string): 
   await page.goto(url + path);
   if (new URL(page.url()).pathname !== '/signin') return;
   await page.getByLabel(message('field.email')).fill(user.email);
-  await page.getByLabel(message('field.password')).fill(user.password);
+  await page.getByLabel(message('field.password'), { exact: true }).fill(user.password);
   await page.locator('#signin-submit').click();
   await page.waitForURL(url + path);
 }

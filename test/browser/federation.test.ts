@@ -19,7 +19,7 @@ test('a user connects a provider, signs in with it and disconnects it', async (t
 
   await page.goto(providers);
   await page.getByLabel(message('field.email')).fill(user.email);
-  await page.getByLabel(message('field.password')).fill(user.password);
+  await page.getByLabel(message('field.password'), { exact: true }).fill(user.password);
   await page.getByRole('button', { name: message('signin.submit'), exact: true }).click();
   await page.waitForURL(providers);
   await page.getByRole('button', { name: message('providers.connect', acme) }).click();

@@ -25,7 +25,11 @@ test('from a first start to a verified id token, refresh and sign-out', async (t
   await screenshot(page, 'invite');
   await page.getByLabel(message('field.email')).fill('ada@example.com');
   await page.getByLabel(message('field.name')).fill('Ada Lovelace');
-  await page.getByLabel(message('field.password')).fill(password);
+  const passwordField = page.getByLabel(message('field.password'), { exact: true });
+  await passwordField.fill('ordinary words');
+  await page.getByText(message('field.new_password.count', { count: 14, min: 15 })).waitFor();
+  await passwordField.fill(password);
+  await page.getByText(message('field.new_password.enough')).waitFor();
   await page.getByRole('button', { name: message('invitation.submit') }).click();
   await page.waitForURL(`${signet.url}/account`);
   assert.match(await textOf(page), /Ada Lovelace/);
@@ -133,9 +137,12 @@ test('at a relying party that asks for no consent', async (t) => {
       .filter({ hasText: sentence('signin.wrong') })
       .waitFor();
     assert.equal(await page.getByLabel(message('field.email')).inputValue(), user.email);
-    assert.equal(await page.getByLabel(message('field.password')).inputValue(), '');
+    assert.equal(await page.getByLabel(message('field.password'), { exact: true }).inputValue(), '');
     assert.equal(await focused(page), 'password');
     await screenshot(page, 'sign-in-error');
+    const typeOf = () => page.locator('#password').getAttribute('type');
+    await page.getByRole('button', { name: message('field.password.show') }).click();
+    assert.deepEqual([await typeOf(), await focused(page)], ['text', 'password']);
     await signInWith(page, user.email, user.password);
     await page.waitForURL(`${example.url}/`);
     expectQuiet();

@@ -47,7 +47,7 @@ async function serveApp(t: TestContext, given: CatalogueClient, entry: string): 
 
 async function typePassword(page: Page, { email, password }: TestUser): Promise<void> {
   await page.getByLabel(message('field.email')).fill(email);
-  await page.getByLabel(message('field.password')).fill(password);
+  await page.getByLabel(message('field.password'), { exact: true }).fill(password);
   await page.locator('#signin-submit').click();
 }
 

@@ -9,7 +9,7 @@ import { fieldProblem, invalidFields, type RequestError } from '../../platform/e
 import { newId, type UserId } from '../../platform/ids.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import { unidentified } from '../credentials/hash-queue.ts';
-import { newPasswordProblems } from '../credentials/password-policy.ts';
+import { minCharacters, newPasswordProblems } from '../credentials/password-policy.ts';
 import { setPassword } from '../credentials/passwords.store.ts';
 import type { Deps } from '../deps.ts';
 
@@ -70,7 +70,7 @@ export async function createUser(
       link: permission && mayConflict(spendLink(permission.link)),
       also: permission?.also,
       user: insertUser(user, at),
-      password: setPassword(user_id, password_hash, at),
+      password: setPassword(user_id, { password_hash, min_characters: minCharacters() }, at),
       event: auditEvent(event, at).statement,
     },
   });

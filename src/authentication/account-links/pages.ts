@@ -1,5 +1,6 @@
+import type { FieldProblem } from '../../platform/errors.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
-import { newPasswordField } from '../../platform/pages/form.ts';
+import { fieldAlert, firstWrong, newPasswordField, passwordScripts } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -57,19 +58,26 @@ export const noResetPage = (view: View): Page => ({
 <p><a href="/signin">${view.t('reset.back')}</a></p>`,
 });
 
-type AccountForm = { token: string; email: string; name?: string; endsAt?: string; problem?: Html | false };
+type AccountForm = {
+  token: string;
+  email: string;
+  name?: string;
+  endsAt?: string;
+  problems?: readonly FieldProblem[];
+};
 
-export const newAccountPage = (view: View, { token, email, name, endsAt, problem }: AccountForm): Page => ({
+export const newAccountPage = (view: View, { token, email, name, endsAt, problems = [] }: AccountForm): Page => ({
   title: view.plain('signup.link_title'),
   endsAt,
+  scripts: passwordScripts,
   content: html`<h1>${view.t('signup.link_title')}</h1>
 <p class="soft">${view.t('signup.link_intro', { email: html`<strong>${email}</strong>` })}</p>
-${problem}
+${fieldAlert(view, problems)}
 <form method="post" action="/signup/${token}">
 <input type="hidden" name="username" autocomplete="username" value="${email}">
 <label for="name">${view.t('field.name')}</label>
-<input id="name" name="name" autocomplete="name" required maxlength="100" autofocus value="${name ?? ''}">
-${newPasswordField(view, undefined, 'field.password')}
+<input id="name" name="name" autocomplete="name" required maxlength="100"${firstWrong(problems) !== 'password' && html` autofocus`} value="${name ?? ''}">
+${newPasswordField(view, { label: 'field.password', problems })}
 <button type="submit" id="signup-create">${view.t('signup.create')}</button>
 </form>`,
 });
@@ -80,23 +88,24 @@ type NewPasswordForm = {
   /** Characters. */
   min: number;
   endsAt?: string;
-  problem?: Html | false;
+  problems?: readonly FieldProblem[];
   /** Remain after the reset. */
   otherSignInMethods: readonly MessageDescriptor[];
 };
 
 export const newPasswordPage = (
   view: View,
-  { token, email, min, endsAt, problem, otherSignInMethods }: NewPasswordForm,
+  { token, email, min, endsAt, problems = [], otherSignInMethods }: NewPasswordForm,
 ): Page => ({
   title: view.plain('reset.link_title'),
   endsAt,
+  scripts: passwordScripts,
   content: html`<h1>${view.t('reset.link_title')}</h1>
 <p class="soft">${view.t('reset.link_intro', { email: html`<strong>${email}</strong>` })}</p>
-${problem}
+${fieldAlert(view, problems)}
 <form method="post" action="/reset/${token}">
 <input type="hidden" name="username" autocomplete="username" value="${email}">
-${newPasswordField(view, min)}
+${newPasswordField(view, { min, autofocus: true, problems })}
 <button type="submit" id="reset-save">${view.t('reset.save')}</button>
 </form>
 ${

@@ -77,7 +77,7 @@ export async function resetPassword(
 ): Promise<string> {
   const { link, user } = await requireResetLink(deps, token);
   const { user_id, email } = user;
-  const password_hash = await hashNewPassword(deps, user, password);
+  const hashed = await hashNewPassword(deps, user, password);
   const others = await otherMethodsText(deps, user);
   const at = now(deps);
   const event = { action: 'password.reset', actor: `user:${user_id}`, target: user_id, address } as const;
@@ -86,7 +86,7 @@ export async function resetPassword(
     require: { address: isReachableAt(user_id, email) },
     run: {
       link: mayConflict(spendLink(link)),
-      password: setPassword(user_id, password_hash, at),
+      password: setPassword(user_id, hashed, at),
       address: markEmailVerified(user_id, email, at), // the link was sent there
       access: endPasswordAccess(deps, user),
       mails: mailTo(deps, user, 'password_reset', { address, others }),

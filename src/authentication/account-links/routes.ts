@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requireLink } from '../../accounts/links.ts';
+import type { FieldProblem } from '../../platform/errors.ts';
 import { type Parameters, readForm } from '../../platform/http/parameters.ts';
-import type { Html } from '../../platform/pages/html.ts';
 import { type Page, sendPage } from '../../platform/pages/page.ts';
 import { answerForm } from '../../platform/pages/page-routes.ts';
 import { formatDay, type View, viewOf } from '../../platform/pages/view.ts';
@@ -83,7 +83,7 @@ function addRequestRoutes(
 type OpenedLink = {
   returnTarget: ReturnTarget;
   view: View;
-  draw(form: Parameters, problem?: Html | false): Page | Promise<Page>;
+  draw(form: Parameters, problems?: readonly FieldProblem[]): Page | Promise<Page>;
   /** Uses the link. @returns the id of its user. */
   accept(form: Parameters): Promise<string>;
 };
@@ -109,7 +109,7 @@ function addLinkRoutes(
         const outcome = await completeSignIn(deps, { user_id, methods: ['pwd'], secondStep: false }, signInRequest);
         return outcome ? redirectAfterSignIn(deps, reply, signInRequest, outcome) : '/signin';
       },
-      redraw: (_, problem) => draw(form, problem),
+      redraw: ({ problems }) => draw(form, problems),
     });
   });
 }
@@ -122,7 +122,7 @@ async function openSignUp(deps: Deps, request: FastifyRequest, token: string): P
   return {
     returnTarget,
     view,
-    draw: ({ name }, problem) => newAccountPage(view, { token, email, endsAt, name, problem }),
+    draw: ({ name }, problems) => newAccountPage(view, { token, email, endsAt, name, problems }),
     accept: ({ name = '', password = '' }) =>
       acceptSignUp(deps, token, { name, password, locale: view.locale, address: request.ip }),
   };
@@ -135,11 +135,11 @@ async function openReset(deps: Deps, request: FastifyRequest, token: string): Pr
   return {
     returnTarget,
     view,
-    async draw(_, problem) {
+    async draw(_, problems) {
       const min = minCharacters(await passwordContext(deps, user));
       const others = await describeOtherMethods(deps, user.user_id, (at) => formatDay(view.locale, at));
       const { endsAt } = returnTarget;
-      return newPasswordPage(view, { token, email: user.email, min, endsAt, problem, otherSignInMethods: others });
+      return newPasswordPage(view, { token, email: user.email, min, endsAt, problems, otherSignInMethods: others });
     },
     accept: ({ password = '' }) => resetPassword(deps, token, { password, address: request.ip }),
   };

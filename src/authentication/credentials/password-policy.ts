@@ -6,7 +6,7 @@ import { isOverlong, longestPasswordBytes, normalizePassword } from './password-
 /** Code points (SP 800-63B-4 §3.1.1.2): 15 for a password alone, 8 with a second factor. */
 const shortest = { alone: 15, withSecondFactor: 8 };
 
-export const minCharacters = ({ secondFactor }: Pick<PasswordContext, 'secondFactor'>): number =>
+export const minCharacters = ({ secondFactor }: Pick<PasswordContext, 'secondFactor'> = {}): number =>
   secondFactor ? shortest.withSecondFactor : shortest.alone;
 
 /** What an attacker may know about the account (§3.1.1.2: "context-specific words"). */

@@ -1,5 +1,5 @@
 import type { Db } from '../../platform/db/db.ts';
-import { id, integer, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { type Sql, sql } from '../../platform/db/sql.ts';
 import { newId, type UserId } from '../../platform/ids.ts';
 
@@ -10,6 +10,8 @@ const PasswordRow = row('passwords', {
   changed_at: integer,
   /** New with each password that is set; the same if the password is only rehashed. */
   version: text,
+  /** What was required of its length when it was set. Null: unknown. */
+  min_characters: nullable(integer),
 });
 type PasswordRow = RowOf<typeof PasswordRow>;
 
@@ -20,11 +22,13 @@ export const passwordOf = (db: Db, user_id: UserId): Promise<PasswordRow | undef
 export const passwordUnchanged = (user_id: UserId, version: string): Sql =>
   sql`exists (select 1 from passwords where user_id = ${user_id} and version = ${version})`;
 
-export const setPassword = (user_id: UserId, password_hash: string, at: number): Sql =>
+export type NewPassword = { password_hash: string; min_characters: number };
+
+export const setPassword = (user_id: UserId, password: NewPassword, at: number): Sql =>
   sql`insert into passwords
-      ${PasswordRow.values({ user_id, password_hash, changed_at: at, version: newId('pwv') })}
+      ${PasswordRow.values({ user_id, ...password, changed_at: at, version: newId('pwv') })}
       on conflict (user_id) do update set password_hash = excluded.password_hash, changed_at = excluded.changed_at,
-        version = excluded.version`;
+        version = excluded.version, min_characters = excluded.min_characters`;
 
 /**
  * The same password, hashed with today's parameters, unless it was changed since: a slow sign-in must not restore the old

@@ -8,8 +8,13 @@ import { invalidFields, refusal } from '../../platform/errors.ts';
 import { digest } from '../../platform/ids.ts';
 import { clearHourlyCodeFailures } from '../credentials/code-limits.ts';
 import { identified } from '../credentials/hash-queue.ts';
-import { newPasswordProblems, type PasswordContext } from '../credentials/password-policy.ts';
-import { passwordOf, removePassword as removal, setPassword } from '../credentials/passwords.store.ts';
+import { minCharacters, newPasswordProblems, type PasswordContext } from '../credentials/password-policy.ts';
+import {
+  type NewPassword,
+  passwordOf,
+  removePassword as removal,
+  setPassword,
+} from '../credentials/passwords.store.ts';
 import { hasAnotherSignInMethod, limitSecurityChanges } from '../credentials/sign-in-methods.ts';
 import { deletePendingTotp, isTotpActive } from '../credentials/two-factor.store.ts';
 import type { Deps, RevocationDeps } from '../deps.ts';
@@ -37,7 +42,7 @@ export async function changePassword(
   const { session, browser } = user;
   const { user_id } = session;
   await limitSecurityChanges(deps, user_id);
-  const password_hash = await hashNewPassword(deps, session, password);
+  const hashed = await hashNewPassword(deps, session, password);
   const hadOne = (await passwordOf(deps.db, user_id)) !== undefined;
   const at = now(deps);
   const rotation = rotateSessionSecret(session);
@@ -46,7 +51,7 @@ export async function changePassword(
     mail: hadOne ? 'password_changed' : 'password_set',
     run: {
       session: rotation.statement,
-      password: setPassword(user_id, password_hash, at),
+      password: setPassword(user_id, hashed, at),
       device: browser.deviceToken === undefined ? undefined : touchDevice(user_id, digest(browser.deviceToken), at),
       access: endPasswordAccess(deps, session, session.session_id),
     },
@@ -59,16 +64,18 @@ export async function hashNewPassword(
   deps: Pick<Deps, 'db' | 'config' | 'passwords'>,
   owner: PasswordOwner,
   password: string,
-): Promise<string> {
-  const problems = newPasswordProblems(password, await passwordContext(deps, owner));
+): Promise<NewPassword> {
+  const context = await passwordContext(deps, owner);
+  const problems = newPasswordProblems(password, context);
   if (problems.length > 0) throw invalidFields(problems);
-  return deps.passwords.hash(password, identified(owner.user_id));
+  const password_hash = await deps.passwords.hash(password, identified(owner.user_id));
+  return { password_hash, min_characters: minCharacters(context) };
 }
 
 /**
  * The context of the rules for a new password. Eight characters suffice only with a second factor (SP 800-63B-4
- * §3.1.1.2). A user who turns TOTP off may keep a short password: its length is not stored, since it would help an
- * attacker with the store, so the password page asks all users without TOTP to replace a shorter one.
+ * §3.1.1.2). A user who turns TOTP off may keep a short password. Its length is not stored, since it would help an
+ * attacker with the store; the rule that it was set by is, and pages ask to replace one that may be too short by now.
  */
 export async function passwordContext(
   deps: Pick<Deps, 'db' | 'config'>,
@@ -76,6 +83,12 @@ export async function passwordContext(
 ): Promise<PasswordContext> {
   const secondFactor = await isTotpActive(deps.db, user_id);
   return { email, name, secondFactor, words: [deps.config.brand.name] };
+}
+
+/** Set when fewer characters sufficed than a password has to have alone. */
+export async function mayBeTooShort({ db }: Pick<Deps, 'db'>, user_id: string): Promise<boolean> {
+  const password = await passwordOf(db, user_id);
+  return password !== undefined && (password.min_characters ?? 0) < minCharacters();
 }
 
 /**

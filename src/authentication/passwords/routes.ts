@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { FieldProblem } from '../../platform/errors.ts';
 import { addOperations, inCode, operation } from '../../platform/http/operation.ts';
-import { fieldAlert, newPasswordField, notice } from '../../platform/pages/form.ts';
+import { fieldAlert, newPasswordField, notice, passwordScripts } from '../../platform/pages/form.ts';
 import { html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
@@ -13,7 +13,7 @@ import { passwordOf } from '../credentials/passwords.store.ts';
 import { canRemoveSignInMethod } from '../credentials/sign-in-methods.ts';
 import type { Deps } from '../deps.ts';
 import { recentlySignedIn, type Session, type SignedIn, setSessionCookie } from '../sessions/session.ts';
-import { changePassword, passwordContext, removePassword } from './change-password.ts';
+import { changePassword, mayBeTooShort, passwordContext, removePassword } from './change-password.ts';
 
 const path = '/account/security/password';
 const consequence =
@@ -84,19 +84,21 @@ async function drawPassword(deps: Deps, view: View, session: Session, { done, pr
   const { secondFactor = false } = await passwordContext(deps, session);
   const hasPassword = (await passwordOf(deps.db, session.user_id)) !== undefined;
   const min = minCharacters({ secondFactor });
+  const isShort = !secondFactor && (await mayBeTooShort(deps, session.user_id));
   const canRemove = await canRemoveSignInMethod(deps, session.user_id);
   return {
     title: view.plain('password.title'),
     tab: accountTab('security'),
+    scripts: passwordScripts,
     content: html`<p><a href="/account/security">${view.t('security.back')}</a></p>
 <h1>${view.t('password.title')}</h1>
 ${done && notice(view.t(`password.done.${done}`))}
 ${fieldAlert(view, problems)}
 <p class="soft">${view.t(hasPassword ? 'password.intro' : 'password.intro_first')}</p>
-${hasPassword && !secondFactor && html`<p class="soft">${view.t('password.if_short', { min })}</p>`}
+${isShort && html`<div class="advice"><p>${view.t('password.if_short', { min, short: minCharacters({ secondFactor: true }) })}</p></div>`}
 <form method="post" action="/account/security/password">
 <input type="hidden" name="username" autocomplete="username" value="${session.email}">
-${newPasswordField(view, min)}
+${newPasswordField(view, { min, problems })}
 <button type="submit" id="password-submit">${view.t(hasPassword ? 'password.change' : 'password.set')}</button>
 </form>
 ${hasPassword && html`<h2>${view.t('password.remove_title')}</h2>\n${removal(view, canRemove)}`}`,

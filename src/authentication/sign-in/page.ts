@@ -1,4 +1,4 @@
-import { notice, pageOfUnfinished } from '../../platform/pages/form.ts';
+import { notice, pageOfUnfinished, passwordInput, passwordScripts } from '../../platform/pages/form.ts';
 import { type Html, html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -23,7 +23,7 @@ export type SignInForm = ReturnTarget &
 export const signInPage = (view: View, form: SignInForm): Page => ({
   title: view.plain('signin.title'),
   endsAt: form.endsAt,
-  scripts: form.offersPasskey ? passkeyScripts : [],
+  scripts: form.offersPasskey ? [...passwordScripts, ...passkeyScripts] : passwordScripts,
   content: html`<h1>${view.t('signin.title')}</h1>
 <p class="soft">${
     form.clientName
@@ -54,7 +54,7 @@ export type ConfirmForm = SignInForm & {
 export const confirmPage = (view: View, form: ConfirmForm): Page => ({
   title: view.plain('confirm.title'),
   endsAt: form.endsAt,
-  scripts: form.offersPasskey ? passkeyScripts : [],
+  scripts: form.offersPasskey ? [...passwordScripts, ...passkeyScripts] : passwordScripts,
   content: html`<h1>${view.t('confirm.title')}</h1>
 <p class="soft">${view.t('confirm.why', { email: html`<strong>${form.username}</strong>` })}</p>
 ${strongerFactorNotice(view, form)}
@@ -100,8 +100,11 @@ const passwordField = (
   view: View,
   form: SignInForm,
 ): Html => html`<label for="password">${view.t('field.password')}</label>
-<input id="password" name="password" type="password" autocomplete="current-password" required
- ${form.problem ? html`aria-describedby="problem"` : ''}${form.username ? html` autofocus` : ''}>
+${passwordInput(view, {
+  autocomplete: 'current-password',
+  describedBy: form.problem ? 'problem' : undefined,
+  autofocus: Boolean(form.username),
+})}
 ${form.offersReset && html`<p class="hint"><a href="/reset${returnTargetQuery(form)}">${view.t('signin.forgot')}</a></p>`}`;
 
 const passkeySection = (view: View, form: SignInForm, own: { action: string; autofill?: true; button: Html }) =>

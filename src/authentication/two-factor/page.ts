@@ -3,6 +3,7 @@ import { Html, html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { accountTab } from '../account-tab.ts';
+import { minCharacters } from '../credentials/password-policy.ts';
 import type { Enrollment } from './enroll-totp.ts';
 import type { TwoFactorState } from './factors.ts';
 
@@ -70,12 +71,13 @@ ${alert(problem)}
 <form method="post" action="/account/security/totp/enroll"><button type="submit" class="quiet">${view.t('totp.another_secret')}</button></form>`;
 }
 
-export const disableTotpPage = (view: View): Page => ({
+/** @param isShort of the password, which remains alone. */
+export const disableTotpPage = (view: View, isShort: boolean): Page => ({
   title: view.plain('totp.disable.title'),
   tab: accountTab('security'),
   content: html`<h1>${view.t('totp.disable.title')}</h1>
 <p>${view.t('totp.disable.what')}</p>
-<p class="soft">${view.t('totp.disable.password')}</p>
+<p class="soft">${view.t('totp.disable.password')} ${isShort && view.t('totp.disable.short_password', { min: minCharacters() })}</p>
 <div class="actions">
 <form method="post" action="/account/security/totp/disable"><button type="submit" id="totp-disable" class="danger">${view.t('totp.disable')}</button></form>
 <a class="button quiet" href="/account/security/totp">${view.t('totp.disable.keep')}</a>

@@ -6,6 +6,7 @@ import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { Type } from '../../platform/schema.ts';
 import type { Deps } from '../deps.ts';
+import { mayBeTooShort } from '../passwords/change-password.ts';
 import { recentlySignedIn, requireRecentSession, type Session, signedIn } from '../sessions/session.ts';
 import { confirmTotp, Enrollment, enrollTotp, pendingEnrollment, wasConfirmedWith } from './enroll-totp.ts';
 import { disableTotp, regenerateBackupCodes, TwoFactorState, twoFactorState } from './factors.ts';
@@ -135,13 +136,14 @@ export async function twoFactorRoutes(app: FastifyInstance, deps: Deps) {
     done: ({ backup_codes }, { view }) => newBackupCodesPage(view, backup_codes),
   });
 
-  const showIfActive = (path: string, page: (view: View, state: TwoFactorState) => Page) =>
+  const showIfActive = (path: string, page: (view: View, state: TwoFactorState, isShort: boolean) => Page) =>
     app.get(path, { config: { page: true } }, async (request, reply) => {
-      const state = await twoFactorState(deps, await requireRecentSession(deps, request));
+      const session = await requireRecentSession(deps, request);
+      const state = await twoFactorState(deps, session);
       if (!state.enabled) return reply.redirect(totpPath, 303);
-      return sendPage(reply, request.view, page(request.view, state));
+      return sendPage(reply, request.view, page(request.view, state, await mayBeTooShort(deps, session.user_id)));
     });
-  showIfActive(`${totpPath}/disable`, disableTotpPage);
+  showIfActive(`${totpPath}/disable`, (view, _, isShort) => disableTotpPage(view, isShort));
   showIfActive(backupCodesPath, backupCodesPage);
 }
 

@@ -21,15 +21,65 @@ export const fieldAlert = (view: View, problems: readonly FieldProblem[]): Html 
     ({ userMessage, message }) => html`<li>${userMessage ? view.t(userMessage.key, userMessage.values) : message}</li>`,
   )}</ul></div>`;
 
-/** @param min characters: 15 where the password is the only factor, 8 beside a second one. */
-export const newPasswordField = (
+/** For pages with a {@link passwordInput}. */
+export const passwordScripts = ['password'];
+
+type PasswordInput = {
+  autocomplete: 'current-password' | 'new-password';
+  /** Characters. */
+  min?: number;
+  /** Ids of elements. */
+  describedBy?: string;
+  autofocus?: boolean;
+  isWrong?: boolean;
+};
+
+/** With a button that shows what is typed, hidden without JavaScript. */
+export const passwordInput = (
   view: View,
-  min = 15,
-  label: 'field.password' | 'field.new_password' = 'field.new_password',
-): Html => html`<label for="password">${view.t(label)}</label>
-<input id="password" name="password" type="password" autocomplete="new-password" required minlength="${min}"
- aria-describedby="password-hint">
-<p class="hint" id="password-hint">${view.t('field.new_password.hint', { min })}</p>`;
+  { autocomplete, min, describedBy, autofocus, isWrong }: PasswordInput,
+): Html => html`<div class="password">
+<input id="password" name="password" type="password" autocomplete="${autocomplete}" autocapitalize="none" autocorrect="off"
+ spellcheck="false" required${min !== undefined && html` minlength="${min}"`}${
+   describedBy !== undefined && html` aria-describedby="${describedBy}"`
+ }${isWrong && html` aria-invalid="true"`}${autofocus && html` autofocus`}>
+<button type="button" class="quiet" data-reveal="password" aria-label="${view.plain('field.password.show')}"
+ title="${view.plain('field.password.show')}" aria-pressed="false" aria-controls="password" hidden>${eye}</button>
+</div>`;
+
+/** Struck through while the password is hidden. */
+const eye = html`<svg viewBox="0 0 24 24" width="22" height="22" fill="none" stroke="currentColor" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M2.5 12s3.5-6.5 9.5-6.5 9.5 6.5 9.5 6.5-3.5 6.5-9.5 6.5S2.5 12 2.5 12z"/><circle cx="12" cy="12" r="3"/><path class="strike" d="M4 20 20 4"/></svg>`;
+
+type NewPassword = {
+  /** Characters: 15 where the password is the only factor, 8 beside a second one. */
+  min?: number;
+  /** Where an account is created, no other password could be meant. */
+  label?: 'field.password' | 'field.new_password';
+  autofocus?: boolean;
+  /** Why the form was refused. */
+  problems?: readonly FieldProblem[];
+};
+
+export function newPasswordField(
+  view: View,
+  { min = 15, label = 'field.new_password', autofocus = false, problems = [] }: NewPassword = {},
+): Html {
+  const isWrong = firstWrong(problems) === 'password';
+  const input = passwordInput(view, {
+    autocomplete: 'new-password',
+    min,
+    describedBy: isWrong ? 'problem password-hint' : 'password-hint',
+    autofocus: autofocus || isWrong,
+    isWrong,
+  });
+  return html`<label for="password">${view.t(label)}</label>
+${input}
+<p class="hint" id="password-hint">${view.t('field.new_password.hint', { min })}</p>
+<p class="hint" data-count="password" data-min="${min}" data-short="${view.plain('field.new_password.count', { min, count: '{count}' })}" data-enough="${view.plain('field.new_password.enough')}" hidden></p>`;
+}
+
+/** The name of the first field that was refused: where the form continues. */
+export const firstWrong = (problems: readonly FieldProblem[]): string | undefined => problems[0]?.path.split('/')[0];
 
 /** For pages with a {@link copyButton}. */
 export const copyScripts = ['developer'];
