@@ -96,8 +96,8 @@ const explained: readonly RequestError['code'][] = [
 /** Which refusals of a form the pages of administrators show. */
 export const explains = ({ code }: RequestError): boolean => explained.includes(code);
 
-/** The pages of administrators, in the order of their navigation. The last one leads back. */
-export const adminTab = navigation('admin.navigation', {
+/** The pages of administrators, in the order of their navigation. */
+const tabs = {
   admin: { path: '/admin', label: 'admin.tab.overview' },
   admin_clients: { path: '/admin/clients', label: 'admin.tab.clients' },
   admin_users: { path: '/admin/users', label: 'admin.tab.users' },
@@ -105,5 +105,6 @@ export const adminTab = navigation('admin.navigation', {
   admin_webhooks: { path: '/admin/webhooks', label: 'admin.tab.webhooks' },
   admin_keys: { path: '/admin/keys', label: 'admin.tab.keys' },
   admin_audit: { path: '/admin/audit', label: 'admin.tab.audit' },
-  admin_leave: { path: '/account', label: 'admin.tab.leave' },
-});
+} as const;
+
+export const adminTab = navigation('admin.navigation', tabs, { wide: true });

@@ -2,14 +2,15 @@ import type { FastifyInstance } from 'fastify';
 import { completeSignIn } from '../authentication/sessions/complete-sign-in.ts';
 import { redirectAfterSignIn, signInRequestOf } from '../authentication/sessions/return-target.ts';
 import { administratorPage } from '../authentication/sessions/session.ts';
-import { countNeedingReview } from '../clients/find-clients.ts';
+import { countNeedingReview, countWaiting } from '../clients/find-clients.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { listKeys } from '../oauth/signing-keys/signing-keys.ts';
 import { now } from '../platform/clock.ts';
 import { addOperations } from '../platform/http/operation.ts';
 import { readForm } from '../platform/http/parameters.ts';
-import { sendPage } from '../platform/pages/page.ts';
+import { maxCount, sendPage, type TabCounts } from '../platform/pages/page.ts';
 import { answerForm, pagesFor } from '../platform/pages/page-routes.ts';
+import { ttlCache } from '../platform/ttl-cache.ts';
 import { webhooksWithDead } from '../webhooks/list-webhooks.ts';
 import { auditOperations } from './audit/operations.ts';
 import { auditPageRoutes } from './audit/page-routes.ts';
@@ -68,6 +69,7 @@ export async function adminApiRoutes(app: FastifyInstance, deps: Deps) {
 
 /** Administration for people, one line an area. What they do is what `/v1/admin/…` and the command line do. */
 export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
+  countWhatWaits(app, deps);
   pagesFor(app, deps, administratorPage).show('/admin', async ({ view }) => {
     const [waiting, webhooks, keys, log] = await Promise.all([
       countNeedingReview(deps),
@@ -83,4 +85,14 @@ export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
   await webhookPageRoutes(app, deps);
   await keyPageRoutes(app, deps);
   await auditPageRoutes(app, deps);
+}
+
+/** For the navigation of each page that is added to `app`. */
+function countWhatWaits(app: FastifyInstance, deps: Deps): void {
+  const counts = ttlCache<TabCounts>(deps.clock, async () => ({
+    admin_clients: await countWaiting(deps, maxCount + 1),
+  }));
+  app.addHook('preHandler', async (request) => {
+    request.tabCounts = await counts.find('');
+  });
 }

@@ -89,7 +89,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await entitlementRoutes(app, deps);
   await developerRoutes(app, deps);
   await adminRoutes(app, deps);
-  await adminPageRoutes(app, deps);
+  await app.register((pages) => adminPageRoutes(pages, deps)); // its hooks are for these pages alone
   await adminApiRoutes(app, deps);
   await openApiRoutes(app, deps, described);
 

@@ -5,11 +5,18 @@ import type { Deps } from '../platform/deps.ts';
 import { notFound, refusal } from '../platform/errors.ts';
 import { type TtlCache, ttlCache } from '../platform/ttl-cache.ts';
 import { type Client, isClientId } from './client.ts';
-import { type ClientListing, countNeedingReview, listOwnClients, readClient, searchClients } from './store.ts';
+import {
+  type ClientListing,
+  countNeedingReview,
+  countWaiting,
+  listOwnClients,
+  readClient,
+  searchClients,
+} from './store.ts';
 
 /** For the room `oauth`, which revokes the grants of clients and deletes the rows of deleted ones. */
 export { deleteDeletedClient, deletedClients, raiseGrantsEpochOfClient } from './store.ts';
-export { countNeedingReview, listOwnClients };
+export { countNeedingReview, countWaiting, listOwnClients };
 
 type ReadDeps = Pick<Deps, 'db'>;
 

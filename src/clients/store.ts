@@ -117,6 +117,19 @@ export async function searchClients(
   };
 }
 
+/** New clients, and approved ones with a pending change: as many as wait, up to a maximum. */
+export async function countWaiting({ db }: { db: Db }, atMost: number): Promise<number> {
+  const counted = await db.get(
+    row('clients', { waiting: integer }),
+    sql`select count(*) as waiting from (
+          select * from (select 1 as one from clients where status = 'pending_review' limit ${atMost}) as fresh
+          union all
+          select * from (select 1 as one from clients c where ${hasPendingChange} limit ${atMost}) as changed
+          limit ${atMost}) as listed`,
+  );
+  return counted?.waiting ?? 0;
+}
+
 /** New clients, and approved ones with a pending change. */
 export async function countNeedingReview({ db }: { db: Db }): Promise<{ pending: number; changes: number }> {
   const counts = await db.get(

@@ -35,6 +35,7 @@ test('a user connects a provider, signs in with it and disconnects it', async (t
     await page.locator('main').innerText(),
     sentence('providers.linked', { email: String(upstream.account.email) }),
   );
+  await page.locator('#user-menu').click();
   await page.getByRole('button', { name: message('account.sign_out') }).click();
   await page.waitForURL(`${signet.url}/signin`);
 
@@ -58,6 +59,7 @@ test('a user connects a provider, signs in with it and disconnects it', async (t
   await page.goto(providers);
   await page.getByRole('button', { name: message('providers.disconnect', acme) }).click();
   await page.waitForURL(`${providers}?done=unlinked`);
+  await page.locator('#user-menu').click();
   await page.getByRole('button', { name: message('account.sign_out') }).click();
 
   // An address that both sides have proved is connected after a yes.
@@ -71,6 +73,7 @@ test('a user connects a provider, signs in with it and disconnects it', async (t
   await page.goto(providers);
   await page.getByRole('button', { name: message('providers.disconnect', acme) }).click();
   await page.waitForURL(`${providers}?done=unlinked`);
+  await page.locator('#user-menu').click();
   await page.getByRole('button', { name: message('account.sign_out') }).click();
   upstream.account = account;
 

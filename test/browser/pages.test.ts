@@ -71,6 +71,7 @@ test('an account is looked after without JavaScript', async (t) => {
   assert.equal(await page.locator('h1').textContent(), 'Augusta Ada King');
   assert.match((await page.textContent('main')) ?? '', sentence('account.saved', {}, 'de'));
 
+  await page.locator('#user-menu').click();
   await page.getByRole('button', { name: message('account.sign_out', {}, 'de') }).click();
   await page.getByRole('link', { name: 'Deutsch' }).click();
   await page.getByRole('heading', { name: message('signin.title', {}, 'de') }).waitFor();
@@ -103,7 +104,7 @@ test('the keyboard alone reaches everything, first of all the content', async (t
   assert.deepEqual(order.slice(0, 8), [
     message('layout.skip'),
     'Signet',
-    message('account.sign_out'),
+    'AL Ada Lovelace',
     message('account.tab.profile'),
     message('account.tab.security'),
     message('account.tab.sessions'),

@@ -233,6 +233,7 @@ async function addPasskey(page: Page, url: string) {
 }
 
 async function signOut(page: Page) {
+  await page.locator('#user-menu').click();
   await page.locator('#signout-submit').click();
   await page.waitForURL(/\/signin$/);
 }

@@ -34,6 +34,7 @@ test('from a first start to a verified id token, refresh and sign-out', async (t
   await page.waitForURL(`${signet.url}/account`);
   assert.match(await textOf(page), /Ada Lovelace/);
   assert.match(await textOf(page), sentence('account.role.admin'));
+  await page.locator('#user-menu').click();
   await page.getByRole('button', { name: message('account.sign_out') }).click();
   await page.waitForURL(`${signet.url}/signin`);
 

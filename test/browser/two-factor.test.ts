@@ -26,7 +26,7 @@ async function signIn(page: Page, { email, password }: TestUser) {
 /** From the offer to the backup codes. @returns what the authenticator app shows. */
 async function setUp(signet: Signet, page: Page): Promise<() => string> {
   await page.click('#totp-enroll');
-  await page.click('summary');
+  await page.click('main summary');
   const code = codesOf(signet, (await page.innerText('#totp-secret')).replaceAll(' ', ''));
   await page.fill('#code', code());
   await page.click('#totp-confirm');
@@ -40,6 +40,7 @@ test('without JavaScript an app is set up, and asked for at the next sign-in', a
   const backupCodes = await page.locator('#backup-codes code').allInnerTexts();
   assert.equal(backupCodes.length, 10);
   assert.equal(await page.locator('#backup-codes-actions').isVisible(), false, 'no buttons that do nothing');
+  await page.locator('#user-menu').click();
   await page.click('#signout-submit');
   await page.goto(`${signet.url}/signin`);
   await signIn(page, user);

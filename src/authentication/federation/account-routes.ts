@@ -66,8 +66,7 @@ const providersPage = (view: View, list: ProviderList): Page => {
     tab: accountTab('security'),
     // The form that connects ends at the provider. A policy that names http covers https, too (CSP3 §6.7.2.8).
     endsAt: providers.find(({ issuer }) => issuer.startsWith('http:'))?.issuer ?? providers[0]?.issuer,
-    content: html`<p><a href="/account/security">${view.t('security.back')}</a></p>
-<h1>${view.t('providers.title')}</h1>
+    content: html`<h1>${view.t('providers.title')}</h1>
 ${notice(list.notice)}
 <p class="soft">${view.t(providers.length + gone.length > 0 ? 'providers.intro' : 'providers.none')}</p>
 <ul class="items">${providers.map(({ id, label, issuer }) =>

@@ -24,8 +24,7 @@ export const passkeysPage = (view: View, page: PasskeysPage): Page => ({
   title: view.plain('passkey.title'),
   tab: accountTab('security'),
   scripts: passkeyScripts,
-  content: html`<p><a href="/account/security">${view.t('security.back')}</a></p>
-<h1>${view.t('passkey.title')}</h1>
+  content: html`<h1>${view.t('passkey.title')}</h1>
 <p class="soft">${view.t('passkey.intro')}</p>
 ${notice(page.done && view.t(`passkey.done.${page.done}`))}
 ${alert(page.problem)}

@@ -90,8 +90,7 @@ async function drawPassword(deps: Deps, view: View, session: Session, { done, pr
     title: view.plain('password.title'),
     tab: accountTab('security'),
     scripts: passwordScripts,
-    content: html`<p><a href="/account/security">${view.t('security.back')}</a></p>
-<h1>${view.t('password.title')}</h1>
+    content: html`<h1>${view.t('password.title')}</h1>
 ${done && notice(view.t(`password.done.${done}`))}
 ${fieldAlert(view, problems)}
 <p class="soft">${view.t(hasPassword ? 'password.intro' : 'password.intro_first')}</p>

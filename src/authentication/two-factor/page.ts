@@ -19,8 +19,7 @@ type TotpForm = {
 export const totpPage = (view: View, form: TotpForm): Page => ({
   title: view.plain('totp.title'),
   tab: accountTab('security'),
-  content: html`<p><a href="/account/security">${view.t('security.back')}</a></p>
-<h1>${view.t('totp.title')}</h1>
+  content: html`<h1>${view.t('totp.title')}</h1>
 ${notice(form.notice)}
 ${form.state.enabled ? activeTotpSection(view, form) : html`<p>${view.t('totp.why')}</p>`}
 ${form.enrollment ? setUp(view, form, form.enrollment) : begin(view, form)}`,

@@ -6,7 +6,7 @@ import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import { backLink, developerTab } from '../navigation.ts';
+import { aboveClient, developerTab } from '../navigation.ts';
 import { libraryName, settingOf } from '../setup/setup.ts';
 import type { Activity, ListedFailure, ListedSignIn } from './activity.ts';
 import { causeList } from './cause-list.ts';
@@ -21,8 +21,8 @@ export const activityPage = (
 ): Page => ({
   title: view.plain('developer.activity.title'),
   tab: developerTab('developer'),
-  content: html`${backLink(view, client)}
-<h1>${view.t('developer.activity.title')}</h1>
+  above: aboveClient(client),
+  content: html`<h1>${view.t('developer.activity.title')}</h1>
 ${outcome}
 <h2>${view.t('developer.failures')}</h2>
 <p class="soft">${view.t('developer.failures.intro')}</p>

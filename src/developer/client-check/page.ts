@@ -4,7 +4,7 @@ import { alert, copyScripts, notice } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { backLink, clientPath, developerTab } from '../navigation.ts';
+import { aboveClient, clientPath, developerTab } from '../navigation.ts';
 import { libraryName, symptomTable } from '../setup/setup.ts';
 import type { Step } from './flow.ts';
 import type { Check, InspectedToken } from './inspect-token.ts';
@@ -12,8 +12,8 @@ import type { Check, InspectedToken } from './inspect-token.ts';
 export const testPage = (view: View, client: Client): Page => ({
   title: view.plain('developer.test'),
   tab: developerTab('developer'),
-  content: html`${backLink(view, client)}
-<h1>${view.t('developer.test')}</h1>
+  above: aboveClient(client),
+  content: html`<h1>${view.t('developer.test')}</h1>
 <p>${view.t('developer.test.intro')}</p>
 <p class="soft">${view.t('developer.test.safety')}</p>
 ${client.status === 'approved' ? startForm(view, client) : notice(view.t('developer.test.not_approved'))}`,
@@ -29,8 +29,8 @@ export function testResultPage(view: View, client: Client, steps: readonly Step[
     title: view.plain('developer.test'),
     tab: developerTab('developer'),
     scripts: copyScripts,
-    content: html`${backLink(view, client)}
-<h1 data-address="${clientPath(client)}/test">${view.t('developer.test')}</h1>
+    above: aboveClient(client),
+    content: html`<h1 data-address="${clientPath(client)}/test">${view.t('developer.test')}</h1>
 ${failed ? alert(view.t('developer.test.failed', { step: view.t(`developer.test.step.${failed.name}`) })) : notice(view.t('developer.test.passed'))}
 ${steps.map((step, place) => stepPart(view, step, place + 1))}
 ${libraryPart(view, client)}

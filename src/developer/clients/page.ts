@@ -13,7 +13,7 @@ import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
 import type { HistoryEvent } from '../activity/activity.ts';
-import { backLink, clientPath, developerTab } from '../navigation.ts';
+import { aboveClient, clientPath, developerTab } from '../navigation.ts';
 import { librarySelect, setup } from '../setup/setup.ts';
 import { registerPath } from './choice-page.ts';
 import { fieldTexts } from './field-text.ts';
@@ -125,8 +125,8 @@ const historyItem = (view: View, { action, at, reason }: HistoryEvent): Html => 
 export const deletePage = (view: View, client: Client, isWrong: boolean): Page => ({
   title: view.plain('developer.delete.title'),
   tab: developerTab('developer'),
-  content: html`${backLink(view, client)}
-<h1>${view.t('developer.delete.title')}</h1>
+  above: aboveClient(client),
+  content: html`<h1>${view.t('developer.delete.title')}</h1>
 ${
   client.status === 'suspended'
     ? html`<p>${view.t('clients.suspended_stays')}</p>`
@@ -150,8 +150,8 @@ export function editPage(view: View, client: Client, form: ClientForm): Page {
     title: view.plain('developer.edit.title'),
     tab: developerTab('developer'),
     scripts: ['developer'],
-    content: html`${backLink(view, client)}
-<h1>${view.t('developer.edit.title')}</h1>
+    above: aboveClient(client),
+    content: html`<h1>${view.t('developer.edit.title')}</h1>
 <p class="soft">${view.t(isStaged ? 'developer.edit.staged' : 'developer.edit.direct')}</p>
 ${formAlerts(view, form)}
 ${

@@ -4,7 +4,7 @@ import { copyButton, copyScripts, notice } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { backLink, clientPath, developerTab } from '../navigation.ts';
+import { aboveClient, clientPath, developerTab } from '../navigation.ts';
 import { setup } from '../setup/setup.ts';
 
 type NewSecret = {
@@ -51,8 +51,8 @@ type SecretList = {
 export const secretsPage = (view: View, { client, secrets, problem, isRetired }: SecretList): Page => ({
   title: view.plain('developer.secrets.title'),
   tab: developerTab('developer'),
-  content: html`${backLink(view, client)}
-<h1>${view.t('developer.secrets.title')}</h1>
+  above: aboveClient(client),
+  content: html`<h1>${view.t('developer.secrets.title')}</h1>
 <p class="soft">${view.t(client.client_type === 'public' ? 'developer.secrets.public' : 'developer.secrets.intro')}</p>
 ${problem}${notice(isRetired && view.t('developer.done.retired'))}
 <ul class="items">${secrets.map((_, place) => secretItem(view, clientPath(client), secrets, place))}</ul>

@@ -38,7 +38,7 @@ const referencePath = (tag: Tag): string => `/reference/${anchor(tag)}`;
 /** The same document that programs read, as pages: here every operation, with a link to its description. */
 const referenceIndex = (view: View, config: Config, document: ApiDocument): Page => ({
   title: view.plain('reference.title'),
-  aside: navigation(view, document),
+  aside: { home: '/developer', content: navigation(view, document) },
   content: html`<h1>${view.t('reference.title')}</h1>
 <p class="soft">${view.t('reference.intro', { url: html`<code>${config.baseUrl}/openapi.json</code>` })}</p>
 ${groupsOf(document).map(
@@ -56,7 +56,7 @@ function referencePage(view: View, config: Config, document: ApiDocument, tag: T
   const { description, members } = groupsOf(document).find(({ name }) => name === tag)!;
   return {
     title: `${tag} - ${view.plain('reference.title')}`,
-    aside: navigation(view, document, tag),
+    aside: { home: '/developer', content: navigation(view, document, tag) },
     content: html`<h1>${view.t('reference.title')}</h1>
 <h2 lang="en">${tag}</h2>
 <p class="soft" lang="en">${description}</p>

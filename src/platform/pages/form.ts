@@ -91,9 +91,17 @@ export const copyButton = (view: View, id: string): Html =>
 declare module 'fastify' {
   interface FastifyRequest {
     /** The user of the session, once it is read. The forms of the answer are bound to them. */
-    signedInUser?: { readonly user_id: string; readonly locale: string | null };
+    signedInUser?: SignedInUser;
   }
 }
+
+export type SignedInUser = {
+  readonly user_id: string;
+  readonly locale: string | null;
+  readonly name: string | null;
+  readonly email: string;
+  readonly role: string;
+};
 
 const field = 'drawn_for';
 

@@ -2,8 +2,9 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { representations, sendRepresentation } from '../http/representations.ts';
 import { locales, type MessageKey, nameOfLanguage } from '../i18n/translate.ts';
 import type { Branding } from './branding.ts';
-import { bindForms, isUnfinished } from './form.ts';
-import { type Html, html } from './html.ts';
+import { bindForms, hidden, isUnfinished, type SignedInUser } from './form.ts';
+import { type Html, html, type Renderable } from './html.ts';
+import { personInitials } from './initials.ts';
 import type { View } from './view.ts';
 
 export type Page = {
@@ -12,8 +13,10 @@ export type Page = {
   content: Html;
   /** The navigation that it belongs to. Without one, and without `aside`, the page is a card. */
   tab?: Tab;
-  /** A navigation of its own. */
-  aside?: Html;
+  /** The pages between the one of the tab and this one, outermost first. */
+  above?: readonly { path: string; label: Renderable }[];
+  /** A navigation of its own, and the page that the logo leads to. */
+  aside?: { home: string; content: Html };
   /** Files of `assets/` by name. The page works without them. */
   scripts?: readonly string[];
   /**
@@ -25,8 +28,13 @@ export type Page = {
   referrerPolicy?: 'origin';
 };
 
-const layout = (view: View, { title, content, tab, aside, scripts = [] }: Page): Html => {
+/** What the layout knows of the request. */
+type Visit = { url: string; user: SignedInUser | undefined; counts: TabCounts | undefined };
+
+const layout = (view: View, page: Page, visit: Visit): Html => {
+  const { title, content, tab, aside, scripts = [] } = page;
   const { locale, branding, t } = view;
+  const home = tab ? Object.values(tab.tabs)[0]!.path : (aside?.home ?? '/account');
   return html`<!doctype html>
 <html lang="${locale}">
 <head>
@@ -37,11 +45,11 @@ const layout = (view: View, { title, content, tab, aside, scripts = [] }: Page):
 <link rel="stylesheet" href="${branding.stylesheet.path}">
 <link rel="icon" href="${branding.logo.path}" type="${branding.logo.type}">
 ${scripts.map((name) => html`<script src="${branding.scripts[name]?.path}" defer></script>\n`)}</head>
-<body${(tab || aside) && html` class="account"`}>
+<body${(tab || aside) && html` class="${tab?.isWide ? 'account wide' : 'account'}"`}>
 <a class="skip" href="#main">${t('layout.skip')}</a>
-<header class="brand"><a href="/account"><img src="${branding.logo.path}" alt="" width="28" height="28"> ${branding.name}</a>${tab && signOutForm(t)}</header>
-${tab ? navigationOf(t, tab) : aside}<main id="main">
-${
+<header class="brand"><a href="${home}"><img src="${branding.logo.path}" alt="" width="28" height="28"> ${branding.name}</a>${tab && visit.user && userMenu(view, visit.user, visit.url)}</header>
+${tab ? navigationOf(t, tab, visit.counts) : aside?.content}<main id="main">
+${tab && breadcrumbs(t, tab, page.above, visit.url)}${
   isUnfinished(view.query) &&
   html`<div class="alert" role="alert"><p>${t('layout.not_submitted')}</p></div>
 `
@@ -52,18 +60,58 @@ ${!tab && !aside && languageChoice(view)}</body>
 `;
 };
 
-const signOutForm = (t: View['t']): Html => html`
+/** Who is signed in, and the way to every area that they may enter. */
+function userMenu({ t, locale, query }: View, user: SignedInUser, url: string): Html {
+  const link = (path: string, key: MessageKey) => html`<li><a href="${path}">${t(key)}</a></li>`;
+  return html`<details class="menu"><summary id="user-menu"><span class="initials small" aria-hidden="true">${personInitials(user)}</span> <bdi>${user.name ?? user.email}</bdi></summary>
+<div>
+<p><strong><bdi>${user.name ?? user.email}</bdi></strong>${user.name !== null && html`<br>${user.email}`}</p>
+<nav aria-label="${t('layout.areas')}"><ul>
+${link('/account', 'account.navigation')}${link('/developer', 'developer.navigation')}${user.role === 'admin' && link('/admin', 'admin.navigation')}
+</ul></nav>
+<form method="post" action="/account/language">${hidden('next', query === undefined ? undefined : withoutLanguage(url))}
+${locales
+  .filter((other) => other !== locale)
+  .map(
+    (other) =>
+      html`<button type="submit" class="quiet" name="locale" value="${other}" lang="${other}">${nameOfLanguage(other)}</button>`,
+  )}</form>
 <form method="post" action="/signout"><button type="submit" id="signout-submit" class="quiet">${t('account.sign_out')}</button></form>
-`;
+</div></details>`;
+}
 
-const navigationOf = (t: View['t'], { label, tabs, current }: Tab): Html =>
+/** The language that is chosen next shall not lose to one in the URL. */
+function withoutLanguage(url: string): string {
+  const [path = '', query = ''] = url.split('?', 2);
+  const parameters = new URLSearchParams(query);
+  if (!parameters.has('ui_locales')) return url;
+  parameters.delete('ui_locales');
+  return parameters.size > 0 ? `${path}?${parameters}` : path;
+}
+
+const navigationOf = (t: View['t'], { label, tabs, current }: Tab, counts: TabCounts = {}): Html =>
   html`<nav class="tabs" aria-label="${t(label)}">
 <ul>${Object.entries(tabs).map(
     ([tab, { path, label }]) =>
-      html`<li><a href="${path}"${tab === current && html` aria-current="page"`}>${t(label)}</a></li>`,
+      html`<li><a href="${path}"${tab === current && html` aria-current="page"`}>${t(label)}${countBadge(t, counts[tab])}</a></li>`,
   )}</ul>
 </nav>
 `;
+
+const countBadge = (t: View['t'], count = 0): Html | false =>
+  count > 0 &&
+  html` <span class="badge warn" aria-hidden="true">${count > maxCount ? `${maxCount}+` : count}</span><span class="unseen"> (${t('layout.waiting', { count: Math.min(count, maxCount) })})</span>`;
+
+/** Where a page below that of its tab stands; from the tab's own page nothing leads up. */
+function breadcrumbs(t: View['t'], { tabs, current }: Tab, between: Page['above'] = [], url: string): Html | false {
+  const { path, label } = tabs[current]!;
+  if (url.split('?', 1)[0] === path) return false;
+  const entries = [{ path, label: t(label) }, ...between];
+  return html`<nav class="above" aria-label="${t('layout.above')}"><ol>${entries.map(
+    (one) => html`<li><a href="${one.path}">${one.label}</a></li>`,
+  )}</ol></nav>
+`;
+}
 
 /** The same page in another language. A page that answers a form has no such link. */
 function languageChoice({ locale, query, t }: View): Html | false {
@@ -82,8 +130,8 @@ function languageChoice({ locale, query, t }: View): Html | false {
 
 export function sendPage(reply: FastifyReply, view: View, page: Page, status = page.status ?? 200): FastifyReply {
   const formAction = page.endsAt === undefined ? "'self'" : `'self' ${new URL(page.endsAt).protocol}`;
-  const markup = layout(view, page).toString();
-  const { signedInUser } = reply.request;
+  const { signedInUser, tabCounts, url } = reply.request;
+  const markup = layout(view, page, { url, user: signedInUser, counts: tabCounts }).toString();
   const scripting = page.scripts?.length ? " script-src 'self'; connect-src 'self';" : '';
   return reply
     .code(status)
@@ -111,8 +159,19 @@ export async function assetRoutes(app: FastifyInstance, { branding }: { branding
 type Tabs = Readonly<Record<string, { path: string; label: MessageKey }>>;
 
 /** A navigation, and the page's tab in it. `label` names it for screen readers. */
-type Tab = { label: MessageKey; tabs: Tabs; current: string };
+type Tab = { label: MessageKey; tabs: Tabs; current: string; isWide: boolean };
 
+/** What waits behind a tab, by its name. Counted as far as one more than {@link maxCount}. */
+export type TabCounts = Readonly<Record<string, number>>;
+export const maxCount = 99;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    tabCounts?: TabCounts;
+  }
+}
+
+/** @param options.wide for areas of tables: their pages are wider, and the text on them is not. */
 export const navigation =
-  <const Known extends Tabs>(label: MessageKey, tabs: Known) =>
-  (current: keyof Known & string): Tab => ({ label, tabs, current });
+  <const Known extends Tabs>(label: MessageKey, tabs: Known, { wide: isWide = false } = {}) =>
+  (current: keyof Known & string): Tab => ({ label, tabs, current, isWide });

@@ -41,6 +41,7 @@ export function decorateRequests(app: FastifyInstance, deps: ViewDeps): void {
       return viewOf(deps, this, this.signedInUser?.locale);
     },
   });
+  app.decorateRequest('tabCounts', undefined);
   app.decorateRequest('queryParameters', {
     getter() {
       return parseParameters(queryOf(this.url)).values;

@@ -6,6 +6,7 @@ import type { Parameters } from '../../platform/http/parameters.ts';
 import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';
 import { fieldAlert, notice } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
+import { personInitials } from '../../platform/pages/initials.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 
@@ -109,13 +110,3 @@ const verifiedBadge = (view: View, { email_verified_at }: Session): Html =>
   email_verified_at === null
     ? html`<span class="badge warn">${view.t('account.unverified')}</span>`
     : html`<span class="badge">${view.t('account.verified')}</span>`;
-
-/** The first letters of the first and the last word of a name: "AL" for Ada King Lovelace. */
-function personInitials({ name, email }: Pick<Session, 'name' | 'email'>): string {
-  const words = (name ?? email).split(/[^\p{L}\p{N}]+/u).filter(Boolean);
-  const last = name !== null && words.length > 1 ? words.at(-1) : '';
-  return [words[0], last]
-    .map((word) => [...(word ?? '')][0] ?? '')
-    .join('')
-    .toUpperCase();
-}

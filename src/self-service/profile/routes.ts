@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type Profile, requireUser, standardClaimNames } from '../../accounts/users.ts';
 import { securityOverview } from '../../authentication/credentials/sign-in-methods.ts';
+import { localPath } from '../../authentication/sessions/return-target.ts';
 import { signedIn } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { jsonBody } from '../../platform/http/bodies.ts';
@@ -62,6 +63,14 @@ export async function accountRoutes(app: FastifyInstance, deps: Deps) {
     },
     redraw: async ({ view, session }, { refusal: { problems }, form }) =>
       profilePage(view, { session, user: await requireUser(deps, session.user_id), typed: form, problems }),
+  });
+  // The menu of every page leads here, and back.
+  pages.post('/account/language', {
+    page: '/account',
+    async act({ session, caller }, { locale = null, next }) {
+      await changeProfile(deps, session, readProfile({ locale }), caller);
+      return localPath(next, deps.config.baseUrl) ?? '/account';
+    },
   });
   pages.show('/account/security', async ({ view, session }) =>
     securityPage(view, await securityOverview(deps, session.user_id)),

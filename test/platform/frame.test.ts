@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { pattern, sentence } from '../support/messages.ts';
+import { startSignet } from '../support/signet.ts';
+
+// What the pages with a navigation have in common.
+
+const headerOf = (page: string) => /<header.*?<\/header>/s.exec(page)?.[0] ?? '';
+const crumbsOf = (page: string) => /<nav class="above".*?<\/nav>/s.exec(page)?.[0] ?? '';
+
+test('the frame of a page says who is signed in, what waits, and leads to every area', async (t) => {
+  const signet = await startSignet(t);
+  const administrator = await signet.signedInUser({ role: 'admin', name: 'Olivia <Hart>mann' });
+  const owner = await signet.signedInUser({ name: 'Priya Raghunathan' });
+  const client = await signet.registerClient({ owner, name: 'Quarry', approved: false });
+
+  await t.test('who is signed in, with the areas that they may enter', async () => {
+    const header = headerOf((await owner.browser.get('/account')).text);
+    assert.match(header, /PR<\/span> <bdi>Priya Raghunathan<\/bdi>/);
+    assert.ok(header.includes(owner.email));
+    assert.match(header, /href="\/account">.*href="\/developer">/s);
+    assert.doesNotMatch(header, /\/admin/);
+    assert.match(header, /action="\/signout"/);
+    const menu = headerOf((await administrator.browser.get('/admin')).text);
+    assert.match(menu, /href="\/admin">/);
+    assert.match(menu, /<bdi>Olivia &lt;Hart&gt;mann<\/bdi>/);
+  });
+
+  await t.test('the logo leads to the area, and a page below leads up', async () => {
+    const [account, admin, developer] = await Promise.all([
+      owner.browser.get('/account/security/password'),
+      administrator.browser.get(`/admin/clients/${client.client_id}`),
+      owner.browser.get(`/developer/clients/${client.client_id}/secrets`),
+    ]);
+    assert.match(headerOf(account.text), /^<header class="brand"><a href="\/account">/);
+    assert.match(headerOf(admin.text), /^<header class="brand"><a href="\/admin">/);
+    assert.match(headerOf(developer.text), /^<header class="brand"><a href="\/developer">/);
+    assert.match(crumbsOf(account.text), pattern`href="/account/security">${sentence('account.tab.security')}`);
+    assert.match(crumbsOf(admin.text), pattern`href="/admin/clients">${sentence('admin.tab.clients')}`);
+    assert.match(crumbsOf(developer.text), /href="\/developer">.*clients\/cl_[\w-]+"><bdi>Quarry/);
+    for (const path of ['/account', '/account/security', '/account?done=yes']) {
+      assert.equal(crumbsOf((await owner.browser.get(path)).text), '', path);
+    }
+  });
+
+  await t.test('the navigation counts what waits', async () => {
+    signet.clock.advance(1);
+    assert.match((await administrator.browser.get('/admin/users')).text, sentence('layout.waiting', { count: 1 }));
+    const body = { revision: 1, consent: 'required' };
+    const approved = await administrator.browser.postJson(`/v1/admin/clients/${client.client_id}/approve`, body);
+    assert.equal(approved.status, 200, approved.text);
+    signet.clock.advance(1);
+    const { text } = await administrator.browser.get('/admin/users');
+    assert.doesNotMatch(text, sentence('layout.waiting', { count: 1 }));
+  });
+
+  await t.test('another language is chosen for good, and one is back on the same page', async () => {
+    const { text } = await owner.browser.get('/account/apps?ui_locales=en&done=x');
+    const next = /name="next" value="([^"]*)"/.exec(headerOf(text))?.[1] ?? '';
+    assert.equal(next, '/account/apps?done=x');
+    const answer = await owner.browser.post('/account/language', { locale: 'de', next });
+    assert.deepEqual([answer.status, answer.location], [303, next]);
+    assert.match((await owner.elsewhere().browser.get('/signin')).text, /<html lang="en">/);
+    assert.match((await owner.browser.get(next)).text, /<html lang="de">/);
+    for (const next of ['https://evil.example/', '//evil.example', '/\\evil.example']) {
+      assert.equal((await owner.browser.post('/account/language', { locale: 'en', next })).location, '/account');
+    }
+    assert.equal((await owner.browser.post('/account/language', { locale: 'xx' })).status, 400);
+    const foreign = { origin: 'https://evil.example' };
+    assert.equal((await owner.browser.post('/account/language', { locale: 'de' }, foreign)).status, 403);
+    const drawn_for = administrator.user_id;
+    assert.equal((await owner.browser.post('/account/language', { locale: 'de', drawn_for })).status, 409);
+    assert.equal((await owner.browser.get('/v1/me')).json?.locale, 'en');
+  });
+});
