@@ -140,3 +140,23 @@ export function count(path: string, query: string): number {
     db.close();
   }
 }
+
+/** Of the tables with at least so many rows: how many, and the bytes of their pages and of those of their indexes. */
+export function rowsAndBytes(path: string, atLeast: number): Record<string, { rows: number; bytes: number }> {
+  const db = new DatabaseSync(path, { readOnly: true });
+  try {
+    const tables = db
+      .prepare(
+        `select m.tbl_name as name, sum(s.pgsize) as bytes from dbstat s join sqlite_master m on m.name = s.name
+          where s.aggregate = true group by m.tbl_name order by bytes desc`,
+      )
+      .all() as { name: string; bytes: number }[];
+    return Object.fromEntries(
+      tables
+        .map(({ name, bytes }) => [name, { rows: count(path, `select count(*) from ${name}`), bytes }] as const)
+        .filter(([, { rows }]) => rows >= atLeast),
+    );
+  } finally {
+    db.close();
+  }
+}

@@ -117,6 +117,7 @@ const npmCommands: Record<string, (t: TestContext, given: Given) => Promise<void
   },
   'npm run dev:seed': async () => {}, // dev-seed.test.ts
   'npm run docs:relying-parties': async () => {}, // relying-party-docs.test.ts
+  'npm run docs:performance': async () => {}, // performance-docs.test.ts
   'npm run dev': async (t) => serving(t, 'npm run dev', await bareSettings(t), 'Signet is ready'),
   'npm run test:clients': async () => {}, // it installs languages' packages; main.test.ts beside it starts it
   'npm run format': async () => {

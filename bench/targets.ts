@@ -1,0 +1,14 @@
+/** What the figures of both benches should reach. `--check` compares with it, and docs/performance.md marks it. */
+export const targets = {
+  /** Answers per second, as a multiple of another server's. */
+  ratios: {
+    oidc_provider: { code_exchange: 3, refresh: 3, userinfo: 4, introspect: 4 },
+    floor: { code_exchange: 1 },
+  },
+  /** At most: milliseconds until the first answer, and MB of resident memory. */
+  footprint: { first_start_ms: 600, later_start_ms: 350, idle_mb: 90, loaded_mb: 160 },
+  /** Code exchanges per second on a disk whose flushes take two milliseconds more, as a part of those without. */
+  slow_disk: 0.9,
+  /** At most, of a large store: times as long as on a small one, milliseconds, bytes with all indexes. */
+  size: { ratio: 1.5, key_set_ms: 50, start_ms: 1000, bytes_per_grant: 600 },
+} as const;

@@ -1,0 +1,352 @@
+/**
+ * Draws docs/performance.md and its charts from what both benches have measured:
+ *
+ *   npm run docs:performance
+ */
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { targets } from '../bench/targets.ts';
+import { type Chart, drawChart } from './bar-chart.ts';
+
+const docs = join(import.meta.dirname, '../docs');
+const folder = join(docs, 'performance');
+
+type Measured = { command: string; date: string; machine: string };
+type Figures = Record<string, number>;
+/** What `npm run bench -- --json` writes. */
+export type Bench = Measured & {
+  fsync_ms: number;
+  rounds: number;
+  ratios: Record<string, Figures>;
+  rates: Record<string, Figures>;
+  processor_us: Record<string, Figures>;
+  first_start_ms: number;
+  later_start_ms: number;
+  idle_mb: number;
+  memory_mb: Figures;
+};
+/** What `npm run bench:size -- --json` writes. */
+export type Size = Measured & {
+  users: number;
+  grants: number;
+  comparisons: { name: string; small_ms: number; large_ms: number; ratio: number }[];
+  works: { name: string; seconds: number; rows: number; key_set_ms: number }[];
+  start_ms: { small: number; large: number };
+  tables: Record<string, { rows: number; bytes: number }>;
+  key_set_ms_requests: number;
+  wal_bytes: number;
+};
+export type Results = { bench: Bench; slowDisk: Bench; size: Size };
+
+const names: Readonly<Record<string, string>> = {
+  signet: 'Signet',
+  oidc_provider: 'oidc-provider',
+  floor: 'the floor',
+  code_exchange: 'code exchange',
+  refresh: 'refresh',
+  userinfo: 'userinfo',
+  introspect: 'introspection',
+};
+const nameOf = (key: string): string => names[key] ?? key.replaceAll('_', ' ');
+
+const whole = (value: number): string => Math.round(value).toLocaleString('en').replaceAll(',', ' ');
+const decimal = (value: number): string => value.toFixed(2);
+
+/** A figure and its target, as a row of a table. */
+type Aim = { figure: string; measured: string; target: string; isReached: boolean };
+
+const atLeast = (figure: string, value: number, target: number, unit: string, format = decimal): Aim => ({
+  figure,
+  measured: `${format(value)}${unit}`,
+  target: `at least ${target}${unit}`,
+  isReached: value >= target,
+});
+const atMost = (figure: string, value: number, target: number, unit: string, format = whole): Aim => ({
+  figure,
+  measured: `${format(value)}${unit}`,
+  target: `at most ${target}${unit}`,
+  isReached: value <= target,
+});
+
+const targetOf = (other: string, scenario: string): number | undefined =>
+  (targets.ratios as Record<string, Figures>)[other]?.[scenario];
+
+/** Rates on the slow disk as a part of those without delay. The peer has no disk, so the speed of the machine cancels out. */
+export function partsOnSlowDisk({ bench, slowDisk }: Pick<Results, 'bench' | 'slowDisk'>): Figures {
+  const [without, slow] = [bench.ratios.oidc_provider ?? {}, slowDisk.ratios.oidc_provider ?? {}];
+  const both = Object.keys(slow).filter((scenario) => without[scenario] !== undefined);
+  return Object.fromEntries(both.map((scenario) => [scenario, slow[scenario]! / without[scenario]!]));
+}
+
+const bytesOfRow = ({ tables }: Size, name: string): number =>
+  tables[name] ? tables[name].bytes / tables[name].rows : 0;
+
+function aims(results: Results): Aim[] {
+  const { bench, size } = results;
+  const { footprint } = targets;
+  const onSlowDisk = partsOnSlowDisk(results).code_exchange;
+  const slowest = size.comparisons.toSorted((a, b) => b.ratio - a.ratio)[0];
+  const longest = [{ name: 'all requests', key_set_ms: size.key_set_ms_requests }, ...size.works].toSorted(
+    (a, b) => b.key_set_ms - a.key_set_ms,
+  )[0]!;
+  return [
+    ...Object.entries(bench.ratios).flatMap(([other, ratios]) =>
+      Object.entries(ratios).flatMap(([scenario, ratio]) => {
+        const target = targetOf(other, scenario);
+        const figure = `${nameOf(scenario)}, as a multiple of ${nameOf(other)}`;
+        return target === undefined ? [] : [atLeast(figure, ratio, target, ' ×')];
+      }),
+    ),
+    ...(onSlowDisk === undefined
+      ? []
+      : [atLeast('code exchange on a slow disk, as a part of that on a fast one', onSlowDisk, targets.slow_disk, '')]),
+    atMost('first start, with a new folder', bench.first_start_ms, footprint.first_start_ms, ' ms'),
+    atMost('later start', bench.later_start_ms, footprint.later_start_ms, ' ms'),
+    atMost('resident memory before the first request', bench.idle_mb, footprint.idle_mb, ' MB'),
+    atMost('resident memory after the load', bench.memory_mb.signet ?? Number.NaN, footprint.loaded_mb, ' MB'),
+    atMost(
+      `slowest request beside a small store (${slowest?.name})`,
+      slowest?.ratio ?? 0,
+      targets.size.ratio,
+      ' ×',
+      decimal,
+    ),
+    atMost(`longest answer of the key set (${longest.name})`, longest.key_set_ms, targets.size.key_set_ms, ' ms'),
+    atMost('start with the large store', size.start_ms.large, targets.size.start_ms, ' ms'),
+    atMost('disk for a grant', bytesOfRow(size, 'grants'), targets.size.bytes_per_grant, ' bytes'),
+  ];
+}
+
+/** Comparisons that a chart has room for. */
+const shownComparisons = 12;
+const slowestOf = ({ comparisons }: Size) =>
+  comparisons.toSorted((a, b) => b.ratio - a.ratio).slice(0, shownComparisons);
+
+/** Every chart by the name of its file. */
+export function charts(results: Results): ReadonlyMap<string, string> {
+  const { bench, slowDisk, size } = results;
+  const all: Record<string, Chart> = {
+    rates: {
+      title: 'Answers per second',
+      unit: 'answers per second; longer is better',
+      groups: byScenario(bench.rates, whole),
+    },
+    ratios: {
+      title: 'Signet as a multiple of other servers',
+      unit: 'times as many answers per second; longer is better',
+      groups: Object.entries(bench.ratios).flatMap(([other, ratios]) =>
+        Object.entries(ratios).map(([scenario, value]) => ({
+          label: `${nameOf(scenario)}, beside ${nameOf(other)}`,
+          bars: [{ series: 'signet', value, text: `${decimal(value)} ×` }],
+          ...(targetOf(other, scenario) !== undefined && { target: { least: targetOf(other, scenario)! } }),
+        })),
+      ),
+    },
+    processor: {
+      title: 'Processor time of one answer',
+      unit: 'microseconds; shorter is better',
+      groups: byScenario(bench.processor_us, whole),
+    },
+    'slow-disk': {
+      title: `With a disk whose flushes take ${slowDisk.fsync_ms} ms more`,
+      unit: 'part of the answers per second without the delay; longer is better',
+      groups: Object.entries(partsOnSlowDisk(results)).map(([scenario, value]) => ({
+        label: nameOf(scenario),
+        bars: [{ series: 'signet', value, text: decimal(value) }],
+        ...(scenario === 'code_exchange' && { target: { least: targets.slow_disk } }),
+      })),
+    },
+    size: {
+      title: `${whole(size.users)} users beside 300: the ${shownComparisons} requests that differ most`,
+      unit: 'times as long as with the small store; shorter is better',
+      groups: slowestOf(size).map(({ name, ratio }) => ({
+        label: nameOf(name),
+        bars: [{ series: 'signet', value: ratio, text: `${decimal(ratio)} ×` }],
+        target: { most: targets.size.ratio },
+      })),
+    },
+    'key-set': {
+      title: 'The longest answer of the key set during work over many rows',
+      unit: 'milliseconds; shorter is better',
+      groups: [...size.works, { name: 'all requests', key_set_ms: size.key_set_ms_requests }].map(
+        ({ name, key_set_ms }) => ({
+          label: name,
+          bars: [{ series: 'signet', value: key_set_ms, text: `${key_set_ms.toFixed(1)} ms` }],
+          target: { most: targets.size.key_set_ms },
+        }),
+      ),
+    },
+  };
+  return new Map(Object.entries(all).map(([name, chart]) => [`${name}.svg`, drawChart(chart)]));
+}
+
+/** A group for each scenario, with a bar for each server. Zero is what could not be measured. */
+function byScenario(figures: Record<string, Figures>, format: (value: number) => string): Chart['groups'] {
+  const scenarios = Object.keys(figures.signet ?? {});
+  return scenarios.map((scenario) => ({
+    label: nameOf(scenario),
+    bars: Object.entries(figures).flatMap(([server, of]) => {
+      const value = of[scenario];
+      return value ? [{ series: server, value, text: `${format(value)} ${nameOf(server)}` }] : [];
+    }),
+  }));
+}
+
+const table = (head: string[], rows: string[][]): string =>
+  [head, head.map((_, at) => (at === 0 ? '---' : '---:')), ...rows]
+    .map((cells) => `| ${cells.join(' | ')} |`)
+    .join('\n');
+
+const code = (command: string): string => `\`\`\`sh\n${command}\n\`\`\``;
+
+const measuredOn = ({ date, machine, command }: Measured): string =>
+  `Measured on ${date}, on ${machine}, by\n\n${code(command)}`;
+
+function rateTable({ rates, processor_us, ratios }: Bench): string {
+  const servers = Object.keys(rates);
+  return table(
+    [
+      'answers per second',
+      ...servers.map(nameOf),
+      ...Object.keys(ratios).map((other) => `times ${nameOf(other)}`),
+      'processor µs',
+    ],
+    Object.keys(rates.signet ?? {}).map((scenario) => [
+      nameOf(scenario),
+      ...servers.map((server) => (rates[server]?.[scenario] ? whole(rates[server][scenario]) : '')),
+      ...Object.values(ratios).map((of) => (of[scenario] ? decimal(of[scenario]) : '')),
+      processor_us.signet?.[scenario] ? whole(processor_us.signet[scenario]) : '',
+    ]),
+  );
+}
+
+function performancePage(results: Results): string {
+  const { bench, slowDisk, size } = results;
+  const all = aims(results);
+  const missed = all.filter(({ isReached }) => !isReached);
+  const within = size.comparisons.filter(({ ratio }) => ratio <= targets.size.ratio).length;
+  return `<!-- Made by npm run docs:performance from performance/*.json. Change scripts/performance-docs.ts instead. -->
+
+# Performance
+
+What Signet was measured to do, and what it should. [bench/README.md](../bench/README.md) says what is measured, and how fair
+it is to the others. Figures apply to the machine that they were measured on, where the load generator shares its cores with
+the servers: measure on yours before you rely on them.
+
+## Targets
+
+${
+  missed.length === 0
+    ? 'Every target is reached.'
+    : `**${missed.length} of ${all.length} targets are not reached.** They come first in the table, and the charts mark them.`
+}
+
+${table(
+  ['figure', 'measured', 'target', 'reached'],
+  [...missed, ...all.filter(({ isReached }) => isReached)].map(({ figure, measured, target, isReached }) => [
+    figure,
+    measured,
+    target,
+    isReached ? 'yes' : '**no**',
+  ]),
+)}
+
+## Token requests
+
+Signet on SQLite, with every change on disk before its answer, beside \`oidc-provider\`, which keeps everything in memory, and
+beside a bare \`node:http\` server that signs the same two tokens and stores nothing (the floor). Medians
+of ${bench.rounds} rounds.
+
+![Answers per second of each server for each kind of request](performance/rates.svg)
+
+![How many times as many answers Signet gives as the others, with the targets](performance/ratios.svg)
+
+![Processor time that each server uses for one answer](performance/processor.svg)
+
+${rateTable(bench)}
+
+Signet answers first ${whole(bench.first_start_ms)} ms after its start with a new folder, and ${whole(bench.later_start_ms)} ms after a later one. It has
+${whole(bench.idle_mb)} MB of resident memory before the first request and ${whole(bench.memory_mb.signet ?? Number.NaN)} MB after the load, \`oidc-provider\` then has ${whole(bench.memory_mb.oidc_provider ?? Number.NaN)} MB.
+
+${measuredOn(bench)}
+
+## A slower disk
+
+Disks of cloud machines take a few milliseconds for a flush. Here each flush of Signet takes ${slowDisk.fsync_ms} ms more than the disk
+needs. The figure is the part of the answers per second that is left; both rates are taken as multiples of \`oidc-provider\`,
+which has no disk, so that a difference of the machine between the two runs cancels out.
+
+![The part of the answers per second that is left on a slow disk](performance/slow-disk.svg)
+
+${measuredOn(slowDisk)}
+
+## A large store
+
+Every request on a store with ${whole(size.users)} users and ${whole(size.grants)} grants beside one with 300 users. Of ${size.comparisons.length} requests, ${within} take
+at most ${targets.size.ratio} times as long. These differ most:
+
+![The requests that differ most between the large and the small store](performance/size.svg)
+
+${table(
+  ['ms', 'small store', 'large store', 'ratio'],
+  slowestOf(size).map(({ name, small_ms, large_ms, ratio }) => [
+    `\`${name}\``,
+    decimal(small_ms),
+    decimal(large_ms),
+    decimal(ratio),
+  ]),
+)}
+
+Meanwhile, and during work over many rows, the key set is requested every 2 ms. The longest answer shows whether anything kept
+the server from answering.
+
+![The longest answer of the key set during each piece of work](performance/key-set.svg)
+
+${table(
+  ['work', 'rows', 'seconds', 'longest answer of the key set, ms'],
+  size.works.map(({ name, rows, seconds, key_set_ms }) => [
+    name,
+    whole(rows),
+    seconds.toFixed(1),
+    key_set_ms.toFixed(1),
+  ]),
+)}
+
+On disk, with all indexes:
+
+${table(
+  ['table', 'rows', 'bytes of a row'],
+  Object.entries(size.tables).map(([name, { rows, bytes }]) => [`\`${name}\``, whole(rows), whole(bytes / rows)]),
+)}
+
+${measuredOn(size)}
+
+## Measure again
+
+Replace \`performance/bench.json\`, \`performance/bench-slow-disk.json\` and \`performance/size.json\` by what the commands above
+write to standard output, on a machine without other work. Then this draws the page and its charts, and a test checks that
+they are what it draws:
+
+${code('npm run docs:performance')}
+`;
+}
+
+/** Every file by its path below `docs`. */
+export function pages(results: Results): ReadonlyMap<string, string> {
+  return new Map([
+    ['performance.md', performancePage(results)],
+    ...[...charts(results)].map(([name, svg]) => [`performance/${name}`, svg] as const),
+  ]);
+}
+
+const read = <Kept>(name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Kept;
+export const readResults = (): Results => ({
+  bench: read('bench.json'),
+  slowDisk: read('bench-slow-disk.json'),
+  size: read('size.json'),
+});
+
+if (import.meta.main) {
+  for (const name of readdirSync(folder).filter((name) => name.endsWith('.svg'))) rmSync(join(folder, name));
+  for (const [path, text] of pages(readResults())) writeFileSync(join(docs, path), text);
+}
