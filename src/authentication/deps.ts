@@ -53,6 +53,8 @@ export type Grants = {
 /** An authorization request that waits in one browser until its user has signed in. */
 export type PendingRequest = {
   request_id: string;
+  /** The session that a sign-in for it has started or renewed. */
+  authenticated_session_id: string | null;
   parameters: {
     client_id: string;
     redirect_uri: string;

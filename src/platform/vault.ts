@@ -6,7 +6,7 @@ import { databaseFile, makeFolder } from './db/open.ts';
 import { ConfigError } from './errors.ts';
 import { findMasterKeyCheck, keepMasterKeyCheck } from './store.ts';
 
-type MacPurpose = 'refresh-token' | 'passkey-challenge' | 'audit-log';
+type MacPurpose = 'refresh-token' | 'passkey-challenge' | 'audit-log' | 'backup-code';
 
 export class WrongMasterKey extends Error {
   override name = 'WrongMasterKey';
@@ -16,7 +16,7 @@ export type Vault = ReturnType<typeof openVault>;
 
 /**
  * Holds the master key, which is not in the database: private signing keys, TOTP secrets and upstream secrets are sealed,
- * refresh tokens are authenticated.
+ * refresh tokens are authenticated, backup codes are hashed.
  *
  * A key with random 96-bit nonces must not seal more than 2^32 messages (SP 800-38D §8.3). So stored secrets have a
  * key that only signed-in users and operators cause to be used; messages that anyone can cause, any number of times, have
@@ -31,6 +31,7 @@ export function openVault(masterKey: Buffer) {
     'refresh-token': macKey('refresh-token'),
     'passkey-challenge': macKey('passkey-challenge'),
     'audit-log': macKey('audit-log'),
+    'backup-code': macKey('backup-code'),
   };
   return {
     ...sealer(0, () => sealingKey),

@@ -118,6 +118,34 @@ test('what stands between a request and its code (OpenID Connect Core §3.1.2)',
     assert.equal(redirectedTo(silent).get('error'), 'login_required');
   });
 
+  await t.test(
+    'a page says why a signed-in user signs in again, and each page of a sign-in names the app',
+    async () => {
+      const user = await signet.signedInUser();
+      const named = await signet.registerClient({ name: 'Atlas <CRM>' });
+      const names = sentence('signin.to_client', { client: '<strong><bdi>Atlas <CRM></bdi></strong>' });
+      const pageOf = async (changes: Fields) =>
+        (await user.browser.get((await user.browser.get(named.authorizePath(changes))).location)).text;
+      const asked = await pageOf({ prompt: 'login' });
+      assert.match(asked, sentence('signin.again.asked', { email: `<strong>${user.email}</strong>` }));
+      assert.match(asked, new RegExp(`value="${user.email}"`));
+      signet.clock.advance(100);
+      assert.match(await pageOf({ max_age: '99' }), sentence('signin.again.long_ago'));
+      assert.doesNotMatch(await pageOf({ prompt: 'select_account' }), sentence('signin.again.asked'));
+
+      const { browser, email, password } = user;
+      await user.enableTotp();
+      const stranger = user.elsewhere();
+      const request = waitsAt('/signin', await stranger.browser.get(named.authorizePath()));
+      const pages = ['/signin', '/signup', '/reset', '/reset/sent'];
+      for (const path of pages)
+        assert.match((await stranger.browser.get(`${path}?request=${request}`)).text, names, path);
+      assert.doesNotMatch((await browser.get(`/reset?request=${request}`)).text, names, 'not in another browser');
+      const second = await stranger.browser.post('/signin', { username: email, password, request });
+      assert.match((await stranger.browser.get(second.location)).text, names);
+    },
+  );
+
   await t.test('AZ-14: a sign-in counts for the request that asked for it, not for another that waits', async () => {
     const user = await signet.signedInUser();
     const first = waitsAt('/signin', await user.browser.get(client.authorizePath({ prompt: 'login' })));

@@ -4,10 +4,10 @@ import { fieldAlert, firstWrong, newPasswordField, passwordScripts } from '../..
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { type ReturnTarget, returnTargetFields, returnTargetQuery } from '../sessions/return-target.ts';
+import { continuesTo, type ReturnTarget, returnTargetFields, returnTargetQuery } from '../sessions/return-target.ts';
 
 /** `problem`: the alert above the form. */
-type EmailForm = ReturnTarget & { email?: string; problem?: Html | false };
+type EmailForm = ReturnTarget & { clientName?: string; email?: string; problem?: Html | false };
 
 /** Asks for the address that a link is sent to. */
 export const requestPage = (view: View, flow: 'signup' | 'reset', form: EmailForm): Page => {
@@ -15,6 +15,7 @@ export const requestPage = (view: View, flow: 'signup' | 'reset', form: EmailFor
   return {
     title: view.plain(`${flow}.title`),
     content: html`<h1>${view.t(`${flow}.title`)}</h1>
+${continuesTo(view, form.clientName)}
 <p class="soft">${view.t(`${flow}.intro`)}</p>
 ${form.problem}
 <form method="post" action="/${flow}">
@@ -33,9 +34,10 @@ ${
 };
 
 /** The same whether the address has an account or not; the mail to the owner of one says so. */
-export const sentPage = (view: View, flow: 'signup' | 'reset'): Page => ({
+export const sentPage = (view: View, flow: 'signup' | 'reset', clientName: string | undefined): Page => ({
   title: view.plain(`${flow}.sent_title`),
   content: html`<h1>${view.t(`${flow}.sent_title`)}</h1>
+${continuesTo(view, clientName)}
 <p>${view.t(`${flow}.sent`)}</p>
 <p class="soft">${view.t('mail_sent.nothing', { link: html`<a href="/${flow}">${view.t('mail_sent.again')}</a>` })}</p>${
     flow === 'reset' && html`\n<p><a href="/signin">${view.t('reset.back')}</a></p>`
@@ -63,14 +65,19 @@ type AccountForm = {
   email: string;
   name?: string;
   endsAt?: string;
+  clientName?: string;
   problems?: readonly FieldProblem[];
 };
 
-export const newAccountPage = (view: View, { token, email, name, endsAt, problems = [] }: AccountForm): Page => ({
+export const newAccountPage = (
+  view: View,
+  { token, email, name, endsAt, clientName, problems = [] }: AccountForm,
+): Page => ({
   title: view.plain('signup.link_title'),
   endsAt,
   scripts: passwordScripts,
   content: html`<h1>${view.t('signup.link_title')}</h1>
+${continuesTo(view, clientName)}
 <p class="soft">${view.t('signup.link_intro', { email: html`<strong>${email}</strong>` })}</p>
 ${fieldAlert(view, problems)}
 <form method="post" action="/signup/${token}">
@@ -88,6 +95,7 @@ type NewPasswordForm = {
   /** Characters. */
   min: number;
   endsAt?: string;
+  clientName?: string;
   problems?: readonly FieldProblem[];
   /** Remain after the reset. */
   otherSignInMethods: readonly MessageDescriptor[];
@@ -95,12 +103,13 @@ type NewPasswordForm = {
 
 export const newPasswordPage = (
   view: View,
-  { token, email, min, endsAt, problems = [], otherSignInMethods }: NewPasswordForm,
+  { token, email, min, endsAt, clientName, problems = [], otherSignInMethods }: NewPasswordForm,
 ): Page => ({
   title: view.plain('reset.link_title'),
   endsAt,
   scripts: passwordScripts,
   content: html`<h1>${view.t('reset.link_title')}</h1>
+${continuesTo(view, clientName)}
 <p class="soft">${view.t('reset.link_intro', { email: html`<strong>${email}</strong>` })}</p>
 ${fieldAlert(view, problems)}
 <form method="post" action="/reset/${token}">

@@ -13,6 +13,7 @@ import {
   type ReturnTarget,
   redirectAfterSignIn,
   resolveReturnTarget,
+  returnTargetQuery,
   signInRequestOf,
 } from '../sessions/return-target.ts';
 import { newAccountPage, newPasswordPage, noResetPage, noSignUpPage, requestPage, sentPage } from './pages.ts';
@@ -68,16 +69,18 @@ function addRequestRoutes(
     return answerForm(reply, view, {
       async act() {
         await requestLink(deps, { ...returnTarget, email, locale: view.locale, address: request.ip });
-        return `${path}/sent`;
+        // Where the page after the redirect names the app; the link in the mail is all that continues to it.
+        return `${path}/sent${returnTargetQuery({ request_id: returnTarget.request_id })}`;
       },
       redraw: (_, problem) => requestPage(view, flow, { ...returnTarget, email, problem }),
       explains: ({ problems, status }) => problems.length > 0 || status === 429,
     });
   });
 
-  app.get(`${path}/sent`, { config }, async (request, reply) =>
-    sendPage(reply, request.view, sentPage(request.view, flow)),
-  );
+  app.get(`${path}/sent`, { config }, async (request, reply) => {
+    const { returnTarget, view } = await contextOf(request, request.queryParameters);
+    return sendPage(reply, view, sentPage(view, flow, returnTarget.clientName));
+  });
 }
 
 type OpenedLink = {
@@ -118,11 +121,11 @@ async function openSignUp(deps: Deps, request: FastifyRequest, token: string): P
   const { email, ...link } = await requireLink(deps, token, ['sign_up']);
   const returnTarget = await resolveReturnTarget(deps, request, link);
   const view = viewOf(deps, request, returnTarget.ui_locales);
-  const { endsAt } = returnTarget;
+  const { endsAt, clientName } = returnTarget;
   return {
     returnTarget,
     view,
-    draw: ({ name }, problems) => newAccountPage(view, { token, email, endsAt, name, problems }),
+    draw: ({ name }, problems) => newAccountPage(view, { token, email, endsAt, clientName, name, problems }),
     accept: ({ name = '', password = '' }) =>
       acceptSignUp(deps, token, { name, password, locale: view.locale, address: request.ip }),
   };
@@ -138,8 +141,9 @@ async function openReset(deps: Deps, request: FastifyRequest, token: string): Pr
     async draw(_, problems) {
       const min = minCharacters(await passwordContext(deps, user));
       const others = await describeOtherMethods(deps, user.user_id, (at) => formatDay(view.locale, at));
-      const { endsAt } = returnTarget;
-      return newPasswordPage(view, { token, email: user.email, min, endsAt, problems, otherSignInMethods: others });
+      const { endsAt, clientName } = returnTarget;
+      const account = { token, email: user.email, min, otherSignInMethods: others };
+      return newPasswordPage(view, { ...account, endsAt, clientName, problems });
     },
     accept: ({ password = '' }) => resetPassword(deps, token, { password, address: request.ip }),
   };

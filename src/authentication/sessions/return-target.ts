@@ -4,7 +4,8 @@ import { clearCookie, cookie, cookieNames, setCookie } from '../../platform/http
 import { newSecret } from '../../platform/ids.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
-import type { Deps } from '../deps.ts';
+import type { View } from '../../platform/pages/view.ts';
+import type { Deps, PendingRequest } from '../deps.ts';
 import { deviceSeconds, pendingRequestOf } from './browser.ts';
 import { pendingSignInSeconds } from './pending-sign-ins.store.ts';
 import { currentSession, type Session, sessionSeconds } from './session.ts';
@@ -54,6 +55,16 @@ export function localPath(next: unknown, baseUrl: string): LocalPath | undefined
   return path.length > longestPath ? undefined : (path as LocalPath);
 }
 
+/** What the sign-in is for, on each of its pages. */
+export const continuesTo = (view: View, clientName: string | undefined): Html | false =>
+  clientName !== undefined &&
+  html`<p class="soft">${view.t('signin.to_client', { client: html`<strong><bdi>${clientName}</bdi></strong>` })}</p>`;
+
+export const clientNameOf = async (
+  { authorizationRequests }: Pick<Deps, 'authorizationRequests'>,
+  pending: PendingRequest | undefined,
+): Promise<string | undefined> => pending && authorizationRequests.clientName(pending.parameters.client_id);
+
 export const returnTargetFields = ({ request_id, next }: ReturnTarget): Html =>
   html`${hidden('request', request_id)}${hidden('next', next)}`;
 
@@ -96,6 +107,7 @@ export async function resolveReturnTarget(
     request_id: pending?.request_id,
     next: pending ? undefined : localPath(returnTarget.next, deps.config.baseUrl),
     endsAt: pending?.parameters.redirect_uri,
+    clientName: await clientNameOf(deps, pending),
     ui_locales: pending?.parameters.ui_locales,
   };
 }

@@ -4,12 +4,14 @@ import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import type { ConfirmationMethods } from '../credentials/sign-in-methods.ts';
 import { passkeyForm, passkeyScripts } from '../passkeys/page.ts';
-import { type ReturnTarget, returnTargetFields, returnTargetQuery } from '../sessions/return-target.ts';
+import { continuesTo, type ReturnTarget, returnTargetFields, returnTargetQuery } from '../sessions/return-target.ts';
 
 export type SignInForm = ReturnTarget &
   ConfirmationMethods & {
     username?: string;
     clientName?: string;
+    /** Why a user who is signed in is asked again. */
+    again?: { why: 'asked' | 'long_ago' | 'second_factor'; email: string };
     /** The alert above the form. */
     problem?: Html | false;
     /** A message that is no problem, such as a cancelled sign-in at a provider. */
@@ -25,11 +27,8 @@ export const signInPage = (view: View, form: SignInForm): Page => ({
   endsAt: form.endsAt,
   scripts: form.offersPasskey ? [...passwordScripts, ...passkeyScripts] : passwordScripts,
   content: html`<h1>${view.t('signin.title')}</h1>
-<p class="soft">${
-    form.clientName
-      ? view.t('signin.to_client', { client: html`<strong><bdi>${form.clientName}</bdi></strong>` })
-      : view.t('signin.to_account')
-  }</p>
+${continuesTo(view, form.clientName) || html`<p class="soft">${view.t('signin.to_account')}</p>`}
+${form.again && html`<p>${view.t(`signin.again.${form.again.why}`, { email: html`<strong>${form.again.email}</strong>` })}</p>`}
 ${notice(form.notice)}${form.problem}
 <form method="post" action="/signin">
 ${returnTargetFields(form)}
@@ -56,6 +55,7 @@ export const confirmPage = (view: View, form: ConfirmForm): Page => ({
   endsAt: form.endsAt,
   scripts: form.offersPasskey ? [...passwordScripts, ...passkeyScripts] : passwordScripts,
   content: html`<h1>${view.t('confirm.title')}</h1>
+${continuesTo(view, form.clientName)}
 <p class="soft">${view.t('confirm.why', { email: html`<strong>${form.username}</strong>` })}</p>
 ${strongerFactorNotice(view, form)}
 ${notice(form.notice)}${form.problem}

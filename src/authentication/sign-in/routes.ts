@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { now } from '../../platform/clock.ts';
 import type { RequestError } from '../../platform/errors.ts';
 import { clearCookie, cookie, cookieNames } from '../../platform/http/cookies.ts';
 import { type Parameters, readForm } from '../../platform/http/parameters.ts';
@@ -11,8 +12,9 @@ import { type View, viewOf } from '../../platform/pages/view.ts';
 import { allConfirmationMethods, confirmationMethodsOf } from '../credentials/sign-in-methods.ts';
 import { parseCredential } from '../credentials/webauthn.ts';
 import type { Deps } from '../deps.ts';
-import { browserToken, requirePendingRequest } from '../sessions/browser.ts';
+import { browserToken, pendingRequestOf, requirePendingRequest } from '../sessions/browser.ts';
 import {
+  clientNameOf,
   localPath,
   type Outcome,
   type ReturnTarget,
@@ -38,6 +40,8 @@ const config = { page: true } as const;
 export async function signInRoutes(app: FastifyInstance, deps: Deps) {
   const readSignIn = async (request: FastifyRequest, parameters: Parameters) => {
     const { view, form } = await readPageState(deps, request, parameters);
+    form.again = await whySignInAgain(deps, request, form.request_id);
+    form.username ??= form.again?.email;
     return { view, returnTarget: form, page: (problem?: Html | false) => signInPage(view, { ...form, problem }) };
   };
 
@@ -194,8 +198,25 @@ async function readPageState(deps: Deps, request: FastifyRequest, query: Paramet
     offersSignUp: deps.config.signUp && deps.mail.works,
     offersReset: deps.mail.works,
     ...(session ? await confirmationMethodsOf(deps, session.user_id) : allConfirmationMethods(deps)),
-    clientName: pending && (await deps.authorizationRequests.clientName(pending.parameters.client_id)),
+    clientName: await clientNameOf(deps, pending),
     endsAt: pending?.parameters.redirect_uri,
   };
   return { view, form };
+}
+
+/** A user who is signed in and nevertheless came to the form: because their app asks for it, or on their own. */
+async function whySignInAgain(
+  deps: Deps,
+  request: FastifyRequest,
+  request_id: string | undefined,
+): Promise<SignInForm['again']> {
+  const pending = await pendingRequestOf(deps, request, request_id);
+  const session = pending && (await currentSession(deps, request));
+  if (!session || pending.authenticated_session_id === session.session_id) return undefined;
+  const { email, auth_time, lacks_second_factor } = session;
+  const { prompt, max_age } = pending.parameters;
+  if (lacks_second_factor) return { why: 'second_factor', email };
+  if (prompt.includes('login')) return { why: 'asked', email };
+  if (max_age !== undefined && now(deps) - auth_time >= max_age) return { why: 'long_ago', email };
+  return undefined;
 }

@@ -109,7 +109,7 @@ async function consumeCode(
   const at = now(deps);
   if (!totp?.secret_sealed) return 'wrong';
   const { user_id, secret_sealed } = totp;
-  const code_hash = backupCodeHash(code);
+  const code_hash = backupCodeHash(deps, user_id, code);
   if (code_hash !== undefined) {
     return (await consumeBackupCode(deps.db, user_id, code_hash, at)) ? 'backup_code' : 'wrong';
   }

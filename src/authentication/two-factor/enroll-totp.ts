@@ -87,7 +87,7 @@ export async function confirmTotp(
   if (secret_sealed === undefined) throw await invalidFactorState(deps, session);
   const step = await matchingStep(deps.vault.open(totpPurpose(user_id), secret_sealed), code, at);
   if (step === undefined) throw refusal('invalid_code', { key: 'totp.wrong' });
-  const { codes, hashes } = newBackupCodes();
+  const { codes, hashes } = newBackupCodes(deps, user_id);
   await changeFactors(deps, user, {
     action: 'totp.confirmed',
     mail: 'totp_confirmed',

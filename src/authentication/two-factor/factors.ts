@@ -1,6 +1,6 @@
 import { now } from '../../platform/clock.ts';
 import type { Sql } from '../../platform/db/sql.ts';
-import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
+import type { Deps, MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { invalidState } from '../../platform/errors.ts';
 import { nullable, Time } from '../../platform/http/operation.ts';
 import type { MailName } from '../../platform/mail/outbox.ts';
@@ -130,10 +130,10 @@ export async function disableTotp(deps: MailDeps, owner: Owner): Promise<void> {
  * @returns ten new codes, which replace all others and are not shown again.
  * @throws {RequestError} `invalid_state` unless TOTP is active; as {@link changeFactors}.
  */
-export async function regenerateBackupCodes(deps: MailDeps, owner: Owner): Promise<string[]> {
+export async function regenerateBackupCodes(deps: MailDeps & Pick<Deps, 'vault'>, owner: Owner): Promise<string[]> {
   const { user_id } = owner.session;
   const state = await requireActiveTotp(deps, owner.session);
-  const { codes, hashes } = newBackupCodes();
+  const { codes, hashes } = newBackupCodes(deps, user_id);
   await changeFactors(deps, owner, {
     action: 'backup_codes.regenerated',
     mail: 'backup_codes_regenerated',

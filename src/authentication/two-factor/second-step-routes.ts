@@ -15,6 +15,8 @@ import { passkeyForm, passkeyScripts } from '../passkeys/page.ts';
 import { pendingRequestOf } from '../sessions/browser.ts';
 import { findPendingSignIn } from '../sessions/pending-sign-ins.store.ts';
 import {
+  clientNameOf,
+  continuesTo,
   type ReturnTarget,
   redirectAfterSignIn,
   returnTargetQuery,
@@ -79,6 +81,7 @@ export async function readPendingSignIn(deps: Deps, request: FastifyRequest) {
     view: viewOf(deps, request, waiting?.parameters.ui_locales, user?.locale),
     form: {
       ...returnTarget,
+      clientName: await clientNameOf(deps, waiting),
       endsAt: waiting?.parameters.redirect_uri,
       offersPasskey: passkeys.length > 0 && !methods.includes('hwk'),
     },
@@ -89,6 +92,7 @@ type SecondFactorForm = ReturnTarget & {
   /** The alert above the form. */
   problem?: Html | false;
   endsAt?: string;
+  clientName?: string;
   /** The user has a passkey, and it was not the first factor. */
   offersPasskey: boolean;
   /** The form asks for a backup code, which has letters, or for the digits of the app. Both forms take either. */
@@ -100,6 +104,7 @@ export const secondFactorPage = (view: View, form: SecondFactorForm): Page => ({
   endsAt: form.endsAt,
   scripts: form.offersPasskey ? passkeyScripts : [],
   content: html`<h1>${view.t('second_factor.title')}</h1>
+${continuesTo(view, form.clientName)}
 <p class="soft">${view.t('second_factor.why')}</p>
 ${form.problem}
 <form method="post" action="${path}">
