@@ -7,11 +7,21 @@ import type { UserId } from '../platform/ids.ts';
 const OneTimeLink = row('one_time_links', {
   token_hash: text,
   /** A link for one purpose is refused for another. */
-  purpose: choice('administrator', 'first_administrator', 'sign_up', 'verify_email', 'change_email', 'password_reset'),
+  purpose: choice(
+    'administrator',
+    'first_administrator',
+    'sign_up',
+    'verify_email',
+    'change_email',
+    'password_reset',
+    'admin_password_reset',
+    'invitation',
+    'mailed_invitation',
+  ),
   expires_at: integer,
   /** The account that it is about; null where it makes one. */
   user_id: nullable(id<UserId>()),
-  /** The address that it was sent to, and proves. */
+  /** The address that it is for. A link that was mailed there, and to no one else, proves it. */
   email: nullable(text),
   /** The authorization request that waits for the sign-in behind it. */
   request_id: nullable(text),
@@ -28,7 +38,7 @@ export const insertLink = (link: Pick<OneTimeLink, 'token_hash' | 'purpose' | 'e
 
 export type MailedLink = Omit<OneTimeLink, 'user_id' | 'email'> & { email: string };
 
-/** Inserts nothing while an account has the address: its owner gets another mail instead. */
+/** Inserts nothing while an account has the address. */
 export const insertSignUpLink = (link: MailedLink, email_key: string, now: number): Sql =>
   sql`insert into one_time_links ${StoredLink.select({ ...link, created_at: now })}
        where not exists (select 1 from users where email_key = ${email_key})`;
@@ -81,6 +91,10 @@ export const deleteLinks = (purpose: LinkPurpose): Sql => sql`delete from one_ti
 
 export const deleteLinksOfUser = (user_id: UserId, purpose: LinkPurpose): Sql =>
   sql`delete from one_time_links where user_id = ${user_id} and purpose = ${purpose}`;
+
+/** Also one that an administrator has handed out. */
+export const deleteResetLinksOfUser = (user_id: UserId): Sql =>
+  sql`delete from one_time_links where user_id = ${user_id} and purpose in ('password_reset', 'admin_password_reset')`;
 
 const expired = (before: number): Sql => sql`expires_at < ${before} order by expires_at`;
 

@@ -8,6 +8,7 @@ import { findOpenLink, type MailedLink, type OneTimeLink } from './links.store.t
 export {
   deleteLinks,
   deleteLinksOfUser,
+  deleteResetLinksOfUser,
   findOpenLink,
   insertAccountLink,
   insertAddressLink,
@@ -19,27 +20,40 @@ export {
   spendLink,
 } from './links.store.ts';
 
-/** Decisions §3, in seconds. */
-export const linkSeconds = { sign_up: 86_400, verify_email: 86_400, change_email: 86_400, password_reset: 1800 };
-type MailedPurpose = keyof typeof linkSeconds;
+const invitationSeconds = 7 * 86_400;
 
-/** Where each kind of link leads. Both kinds that prove an address lead to one page. */
-const paths: Readonly<Record<MailedPurpose, string>> = {
+/** Decisions §3, in seconds; an invitation may find its reader on holiday. */
+export const linkSeconds = {
+  sign_up: 86_400,
+  verify_email: 86_400,
+  change_email: 86_400,
+  password_reset: 1800,
+  admin_password_reset: 1800,
+  invitation: invitationSeconds,
+  mailed_invitation: invitationSeconds,
+};
+type LinkPurpose = keyof typeof linkSeconds;
+
+/** Where each kind of link leads. */
+const paths: Readonly<Record<LinkPurpose, string>> = {
   sign_up: '/signup/',
   verify_email: '/verify-email/',
   change_email: '/verify-email/',
   password_reset: '/reset/',
+  admin_password_reset: '/reset/',
+  invitation: '/join/',
+  mailed_invitation: '/join/',
 };
 
 type LinkRequest = {
-  purpose: MailedPurpose;
-  /** The address that the link is sent to, and so proves. */
+  purpose: LinkPurpose;
+  /** The address that the link is for. */
   email: string;
   request_id?: string;
   next?: string;
 };
 
-/** The row to store, which grants nothing, and the URL, which is for the mail only. */
+/** The row to store, which grants nothing, and the URL, which is for the mail, or for the page that shows it once. */
 export function newLink(deps: Pick<Deps, 'config' | 'clock'>, request: LinkRequest): { link: MailedLink; url: string } {
   const token = newSecret('ln_');
   return {
@@ -62,7 +76,7 @@ export function newLink(deps: Pick<Deps, 'config' | 'clock'>, request: LinkReque
 export async function requireLink(
   deps: StoreDeps,
   token: string,
-  purposes: readonly [Exclude<MailedPurpose, 'change_email'>, ...MailedPurpose[]],
+  purposes: readonly [ExplainedPurpose, ...LinkPurpose[]],
 ): Promise<OneTimeLink & { email: string }> {
   const link = await findOpenLink(deps.db, digest(token), purposes, now(deps));
   if (!link || link.email === null) throw spentLink(purposes[0]);
@@ -70,11 +84,10 @@ export async function requireLink(
 }
 
 /** Why a change failed: false if the link was used meanwhile. */
-export const isOpenLink = async (
-  deps: StoreDeps,
-  token: string,
-  purposes: readonly MailedPurpose[],
-): Promise<boolean> => (await findOpenLink(deps.db, digest(token), purposes, now(deps))) !== undefined;
+export const isOpenLink = async (deps: StoreDeps, token: string, purposes: readonly LinkPurpose[]): Promise<boolean> =>
+  (await findOpenLink(deps.db, digest(token), purposes, now(deps))) !== undefined;
 
-export const spentLink = (purpose: Exclude<MailedPurpose, 'change_email'>) =>
-  refusal('invalid_request', { key: `link.spent.${purpose}` });
+/** Others share the text of one of these. */
+type ExplainedPurpose = 'sign_up' | 'verify_email' | 'password_reset' | 'invitation';
+
+export const spentLink = (purpose: ExplainedPurpose) => refusal('invalid_request', { key: `link.spent.${purpose}` });

@@ -93,6 +93,10 @@ export const isEmailTaken = (email: string): Sql =>
 
 export const isEmailFree = (email: string): Sql => sql`not ${isEmailTaken(email)}`;
 
+/** The user's address is still this one. */
+export const hasEmail = (user_id: UserId, email: string): Sql =>
+  sql`exists (select 1 from users where user_id = ${user_id} and email_key = ${emailKey(email)})`;
+
 /** The user's address is still this one, and the user is not disabled. */
 export const isReachableAt = (user_id: UserId, email: string): Sql =>
   sql`exists (select 1 from users
@@ -103,13 +107,17 @@ export const markEmailVerified = (user_id: UserId, email: string, now: number): 
        where user_id = ${user_id} and email_key = ${emailKey(email)} and email_verified_at is null`;
 
 /** Conflicts with a taken address: `email_key` is unique. */
-export const replaceEmail = (user_id: UserId, change: { from: string; to: string }, now: number) => [
+export const replaceEmail = (
+  user_id: UserId,
+  { from, to, isVerified }: { from: string; to: string; isVerified: boolean },
+  now: number,
+) => [
   mayConflict(
-    sql`update users set email = ${change.to.trim()}, email_key = ${emailKey(change.to)}, email_verified_at = ${now},
-               ${touched(now)}
-         where user_id = ${user_id} and email_key = ${emailKey(change.from)}`,
+    sql`update users set email = ${to.trim()}, email_key = ${emailKey(to)},
+               email_verified_at = ${asBigint(isVerified ? now : null)}, ${touched(now)}
+         where user_id = ${user_id} and email_key = ${emailKey(from)}`,
   ),
-  ...replaceTerms(user_id, 'email', change.to),
+  ...replaceTerms(user_id, 'email', to),
 ];
 
 /** A bulk revocation of a user's grants covers those of earlier epochs. */

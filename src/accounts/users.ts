@@ -12,6 +12,7 @@ export {
   deleteUser,
   findUser,
   findUserByEmail,
+  hasEmail,
   insertUser,
   isDisabled,
   isEmailFree,

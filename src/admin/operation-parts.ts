@@ -19,12 +19,13 @@ export const anyClient = { client_id: 'client_id of any client.' };
 export const strictBody = <Members extends TProperties>(members: Members, options: TObjectOptions = {}) =>
   Type.Object(members, { ...options, additionalProperties: false });
 
-const reasonBody = (description: string) =>
-  strictBody({
-    reason: Type.String({ minLength: 1, maxLength: 500, description, ...inCode({ pattern: textPatterns.paragraph }) }),
-  });
+const reason = (description: string) => ({
+  reason: Type.String({ minLength: 1, maxLength: 500, description, ...inCode({ pattern: textPatterns.paragraph }) }),
+});
 
-export const ReasonBody = reasonBody('The reason, recorded in the audit log.');
+/** Of a body with other members. */
+export const reasonMember = reason('The reason, recorded in the audit log.');
+export const ReasonBody = strictBody(reasonMember);
 /** Of a decision about a client. */
-export const ReasonForOwnerBody = reasonBody('The reason, shown to the owner and recorded in the audit log.');
+export const ReasonForOwnerBody = strictBody(reason('The reason, shown to the owner and recorded in the audit log.'));
 export const reasonExample = { reason: 'Reported by its users.' };

@@ -23,6 +23,7 @@ import { dashboardPage, invitationPage } from './pages.ts';
 import { serviceCredentialOperations } from './service-credentials/operations.ts';
 import { serviceCredentialPageRoutes } from './service-credentials/page-routes.ts';
 import { accessOperations } from './users/access-operations.ts';
+import { accountOperations } from './users/account-operations.ts';
 import { userOperations } from './users/operations.ts';
 import { userPageRoutes } from './users/page-routes.ts';
 import { webhookOperations } from './webhooks/operations.ts';
@@ -59,6 +60,7 @@ export async function adminApiRoutes(app: FastifyInstance, deps: Deps) {
   addOperations(app, deps, [
     ...Object.values(clientOperations),
     ...Object.values(userOperations),
+    ...Object.values(accountOperations),
     ...Object.values(accessOperations),
     ...Object.values(keyOperations),
     ...Object.values(serviceCredentialOperations),

@@ -7,6 +7,7 @@ import { inviteAdministrator } from '../admin/invite-administrator.ts';
 import { keyOperations } from '../admin/keys/operations.ts';
 import { serviceCredentialOperations } from '../admin/service-credentials/operations.ts';
 import { accessOperations } from '../admin/users/access-operations.ts';
+import { accountOperations } from '../admin/users/account-operations.ts';
 import {
   describeOverview,
   describeUser,
@@ -230,7 +231,7 @@ const clientCommands = {
 /** Every command, in the order of the help. */
 export const commandGroups: readonly (readonly [heading: string, commands: Readonly<Record<string, Command>>])[] = [
   ['Server', serverCommands],
-  ['Users', { ...userCommands, ...commandsOf(userOperations), ...invitationCommand }],
+  ['Users', { ...userCommands, ...commandsOf(accountOperations), ...commandsOf(userOperations), ...invitationCommand }],
   ['Sessions, grants and entitlements', commandsOf(accessOperations)],
   ['Clients', { ...clientCommands, ...commandsOf(clientOperations) }],
   ['Service credentials', commandsOf(serviceCredentialOperations)],

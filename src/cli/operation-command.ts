@@ -88,6 +88,7 @@ function separatorOf({ enum: choices, format }: NonNullable<Member['items']>): R
 function optionFor(name: string, schema: Member): Option {
   const { description = '', type, enum: choices, items, minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema;
   const help = description.replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase()).replace(/\.$/, '');
+  if (type === 'boolean') return { help };
   if (type === 'array' && items) return { value: name, help, separator: separatorOf(items), oneOf: items.enum };
   if (type === 'integer') return { value: 'n', help, integer: [minimum, maximum] };
   if (choices) return { value: name, help, oneOf: choices };

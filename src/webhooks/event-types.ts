@@ -3,6 +3,7 @@ import type { AuditRow } from '../audit/read-log.ts';
 /** The events that a webhook may report: actions of the audit log. The payload has ids and states, never a secret. */
 export const eventTypes = [
   'user.created',
+  'user.invited',
   'user.changed',
   'user.disabled',
   'user.enabled',
@@ -17,6 +18,7 @@ export const eventTypes = [
   'password.set',
   'password.reset',
   'password.removed',
+  'password.reset_link_created',
   'totp.confirmed',
   'totp.disabled',
   'backup_codes.regenerated',

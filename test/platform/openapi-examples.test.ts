@@ -226,7 +226,11 @@ const calls: Record<string, Prepare> = {
     path: { client_id: (await signet.newService()).client_id },
   }),
   'get /v1/admin/users': () => ({}),
+  'post /v1/admin/users/invite': () => ({}),
   'get /v1/admin/users/{user_id}': ofUser,
+  'patch /v1/admin/users/{user_id}': ofUser,
+  'delete /v1/admin/users/{user_id}': (given) => ({ ...ofUser(given), body: { email: given.user.email } }),
+  'post /v1/admin/users/{user_id}/reset-link': ofUser,
   'post /v1/admin/users/{user_id}/disable': ofUser,
   'post /v1/admin/users/{user_id}/enable': async (given) => {
     await given.admin.browser.postJson(`/v1/admin/users/${given.user.user_id}/disable`, { reason: 'For a moment' });

@@ -6,7 +6,7 @@ import {
   requireAnotherAdministrator,
   setRole,
 } from '../../accounts/administrators.ts';
-import { deleteLinksOfUser } from '../../accounts/links.ts';
+import { deleteLinksOfUser, deleteResetLinksOfUser } from '../../accounts/links.ts';
 import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
 import { isDisabled, lockUser, type Role, requireUser, setDisabled, type User } from '../../accounts/users.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
@@ -83,6 +83,7 @@ export async function changeRole(deps: MailDeps, caller: Caller, user_id: string
     require: { ...require, role: hasRole(user_id, user.role) },
     run: {
       user: setRole(user_id, role, caller.actor, at),
+      links: deleteLinksOfUser(user_id, 'admin_password_reset'), // it would be a link to an administrator's account
       mails: mailTo(deps, user, role === 'admin' ? 'role_admin' : 'role_user'),
       mailsToAdministrators: notified.flatMap((one) => mailTo(deps, one, 'new_administrator', { email: user.email })),
       event: event.statement,
@@ -120,7 +121,7 @@ const endEverything = (user_id: string, at: number): Sql[] => [
   endSessionsOfUser(user_id, 'user_disabled', at),
   ...revokeGrantsOfUser(user_id, 'user_disabled', at),
   deletePendingSignInsOfUser(user_id),
-  deleteLinksOfUser(user_id, 'password_reset'),
+  deleteResetLinksOfUser(user_id),
   deleteLinksOfUser(user_id, 'change_email'),
   deletePendingTotp(user_id),
 ];

@@ -12,7 +12,7 @@ import { overviewRecord, userOverview, userRecord } from './read-user.ts';
 
 const roles = ['user', 'admin'] as const;
 
-const UserRecord = Type.Object({
+export const UserRecord = Type.Object({
   user_id: Type.String(),
   email: Type.String(),
   email_verified: Type.Boolean(),
@@ -107,7 +107,7 @@ function lockText({ failures, blocked_until, disabled }: LockState): string {
 }
 
 /** Commands may remove the last administrator, and then say so. */
-const administratorWarning = async (deps: Pick<Deps, 'db'>) =>
+export const administratorWarning = async (deps: Pick<Deps, 'db'>) =>
   (await hasAdministrator(deps.db))
     ? ''
     : '\n\nThere is no administrator left. Create one with: bin/signet admin invite';

@@ -8,14 +8,18 @@ import { entitlementHistory } from '../../entitlements/read-history.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { listGrants } from '../../oauth/grants/grants.ts';
 import { invalidRequest } from '../../platform/errors.ts';
-import type { Parameters } from '../../platform/http/parameters.ts';
+import { type Parameters, readForm } from '../../platform/http/parameters.ts';
+import { locales } from '../../platform/i18n/translate.ts';
 import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
 import { explains, type Shown } from '../components.ts';
 import { accessOperations } from './access-operations.ts';
+import { accountOperations } from './account-operations.ts';
+import { editUserPage, invitationPage, invitePage, resetLinkPage } from './account-pages.ts';
 import { entitlementHistoryPage } from './entitlement-history.ts';
 import { userOperations as operations } from './operations.ts';
 import { userPage, usersPage } from './page.ts';
 import { userOverview } from './read-user.ts';
+import { takeoverProblem } from './refuse-takeover.ts';
 
 const list = '/admin/users';
 const one = `${list}/:user_id` as const;
@@ -27,9 +31,20 @@ const writesShown = 20;
 export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
   const pages = pagesFor(app, deps, administratorPage);
 
-  pages.show(list, async ({ view, query: { q = '', after } }) =>
-    usersPage(view, q, await findUsers(deps, { query: q, after })),
+  pages.show(list, async ({ view, query: { q = '', after, done } }) =>
+    usersPage(view, q, await findUsers(deps, { query: q, after }), { query: { done } }),
   );
+
+  pages.show(`${list}/invite`, ({ view }) => invitePage(view, {}));
+  pages.run(accountOperations.invite, {
+    page: `${list}/invite`,
+    input: ({ email = '', locale, reason = '' }) => ({
+      body: { email, locale: locales.find((one) => one === locale), reason },
+    }),
+    done: (made, { view, request }) => invitationPage(view, readForm(request.body).email ?? '', made),
+    explains,
+    redraw: ({ view }, shown) => invitePage(view, shown),
+  });
 
   pages.show(one, (context) => redraw(context, context));
 
@@ -47,6 +62,34 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
   pages.run(operations.enable, { done: `${one}?done=enabled`, ...onPage });
   pages.run(operations.disable, { done: `${one}?done=disabled`, ...withReason, ...onPage });
   pages.run(operations.resetFactors, { done: `${one}?done=factors_reset`, ...withReason, ...onPage });
+  pages.run(accountOperations.resetLink, {
+    done: async (link, { view, user_id }) => resetLinkPage(view, await requireUser(deps, user_id), link),
+    ...withReason,
+    ...onPage,
+  });
+  pages.run(accountOperations.delete, {
+    path: `${one}/delete`,
+    input: ({ email = '', reason = '' }) => ({ body: { email, reason } }),
+    done: `${list}?done=deleted`,
+    ...onPage,
+  });
+
+  const edit = async ({ view, caller, user_id }: UserContext, shown: Shown) => {
+    const user = await requireUser(deps, user_id);
+    const mayChangeAddress = (await takeoverProblem(deps, caller, user_id)) === undefined;
+    return editUserPage(view, user, { mayChangeAddress, shown });
+  };
+  pages.show(`${one}/edit`, (context) => edit(context as UserContext, {}));
+  pages.run(accountOperations.edit, {
+    path: `${one}/edit`,
+    page: `${one}/edit`,
+    input: ({ name = '', email, email_verified, reason = '' }) => ({
+      body: { name, email, email_verified: email_verified === 'on' ? (true as const) : undefined, reason },
+    }),
+    done: `${one}?done=edited`,
+    explains,
+    redraw: (context, shown) => edit(context as UserContext, shown),
+  });
   pages.run(operations.changeRole, {
     input: (form) => ({ body: { role: roleOf(form) } }),
     done: `${one}?done=role_changed`,
@@ -65,8 +108,9 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
 
   async function redraw({ view, caller, administrator_id, user_id }: UserContext, shown: Shown) {
     const overview = await userOverview(deps, user_id);
-    const [restriction, sessions, grants, clients, entitlements] = await Promise.all([
+    const [restriction, takeover, sessions, grants, clients, entitlements] = await Promise.all([
       readAdministratorProblem(deps, caller, user_id),
+      takeoverProblem(deps, caller, user_id),
       listSessions(deps, user_id),
       listGrants(deps, user_id, maxShown),
       listOwnClients(deps, user_id),
@@ -74,7 +118,7 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     ]);
     const isSelf = administrator_id === user_id;
     const { providers } = deps.config;
-    const user = { overview, sessions, grants, clients, entitlements, providers, restriction, isSelf };
+    const user = { overview, sessions, grants, clients, entitlements, providers, restriction, takeover, isSelf };
     return userPage(view, user, shown);
   }
 }

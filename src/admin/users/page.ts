@@ -29,6 +29,8 @@ export type UserView = {
   isSelf: boolean;
   /** Why a new administrator may not act on this user yet. */
   restriction?: MessageDescriptor;
+  /** Why their address stays, and no reset link is made. */
+  takeover?: MessageDescriptor;
 };
 
 const done = [
@@ -40,6 +42,7 @@ const done = [
   'factors_reset',
   'role_changed',
   'unlocked',
+  'edited',
 ] as const;
 
 export function userPage(view: View, of: UserView, shown: Shown): Page {
@@ -118,7 +121,7 @@ const clientItem = (view: View) => (client: Client) =>
 `;
 
 /** What an administrator may do to an account. What would be refused is left out. */
-function userActions(view: View, { overview: { user, lock }, isSelf, restriction }: UserView): Html {
+function userActions(view: View, { overview: { user, lock }, isSelf, restriction, takeover }: UserView): Html {
   const form = (name: string, style: 'quiet' | 'danger', fields?: Renderable) => ({
     path: `/admin/users/${user.user_id}/${name}`,
     id: `user-${name}`,
@@ -134,21 +137,40 @@ function userActions(view: View, { overview: { user, lock }, isSelf, restriction
     );
   const reset = () =>
     step(view, 'admin.users.reset', form('reset-factors', 'danger', reasonField(view, 'reset-reason')));
+  const resetLink = () =>
+    step(view, 'admin.users.reset_link', form('reset-link', 'quiet', reasonField(view, 'link-reason')));
+  const deletion = () =>
+    step(
+      view,
+      'admin.users.delete',
+      form(
+        'delete',
+        'danger',
+        html`<label for="delete-email">${view.t('admin.users.delete.confirm')}</label>
+<input id="delete-email" name="email" type="email" autocomplete="off" autocapitalize="none" spellcheck="false" required maxlength="254">
+${reasonField(view, 'delete-reason')}`,
+      ),
+    );
   const [roleStep, role] =
     user.role === 'admin' ? (['admin.users.unmake', 'user'] as const) : (['admin.users.make', 'admin'] as const);
   return html`${restriction !== undefined && html`<p class="advice">${view.t(restriction.key, restriction.values)}</p>\n`}${
     lock.failures > 0 && step(view, 'admin.users.unlock', form('unlock', 'quiet'))
   }
+<p><a href="/admin/users/${user.user_id}/edit" id="user-edit">${view.t('admin.users.edit')}</a></p>
+${!takeover && user.disabled_at === null && resetLink()}
 ${!restriction && step(view, 'admin.users.sign_out', form('sign-out', 'danger'))}
 ${!isSelf && !restriction && reset()}
 ${user.disabled_at === null ? !restriction && disable() : step(view, 'admin.users.enable', form('enable', 'quiet'))}
-${!isSelf && !restriction && step(view, roleStep, form('role', 'danger', hidden('role', role)))}`;
+${!isSelf && !restriction && step(view, roleStep, form('role', 'danger', hidden('role', role)))}
+${!isSelf && !restriction && deletion()}`;
 }
 
-export const usersPage = (view: View, query: string, { users, next, complete }: UserPage): Page => ({
+export const usersPage = (view: View, query: string, { users, next, complete }: UserPage, shown: Shown): Page => ({
   title: view.plain('admin.users.title'),
   tab: adminTab('admin_users'),
   content: html`<h1>${view.t('admin.users.title')}</h1>
+${doneNotice(view, shown, 'users', ['deleted'])}
+<p><a class="button quiet" href="/admin/users/invite">${view.t('admin.users.invite')}</a></p>
 <form method="get" action="/admin/users" role="search">
 <label for="q">${view.t('admin.users.find')}</label>
 <input id="q" name="q" type="search" maxlength="254" autocomplete="off" value="${query}" aria-describedby="q-hint">

@@ -61,6 +61,7 @@ export const noResetPage = (view: View): Page => ({
 });
 
 type AccountForm = {
+  flow: 'signup' | 'join';
   token: string;
   email: string;
   name?: string;
@@ -71,16 +72,16 @@ type AccountForm = {
 
 export const newAccountPage = (
   view: View,
-  { token, email, name, endsAt, clientName, problems = [] }: AccountForm,
+  { flow, token, email, name, endsAt, clientName, problems = [] }: AccountForm,
 ): Page => ({
   title: view.plain('signup.link_title'),
   endsAt,
   scripts: passwordScripts,
   content: html`<h1>${view.t('signup.link_title')}</h1>
 ${continuesTo(view, clientName)}
-<p class="soft">${view.t('signup.link_intro', { email: html`<strong>${email}</strong>` })}</p>
+<p class="soft">${view.t(`${flow}.link_intro`, { email: html`<strong>${email}</strong>` })}</p>
 ${fieldAlert(view, problems)}
-<form method="post" action="/signup/${token}">
+<form method="post" action="/${flow}/${token}">
 <input type="hidden" name="username" autocomplete="username" value="${email}">
 <label for="name">${view.t('field.name')}</label>
 <input id="name" name="name" autocomplete="name" required maxlength="100"${firstWrong(problems) !== 'password' && html` autofocus`} value="${name ?? ''}">

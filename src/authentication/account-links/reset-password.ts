@@ -17,12 +17,14 @@ import {
   markEmailVerified,
   type User,
 } from '../../accounts/users.ts';
-import { auditEvent } from '../../audit/audit.ts';
+import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
-import { mayConflict } from '../../platform/db/change.ts';
+import { mayConflict, type Requirements } from '../../platform/db/change.ts';
 import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
+import { invalidState } from '../../platform/errors.ts';
 import { type MessageDescriptor, translatePlain } from '../../platform/i18n/translate.ts';
+import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { mailTo } from '../../platform/mail/outbox.ts';
 import { listIdentities } from '../credentials/identities.store.ts';
 import { listPasskeys } from '../credentials/passkeys.store.ts';
@@ -55,9 +57,40 @@ export async function requestPasswordReset(deps: MailDeps, request: LinkRequest)
   });
 }
 
+/**
+ * Creates the only valid link of its kind, for an administrator to hand to the user, who is notified. It proves no address.
+ * One that the user has requested by mail stays valid: else any visitor could replace the administrator's.
+ * @param require behind a lock of the user's row.
+ * @throws {RequestError} `invalid_state` for a disabled user and when a requirement is not met; `rate_limited`.
+ */
+export async function createResetLink(
+  deps: MailDeps,
+  caller: Caller,
+  { user, reason, require }: { user: User; reason: string | undefined; require: Requirements },
+): Promise<{ url: string; expires_at: number }> {
+  const { user_id, email } = user;
+  await windowLimit(deps, { name: 'reset-link', limit: 5, windowSeconds: 3600 }).take(user_id); // a mail each
+  const { link, url } = newLink(deps, { purpose: 'admin_password_reset', email });
+  const { expires_at } = link;
+  const at = now(deps);
+  const event = { action: 'password.reset_link_created', ...caller, target: user_id, reason, after: { expires_at } };
+  const values = { minutes: linkSeconds.admin_password_reset / 60 };
+  const done = await deps.db.change({
+    lock: lockUser(user_id),
+    require: { ...require, address: isReachableAt(user_id, email) },
+    run: {
+      link: insertAccountLink({ ...link, user_id }, at),
+      mails: mailTo(deps, user, 'reset_link_created', values),
+      event: auditEvent(event, at).statement,
+    },
+  });
+  if (!done.ok) throw invalidState((await findUser(deps.db, user_id))?.disabled_at == null ? 'changed' : 'disabled');
+  return { url, expires_at };
+}
+
 /** @throws {RequestError} `invalid_request` if the link is no longer valid, or its account is disabled or has another address. */
 export async function requireResetLink(deps: StoreDeps, token: string): Promise<{ link: OneTimeLink; user: User }> {
-  const link = await requireLink(deps, token, ['password_reset']);
+  const link = await requireLink(deps, token, ['password_reset', 'admin_password_reset']);
   const user = link.user_id === null ? undefined : await findUser(deps.db, link.user_id);
   if (!user || user.disabled_at !== null || user.email !== link.email) throw spentLink('password_reset');
   return { link, user };
@@ -65,7 +98,7 @@ export async function requireResetLink(deps: StoreDeps, token: string): Promise<
 
 /**
  * Consumes the link and sets the password, also a first one: the mailbox is the recovery authority of every account
- * (docs/decisions). All access ends, this browser's included; the sign-in that follows asks for a second factor. Passkeys
+ * (docs/decisions), and an administrator where there is none. All access ends, this browser's included; the sign-in that follows asks for a second factor. Passkeys
  * and providers remain, and the mail lists them: to remove one requires a session that was confirmed with the strongest
  * factor of the account, which a mailbox is not.
  * @throws {RequestError} `invalid_request`, with `fields` if the link is valid and the password is not.
@@ -81,15 +114,16 @@ export async function resetPassword(
   const others = await otherMethodsText(deps, user);
   const at = now(deps);
   const event = { action: 'password.reset', actor: `user:${user_id}`, target: user_id, address } as const;
+  const wasMailed = link.purpose === 'password_reset';
   const done = await deps.db.change({
     lock: lockUser(user_id),
     require: { address: isReachableAt(user_id, email) },
     run: {
       link: mayConflict(spendLink(link)),
       password: setPassword(user_id, hashed, at),
-      address: markEmailVerified(user_id, email, at), // the link was sent there
+      address: wasMailed ? markEmailVerified(user_id, email, at) : undefined,
       access: endPasswordAccess(deps, user),
-      mails: mailTo(deps, user, 'password_reset', { address, others }),
+      mails: mailTo(deps, user, wasMailed ? 'password_reset' : 'password_reset_admin', { address, others }),
       event: auditEvent(event, at).statement,
     },
   });

@@ -16,6 +16,7 @@ import {
   returnTargetQuery,
   signInRequestOf,
 } from '../sessions/return-target.ts';
+import { acceptInvitation, requireInvitation } from './invitation.ts';
 import { newAccountPage, newPasswordPage, noResetPage, noSignUpPage, requestPage, sentPage } from './pages.ts';
 import { describeOtherMethods, requestPasswordReset, requireResetLink, resetPassword } from './reset-password.ts';
 import { acceptSignUp, type LinkRequest, requestSignUp } from './sign-up.ts';
@@ -23,26 +24,27 @@ import { acceptSignUp, type LinkRequest, requestSignUp } from './sign-up.ts';
 const config = { page: true } as const;
 type LinkRoute = { Params: { token: string } };
 
-/** Sign-up and password reset: both mail a one-time link, whose page asks for a password and ends in a sign-in. */
+/**
+ * Sign-up, invitation and password reset: a one-time link, whose page asks for a password and ends in a sign-in. Without
+ * mail, the links are those that administrators hand out.
+ */
 export async function accountLinkRoutes(app: FastifyInstance, deps: Deps) {
   const mailWorks = deps.mail.works;
   if (deps.config.signUp && mailWorks) {
     addRequestRoutes(app, deps, 'signup', requestSignUp);
     addLinkRoutes(app, deps, '/signup', openSignUp);
-  } else refuseAll(app, '/signup', noSignUpPage);
-  if (mailWorks) {
-    addRequestRoutes(app, deps, 'reset', requestPasswordReset);
-    addLinkRoutes(app, deps, '/reset', openReset);
-  } else refuseAll(app, '/reset', noResetPage);
+  } else for (const path of ['/signup', '/signup/:token']) refuse(app, path, noSignUpPage);
+  if (mailWorks) addRequestRoutes(app, deps, 'reset', requestPasswordReset);
+  else refuse(app, '/reset', noResetPage);
+  addLinkRoutes(app, deps, '/reset', openReset);
+  addLinkRoutes(app, deps, '/join', openInvitation);
 }
 
-function refuseAll(app: FastifyInstance, path: string, page: (view: View) => Page) {
-  const refuse = async (request: FastifyRequest, reply: FastifyReply) =>
+function refuse(app: FastifyInstance, path: string, page: (view: View) => Page) {
+  const answer = async (request: FastifyRequest, reply: FastifyReply) =>
     sendPage(reply, request.view, page(request.view), 404);
-  for (const one of [path, `${path}/:token`]) {
-    app.get(one, { config }, refuse);
-    app.post(one, { config }, refuse);
-  }
+  app.get(path, { config }, answer);
+  app.post(path, { config }, answer);
 }
 
 /** The pages that ask for an address, and the one that confirms that a link was sent. */
@@ -125,9 +127,22 @@ async function openSignUp(deps: Deps, request: FastifyRequest, token: string): P
   return {
     returnTarget,
     view,
-    draw: ({ name }, problems) => newAccountPage(view, { token, email, endsAt, clientName, name, problems }),
+    draw: ({ name }, problems) =>
+      newAccountPage(view, { flow: 'signup', token, email, endsAt, clientName, name, problems }),
     accept: ({ name = '', password = '' }) =>
       acceptSignUp(deps, token, { name, password, locale: view.locale, address: request.ip }),
+  };
+}
+
+async function openInvitation(deps: Deps, request: FastifyRequest, token: string): Promise<OpenedLink> {
+  const { email } = await requireInvitation(deps, token);
+  const { view } = request;
+  return {
+    returnTarget: {},
+    view,
+    draw: ({ name }, problems) => newAccountPage(view, { flow: 'join', token, email, name, problems }),
+    accept: ({ name = '', password = '' }) =>
+      acceptInvitation(deps, token, { name, password, locale: view.locale, address: request.ip }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { deleteLinksOfUser } from '../../accounts/links.ts';
+import { deleteLinksOfUser, deleteResetLinksOfUser } from '../../accounts/links.ts';
 import { resetMailsTo } from '../../accounts/mail-limits.ts';
 import type { User } from '../../accounts/users.ts';
 import { now } from '../../platform/clock.ts';
@@ -108,7 +108,7 @@ export function endPasswordAccess(
       : endOtherSessions(user_id, keep, 'password_change', at),
     ...deps.grants.revokeOfUser(user_id, 'password_change', at),
     deletePendingSignInsOfUser(user_id),
-    deleteLinksOfUser(user_id, 'password_reset'),
+    deleteResetLinksOfUser(user_id),
     deleteLinksOfUser(user_id, 'change_email'),
     deletePendingTotp(user_id),
     ...passwordLimits(deps).reset(email),

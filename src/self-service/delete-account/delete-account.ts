@@ -1,5 +1,5 @@
 import { isNotLastAdministrator, lockAdministrators } from '../../accounts/administrators.ts';
-import { deleteDeletedUser, deletedUsers, deleteUser, lockUser } from '../../accounts/users.ts';
+import { deleteDeletedUser, deletedUsers, deleteUser, lockUser, type User } from '../../accounts/users.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { codeLimits } from '../../authentication/credentials/code-limits.ts';
 import { deleteIdentitiesOfUser, findTotp } from '../../authentication/credentials/sign-in-methods.ts';
@@ -32,22 +32,14 @@ export async function deleteAccount(
   email: string,
 ): Promise<void> {
   const { user_id } = session;
-  if (emailKey(email) !== emailKey(session.email)) {
-    throw invalidFields([fieldProblem('email', { key: 'problem.email.other' })]);
-  }
+  requireTypedAddress(session, email);
   const at = now(deps);
   const event = { action: 'user.deleted', ...caller, target: user_id };
-  const totp = await findTotp(deps.db, user_id);
   const done = await deps.db.change({
     lock: [...(session.role === 'admin' ? [lockAdministrators()] : []), lockUser(user_id)],
     require: { session: isCurrentSession(session), administrator: isNotLastAdministrator(user_id) },
     run: {
-      limits: passwordLimits(deps).reset(session.email), // while the user's devices are known
-      grants: deps.grants.revokeOfUser(user_id, 'user_disabled', at), // their clients are notified
-      user: deleteUser(user_id, at),
-      clients: orphanClientsOf(user_id),
-      identities: deleteIdentitiesOfUser(user_id), // so that an account with the same provider can be made at once
-      codes: codeLimits(deps, { user_id, confirmed_at: totp?.confirmed_at ?? 0 }).open(),
+      ...(await accountDeletion(deps, session, at)),
       mail: mailToAddress(deps, session, 'account_deleted'),
       event: auditEvent(event, at).statement,
     },
@@ -56,6 +48,30 @@ export async function deleteAccount(
   throw done.failed === 'session'
     ? await sessionRefusal(deps, session)
     : refusal('invalid_state', { key: 'delete.last_administrator' });
+}
+
+/** @throws {RequestError} `invalid_request` unless the address is the account's. */
+export function requireTypedAddress(user: Pick<User, 'email'>, typed: string): void {
+  if (emailKey(typed) !== emailKey(user.email)) {
+    throw invalidFields([fieldProblem('email', { key: 'problem.email.other' })]);
+  }
+}
+
+/** What a deletion of an account changes, behind a lock of the row of its user. */
+export async function accountDeletion(
+  deps: MailDeps & Pick<Deps, 'grants'>,
+  { user_id, email }: Pick<User, 'user_id' | 'email'>,
+  at: number,
+) {
+  const totp = await findTotp(deps.db, user_id);
+  return {
+    limits: passwordLimits(deps).reset(email), // while the user's devices are known
+    grants: deps.grants.revokeOfUser(user_id, 'user_disabled', at), // their clients are notified
+    user: deleteUser(user_id, at),
+    clients: orphanClientsOf(user_id),
+    identities: deleteIdentitiesOfUser(user_id), // so that an account with the same provider can be made at once
+    codes: codeLimits(deps, { user_id, confirmed_at: totp?.confirmed_at ?? 0 }).open(),
+  };
 }
 
 const rowsOfUser: readonly ((db: Db, user_id: string, rows: number, now: number) => Promise<{ changes: number }>)[] = [

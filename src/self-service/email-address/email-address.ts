@@ -1,5 +1,6 @@
 import {
   deleteLinksOfUser,
+  deleteResetLinksOfUser,
   insertAccountLink,
   insertAddressLink,
   isOpenLink,
@@ -153,7 +154,7 @@ export async function confirmAddress(deps: MailDeps, token: string, { session, c
     run: {
       link: mayConflict(spendLink(link)),
       user: isChange
-        ? replaceEmail(user_id, { from: session.email, to: link.email }, at)
+        ? replaceEmail(user_id, { from: session.email, to: link.email, isVerified: true }, at)
         : markEmailVerified(user_id, link.email, at),
       ended: isChange ? endOldAddress(deps, { session, caller }, link) : [],
       event: statement,
@@ -170,7 +171,7 @@ function endOldAddress(deps: MailDeps, { session, caller: { address } }: Opener,
   const { user_id } = session;
   return [
     deleteLinksOfUser(user_id, 'verify_email'),
-    deleteLinksOfUser(user_id, 'password_reset'),
+    deleteResetLinksOfUser(user_id),
     ...passwordLimits(deps).reset(email),
     ...mailTo(deps, session, 'email_changed', { new_email: email, address }),
   ];

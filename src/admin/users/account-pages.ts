@@ -1,0 +1,93 @@
+import type { User } from '../../accounts/users.ts';
+import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';
+import { copyScripts } from '../../platform/pages/form.ts';
+import { type Html, html, untrusted } from '../../platform/pages/html.ts';
+import { exactTime } from '../../platform/pages/lists.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { View } from '../../platform/pages/view.ts';
+import { visibleText } from '../../platform/text.ts';
+import { adminTab, reasonField, type Shown, secretOnce } from '../components.ts';
+
+const tab = adminTab('admin_users');
+
+const emailField = (
+  view: View,
+  value: string,
+  hint?: Html,
+): Html => html`<label for="email">${view.t('field.email')}</label>
+<input id="email" name="email" type="email" inputmode="email" autocomplete="off" autocapitalize="none" spellcheck="false"
+ required maxlength="254" value="${value}"${hint !== undefined && html` aria-describedby="email-hint"`}>
+${hint !== undefined && html`<p class="hint" id="email-hint">${hint}</p>\n`}`;
+
+export const invitePage = (view: View, { problem, form }: Shown): Page => ({
+  title: view.plain('admin.users.invite'),
+  tab,
+  content: html`<p><a href="/admin/users">${view.t('admin.users.link.back')}</a></p>
+<h1>${view.t('admin.users.invite')}</h1>
+<p class="soft">${view.t('admin.users.invite.intro')}</p>
+${problem}
+<form method="post" action="/admin/users/invite">
+${emailField(view, form?.email ?? '')}<label for="locale">${view.t('admin.users.invite.language')}</label>
+<select id="locale" name="locale">${locales.map((locale) => html`<option value="${locale}"${locale === (form?.locale ?? view.locale) && html` selected`}>${nameOfLanguage(locale)}</option>`)}</select>
+${reasonField(view, 'invite-reason')}
+<button type="submit" id="user-invite">${view.t('admin.users.invite.submit')}</button>
+</form>`,
+});
+
+type Link = { url: string; expires_at: number };
+
+/** A link for another person, which is shown once. */
+const linkPage = (view: View, title: string, { url, expires_at }: Link, intro: Html, next: Html): Page => ({
+  title,
+  tab,
+  scripts: copyScripts,
+  content: html`<h1>${title}</h1>
+<p>${intro}</p>
+${secretOnce(view, [{ label: view.t('admin.users.link'), value: url }])}
+<p>${view.t('admin.users.link.until')}: ${exactTime(expires_at)}</p>
+<p>${next}</p>`,
+});
+
+export const invitationPage = (view: View, email: string, { mailed, ...link }: Link & { mailed: boolean }): Page =>
+  linkPage(
+    view,
+    view.plain('admin.users.invite.done'),
+    link,
+    view.t(mailed ? 'admin.users.invite.mailed' : 'admin.users.invite.not_mailed', {
+      email: html`<strong>${untrusted(email, 254)}</strong>`,
+    }),
+    html`<a class="button" href="/admin/users">${view.t('admin.go_on')}</a>`,
+  );
+
+export const resetLinkPage = (view: View, { user_id, name, email }: User, link: Link): Page =>
+  linkPage(
+    view,
+    view.plain('admin.users.reset_link.done', { name: visibleText(name ?? email) }),
+    link,
+    view.t('admin.users.reset_link.intro'),
+    html`<a class="button" href="/admin/users/${user_id}">${view.t('admin.go_on')}</a>`,
+  );
+
+/** @param mayChangeAddress false where only the name can be changed. */
+export const editUserPage = (
+  view: View,
+  user: User,
+  { mayChangeAddress, shown: { problem, form } }: { mayChangeAddress: boolean; shown: Shown },
+): Page => ({
+  title: view.plain('admin.users.edit'),
+  tab,
+  content: html`<p><a href="/admin/users/${user.user_id}">${untrusted(user.name ?? user.email)}</a></p>
+<h1>${view.t('admin.users.edit')}</h1>
+${problem}
+<form method="post" action="/admin/users/${user.user_id}/edit">
+<label for="name">${view.t('field.name')}</label>
+<input id="name" name="name" required maxlength="100" autocomplete="off" value="${form?.name ?? user.name ?? ''}">
+${
+  mayChangeAddress
+    ? html`${emailField(view, form?.email ?? user.email, view.t('admin.users.edit.email.hint'))}<label><input type="checkbox" name="email_verified" value="on"${form?.email_verified === 'on' && html` checked`}> ${view.t('admin.users.edit.verified')}</label>
+`
+    : html`<p class="hint">${view.t('users.access_of_administrator')}</p>\n`
+}${reasonField(view, 'edit-reason')}
+<button type="submit" id="user-edit">${view.t('admin.users.edit.submit')}</button>
+</form>`,
+});

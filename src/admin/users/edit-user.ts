@@ -1,0 +1,102 @@
+import { hasRole } from '../../accounts/administrators.ts';
+import { deleteLinksOfUser, deleteResetLinksOfUser } from '../../accounts/links.ts';
+import {
+  hasEmail,
+  lockUser,
+  markEmailVerified,
+  replaceEmail,
+  requireUser,
+  setProfile,
+  type User,
+} from '../../accounts/users.ts';
+import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
+import { passwordLimits } from '../../authentication/passwords/password-limits.ts';
+import { now } from '../../platform/clock.ts';
+import type { MailDeps } from '../../platform/deps.ts';
+import { emailKey, emailProblem } from '../../platform/email-address.ts';
+import { fieldProblem, invalidFields, invalidState } from '../../platform/errors.ts';
+import { mailTo } from '../../platform/mail/outbox.ts';
+import { displayNameProblem, normalizeName } from '../../platform/text.ts';
+import { refuseTakeover } from './refuse-takeover.ts';
+
+type UserEdit = {
+  name?: string;
+  email?: string;
+  /** Only ever true: that an address is verified is lost with the address alone. */
+  email_verified?: boolean;
+  /** For the log; only the command line may leave it out. */
+  reason?: string;
+};
+
+/**
+ * Changes a user's name or address, or marks the address as verified: without a mail to it, on the word of the administrator.
+ * As when users change it themselves, sessions stay, and links that were sent to the old address are invalidated; the old
+ * address is notified. A new one is not verified unless the edit says so.
+ * @returns the user as they are now.
+ * @throws {RequestError} `not_found`; `invalid_request` with one entry per field; `access_denied` as {@link refuseTakeover}
+ * says, except for the name; `invalid_state` if the address has changed meanwhile.
+ */
+export async function editUser(deps: MailDeps, caller: Caller, user_id: string, edit: UserEdit): Promise<User> {
+  const user = await requireUser(deps, user_id);
+  const { reason, name, email, isVerified } = readEdit(edit, user);
+  const isOtherAddress = email !== user.email;
+  const isNewlyVerified = !isOtherAddress && isVerified && user.email_verified_at === null;
+  if (isOtherAddress || isNewlyVerified) await refuseTakeover(deps, caller, user_id);
+  if (name === user.name && !isOtherAddress && !isNewlyVerified) return user;
+
+  const at = now(deps);
+  const event = (action: string, states: object) =>
+    auditEvent({ action, ...caller, target: user_id, reason, ...states }, at).statement;
+  const done = await deps.db.change({
+    lock: lockUser(user_id),
+    require: {
+      address: hasEmail(user_id, user.email),
+      role: caller.actor === 'cli' || (!isOtherAddress && !isNewlyVerified) ? undefined : hasRole(user_id, 'user'),
+    },
+    run: {
+      profile: name === user.name ? undefined : setProfile(user_id, { name }, at),
+      changed: name === user.name ? undefined : event('user.changed', { after: { fields: ['name'] } }),
+      email: isOtherAddress ? replaceEmail(user_id, { from: user.email, to: email, isVerified }, at) : undefined,
+      links: isOtherAddress
+        ? [
+            deleteLinksOfUser(user_id, 'verify_email'),
+            deleteLinksOfUser(user_id, 'change_email'),
+            deleteResetLinksOfUser(user_id),
+            ...passwordLimits(deps).reset(email), // of guesses at this address before
+            ...mailTo(deps, user, 'email_changed_admin', { new_email: email }),
+            event('email.changed', { before: { email: user.email }, after: { email } }),
+          ]
+        : undefined,
+      verified: isNewlyVerified
+        ? [
+            markEmailVerified(user_id, email, at),
+            deleteLinksOfUser(user_id, 'verify_email'),
+            event('email.verified', { after: { email } }),
+          ]
+        : undefined,
+    },
+  });
+  if (done.ok) return requireUser(deps, user_id);
+  if (done.failed === 'email') throw invalidFields([fieldProblem('email', { key: 'problem.email.taken' })]);
+  throw invalidState('changed');
+}
+
+/** What is left out stays as it is. @throws {RequestError} `invalid_request`. */
+function readEdit({ name, email, email_verified, reason }: UserEdit, user: User) {
+  const emailWrong = email === undefined ? undefined : emailProblem(email);
+  const problems = [
+    ...(name !== undefined && displayNameProblem(name) !== undefined
+      ? [fieldProblem('name', { key: 'problem.name' })]
+      : []),
+    ...(emailWrong === undefined ? [] : [fieldProblem('email', { key: emailWrong })]),
+  ];
+  if (problems.length > 0) throw invalidFields(problems);
+  const wanted = email?.trim() ?? user.email;
+  const isSameMailbox = emailKey(wanted) === emailKey(user.email);
+  return {
+    reason: reason === undefined ? undefined : readReason(reason),
+    name: name === undefined ? user.name : normalizeName(name),
+    email: wanted,
+    isVerified: email_verified === true || (isSameMailbox && user.email_verified_at !== null),
+  };
+}

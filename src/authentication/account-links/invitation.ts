@@ -1,0 +1,73 @@
+import { insertSignUpLink, linkSeconds, newLink, requireLink, spentLink } from '../../accounts/links.ts';
+import { mayMailTo } from '../../accounts/mail-limits.ts';
+import { findUserByEmail } from '../../accounts/users.ts';
+import { auditEvent, type Caller } from '../../audit/audit.ts';
+import { now } from '../../platform/clock.ts';
+import { mustChange } from '../../platform/db/change.ts';
+import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
+import { emailKey, emailProblem } from '../../platform/email-address.ts';
+import { fieldProblem, invalidFields } from '../../platform/errors.ts';
+import type { Locale } from '../../platform/i18n/translate.ts';
+import { mailToAddress } from '../../platform/mail/outbox.ts';
+import type { Deps } from '../deps.ts';
+import { passwordLimits } from '../passwords/password-limits.ts';
+import { createUser } from './create-user.ts';
+
+const purposes = ['invitation', 'mailed_invitation'] as const;
+
+/**
+ * Invites the owner of an address to create an account. The administrator is handed one link, the mailbox another: only the
+ * latter proves the address. The account that the first of them creates makes the other one invalid.
+ * @returns the link, which cannot be read again, and whether the other one is mailed.
+ * @throws {RequestError} `invalid_request` for an invalid address, and for one that has an account.
+ */
+export async function inviteUser(
+  deps: MailDeps,
+  caller: Caller,
+  { email, locale, reason }: { email: string; locale: Locale | null; reason: string | undefined },
+): Promise<{ url: string; expires_at: number; mailed: boolean }> {
+  const problem = emailProblem(email);
+  if (problem) throw invalidFields([fieldProblem('email', { key: problem })]);
+  const shown = newLink(deps, { purpose: 'invitation', email });
+  const sent = newLink(deps, { purpose: 'mailed_invitation', email });
+  const { expires_at } = shown.link;
+  const mailed = deps.mail.works && (await mayMailTo(deps, 'invitation', email));
+  const at = now(deps);
+  const event = { action: 'user.invited', ...caller, reason, after: { email: shown.link.email, expires_at } };
+  const values = { url: sent.url, days: linkSeconds.mailed_invitation / 86_400 };
+  const done = await deps.db.change({
+    run: {
+      link: mustChange(insertSignUpLink(shown.link, emailKey(email), at)),
+      mailedLink: mailed ? insertSignUpLink(sent.link, emailKey(email), at) : undefined,
+      mail: mailed ? mailToAddress(deps, { email: sent.link.email, locale }, 'invitation', values) : undefined,
+      event: auditEvent(event, at).statement,
+    },
+  });
+  if (!done.ok) throw invalidFields([fieldProblem('email', { key: 'problem.email.taken' })]);
+  return { url: shown.url, expires_at, mailed };
+}
+
+/** @throws {RequestError} `invalid_request` if the link is no longer valid, or its address has an account by now. */
+export async function requireInvitation(deps: StoreDeps, token: string) {
+  const link = await requireLink(deps, token, purposes);
+  if (await findUserByEmail(deps.db, link.email)) throw spentLink('invitation');
+  return link;
+}
+
+/**
+ * Consumes the link and creates the account, both or neither.
+ * @param acceptance with the IP address of the requester.
+ * @returns the id of the user.
+ * @throws {RequestError} `invalid_request`, with `fields` if the link is valid and the input is not.
+ */
+export async function acceptInvitation(
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords'>,
+  token: string,
+  { address, ...acceptance }: { name: string; password: string; locale: Locale; address: string },
+): Promise<string> {
+  const link = await requireInvitation(deps, token);
+  const { email } = link;
+  const account = { ...acceptance, email, role: 'user', emailVerified: link.purpose === 'mailed_invitation' } as const;
+  const also = passwordLimits(deps).reset(email); // of guesses at this address before it had an account
+  return createUser(deps, account, { address }, { link, also, spent: () => spentLink('invitation') });
+}
