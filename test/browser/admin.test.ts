@@ -122,7 +122,7 @@ test('every page of administration is accessible, light and dark, on a phone and
   await expectAccessible(page);
   await pictures(page, 'reference', false);
   await page.goto(`${signet.url}/reference/entitlements`);
-  await page.locator('details > summary').first().click();
+  await page.locator('main details > summary').first().click();
   await expectAccessible(page);
   expectQuiet();
 });
