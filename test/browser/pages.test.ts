@@ -116,4 +116,12 @@ test('the keyboard alone reaches everything, first of all the content', async (t
   await page.keyboard.press('Enter');
   await page.keyboard.press('Tab');
   assert.equal((await focused()).text, message('security.change')); // the first thing in the content
+  // A script tells the time of the reader, and keeps the exact one of the server.
+  await page.goto(`${signet.url}/account`);
+  const { text, title } = await page.evaluate(() => {
+    const { textContent, title } = document.querySelector<HTMLElement>('main time')!;
+    return { text: textContent, title };
+  });
+  assert.match(text, /^\d{1,2} January 2027$/); // of en-GB
+  assert.match(title, /^\d{1,2} January 2027 at .* \(2027-01-15 08:00:00 UTC\)$/);
 });

@@ -72,4 +72,20 @@ test('the frame of a page says who is signed in, what waits, and leads to every 
     assert.equal((await owner.browser.post('/account/language', { locale: 'de', drawn_for })).status, 409);
     assert.equal((await owner.browser.get('/v1/me')).json?.locale, 'en');
   });
+
+  await t.test('a date is that of the reader, with the exact time in UTC beside it', async () => {
+    const timesOf = async (path: string, language: string) => {
+      const { text, headers } = await owner.browser.get(path, { 'accept-language': language });
+      assert.match(text, /<script src="\/assets\/local-times-[\da-f]+\.js" defer>/);
+      assert.match(headers.get('content-security-policy') ?? '', /script-src 'self'; style-src/);
+      return text;
+    };
+    const iso = 'datetime="2027-01-15T08:00:00.000Z" title="2027-01-15 08:00:00 UTC"';
+    const account = (language: string) => timesOf('/account', language);
+    assert.ok((await account('en-GB,en;q=0.9')).includes(`<time ${iso} data-time="day">15 January 2027</time>`));
+    assert.ok((await account('en-US')).includes(`<time ${iso} data-time="day">January 15, 2027</time>`));
+    assert.ok((await account('en-*,en-\u00e4\u00e4,en-x-y')).includes('>January 15, 2027</time>'));
+    assert.match(await timesOf('/account/sessions', 'en'), new RegExp(`<time ${iso}>now</time>`));
+    assert.doesNotMatch((await owner.browser.get('/account/security/password')).text, /local-times/);
+  });
 });

@@ -67,6 +67,12 @@ export function chooseLocale(...preferredLocales: (string | null | undefined)[])
   return fallbackLocale;
 }
 
+/** The reader's own variant of a language, for dates: `en-GB`. @param acceptLanguage the header. */
+export function regionalTag(locale: Locale, acceptLanguage: string | undefined): Locale {
+  const isRegional = (tag: string) => /^[a-z]{2,3}-[a-z]{2}$/i.test(tag) && tag.toLowerCase().startsWith(`${locale}-`);
+  return preferences(acceptLanguage ?? '').find(isRegional) ?? locale;
+}
+
 /** Tags by descending quality. `ui_locales` is separated by spaces, Accept-Language by commas (RFC 9110 §12.5.4). */
 function preferences(preferred: string): string[] {
   return preferred

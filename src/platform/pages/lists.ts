@@ -3,11 +3,7 @@ import { type Html, html } from './html.ts';
 
 // What pages with lists have in common.
 
-/** A moment to the second, as one compares it with a log elsewhere. @param at Unix seconds. */
-export function exactTime(at: number): Html {
-  const iso = new Date(at * 1000).toISOString();
-  return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`;
-}
+export { exactTime } from './times.ts';
 
 export type Tone = 'good' | 'off' | 'warn';
 const classOf: Readonly<Record<Tone, string>> = { good: 'badge', off: 'badge off', warn: 'badge warn' };

@@ -3,7 +3,7 @@ import { representations, sendRepresentation } from '../http/representations.ts'
 import { locales, type MessageKey, nameOfLanguage } from '../i18n/translate.ts';
 import type { Branding } from './branding.ts';
 import { bindForms, hidden, isUnfinished, type SignedInUser } from './form.ts';
-import { type Html, html, type Renderable } from './html.ts';
+import { type Html, html, type Renderable, untrusted } from './html.ts';
 import { personInitials } from './initials.ts';
 import type { View } from './view.ts';
 
@@ -32,7 +32,8 @@ export type Page = {
 type Visit = { url: string; user: SignedInUser | undefined; counts: TabCounts | undefined };
 
 const layout = (view: View, page: Page, visit: Visit): Html => {
-  const { title, content, tab, aside, scripts = [] } = page;
+  const { title, content, tab, aside } = page;
+  const scripts = scriptsOf(page);
   const { locale, branding, t } = view;
   const home = tab ? Object.values(tab.tabs)[0]!.path : (aside?.home ?? '/account');
   return html`<!doctype html>
@@ -60,12 +61,17 @@ ${!tab && !aside && languageChoice(view)}</body>
 `;
 };
 
+/** Times are shown in the reader's own zone. */
+const scriptsOf = ({ scripts = [], content }: Page): readonly string[] =>
+  content.toString().includes('<time ') ? [...scripts, 'local-times'] : scripts;
+
 /** Who is signed in, and the way to every area that they may enter. */
 function userMenu({ t, locale, query }: View, user: SignedInUser, url: string): Html {
+  const name = untrusted(user.name ?? user.email, 100);
   const link = (path: string, key: MessageKey) => html`<li><a href="${path}">${t(key)}</a></li>`;
-  return html`<details class="menu"><summary id="user-menu"><span class="initials small" aria-hidden="true">${personInitials(user)}</span> <bdi>${user.name ?? user.email}</bdi></summary>
+  return html`<details class="menu"><summary id="user-menu"><span class="initials small" aria-hidden="true">${personInitials(user)}</span> ${name}</summary>
 <div>
-<p><strong><bdi>${user.name ?? user.email}</bdi></strong>${user.name !== null && html`<br>${user.email}`}</p>
+<p><strong>${name}</strong>${user.name !== null && html`<br>${user.email}`}</p>
 <nav aria-label="${t('layout.areas')}"><ul>
 ${link('/account', 'account.navigation')}${link('/developer', 'developer.navigation')}${user.role === 'admin' && link('/admin', 'admin.navigation')}
 </ul></nav>
@@ -132,7 +138,8 @@ export function sendPage(reply: FastifyReply, view: View, page: Page, status = p
   const formAction = page.endsAt === undefined ? "'self'" : `'self' ${new URL(page.endsAt).protocol}`;
   const { signedInUser, tabCounts, url } = reply.request;
   const markup = layout(view, page, { url, user: signedInUser, counts: tabCounts }).toString();
-  const scripting = page.scripts?.length ? " script-src 'self'; connect-src 'self';" : '';
+  const loading = scriptsOf(page).length > 0 ? " script-src 'self';" : '';
+  const scripting = page.scripts?.length ? `${loading} connect-src 'self';` : loading;
   return reply
     .code(status)
     .headers({

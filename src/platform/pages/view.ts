@@ -10,10 +10,12 @@ import {
   type MessageDescriptor,
   type MessageKey,
   messageParts,
+  regionalTag,
   translatePlain,
 } from '../i18n/translate.ts';
 import type { Branding } from './branding.ts';
 import { type Html, html, type Renderable } from './html.ts';
+import { timeElement } from './times.ts';
 
 /** @returns the message as HTML; values are escaped unless they are Html, and a value that is missing is left out. */
 export type Translate = (key: MessageKey, values?: Readonly<Record<string, Renderable>>) => Html;
@@ -61,7 +63,7 @@ export type View = {
   ago(at: number): Html;
   /** In its largest fitting unit, rounded up: "5 minutes". */
   duration(seconds: number): string;
-  /** A day. @param at Unix seconds. */
+  /** A day, as it is written in the reader's region. @param at Unix seconds. */
   day(at: number): Html;
 };
 
@@ -80,20 +82,17 @@ export function viewOf(
     ...(request.method === 'GET' && { query: queryOf(request.url) }),
     t: translator(locale),
     plain: (key, values) => translatePlain(locale, { key, values }),
-    ago: (at) => moment(at, ago(locale, at - today)),
+    ago: (at) => timeElement(at, ago(locale, at - today)),
     duration: (seconds) => duration(locale, seconds),
-    day: (at) => moment(at, formatDay(locale, at)),
+    day: (at) => timeElement(at, formatDay(regionalTag(locale, request.headers['accept-language']), at), 'day'),
   };
 }
 
-/** @param at Unix seconds; a stored one may be beyond the calendar. */
+/** @param locale may have a region. @param at Unix seconds; a stored one may be beyond the calendar. */
 export const formatDay = (locale: Locale, at: number): string =>
   isInCalendar(at)
     ? new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(at * 1000)
     : String(at);
-
-const moment = (at: number, text: string): Html =>
-  isInCalendar(at) ? html`<time datetime="${new Date(at * 1000).toISOString()}">${text}</time>` : html`${text}`;
 
 const units = [
   ['year', 31_557_600],
