@@ -57,6 +57,21 @@ testSignet('passkeys of a user', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
     assert.notEqual(assertion.challenge, (await passkeyOptions(signet.newBrowser(), '/signin/passkey')).challenge);
   });
 
+  await t.test('are offered after a sign-in with a password, until the user declines or has one', async () => {
+    const user = await signet.signedInUser();
+    const isOffered = async ({ browser } = user) => (await browser.get('/account')).text.includes('passkey-offer');
+    assert.ok(await isOffered());
+    const declined = await user.browser.post('/account/passkey-offer');
+    assert.equal(declined.location, '/account');
+    const kept = declined.headers.getSetCookie().find((line) => line.includes('_passkey_offer='));
+    assert.match(kept ?? '', /Max-Age=7776000/);
+    assert.ok(!(await isOffered()));
+    const elsewhere = await user.signedInElsewhere();
+    assert.ok(await isOffered(elsewhere), 'another device may be the better place');
+    await user.addPasskey();
+    assert.ok(!(await isOffered(elsewhere)));
+  });
+
   await t.test('NO-01: adding, renaming and removing are in the log; adding and removing send one mail', async () => {
     const user = await signet.signedInUser();
     const { id } = await user.addPasskey(undefined, 'Old name');

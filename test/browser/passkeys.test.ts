@@ -12,7 +12,10 @@ const pages = '/account/security/passkeys';
 test('a passkey: added on its page, named, used to sign in by the button, removed', async (t) => {
   const { url, user, page, authenticator, expectQuiet } = await begin(t);
   await signInWithPassword(page, url, user);
-  await page.goto(url + pages);
+  const offer = page.locator('#passkey-offer');
+  await offer.waitFor();
+  await expectAccessible(page);
+  await offer.getByRole('link').click();
   await page.getByText(message('passkey.none')).waitFor();
   assert.match(await page.getByLabel(message('passkey.name')).inputValue(), /^Chrome, /);
   await page.getByRole('button', { name: message('passkey.add') }).click();

@@ -105,3 +105,18 @@ ${form.fields}<input type="hidden" name="credential">
 <p class="alert" role="alert" hidden></p>
 <button type="submit"${form.quiet && html` class="quiet"`}>${form.button}</button>
 </form>`;
+
+/** For the `scripts` of a page with a {@link passkeyOffer}. */
+export const passkeyOfferScripts = ['passkey-offer'];
+
+export const passkeyOfferPath = '/account/passkey-offer';
+
+/** Hidden until the script finds that this device can have a passkey. */
+export const passkeyOffer = (view: View): Html => html`<section class="advice" id="passkey-offer" hidden>
+<h2>${view.t('passkey.offer.title')}</h2>
+<p>${view.t('passkey.offer')}</p>
+<div class="actions">
+<a class="button" href="${passkeysPath}">${view.t('passkey.add')}</a>
+<form method="post" action="${passkeyOfferPath}"><button type="submit" class="quiet">${view.t('passkey.offer.no')}</button></form>
+</div>
+</section>`;

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RequestError } from '../../platform/errors.ts';
 import { jsonBody } from '../../platform/http/bodies.ts';
+import { cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
 import {
   addOperations,
   nameInCode,
@@ -18,7 +19,7 @@ import type { Deps } from '../deps.ts';
 import { browserToken, deviceName } from '../sessions/browser.ts';
 import { recentlySignedIn, type Session, signedIn } from '../sessions/session.ts';
 import { passkeyRecord, removePasskey, renameOwnPasskey } from './manage-passkeys.ts';
-import { passkeyNotices, passkeysPage, passkeysPath } from './page.ts';
+import { passkeyNotices, passkeyOfferPath, passkeysPage, passkeysPath } from './page.ts';
 import { registerPasskey, registrationOptions } from './register-passkey.ts';
 
 const Passkey = Type.Object({
@@ -148,7 +149,15 @@ function passkeyPages(app: FastifyInstance, deps: Deps) {
     explains: ({ status }: RequestError) => status === 400 || status === 409,
   };
 
-  pagesFor(app, deps, signedIn).show(passkeysPath, (context) => draw(context));
+  const open = pagesFor(app, deps, signedIn);
+  open.show(passkeysPath, (context) => draw(context));
+  open.post(passkeyOfferPath, {
+    page: '/account',
+    async act({ session, reply }) {
+      setCookie(reply, deps.config, cookieNames(deps.config).passkeyOffer, session.user_id, declinedSeconds);
+      return '/account';
+    },
+  });
 
   const pages = pagesFor(app, deps, recentlySignedIn);
   pages.post(passkeysPath, {
@@ -176,3 +185,13 @@ async function registrantOf(deps: Deps, request: FastifyRequest, reply: FastifyR
 
 const suggestName = (request: FastifyRequest): string =>
   deviceName(request.headers['user-agent']) ?? request.view.plain('passkey.default_name');
+
+/** A user who declines in a browser is not asked again there for this long. Another device may be the better place. */
+const declinedSeconds = 90 * 86_400;
+
+/** To users who sign in with a password and have no passkey yet. It is on a page of the account, so no sign-in gets longer. */
+export async function offersPasskey(deps: Deps, request: FastifyRequest, { user_id, amr }: Session): Promise<boolean> {
+  if (!amr.includes('pwd') || !canHavePasskeys(deps.config)) return false;
+  if (cookie(request, cookieNames(deps.config).passkeyOffer) === user_id) return false;
+  return (await listPasskeys(deps.db, user_id)).length === 0;
+}

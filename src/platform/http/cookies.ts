@@ -14,6 +14,8 @@ export const cookieNames = (config: Pick<Config, 'cookiePrefix'>) => ({
   federation: `${config.cookiePrefix}_federation`,
   /** The test of a client that its owner has started. */
   clientTest: `${config.cookiePrefix}_client_test`,
+  /** The user who does not want a passkey on this device for now. */
+  passkeyOffer: `${config.cookiePrefix}_passkey_offer`,
   /** The language that was chosen at the foot of a page. */
   language: `${config.cookiePrefix}_language`,
 });

@@ -1,5 +1,6 @@
 import type { Profile, StandardClaim } from '../../accounts/users.ts';
 import { accountTab } from '../../authentication/account-tab.ts';
+import { passkeyOffer, passkeyOfferScripts } from '../../authentication/passkeys/page.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
@@ -17,6 +18,7 @@ type ProfileForm = {
   typed?: Parameters;
   problems?: readonly FieldProblem[];
   isDone?: boolean;
+  offersPasskey?: boolean;
 };
 
 /** How each is entered. The order is that of the page. */
@@ -41,7 +43,7 @@ const claimFields: readonly { name: StandardClaim; hasHint?: true; attributes: H
 
 /** With initials instead of the picture, since our pages load nothing from other hosts. */
 export const profilePage = (view: View, form: ProfileForm): Page => {
-  const { session, user, typed, problems = [], isDone = false } = form;
+  const { session, user, typed, problems = [], isDone = false, offersPasskey = false } = form;
   const isWrong = (field: string) => problems.some(({ path }) => path === field);
   const value = (field: keyof Profile) => (typed === undefined ? user[field] : typed[field]?.trim());
   const input = (name: 'name' | 'picture' | StandardClaim, attributes: Html, hasHint = false) => {
@@ -53,6 +55,7 @@ export const profilePage = (view: View, form: ProfileForm): Page => {
   return {
     title: view.plain('account.title'),
     tab: accountTab('profile'),
+    scripts: offersPasskey ? passkeyOfferScripts : [],
     content: html`<div class="person">
 <span class="initials" aria-hidden="true">${personInitials(session)}</span>
 <div>
@@ -62,6 +65,7 @@ export const profilePage = (view: View, form: ProfileForm): Page => {
 </div>
 ${fieldAlert(view, problems)}
 ${notice(isDone && view.t('account.saved'))}
+${offersPasskey && passkeyOffer(view)}
 <form method="post" action="/account">
 <label for="name">${view.t('field.name')}</label>
 ${input('name', html` autocomplete="name" required maxlength="200"`)}

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type Profile, requireUser, standardClaimNames } from '../../accounts/users.ts';
 import { securityOverview } from '../../authentication/credentials/sign-in-methods.ts';
+import { offersPasskey } from '../../authentication/passkeys/routes.ts';
 import { localPath } from '../../authentication/sessions/return-target.ts';
 import { signedIn } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
@@ -44,8 +45,13 @@ export async function accountRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/', { config: { page: true } }, async (_request, reply) => reply.redirect('/account', 302));
 
   const pages = pagesFor(app, deps, signedIn);
-  pages.show('/account', async ({ view, session, query: { done } }) =>
-    profilePage(view, { session, user: await requireUser(deps, session.user_id), isDone: done === 'yes' }),
+  pages.show('/account', async ({ view, session, request, query: { done } }) =>
+    profilePage(view, {
+      session,
+      user: await requireUser(deps, session.user_id),
+      isDone: done === 'yes',
+      offersPasskey: await offersPasskey(deps, request, session),
+    }),
   );
   pages.post('/account', {
     page: '/account',
