@@ -1,5 +1,5 @@
 /**
- * Draws docs/performance.md and its charts from what both benches have measured:
+ * Draws docs/performance.md, its charts and the figures of docs/scaling.md from what both benches have measured:
  *
  *   npm run docs:performance
  */
@@ -7,6 +7,8 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { targets } from '../bench/targets.ts';
 import { type Chart, drawChart } from './bar-chart.ts';
+import { markdownTable, nameOf, whole } from './performance-text.ts';
+import { scalingFigures } from './scaling-figures.ts';
 
 const docs = join(import.meta.dirname, '../docs');
 const folder = join(docs, 'performance');
@@ -38,18 +40,6 @@ export type Size = Measured & {
 };
 export type Results = { bench: Bench; slowDisk: Bench; size: Size };
 
-const names: Readonly<Record<string, string>> = {
-  signet: 'Signet',
-  oidc_provider: 'oidc-provider',
-  floor: 'the floor',
-  code_exchange: 'code exchange',
-  refresh: 'refresh',
-  userinfo: 'userinfo',
-  introspect: 'introspection',
-};
-const nameOf = (key: string): string => names[key] ?? key.replaceAll('_', ' ');
-
-const whole = (value: number): string => Math.round(value).toLocaleString('en').replaceAll(',', ' ');
 const decimal = (value: number): string => value.toFixed(2);
 
 /** A figure and its target, as a row of a table. */
@@ -192,11 +182,6 @@ function byScenario(figures: Record<string, Figures>, format: (value: number) =>
   }));
 }
 
-const table = (head: string[], rows: string[][]): string =>
-  [head, head.map((_, at) => (at === 0 ? '---' : '---:')), ...rows]
-    .map((cells) => `| ${cells.join(' | ')} |`)
-    .join('\n');
-
 const code = (command: string): string => `\`\`\`sh\n${command}\n\`\`\``;
 
 const measuredOn = ({ date, machine, command }: Measured): string =>
@@ -204,7 +189,7 @@ const measuredOn = ({ date, machine, command }: Measured): string =>
 
 function rateTable({ rates, processor_us, ratios }: Bench): string {
   const servers = Object.keys(rates);
-  return table(
+  return markdownTable(
     [
       'answers per second',
       ...servers.map(nameOf),
@@ -230,8 +215,8 @@ function performancePage(results: Results): string {
 # Performance
 
 What Signet was measured to do, and what it should. [bench/README.md](../bench/README.md) says what is measured, and how fair
-it is to the others. Figures apply to the machine that they were measured on, where the load generator shares its cores with
-the servers: measure on yours before you rely on them.
+it is to the others; [scaling.md](scaling.md) derives from it what so many people need. Figures apply to the machine that they
+were measured on, where the load generator shares its cores with the servers: measure on yours before you rely on them.
 
 ## Targets
 
@@ -241,7 +226,7 @@ ${
     : `**${missed.length} of ${all.length} targets are not reached.** They come first in the table, and the charts mark them.`
 }
 
-${table(
+${markdownTable(
   ['figure', 'measured', 'target', 'reached'],
   [...missed, ...all.filter(({ isReached }) => isReached)].map(({ figure, measured, target, isReached }) => [
     figure,
@@ -287,7 +272,7 @@ at most ${targets.size.ratio} times as long. These differ most:
 
 ![The requests that differ most between the large and the small store](performance/size.svg)
 
-${table(
+${markdownTable(
   ['ms', 'small store', 'large store', 'ratio'],
   slowestOf(size).map(({ name, small_ms, large_ms, ratio }) => [
     `\`${name}\``,
@@ -302,7 +287,7 @@ the server from answering.
 
 ![The longest answer of the key set during each piece of work](performance/key-set.svg)
 
-${table(
+${markdownTable(
   ['work', 'rows', 'seconds', 'longest answer of the key set, ms'],
   size.works.map(({ name, rows, seconds, key_set_ms }) => [
     name,
@@ -314,7 +299,7 @@ ${table(
 
 On disk, with all indexes:
 
-${table(
+${markdownTable(
   ['table', 'rows', 'bytes of a row'],
   Object.entries(size.tables).map(([name, { rows, bytes }]) => [`\`${name}\``, whole(rows), whole(bytes / rows)]),
 )}
@@ -331,10 +316,23 @@ ${code('npm run docs:performance')}
 `;
 }
 
+/** A page that is written by hand, with the figures between their marks. */
+function withFigures(page: string, figures: Readonly<Record<string, string>>): string {
+  return page.replace(
+    /(<!-- figures: (\w+) -->\n).*?(<!-- end -->)/gs,
+    (_, begin: string, name: string, end: string) => {
+      if (figures[name] === undefined) throw new Error(`There are no figures "${name}".`);
+      return `${begin}\n${figures[name]}\n\n${end}`;
+    },
+  );
+}
+
 /** Every file by its path below `docs`. */
 export function pages(results: Results): ReadonlyMap<string, string> {
+  const scaling = readFileSync(join(docs, 'scaling.md'), 'utf8');
   return new Map([
     ['performance.md', performancePage(results)],
+    ['scaling.md', withFigures(scaling, scalingFigures(results.bench, results.size))],
     ...[...charts(results)].map(([name, svg]) => [`performance/${name}`, svg] as const),
   ]);
 }

@@ -9,6 +9,7 @@ import { readAnswer } from '../support/browser.ts';
 import { freshDatabase } from '../support/databases.ts';
 import { foreignKeyReads, fullScansOf, watchStatements } from '../support/full-scans.ts';
 import { plain } from '../support/plain-sql.ts';
+import { connectionStatements, exceptionsIn, postgresMigrations, tableBelow } from '../support/portable-sql.ts';
 import { basic, verifier } from '../support/relying-party.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
@@ -393,12 +394,21 @@ test('every answer of the server is what the document says, with the very exampl
     'these are not in the document any more',
   );
 
+  const postgres = await freshDatabase(t, 'postgres');
   await t.test('no statement of an operation, page or job reads a table that grows from end to end', async () => {
     await readEverything(signet, admin);
     assert.ok(statements.size > 200, `${statements.size} statements`);
     const all = [...statements.values()].concat(await foreignKeyReads(signet.deps.db));
-    const postgres = await freshDatabase(t, 'postgres');
     for (const db of [signet.deps.db, postgres.db]) assert.deepEqual(await fullScansOf(db, all), [], db.engine);
+  });
+
+  await t.test('docs/scaling.md lists what other databases of that protocol refuse, and nothing else', async () => {
+    const ofStores = [...statements.values()].map(({ sql }) => sql).filter((sql) => !sql.includes('sqlite_master'));
+    const ofConnections = await connectionStatements(postgres.url!);
+    const { exceptions, unused } = exceptionsIn(postgresMigrations(), ofStores, ofConnections);
+    const listed = tableBelow('### What stands in the way').map(([construct, where]) => [construct![0], where]);
+    assert.deepEqual(Object.fromEntries(exceptions), Object.fromEntries(listed));
+    assert.deepEqual(unused, [], 'no statement needs these any more: test/support/portable-sql.ts');
   });
 });
 

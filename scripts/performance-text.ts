@@ -1,0 +1,18 @@
+/** What keys of the figures are called. */
+const names: Readonly<Record<string, string>> = {
+  signet: 'Signet',
+  oidc_provider: 'oidc-provider',
+  floor: 'the floor',
+  code_exchange: 'code exchange',
+  refresh: 'refresh',
+  userinfo: 'userinfo',
+  introspect: 'introspection',
+};
+export const nameOf = (key: string): string => names[key] ?? key.replaceAll('_', ' ');
+
+export const whole = (value: number): string => Math.round(value).toLocaleString('en').replaceAll(',', ' ');
+
+export const markdownTable = (head: string[], rows: string[][]): string =>
+  [head, head.map((_, at) => (at === 0 ? '---' : '---:')), ...rows]
+    .map((cells) => `| ${cells.join(' | ')} |`)
+    .join('\n');
