@@ -62,7 +62,7 @@ testSignet('a user looks after their sessions and applications', async ({ signet
     );
     assert.deepEqual(sessions[0]?.amr, ['pwd']);
     const { text } = await desk.browser.get('/account/sessions');
-    assert.doesNotMatch(text, /<script|alert\(1\)/);
+    assert.doesNotMatch(text, /<script(?! src="\/assets\/)|alert\(1\)/);
     assert.match(text, /Safari, iPhone/);
 
     signet.clock.advance(3 * day - 3600); // the first one has been idle for three days now
@@ -386,7 +386,7 @@ function assertHarmless(page: string, name: string) {
   );
   assert.ok(page.includes(`<bdi>${escaped}</bdi>`), name);
   const tags = [...page.matchAll(/<[^>]*>/g)].map(([tag]) => tag);
-  for (const tag of tags) assert.doesNotMatch(tag, /evil|alert|^<script|style=/, tag);
+  for (const tag of tags) assert.doesNotMatch(tag, /evil|alert|^<script(?! src="\/assets\/)|style=/, tag);
   for (const [, address = ''] of tags.join().matchAll(/(?:src|href|action)="([^"]*)"/g)) {
     assert.match(address, /^([?#]|\/(?!\/))/);
   }

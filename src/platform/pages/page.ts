@@ -65,6 +65,9 @@ ${!tab && !aside && languageChoice(view)}</body>
 const scriptsOf = ({ scripts = [], content }: Page): readonly string[] =>
   content.toString().includes('<time ') ? [...scripts, 'local-times'] : scripts;
 
+/** A query is not repeated: it may have a code in it. */
+const pathOf = (url: string): string => url.split('?', 1)[0]!;
+
 /** Who is signed in, and the way to every area that they may enter. */
 function userMenu({ t, locale, query }: View, user: SignedInUser, url: string): Html {
   const name = untrusted(user.name ?? user.email, 100);
@@ -75,7 +78,7 @@ function userMenu({ t, locale, query }: View, user: SignedInUser, url: string): 
 <nav aria-label="${t('layout.areas')}"><ul>
 ${link('/account', 'account.navigation')}${link('/developer', 'developer.navigation')}${user.role === 'admin' && link('/admin', 'admin.navigation')}
 </ul></nav>
-<form method="post" action="/account/language">${hidden('next', query === undefined ? undefined : withoutLanguage(url))}
+<form method="post" action="/account/language">${hidden('next', query === undefined ? undefined : pathOf(url))}
 ${locales
   .filter((other) => other !== locale)
   .map(
@@ -84,15 +87,6 @@ ${locales
   )}</form>
 <form method="post" action="/signout"><button type="submit" id="signout-submit" class="quiet">${t('account.sign_out')}</button></form>
 </div></details>`;
-}
-
-/** The language that is chosen next shall not lose to one in the URL. */
-function withoutLanguage(url: string): string {
-  const [path = '', query = ''] = url.split('?', 2);
-  const parameters = new URLSearchParams(query);
-  if (!parameters.has('ui_locales')) return url;
-  parameters.delete('ui_locales');
-  return parameters.size > 0 ? `${path}?${parameters}` : path;
 }
 
 const navigationOf = (t: View['t'], { label, tabs, current }: Tab, counts: TabCounts = {}): Html =>
@@ -111,7 +105,7 @@ const countBadge = (t: View['t'], count = 0): Html | false =>
 /** Where a page below that of its tab stands; from the tab's own page nothing leads up. */
 function breadcrumbs(t: View['t'], { tabs, current }: Tab, between: Page['above'] = [], url: string): Html | false {
   const { path, label } = tabs[current]!;
-  if (url.split('?', 1)[0] === path) return false;
+  if (pathOf(url) === path) return false;
   const entries = [{ path, label: t(label) }, ...between];
   return html`<nav class="above" aria-label="${t('layout.above')}"><ol>${entries.map(
     (one) => html`<li><a href="${one.path}">${one.label}</a></li>`,
