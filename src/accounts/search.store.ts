@@ -1,6 +1,6 @@
 import type { Db } from '../platform/db/db.ts';
 import { id, integer, type RowOf, row, text } from '../platform/db/rows.ts';
-import { allOf, asBigint, join, type Sql, sql } from '../platform/db/sql.ts';
+import { allOf, asBigint, join, oneOf, type Sql, sql } from '../platform/db/sql.ts';
 import type { UserId } from '../platform/ids.ts';
 import type { TermRange } from '../platform/search-terms.ts';
 import { User } from './store.ts';
@@ -14,6 +14,15 @@ const Place = row('user_terms', { term: text, user_id: id<UserId>() });
 export type Place = RowOf<typeof Place>;
 
 const FoundUser = row('user_terms join users', { term: text, ...User.fields });
+
+const UserName = User.pick('user_id', 'name', 'email');
+
+/** Users who are not deleted. */
+export const namesOfUsers = (db: Db, user_ids: readonly string[]) =>
+  db.all(
+    UserName,
+    sql`select ${UserName.columns} from users where user_id in ${oneOf(user_ids)} and deleted_at is null`,
+  );
 
 const startsWith = ({ from, to }: TermRange): Sql => sql`term >= ${from} and term < ${to}`;
 

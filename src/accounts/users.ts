@@ -6,6 +6,7 @@ import { findUser, findUserByEmail, type User } from './store.ts';
 // own changes.
 export { completeMissingTerms, findUsers } from './find-users.ts';
 export { handleKeptSeconds, mayTakeHandle, purgeHandles, releaseHandle, takeHandle } from './handles.store.ts';
+export { namesOfUsers } from './search.store.ts';
 export {
   deleteDeletedUser,
   deletedUsers,

@@ -6,20 +6,25 @@ import { type Html, html, type Renderable, untrusted } from '../platform/pages/h
 import { navigation } from '../platform/pages/page.ts';
 import type { View } from '../platform/pages/view.ts';
 
-const pageOf: readonly (readonly [prefix: string, path: string])[] = [
+const pages: readonly (readonly [prefix: string, path: string])[] = [
   ['usr_', '/admin/users'],
   ['cl_', '/admin/clients'],
   ['svc_', '/admin/service-credentials'],
   ['wh_', '/admin/webhooks'],
 ];
 
+/** The page about what has this id, if there is one. */
+export function pageOf(id: string): string | undefined {
+  const path = /^[\w-]{1,64}$/.test(id) ? pages.find(([prefix]) => id.startsWith(prefix))?.[1] : undefined;
+  return path && `${path}/${id}`;
+}
+
 /** An id or an actor (`user:usr_…`), with a way to its page where there is one. */
 export function entityLink(text: string): Html {
-  const id = text.replace(/^(user|client|service):/, '');
-  const path = /^[\w-]{1,64}$/.test(id) ? pageOf.find(([prefix]) => id.startsWith(prefix))?.[1] : undefined;
+  const path = pageOf(text.replace(/^(user|client|service):/, ''));
   return path === undefined
     ? html`<code>${untrusted(text, 200)}</code>`
-    : html`<a href="${path}/${id}"><code>${text}</code></a>`;
+    : html`<a href="${path}"><code>${text}</code></a>`;
 }
 
 /** What a page shows besides its subject: what the form before has done, or why it was refused and what was typed. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { freshDatabase, onBothEngines } from '../../test/support/databases.ts';
 import { type Sql, sql } from '../platform/db/sql.ts';
+import type { AuditAction } from './actions.ts';
 import { auditEvent } from './audit.ts';
 import { auditRowsOf } from './store.ts';
 
@@ -10,7 +11,7 @@ onBothEngines('an event is kept as it happened', async (t, engine) => {
   const { db } = await freshDatabase(t, engine);
   const { event_id, statement } = auditEvent(
     {
-      action: 'thing.changed',
+      action: 'user.changed',
       actor: 'cli',
       target: 'th_1',
       reason: 'Ärger',
@@ -21,7 +22,7 @@ onBothEngines('an event is kept as it happened', async (t, engine) => {
     now,
   );
   await db.change({
-    run: { event: statement, other: auditEvent({ action: 'started', actor: 'system' }, now).statement },
+    run: { event: statement, other: auditEvent({ action: 'session.started', actor: 'system' }, now).statement },
   });
   const [row] = await auditRowsOf(db, 'th_1', 10);
   assert.deepEqual(
@@ -29,7 +30,7 @@ onBothEngines('an event is kept as it happened', async (t, engine) => {
     {
       event_id,
       at: now,
-      action: 'thing.changed',
+      action: 'user.changed',
       actor: 'cli',
       target: 'th_1',
       reason: 'Ärger',
@@ -43,18 +44,18 @@ onBothEngines('an event is kept as it happened', async (t, engine) => {
 onBothEngines('an event whose change was not made is not kept', async (t, engine) => {
   const { db } = await freshDatabase(t, engine);
   const isNamed = (name: string) => sql`exists (select 1 from users where user_id = ${'usr_1'} and name = ${name})`;
-  const eventOf = (action: string, onlyIf: Sql) =>
+  const eventOf = (action: AuditAction, onlyIf: Sql) =>
     auditEvent({ action, actor: 'system', target: 'x', onlyIf }, now).statement;
   await db.change({
     run: {
       user: sql`insert into users (user_id, email, email_key, role, created_at, updated_at, name)
                 values ('usr_1', 'a@b.test', 'a@b.test', 'user', 1, 1, 'Ada')`,
-      made: eventOf('a', isNamed('Ada')),
-      lost: eventOf('b', isNamed('Eve')),
+      made: eventOf('user.changed', isNamed('Ada')),
+      lost: eventOf('user.deleted', isNamed('Eve')),
     },
   });
   assert.deepEqual(
     (await auditRowsOf(db, 'x', 10)).map(({ action }) => action),
-    ['a'],
+    ['user.changed'],
   );
 });

@@ -3,6 +3,7 @@ import type { Sql } from '../platform/db/sql.ts';
 import { fieldProblem, invalidFields } from '../platform/errors.ts';
 import { type EventId, newId } from '../platform/ids.ts';
 import { isSeen } from '../platform/text.ts';
+import type { AuditAction } from './actions.ts';
 import { insertAuditRow } from './store.ts';
 
 /** A user, a client or a back end by its own credentials, the operator at the command line, or a periodic job. */
@@ -12,8 +13,7 @@ export type Actor = `user:${string}` | `client:${string}` | `service:${string}` 
 export type Caller = { readonly actor: Actor; readonly address?: string };
 
 type AuditEvent = {
-  /** What happened, as `thing.done`: `client.approved`, `grant.revoked`. */
-  action: string;
+  action: AuditAction;
   actor: Actor;
   /** The id of what it happened to. */
   target?: string;

@@ -11,6 +11,7 @@ import {
   chainHead,
   countUnsealed,
   findHeads,
+  lateAfterSeconds,
   replaceHead,
   sealAt,
   sealedRows,
@@ -28,8 +29,6 @@ export const genesis: ChainHead = { seq: 0, seal: '', at: 0 };
 const perBatch = 200;
 /** A batch holds its events twice: the second time for the webhooks. */
 const bytesPerBatch = 262_144;
-/** Seconds. An event takes its place within one or two. */
-const lateAfterSeconds = 600;
 const rowsPerPage = 200;
 
 /**

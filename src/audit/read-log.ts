@@ -1,8 +1,16 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { setTimeout as pause, setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { isInCalendar } from '../platform/clock.ts';
 import type { Deps } from './deps.ts';
-import { type AuditFilter, type AuditRow, type SealedRow, searchAuditLog, searchUnsealed } from './store.ts';
+import { type AuditFilter, type AuditRow, chainHead, type SealedRow, searchAuditLog, searchUnsealed } from './store.ts';
 
-export { type AuditFilter, type AuditRow, actorsSince, auditRowsOf, newestAuditRowOf } from './store.ts';
+export {
+  type AuditFilter,
+  type AuditRow,
+  actorsSince,
+  auditRowsOf,
+  newestAuditRowOf,
+  statesAtDeletion,
+} from './store.ts';
 
 type LogDeps = Pick<Deps, 'db' | 'auditLog'>;
 
@@ -51,6 +59,36 @@ export async function readLogWithoutSealing(
   return [...unsealed, ...sealed].map(auditRecord);
 }
 
+const followedPerRead = 500;
+
+/**
+ * The newest events, oldest first, and then each that follows until the signal; each once, also one that was shown before it
+ * had a place in the chain.
+ */
+export async function* followLog(
+  deps: Pick<Deps, 'db'>,
+  filter: AuditFilter,
+  { limit, signal, everyMs = 1000 }: { limit: number; signal: AbortSignal; everyMs?: number },
+): AsyncGenerator<AnyRecord[]> {
+  let place = (await chainHead(deps.db))?.seq ?? 0;
+  const first = (await readLogWithoutSealing(deps, filter, limit)).reverse();
+  /** Shown already, of those that the next reads find. */
+  let shown = new Set(first.filter(({ seq }) => seq === null || seq > place).map(({ event_id }) => event_id));
+  if (first.length > 0) yield first;
+  while (!signal.aborted) {
+    await pause(everyMs, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return;
+    // Those without a place before the chain, or one that is sealed in between would be in neither.
+    const unsealed = (await searchUnsealed(deps.db, filter, followedPerRead)).reverse().map(withoutSequence);
+    const sealed = await searchAuditLog(deps.db, { ...filter, after: place }, followedPerRead);
+    place = sealed.at(-1)?.seq ?? place;
+    const found = new Map([...sealed, ...unsealed].map((row) => [row.event_id, row] as const));
+    const fresh = [...found.values()].filter(({ event_id }) => !shown.has(event_id));
+    shown = new Set(unsealed.map(({ event_id }) => event_id));
+    if (fresh.length > 0) yield fresh.map(auditRecord);
+  }
+}
+
 /** The field that looks mistyped in a filter that matches nothing. */
 export type FilterWarning = 'action' | 'actor';
 
@@ -67,6 +105,16 @@ export async function filterWarningOf(
 
 export const exportFormats = ['jsonl', 'csv'] as const;
 type ExportFormat = (typeof exportFormats)[number];
+
+/** For what it holds and when: `audit-log_client.approved_usr_x_2027-01-01_2027-01-31T08-00Z.csv`. @param at Unix seconds. */
+export function exportName(filter: AuditFilter, format: ExportFormat, at: number): string {
+  const { action, actor, target, about, since, until = at } = filter;
+  const day = (seconds: number) => new Date(seconds * 1000).toISOString().slice(0, 16).replace(':', '-');
+  const from = since === undefined || !isInCalendar(since) ? [] : [`${day(since)}Z`];
+  const to = isInCalendar(until) ? [`${day(until)}Z`] : [];
+  const parts = ['audit-log', action, actor, target, about, ...from, ...to].filter(Boolean);
+  return `${parts.map((part) => `${part}`.replaceAll(/[^\w.-]+/g, '-').slice(0, 64)).join('_')}.${format}`;
+}
 
 const rowsPerPage = 500;
 

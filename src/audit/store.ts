@@ -33,6 +33,15 @@ export const auditRowsOf = (db: Db, target: string, limit: number): Promise<Audi
     sql`select ${AuditRow.columns} from audit_log where target = ${target} order by at desc, event_id desc limit ${limit}`,
   );
 
+const DeletedState = AuditRow.pick('target', 'before_state');
+
+/** What deleted clients were, as far as the log has it. */
+export const statesAtDeletion = (db: Db, client_ids: readonly string[]) =>
+  db.all(
+    DeletedState,
+    sql`select target, before_state from audit_log where target in ${oneOf(client_ids)} and action || '' = 'client.deleted'`,
+  );
+
 /** The newest event about one target that is one of these. */
 export const newestAuditRowOf = (db: Db, target: string, actions: readonly string[]): Promise<AuditRow | undefined> =>
   db.get(
@@ -117,13 +126,19 @@ export const sealRow = (event_id: EventId, seq: number, seal: string): Sql =>
 export const sealedRows = (db: Db, after: number, limit: number) =>
   db.all(SealedRow, sql`select ${SealedRow.columns} from audit_log where seq > ${after} order by seq limit ${limit}`);
 
-/** An empty text is no filter. `before` is the `seq` of the last row of the page before. */
+/** An empty text is no filter. */
 export type AuditFilter = {
+  /** An action, or the first word of several. */
   action?: string;
+  /** Exactly these actions; instead of `action`. */
+  actions?: readonly string[];
   actor?: string;
   target?: string;
+  /** The id of a user, a client or a service credential: what it did and what was done to it. */
+  about?: string;
   since?: number;
   until?: number;
+  /** The `seq` of the last row of the page before. */
   before?: number;
 };
 
@@ -140,11 +155,21 @@ function conditionsOf({ since, until, actor, target, action }: AuditFilter): Sql
 
 /** Not `like`: `_` and `%` are wildcards to it, and SQLite ignores case. */
 const isOfFamily = (family: string): Sql =>
-  sql`(action = ${family} or substr(action, 1, ${asBigint([...family].length + 1)}) = ${`${family}.`})`;
+  sql`(action = ${family} or substr(action, 1, ${raw(String([...family].length + 1))}) = ${`${family}.`})`;
 
-/** Newest first. */
-export async function searchAuditLog(db: Db, filter: AuditFilter, limit: number): Promise<SealedRow[]> {
-  if (!filter.action || filter.action.includes('.')) return searchSealed(db, filter, undefined, limit);
+/** What an id did, and what was done to it: each by an index, and no event twice. */
+function sidesOf(about: string): readonly Sql[] {
+  const actor = `${/^usr_/.test(about) ? 'user' : /^svc_/.test(about) ? 'service' : 'client'}:${about}`;
+  return [sql`actor = ${actor}`, sql`target = ${about} and actor <> ${actor}`];
+}
+
+/** Newest first; with `after`, what follows that place, oldest first. */
+export async function searchAuditLog(
+  db: Db,
+  filter: AuditFilter & { after?: number },
+  limit: number,
+): Promise<SealedRow[]> {
+  if (!filter.action || filter.action.includes('.')) return searchSealed(db, filter, filter.actions, limit);
   const actions = await actionsOf(db, filter.action);
   return actions.length === 0 ? [] : searchSealed(db, { ...filter, action: undefined }, actions, limit);
 }
@@ -153,19 +178,50 @@ export async function searchAuditLog(db: Db, filter: AuditFilter, limit: number)
  * With `actions`, each of them gives its newest rows by the index on (action, seq): neither an engine's collation nor
  * the number of rows matters, which a range over the names would read and sort whole.
  */
-function searchSealed(db: Db, filter: AuditFilter, actions: readonly string[] | undefined, limit: number) {
-  const conditions = [...conditionsOf(filter), sql`seq is not null`];
-  if (filter.before !== undefined) conditions.push(sql`seq < ${filter.before}`);
-  const newest = sql`order by seq desc limit ${limit}`;
+function searchSealed(
+  db: Db,
+  filter: AuditFilter & { after?: number },
+  actions: readonly string[] | undefined,
+  limit: number,
+) {
+  const { about, before, after } = filter;
+  const conditions = [...conditionsOf(filter), ...placesOf(filter), sql`seq is not null`];
+  if (before !== undefined) conditions.push(sql`seq < ${before}`);
+  if (after !== undefined) conditions.push(sql`seq > ${after}`);
+  const inOrder = after === undefined ? sql`order by seq desc limit ${limit}` : sql`order by seq limit ${limit}`;
   const rowsThat = (all: readonly Sql[]) =>
-    sql`select ${SealedRow.columns} from audit_log where ${allOf(all)} ${newest}`;
-  if (actions === undefined) return db.all(SealedRow, rowsThat(conditions));
-  const parts = actions.map(
-    (action, index) =>
-      sql`select * from (${rowsThat([sql`action = ${action}`, ...conditions])}) as ${raw(`of_${index}`)}`,
-  );
-  return db.all(SealedRow, sql`${join(parts, ' union all ')} ${newest}`);
+    sql`select ${SealedRow.columns} from audit_log where ${allOf(all)} ${inOrder}`;
+  const parts = about
+    ? sidesOf(about).map((side) => [side, ...(actions ? [isAmong(actions)] : []), ...conditions])
+    : (actions?.map((action) => [sql`action = ${action}`, ...conditions]) ?? [conditions]);
+  const [only] = parts;
+  if (only && parts.length === 1) return db.all(SealedRow, rowsThat(only));
+  const selections = parts.map((part, index) => sql`select * from (${rowsThat(part)}) as ${raw(`of_${index}`)}`);
+  return db.all(SealedRow, sql`${join(selections, ' union all ')} ${inOrder}`);
 }
+
+/** Not by the index on actions: what one user did is less than all that was done of a kind. */
+const isAmong = (actions: readonly string[]): Sql => sql`action || '' in ${oneOf(actions)}`;
+
+/**
+ * Where events of a period can be in the chain, so that a period without many events does not read the whole log. An event
+ * is sealed before those that are more than {@link lateAfterSeconds} newer, and after those that are so much older.
+ */
+function placesOf({ since, until }: AuditFilter): Sql[] {
+  const places: Sql[] = [];
+  if (since !== undefined) {
+    places.push(sql`seq > coalesce((select seq from audit_log where at < ${since - lateAfterSeconds} and seq is not null
+                                      order by at desc limit 1), 0)`);
+  }
+  if (until !== undefined) {
+    places.push(sql`seq < coalesce((select seq from audit_log where at > ${until + lateAfterSeconds} and seq is not null
+                                      order by at limit 1), ${asBigint(Number.MAX_SAFE_INTEGER)})`);
+  }
+  return places;
+}
+
+/** Seconds by which the events of the chain may be out of their order in time. */
+export const lateAfterSeconds = 600;
 
 /** The actions in the log that are of a family, such as `client`. One step through the index for each action there is. */
 async function actionsOf(db: Db, family: string): Promise<string[]> {
@@ -188,6 +244,14 @@ export function searchUnsealed(
   after?: Pick<AuditRow, 'at' | 'event_id'>,
 ): Promise<AuditRow[]> {
   const conditions = [...conditionsOf(filter), sql`seq is null`];
+  if (filter.actions) conditions.push(sql`action in ${oneOf(filter.actions)}`);
+  if (filter.about)
+    conditions.push(
+      sql`(${join(
+        sidesOf(filter.about).map((side) => sql`(${side})`),
+        ' or ',
+      )})`,
+    );
   if (after) {
     conditions.push(sql`at <= ${after.at}`, sql`at < ${after.at} or event_id < ${after.event_id}`);
   }

@@ -5,17 +5,20 @@ import {
   exportFormats,
   exportLogWithoutSealing,
   filterWarningOf,
+  followLog,
   parseTime,
   readLogWithoutSealing,
 } from '../audit/read-log.ts';
 import type { Head } from '../audit/witness.ts';
+import type { Deps } from '../platform/deps.ts';
 import { table, time } from '../platform/report.ts';
-import { command, UsageError } from './command.ts';
+import { command, type Terminal, UsageError } from './command.ts';
 
 const filters = {
   action: { value: 'action', help: 'only this action, such as client.approved, or all of one kind, such as client' },
   actor: { value: 'actor', help: 'only events caused by user:<id>, client:<id>, service:<id>, cli or system' },
   target: { value: 'id', help: 'only events about the user, client or other object with this ID' },
+  about: { value: 'id', help: 'only events caused by or about the user, client or service credential with this ID' },
   since: { value: 'time', help: 'from this day or time on: 2027-01-31 or 2027-01-31T08:00 (UTC)' },
   until: { value: 'time', help: 'up to this time, or to the end of this day' },
 } as const;
@@ -24,15 +27,19 @@ type Filters = { [Name in keyof typeof filters]: string | undefined };
 export const auditCommands = {
   'audit list': command({
     summary: 'Show the audit log, newest first.',
-    options: { ...filters, limit: { value: 'n', integer: [1, 10_000], help: 'maximum number of events', default: 50 } },
-    async run(deps, { limit = 50, ...given }) {
+    options: {
+      ...filters,
+      limit: { value: 'n', integer: [1, 10_000], help: 'maximum number of events', default: 50 },
+      follow: { help: 'oldest first, then each new event until interrupted; with --json one event per line' },
+    },
+    async run(deps, { limit = 50, follow, ...given }, { stdout }, json) {
       const filter = filterOf(given);
+      if (follow) return printFollowed(deps, filter, limit, { stdout, json });
       const events = await readLogWithoutSealing(deps, filter, limit);
       if (events.length === 0) {
         const warning = await filterWarningOf(deps, filter);
         return { json: { events }, text: `No events match the filter.${warning ? ` ${filterHints[warning]}` : ''}` };
       }
-      const headings = ['SEQ', 'WHEN', 'ACTION', 'ACTOR', 'TARGET', 'REASON'];
       return { json: { events }, text: table([headings, ...events.map(line)]) };
     },
   }),
@@ -90,6 +97,31 @@ export const auditCommands = {
     },
   }),
 };
+
+const headings = ['SEQ', 'WHEN', 'ACTION', 'ACTOR', 'TARGET', 'REASON'];
+
+/** Until a signal, or until its reader has gone. */
+async function printFollowed(
+  deps: Pick<Deps, 'db'>,
+  filter: AuditFilter,
+  limit: number,
+  { stdout, json }: Pick<Terminal, 'stdout'> & { json: boolean },
+): Promise<undefined> {
+  const ending = new AbortController();
+  const end = () => ending.abort();
+  process.once('SIGINT', end).once('SIGTERM', end);
+  stdout.once('close', end);
+  if (!json) stdout.write(`${table([headings])}\n`);
+  try {
+    for await (const events of followLog(deps, filter, { limit, signal: ending.signal })) {
+      const text = json ? events.map((event) => JSON.stringify(event)).join('\n') : table(events.map(line));
+      if (!stdout.write(`${text}\n`)) await once(stdout, 'drain', { signal: ending.signal }).catch(end);
+    }
+  } finally {
+    process.off('SIGINT', end).off('SIGTERM', end);
+    stdout.off('close', end);
+  }
+}
 
 const remedyFor = (path: string, why: string) =>
   why === 'file'

@@ -89,7 +89,7 @@ async function run(name: string, args: readonly string[], terminal: Terminal, en
   const role = command.prepares ? 'server' : 'command';
   const deps = await openDeps(config, { clock: Date.now, log: openLog(config.logLevel), role });
   try {
-    const report = await command.run(deps, read.given, terminal);
+    const report = await command.run(deps, read.given, terminal, read.json);
     if (!report) return 0;
     const warning = deps.mail.enqueued > 0 ? await mailWarning(deps) : undefined;
     if (warning) terminal.stderr.write(`signet: warning: ${warning}\n`);

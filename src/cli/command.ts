@@ -62,8 +62,8 @@ type Shape<Operands, Options> = {
 export type Typed = Record<string, string | number | boolean | string[] | undefined>;
 
 export type Command = Shape<Readonly<Record<string, Operand>>, Readonly<Record<string, Option>>> & {
-  /** Undefined when it has written to standard output itself. */
-  run(deps: Deps, given: Typed, terminal: Terminal): Promise<Report | undefined>;
+  /** Undefined when it has written to standard output itself, as JSON lines if `json`. */
+  run(deps: Deps, given: Typed, terminal: Terminal, json: boolean): Promise<Report | undefined>;
 };
 
 /** The arguments of `run` have the types that follow from operands and options. */
@@ -72,7 +72,7 @@ export const command = <
   const Options extends Record<string, Option> = Record<never, never>,
 >(
   shape: Shape<Operands, Options> & {
-    run(deps: Deps, given: Given<Operands, Options>, terminal: Terminal): Promise<Report | undefined>;
+    run(deps: Deps, given: Given<Operands, Options>, terminal: Terminal, json: boolean): Promise<Report | undefined>;
   },
 ) => shape as unknown as Command;
 

@@ -1,4 +1,5 @@
 import { lockUser } from '../accounts/users.ts';
+import type { AuditAction } from '../audit/actions.ts';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';
@@ -19,7 +20,7 @@ export const tooManyPending = () => rateLimited(3600);
 
 export type ClientChange = {
   /** For the audit log, `client.…`. */
-  action: string;
+  action: AuditAction;
   reason?: string;
   to: Partial<Client>;
   /** For the audit log, besides the fields of the client that differ. Never a secret. */

@@ -10,13 +10,14 @@ import {
   countNeedingReview,
   countWaiting,
   listOwnClients,
+  namesOfClients,
   readClient,
   searchClients,
 } from './store.ts';
 
 /** For the room `oauth`, which revokes the grants of clients and deletes the rows of deleted ones. */
 export { deleteDeletedClient, deletedClients, raiseGrantsEpochOfClient } from './store.ts';
-export { countNeedingReview, countWaiting, listOwnClients };
+export { countNeedingReview, countWaiting, listOwnClients, namesOfClients };
 
 type ReadDeps = Pick<Deps, 'db'>;
 

@@ -1,3 +1,4 @@
+import type { AuditAction } from '../audit/actions.ts';
 import { auditEvent, readReason } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';
@@ -103,7 +104,7 @@ export const reinstateClient = (deps: ReviewDeps, target: ClientTarget): Promise
 
 type StatusDeps = ClientDeps & Pick<Deps, 'grants'>;
 type StatusChange = {
-  action: string;
+  action: AuditAction;
   reason?: string;
   from: ClientStatus;
   to: ClientStatus;

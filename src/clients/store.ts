@@ -2,7 +2,7 @@ import { mustChange, type Write } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { type Cursor, fitsOneSlice, inOneSlice } from '../platform/db/slices.ts';
-import { allOf, asBigint, asText, escapeLike, type Sql, sql } from '../platform/db/sql.ts';
+import { allOf, asBigint, asText, escapeLike, oneOf, type Sql, sql } from '../platform/db/sql.ts';
 import { emailKey } from '../platform/email-address.ts';
 import type { EventId, SecretId } from '../platform/ids.ts';
 import { type Client, ClientRow, type ClientSecret, type ClientStatus, SecretRow } from './client.ts';
@@ -38,6 +38,15 @@ export async function readClient(db: Db, client_id: string): Promise<Client | un
 
 /** Lists are not used to authenticate clients. */
 const withoutSecrets = (client: RowOf<typeof ClientRow>): Client => ({ ...client, secrets: [] });
+
+const ClientName = ClientRow.pick('client_id', 'name');
+
+/** Clients that are not deleted. */
+export const namesOfClients = (db: Db, client_ids: readonly string[]) =>
+  db.all(
+    ClientName,
+    sql`select ${ClientName.columns} from clients where client_id in ${oneOf(client_ids)} and status <> 'deleted'`,
+  );
 
 /** A user's clients in every status, oldest first. */
 export async function listOwnClients({ db }: { db: Db }, owner_user_id: string): Promise<Client[]> {

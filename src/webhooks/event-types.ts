@@ -1,3 +1,4 @@
+import type { AuditAction } from '../audit/actions.ts';
 import type { AuditRow } from '../audit/read-log.ts';
 
 /** The events that a webhook may report: actions of the audit log. The payload has ids and states, never a secret. */
@@ -54,7 +55,7 @@ export const eventTypes = [
   'service_credential.retired',
   'key.rotated',
   'entitlement.written',
-] as const;
+] as const satisfies readonly AuditAction[];
 export type EventType = (typeof eventTypes)[number];
 
 export const isEventType = (name: string): name is EventType => eventTypes.some((type) => type === name);

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { AuditAction } from '../audit/actions.ts';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import type { Deps } from '../audit/deps.ts';
 import type { AuditRow } from '../audit/read-log.ts';
@@ -82,7 +83,7 @@ const originOf = (url: string): string => new URL(url).origin;
  */
 async function change(
   deps: StoreDeps,
-  event: { action: string; target: WebhookId; before?: Record<string, unknown> } & Caller,
+  event: { action: AuditAction; target: WebhookId; before?: Record<string, unknown> } & Caller,
   make: (at: number, event_id: EventId) => Change<Requirements, Writes>,
 ): Promise<{ webhook_id: WebhookId }> {
   const at = now(deps);

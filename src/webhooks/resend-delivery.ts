@@ -1,3 +1,4 @@
+import type { AuditAction } from '../audit/actions.ts';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';
@@ -11,7 +12,7 @@ type Resend = {
   receiver_id: string;
   delivery_id: DeliveryId;
   /** Of the audit log. */
-  event: { action: string; after?: Readonly<Record<string, unknown>> };
+  event: { action: AuditAction; after?: Readonly<Record<string, unknown>> };
   /** The row of the receiver, where other changes of it compete. */
   lock?: Sql;
 };

@@ -534,8 +534,9 @@ testSignet('the audit log is filtered, paged, exported and verified', async ({ s
   const admin = await administrator(signet);
   for (let more = 0; more < 60; more++) await admin.signIn();
   const first = await admin.browser.get('/admin/audit?action=session');
-  assert.match(first.text, /session\.started/);
-  assert.doesNotMatch(first.text, /user\.created/);
+  const rows = ({ text }: Answer) => /<ol class="log".*<\/ol>/s.exec(text)?.[0] ?? '';
+  assert.match(rows(first), pattern`<a href="/admin/users/usr_[^"]+"><bdi>Person \d+</bdi></a> signed in</span>`);
+  assert.doesNotMatch(rows(first), /user\.created/);
   const [, older = ''] = /id="audit-older" href="([^"]+)"/.exec(first.text) ?? [];
   const second = await admin.browser.get(older.replaceAll('&amp;', '&'));
   assert.equal(second.status, 200);
@@ -555,20 +556,20 @@ testSignet('the audit log is filtered, paged, exported and verified', async ({ s
     assert.match((await admin.browser.get(`/admin/audit?${typed}`)).text, said);
   }
   assert.equal((await admin.browser.get('/admin/audit?before=x')).status, 400);
-  assert.match(
-    (await admin.browser.get('/admin/audit?action=user&since=2027-01-15&until=2027-01-15')).text,
-    /user\.created/,
-  );
+  for (const typed of ['action=user&since=2027-01-15&until=2027-01-15', 'action=group:people', 'period=24h&who=cli']) {
+    assert.match(rows(await admin.browser.get(`/admin/audit?${typed}`)), /user\.created/, typed);
+  }
 
   // The first word is taken as it is typed: no pattern, and no other case.
   for (const pattern of ['%25', 's%25', 'sessio_', 'SESSION']) {
     const { json } = await admin.browser.get(`/v1/admin/audit?action=${pattern}`);
     assert.deepEqual(json?.events, [], pattern);
   }
-  assert.match((await admin.browser.get('/admin/audit?action=session')).text, /session\.started/);
-
   const jsonl = await admin.browser.get('/admin/audit/export?format=jsonl&action=user');
-  assert.match(jsonl.headers.get('content-disposition') ?? '', /attachment; filename="audit-log\.jsonl"/);
+  assert.match(
+    jsonl.headers.get('content-disposition') ?? '',
+    /attachment; filename="audit-log_user_\d{4}-\d\d-\d\dT\d\d-\d\dZ\.jsonl"/,
+  );
   assert.equal(JSON.parse(jsonl.text.split('\n')[0] ?? '').action, 'user.created');
   assert.match((await admin.browser.get('/admin/audit/export?format=csv')).text, /^seq,at,action/);
   assert.equal((await admin.browser.get('/admin/audit/export?format=xml')).status, 400);
@@ -579,6 +580,58 @@ testSignet('the audit log is filtered, paged, exported and verified', async ({ s
   await plain(signet.deps.db).run("update audit_log set reason = 'altered' where seq = 1");
   const broken = await admin.browser.post('/admin/audit/verify');
   assert.match(noticeOf(broken), sentence('admin.audit.broken.altered', { seq: 1 }));
+});
+
+testSignet('the log is filtered by whom it is about, who may be named', async ({ signet }) => {
+  const admin = await signet.signedInUser({ role: 'admin', name: 'Olivia Hartmann' });
+  const mia = await signet.signedInUser({ name: 'Mia Rossi', email: 'mia@rossi.example' });
+  const other = await signet.signedInUser({ name: 'Mia Chen' });
+  const { client_id } = await signet.registerClient({ owner: mia, name: 'Quarry' });
+  await admin.browser.postJson(`/v1/admin/users/${mia.user_id}/disable`, { reason: 'Reported.' });
+  await admin.browser.send(`/v1/admin/clients/${client_id}`, { method: 'DELETE' });
+  const of = async (query: Record<string, string>) => {
+    const { status, text } = await admin.browser.get(`/admin/audit?${new URLSearchParams(query)}`);
+    assert.equal(status, 200);
+    const said = [...text.matchAll(/<span class="log-what">(.*?)<\/span>/gs)].map(([, one = '']) =>
+      one.replaceAll(/<[^>]+>/g, ''),
+    );
+    return { text, said };
+  };
+  const aboutMia = [
+    'Olivia Hartmann disabled the account of Mia Rossi',
+    'Mia Rossi registered Quarry (deleted client)',
+    'Mia Rossi signed in',
+    'The operator created the account of Mia Rossi',
+  ];
+  for (const who of [mia.user_id, mia.email, 'rossi mia', 'MIA@rossi.example']) {
+    const { text, said } = await of({ who });
+    assert.deepEqual(said, aboutMia, who);
+    assert.match(text, pattern`id="who"[^>]*value="mia@rossi\.example"`);
+    const [, csv = ''] = /href="([^"]+)" id="audit-csv"/.exec(text) ?? [];
+    const exported = await admin.browser.get(csv.replaceAll('&amp;', '&'));
+    assert.equal(exported.text.trimEnd().split('\r\n').length, 1 + aboutMia.length);
+    assert.match(exported.headers.get('content-disposition') ?? '', new RegExp(`"audit-log_${mia.user_id}_.+\\.csv"`));
+  }
+  const filtered = await of({ who: mia.user_id, action: 'group:clients', period: '7d' });
+  assert.deepEqual(filtered.said, [aboutMia[1]]);
+  for (const [name, left] of [
+    ['who', 'action=group%3Aclients&amp;period=7d'],
+    ['action', `who=${mia.user_id}&amp;period=7d`],
+  ] as const) {
+    assert.ok(filtered.text.includes(`href="/admin/audit?${left}" id="without-${name}"`), name);
+  }
+  assert.deepEqual((await of({ who: client_id })).said, [
+    'Olivia Hartmann deleted Quarry (deleted client)',
+    'The operator approved Quarry (deleted client)',
+    'Mia Rossi registered Quarry (deleted client)',
+  ]);
+  const several = await of({ who: 'mia', action: 'user.disabled' });
+  assert.match(several.text, sentence('admin.audit.who.several'));
+  for (const { user_id } of [mia, other])
+    assert.ok(several.text.includes(`/admin/audit?action=user.disabled&amp;who=${user_id}`));
+  assert.deepEqual(several.said, []);
+  assert.match((await of({ who: 'nobody' })).text, sentence('admin.audit.who.none'));
+  assert.ok((await of({ who: 'cli', action: 'user.created' })).said.length >= 3);
 });
 
 test('the pages speak German', async (t) => {

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import type { AuditAction } from '../../src/audit/actions.ts';
 import { auditEvent } from '../../src/audit/audit.ts';
+import { type AnyRecord, followLog } from '../../src/audit/read-log.ts';
+import { now } from '../../src/platform/clock.ts';
+import { onBothEngines } from '../support/databases.ts';
 import { plain } from '../support/plain-sql.ts';
 import { watchPlans } from '../support/query-plans.ts';
 import { basic, redirectedTo, tokensOf } from '../support/relying-party.ts';
@@ -151,9 +155,18 @@ test('the log is filtered and read a page at a time', async (t) => {
     'user.signed_out',
     'user.unlocked',
   ]);
+  const { user_id } = administrator;
+  assert.deepEqual(await actions(`?about=${user_id}`), [
+    'session.started',
+    'user.created',
+    'user.signed_out',
+    'user.unlocked',
+  ]);
+  assert.deepEqual(await actions(`?about=${user_id}&action=user&since=${later}`), ['user.signed_out', 'user.unlocked']);
+  assert.deepEqual(await actions(`?about=${user.user_id}&until=${later - 1}`), ['user.created']);
   assert.deepEqual(await actions('?action=user.unlocked'), ['user.unlocked']);
   const alike = ['client.made', 'clientele.made', 'client_made'].map(
-    (action) => auditEvent({ action, actor: 'cli' }, later).statement,
+    (action) => auditEvent({ action: action as AuditAction, actor: 'cli' }, later).statement,
   );
   await plain(signet.deps.db).batch(alike);
   assert.deepEqual(await actions('?action=client'), ['client.made'], 'a word up to its dot, and no longer one');
@@ -218,7 +231,43 @@ testSignet('a family of actions is found by the index, however few events it has
     assert.doesNotMatch(plan, /SCAN audit_log|Seq Scan on audit_log|audit_log_by_seq/, plan);
     assert.match(plan, /audit_log_of_action|audit_log_of_actor/, plan);
   }
+  // A period, and what one did and what was done to it, are parts of an index as well.
+  const period = watchPlans(db, /at [<>]|\bactor\b/);
+  assert.deepEqual(await seqs(`since=${signet.clock() / 1000 - 60}&action=often`), []);
+  assert.deepEqual(await seqs('until=0'), []);
+  assert.deepEqual(await seqs('about=usr_unknown'), []);
+  period.stop();
+  const places = period.plans.filter((plan) => !plan.includes('and seq is null'));
+  assert.ok(places.length >= 3, `${places.length} reads`);
+  for (const plan of places) assert.doesNotMatch(plan, /SCAN audit_log|Seq Scan on audit_log/, plan);
   assert.deepEqual(await seqs('action=often&limit=4'), [5000, 4999, 4998, 4997], 'each action gives its newest');
+});
+
+onBothEngines('each new event is followed once, also one that was shown before it was sealed', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const { db, auditLog } = signet.deps;
+  const write = (target: string) =>
+    db.change({
+      run: { event: auditEvent({ action: 'user.enabled', actor: 'cli', target }, now(signet.deps)).statement },
+    });
+  await write('t1');
+  await auditLog.seal();
+  await write('t2');
+  const ending = new AbortController();
+  const followed = followLog({ db }, { action: 'user' }, { limit: 10, signal: ending.signal, everyMs: 1 });
+  const next = async () => ((await followed.next()).value ?? []).map(({ target }: AnyRecord) => target);
+  assert.deepEqual(await next(), ['t1', 't2']);
+  await auditLog.seal();
+  await write('t3');
+  assert.deepEqual(await next(), ['t3']);
+  await auditLog.seal();
+  await db.change({ run: { event: auditEvent({ action: 'key.rotated', actor: 'cli' }, now(signet.deps)).statement } });
+  await write('t4');
+  await auditLog.seal();
+  await write('t5');
+  assert.deepEqual(await next(), ['t4', 't5']);
+  ending.abort();
+  assert.deepEqual(await next(), []);
 });
 
 test('the log is exported whole, a page at a time, and no cell of it is a formula', async (t) => {
@@ -235,7 +284,7 @@ test('the log is exported whole, a page at a time, and no cell of it is a formul
   const lines = await get('/export');
   assert.equal(lines.status, 200);
   assert.equal(lines.headers.get('content-type'), 'application/jsonl');
-  assert.equal(lines.headers.get('content-disposition'), 'attachment; filename="audit-log.jsonl"');
+  assert.equal(lines.headers.get('content-disposition'), 'attachment; filename="audit-log_2027-01-15T08-00Z.jsonl"');
   assert.equal(lines.headers.get('cache-control'), 'no-store');
   const events = lines.text
     .trimEnd()
@@ -246,7 +295,7 @@ test('the log is exported whole, a page at a time, and no cell of it is a formul
 
   const table = await get('/export?format=csv&action=test');
   assert.equal(table.headers.get('content-type'), 'text/csv; charset=utf-8');
-  assert.equal(table.headers.get('content-disposition'), 'attachment; filename="audit-log.csv"');
+  assert.equal(table.headers.get('content-disposition'), 'attachment; filename="audit-log_test_2027-01-15T08-00Z.csv"');
   const rows = table.text.trimEnd().split('\r\n');
   assert.equal(rows.length, 1201);
   assert.equal(rows[0], 'seq,at,action,actor,target,reason,before_state,after_state,address,event_id,seal');

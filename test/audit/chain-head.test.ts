@@ -10,7 +10,7 @@ import { beforeEachCall } from '../support/store-spy.ts';
 const now = 1_800_000_000;
 async function addEvents(deps: Deps, count: number, at = now): Promise<void> {
   for (let number = 0; number < count; number += 1) {
-    const { statement } = auditEvent({ action: 'test.happened', actor: 'cli', target: `t${number}` }, at);
+    const { statement } = auditEvent({ action: 'user.changed', actor: 'cli', target: `t${number}` }, at);
     await plain(deps.db).run(statement.sql, statement.params);
   }
 }
@@ -101,7 +101,7 @@ test('checks that are asked for at once are one', async (t) => {
 test('a long value is kept as a digest, and a batch of seals is bounded by bytes', async (t) => {
   const signet = await startSignet(t);
   const long = auditEvent(
-    { action: 'a', actor: 'cli', target: 'x', after: { uris: 'u'.repeat(40_000), name: 'n' } },
+    { action: 'user.changed', actor: 'cli', target: 'x', after: { uris: 'u'.repeat(40_000), name: 'n' } },
     now,
   );
   await plain(signet.deps.db).batch([long.statement]);

@@ -9,7 +9,7 @@ import { startSignet, testSignet } from '../support/signet.ts';
 
 async function addEvents(deps: Deps, count: number): Promise<void> {
   for (let number = 0; number < count; number += 1) {
-    const { statement } = auditEvent({ action: 'test.happened', actor: 'cli', target: `t${number}` }, 1_800_000_000);
+    const { statement } = auditEvent({ action: 'user.changed', actor: 'cli', target: `t${number}` }, 1_800_000_000);
     await plain(deps.db).run(statement.sql, statement.params);
   }
 }
@@ -52,11 +52,11 @@ onBothEngines('every column of an event is sealed: one that is altered breaks th
   const { deps } = await startSignet(t, { engine });
   await addEvents(deps, 2);
   const full = {
-    ...({ action: 'thing.changed', actor: 'cli', target: 'th_1', reason: 'Asked for.', address: '192.0.2.1' } as const),
+    ...({ action: 'user.changed', actor: 'cli', target: 'th_1', reason: 'Asked for.', address: '192.0.2.1' } as const),
     ...{ before: { plan: 'free' }, after: { plan: 'pro' } },
   };
   // The full one third, the one with nothing but what every event has fourth.
-  for (const [place, event] of [full, { action: 'thing.looked_at', actor: 'cli' } as const].entries()) {
+  for (const [place, event] of [full, { action: 'user.enabled', actor: 'cli' } as const].entries()) {
     await plain(deps.db).batch([auditEvent(event, 1_800_000_001 + place).statement]);
   }
   await sealAuditLog(deps);

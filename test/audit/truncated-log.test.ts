@@ -17,7 +17,7 @@ import { startSignet } from '../support/signet.ts';
 
 async function addEvents(deps: Deps, count: number): Promise<void> {
   for (let number = 0; number < count; number += 1) {
-    const { statement } = auditEvent({ action: 'test.happened', actor: 'cli', target: `t${number}` }, now(deps));
+    const { statement } = auditEvent({ action: 'user.changed', actor: 'cli', target: `t${number}` }, now(deps));
     await plain(deps.db).run(statement.sql, statement.params);
   }
 }

@@ -133,7 +133,7 @@ test('a client from its registration to its suspension: developer, administrator
   // The developer reads why, and the log tells the whole story in one unbroken chain.
   await developers.goto(`${signet.url}/developer/clients/${client.client_id}`);
   await developers.getByText('Reported by its users').first().waitFor();
-  await administrators.goto(`${signet.url}/admin/audit?target=${client.client_id}`);
+  await administrators.goto(`${signet.url}/admin/audit?who=${client.client_id}`);
   const log = (await administrators.locator('main').textContent()) ?? '';
   const story = ['suspended', 'change_approved', 'change_requested', 'approved', 'registered'];
   assert.match(log, new RegExp(story.map((step) => `client\\.${step}`).join('.*'), 's'));

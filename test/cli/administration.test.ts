@@ -227,6 +227,10 @@ test('the audit log is verified against what an earlier check gave, and filtered
   for (const day of ['yesterday', '20270131', '2027-02-31', '2027-01-31T25:00']) {
     await misunderstood(['audit', 'list', '--since', day], env, /--since requires a day such as 2027-01-31/);
   }
+  // Until its reader goes away: here after the first line.
+  const followed = await runCommand(['audit', 'list', '--follow', '--json', '--limit', '1'], { env, closeAfter: /\n/ });
+  assert.deepEqual([followed.code, followed.stderr], [0, '']);
+  assert.equal((JSON.parse(followed.stdout) as Json).seq, 2);
 });
 
 test('a review from the command line shows what to look at twice, and may take scopes away', async (t) => {

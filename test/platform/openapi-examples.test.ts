@@ -427,14 +427,22 @@ async function readEverything(signet: Signet, admin: TestUser): Promise<void> {
     ...['dead', 'waiting', 'delivered'].map(
       (state) => `/v1/admin/clients/${client_id}/logout-deliveries?state=${state}`,
     ),
-    ...['action=client', 'action=user.created', `actor=user:${user_id}`, `target=${user_id}`, 'since=1', 'until=9'].map(
-      (filter) => `/v1/admin/audit?${filter}`,
-    ),
+    ...[
+      'action=client',
+      'action=user.created',
+      `actor=user:${user_id}`,
+      `target=${user_id}`,
+      `about=${user_id}`,
+      `about=${client_id}&action=client&since=1`,
+      'since=1',
+      'until=9',
+    ].map((filter) => `/v1/admin/audit?${filter}`),
     ...[`target=${user_id}`, 'address=127.0.0.1'].map((filter) => `/v1/admin/audit/unauthenticated?${filter}`),
     ...['ann', 'ann smith', 'ann@example.com', user_id].map((query) => `/v1/admin/users?query=${query}`),
     ...['', '/clients', `/clients/${client_id}`, `/clients/${client_id}/logout-deliveries`, '/users', '/audit'].map(
       (page) => `/admin${page}`,
     ),
+    ...[`who=${user_id}`, 'who=person&period=7d', 'action=group:sessions&period=30d'].map((q) => `/admin/audit?${q}`),
     ...[
       `/users/${user_id}`,
       `/users/${user_id}/entitlements?product=x`,

@@ -7,13 +7,17 @@ import type { Engine } from './databases.ts';
 import { bareSettings, registerByHttp, type ServerProcess, type Settings } from './server-process.ts';
 
 type Finished = { code: number | undefined; stdout: string; stderr: string };
-type Typing = { env?: Settings; input?: string };
+/** `closeAfter`: what is read of standard output until its reader goes away. */
+type Typing = { env?: Settings; input?: string; closeAfter?: RegExp };
 
 /**
  * What `bin/signet` does with these arguments, in this process: for a server in another one it is the same, and it takes
  * a fraction of the time. That `bin/signet` itself hands over arguments, streams and exit code is in `start.test.ts`.
  */
-export async function runCommand(args: readonly string[], { env = {}, input = '' }: Typing = {}): Promise<Finished> {
+export async function runCommand(
+  args: readonly string[],
+  { env = {}, input = '', closeAfter }: Typing = {},
+): Promise<Finished> {
   const said = { stdout: '', stderr: '' };
   const into = (name: keyof typeof said) =>
     new Writable({
@@ -21,6 +25,7 @@ export async function runCommand(args: readonly string[], { env = {}, input = ''
       write(text: string, _encoding, written) {
         said[name] += text;
         written();
+        if (name === 'stdout' && closeAfter?.test(text)) this.destroy();
       },
     });
   const terminal = { stdin: Readable.from([input]), stdout: into('stdout'), stderr: into('stderr') };

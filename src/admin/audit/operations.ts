@@ -1,6 +1,15 @@
 import { chainFaults } from '../../audit/chain.ts';
-import { type AuditFilter, exportFormats, exportLog, parseTime, readLog, timePattern } from '../../audit/read-log.ts';
+import {
+  type AuditFilter,
+  exportFormats,
+  exportLog,
+  exportName,
+  parseTime,
+  readLog,
+  timePattern,
+} from '../../audit/read-log.ts';
 import { listUnauthenticated } from '../../audit/unauthenticated.ts';
+import { now } from '../../platform/clock.ts';
 import { invalidFields } from '../../platform/errors.ts';
 import { inCode, nullable, operation, Time } from '../../platform/http/operation.ts';
 import { cursor, limit } from '../../platform/http/paging.ts';
@@ -26,6 +35,11 @@ export const auditFilters = {
   action: Type.Optional(Type.String({ description: 'An action such as client.approved, or its first word.' })),
   actor: Type.Optional(Type.String({ description: 'user:<id>, client:<id>, service:<id>, cli or system.' })),
   target: Type.Optional(Type.String({ description: 'The ID of the affected object.' })),
+  about: Type.Optional(
+    Type.String({
+      description: 'The ID of a user, client or service credential: events that it caused or that affected it.',
+    }),
+  ),
   since: Type.Optional(
     Type.String({
       description: 'Unix seconds, or a day or time such as 2027-01-31T08:00:00Z.',
@@ -146,11 +160,11 @@ export const auditOperations = {
     },
     answer: { description: 'Newest first, as an attachment.', media: ['application/jsonl', 'text/csv'] },
     refusals: ['invalid_request'],
-    run: async (deps, { query: { format = 'jsonl', ...filters } }) => ({
-      name: `audit-log.${format}`,
-      type: mediaTypes[format],
-      content: exportLog(deps, filterOf(filters), format),
-    }),
+    async run(deps, { query: { format = 'jsonl', ...filters } }) {
+      const filter = filterOf(filters);
+      const name = exportName(filter, format, now(deps));
+      return { name, type: mediaTypes[format], content: exportLog(deps, filter, format) };
+    },
   }),
 
   verify: operation({

@@ -3,19 +3,22 @@ import {
   type AuditFilter,
   exportFormats,
   exportLog,
+  exportName,
   filterWarningOf,
-  parseTime,
   readLog,
 } from '../../audit/read-log.ts';
 import { listUnauthenticated } from '../../audit/unauthenticated.ts';
 import { administratorPage } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
+import { now } from '../../platform/clock.ts';
 import { refusal } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { alert } from '../../platform/pages/form.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
+import { type AuditQuery, filterOf, queryOf, whoIsMeant } from './filter.ts';
+import { namesIn } from './names.ts';
 import { auditOperations } from './operations.ts';
-import { type AuditQuery, auditPage } from './page.ts';
+import { type AuditView, auditPage } from './page.ts';
 import { unauthenticatedPage } from './unauthenticated-page.ts';
 
 const path = '/admin/audit';
@@ -26,15 +29,15 @@ export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
   const pages = pagesFor(app, deps, administratorPage);
 
   pages.show(path, async ({ view, query: parameters }) => {
-    const query = trimmed(parameters);
-    const filter = filterOf(query, parameters.before);
+    const query = queryOf(parameters);
+    const filter = filterOf(deps, query, parameters.before);
     if (!filter) {
       const problem = alert(view.t('admin.audit.filter_problem'));
-      return { ...auditPage(view, { query, log: undefined, problem }), status: 400 };
+      return { ...auditPage(view, { query, names: new Map(), problem }), status: 400 };
     }
-    const log = await readLog(deps, filter, perPage);
-    const warning = log.events.length === 0 ? await filterWarningOf(deps, filter) : undefined;
-    return auditPage(view, { query, log, warning });
+    const meant = await whoIsMeant(deps, query.who);
+    if ('candidates' in meant) return auditPage(view, { query, names: new Map(), candidates: meant.candidates });
+    return auditPage(view, await found(query, { ...filter, ...meant }));
   });
 
   pages.show(`${path}/unauthenticated`, async ({ view, query: { target = '', address = '', before } }) => {
@@ -45,35 +48,33 @@ export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
     return unauthenticatedPage(view, { query, list, keptDays, providers });
   });
 
-  pages.download(`${path}/export`, ({ query }) => {
-    const format = exportFormats.find((one) => one === query.format);
-    const filter = filterOf(trimmed(query), query.before);
+  pages.download(`${path}/export`, ({ query: parameters }) => {
+    const format = exportFormats.find((one) => one === parameters.format);
+    const filter = exportFilter(parameters);
     if (!format || !filter) throw refusal('invalid_request', { key: 'admin.audit.filter_problem' });
-    return { name: `audit-log.${format}`, type: types[format], content: exportLog(deps, filter, format) };
+    const name = exportName(filter, format, now(deps));
+    return { name, type: types[format], content: exportLog(deps, filter, format) };
   });
 
   pages.run(auditOperations.verify, {
     page: path,
     done: async ({ broken, ...report }, { view }) => {
-      const log = await readLog(deps, {}, perPage);
-      return auditPage(view, { query: trimmed({}), log, report: { ...report, broken: broken ?? undefined } });
+      const shown = await found(queryOf({}), {});
+      return auditPage(view, { ...shown, report: { ...report, broken: broken ?? undefined } });
     },
   });
-}
 
-const trimmed = ({ action = '', actor = '', target = '', since = '', until = '' }: Parameters): AuditQuery => ({
-  action: action.trim(),
-  actor: actor.trim(),
-  target: target.trim(),
-  since,
-  until,
-});
+  async function found(query: AuditQuery, filter: AuditFilter): Promise<AuditView> {
+    const log = await readLog(deps, filter, perPage);
+    const warning = log.events.length === 0 ? await filterWarningOf(deps, filter) : undefined;
+    const names = await namesIn(deps, log.events, filter.about ? [filter.about] : []);
+    // Links to other pages of the list name who was meant by the id: the name may have become another's.
+    return { query: { ...query, who: filter.about ?? query.who }, names, log, warning };
+  }
 
-/** @returns undefined for days and places that are none. */
-function filterOf({ since, until, ...texts }: AuditQuery, before: string | undefined): AuditFilter | undefined {
-  const from = parseTime(since, 'first');
-  const to = parseTime(until, 'last');
-  const isPlace = before === undefined || /^\d{1,15}$/.test(before);
-  if ((since && from === undefined) || (until && to === undefined) || !isPlace) return undefined;
-  return { ...texts, since: from, until: to, before: before === undefined ? undefined : Number(before) };
+  /** The links of the page name a user or a client by the id. */
+  function exportFilter({ about, ...parameters }: Parameters): AuditFilter | undefined {
+    const filter = filterOf(deps, queryOf(parameters), parameters.before);
+    return filter && { ...filter, about };
+  }
 }

@@ -1,79 +1,183 @@
+import { type ActionGroup, actionGroupNames, actionGroups, isAuditAction } from '../../audit/actions.ts';
 import type { ChainReport } from '../../audit/chain.ts';
 import { type AuditRecord, exportFormats, type FilterWarning, type LogPage } from '../../audit/read-log.ts';
+import type { Parameters } from '../../platform/http/parameters.ts';
 import { alert, notice } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import { exactTime, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import { adminTab, entityLink } from '../components.ts';
+import { adminTab } from '../components.ts';
+import { type AuditQuery, type Candidate, groupIn, groupMark, isPeriod, periods } from './filter.ts';
+import type { Names } from './names.ts';
+import { actionLabel, actorName, entityName, eventSentence } from './sentence.ts';
 
-/** What the form says, as it was typed: days for `since` and `until`. */
-export type AuditQuery = { action: string; actor: string; target: string; since: string; until: string };
+const path = '/admin/audit';
 
 export type AuditView = {
   query: AuditQuery;
+  names: Names;
   /** Undefined for a filter that was refused: nothing was looked for. */
-  log: LogPage | undefined;
+  log?: LogPage;
+  /** Of a name that means no one user or client. */
+  candidates?: readonly Candidate[];
   /** For a log that is empty. */
   warning?: FilterWarning;
   problem?: Html | false;
   report?: ChainReport;
 };
 
-export const auditPage = (view: View, { query, log, warning, problem, report }: AuditView): Page => ({
+export const auditPage = (
+  view: View,
+  { query, names, log, candidates, warning, problem, report }: AuditView,
+): Page => ({
   title: view.plain('admin.audit.title'),
   tab: adminTab('admin_audit'),
   content: html`<h1>${view.t('admin.audit.title')}</h1>
-<p class="soft">${view.t('admin.audit.intro')}</p>
-<p><a href="/admin/audit/unauthenticated" id="audit-unauthenticated">${view.t('admin.unauthenticated.link')}</a></p>
 ${report && verdict(view, report)}
-<form method="post" action="/admin/audit/verify"><button type="submit" class="quiet" id="audit-verify">${view.t('admin.audit.verify')}</button></form>
-<h2>${view.t('admin.audit.find')}</h2>
 ${problem}
-${filterForm(view, query)}
-${log && found(view, query, { log, warning })}`,
+${filterForm(view, query, names)}
+${chips(view, query, names)}
+${candidates && choiceOf(view, query, candidates)}
+${log && found(view, query, { names, log, warning })}
+<div class="log-about"><p class="soft">${view.t('admin.audit.intro')}</p>
+<form method="post" action="${path}/verify"><button type="submit" class="quiet" id="audit-verify">${view.t('admin.audit.verify')}</button></form>
+<p><a href="${path}/unauthenticated" id="audit-unauthenticated">${view.t('admin.unauthenticated.link')}</a></p></div>`,
 });
 
-const found = (view: View, query: AuditQuery, { log, warning }: { log: LogPage; warning?: FilterWarning }) => html`${
+const found = (
+  view: View,
+  query: AuditQuery,
+  { names, log, warning }: { names: Names; log: LogPage; warning?: FilterWarning },
+) => html`${
   log.events.length === 0
     ? html`<div class="empty"><p>${view.t('admin.audit.none')}</p>${warning && html`<p>${view.t(`admin.audit.filter_warning.${warning}`)}</p>`}</div>`
-    : html`<ol class="items" reversed start="${log.events[0]?.seq}">${log.events.map((event) => eventItem(view, event))}</ol>`
+    : eventList(view, names, log.events)
 }
 <p class="actions">
-${log.next !== undefined && html`<a class="button quiet" id="audit-older" href="${pathWith('/admin/audit', { ...query, before: String(log.next) })}">${view.t('admin.audit.older')}</a>`}
-${exportFormats.map((format) => html`<a href="${pathWith('/admin/audit/export', { ...query, format })}" id="audit-${format}">${view.t('admin.audit.export', { format: format.toUpperCase() })}</a>\n`)}</p>`;
+${log.next !== undefined && html`<a class="button quiet" id="audit-older" href="${pathWith(path, { ...query, before: String(log.next) })}">${view.t('admin.audit.older')}</a>`}
+${exportFormats.map((format) => html`<a href="${exportPath(query, format)}" id="audit-${format}">${view.t('admin.audit.export', { format: format.toUpperCase() })}</a>\n`)}</p>`;
 
-const filterForm = (view: View, query: AuditQuery) => html`<form method="get" action="/admin/audit" class="fields">
-<div><label for="action">${view.t('admin.audit.action')}</label>
-<input id="action" name="action" maxlength="100" autocomplete="off" value="${query.action}" aria-describedby="action-hint">
-<p class="hint" id="action-hint">${view.t('admin.audit.action.hint')}</p></div>
-<div><label for="actor">${view.t('admin.audit.actor')}</label>
-<input id="actor" name="actor" maxlength="100" autocomplete="off" value="${query.actor}" aria-describedby="actor-hint">
-<p class="hint" id="actor-hint">${view.t('admin.audit.actor.hint')}</p></div>
-<div><label for="target">${view.t('admin.audit.target')}</label>
-<input id="target" name="target" maxlength="100" autocomplete="off" value="${query.target}"></div>
-<div class="fields"><div><label for="since">${view.t('admin.audit.since')}</label>
-<input id="since" name="since" type="date" value="${query.since}"></div>
-<div><label for="until">${view.t('admin.audit.until')}</label>
-<input id="until" name="until" type="date" value="${query.until}"></div></div>
-<button type="submit" id="audit-find">${view.t('admin.audit.find.submit')}</button>
-</form>`;
+const isActor = (who: string) => /^(?:cli|system|\w+:.+)$/.test(who);
 
-const eventItem = (view: View, row: AuditRecord) => html`<li value="${row.seq}"><div>
-<h3><code>${row.action}</code></h3>
-<p>${exactTime(row.at)} · ${view.t('admin.audit.by', { actor: entityLink(row.actor) })}${row.target !== null && html` · ${view.t('admin.audit.on', { target: entityLink(row.target) })}`}</p>
-${row.reason !== null && html`<p>${view.t('admin.audit.reason', { reason: untrusted(row.reason, 500) })}</p>`}
-${
-  (row.before !== null || row.after !== null) &&
-  html`<details><summary>${view.t('admin.audit.details')}</summary>
-${state(view.t('admin.audit.before'), row.before)}${state(view.t('admin.audit.after'), row.after)}</details>`
-}
-</div></li>
+const exportPath = ({ who, ...query }: AuditQuery, format: string) =>
+  pathWith(`${path}/export`, { ...query, ...(isActor(who) ? { actor: who } : { about: who }), format });
+
+/** A line for each event, newest first. */
+export const eventList = (view: View, names: Names, events: readonly AuditRecord[]): Html =>
+  html`<ol class="log" reversed start="${events[0]?.seq}">${events.map((event) => eventItem(view, names, event))}</ol>`;
+
+const eventItem = (view: View, names: Names, row: AuditRecord) => html`<li value="${row.seq}">
+<span class="log-time">${exactTime(row.at)}</span>
+<span class="log-what">${eventSentence(view, names, row)}</span>
+<span class="log-address">${row.address !== null && untrusted(row.address, 64)}</span>
+<details><summary aria-label="${view.plain('admin.audit.details.of', { seq: row.seq })}">${view.t('admin.audit.details')}</summary>
+<dl>
+<dt>${view.t('admin.audit.action')}</dt><dd><code>${untrusted(row.action, 100)}</code></dd>
+<dt>${view.t('admin.audit.actor')}</dt><dd><code>${untrusted(row.actor, 200)}</code></dd>
+${row.target !== null && html`<dt>${view.t('admin.audit.target')}</dt><dd><code>${untrusted(row.target, 200)}</code></dd>`}
+${row.reason !== null && html`<dt>${view.t('admin.audit.reason')}</dt><dd>${untrusted(row.reason, 500)}</dd>`}
+${state(view.t('admin.audit.before'), row.before)}${state(view.t('admin.audit.after'), row.after)}
+<dt>${view.t('admin.audit.id')}</dt><dd><code>${row.event_id}</code></dd>
+<dt>${view.t('admin.audit.seal')}</dt><dd><code>${row.seq}:${row.seal}</code></dd>
+</dl></details></li>
 `;
 
 const state = (label: Html, value: unknown) =>
-  value !== null && html`<p>${label}: <code>${visibleText(JSON.stringify(value), 4000)}</code></p>`;
+  value !== null && html`<dt>${label}</dt><dd><code>${visibleText(JSON.stringify(value), 4000)}</code></dd>\n`;
+
+const filterForm = (
+  view: View,
+  query: AuditQuery,
+  names: Names,
+) => html`<form method="get" action="${path}" class="filters">
+<div><label for="action">${view.t('admin.audit.action')}</label>
+<select id="action" name="action">${option('', view.t('admin.audit.action.any'), query.action)}${actionOptions(view, query.action)}</select></div>
+<div><label for="who">${view.t('admin.audit.who')}</label>
+<input id="who" name="who" type="search" maxlength="254" autocomplete="off" value="${typedName(query.who, names)}" aria-describedby="who-hint"></div>
+<div><label for="period">${view.t('admin.audit.period')}</label>
+<select id="period" name="period">${option('', view.t('admin.audit.period.any'), query.period)}${periodNames.map((name) => option(name, view.t(`admin.audit.period.${name}`), query.period))}</select></div>
+<button type="submit" id="audit-find">${view.t('admin.audit.find.submit')}</button>
+<p class="hint" id="who-hint">${view.t('admin.audit.who.hint')}</p>
+<details${(query.since || query.until) && html` open`}><summary>${view.t('admin.audit.dates')}</summary>
+<div class="fields"><div><label for="since">${view.t('admin.audit.since')}</label>
+<input id="since" name="since" type="date" value="${query.since}"></div>
+<div><label for="until">${view.t('admin.audit.until')}</label>
+<input id="until" name="until" type="date" value="${query.until}"></div></div></details>
+</form>`;
+
+const periodNames = Object.keys(periods) as (keyof typeof periods)[];
+
+/** A user is shown by the address, which means the same user when the form is sent again. */
+const typedName = (who: string, names: Names): string => names.get(who)?.email ?? who;
+
+const option = (value: string, label: Html, current: string): Html =>
+  html`<option value="${value}"${value === current && html` selected`}>${label}</option>\n`;
+
+function actionOptions(view: View, current: string): Html {
+  // A link may name an action of another version, or the first word of several.
+  const isOffered = current === '' || isAuditAction(current) || groupIn(current) !== undefined;
+  return html`${!isOffered && option(current, html`${visibleText(current, 100)}`, current)}${actionGroupNames.map(
+    (group) => {
+      const label = view.plain(groupLabel(group));
+      const actions = actionGroups[group];
+      return html`<optgroup label="${label}">${actions.length > 1 && option(`${groupMark}${group}`, view.t('admin.audit.group.all', { group: label }), current)}${actions.map((action) => option(action, view.t(actionLabel(action)), current))}</optgroup>\n`;
+    },
+  )}`;
+}
+
+const groupLabel = (group: ActionGroup) =>
+  group === 'webhooks' || group === 'log'
+    ? (`admin.audit.group.${group}` as const)
+    : (`admin.webhooks.group.${group}` as const);
+
+/** Each filter that is active, with a way to leave it out. */
+function chips(view: View, query: AuditQuery, names: Names): Html | false {
+  const { action, who, actor, target, period, since, until } = query;
+  const group = groupIn(action);
+  const active: (readonly [name: keyof AuditQuery, label: Html])[] = [];
+  const add = (name: keyof AuditQuery, label: (value: string) => Html) => {
+    if (query[name]) active.push([name, label(query[name])]);
+  };
+  add('action', () => {
+    if (group) return view.t(groupLabel(group));
+    return isAuditAction(action) ? view.t(actionLabel(action)) : html`${visibleText(action, 100)}`;
+  });
+  add('who', () => (isActor(who) ? actorName(view, names, who) : entityName(view, names, who)));
+  add('actor', () => view.t('admin.audit.filter.by', { who: visibleText(actor, 100) }));
+  add('target', () => view.t('admin.audit.filter.on', { what: visibleText(target, 100) }));
+  if (since === '' && until === '' && isPeriod(period)) add('period', () => view.t(`admin.audit.period.${period}`));
+  add('since', (day) => view.t('admin.audit.filter.since', { day: visibleText(day, 30) }));
+  add('until', (day) => view.t('admin.audit.filter.until', { day: visibleText(day, 30) }));
+  if (active.length === 0) return false;
+  const without = (name: keyof AuditQuery): Parameters => ({ ...query, [name]: '' });
+  return html`<ul class="chips" aria-label="${view.plain('admin.audit.filters')}">${active.map(
+    ([name, label]) =>
+      html`<li>${label} <a href="${pathWith(path, without(name))}" id="without-${name}" aria-label="${view.plain('admin.audit.filter.remove', { filter: view.plain(chipName[name]) })}">×</a></li>\n`,
+  )}<li class="clear"><a href="${path}" id="audit-clear">${view.t('admin.audit.filter.clear')}</a></li></ul>`;
+}
+
+const chipName = {
+  action: 'admin.audit.action',
+  who: 'admin.audit.who',
+  actor: 'admin.audit.actor',
+  target: 'admin.audit.target',
+  period: 'admin.audit.period',
+  since: 'admin.audit.since',
+  until: 'admin.audit.until',
+} as const;
+
+const choiceOf = (view: View, query: AuditQuery, candidates: readonly Candidate[]) => {
+  const typed = html`<bdi>${visibleText(query.who, 100)}</bdi>`;
+  if (candidates.length === 0)
+    return html`<div class="empty"><p>${view.t('admin.audit.who.none', { query: typed })}</p></div>`;
+  return html`<p>${view.t('admin.audit.who.several', { query: typed })}</p>
+<ul class="items">${candidates.map(
+    ({ id, name, detail }) =>
+      html`<li><div><a href="${pathWith(path, { ...query, who: id })}">${untrusted(name, 100)}</a><p>${untrusted(detail, 254)}</p></div></li>\n`,
+  )}</ul>`;
+};
 
 function verdict(view: View, { verified, head, unsealed, unsealed_late, broken, stopped }: ChainReport) {
   if (broken) {

@@ -48,7 +48,7 @@ ${differenceTable(view, client, lastRejection)}
 ${facts(view, client, owner)}
 ${decisions(view, client, reviewerProblem)}
 <p><a href="${path(client)}/logout-deliveries">${view.t('logouts.title')}</a></p>
-<p><a href="/admin/audit?target=${client.client_id}">${view.t('admin.history')}</a></p>
+<p><a href="/admin/audit?who=${client.client_id}">${view.t('admin.history')}</a></p>
 ${deletion(view, client)}`,
 });
 

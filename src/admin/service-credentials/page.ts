@@ -77,7 +77,7 @@ ${shown.problem}${doneNotice(view, shown, 'services', ['restricted'])}
 ${one.retired_at !== null && html`<dt>${view.t('admin.services.retired')}</dt><dd>${view.ago(one.retired_at)}</dd>`}
 </dl>
 ${one.retired_at === null && changes(view, one)}
-<p><a href="/admin/audit?target=${one.credential_id}">${view.t('admin.history')}</a></p>`,
+<p><a href="/admin/audit?who=${one.credential_id}">${view.t('admin.history')}</a></p>`,
 });
 
 const changes = (view: View, one: ServiceCredential) => html`<h2>${view.t('admin.services.restrict')}</h2>

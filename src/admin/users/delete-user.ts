@@ -29,7 +29,7 @@ export async function deleteUserByAdministrator(
   requireTypedAddress(user, confirmation.email);
   await refuseAgainstAdministrator(deps, caller, user_id);
   const at = now(deps);
-  const event = { action: 'user.deleted', ...caller, target: user_id, reason };
+  const event = { action: 'user.deleted', ...caller, target: user_id, reason } as const;
   const { lock, require } = requireAnotherAdministrator(caller, user_id);
   const done = await deps.db.change({
     lock: [...lock, lockUser(user_id)],

@@ -9,6 +9,7 @@ import {
   setProfile,
   type User,
 } from '../../accounts/users.ts';
+import type { AuditAction } from '../../audit/actions.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { passwordLimits } from '../../authentication/passwords/password-limits.ts';
 import { now } from '../../platform/clock.ts';
@@ -45,7 +46,7 @@ export async function editUser(deps: MailDeps, caller: Caller, user_id: string, 
   if (name === user.name && !isOtherAddress && !isNewlyVerified) return user;
 
   const at = now(deps);
-  const event = (action: string, states: object) =>
+  const event = (action: AuditAction, states: object) =>
     auditEvent({ action, ...caller, target: user_id, reason, ...states }, at).statement;
   const done = await deps.db.change({
     lock: lockUser(user_id),

@@ -66,7 +66,7 @@ ${section('clients', of.clients.map(clientItem(view)))}
 ${entitlementSection(view, user.user_id, of.entitlements)}
 <h2>${view.t('admin.users.actions')}</h2>
 ${userActions(view, of)}
-<p><a href="/admin/audit?target=${user.user_id}">${view.t('admin.history')}</a></p>
+<p><a href="/admin/audit?who=${user.user_id}">${view.t('admin.history')}</a></p>
 <p><a href="/admin/audit/unauthenticated?target=${user.user_id}" id="user-unauthenticated">${view.t('admin.unauthenticated.link')}</a></p>`,
   };
 }

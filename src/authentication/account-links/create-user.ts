@@ -56,7 +56,7 @@ export async function createUser(
   const user_id = newId('usr');
   const caller: Caller = typeof by === 'string' ? { actor: by } : { actor: `user:${user_id}`, ...by };
   const password_hash = await deps.passwords.hash(account.password, unidentified(account.email, caller.address));
-  const event = { action: 'user.created', ...caller, target: user_id, after: { role: account.role } };
+  const event = { action: 'user.created', ...caller, target: user_id, after: { role: account.role } } as const;
   const user = {
     ...account,
     user_id,

@@ -73,7 +73,13 @@ export async function createResetLink(
   const { link, url } = newLink(deps, { purpose: 'admin_password_reset', email });
   const { expires_at } = link;
   const at = now(deps);
-  const event = { action: 'password.reset_link_created', ...caller, target: user_id, reason, after: { expires_at } };
+  const event = {
+    action: 'password.reset_link_created',
+    ...caller,
+    target: user_id,
+    reason,
+    after: { expires_at },
+  } as const;
   const values = { minutes: linkSeconds.admin_password_reset / 60 };
   const done = await deps.db.change({
     lock: lockUser(user_id),

@@ -114,7 +114,7 @@ async function startPendingSignIn(
   const attempt = { user_id, methods: [...methods], request_id: request_id ?? null, next: next ?? null };
   const after = { amr: methods.join(' ') };
   const caller = { actor: `user:${user_id}`, address } as const;
-  const event = { action: 'session.second_factor_asked', ...caller, target: user_id, after };
+  const event = { action: 'session.second_factor_asked', ...caller, target: user_id, after } as const;
   const done = await deps.db.change({
     lock: lockUser(user_id),
     require: preconditions,

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { lockUser } from '../../accounts/users.ts';
+import type { AuditAction } from '../../audit/actions.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange, type Requirements, type Writes } from '../../platform/db/change.ts';
@@ -168,7 +169,7 @@ export const ownEvent = (
 
 type OwnChange = {
   /** For the audit event. */
-  action: string;
+  action: AuditAction;
   before?: Readonly<Record<string, unknown>>;
   after?: Readonly<Record<string, unknown>>;
   /** The mail to the user, with values besides `{address}`. */

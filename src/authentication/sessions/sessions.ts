@@ -62,7 +62,13 @@ export function signOutStatements(
   caller: Caller,
   at: number,
 ): Sql[] {
-  const event = { action: 'session.ended', ...caller, target: session_id, reason: 'sign_out', after: { user_id } };
+  const event = {
+    action: 'session.ended',
+    ...caller,
+    target: session_id,
+    reason: 'sign_out',
+    after: { user_id },
+  } as const;
   return [
     auditEvent({ ...event, onlyIf: isActiveSessionOf(user_id, session_id, at) }, at).statement,
     endSession(session_id, 'sign_out', at),
@@ -127,7 +133,7 @@ export async function endUserSession(
 ): Promise<void> {
   await refuseAgainstAdministrator(deps, caller, user_id);
   const at = now(deps);
-  const event = { action: 'session.ended', ...caller, target: session_id, reason, after: { user_id } };
+  const event = { action: 'session.ended', ...caller, target: session_id, reason, after: { user_id } } as const;
   const mails = reason === 'administrator' ? await mailAbout(deps, { user_id, session_id }, at) : [];
   const done = await deps.db.change({
     lock: lockUser(user_id), // of two requests for the same session only one finds it active

@@ -40,6 +40,6 @@ export async function resendLogout(
     const details = { current_status: 'no_backchannel_logout_uri' };
     throw refusal('invalid_state', { key: 'logouts.no_uri' }, { details });
   }
-  const event = { action: 'logout.replayed', after: { client_id } };
+  const event = { action: 'logout.replayed', after: { client_id } } as const;
   return resendDelivery(deps, caller, logoutDeliveries, { receiver_id: client_id, delivery_id, event });
 }

@@ -11,6 +11,7 @@ const read = (locale: string): Record<string, string> =>
 const english = read('en');
 type Element = ReturnType<IntlMessageFormat['getAst']>[number];
 const literal = 0;
+const plural = 6;
 
 /** @throws when it is no ICU message. */
 const parse = (text: string) => new IntlMessageFormat(text, 'en', undefined, { ignoreTag: true }).getAst();
@@ -59,7 +60,7 @@ for (const locale of locales) {
     const { pluralCategories } = new Intl.PluralRules(locale).resolvedOptions();
     for (const [key, text] of Object.entries(messages)) {
       for (const element of withOptions(parse(text))) {
-        if (!('options' in element)) continue;
+        if (element.type !== plural) continue;
         const forms = Object.keys(element.options).filter((form) => !form.startsWith('='));
         assert.deepEqual(forms.sort(), [...pluralCategories].sort(), `${locale}: ${key}`);
       }

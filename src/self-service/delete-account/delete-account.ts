@@ -34,7 +34,7 @@ export async function deleteAccount(
   const { user_id } = session;
   requireTypedAddress(session, email);
   const at = now(deps);
-  const event = { action: 'user.deleted', ...caller, target: user_id };
+  const event = { action: 'user.deleted', ...caller, target: user_id } as const;
   const done = await deps.db.change({
     lock: [...(session.role === 'admin' ? [lockAdministrators()] : []), lockUser(user_id)],
     require: { session: isCurrentSession(session), administrator: isNotLastAdministrator(user_id) },

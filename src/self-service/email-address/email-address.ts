@@ -53,7 +53,7 @@ export async function requestVerification(deps: MailDeps, { session, caller, bro
   if (!(await mayMailTo(deps, 'verify', email))) return;
   const { link, url } = newLink(deps, { purpose: 'verify_email', email });
   const to = { email, locale: session.locale ?? browser.locale };
-  const event = { action: 'email.verification_asked', ...caller, target: user_id };
+  const event = { action: 'email.verification_asked', ...caller, target: user_id } as const;
   await deps.db.change({
     run: {
       link: insertAccountLink({ ...link, user_id }, now(deps)),
@@ -86,7 +86,7 @@ export async function requestEmailChange(
   const { link, url } = newLink(deps, { purpose: 'change_email', email });
   const locale = session.locale ?? browser.locale;
   const present = { email: owner?.email ?? link.email, name: owner?.name ?? null, locale: owner?.locale ?? locale };
-  const event = { action: 'email.change_asked', ...caller, target: user_id };
+  const event = { action: 'email.change_asked', ...caller, target: user_id } as const;
   const at = now(deps);
   const done = await deps.db.change({
     lock: lockUser(user_id),

@@ -1,0 +1,67 @@
+import { findUsers } from '../../accounts/users.ts';
+import { type ActionGroup, actionGroups } from '../../audit/actions.ts';
+import { type AuditFilter, parseTime } from '../../audit/read-log.ts';
+import { findClients } from '../../clients/find-clients.ts';
+import { now } from '../../platform/clock.ts';
+import type { StoreDeps } from '../../platform/deps.ts';
+import type { Parameters } from '../../platform/http/parameters.ts';
+
+const names = ['action', 'who', 'actor', 'target', 'period', 'since', 'until'] as const;
+
+/** What the form says, as it was typed: days for `since` and `until`; `action` may be a group. */
+export type AuditQuery = Record<(typeof names)[number], string>;
+
+export const queryOf = (parameters: Parameters): AuditQuery =>
+  Object.fromEntries(names.map((name) => [name, (parameters[name] ?? '').trim()])) as AuditQuery;
+
+/** In seconds. */
+export const periods = { '24h': 86_400, '7d': 7 * 86_400, '30d': 30 * 86_400 } as const;
+export type Period = keyof typeof periods;
+export const isPeriod = (text: string): text is Period => text in periods;
+
+/** In a query before the name of a group, which could be the first word of an action. */
+export const groupMark = 'group:';
+export const groupIn = (action: string): ActionGroup | undefined => {
+  const name = action.startsWith(groupMark) ? action.slice(groupMark.length) : '';
+  return Object.hasOwn(actionGroups, name) ? (name as ActionGroup) : undefined;
+};
+
+/** Users and clients that a typed name may mean, by their ids. */
+export type Candidate = { id: string; name: string; detail: string };
+const maxCandidates = 6;
+
+export type WhoIsMeant = { about?: string; actor?: string } | { candidates: readonly Candidate[] };
+
+/** An id means itself, and what matches a search alone is meant by it. */
+export async function whoIsMeant(deps: Pick<StoreDeps, 'db'>, typed: string): Promise<WhoIsMeant> {
+  if (typed === '') return {};
+  if (/^(?:usr|cl|svc|wh|ses|gr|msg)_[\w-]{1,64}$/.test(typed)) return { about: typed };
+  if (/^(?:cli|system|(?:user|client|service):.+)$/.test(typed)) return { actor: typed };
+  const query = typed.slice(0, 100);
+  const [{ users }, { clients }] = await Promise.all([
+    findUsers(deps, { query, limit: maxCandidates }),
+    findClients(deps, { listing: 'all', query, limit: maxCandidates }),
+  ]);
+  const named = clients.map(({ client_id, name }) => ({ id: client_id, name, detail: client_id }));
+  const people = users.map(({ user_id, name, email }) => ({ id: user_id, name: name ?? email, detail: email }));
+  const exact = people.find(({ detail }) => detail.toLowerCase() === typed.toLowerCase());
+  const candidates = exact ? [exact] : [...people, ...named];
+  const [only] = candidates;
+  return only && candidates.length === 1 ? { about: only.id } : { candidates };
+}
+
+/** @returns undefined for days and places that are none. */
+export function filterOf(
+  deps: Pick<StoreDeps, 'clock'>,
+  { since, until, period, action, actor, target }: AuditQuery,
+  before: string | undefined,
+): AuditFilter | undefined {
+  const from = parseTime(since, 'first');
+  const to = parseTime(until, 'last');
+  const isPlace = before === undefined || /^\d{1,15}$/.test(before);
+  if ((since && from === undefined) || (until && to === undefined) || !isPlace) return undefined;
+  const start = from ?? (until === '' && isPeriod(period) ? now(deps) - periods[period] : undefined);
+  const group = groupIn(action);
+  const kind = group ? { actions: actionGroups[group] } : { action };
+  return { ...kind, actor, target, since: start, until: to, before: before === undefined ? undefined : Number(before) };
+}
