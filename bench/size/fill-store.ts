@@ -100,7 +100,6 @@ export function fillStore(
     user_id: userOf('n'),
     session_id: `id_of('ses', n % ${users})`,
     code_hash: `id_of('code', n)`,
-    session_token_hash: `id_of('token', n % ${users})`,
     created_at: pastMonth,
     issuance_id: 'null',
     unanswered_until: 'null',

@@ -29,8 +29,7 @@ const fewRows = new Set([
   'clients_with_pending_change',
   'clients_with_backchannel_logout', // each is looked up among the deliveries that are due
   'webhook_deliveries_dead_of_webhook', // what was given up in the last 30 days, if no administrator resends it
-  'grants_of_user', // the active ones of a user
-  'grants_active_of_user_to_client', // at most a hundred for each client
+  'grants_of_user', // the active ones of a user, at most a hundred for each client
   'grants_of_logout_batch', // one slice
   'sessions_active_of_user', // `maxSessions`
   'passkeys_of_user',

@@ -7,7 +7,7 @@ import { hasScope } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange, returning } from '../../platform/db/change.ts';
 import type { Deps, LimitDeps, StoreDeps } from '../../platform/deps.ts';
-import { digest, newId, newSecret, type RequestId } from '../../platform/ids.ts';
+import { digest, newId, newIdAt, newSecret, type RequestId } from '../../platform/ids.ts';
 import { addressKey } from '../../platform/ip-address.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { claimsBeyondScope } from '../claims/claims-parameter.ts';
@@ -165,7 +165,7 @@ async function issueCode(
   // Without a refresh token the grant lasts as long as the access token that the code may still be redeemed for.
   const accessEnds = at + codeSeconds + accessTokenSeconds;
   const grant = insertGrant({
-    grant_id: newId('gr'),
+    grant_id: newIdAt('gr', deps.clock()),
     client_id: request.client_id,
     session_id: session.session_id,
     session_token_hash: session.token_hash,

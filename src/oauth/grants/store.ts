@@ -120,7 +120,8 @@ type Issuance = { issuance_id: string };
 /**
  * Redeeming is one statement, and its `where` is the list of checks, so of any number of requests one gets the row. The
  * session is checked again, and by its secret: on PostgreSQL a code and a concurrent sign-out or password change do not see
- * each other. Afterwards the grant no longer depends on the session.
+ * each other. Afterwards the grant no longer depends on the session: the hash leaves its place to what is written now, since
+ * on SQLite a row that grows moves others to another page.
  */
 export async function redeemCode(
   db: Db,
@@ -131,13 +132,14 @@ export async function redeemCode(
   const { rows } = await db.run(
     IssuableGrant,
     sql`update grants set redeemed_at = ${now}, refreshed_at = ${now}, refresh_seq = 1, issuance_id = ${code.issuance_id},
-               unanswered_until = case when issuance_id = ${code.issuance_id} then unanswered_until end
+               unanswered_until = case when issuance_id = ${code.issuance_id} then unanswered_until end,
+               session_token_hash = null
          where code_hash = ${code.code_hash} and client_id = ${code.client_id} and redirect_uri = ${code.redirect_uri}
            and code_challenge = ${code.code_challenge} and revoked_at is null
            and (redeemed_at is null and code_expires_at > ${now} or refresh_seq = 1 and issuance_id = ${code.issuance_id})
            and (${join(includes, ' or ')})
            and exists (select 1 from sessions s where s.session_id = grants.session_id and s.ended_at is null
-                          and s.token_hash = grants.session_token_hash)
+                          and (s.token_hash = grants.session_token_hash or grants.redeemed_at is not null))
            and ${isUsable}
      returning ${IssuableGrant.columns}`,
   );
