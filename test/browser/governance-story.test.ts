@@ -88,7 +88,9 @@ test('a client from its registration to its suspension: developer, administrator
   const scope = 'openid profile email offline_access entitlements:read';
   await users.goto(signet.url + client.authorizePath({ scope }));
   await signInHere(users, user);
-  await users.getByRole('heading', { name: message('consent.title', { client: 'Field Notes Pro' }) }).waitFor();
+  await users
+    .getByRole('heading', { name: message('consent.title', { client: 'Field Notes Pro', service: 'Signet' }) })
+    .waitFor();
   await users.getByText(message('scope.entitlements:read')).waitFor();
   await users.getByRole('button', { name: message('consent.allow') }).click();
   await users.waitForURL(`${product.redirect_uri}?**`);

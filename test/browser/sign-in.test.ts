@@ -108,7 +108,9 @@ test('at a relying party that asks its users for consent', async (t) => {
     const { page, expectQuiet } = await openBrowser(t, { origins });
     await page.goto(`${example.url}/sign-in`);
     await signInWith(page, user.email, user.password);
-    await page.getByRole('heading', { name: message('consent.title', { client: 'Field Notes' }) }).waitFor();
+    await page
+      .getByRole('heading', { name: message('consent.title', { client: 'Field Notes', service: 'Signet' }) })
+      .waitFor();
     await page.getByRole('button', { name: message('consent.cancel') }).click();
     assert.equal(await page.locator('#error').textContent(), 'access_denied');
     await expectAccessible(page);

@@ -4,7 +4,7 @@ import { deleteUser } from '../../src/accounts/store.ts';
 import { suspendClient } from '../../src/clients/review-client.ts';
 import { now } from '../../src/platform/clock.ts';
 import type { Answer } from '../support/browser.ts';
-import { pattern, sentence } from '../support/messages.ts';
+import { message, pattern, sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
 import { type RegisteredClient, redirectedTo, tokensOf } from '../support/relying-party.ts';
 import { startSignet, testSignet } from '../support/signet.ts';
@@ -33,7 +33,8 @@ async function goOn(user: TestUser, answer: Answer): Promise<URLSearchParams> {
 test('CO-01: the page names client, owner, host, review, scopes in plain words, and how long it lasts', async (t) => {
   const signet = await startSignet(t);
   const owner = await signet.signedInUser();
-  const client = await signet.registerClient({ owner, name: 'Field Notes', consent: 'required' });
+  const policy_uri = 'https://rp.test/privacy';
+  const client = await signet.registerClient({ owner, name: 'Field Notes', consent: 'required', policy_uri });
   const user = await signet.signedInUser();
   const request = askedAbout(await ask(user, client, { scope: 'openid email offline_access' }));
   const { status, text } = await user.browser.get(`/consent?request=${request}`);
@@ -48,8 +49,19 @@ test('CO-01: the page names client, owner, host, review, scopes in plain words, 
   );
   assert.match(text, sentence('consent.lasting'));
   assert.doesNotMatch(text, /<img[^>]+src="http/);
+  assert.match(text, new RegExp(`<a href="${policy_uri}" target="_blank" rel="noopener[^"]*">`));
+  assert.doesNotMatch(text, sentence('clients.field.tos_uri'));
+  assert.match(text, new RegExp(`${message('claim.email')}: <bdi>${user.email}</bdi>`), 'what it would be told');
+  assert.doesNotMatch(text, new RegExp(`${message('claim.name')}:`), 'and nothing that it did not ask for');
+  assert.equal((await user.browser.patch('/v1/me', { nickname: 'Ada <b>', locale: 'de' })).status, 200);
+  const profile = askedAbout(await ask(user, client, { scope: 'openid profile' }));
+  const values = (await user.browser.get(`/consent?request=${profile}&ui_locales=en`)).text;
+  assert.match(
+    values,
+    pattern`${sentence('claim.nickname')}: <bdi>Ada &lt;b&gt;</bdi>.*${sentence('claim.locale')}: <bdi>Deutsch</bdi>`,
+  );
   const short = askedAbout(await ask(user, client, { scope: 'openid' }));
-  assert.match((await user.browser.get(`/consent?request=${short}`)).text, sentence('consent.short'));
+  assert.match((await user.browser.get(`/consent?request=${short}&ui_locales=en`)).text, sentence('consent.short'));
 });
 
 test('CO-01: an app with a scheme of its own is named by it, whatever looks like a host behind it', async (t) => {

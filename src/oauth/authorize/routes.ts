@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { requireUser } from '../../accounts/users.ts';
 import { browserToken, findInBrowser, startAgain } from '../../authentication/sessions/browser.ts';
 import { returnPathOf } from '../../authentication/sessions/return-target.ts';
 import { currentSession } from '../../authentication/sessions/session.ts';
@@ -11,6 +12,8 @@ import { FormText, parseParameters, queryOf, readForm } from '../../platform/htt
 import { sendPage } from '../../platform/pages/page.ts';
 import { viewOf } from '../../platform/pages/view.ts';
 import { type TSchema, Type } from '../../platform/schema.ts';
+import { claimsWithin, userClaims } from '../claims/claims.ts';
+import { claimsBeyondScope } from '../claims/claims-parameter.ts';
 import type { Deps } from '../deps.ts';
 import {
   AuthorizationError,
@@ -21,7 +24,8 @@ import {
   responseModes,
 } from './authorization-request.ts';
 import { answerWithError, continueAuthorization, findStep, giveConsent, type Outcome } from './authorize.ts';
-import { accountChoicePage, consentPage, formPostPage } from './pages.ts';
+import { consentPage } from './consent-page.ts';
+import { accountChoicePage, formPostPage } from './pages.ts';
 import { findPendingRequest, markAccountSelected, type PendingRequest } from './store.ts';
 
 /** Other sites link and post here by design, so the cross-site guard does not apply (OIDC Core §3.1.2.1). */
@@ -158,8 +162,10 @@ async function consentRoutes(app: FastifyInstance, deps: Deps) {
     if (typeof asked === 'string') return reply.redirect(asked, 303);
     const { client, session } = asked;
     const view = viewOf(deps, request, pending.parameters.ui_locales, session.locale);
-    const described = { name: client.name, registeredBy: await registeredBy(deps, client) };
-    return sendPage(reply, view, consentPage(view, pending, described, session));
+    const wanted = [...claimsWithin(pending.parameters.scope), ...claimsBeyondScope(pending.parameters)];
+    const values = await userClaims(await requireUser(deps, session.user_id), wanted, async () => []);
+    const owner = await registeredBy(deps, client);
+    return sendPage(reply, view, consentPage(view, pending, { client, registeredBy: owner, user: session, values }));
   });
 
   app.post('/consent', { config: page }, async (request, reply) => {

@@ -1,0 +1,118 @@
+import type { Session } from '../../authentication/sessions/session.ts';
+import type { Client } from '../../clients/client.ts';
+import type { RegisteredBy } from '../../clients/presentation.ts';
+import { destinationOf } from '../../clients/redirect-uri.ts';
+import { isScope, type Scope } from '../../clients/scopes.ts';
+import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';
+import { hidden } from '../../platform/pages/form.ts';
+import { Html, html, untrusted } from '../../platform/pages/html.ts';
+import { personInitials } from '../../platform/pages/initials.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { View } from '../../platform/pages/view.ts';
+import { visibleText } from '../../platform/text.ts';
+import { claimList, claimsWithin, type UserClaim, type UserClaims } from '../claims/claims.ts';
+import { claimsBeyondScope } from '../claims/claims-parameter.ts';
+import type { PendingRequest } from './store.ts';
+
+type Asked = {
+  client: Pick<Client, 'name' | 'policy_uri' | 'tos_uri'>;
+  registeredBy: RegisteredBy;
+  user: Session;
+  /** What the client would receive today. */
+  values: UserClaims;
+};
+
+/** The answer is valid for the user who is asked alone. */
+export function consentPage(view: View, { request_id, parameters }: PendingRequest, asked: Asked): Page {
+  const { client, registeredBy, user, values } = asked;
+  const { redirect_uri } = parameters;
+  const service = view.branding.name;
+  const scope = parameters.scope.split(' ');
+  const claims = claimsBeyondScope(parameters);
+  return {
+    title: view.plain('consent.title', { client: visibleText(client.name), service }),
+    endsAt: redirect_uri,
+    content: html`<div class="tiles" aria-hidden="true"><span class="tile">${personInitials({ name: client.name, email: '' })}</span>${arrow}<span class="tile"><img src="${view.branding.logo.path}" alt="" width="36" height="36"></span></div>
+<h1>${view.t('consent.title', { client: untrusted(client.name), service })}</h1>
+<p class="soft">${view.t('consent.app', { host: html`<code>${destinationOf(redirect_uri)}</code>` })}${registeredByText(view, registeredBy)}</p>
+<h2>${view.t('consent.permissions')}</h2>
+<ul class="permissions">${scope.map((name) => permission(view, name, values))}${
+      claims.length > 0 &&
+      html`<li>${icons.profile}<div>${claimList(view, claims)}${shared(view, claims, values)}</div></li>`
+    }</ul>
+<p class="soft">${view.t(scope.includes('offline_access') ? 'consent.lasting' : 'consent.short')}</p>
+${links(view, client)}
+<p class="soft">${view.t('consent.as', { email: html`<strong>${user.email}</strong>` })} <a href="/signin/account?request=${request_id}">${view.t('consent.not_you')}</a></p>
+<form method="post" action="/consent">
+${hidden('request', request_id)}${hidden('user', user.user_id)}
+<button type="submit" name="decision" value="allow" id="consent-allow">${view.t('consent.allow')}</button>
+<button type="submit" name="decision" value="deny" id="consent-deny" class="quiet">${view.t('consent.cancel')}</button>
+</form>`,
+  };
+}
+
+/** These reach further than who the user is: into the time when they are away, and into what they have bought. */
+const weighty: readonly string[] = ['offline_access', 'entitlements:read'] satisfies Scope[];
+
+function permission(view: View, name: string, values: UserClaims): Html {
+  if (!isScope(name)) return html`<li>${icons.openid}<div>${name}</div></li>`;
+  const text = view.t(`scope.${name}`);
+  return weighty.includes(name)
+    ? html`<li class="weighty">${icons[name]}<div><strong>${text}</strong></div></li>`
+    : html`<li>${icons[name]}<div>${text}${shared(view, claimsWithin(name), values)}</div></li>`;
+}
+
+/** "Name: Ada Lovelace · Username: ada". What the user has not entered is not shared. */
+function shared(view: View, claims: readonly UserClaim[], values: UserClaims): Html | false {
+  const entries = claims.flatMap((claim) => {
+    const value = valueInWords(view, claim, values);
+    return value === undefined ? [] : [html`${view.t(`claim.${claim}`)}: ${untrusted(value, 100)}`];
+  });
+  return (
+    entries.length > 0 &&
+    html`<p class="soft">${entries.map((entry, place) => html`${place > 0 && ' · '}${entry}`)}</p>`
+  );
+}
+
+function valueInWords(view: View, claim: UserClaim, values: UserClaims): string | undefined {
+  if (claim === 'email_verified' || claim === 'updated_at' || claim === 'entitlements') return undefined;
+  const value = values[claim];
+  if (claim === 'role' && (value === 'user' || value === 'admin')) return view.plain(`account.role.${value}`);
+  return claim === 'locale' && locales.some((one) => one === value) ? nameOfLanguage(value!) : value;
+}
+
+function links(view: View, { name, policy_uri, tos_uri }: Asked['client']): Html | false {
+  const pages = [
+    { url: policy_uri, label: view.t('clients.field.policy_uri') },
+    { url: tos_uri, label: view.t('clients.field.tos_uri') },
+  ].filter(({ url }) => url !== null);
+  return (
+    pages.length > 0 &&
+    html`<p class="soft">${view.t('consent.pages_of', { client: untrusted(name) })} ${pages.map(
+      ({ url, label }, place) =>
+        html`${place > 0 && ' · '}<a href="${url}" target="_blank" rel="noopener noreferrer nofollow">${label}</a>`,
+    )}</p>`
+  );
+}
+
+function registeredByText(view: View, by: RegisteredBy): Html {
+  if (by === 'operator') return view.t('consent.ownerless', { service: view.branding.name });
+  if (by === 'gone') return view.t('consent.owner_gone');
+  if (by.domain === undefined) return view.t('consent.owner_unverified');
+  return view.t('consent.owner', { domain: untrusted(by.domain) });
+}
+
+const icon = (paths: string): Html =>
+  Html.trusted(
+    `<svg viewBox="0 0 24 24" width="22" height="22" fill="none" stroke="currentColor" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">${paths}</svg>`,
+  );
+
+const arrow = icon('<path d="M4 8h15l-4-4M20 16H5l4 4"/>');
+
+const icons: Readonly<Record<Scope, Html>> = {
+  openid: icon('<circle cx="8" cy="15" r="4"/><path d="m11 12 8-8m-3 3 3 3m-6 0 2 2"/>'),
+  profile: icon('<circle cx="12" cy="8" r="4"/><path d="M4 20c1-4 4-6 8-6s7 2 8 6"/>'),
+  email: icon('<rect x="3" y="5" width="18" height="14" rx="2"/><path d="m3 7 9 7 9-7"/>'),
+  offline_access: icon('<circle cx="12" cy="12" r="9"/><path d="M12 7v5l3 3"/>'),
+  'entitlements:read': icon('<rect x="3" y="5" width="18" height="14" rx="2"/><path d="M3 10h18M7 15h4"/>'),
+};
