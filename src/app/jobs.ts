@@ -25,6 +25,7 @@ import { now } from '../platform/clock.ts';
 import { type Db, StoreUnavailable, storeReason } from '../platform/db/db.ts';
 import { inSlices } from '../platform/db/slices.ts';
 import { purgeFailureCounters } from '../platform/limits/failure-limits.ts';
+import { purgeKeptForms } from '../platform/pages/kept-forms.ts';
 import { finishAccountDeletions } from '../self-service/delete-account/delete-account.ts';
 import { finishWebhookDeletions } from '../webhooks/manage-webhook.ts';
 import { purgeDead, purgeDelivered, purgeUndeliverable } from '../webhooks/webhook-sender.ts';
@@ -104,6 +105,7 @@ const longJobs = {
     purgeUnauthenticated,
     ({ config }) => config.limits.unauthenticatedEventDays * 86_400,
   ]),
+  'purge kept forms': purge([purgeKeptForms, 0]),
   'purge counters': purge([purgeFailureCounters, 0]),
 } satisfies Record<string, Job>;
 

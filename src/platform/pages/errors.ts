@@ -16,6 +16,7 @@ import type { MessageKey } from '../i18n/translate.ts';
 import { newId } from '../ids.ts';
 import { unfinishedAt } from './form.ts';
 import { type Html, html } from './html.ts';
+import { type KeptFormDeps, keepInterruptedForm } from './kept-forms.ts';
 import { sendPage } from './page.ts';
 import { type View, type ViewDeps, viewOf } from './view.ts';
 
@@ -23,8 +24,8 @@ import { type View, type ViewDeps, viewOf } from './view.ts';
 const failureHeader = 'x-request-id';
 
 /** Whatever a route has thrown becomes a JSON body, or a page for people. */
-export function handleErrors(app: FastifyInstance, deps: ViewDeps) {
-  app.setErrorHandler((error: FastifyError, request, reply) => {
+export function handleErrors(app: FastifyInstance, deps: ViewDeps & KeptFormDeps) {
+  app.setErrorHandler(async (error: FastifyError, request, reply) => {
     const refusal = refusalOf(error, request);
     const failed = refusal.status >= 500;
     // The pattern of the route, because a URL may contain a secret.
@@ -39,6 +40,7 @@ export function handleErrors(app: FastifyInstance, deps: ViewDeps) {
       request.log.error({ ...log, err: undefined, reason: storeReason(error) }, 'failed');
     else if (failed) request.log.error(log, 'failed');
     else request.log.debug(log, 'refused');
+    if (refusal.code === 'reauthentication_required' && wantsPage(request)) await keepInterruptedForm(deps, request);
     return sendRefusal(deps, request, reply, refusal);
   });
   app.setNotFoundHandler((request, reply) => sendRefusal(deps, request, reply, notFound()));

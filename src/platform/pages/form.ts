@@ -97,6 +97,7 @@ declare module 'fastify' {
 
 export type SignedInUser = {
   readonly user_id: string;
+  readonly session_id: string;
   readonly locale: string | null;
   readonly name: string | null;
   readonly email: string;

@@ -4,8 +4,9 @@ import type { Access } from '../http/access.ts';
 import { type FileAnswer, type Operation, type PathParameters, type RunOf, sendFile } from '../http/operation.ts';
 import { fillPath, type Parameters, readForm } from '../http/parameters.ts';
 import { refusalMessage } from './errors.ts';
-import { alert, fieldAlert } from './form.ts';
+import { alert, fieldAlert, isUnfinished } from './form.ts';
 import { type Html, html } from './html.ts';
+import { type KeptFormDeps, takeKeptForm } from './kept-forms.ts';
 import { type Page, sendPage } from './page.ts';
 import type { View } from './view.ts';
 
@@ -35,7 +36,7 @@ type Redraw<Context> = {
 type Outcome = string | Page | FastifyReply;
 
 /** Adds the pages of one kind of requester, and the forms on them. */
-export function pagesFor<Deps, Requester extends object>(
+export function pagesFor<Deps extends KeptFormDeps, Requester extends object>(
   app: FastifyInstance,
   deps: Deps,
   access: Access<Deps, Requester>,
@@ -62,6 +63,7 @@ export function pagesFor<Deps, Requester extends object>(
     ): void {
       app.get(path, { config: { page: true } }, async (request, reply) => {
         const context = await contextOf<Path>(request, reply);
+        if (isUnfinished(context.view.query)) request.keptForm = await takeKeptForm(deps, request);
         return sendPage(reply, context.view, await draw(context));
       });
     },

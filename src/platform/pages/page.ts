@@ -1,10 +1,11 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { representations, sendRepresentation } from '../http/representations.ts';
 import { locales, type MessageKey, nameOfLanguage } from '../i18n/translate.ts';
 import type { Branding } from './branding.ts';
 import { bindForms, hidden, isUnfinished, type SignedInUser } from './form.ts';
 import { type Html, html, type Renderable, untrusted } from './html.ts';
 import { personInitials } from './initials.ts';
+import { refill } from './refill.ts';
 import type { View } from './view.ts';
 
 export type Page = {
@@ -29,7 +30,13 @@ export type Page = {
 };
 
 /** What the layout knows of the request. */
-type Visit = { url: string; user: SignedInUser | undefined; counts: TabCounts | undefined };
+type Visit = {
+  url: string;
+  user: SignedInUser | undefined;
+  counts: TabCounts | undefined;
+  /** The form that a sign-in had interrupted is filled in. */
+  isKept?: boolean;
+};
 
 const layout = (view: View, page: Page, visit: Visit): Html => {
   const { title, content, tab, aside } = page;
@@ -52,8 +59,11 @@ ${scripts.map((name) => html`<script src="${branding.scripts[name]?.path}" defer
 ${tab ? navigationOf(t, tab, visit.counts) : aside?.content}<main id="main">
 ${tab && breadcrumbs(t, tab, page.above, visit.url)}${
   isUnfinished(view.query) &&
-  html`<div class="alert" role="alert"><p>${t('layout.not_submitted')}</p></div>
+  (visit.isKept
+    ? html`<div class="notice" role="status"><p>${t('layout.kept', { link: html`<a href="#kept">${t('layout.kept.link')}</a>` })}</p></div>
 `
+    : html`<div class="alert" role="alert"><p>${t('layout.not_submitted')}</p></div>
+`)
 }${content}
 </main>
 ${!tab && !aside && languageChoice(view)}</body>
@@ -130,8 +140,7 @@ function languageChoice({ locale, query, t }: View): Html | false {
 
 export function sendPage(reply: FastifyReply, view: View, page: Page, status = page.status ?? 200): FastifyReply {
   const formAction = page.endsAt === undefined ? "'self'" : `'self' ${new URL(page.endsAt).protocol}`;
-  const { signedInUser, tabCounts, url } = reply.request;
-  const markup = layout(view, page, { url, user: signedInUser, counts: tabCounts }).toString();
+  const markup = render(reply.request, view, page);
   const loading = scriptsOf(page).length > 0 ? " script-src 'self';" : '';
   const scripting = page.scripts?.length ? `${loading} connect-src 'self';` : loading;
   return reply
@@ -144,7 +153,16 @@ export function sendPage(reply: FastifyReply, view: View, page: Page, status = p
       'permissions-policy': 'camera=(), geolocation=(), microphone=()',
     })
     .type('text/html; charset=utf-8')
-    .send(signedInUser === undefined ? markup : bindForms(markup, signedInUser.user_id));
+    .send(markup);
+}
+
+function render({ url, signedInUser, tabCounts, keptForm }: FastifyRequest, view: View, page: Page): string {
+  const visit = { url, user: signedInUser, counts: tabCounts };
+  const draw = (isKept: boolean) => {
+    const markup = layout(view, page, { ...visit, isKept }).toString();
+    return signedInUser ? bindForms(markup, signedInUser.user_id) : markup;
+  };
+  return (keptForm && refill(draw(true), keptForm.path, keptForm.typed)) ?? draw(false);
 }
 
 export async function assetRoutes(app: FastifyInstance, { branding }: { branding: Branding }) {

@@ -44,6 +44,7 @@ export function decorateRequests(app: FastifyInstance, deps: ViewDeps): void {
     },
   });
   app.decorateRequest('tabCounts', undefined);
+  app.decorateRequest('keptForm', undefined);
   app.decorateRequest('queryParameters', {
     getter() {
       return parseParameters(queryOf(this.url)).values;
