@@ -1,5 +1,8 @@
+import { now } from '../platform/clock.ts';
 import type { Db } from '../platform/db/db.ts';
 import { cutPage, decodeCursor, encodeCursor, inSlices, unknownCursor } from '../platform/db/slices.ts';
+import type { StoreDeps } from '../platform/deps.ts';
+import { invalidFields } from '../platform/errors.ts';
 import { rangesOf } from '../platform/search-terms.ts';
 import { type Place, usersWithTerms } from './search.store.ts';
 import {
@@ -7,8 +10,11 @@ import {
   findUser,
   findUserByEmail,
   listUsers,
+  placeInList,
   someTermsAreMissing,
   type User,
+  type UserFilter,
+  type UserOrder,
   usersWithMissingTerms,
 } from './store.ts';
 
@@ -19,23 +25,39 @@ type FoundUsers = {
   complete: boolean;
 };
 
+/** Without a sign-in for so long, a user is stale. */
+const staleSeconds = 90 * 86_400;
+
+export type UserSearch = {
+  query?: string;
+  /** Only without a query, which searches all users. */
+  filter?: UserFilter;
+  /** Only with neither of them. */
+  order?: UserOrder;
+  /** `next` of the previous page. */
+  after?: string;
+  /** 1 to 500. */
+  limit?: number;
+};
+
 /**
  * Finds users by the beginnings of words of their address, name or handle, or by their id: in the order of what was found.
- * Without a query all users, newest first.
- * @param search.after `next` of the previous page.
- * @param search.limit 1 to 500.
- * @throws {RequestError} `invalid_request` for an `after` that no page has given.
+ * Without a query all users or those of a filter.
+ * @throws {RequestError} `invalid_request` for an `after` that no page has given, and for what cannot be combined.
  */
-export async function findUsers(
-  { db }: { db: Db },
-  { query = '', after, limit = 50 }: { query?: string; after?: string; limit?: number },
-): Promise<FoundUsers> {
+export async function findUsers(deps: StoreDeps, search: UserSearch): Promise<FoundUsers> {
+  const { db } = deps;
+  const { query = '', filter, order, after, limit = 50 } = search;
   const typed = query.trim();
+  if (typed !== '' && filter !== undefined) throw notTogether('filter', 'query');
+  if (order === 'last_sign_in' && (typed !== '' || filter !== undefined)) throw notTogether('order', 'query or filter');
   const cursor = decodeCursor('after', after);
   if (typed === '') {
-    const place = cursor && { created_at: cursor.at, user_id: cursor.id };
-    const found = await listUsers(db, place, limit + 1);
-    const { rows, next } = cutPage(found, limit, (last) => ({ at: last.created_at, id: last.user_id }));
+    const place = cursor && { at: cursor.at, user_id: cursor.id };
+    const staleBefore = now(deps) - staleSeconds;
+    const found = await listUsers(db, { filter, order, after: place, limit: limit + 1, staleBefore });
+    const key = placeInList({ filter, order });
+    const { rows, next } = cutPage(found, limit, (last) => ({ at: last[key], id: last.user_id }));
     return { users: rows, next, complete: true };
   }
   const ranges = rangesOf(typed);
@@ -50,6 +72,9 @@ export async function findUsers(
   const next = found.next && encodeCursor({ at: 0, id: idOf(found.next) });
   return { users: exact ? [exact, ...others] : others, next, complete: !isMissing };
 }
+
+const notTogether = (path: string, other: string) =>
+  invalidFields([{ path, message: `Cannot be combined with ${other}.` }]);
 
 const findExactly = (db: Db, typed: string) => (typed.includes('@') ? findUserByEmail(db, typed) : findUser(db, typed));
 

@@ -39,6 +39,8 @@ export const User = row('users', {
   locale: nullable(text),
   ...standardClaims,
   disabled_at: nullable(integer),
+  /** Null: never, as far as is known. */
+  last_sign_in_at: nullable(integer),
   created_at: integer,
   updated_at: integer,
 });
@@ -48,7 +50,7 @@ export type Role = User['role'];
 type NewUser = Pick<User, 'user_id' | 'email' | 'name' | 'role' | 'email_verified_at'> &
   Partial<Pick<User, 'picture' | 'locale'>>;
 
-const StoredUser = row('users', { ...User.fields, email_key: text, terms_of: integer });
+const StoredUser = row('users', { ...User.fields, email_key: text, terms_of: integer, active_at: integer });
 
 /** Conflicts with a taken address: `email_key` is unique. */
 export const insertUser = (user: NewUser, now: number): readonly (Write<never, true> | Sql)[] => {
@@ -56,7 +58,7 @@ export const insertUser = (user: NewUser, now: number): readonly (Write<never, t
   const email = { email: user.email.trim(), email_key: emailKey(user.email), email_verified_at };
   const stored = { user_id, ...email, name, role, picture, locale, created_at: now, updated_at: now };
   return [
-    mayConflict(sql`insert into users ${StoredUser.values({ ...stored, terms_of: now })}`),
+    mayConflict(sql`insert into users ${StoredUser.values({ ...stored, terms_of: now, active_at: now })}`),
     ...insertTerms(user_id, { email: email.email, name }),
   ];
 };
@@ -68,6 +70,20 @@ const touched = (now: number): Sql =>
 /** Changes nothing; on PostgreSQL a change that begins with it waits for others of the same user. */
 export const lockUser = (user_id: UserId): Sql =>
   sql`update users set updated_at = updated_at where user_id = ${user_id}`;
+
+/**
+ * {@link lockUser} for the change that starts a session: the row that it locks says when.
+ * @param hasSecondFactor a condition; see {@link noteSecondFactor}.
+ */
+export const recordSignIn = (user_id: UserId, hasSecondFactor: Sql, now: number): Sql =>
+  sql`update users set last_sign_in_at = ${now}, active_at = ${now}, has_second_factor = ${asFlag(hasSecondFactor)}
+       where user_id = ${user_id}`;
+
+/** For the filter of the list of users, after a change of factors. @param hasSecondFactor a condition on what there is then. */
+export const noteSecondFactor = (user_id: UserId, hasSecondFactor: Sql): Sql =>
+  sql`update users set has_second_factor = ${asFlag(hasSecondFactor)} where user_id = ${user_id}`;
+
+const asFlag = (condition: Sql): Sql => sql`case when ${condition} then 1 else 0 end`;
 
 export const findUser = (db: Db, user_id: UserId) =>
   db.get(User, sql`select ${User.columns} from users where user_id = ${user_id} and deleted_at is null`);
@@ -196,15 +212,57 @@ export const isDisabled = (user_id: UserId, disabled: boolean): Sql =>
   sql`exists (select 1 from users
                where user_id = ${user_id} and ${disabled ? sql`disabled_at is not null` : sql`disabled_at is null`})`;
 
-/** Newest first. @param after where the page before ended. */
-export const listUsers = (db: Db, after: Pick<User, 'created_at' | 'user_id'> | undefined, limit: number) =>
-  db.all(
-    User,
-    sql`select ${User.columns} from users
-         where deleted_at is null
-           and (created_at, user_id) < (${asBigint(after?.created_at ?? Number.MAX_SAFE_INTEGER)}, ${after?.user_id ?? ''})
-         order by created_at desc, user_id desc limit ${limit}`,
+export const userFilters = ['disabled', 'administrators', 'unverified', 'no_second_factor', 'stale'] as const;
+export type UserFilter = (typeof userFilters)[number];
+/** `last_sign_in`: users who have never signed in are where they were created. */
+export const userOrders = ['newest', 'last_sign_in'] as const;
+export type UserOrder = (typeof userOrders)[number];
+
+/** In the words of the partial indexes. */
+const filterConditions: Readonly<Record<Exclude<UserFilter, 'stale'>, Sql>> = {
+  disabled: sql`disabled_at is not null`,
+  administrators: sql`role = 'admin'`,
+  unverified: sql`email_verified_at is null`,
+  no_second_factor: sql`has_second_factor = 0`,
+};
+
+const ListedUser = row('users', { ...User.fields, active_at: integer });
+export type ListedUser = RowOf<typeof ListedUser>;
+
+type UserList = {
+  /** Of a filter, the order is its own: newest first, and stale users by their last sign-in, longest ago first. */
+  filter?: UserFilter;
+  order?: UserOrder;
+  /** Where the page before ended: the value that the list is ordered by, and the id. */
+  after?: { at: number; user_id: UserId };
+  limit: number;
+  /** Who has not signed in since then is stale. */
+  staleBefore: number;
+};
+
+export const listUsers = (db: Db, { filter, order = 'newest', after, limit, staleBefore }: UserList) => {
+  const columns = sql`select ${ListedUser.columns} from users where deleted_at is null`;
+  if (filter === 'stale') {
+    return db.all(
+      ListedUser,
+      sql`${columns} and active_at < ${staleBefore}
+             and (active_at, user_id) > (${asBigint(after?.at ?? 1)}, ${after?.user_id ?? ''})
+           order by active_at, user_id limit ${limit}`,
+    );
+  }
+  const condition = filter === undefined ? sql`` : sql`and ${filterConditions[filter]}`;
+  const key = placeInList({ filter, order });
+  return db.all(
+    ListedUser,
+    sql`${columns} ${condition}
+           and (${raw(key)}, user_id) < (${asBigint(after?.at ?? Number.MAX_SAFE_INTEGER)}, ${after?.user_id ?? ''})
+         order by ${raw(key)} desc, user_id desc limit ${limit}`,
   );
+};
+
+/** What a list is ordered by. */
+export const placeInList = ({ filter, order }: Pick<UserList, 'filter' | 'order'>): 'created_at' | 'active_at' =>
+  filter === 'stale' || (filter === undefined && order === 'last_sign_in') ? 'active_at' : 'created_at';
 
 /** In the words of the partial index. */
 const termsAreMissing = sql`terms_of is distinct from updated_at`;

@@ -4,7 +4,7 @@ import { findUser, findUserByEmail, type User } from './store.ts';
 
 // What other rooms may read of users, require of them and change about them. The statements and conditions are for their
 // own changes.
-export { completeMissingTerms, findUsers } from './find-users.ts';
+export { completeMissingTerms, findUsers, type UserSearch } from './find-users.ts';
 export { handleKeptSeconds, mayTakeHandle, purgeHandles, releaseHandle, takeHandle } from './handles.store.ts';
 export { namesOfUsers } from './search.store.ts';
 export {
@@ -21,16 +21,22 @@ export {
   isReachableAt,
   lockUser,
   markEmailVerified,
+  noteSecondFactor,
   type Profile,
   perStandardClaim,
   type Role,
   raiseGrantsEpochOfUser,
+  recordSignIn,
   replaceEmail,
   type StandardClaim,
   setDisabled,
   setProfile,
   standardClaimNames,
   User,
+  type UserFilter,
+  type UserOrder,
+  userFilters,
+  userOrders,
 } from './store.ts';
 
 /** @throws {RequestError} `not_found`. */

@@ -33,7 +33,7 @@ const maxCandidates = 6;
 export type WhoIsMeant = { about?: string; actor?: string } | { candidates: readonly Candidate[] };
 
 /** An id means itself, and what matches a search alone is meant by it. */
-export async function whoIsMeant(deps: Pick<StoreDeps, 'db'>, typed: string): Promise<WhoIsMeant> {
+export async function whoIsMeant(deps: StoreDeps, typed: string): Promise<WhoIsMeant> {
   if (typed === '') return {};
   if (/^(?:usr|cl|svc|wh|ses|gr|msg)_[\w-]{1,64}$/.test(typed)) return { about: typed };
   if (/^(?:cli|system|(?:user|client|service):.+)$/.test(typed)) return { actor: typed };

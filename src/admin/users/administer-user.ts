@@ -8,7 +8,15 @@ import {
 } from '../../accounts/administrators.ts';
 import { deleteLinksOfUser, deleteResetLinksOfUser } from '../../accounts/links.ts';
 import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
-import { isDisabled, lockUser, type Role, requireUser, setDisabled, type User } from '../../accounts/users.ts';
+import {
+  isDisabled,
+  lockUser,
+  noteSecondFactor,
+  type Role,
+  requireUser,
+  setDisabled,
+  type User,
+} from '../../accounts/users.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import {
   countBackupCodes,
@@ -17,6 +25,7 @@ import {
   deletePendingTotp,
   deleteTotp,
   findTotp,
+  hasSecondFactor,
   listPasskeys,
 } from '../../authentication/credentials/sign-in-methods.ts';
 import { passwordLimits } from '../../authentication/passwords/password-limits.ts';
@@ -177,6 +186,7 @@ export async function resetFactors(deps: MailDeps, caller: Caller, user_id: stri
       totp: deleteTotp(user_id),
       backupCodes: deleteBackupCodes(user_id),
       passkeys: deletePasskeysOfUser(user_id),
+      noted: noteSecondFactor(user_id, hasSecondFactor(user_id)),
       pendingSignIns: deletePendingSignInsOfUser(user_id),
       sessions: endSessionsOfUser(user_id, 'administrator', at),
       grants: revokeGrantsOfUser(user_id, 'administrator', at),

@@ -1,14 +1,21 @@
 import { hasAdministrator } from '../../accounts/administrators.ts';
-import { findUsers, perStandardClaim, requireUser, requireUserByIdOrEmail } from '../../accounts/users.ts';
+import {
+  perStandardClaim,
+  requireUser,
+  requireUserByIdOrEmail,
+  userFilters,
+  userOrders,
+} from '../../accounts/users.ts';
 import type { LockState } from '../../authentication/passwords/password-limits.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { paging } from '../../platform/http/paging.ts';
 import { table, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
+import { visibleText } from '../../platform/text.ts';
 import { administration, ReasonBody, reasonExample, strictBody } from '../operation-parts.ts';
 import { changeRole, disableUser, enableUser, resetFactors, signOutUser, unlockUser } from './administer-user.ts';
-import { overviewRecord, userOverview, userRecord } from './read-user.ts';
+import { listedRecord, overviewRecord, readUsers, userOverview, userRecord } from './read-user.ts';
 
 const roles = ['user', 'admin'] as const;
 
@@ -19,11 +26,22 @@ export const UserRecord = Type.Object({
   name: nullable(Type.String()),
   role: Type.Enum([...roles]),
   status: Type.Enum(['enabled', 'disabled']),
+  last_sign_in_at: nullable(Time),
   created_at: Time,
 });
 type UserRecord = ReturnType<typeof userRecord>;
 
 const Count = Type.Integer({ minimum: 0 });
+const ListedUser = Type.Object({
+  ...UserRecord.properties,
+  factors: Type.Object({
+    password: Type.Boolean(),
+    totp: Type.Enum(['none', 'active']),
+    passkeys: Count,
+    providers: Type.Array(Type.String()),
+  }),
+});
+
 const UserOverview = Type.Object({
   ...UserRecord.properties,
   profile: Type.Object(
@@ -72,22 +90,45 @@ const rowsOf = (user: UserRecord) => [
   ['Role', user.role],
   ['Status', user.status],
   ['Created', time(user.created_at)],
+  ['Last sign-in', time(user.last_sign_in_at)],
 ];
 
 export const describeUser = (user: UserRecord) => table(rowsOf(user));
 
-type Listed = { users: readonly UserRecord[]; next: string | null; complete: boolean };
+type ListedRecord = ReturnType<typeof listedRecord>;
+type Listed = { users: readonly ListedRecord[]; next: string | null; complete: boolean };
+
+const longestName = 30;
 
 export function describeUsers({ users, next, complete }: Listed): string {
-  const rows = users.map((one) => [one.user_id, one.email, one.role, one.status, time(one.created_at)]);
+  const rows = users.map((one) => [
+    one.user_id,
+    one.email,
+    one.name === null ? null : visibleText(one.name, longestName),
+    one.role,
+    one.status,
+    time(one.last_sign_in_at),
+    factorWords(one.factors),
+    time(one.created_at),
+  ]);
   return [
-    table([['USER', 'EMAIL', 'ROLE', 'STATUS', 'CREATED'], ...rows]),
+    ...(users.length === 0
+      ? ['No users found.']
+      : [table([['USER', 'EMAIL', 'NAME', 'ROLE', 'STATUS', 'LAST SIGN-IN', 'FACTORS', 'CREATED'], ...rows])]),
     ...(complete
       ? []
       : ['The search does not cover all users yet. Until it does, look for a full email address or a user ID.']),
     ...(next === null ? [] : [`More results: --after ${next}`]),
   ].join('\n\n');
 }
+
+/** In the words of `filter` and of the API. */
+export const factorWords = ({ password, totp, passkeys, providers }: ListedRecord['factors']): string[] => [
+  ...(password ? ['password'] : []),
+  ...(totp === 'active' ? ['totp'] : []),
+  ...(passkeys > 0 ? [passkeys === 1 ? 'passkey' : `passkey(${passkeys})`] : []),
+  ...providers,
+];
 
 export const describeOverview = ({ profile, factors, lock, counts, ...user }: ReturnType<typeof overviewRecord>) =>
   table([
@@ -125,13 +166,25 @@ export const userOperations = {
           description: 'Beginnings of words of an email address, name or handle, in any order; or a user_id.',
         }),
       ),
+      filter: Type.Optional(
+        Type.Enum([...userFilters], {
+          description:
+            'Only these users: `no_second_factor`, without authenticator app and passkey; `stale`, without a sign-in for 90 days, longest ago first. Not with `query`.',
+        }),
+      ),
+      order: Type.Optional(
+        Type.Enum([...userOrders], {
+          description:
+            'Default: newest first. By the last sign-in, users who have never signed in are where they were created. Not with `query` or `filter`.',
+        }),
+      ),
       ...paging,
     },
     answer: {
       description:
-        'Newest first; with a query, in the order of what was found. A page may have fewer users than `limit` although `next` is not null.',
+        'Newest first, unless `order` or `filter` says otherwise; with a query, in the order of what was found. A page may have fewer users than `limit` although `next` is not null.',
       schema: Type.Object({
-        users: Type.Array(UserRecord),
+        users: Type.Array(ListedUser),
         next: nullable(Type.String()),
         complete: Type.Boolean({
           description:
@@ -141,13 +194,13 @@ export const userOperations = {
     },
     refusals: ['invalid_request'],
     async run(deps, { query }) {
-      const { users, next = null, complete } = await findUsers(deps, query);
-      return { users: users.map(userRecord), next, complete };
+      const { users, next = null, complete } = await readUsers(deps, query);
+      return { users: users.map(listedRecord), next, complete };
     },
     command: {
       name: 'users list',
       summary:
-        'List users, newest first; with --query, those whose email address, name or handle has words that begin so.',
+        'List users, newest first; with --query, those whose email address, name or handle has words that begin so; with --filter, those in a state that deserves a look.',
       text: describeUsers,
     },
   }),

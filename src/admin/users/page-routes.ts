@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { readAdministratorProblem } from '../../accounts/administrators.ts';
-import { findUsers, requireUser } from '../../accounts/users.ts';
+import { requireUser } from '../../accounts/users.ts';
 import { administratorPage } from '../../authentication/sessions/session.ts';
 import { listSessions } from '../../authentication/sessions/sessions.ts';
 import { listOwnClients } from '../../clients/find-clients.ts';
@@ -16,9 +16,10 @@ import { accessOperations } from './access-operations.ts';
 import { accountOperations } from './account-operations.ts';
 import { editUserPage, invitationPage, invitePage, resetLinkPage } from './account-pages.ts';
 import { entitlementHistoryPage } from './entitlement-history.ts';
+import { searchOf, usersPage } from './list-page.ts';
 import { userOperations as operations } from './operations.ts';
-import { userPage, usersPage } from './page.ts';
-import { userOverview } from './read-user.ts';
+import { userPage } from './page.ts';
+import { readUsers, userOverview } from './read-user.ts';
 import { takeoverProblem } from './refuse-takeover.ts';
 
 const list = '/admin/users';
@@ -31,9 +32,10 @@ const writesShown = 20;
 export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
   const pages = pagesFor(app, deps, administratorPage);
 
-  pages.show(list, async ({ view, query: { q = '', after, done } }) =>
-    usersPage(view, q, await findUsers(deps, { query: q, after }), { query: { done } }),
-  );
+  pages.show(list, async ({ view, query }) => {
+    const search = searchOf(query);
+    return usersPage(view, { search, query, ...(await readUsers(deps, search)), providers: deps.config.providers });
+  });
 
   pages.show(`${list}/invite`, ({ view }) => invitePage(view, {}));
   pages.run(accountOperations.invite, {

@@ -1,4 +1,4 @@
-import { standardClaimNames, type User } from '../../accounts/users.ts';
+import { standardClaimNames } from '../../accounts/users.ts';
 import type { Provider } from '../../authentication/credentials/providers.ts';
 import { deviceName } from '../../authentication/sessions/browser.ts';
 import type { ListedSession } from '../../authentication/sessions/sessions.ts';
@@ -8,14 +8,14 @@ import type { ListedGrant } from '../../oauth/grants/grants.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html, type Renderable, untrusted } from '../../platform/pages/html.ts';
-import { badge, itemsOr, moreLink, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
 import { statusBadge } from '../clients/list-page.ts';
 import { adminTab, doneNotice, reasonField, type Shown, step } from '../components.ts';
 import { entitlementSection } from './entitlement-history.ts';
-import type { UserOverview, UserPage } from './read-user.ts';
+import { userBadges } from './list-page.ts';
+import type { UserOverview } from './read-user.ts';
 
 export type UserView = {
   overview: UserOverview;
@@ -164,34 +164,3 @@ ${user.disabled_at === null ? !restriction && disable() : step(view, 'admin.user
 ${!isSelf && !restriction && step(view, roleStep, form('role', 'danger', hidden('role', role)))}
 ${!isSelf && !restriction && deletion()}`;
 }
-
-export const usersPage = (view: View, query: string, { users, next, complete }: UserPage, shown: Shown): Page => ({
-  title: view.plain('admin.users.title'),
-  tab: adminTab('admin_users'),
-  content: html`<h1>${view.t('admin.users.title')}</h1>
-${doneNotice(view, shown, 'users', ['deleted'])}
-<p><a class="button quiet" href="/admin/users/invite">${view.t('admin.users.invite')}</a></p>
-<form method="get" action="/admin/users" role="search">
-<label for="q">${view.t('admin.users.find')}</label>
-<input id="q" name="q" type="search" maxlength="254" autocomplete="off" value="${query}" aria-describedby="q-hint">
-<p class="hint" id="q-hint">${view.t('admin.users.find.hint')}</p>
-<button type="submit" id="users-find">${view.t('admin.users.find.submit')}</button>
-</form>
-${!complete && html`<p class="advice" id="users-incomplete">${view.t('admin.users.find.incomplete')}</p>`}
-${itemsOr(
-  users.map((user) => userItem(view, user)),
-  view.t(next === undefined ? 'admin.users.none' : 'admin.users.none.here'),
-)}
-${next !== undefined && moreLink('users-more', pathWith('/admin/users', { q: query, after: next }), view.t('admin.users.more'))}`,
-});
-
-const userItem = (view: View, user: User) => html`<li><div>
-<h2><a href="/admin/users/${user.user_id}">${untrusted(user.name ?? user.email)}</a>${userBadges(view, user)}</h2>
-<p>${untrusted(user.email, 254)} · ${view.t('admin.users.since', { when: view.day(user.created_at) })}</p>
-</div></li>
-`;
-
-const userBadges = (view: View, user: User) => [
-  user.role === 'admin' && html` ${badge(view.t('admin.users.administrator'))}`,
-  user.disabled_at !== null && html` ${badge(view.t('admin.users.disabled'), 'warn')}`,
-];

@@ -1,6 +1,8 @@
-import { type findUsers, perStandardClaim, requireUser, type User } from '../../accounts/users.ts';
+import { findUsers, perStandardClaim, requireUser, type User, type UserSearch } from '../../accounts/users.ts';
 import {
   countBackupCodes,
+  type Factors,
+  factorsOf,
   findTotp,
   listIdentities,
   listPasskeys,
@@ -13,9 +15,20 @@ import { listEntitlements } from '../../entitlements/read-history.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { listGrants } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
-import type { LimitDeps } from '../../platform/deps.ts';
+import type { LimitDeps, StoreDeps } from '../../platform/deps.ts';
 
-export type UserPage = Awaited<ReturnType<typeof findUsers>>;
+export type ListedUser = User & { factors: Factors };
+export type UserPage = Awaited<ReturnType<typeof readUsers>>;
+
+/** A page of users with what they sign in with. @throws {RequestError} as {@link findUsers}. */
+export async function readUsers(deps: StoreDeps, search: UserSearch) {
+  const { users, ...found } = await findUsers(deps, search);
+  const factorsFor = await factorsOf(
+    deps.db,
+    users.map(({ user_id }) => user_id),
+  );
+  return { ...found, users: users.map((user): ListedUser => ({ ...user, factors: factorsFor(user.user_id) })) };
+}
 
 export type UserOverview = Awaited<ReturnType<typeof userOverview>>;
 
@@ -66,7 +79,13 @@ export const userRecord = (user: User) => ({
   name: user.name,
   role: user.role,
   status: user.disabled_at === null ? ('enabled' as const) : ('disabled' as const),
+  last_sign_in_at: user.last_sign_in_at,
   created_at: user.created_at,
+});
+
+export const listedRecord = ({ factors: { totp, ...factors }, ...user }: ListedUser) => ({
+  ...userRecord(user),
+  factors: { ...factors, totp: totp ? ('active' as const) : ('none' as const) },
 });
 
 export const overviewRecord = ({ user, ...overview }: UserOverview) => ({

@@ -12,6 +12,7 @@ import { countBackupCodes, findTotp } from './two-factor.store.ts';
 import { canHavePasskeys } from './webauthn.ts';
 
 /** What other rooms read of a user's sign-in methods, and the statements that they put into changes of their own. */
+export { type Factors, factorsOf, hasSecondFactor } from './factors.store.ts';
 export { deleteIdentitiesOfUser, listIdentities } from './identities.store.ts';
 export { deletePasskeysOfUser, listPasskeys } from './passkeys.store.ts';
 export { passwordOf } from './passwords.store.ts';

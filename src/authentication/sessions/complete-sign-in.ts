@@ -1,5 +1,5 @@
 import { mayMailTo } from '../../accounts/mail-limits.ts';
-import { findUser, lockUser } from '../../accounts/users.ts';
+import { findUser, lockUser, recordSignIn } from '../../accounts/users.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange, type Requirements } from '../../platform/db/change.ts';
@@ -8,6 +8,7 @@ import type { LimitDeps, MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { digest, newId, newSecret } from '../../platform/ids.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { mailTo } from '../../platform/mail/outbox.ts';
+import { hasSecondFactor } from '../credentials/factors.store.ts';
 import { isTotpActive } from '../credentials/two-factor.store.ts';
 import type { SignInDeps } from '../deps.ts';
 import { acrOf, type Method } from './authentication.ts';
@@ -83,7 +84,7 @@ export async function completeSignIn(
   const after = { user_id, amr: methods.join(' ') };
   const done = await deps.db.change({
     // On PostgreSQL a sign-in commits before a change of password or factors, which then ends it, or after the change.
-    lock: lockUser(user_id),
+    lock: recordSignIn(user_id, hasSecondFactor(user_id), at),
     require: preconditions,
     run: {
       limit: limit.taken(device.limitKey),

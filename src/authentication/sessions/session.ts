@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { lockUser } from '../../accounts/users.ts';
+import { lockUser, noteSecondFactor } from '../../accounts/users.ts';
 import type { AuditAction } from '../../audit/actions.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
@@ -12,6 +12,7 @@ import type { Locale } from '../../platform/i18n/translate.ts';
 import { digest, newSecret } from '../../platform/ids.ts';
 import { type MailName, mailTo } from '../../platform/mail/outbox.ts';
 import { refuseFormOfAnother } from '../../platform/pages/form.ts';
+import { hasSecondFactor } from '../credentials/factors.store.ts';
 import { twoFactors } from './authentication.ts';
 import {
   expireSession,
@@ -196,6 +197,7 @@ export async function changeOwnAccount(
     require: { session: isCurrentSession(session), ...require },
     run: {
       ...run,
+      secondFactor: noteSecondFactor(session.user_id, hasSecondFactor(session.user_id)),
       mails: mail && mailTo(deps, session, mail, { address: caller.address, ...values }),
       event: ownEvent(owner, event, now(deps)),
     },

@@ -1,0 +1,107 @@
+import { type User, type UserSearch, userFilters, userOrders } from '../../accounts/users.ts';
+import type { Provider } from '../../authentication/credentials/providers.ts';
+import type { Parameters } from '../../platform/http/parameters.ts';
+import type { MessageKey } from '../../platform/i18n/translate.ts';
+import { type Html, html, type Renderable, untrusted } from '../../platform/pages/html.ts';
+import { personInitials } from '../../platform/pages/initials.ts';
+import { badge, moreLink, pathWith } from '../../platform/pages/lists.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { View } from '../../platform/pages/view.ts';
+import { adminTab, doneNotice } from '../components.ts';
+import type { ListedUser, UserPage } from './read-user.ts';
+
+const path = '/admin/users';
+
+/** A search covers all users, so a filter that came with it is dropped. What is not known counts as left out. */
+export function searchOf({ q = '', filter, order, after }: Parameters): UserSearch {
+  if (q.trim() !== '') return { query: q, after };
+  const narrowed = userFilters.find((one) => one === filter);
+  return { filter: narrowed, order: narrowed ? undefined : userOrders.find((one) => one === order), after };
+}
+
+type UserListView = UserPage & {
+  search: UserSearch;
+  query: Parameters;
+  /** Those that are switched on, for their names. */
+  providers: readonly Provider[];
+};
+
+export function usersPage(view: View, { search, query: { done }, ...found }: UserListView): Page {
+  const { query: q, filter, order = 'newest' } = search;
+  const { users, next, complete, providers } = found;
+  const link = (to: Parameters, key: MessageKey, isCurrent: boolean) =>
+    html`<a href="${pathWith(path, to)}"${isCurrent && html` aria-current="page"`}>${view.t(key)}</a>\n`;
+  return {
+    title: view.plain('admin.users.title'),
+    tab: adminTab('admin_users'),
+    content: html`<h1>${view.t('admin.users.title')}</h1>
+${doneNotice(view, { query: { done } }, 'users', ['deleted'])}
+<p class="actions"><a class="button" href="${path}/invite" id="users-invite">${view.t('admin.users.invite')}</a></p>
+<form method="get" action="${path}" role="search">
+<label for="q">${view.t('admin.users.find')}</label>
+<input id="q" name="q" type="search" maxlength="254" autocomplete="off" value="${q ?? ''}" aria-describedby="q-hint">
+<p class="hint" id="q-hint">${view.t('admin.users.find.hint')}</p>
+<button type="submit" class="quiet" id="users-find">${view.t('admin.users.find.submit')}</button>
+</form>
+${!complete && html`<p class="advice" id="users-incomplete">${view.t('admin.users.find.incomplete')}</p>`}
+${
+  q !== undefined
+    ? html`<p class="actions"><a href="${path}" id="users-clear">${view.t('admin.users.find.clear')}</a></p>`
+    : html`<nav aria-label="${view.t('admin.users.filter')}"><p class="actions">${link({}, 'admin.users.filter.all', filter === undefined)}${userFilters.map((one) => link({ filter: one }, `admin.users.filter.${one}`, one === filter))}</p></nav>
+${filter !== undefined && html`<p class="soft">${view.t(`admin.users.filter.${filter}.what`)}</p>`}
+${filter === undefined && html`<p class="actions">${view.t('admin.users.order')} ${userOrders.map((one) => link({ order: one === 'newest' ? undefined : one }, `admin.users.order.${one}`, one === order))}</p>`}`
+}
+${
+  users.length === 0
+    ? html`<p class="empty">${view.t(next === undefined ? 'admin.users.none' : 'admin.users.none.here')}</p>`
+    : usersTable(view, users, providers)
+}
+${next !== undefined && moreLink('users-more', pathWith(path, { q, filter, order: search.order, after: next }), view.t('admin.users.more'))}`,
+  };
+}
+
+const usersTable = (view: View, users: readonly ListedUser[], providers: readonly Provider[]): Html => {
+  const heading = (key: MessageKey) => html`<th scope="col">${view.t(key)}</th>`;
+  return html`<table class="people">
+<caption class="unseen">${view.t('admin.users.title')}</caption>
+<thead><tr>${heading('admin.users.column.person')}${heading('admin.users.column.last_sign_in')}${heading('admin.users.factors')}${heading('admin.users.column.state')}${heading('admin.users.column.created')}</tr></thead>
+<tbody>
+${users.map((user) => userRow(view, user, providers))}</tbody>
+</table>`;
+};
+
+function userRow(view: View, user: ListedUser, providers: readonly Provider[]): Html {
+  const cell = (key: MessageKey, content: Renderable) => html`<td data-label="${view.plain(key)}">${content}</td>`;
+  return html`<tr>
+<th scope="row"><div class="who"><span class="initials small" aria-hidden="true">${personInitials(user)}</span><div><a href="${path}/${user.user_id}">${untrusted(user.name ?? user.email, 254)}</a>${user.name !== null && html`<span class="soft">${untrusted(user.email, 254)}</span>`}</div></div></th>
+${cell('admin.users.column.last_sign_in', user.last_sign_in_at === null ? view.t('admin.users.never') : view.ago(user.last_sign_in_at))}
+${cell('admin.users.factors', factorsInWords(view, user, providers))}
+${cell('admin.users.column.state', stateBadges(view, user))}
+${cell('admin.users.column.created', view.day(user.created_at))}
+</tr>
+`;
+}
+
+function factorsInWords(view: View, { factors }: ListedUser, providers: readonly Provider[]): Html {
+  const { password, totp, passkeys } = factors;
+  const words = [
+    password && view.t('admin.users.factor.password'),
+    totp && view.t('admin.users.factor.totp'),
+    passkeys > 0 && view.t('admin.users.factor.passkeys', { count: passkeys }),
+    ...factors.providers.map((provider) => untrusted(providers.find(({ id }) => id === provider)?.label ?? provider)),
+  ].filter((word) => word !== false);
+  if (words.length === 0) return view.t('admin.none');
+  return html`${words.map((word, place) => html`${place > 0 && ', '}${word}`)}`;
+}
+
+/** What deserves a look. */
+export const userBadges = (view: View, user: User): readonly (Html | false)[] => [
+  user.role === 'admin' && html` ${badge(view.t('admin.users.administrator'))}`,
+  user.disabled_at !== null && html` ${badge(view.t('admin.users.disabled'), 'warn')}`,
+  user.email_verified_at === null && html` ${badge(view.t('admin.users.unverified.badge'), 'off')}`,
+];
+
+const stateBadges = (view: View, user: ListedUser): Renderable => {
+  const badges = userBadges(view, user);
+  return badges.some((one) => one !== false) ? badges : view.t('admin.users.active');
+};

@@ -1,0 +1,50 @@
+import type { Db } from '../../platform/db/db.ts';
+import { choice, id, row, text } from '../../platform/db/rows.ts';
+import { oneOf, type Sql, sql } from '../../platform/db/sql.ts';
+import type { UserId } from '../../platform/ids.ts';
+import { hasPasskey } from './passkeys.store.ts';
+import { hasTotp } from './two-factor.store.ts';
+
+/** A condition, in the words of docs/glossary.md: the user has an authenticator app or a passkey. */
+export const hasSecondFactor = (user_id: UserId): Sql => sql`(${hasTotp(user_id)} or ${hasPasskey(user_id)})`;
+
+const Factor = row('passwords, totp, passkeys, identities', {
+  user_id: id<UserId>(),
+  kind: choice('password', 'totp', 'passkey', 'provider'),
+  /** Of a provider, its id when it was linked. */
+  provider: text,
+});
+
+/** What a user signs in with, for a list of users. */
+export type Factors = { password: boolean; totp: boolean; passkeys: number; providers: readonly string[] };
+
+/** Lists of ids are filled up to a multiple of it: there are not as many statements as numbers of users. */
+const idsInStep = 50;
+
+/** Of each of some users. @param user_ids a page of them. */
+export async function factorsOf(db: Db, user_ids: readonly UserId[]): Promise<(user_id: UserId) => Factors> {
+  const byUser = new Map<UserId, Factors>();
+  const of = (user_id: UserId): Factors => {
+    const known = byUser.get(user_id) ?? { password: false, totp: false, passkeys: 0, providers: [] };
+    byUser.set(user_id, known);
+    return known;
+  };
+  const last = user_ids.at(-1);
+  if (last === undefined) return of;
+  const padding = Array(idsInStep - 1 - ((user_ids.length - 1) % idsInStep)).fill(last);
+  const among = sql`user_id in ${oneOf([...user_ids, ...padding])}`;
+  const found = await db.all(
+    Factor,
+    sql`select user_id, 'password' as kind, '' as provider from passwords where ${among}
+        union all select user_id, 'totp', '' from totp where ${among} and confirmed_at is not null
+        union all select user_id, 'passkey', '' from passkeys where ${among}
+        union all select user_id, 'provider', provider from identities where ${among}`,
+  );
+  for (const { user_id, kind, provider } of found) {
+    const factors = of(user_id);
+    if (kind === 'passkey') factors.passkeys += 1;
+    else if (kind === 'provider') factors.providers = [...factors.providers, provider];
+    else factors[kind] = true;
+  }
+  return of;
+}
