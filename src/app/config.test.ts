@@ -47,6 +47,7 @@ test('without any setting it serves localhost from SQLite beside the code', () =
       logoutResendsPerHour: 300,
       profileChangesPerHour: 60,
       appChangesPerHour: 120,
+      revocationEventsPerHour: 500,
       securityChangesPerHour: 60,
       mailsPerMailbox: 5,
       mailsPerAddress: 20,

@@ -44,6 +44,57 @@ testSignet(
 );
 
 testSignet(
+  'grants that an app revokes are all revoked, and a limited number an hour is in the log',
+  { env: { SIGNET_LIMIT_REVOCATION_EVENTS_PER_HOUR: '2' } },
+  async ({ signet }) => {
+    const user = await signet.signedInUser();
+    const client = await signet.registerClient();
+    const revoke = async (who = user) => {
+      const { refresh_token } = await who.obtainTokens(client);
+      assert.equal((await client.post('/oauth/revoke', { token: refresh_token })).status, 200);
+      assert.equal((await client.introspect(refresh_token)).json?.active, false);
+    };
+    const notes = async () => {
+      const events = await signet.auditLog({ action: 'grant.revoked' });
+      return events.toReversed().map(({ reason, after_state }) => {
+        const after = JSON.parse(after_state ?? '{}') as Record<string, unknown>;
+        return [reason, after.user_id, after.further_of_this_hour];
+      });
+    };
+    for (let count = 0; count < 5; count += 1) await revoke();
+    const ofHour = [
+      ['client', user.user_id, undefined],
+      ['client', user.user_id, undefined],
+      ['client', user.user_id, 'not recorded'],
+    ];
+    assert.deepEqual(await notes(), ofHour);
+
+    // Neither another user, nor another reason, nor an administrator is left out.
+    const other = await signet.signedInUser();
+    await revoke(other);
+    const { refresh_token } = await user.obtainTokens(client);
+    await client.refresh(refresh_token);
+    assertRefused(await client.refresh(refresh_token), 400, 'invalid_grant');
+    const admin = await signet.signedInUser({ role: 'admin' });
+    for (let count = 0; count < 4; count += 1) {
+      await user.obtainTokens(client);
+      const { json } = await admin.browser.get(`/v1/admin/users/${user.user_id}/grants`);
+      const [grant] = (json?.grants ?? []) as { grant_id: string }[];
+      assert.equal((await admin.browser.delete(`/v1/admin/grants/${grant?.grant_id}`)).status, 204);
+    }
+    const further = [
+      ['client', other.user_id, undefined],
+      ['replay', user.user_id, undefined],
+      ...Array.from({ length: 4 }, () => ['administrator', user.user_id, undefined]),
+    ];
+    assert.deepEqual(await notes(), [...ofHour, ...further]);
+    signet.clock.advance(3600);
+    await revoke();
+    assert.deepEqual((await notes()).at(-1), ['client', user.user_id, undefined]);
+  },
+);
+
+testSignet(
   'consents and disconnected apps of a user are limited an hour, and apart',
   { env: { SIGNET_LIMIT_APP_CHANGES_PER_HOUR: '2' } },
   async ({ signet }) => {

@@ -155,7 +155,7 @@ const grantSeconds = 90 * 86_400;
  * @returns undefined if one of these no longer holds.
  */
 async function issueCode(
-  deps: StoreDeps,
+  deps: LimitDeps,
   request: AuthorizationRequest,
   { client, session, pending }: Pick<AuthorizationContext, 'client' | 'pending'> & { session: Session },
 ): Promise<string | undefined> {

@@ -7,9 +7,10 @@ import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
 import { inSlices } from '../../platform/db/slices.ts';
 import type { Sql } from '../../platform/db/sql.ts';
-import type { StoreDeps } from '../../platform/deps.ts';
+import type { LimitDeps, StoreDeps } from '../../platform/deps.ts';
 import { notFound } from '../../platform/errors.ts';
 import { type ClientId, type GrantId, newId, type UserId } from '../../platform/ids.ts';
+import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { mailTo } from '../../platform/mail/outbox.ts';
 import { deleteBulkRevocation, listBulkRevocations } from './bulk-revocations.store.ts';
 import { activeGrantsOf, type ListedGrant } from './lists.store.ts';
@@ -42,27 +43,48 @@ type Revocation = {
  */
 export async function revokeGrant(deps: RevocationDeps, revocation: Revocation): Promise<void> {
   const mail = await mailAbout(deps, revocation);
-  await deps.db.change({ run: { ...statementsOf(revocation, now(deps)), mail } });
+  await deps.db.change({ run: { ...statementsOf(deps, revocation), mail } });
 }
 
 /** Their clients and the audit log are notified; the grant is not changed if it is revoked already. */
-function statementsOf({ grant, reason, actor, address }: Revocation, at: number) {
-  const { grant_id, user_id, client_id, session_id } = grant;
-  const after = { user_id, client_id, session_id };
+function statementsOf(deps: LimitDeps, revocation: Revocation) {
+  const { grant, reason } = revocation;
+  const at = now(deps);
   const batch = newId('lo');
   return {
-    grant: mustChange(setRevoked(grant_id, reason, at, batch)),
+    grant: mustChange(setRevoked(grant.grant_id, reason, at, batch)),
     logouts: enqueueLogouts(batch, at),
-    event: auditEvent({ action: 'grant.revoked', actor, target: grant_id, reason, after, address }, at).statement,
+    ...eventStatements(deps, revocation, at),
+  };
+}
+
+/**
+ * An app can sign its user in and revoke the grant any number of times, and each event stays for good. So of one user, client
+ * and reason an hour has a limited number of them; the first one beyond says so. Grants are revoked beyond it all the same.
+ */
+function eventStatements(deps: LimitDeps, { grant, reason, actor, address }: Revocation, at: number) {
+  const { grant_id, user_id, client_id, session_id } = grant;
+  const limit = { limit: deps.config.limits.revocationEventsPerHour, windowSeconds: 3600 };
+  const counter =
+    reason === 'administrator'
+      ? undefined
+      : windowLimit(deps, { ...limit, name: `revocations-${reason}` }).counted(`${user_id}:${client_id}`);
+  const event = { action: 'grant.revoked', actor, target: grant_id, reason, address } as const;
+  const after = { user_id, client_id, session_id };
+  const afterBeyond = { ...after, further_of_this_hour: 'not recorded' };
+  return {
+    count: counter?.count,
+    event: auditEvent({ ...event, after, onlyIf: counter?.isWithin }, at).statement,
+    lastEvent: counter && auditEvent({ ...event, after: afterBeyond, onlyIf: counter.isFirstBeyond }, at).statement,
   };
 }
 
 /** Revokes the oldest active grants of a user to a client that are too many beside a new one. */
-export async function revokeSurplusGrants(deps: StoreDeps, user_id: UserId, client_id: ClientId): Promise<void> {
+export async function revokeSurplusGrants(deps: LimitDeps, user_id: UserId, client_id: ClientId): Promise<void> {
   const at = now(deps);
   for (const found of await findSurplusGrants(deps.db, user_id, client_id, at)) {
     const grant = { ...found, user_id, client_id, revoked_at: null };
-    await deps.db.change({ run: statementsOf({ grant, reason: 'surplus', actor: 'system' }, at) });
+    await deps.db.change({ run: statementsOf(deps, { grant, reason: 'surplus', actor: 'system' }) });
   }
 }
 

@@ -5,7 +5,15 @@ import type { Sql } from '../db/sql.ts';
 import { type RequestError, rateLimited } from '../errors.ts';
 import { addressKey } from '../ip-address.ts';
 import type { Limits } from './limit-settings.ts';
-import { Counter, clearCounter, countInWindow, readCounters, takeFromWindow, type Window } from './store.ts';
+import {
+  Counter,
+  clearCounter,
+  countInWindow,
+  hasCounted,
+  readCounters,
+  takeFromWindow,
+  type Window,
+} from './store.ts';
 
 export * from './store.ts';
 
@@ -85,8 +93,21 @@ export function windowLimit(deps: CounterDeps, limit: Window & { name: string })
   const taken = (subject: string) =>
     isOn ? mustChange(returning(Counter, takeFromWindow(counterKey(subject), limit, now(deps)))) : undefined;
 
+  /**
+   * For what happens in any case, and is reported up to the limit: counts it in its change. The conditions are for the
+   * statements behind `count`. Undefined where nothing is limited.
+   */
+  const counted = (subject: string) =>
+    isOn
+      ? {
+          count: countInWindow(counterKey(subject), limit, now(deps)),
+          isWithin: hasCounted(counterKey(subject), '<=', limit.limit),
+          isFirstBeyond: hasCounted(counterKey(subject), '=', limit.limit + 1),
+        }
+      : undefined;
+
   const forget = (subject: string): Sql => clearCounter(counterKey(subject));
-  return { check, failed, take, mayTake, taken, refusal, forget };
+  return { check, failed, take, mayTake, taken, refusal, counted, forget };
 }
 
 /** @throws {RequestError} `rate_limited` with the time until none of them blocks. */

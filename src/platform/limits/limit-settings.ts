@@ -25,6 +25,7 @@ const table = {
   logoutResendsPerHour: [300, 1, 10_000, 'logout tokens that a user may resend per hour'],
   profileChangesPerHour: [60, 1, 10_000, 'changes that a user may make to their profile per hour'],
   appChangesPerHour: [120, 1, 10_000, 'apps that a user may allow, and disconnect, per hour'],
+  revocationEventsPerHour: [500, 1, 10_000, 'revoked grants of a user and client per hour and reason in the audit log'],
   securityChangesPerHour: [60, 1, 10_000, 'changes of password, factors, passkeys and providers per user and hour'],
   mailsPerMailbox: [5, 1, 100, 'mails of one kind per hour that others may cause to one mailbox'],
   mailsPerAddress: [20, 1, 100_000, 'mails that one address may cause in 10 min'],

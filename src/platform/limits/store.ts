@@ -81,6 +81,10 @@ function addToWindow(counter_key: string, { limit, windowSeconds }: Window, at: 
         expires_at = ${windowEnd}`;
 }
 
+/** Whether a counter has come that far. */
+export const hasCounted = (counter_key: string, comparison: '<=' | '=', failures: number): Sql =>
+  sql`exists (select 1 from failure_counters where counter_key = ${counter_key} and failures ${raw(comparison)} ${failures})`;
+
 export const clearCounter = (counter_key: string): Sql =>
   sql`delete from failure_counters where counter_key = ${counter_key}`;
 
