@@ -78,7 +78,7 @@ function settleLater(serves: boolean): void {
   const settle = () => {
     const { utilization } = performance.eventLoopUtilization(idleAt);
     if (serves) loadValidators();
-    if (utilization < 0.25) globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+    if (utilization < 0.5) globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
   };
   setTimeout(settle, settleAfterMs).unref();
 }

@@ -219,8 +219,12 @@ function rowOf(columns: readonly string[], values: readonly unknown[]): Record<s
   return row;
 }
 
-/** `$1` is to SQLite not a position but a parameter whose name is 1, and names cost an object at every call. */
-const positional = (sql: string): string => sql.replace(/\$(\d+)/g, '?$1');
+/**
+ * `$1` is to SQLite not a position but a parameter whose name is 1, and names cost an object at every call. Where a bare
+ * parameter is the limit, SQLite plans by its value, and so compiles the statement anew whenever one is bound.
+ */
+const positional = (sql: string): string =>
+  sql.replace(/\$(\d+)/g, '?$1').replace(/\b(limit|offset) (\?\d+)/g, '$1 ($2 + 0)');
 
 /** As long as a migration of another node may take: 3 000 polls of 10 ms. */
 const migrationLockPolls = 3_000;
