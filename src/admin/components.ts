@@ -28,7 +28,12 @@ export function entityLink(text: string): Html {
 }
 
 /** What a page shows besides its subject: what the form before has done, or why it was refused and what was typed. */
-export type Shown = { problem?: Html | false; form?: Parameters; query?: Parameters };
+export type Shown = {
+  problem?: Html | false;
+  refusal?: Pick<RequestError, 'problems'>;
+  form?: Parameters;
+  query?: Parameters;
+};
 
 type NameBelow<Prefix extends string, Key = MessageKey> = Key extends `${Prefix}.${infer Name}` ? Name : never;
 

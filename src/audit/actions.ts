@@ -67,6 +67,7 @@ export const actionGroups = {
   ],
   webhooks: [
     'webhook.created',
+    'webhook.edited',
     'webhook.enabled',
     'webhook.disabled',
     'webhook.secret_rotated',

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import pino from 'pino';
 import { readConfig } from '../app/config.ts';
 import type { QueuedDelivery } from '../platform/db/delivery-queue.ts';
-import { openDeliveryLanes, openPoster, unexpectedStatus } from './delivery-lanes.ts';
+import { type Answer, openDeliveryLanes, openPoster, unexpectedStatus } from './delivery-lanes.ts';
 
 const delivery: QueuedDelivery = {
   delivery_id: 'msg_1',
@@ -18,8 +18,10 @@ const delivery: QueuedDelivery = {
   dead_at: null,
 };
 
+const noAnswer: Answer = { status: null, body: null, milliseconds: 0 };
+
 test('while a slow target keeps its lane busy, the calls of each second do not pile up behind it', async () => {
-  const answer = Promise.withResolvers<undefined>();
+  const answer = Promise.withResolvers<Answer>();
   const due = new Map([['slow', [delivery]]]);
   const sender = openDeliveryLanes(
     { clock: () => 0, log: pino({ level: 'silent' }) },
@@ -28,7 +30,7 @@ test('while a slow target keeps its lane busy, the calls of each second do not p
       targets: async () => [...due.keys()],
       due: async (target) => due.get(target)?.splice(0) ?? [],
       claim: async () => true,
-      post: () => answer.promise,
+      post: async () => ({ answer: await answer.promise }),
       delivered: async () => undefined,
       failed: async () => undefined,
       giveUp: async () => undefined,
@@ -41,7 +43,7 @@ test('while a slow target keeps its lane busy, the calls of each second do not p
   assert.deepEqual(settled, ['second'], 'it started no lane, and waits for none');
   const closed = note('closed', sender.close());
   await nextTurn();
-  answer.resolve(undefined);
+  answer.resolve(noAnswer);
   await Promise.all([first, second, closed]);
   assert.deepEqual(settled, ['second', 'first', 'closed'], 'what is under way ends before it is closed');
 });
@@ -65,9 +67,9 @@ test('targets that do not answer share half of the lanes, and the others take tu
       claim: async () => true,
       async post({ target }) {
         posted.push(target);
-        if (!isSilent(target)) return undefined;
+        if (!isSilent(target)) return { answer: noAnswer };
         await new Promise<void>((answer) => answers.push(answer));
-        return { message: 'no answer', isSilent: true };
+        return { problem: { message: 'no answer', isSilent: true }, answer: noAnswer };
       },
       delivered: async () => undefined,
       failed: async () => undefined,
@@ -116,7 +118,7 @@ test('a target that answers with interim responses and nothing else is cut off',
   t.after(() => server.close());
   const post = openPoster({ clock: () => 0, config: readConfig({ SIGNET_WEBHOOK_INTERNAL: '127.0.0.1' }) });
   const target = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, headers: {}, body: '' };
-  assert.deepEqual(await post(target, unexpectedStatus), unexpectedStatus(204));
-  const problem = await post(target, unexpectedStatus);
+  assert.deepEqual((await post(target, unexpectedStatus)).problem, unexpectedStatus(204));
+  const { problem } = await post(target, unexpectedStatus);
   assert.equal(problem?.message, 'The receiver could not be reached: too many interim responses.');
 });

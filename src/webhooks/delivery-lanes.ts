@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Deps } from '../audit/deps.ts';
 import { now } from '../platform/clock.ts';
 import type { QueuedDelivery } from '../platform/db/delivery-queue.ts';
@@ -26,6 +27,10 @@ const slowSeconds = 3600;
 const maxWaiting = 500;
 /** Responses of the class 1xx before the answer (RFC 9110 §15.2). A target that sends nothing else would stop the event loop. */
 const maxInterim = 10;
+/** What is kept of an answer. */
+const maxBodyBytes = 1024;
+/** How long the body of an answer may take: a target that sends it byte by byte delays only itself, and not for long. */
+const bodyTimeoutMs = 1000;
 /** This node leaves a target alone for this long after no answer at all. */
 const backoffSeconds = 30;
 
@@ -34,6 +39,18 @@ const backoffSeconds = 30;
  * `isSilent`: there was no answer, and another delivery would get none. `isFinal`: another attempt would fail alike.
  */
 export type Problem = { message: string; isSilent: boolean; isFinal?: boolean };
+
+/** What a target has answered, and after how long. */
+export type Answer = {
+  /** Null: there was no answer. */
+  status: number | null;
+  /** The beginning of its body; null if that was not read, or is no text. */
+  body: string | null;
+  milliseconds: number;
+};
+
+/** Without a problem it was taken. */
+export type Attempt = { problem?: Problem; answer: Answer };
 
 export type DeliverySender = {
   /**
@@ -57,12 +74,11 @@ export type Outgoing<Due extends QueuedDelivery> = {
   /** The most overdue first. */
   due(target: string, now: number, limit: number): Promise<readonly Due[]>;
   claim(delivery: Due, claim: { now: number; until: number }): Promise<boolean>;
-  /** @returns undefined if it was taken. */
-  post(delivery: Due): Promise<Problem | undefined>;
-  delivered(delivery: Due, now: number): Promise<unknown>;
-  failed(delivery: Due, problem: string, nextAttemptAt: number): Promise<unknown>;
+  post(delivery: Due): Promise<Attempt>;
+  delivered(delivery: Due, now: number, answer: Answer): Promise<unknown>;
+  failed(delivery: Due, problem: string, nextAttemptAt: number, answer: Answer): Promise<unknown>;
   /** No attempt follows. */
-  giveUp(delivery: Due, problem: string): Promise<unknown>;
+  giveUp(delivery: Due, problem: string, answer: Answer): Promise<unknown>;
 };
 
 export function openDeliveryLanes<Due extends QueuedDelivery>(
@@ -83,11 +99,11 @@ export function openDeliveryLanes<Due extends QueuedDelivery>(
   async function attempt(delivery: Due): Promise<'silent' | 'answered' | 'not ours'> {
     const claimed = await outgoing.claim(delivery, { now: now(deps), until: now(deps) + claimSeconds });
     if (!claimed) return 'not ours';
-    const problem = await outgoing.post(delivery);
+    const { problem, answer } = await outgoing.post(delivery);
     const retryAfter = problem?.isFinal ? undefined : retryAfterSeconds[delivery.attempts];
-    if (problem === undefined) await outgoing.delivered(delivery, now(deps));
-    else if (retryAfter === undefined) await outgoing.giveUp(delivery, problem.message);
-    else await outgoing.failed(delivery, problem.message, now(deps) + retryAfter);
+    if (problem === undefined) await outgoing.delivered(delivery, now(deps), answer);
+    else if (retryAfter === undefined) await outgoing.giveUp(delivery, problem.message, answer);
+    else await outgoing.failed(delivery, problem.message, now(deps) + retryAfter, answer);
     return problem?.isSilent ? 'silent' : 'answered';
   }
 
@@ -170,13 +186,13 @@ type Message = { url: string; headers: Readonly<Record<string, string>>; body: s
 
 /**
  * Posts to a target that users name, so it reaches no internal address that the operator does not allow.
- * @param judge what the status of the answer means.
+ * @param options.readsBody keeps the beginning of an answer. Without it nothing of the body is read.
  */
-export function openPoster(deps: Pick<Deps, 'clock' | 'config'>) {
+export function openPoster(deps: Pick<Deps, 'clock' | 'config'>, { readsBody = false } = {}) {
   const resolveHost = hostResolver(deps);
 
-  /** @returns the status. Redirects are not followed, and of the body nothing is read. */
-  async function send({ url: target, headers, body }: Message): Promise<number> {
+  /** Redirects are not followed. */
+  async function send({ url: target, headers, body }: Message): Promise<Omit<Answer, 'milliseconds'>> {
     const url = new URL(target);
     const allowed = subnetList(deps.config.webhookInternal);
     if (isIpAddress(url.hostname) && !mayDeliver(url.protocol, url.hostname, allowed))
@@ -185,13 +201,20 @@ export function openPoster(deps: Pick<Deps, 'clock' | 'config'>) {
     const request = url.protocol === 'https:' ? (await import('node:https')).request : requestHttp;
     const sized = { ...headers, 'content-length': String(Buffer.byteLength(body)) };
     return new Promise((resolve, reject) => {
+      let isAnswered = false;
+      const fail = (error: Error) => {
+        if (!isAnswered) reject(error); // else the answer counts, whatever becomes of its body
+      };
       const signal = AbortSignal.timeout(deliveryTimeoutMs);
       const sent = request(url, { method: 'POST', headers: sized, signal, lookup, agent: false }, (answer) => {
+        isAnswered = true;
+        const status = answer.statusCode ?? 0;
+        if (readsBody) return void beginningOf(answer).then((text) => resolve({ status, body: text }));
         answer.resume();
         answer.destroy();
-        resolve(answer.statusCode ?? 0);
+        resolve({ status, body: null });
       });
-      sent.on('error', reject);
+      sent.on('error', fail);
       let interim = 0;
       sent.on('information', () => {
         interim += 1;
@@ -199,22 +222,61 @@ export function openPoster(deps: Pick<Deps, 'clock' | 'config'>) {
       });
       sent.on('upgrade', (answer, socket) => {
         socket.destroy();
-        resolve(answer.statusCode ?? 0);
+        resolve({ status: answer.statusCode ?? 0, body: null });
       });
-      sent.on('close', () => reject(new Error('The connection was closed without a response.'))); // after all else
+      sent.on('close', () => fail(new Error('The connection was closed without a response.'))); // after all else
       sent.end(body);
     });
   }
 
-  return async (message: Message, judge: (status: number) => Problem | undefined): Promise<Problem | undefined> => {
+  /** @param judge what the status of the answer means. */
+  return async (message: Message, judge: (status: number) => Problem | undefined): Promise<Attempt> => {
+    const startedAt = deps.clock();
+    const noAnswer = (text: string): Attempt => ({
+      problem: { message: text, isSilent: true },
+      answer: { status: null, body: null, milliseconds: deps.clock() - startedAt },
+    });
     try {
-      return judge(await send(message));
+      const { status, body } = await send(message);
+      const problem = judge(status ?? 0);
+      return { ...(problem && { problem }), answer: { status, body, milliseconds: deps.clock() - startedAt } };
     } catch (error) {
-      if (error instanceof InternalTarget) return { message: error.message, isSilent: true };
+      if (error instanceof InternalTarget) return noAnswer(error.message);
       const { code = 'no response' } = error as NodeJS.ErrnoException;
-      return { message: `The receiver could not be reached: ${code}.`, isSilent: true };
+      return noAnswer(`The receiver could not be reached: ${code}.`);
     }
   };
+}
+
+/** The first bytes of an answer, or as many as arrive in time; null if they are no text. */
+function beginningOf(answer: IncomingMessage): Promise<string | null> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const end = () => {
+      clearTimeout(timer);
+      answer.destroy();
+      resolve(textOf(Buffer.concat(chunks).subarray(0, maxBodyBytes)));
+    };
+    const timer = setTimeout(end, bodyTimeoutMs);
+    answer.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length >= maxBodyBytes) end();
+    });
+    answer.on('error', () => {}); // it closes next
+    answer.on('close', end);
+  });
+}
+
+function textOf(bytes: Buffer): string | null {
+  try {
+    // `stream`: the last character may be cut.
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
+    return /(?![\t\r\n])\p{Cc}/u.test(text) ? null : text;
+  } catch {
+    return null;
+  }
 }
 
 export const unexpectedStatus = (status: number): Problem => ({

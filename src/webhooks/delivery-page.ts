@@ -13,32 +13,44 @@ import type { View } from '../platform/pages/view.ts';
 export type DeliveryLook<Delivery extends ListedDelivery> = {
   /** What the delivery is about. */
   title(delivery: Delivery): Html;
-  /** Where the form of a dead one is posted to. */
-  resend: string;
+  /** Where the form of a dead one is posted to; undefined while nothing can be sent. */
+  resend: string | undefined;
+  /** What else is known of the latest attempt. */
+  answer?(delivery: Delivery): Html | false;
 };
 
-const tones = { delivered: 'good', waiting: 'off', dead: 'warn' } as const;
+export const tones = { delivered: 'good', waiting: 'off', dead: 'warn' } as const;
 
 export const deliveryItems = <Delivery extends ListedDelivery>(
   view: View,
   deliveries: readonly Delivery[],
-  { title, resend }: DeliveryLook<Delivery>,
+  { title, resend, answer }: DeliveryLook<Delivery>,
 ): Html[] =>
   deliveries.map(
     (delivery) => html`<li><div>
 <h3 id="${delivery.delivery_id}">${title(delivery)} ${badge(view.t(`deliveries.state.${delivery.state}`), tones[delivery.state])}</h3>
 <p>${exactTime(delivery.created_at)} · <code>${delivery.delivery_id}</code></p>
-<p>${view.t('deliveries.attempts', { count: delivery.attempts })}${delivery.next_attempt_at !== null && delivery.attempts > 0 && html` ${view.t('deliveries.next', { when: view.ago(delivery.next_attempt_at) })}`}</p>
+<p>${attemptsOf(view, delivery, resend === undefined)}${answer?.(delivery)}</p>
 ${delivery.last_error !== null && html`<p lang="en">${untrusted(delivery.last_error, 300)}</p>`}
 </div>
 ${
   delivery.state === 'dead' &&
+  resend !== undefined &&
   html`<form method="post" action="${resend}">
 ${hidden('delivery_id', delivery.delivery_id)}
 <button type="submit" class="quiet" aria-describedby="${delivery.delivery_id}">${view.t('deliveries.resend')}</button></form>`
 }</li>
 `,
   );
+
+/** @param isPaused none is sent at present, so there is no next attempt to announce. */
+export const attemptsOf = (view: View, { attempts, next_attempt_at }: ListedDelivery, isPaused: boolean): Html =>
+  html`${view.t('deliveries.attempts', { count: attempts })}${
+    next_attempt_at !== null &&
+    (isPaused
+      ? html` ${view.t('deliveries.kept')}`
+      : attempts > 0 && html` ${view.t('deliveries.next', { when: view.ago(next_attempt_at) })}`)
+  }`;
 
 /** @param state undefined: all. */
 export const stateName = (view: View, state: DeliveryState | undefined): Html =>

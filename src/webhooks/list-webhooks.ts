@@ -1,5 +1,6 @@
 import type { Deps } from '../audit/deps.ts';
-import type { DeliverySearch } from '../platform/db/delivery-queue.ts';
+import { type DeliverySearch, stateOf } from '../platform/db/delivery-queue.ts';
+import { notFound } from '../platform/errors.ts';
 import { requireWebhook } from './manage-webhook.ts';
 import { countDeadDeliveries, listWebhooks, webhookDeliveries } from './store.ts';
 
@@ -17,13 +18,20 @@ export async function webhooksWithDead({ db }: ReadDeps) {
 }
 
 /**
- * The deliveries of a webhook, without their payloads, which are in the audit log. Newest first.
+ * The deliveries of a webhook, without payloads and answers. Newest first.
  * @throws {RequestError} `not_found`; `invalid_request` for an `after` that no page has given.
  */
 export async function findDeliveries({ db }: ReadDeps, webhook_id: string, search?: DeliverySearch) {
   await requireWebhook({ db }, webhook_id);
   const { deliveries, next } = await webhookDeliveries.page(db, webhook_id, search);
-  return { deliveries: deliveries.map(({ payload: _, webhook_id: __, ...one }) => one), next };
+  return { deliveries: deliveries.map(({ payload: _, response_body: __, webhook_id: ___, ...one }) => one), next };
+}
+
+/** With its payload, and the beginning of the answer to the latest attempt. @throws {RequestError} `not_found`. */
+export async function findDelivery({ db }: ReadDeps, webhook_id: string, delivery_id: string) {
+  const delivery = await webhookDeliveries.find(db, webhook_id, delivery_id);
+  if (!delivery) throw notFound();
+  return { ...delivery, state: stateOf(delivery) };
 }
 
 /** A webhook with its newest deliveries, and its newest dead ones. @throws {RequestError} `not_found`. */

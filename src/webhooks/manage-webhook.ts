@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { AuditAction } from '../audit/actions.ts';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import type { Deps } from '../audit/deps.ts';
 import type { AuditRow } from '../audit/read-log.ts';
@@ -13,6 +12,7 @@ import { type FieldProblem, fieldProblem, invalidFields, invalidState, notFound,
 import type { MessageKey } from '../platform/i18n/translate.ts';
 import { type DeliveryId, type EventId, newId, type WebhookId } from '../platform/ids.ts';
 import { subnetList } from '../platform/ip-address.ts';
+import { displayNameProblem, normalizeName } from '../platform/text.ts';
 import { eventTypes, isEventType, payloadOf } from './event-types.ts';
 import { resendDelivery } from './resend-delivery.ts';
 import {
@@ -31,6 +31,7 @@ import {
   planDeliveries,
   replaceSecret,
   replayDeadDeliveries,
+  updateWebhook,
   type Webhook,
   webhookDeliveries,
   webhookExists,
@@ -44,9 +45,28 @@ import { isAllowedAddress, mayDeliver } from './target.ts';
 export async function createWebhook(
   deps: SecretDeps,
   caller: Caller,
-  wanted: { url: string; event_types: readonly string[] },
+  wanted: { name?: string; url: string; event_types: readonly string[] },
 ) {
+  const { name, url, event_types } = readTerms(deps, { ...wanted, name: wanted.name ?? '' });
+  const at = now(deps);
+  const webhook_id = newId('wh');
+  const { secret, secret_sealed } = newSecret(deps, webhook_id);
+  const webhook = { webhook_id, name, url, event_types, created_at: at, disabled_at: null };
+  const after = recordedTerms(webhook);
+  const { statement } = auditEvent({ action: 'webhook.created', ...caller, target: webhook_id, after }, at);
+  await deps.db.change({ run: { webhook: insertWebhook({ ...webhook, secret_sealed }), event: statement } });
+  return { ...webhook, secret };
+}
+
+type Terms = Pick<Webhook, 'name' | 'url' | 'event_types'>;
+type WantedTerms = { name: string; url: string; event_types: readonly string[] };
+
+/** @param wanted an empty name is none. @throws {RequestError} `invalid_request` with a problem for each field. */
+function readTerms(deps: Pick<Deps, 'config'>, wanted: WantedTerms): Terms {
   const problems: FieldProblem[] = [];
+  const isNamed = wanted.name !== '';
+  if (isNamed && displayNameProblem(wanted.name) !== undefined)
+    problems.push(fieldProblem('name', { key: 'problem.name' }));
   const urlProblem = targetProblem(deps, wanted.url);
   if (urlProblem) problems.push(fieldProblem('url', { key: urlProblem }));
   const names = [...new Set(wanted.event_types)];
@@ -57,14 +77,32 @@ export async function createWebhook(
     problems.push({ path: 'event_types', message, userMessage: { key: 'problem.webhook.events' } });
   }
   if (problems.length > 0) throw invalidFields(problems);
-  const at = now(deps);
-  const webhook_id = newId('wh');
-  const { secret, secret_sealed } = newSecret(deps, webhook_id);
-  const webhook = { webhook_id, url: wanted.url, event_types, created_at: at, disabled_at: null };
-  const after = { origin: originOf(wanted.url), event_types };
-  const { statement } = auditEvent({ action: 'webhook.created', ...caller, target: webhook_id, after }, at);
-  await deps.db.change({ run: { webhook: insertWebhook({ ...webhook, secret_sealed }), event: statement } });
-  return { ...webhook, secret };
+  return { name: isNamed ? normalizeName(wanted.name) : null, url: wanted.url, event_types };
+}
+
+/** For the audit log, which is kept for long and read by many: the path of a webhook is often its password. */
+const recordedTerms = ({ name, url, event_types }: Terms) => ({ name, origin: originOf(url), event_types });
+
+const originOf = (url: string): string => new URL(url).origin;
+
+/**
+ * What is left out stays as it is; an empty name removes it. Deliveries that are waiting go to the new URL.
+ * @throws {RequestError} `not_found`; `invalid_request` with a problem for each field.
+ */
+export async function editWebhook(
+  deps: StoreDeps & Pick<Deps, 'config'>,
+  caller: Caller,
+  webhook_id: WebhookId,
+  wanted: Partial<WantedTerms>,
+): Promise<Webhook> {
+  const webhook = await requireWebhook(deps, webhook_id);
+  const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
+  const terms = readTerms(deps, { ...webhook, name: webhook.name ?? '', ...given });
+  const event = { before: recordedTerms(webhook), after: recordedTerms(terms) };
+  await change(deps, { action: 'webhook.edited', ...caller, target: webhook_id, ...event }, () => ({
+    run: { webhook: mustChange(updateWebhook(webhook_id, terms)) },
+  }));
+  return { ...webhook, ...terms };
 }
 
 /** Standard Webhooks: 32 random bytes. */
@@ -73,9 +111,6 @@ function newSecret({ vault }: Pick<Deps, 'vault'>, webhook_id: WebhookId) {
   return { secret, secret_sealed: vault.seal(`webhook:${webhook_id}`, secret) };
 }
 
-/** For the audit log, which is kept for long and read by many: the path of a webhook is often its password. */
-const originOf = (url: string): string => new URL(url).origin;
-
 /**
  * Changes one webhook, with an event about it.
  * @param make the change, and the requirements that it has.
@@ -83,7 +118,7 @@ const originOf = (url: string): string => new URL(url).origin;
  */
 async function change(
   deps: StoreDeps,
-  event: { action: AuditAction; target: WebhookId; before?: Record<string, unknown> } & Caller,
+  event: Pick<Parameters<typeof auditEvent>[0], 'action' | 'before' | 'after'> & { target: WebhookId } & Caller,
   make: (at: number, event_id: EventId) => Change<Requirements, Writes>,
 ): Promise<{ webhook_id: WebhookId }> {
   const at = now(deps);

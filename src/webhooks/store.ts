@@ -4,10 +4,12 @@ import { id, integer, jsonTexts, nullable, type RowOf, row, text } from '../plat
 import { fitsOneSlice, inOneSlice } from '../platform/db/slices.ts';
 import { asBigint, type Sql, sql } from '../platform/db/sql.ts';
 import type { EventId, WebhookId } from '../platform/ids.ts';
+import type { Answer } from './delivery-lanes.ts';
 import type { EventType } from './event-types.ts';
 
 const Webhook = row('webhooks', {
   webhook_id: id<WebhookId>(),
+  name: nullable(text),
   url: text,
   /** An older version may have known types that this one does not. */
   event_types: jsonTexts<EventType>(),
@@ -23,6 +25,10 @@ const Delivery = row('webhook_deliveries', {
   event_id: id<EventId>(),
   event_type: text,
   payload: text,
+  /** Of the latest attempt. */
+  response_status: nullable(integer),
+  response_body: nullable(text),
+  duration_ms: nullable(integer),
 });
 export type Delivery = RowOf<typeof Delivery>;
 type NewDelivery = Pick<Delivery, 'delivery_id' | 'event_id' | 'event_type' | 'payload'>;
@@ -89,6 +95,10 @@ export const enableWebhook = (webhook_id: WebhookId): Sql =>
   sql`update webhooks set disabled_at = null
        where webhook_id = ${webhook_id} and disabled_at is not null and deleted_at is null`;
 
+/** Deliveries that are waiting go to the new URL. */
+export const updateWebhook = (webhook_id: WebhookId, to: Partial<Pick<Webhook, 'name' | 'url' | 'event_types'>>): Sql =>
+  sql`update webhooks set ${Webhook.set(to)} where webhook_id = ${webhook_id} and deleted_at is null`;
+
 export const replaceSecret = (webhook_id: WebhookId, secret_sealed: string): Sql =>
   sql`update webhooks set secret_sealed = ${secret_sealed} where webhook_id = ${webhook_id} and deleted_at is null`;
 
@@ -127,6 +137,10 @@ export const dueDeliveries = (db: Db, webhook_id: WebhookId, now: number, limit:
 
 export const webhookDeliveries = deliveryQueue('webhook_deliveries', 'webhook_id', Delivery);
 export const { purgeDelivered, purgeDead } = webhookDeliveries;
+
+/** For the statements of {@link webhookDeliveries} that end an attempt. */
+export const keepAnswer = ({ status, body, milliseconds }: Answer): Sql =>
+  sql`, ${Delivery.set({ response_status: status, response_body: body, duration_ms: milliseconds })}`;
 
 export const claimDelivery = (db: Db, delivery: Delivery, claim: { now: number; until: number }) =>
   webhookDeliveries.claim(db, delivery, claim, isEnabled(delivery.webhook_id));

@@ -3,10 +3,11 @@ import { auditEvent } from '../audit/audit.ts';
 import type { Deps } from '../audit/deps.ts';
 import { now } from '../platform/clock.ts';
 import {
+  type Answer,
+  type Attempt,
   type DeliverySender,
   openDeliveryLanes,
   openPoster,
-  type Problem,
   unexpectedStatus,
 } from './delivery-lanes.ts';
 import {
@@ -16,6 +17,7 @@ import {
   dueDeliveries,
   dueWebhooks,
   hasOnlyFailed,
+  keepAnswer,
   lockWebhook,
   webhookDeliveries,
 } from './store.ts';
@@ -28,25 +30,32 @@ type Post = ReturnType<typeof openPoster>;
 /** Posts deliveries to their webhooks. */
 export function openWebhookSender(deps: SendDeps): DeliverySender {
   const { db } = deps;
-  const post = openPoster(deps);
+  const post = openPoster(deps, { readsBody: true });
   return openDeliveryLanes<DueDelivery>(deps, {
     kind: 'deliveries of a webhook',
     targets: async (...page) => (await dueWebhooks(db, ...page)).map(({ webhook_id }) => webhook_id),
     due: (webhook_id, at, limit) => dueDeliveries(db, webhook_id, at, limit),
     claim: (delivery, claim) => claimDelivery(db, delivery, claim),
     post: (delivery) => postDelivery(deps, post, delivery),
-    delivered: ({ delivery_id }, at) => webhookDeliveries.markDelivered(db, delivery_id, at),
-    failed: (delivery, problem, nextAttemptAt) => webhookDeliveries.markFailed(db, delivery, problem, nextAttemptAt),
-    giveUp: (delivery, problem) => giveUp(deps, delivery, problem),
+    delivered: ({ delivery_id }, at, answer) =>
+      webhookDeliveries.markDelivered(db, delivery_id, at, keepAnswer(answer)),
+    failed: (delivery, problem, nextAttemptAt, answer) =>
+      webhookDeliveries.markFailed(db, delivery, problem, nextAttemptAt, keepAnswer(answer)),
+    giveUp: (delivery, problem, answer) => giveUp(deps, delivery, problem, answer),
   });
 }
 
 /** Marks the delivery dead. A webhook without a success since it was planned, days ago, is disabled with it. */
-async function giveUp(deps: SendDeps, { webhook_id, delivery_id, created_at }: DueDelivery, problem: string) {
+async function giveUp(
+  deps: SendDeps,
+  { webhook_id, delivery_id, created_at }: DueDelivery,
+  problem: string,
+  answer: Answer,
+) {
   const at = now(deps);
   const reason = 'No delivery has succeeded for days.';
   const { statement } = auditEvent({ action: 'webhook.disabled', actor: 'system', target: webhook_id, reason }, at);
-  const dead = webhookDeliveries.markDead(delivery_id, problem, at);
+  const dead = webhookDeliveries.markDead(delivery_id, problem, at, keepAnswer(answer));
   const disabled = await deps.db.change({
     lock: lockWebhook(webhook_id),
     require: { failing: hasOnlyFailed(webhook_id, created_at) },
@@ -57,14 +66,17 @@ async function giveUp(deps: SendDeps, { webhook_id, delivery_id, created_at }: D
   if (disabled.ok) deps.log.error({ webhook_id }, 'a webhook was disabled: no delivery has succeeded for days');
 }
 
-/** @returns undefined when it was taken with a 2xx. */
+/** It was taken when the answer is a 2xx. */
 async function postDelivery(
   deps: SendDeps,
   post: Post,
   { url, delivery_id, webhook_id, payload, secret_sealed }: DueDelivery,
-): Promise<Problem | undefined> {
+): Promise<Attempt> {
   const secret = secretOf(deps, webhook_id, secret_sealed);
-  if (secret === undefined) return { message: 'Its secret cannot be decrypted: rotate it.', isSilent: true };
+  if (secret === undefined) {
+    const problem = { message: 'Its secret cannot be decrypted: rotate it.', isSilent: true };
+    return { problem, answer: { status: null, body: null, milliseconds: 0 } };
+  }
   const timestamp = String(now(deps));
   const headers = {
     'content-type': 'application/json',

@@ -98,6 +98,7 @@ test('looking takes a sign-in of the last hour, changing one of the last 15 minu
     ['/admin/service-credentials', '/admin/service-credentials'],
     ...['restrict', 'rotate', 'retire'].map((step): [string, string] => [`${service}/${step}`, service]),
     ['/admin/webhooks', '/admin/webhooks'],
+    [`${webhook}/edit`, `${webhook}/edit`],
     [`${webhook}/replay`, webhook],
     [`${webhook}/replay-all`, webhook],
     [`${webhook}/enable`, webhook],
@@ -416,19 +417,19 @@ test('a webhook shows its secret once and its deliveries, and sends a failed one
   const signet = await startSignet(t, { env: { SIGNET_WEBHOOK_INTERNAL: '127.0.0.1' } });
   const admin = await administrator(signet);
   const receiver = await openReceiver(t);
-  receiver.status = 500;
+  Object.assign(receiver, { status: 500, body: '<script>no</script>' });
   const refused = await admin.browser.post('/admin/webhooks', { url: 'ftp://x' }, { 'accept-language': 'de' });
   assert.equal(refused.status, 400);
-  assert.match(
-    noticeOf(refused),
-    pattern`${sentence('problem.webhook.url.https', {}, 'de')}.*${sentence('problem.webhook.events', {}, 'de')}`,
+  assert.match(noticeOf(refused), sentence('developer.form.problem', {}, 'de'));
+  const [aboutUrl, aboutEvents] = (['problem.webhook.url.https', 'problem.webhook.events'] as const).map((key) =>
+    sentence(key, {}, 'de'),
   );
+  assert.match(refused.text, pattern`id="url-problem"><ul><li>${aboutUrl!}`);
+  assert.match(refused.text, pattern`id="event_types-problem"><ul><li>${aboutEvents!}`);
+  assert.match(refused.text, /id="url"[^>]*aria-describedby="url-hint url-problem" aria-invalid="true" autofocus/);
   for (const name of eventTypes) assert.ok(refused.text.includes(`name="event:${name}"`), name);
-  assert.match(
-    refused.text,
-    pattern`<legend>${sentence('admin.webhooks.group.clients', {}, 'de')}</legend>\s*<label>[^\n]*${sentence('admin.webhooks.event.client.registered', {}, 'de')}`,
-  );
-  const made = await admin.browser.post('/admin/webhooks', { url: receiver.url, 'event:user.created': 'on' });
+  const wanted = { name: 'Bill & Co', url: receiver.url, 'event:user.created': 'on' };
+  const made = await admin.browser.post('/admin/webhooks', wanted);
   assert.match(made.text, /whsec_[\w+/=]{44}/);
   const webhook_id = /wh_[\w-]{22}/.exec(made.text)?.[0];
   const path = `/admin/webhooks/${webhook_id}`;
@@ -442,9 +443,15 @@ test('a webhook shows its secret once and its deliveries, and sends a failed one
   assert.match((await admin.browser.get('/admin')).text, sentence('admin.overview.webhooks.dead', { dead: 2 }));
   const page = await admin.browser.get(path);
   assert.match(page.text, sentence('deliveries.state.dead'));
-  const [, delivery_id = ''] = /name="delivery_id" value="([^"]+)"/.exec(page.text) ?? [];
+  const [, delivery_id = ''] = /href="[^"]+\/deliveries\/(msg_[^"]+)"/.exec(page.text) ?? [];
   receiver.status = 204;
   assert.match(page.text, sentence('admin.webhooks.off'));
+  assert.match(page.text, /<h1><bdi>Bill &amp; Co<\/bdi>/);
+  assert.doesNotMatch(page.text, /\/replay|id="webhook-test"/, 'nothing is offered that would be refused');
+  const delivery = await admin.browser.get(`${path}/deliveries/${delivery_id}`);
+  assert.match(delivery.text, /&quot;type&quot;: &quot;user.created&quot;/, 'what was sent');
+  assert.match(delivery.text, /<dd>500<\/dd>/);
+  assert.match(delivery.text, /<pre[^>]*>&lt;script&gt;no&lt;\/script&gt;<\/pre>/, 'and what was answered');
   await follow(admin, await admin.browser.post(`${path}/enable`));
   assert.match((await admin.browser.get(`${path}/deliveries?state=dead`)).text, new RegExp(delivery_id));
   assert.doesNotMatch((await admin.browser.get(`${path}/deliveries?state=delivered`)).text, new RegExp(delivery_id));
@@ -458,6 +465,40 @@ test('a webhook shows its secret once and its deliveries, and sends a failed one
   assert.equal((await admin.browser.post(`${path}/replay`, { delivery_id })).status, 409);
   await follow(admin, await admin.browser.post(`${path}/delete`));
   assert.equal((await admin.browser.get(path)).status, 404);
+});
+
+test('a webhook takes whole groups of events, and its name, URL and events are edited', async (t) => {
+  const signet = await startSignet(t);
+  const admin = await administrator(signet);
+  const url = 'https://hooks.example.com/a';
+  const eventsNow = async () => {
+    const { webhooks = [] } = (await admin.browser.get('/v1/admin/webhooks')).json ?? {};
+    return (webhooks as { name: string | null; url: string; event_types: string[]; webhook_id: string }[])[0]!;
+  };
+  const sessions = eventTypes.filter((name) => name.startsWith('session.'));
+  const made = await admin.browser.post('/admin/webhooks', {
+    name: '',
+    url,
+    'group:sessions': 'on',
+    'event:key.rotated': 'on',
+  });
+  assert.equal(made.status, 200);
+  const { webhook_id, ...before } = await eventsNow();
+  assert.deepEqual([before.name, before.event_types], [null, [...sessions, 'key.rotated']]);
+  const edit = `/admin/webhooks/${webhook_id}/edit`;
+  const { text } = await admin.browser.get(edit);
+  assert.match(text, /name="group:sessions" value="on" checked/);
+  assert.doesNotMatch(text, /name="event:session.started" value="on" checked/, 'its group stands for it');
+  const refused = await admin.browser.post(edit, { url: 'https://10.0.0.1/', name: 'x', 'group:clients': 'on' });
+  assert.equal(refused.status, 400);
+  assert.match(refused.text, pattern`id="url-problem"><ul><li>${sentence('problem.webhook.url.internal')}`);
+  assert.match(refused.text, /name="group:clients" value="on" checked/, 'what was chosen is kept');
+  await follow(admin, await admin.browser.post(edit, { url: `${url}b`, name: 'Billing', 'group:all': 'on' }));
+  const after = await eventsNow();
+  assert.deepEqual([after.name, after.url, after.event_types], ['Billing', `${url}b`, eventTypes]);
+  const [event] = await signet.auditLog({ action: 'webhook.edited' });
+  assert.ok(event && !JSON.stringify(event).includes('/a'), 'the path, often a password, is not in the log');
+  assert.equal((await admin.browser.post('/admin/webhooks/wh_none/edit', { url, 'group:all': 'on' })).status, 404);
 });
 
 test('sign-out notifications of a client are listed by state, and a refused one is sent again', async (t) => {

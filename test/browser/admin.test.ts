@@ -67,7 +67,7 @@ test('every page of administration is accessible, light and dark, on a phone and
     await postEntitlement(signet, service.authorization, writeOf(owner.user_id, { version, ...notes }));
   }
   const receiver = await openReceiver(t);
-  receiver.status = 500;
+  Object.assign(receiver, { status: 500, body: '{"error": "out of order"}' });
   const made = await admin.browser.postJson('/v1/admin/webhooks', { url: receiver.url, event_types: ['user.created'] });
   await signet.signedInUser();
   await signet.runJobs();
@@ -78,6 +78,9 @@ test('every page of administration is accessible, light and dark, on a phone and
     [JSON.stringify({ provider: 'google', problem: 'p'.repeat(60) }), 'W'.repeat(64)],
   );
   await plain(signet.deps.db).run('update webhook_deliveries set dead_at = $1, next_attempt_at = null', [1]);
+
+  const { text } = await admin.browser.get(`/admin/webhooks/${made.json?.webhook_id}`);
+  const [delivery = ''] = /\/admin\/webhooks\/wh_[^/"]+\/deliveries\/msg_[^"]+/.exec(text) ?? [];
 
   const { page, expectQuiet } = await withScripts(t, signet, admin);
   const paths = [
@@ -93,6 +96,8 @@ test('every page of administration is accessible, light and dark, on a phone and
     `/admin/service-credentials/${service.client_id}`,
     '/admin/webhooks',
     `/admin/webhooks/${made.json?.webhook_id}`,
+    `/admin/webhooks/${made.json?.webhook_id}/edit`,
+    delivery,
     `/admin/webhooks/${made.json?.webhook_id}/deliveries?state=dead`,
     '/admin/keys',
     '/admin/audit',
@@ -108,6 +113,8 @@ test('every page of administration is accessible, light and dark, on a phone and
     'admin-user': `/admin/users/${owner.user_id}`,
     'admin-services': `/admin/service-credentials/${service.client_id}`,
     'admin-webhooks': '/admin/webhooks',
+    'admin-webhook': `/admin/webhooks/${made.json?.webhook_id}`,
+    'admin-delivery': delivery,
     'admin-audit': '/admin/audit',
     'admin-unauthenticated': '/admin/audit/unauthenticated',
   };
@@ -203,6 +210,7 @@ test('a service credential and a webhook: each secret is shown once, and gone wi
 
   await page.getByRole('link', { name: message('admin.tab.webhooks') }).click();
   await page.getByLabel(message('admin.webhooks.url'), { exact: true }).fill('https://hooks.example.com/signet');
+  await page.getByText(message('admin.webhooks.group.single')).first().click();
   await page.getByLabel('user.created').check();
   await page.getByRole('button', { name: message('admin.services.create.submit') }).click();
   assert.match(await textOf(page), /whsec_/);

@@ -93,13 +93,14 @@ async function plant({ deps: { db } }: Signet, text: string, canary: string) {
     [text, JSON.stringify({ name: text })],
   );
   await plain(db).run(
-    `insert into webhooks (webhook_id, url, event_types, secret_sealed, created_at) values ('wh_hostile', $1, '[]', 'x', 1)`,
-    [url],
+    `insert into webhooks (webhook_id, name, url, event_types, secret_sealed, created_at)
+     values ('wh_hostile', $1, $2, '[]', 'x', 1)`,
+    [text, url],
   );
   await plain(db).run(
     `insert into webhook_deliveries (delivery_id, webhook_id, event_id, event_type, payload, created_at, attempts,
-                                     last_error, dead_at)
-     values ('msg_hostile', 'wh_hostile', 'evt_1', 'user.created', '{}', 1, 3, $1, 5)`,
+                                     last_error, dead_at, response_status, response_body, duration_ms)
+     values ('msg_hostile', 'wh_hostile', 'evt_1', 'user.created', '{}', 1, 3, $1, 5, 500, $1, 7)`,
     [text],
   );
   await plain(db).run(
@@ -132,6 +133,7 @@ for (const [place, text] of hostile.entries()) {
       '/admin/webhooks',
       '/admin/webhooks/wh_hostile',
       '/admin/webhooks/wh_hostile/deliveries',
+      '/admin/webhooks/wh_hostile/deliveries/msg_hostile',
       '/admin/keys',
       '/admin/audit',
       `/admin/audit/unauthenticated?${new URLSearchParams({ target: markup, address: markup })}`,

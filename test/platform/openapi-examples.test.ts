@@ -78,6 +78,15 @@ async function webhook({ signet, t, admin }: Given) {
   return String(json?.webhook_id);
 }
 
+/** One that failed once. */
+async function delivery(given: Given) {
+  const webhook_id = await webhook(given);
+  await given.signet.runJobs();
+  const { json } = await given.admin.browser.get(`/v1/admin/webhooks/${webhook_id}/deliveries`);
+  const [one] = (json?.deliveries ?? []) as { delivery_id: string }[];
+  return { webhook_id, delivery_id: one?.delivery_id ?? '' };
+}
+
 /** A logout token that was refused. */
 async function deadLogout({ signet, user: owner, t }: Given) {
   const receiver = await openReceiver(t);
@@ -259,6 +268,7 @@ const calls: Record<string, Prepare> = {
   'get /v1/admin/webhooks': () => ({}),
   'post /v1/admin/webhooks': () => ({}),
   'delete /v1/admin/webhooks/{webhook_id}': async (given) => ({ path: { webhook_id: await webhook(given) } }),
+  'patch /v1/admin/webhooks/{webhook_id}': async (given) => ({ path: { webhook_id: await webhook(given) } }),
   'post /v1/admin/webhooks/{webhook_id}/disable': async (given) => ({ path: { webhook_id: await webhook(given) } }),
   'post /v1/admin/webhooks/{webhook_id}/enable': async (given) => {
     const webhook_id = await webhook(given);
@@ -274,19 +284,17 @@ const calls: Record<string, Prepare> = {
     await given.signet.runJobs();
     return { path: { webhook_id } };
   },
+  'get /v1/admin/webhooks/{webhook_id}/deliveries/{delivery_id}': async (given) => ({ path: await delivery(given) }),
   'post /v1/admin/webhooks/{webhook_id}/deliveries/replay': async (given) => ({
     path: { webhook_id: await webhook(given) },
   }),
   'post /v1/admin/webhooks/{webhook_id}/deliveries/{delivery_id}/replay': async (given) => {
-    const webhook_id = await webhook(given);
-    await given.signet.runJobs();
+    const path = await delivery(given);
     await plain(given.signet.deps.db).run(
       'update webhook_deliveries set dead_at = $1, next_attempt_at = null where webhook_id = $2',
-      [1, webhook_id],
+      [1, path.webhook_id],
     );
-    const { json } = await given.admin.browser.get(`/v1/admin/webhooks/${webhook_id}/deliveries`);
-    const [delivery] = (json?.deliveries ?? []) as { delivery_id: string }[];
-    return { path: { webhook_id, delivery_id: delivery?.delivery_id ?? '' } };
+    return { path };
   },
 };
 

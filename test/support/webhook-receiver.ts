@@ -11,6 +11,9 @@ export type Receiver = {
   url: string;
   deliveries: ReceivedDelivery[];
   status: number;
+  /** What it says, and never ends if it `drips`. */
+  body?: string | Buffer;
+  drips?: boolean;
   location?: string;
   holds?: boolean;
 };
@@ -20,7 +23,9 @@ export async function openReceiver(t: TestContext): Promise<Receiver> {
   const server = createServer(async (request, response) => {
     receiver.deliveries.push({ headers: request.headers, body: await text(request), path: request.url ?? '' });
     if (receiver.holds) return;
-    response.writeHead(receiver.status, receiver.location ? { location: receiver.location } : {}).end();
+    response.writeHead(receiver.status, receiver.location ? { location: receiver.location } : {});
+    if (receiver.drips) response.write(receiver.body ?? '');
+    else response.end(receiver.body);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -8,7 +8,7 @@ import { auditEvent } from '../../src/audit/audit.ts';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import { subnetList } from '../../src/platform/ip-address.ts';
 import { type EventType, eventTypes } from '../../src/webhooks/event-types.ts';
-import { findDeliveries } from '../../src/webhooks/list-webhooks.ts';
+import { findDeliveries, findDelivery } from '../../src/webhooks/list-webhooks.ts';
 import { createWebhook, enable, replay } from '../../src/webhooks/manage-webhook.ts';
 import { findWebhook } from '../../src/webhooks/store.ts';
 import { guardedLookup, InternalTarget, isAllowedAddress } from '../../src/webhooks/target.ts';
@@ -124,6 +124,36 @@ test('a delivery that fails is retried at growing intervals, is given up in the 
   assert.equal(states.filter((isDead) => isDead).length, 1, 'one was given up');
   assert.equal((await findWebhook(signet.deps.db, webhook_id))?.disabled_at, null, 'others came through: it stays on');
 });
+
+testSignet(
+  'the beginning of an answer is kept if it is text, and an answer that never ends counts',
+  { env },
+  async ({ signet, t }) => {
+    const receiver = await openReceiver(t);
+    const { webhook_id } = await createWebhook(signet.deps, caller, {
+      url: receiver.url,
+      event_types: ['user.created'],
+    });
+    const answered = async (status: number, body?: string | Buffer) => {
+      Object.assign(receiver, { status, body });
+      signet.clock.advance(1);
+      await signet.newUser();
+      await runJobs(signet.deps, quickJobs);
+      const [{ delivery_id } = assert.fail()] = await deliveriesTo(signet, webhook_id);
+      const { state, response_status, response_body } = await findDelivery(signet.deps, webhook_id, delivery_id);
+      return [state, response_status, response_body];
+    };
+    assert.deepEqual(await answered(200, 'thank you'), ['delivered', 200, 'thank you']);
+    assert.deepEqual(await answered(204), ['delivered', 204, '']);
+    assert.deepEqual(await answered(500, `x${'é'.repeat(2000)}`), ['waiting', 500, `x${'é'.repeat(511)}`]);
+    assert.deepEqual(await answered(200, Buffer.from([0x1f, 0x8b, 0xff])), ['delivered', 200, null], 'no text');
+    assert.deepEqual(await answered(200, 'a\0b'), ['delivered', 200, null], 'nor is this');
+    receiver.drips = true;
+    assert.deepEqual(await answered(202, 'and then'), ['delivered', 202, 'and then']);
+    const [latest] = await deliveriesTo(signet, webhook_id);
+    assert.ok(latest && !('response_body' in latest) && !('payload' in latest), 'a list has neither');
+  },
+);
 
 test('a redirect is not followed', async (t) => {
   const signet = await startSignet(t, { env });

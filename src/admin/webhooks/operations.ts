@@ -1,13 +1,15 @@
 import { inCode, nullable, operation, Time } from '../../platform/http/operation.ts';
 import { httpsTargetPattern } from '../../platform/http/url-patterns.ts';
-import { shownOnce, table } from '../../platform/report.ts';
+import { shownOnce, table, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
+import { textPatterns } from '../../platform/text.ts';
 import { deliveryMembers, deliveryQuery, describeDeliveries } from '../../webhooks/delivery-parts.ts';
 import { eventTypes } from '../../webhooks/event-types.ts';
-import { allWebhooks, findDeliveries } from '../../webhooks/list-webhooks.ts';
+import { allWebhooks, findDeliveries, findDelivery } from '../../webhooks/list-webhooks.ts';
 import {
   createWebhook,
   disable,
+  editWebhook,
   enable,
   maxReplayed,
   removeWebhook,
@@ -20,6 +22,7 @@ import { administration, strictBody } from '../operation-parts.ts';
 
 const record = {
   webhook_id: Type.String(),
+  name: nullable(Type.String()),
   url: Type.String(),
   event_types: Type.Array(Type.Enum([...eventTypes])),
   created_at: Time,
@@ -27,13 +30,51 @@ const record = {
 };
 const secret = Type.String({ description: '`whsec_...`' });
 
-const Delivery = Type.Object({ ...deliveryMembers, event_id: Type.String(), event_type: Type.String() });
+const delivery = {
+  ...deliveryMembers,
+  event_id: Type.String(),
+  event_type: Type.String(),
+  response_status: nullable(Type.Integer({ description: 'Of the latest attempt; null without an answer.' })),
+  duration_ms: nullable(Type.Integer({ minimum: 0, description: 'How long the latest attempt took.' })),
+};
+const Delivery = Type.Object(delivery);
+
+/** An empty one is none. */
+const nameOrNone = inCode({ maxLength: 100, pattern: `${textPatterns.name}|^$` });
+
+const terms = {
+  name: Type.Optional(Type.String({ description: 'Name that administrators see instead of the host.', ...nameOrNone })),
+  url: Type.String({
+    format: 'uri',
+    description: 'The URL that events are sent to; https, unless the operator allows internal targets.',
+    ...inCode({ maxLength: 2000, pattern: httpsTargetPattern }),
+  }),
+  event_types: Type.Array(Type.Enum([...eventTypes]), { minItems: 1, description: 'The event types to send.' }),
+};
 
 const path = '/v1/admin/webhooks';
 const one = { ...administration, parameters: { webhook_id: 'As in the list.' } } as const;
 const change = { ...one, method: 'POST', refusals: ['not_found', 'invalid_state'] } as const;
 const onlyId = (description: string) => ({ description, schema: Type.Object({ webhook_id: Type.String() }) });
 const Count = Type.Integer({ minimum: 0 });
+
+const describeDelivery = (one: Awaited<ReturnType<typeof findDelivery>>): string =>
+  table([
+    ['Delivery', one.delivery_id],
+    ['Event', one.event_type],
+    ['State', one.state],
+    ['Attempts', one.attempts],
+    ['Created', time(one.created_at)],
+    ['Next attempt', time(one.next_attempt_at)],
+    ['Last error', one.last_error],
+    ['Response status', one.response_status],
+    ['Duration', one.duration_ms === null ? null : `${one.duration_ms} ms`],
+    ['Payload', one.payload],
+    ['Response', one.response_body],
+  ]);
+
+/** More events than these are a number in the list. */
+const maxListed = 3;
 
 export const webhookOperations = {
   list: operation({
@@ -51,12 +92,13 @@ export const webhookOperations = {
       name: 'webhooks list',
       text: ({ webhooks }) =>
         table([
-          ['WEBHOOK', 'STATE', 'URL', 'EVENTS'],
+          ['WEBHOOK', 'STATE', 'NAME', 'URL', 'EVENTS'],
           ...webhooks.map((each) => [
             each.webhook_id,
             each.disabled_at === null ? 'on' : 'off',
+            each.name,
             each.url,
-            each.event_types,
+            each.event_types.length > maxListed ? `${each.event_types.length} events` : each.event_types,
           ]),
         ]),
     },
@@ -72,15 +114,12 @@ export const webhookOperations = {
       'A delivery is {type, timestamp, data}. data contains event_id, target, actor, reason, the change as state and, if ' +
       'tokens were revoked, ended: the tokens whose sub, client_id and sid match its user_id, client_id and session_id, each an ID or ' +
       '"all", except those whose sid is except_session_id.',
-    body: strictBody({
-      url: Type.String({
-        format: 'uri',
-        description: 'The URL that events are sent to; https, unless the operator allows internal targets.',
-        ...inCode({ maxLength: 2000, pattern: httpsTargetPattern }),
-      }),
-      event_types: Type.Array(Type.Enum([...eventTypes]), { minItems: 1, description: 'The event types to send.' }),
-    }),
-    example: { url: 'https://hooks.example.com/signet', event_types: ['user.disabled', 'client.suspended'] },
+    body: strictBody(terms),
+    example: {
+      name: 'Billing',
+      url: 'https://hooks.example.com/signet',
+      event_types: ['user.disabled', 'client.suspended'],
+    },
     answer: {
       description: 'With the secret that signs deliveries, returned only once.',
       schema: Type.Object({ ...record, secret }),
@@ -91,6 +130,28 @@ export const webhookOperations = {
       summary: 'Create a webhook (Standard Webhooks). Prints its signing secret, which cannot be shown again.',
       options: { event: 'event_types' },
       text: ({ webhook_id, secret }) => shownOnce({ webhook_id, secret }),
+    },
+  }),
+
+  edit: operation({
+    ...one,
+    id: 'editWebhook',
+    method: 'PATCH',
+    path: `${path}/:webhook_id`,
+    summary: 'Edit a webhook',
+    description: 'Members that are left out stay as they are. Pending deliveries are sent to the new URL.',
+    body: strictBody(
+      { name: terms.name, url: Type.Optional(terms.url), event_types: Type.Optional(terms.event_types) },
+      { minProperties: 1 },
+    ),
+    example: { name: 'Billing', event_types: ['user.disabled'] },
+    answer: { description: 'The webhook after the change.', schema: Type.Object(record) },
+    refusals: ['not_found'],
+    run: (deps, { caller, webhook_id, body }) => editWebhook(deps, caller, webhook_id, body),
+    command: {
+      name: 'webhooks edit',
+      options: { event: 'event_types' },
+      text: ({ webhook_id }) => `${webhook_id} has been changed.`,
     },
   }),
 
@@ -190,6 +251,34 @@ export const webhookOperations = {
       name: 'webhooks deliveries',
       summary: 'List the deliveries of a webhook, newest first, one page at a time.',
       text: (found) => describeDeliveries(found, 'EVENT', ({ event_type }) => event_type),
+    },
+  }),
+
+  getDelivery: operation({
+    ...one,
+    id: 'getWebhookDelivery',
+    method: 'GET',
+    path: `${path}/:webhook_id/deliveries/:delivery_id`,
+    summary: 'Read a delivery: what was sent, and what was answered',
+    parameters: { ...one.parameters, delivery_id: 'As in the list.' },
+    answer: {
+      description: 'Kept for as long as the delivery.',
+      schema: Type.Object({
+        ...delivery,
+        payload: Type.String({ description: 'The body, as it is sent and signed.' }),
+        response_body: nullable(
+          Type.String({
+            description: 'The first 1024 bytes of the answer to the latest attempt; null without an answer in UTF-8.',
+          }),
+        ),
+      }),
+    },
+    refusals: ['not_found'],
+    run: (deps, { webhook_id, delivery_id }) => findDelivery(deps, webhook_id, delivery_id),
+    command: {
+      name: 'webhooks delivery',
+      summary: 'Show a delivery: what was sent, and what was answered.',
+      text: describeDelivery,
     },
   }),
 

@@ -2,15 +2,16 @@ import type { FastifyInstance } from 'fastify';
 import { administratorPage } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { deliveryStates } from '../../platform/db/delivery-queue.ts';
+import type { Parameters } from '../../platform/http/parameters.ts';
 import { readChoice } from '../../platform/http/parameters.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { eventTypes } from '../../webhooks/event-types.ts';
-import { findDeliveries, webhooksWithDead, webhookWithDeliveries } from '../../webhooks/list-webhooks.ts';
+import { findDeliveries, findDelivery, webhooksWithDead, webhookWithDeliveries } from '../../webhooks/list-webhooks.ts';
 import { requireWebhook } from '../../webhooks/manage-webhook.ts';
-import { checkedNames, explains, type Shown } from '../components.ts';
+import { explains, type Shown } from '../components.ts';
+import { chosenEvents } from './event-groups.ts';
 import { webhookOperations as operations } from './operations.ts';
-import { deliveriesPage, webhookPage, webhookSecretPage, webhooksPage } from './page.ts';
+import { deliveriesPage, deliveryPage, editWebhookPage, webhookPage, webhookSecretPage, webhooksPage } from './page.ts';
 
 const list = '/admin/webhooks';
 const one = `${list}/:webhook_id` as const;
@@ -25,11 +26,25 @@ export async function webhookPageRoutes(app: FastifyInstance, deps: Deps) {
   pages.show(list, (context) => all(context, context));
   pages.run(operations.create, {
     page: list,
-    input: (form) => ({ body: { url: form.url ?? '', event_types: checkedNames(form, 'event:', eventTypes) } }),
+    input: (form) => ({ body: termsOf(form) }),
     done: (made, { view }) => webhookSecretPage(view, made),
     redraw: all,
   });
 
+  const editor = async ({ view, webhook_id }: { view: View; webhook_id: string }, shown: Shown) =>
+    editWebhookPage(view, await requireWebhook(deps, webhook_id), shown);
+  pages.show(`${one}/edit`, (context) => editor(context, context));
+  pages.run(operations.edit, {
+    path: `${one}/edit`,
+    page: `${one}/edit`,
+    input: (form) => ({ body: termsOf(form) }),
+    done: `${one}?done=edited`,
+    redraw: editor,
+  });
+
+  pages.show(`${one}/deliveries/:delivery_id`, async ({ view, webhook_id, delivery_id }) =>
+    deliveryPage(view, await requireWebhook(deps, webhook_id), await findDelivery(deps, webhook_id, delivery_id)),
+  );
   pages.show(`${one}/deliveries`, async ({ view, webhook_id, query }) => {
     const webhook = await requireWebhook(deps, webhook_id);
     const state = readChoice(query, 'state', deliveryStates);
@@ -54,3 +69,9 @@ export async function webhookPageRoutes(app: FastifyInstance, deps: Deps) {
   pages.run(operations.rotateSecret, { done: (made, { view }) => webhookSecretPage(view, made), ...onPage });
   pages.run(operations.delete, { path: `${one}/delete`, done: `${list}?done=deleted`, page: list });
 }
+
+const termsOf = (form: Parameters) => ({
+  name: form.name?.trim() ?? '',
+  url: form.url ?? '',
+  event_types: chosenEvents(form),
+});

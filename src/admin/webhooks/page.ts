@@ -1,15 +1,24 @@
 import type { DeliveryState } from '../../platform/db/delivery-queue.ts';
-import { copyScripts } from '../../platform/pages/form.ts';
-import { type Html, html, untrustedUrl } from '../../platform/pages/html.ts';
-import { badge, itemsOr, moreLink, pathWith } from '../../platform/pages/lists.ts';
+import type { FieldProblem } from '../../platform/errors.ts';
+import { alert, copyScripts, describedField, hidden, problemAt } from '../../platform/pages/form.ts';
+import { type Html, html, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
+import { badge, exactTime, itemsOr, moreLink, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import { type DeliveryLook, deliveryItems, deliveryList, stateName } from '../../webhooks/delivery-page.ts';
+import {
+  attemptsOf,
+  type DeliveryLook,
+  deliveryItems,
+  deliveryList,
+  stateName,
+  tones,
+} from '../../webhooks/delivery-page.ts';
 import { type EventType, eventTypes, isEventType } from '../../webhooks/event-types.ts';
-import type { findDeliveries, Webhook, webhookWithDeliveries } from '../../webhooks/list-webhooks.ts';
+import type { findDeliveries, findDelivery, Webhook, webhookWithDeliveries } from '../../webhooks/list-webhooks.ts';
 import { maxReplayed } from '../../webhooks/manage-webhook.ts';
-import { adminTab, buttonForm, choices, doneNotice, type Shown, secretOnce, step } from '../components.ts';
+import { adminTab, buttonForm, doneNotice, type Shown, secretOnce, step } from '../components.ts';
+import { chosenEvents, type EventGroup, eventGroups, everything } from './event-groups.ts';
 
 type Counted = Webhook & { dead: number };
 
@@ -29,18 +38,50 @@ ${itemsOr(
   view.t('admin.webhooks.none'),
 )}
 <h2>${view.t('admin.webhooks.create')}</h2>
-${shown.problem}
-<form method="post" action="${path}">
-<label for="url">${view.t('admin.webhooks.url')}</label>
-<input id="url" name="url" type="url" required maxlength="2000" autocomplete="off" value="${shown.form?.url ?? ''}" aria-describedby="url-hint">
-<p class="hint" id="url-hint">${view.t('admin.webhooks.url.hint')}</p>
-${eventChoices(view, (name) => shown.form?.[`event:${name}`] === 'on')}
-<button type="submit" id="webhook-create">${view.t('admin.webhooks.create.submit')}</button>
-</form>`,
+${webhookForm(view, shown, { name: null, url: '', event_types: [] }, { path, id: 'webhook-create', label: 'admin.webhooks.create.submit' })}`,
 });
 
+export const editWebhookPage = (view: View, one: Webhook, shown: Shown): Page => ({
+  title: view.plain('admin.webhooks.edit'),
+  tab,
+  above: [{ path: pathOf(one), label: webhookName(one) }],
+  content: html`<h1>${view.t('admin.webhooks.edit')}</h1>
+${webhookForm(view, shown, one, { path: `${pathOf(one)}/edit`, id: 'webhook-save', label: 'admin.webhooks.edit.submit' })}`,
+});
+
+type Terms = Pick<Webhook, 'name' | 'url' | 'event_types'>;
+
+/** As it was filled in, if that was refused. */
+function webhookForm(
+  view: View,
+  { form, problem, refusal: { problems } = { problems: [] } }: Shown,
+  stored: Terms,
+  submit: { path: string; id: string; label: 'admin.webhooks.create.submit' | 'admin.webhooks.edit.submit' },
+): Html {
+  const { name, url, event_types }: Terms = form
+    ? { name: form.name ?? null, url: form.url ?? '', event_types: chosenEvents(form) }
+    : stored;
+  return html`${problems.length > 0 ? alert(view.t('developer.form.problem')) : problem}
+<form method="post" action="${submit.path}">
+<label for="name">${view.t('admin.webhooks.name')}</label>
+<input id="name" name="name" maxlength="100" autocomplete="off" value="${name}"${describedField(problems, 'name', true)}>
+<p class="hint" id="name-hint">${view.t('admin.webhooks.name.hint')}</p>${problemAt(view, problems, 'name')}
+<label for="url">${view.t('admin.webhooks.url')}</label>
+<input id="url" name="url" type="url" required maxlength="2000" autocomplete="off" value="${url}"${describedField(problems, 'url', true)}>
+<p class="hint" id="url-hint">${view.t('admin.webhooks.url.hint')}</p>${problemAt(view, problems, 'url')}
+${eventChoices(view, event_types, problems)}
+<button type="submit" id="${submit.id}">${view.t(submit.label)}</button>
+</form>`;
+}
+
+const pathOf = ({ webhook_id }: Pick<Webhook, 'webhook_id'>) => `${path}/${webhook_id}`;
+
+const plainName = ({ name, url, webhook_id }: Webhook): string => name ?? URL.parse(url)?.host ?? webhook_id;
+const webhookName = (one: Webhook): Html => untrusted(plainName(one));
+
 const webhookItem = (view: View, one: Counted) => html`<li><div>
-<h2><a href="${path}/${one.webhook_id}">${untrustedUrl(one.url)}</a> ${one.disabled_at !== null && badge(view.t('admin.webhooks.state.off'), 'off')} ${one.dead > 0 && badge(view.t('admin.webhooks.dead.count', { count: one.dead }), 'warn')}</h2>
+<h2><a href="${pathOf(one)}">${webhookName(one)}</a> ${one.disabled_at !== null && badge(view.t('admin.webhooks.state.off'), 'off')} ${one.dead > 0 && badge(view.t('admin.webhooks.dead.count', { count: one.dead }), 'warn')}</h2>
+<p>${untrustedUrl(one.url)}</p>
 <p>${one.event_types.length > maxNamed ? view.t('admin.webhooks.events.count', { count: one.event_types.length }) : one.event_types.join(', ')}</p>
 </div></li>
 `;
@@ -52,10 +93,10 @@ export const webhookPage = (
   { webhook: one, latest, dead, deadInAll }: WebhookView,
   shown: Shown,
 ): Page => ({
-  title: visibleText(URL.parse(one.url)?.host ?? one.webhook_id),
+  title: visibleText(plainName(one)),
   tab,
-  content: html`<h1>${view.t('admin.webhooks.one')}</h1>
-${shown.problem}${doneNotice(view, shown, 'webhooks', ['replayed', 'replayed_all', 'enabled', 'disabled', 'tested'])}
+  content: html`<h1>${webhookName(one)}</h1>
+${shown.problem}${doneNotice(view, shown, 'webhooks', ['replayed', 'replayed_all', 'enabled', 'disabled', 'tested', 'edited'])}
 ${one.disabled_at !== null && html`<p>${badge(view.t('admin.webhooks.state.off'), 'warn')} ${view.t('admin.webhooks.off', { when: view.ago(one.disabled_at) })}</p>`}
 <dl>
 <dt>${view.t('admin.webhooks.url')}</dt><dd>${untrustedUrl(one.url)}</dd>
@@ -64,17 +105,26 @@ ${one.disabled_at !== null && html`<p>${badge(view.t('admin.webhooks.state.off')
 <dt>${view.t('admin.created')}</dt><dd>${view.ago(one.created_at)}</dd>
 </dl>
 <div class="actions">
-${(one.disabled_at === null ? (['test', 'disable'] as const) : (['enable'] as const)).map((name) =>
-  buttonForm(view.t(`admin.webhooks.${name}.submit`), formOf(one, name, 'quiet')),
-)}
+<a class="button quiet" id="webhook-edit" href="${pathOf(one)}/edit">${view.t('admin.webhooks.edit')}</a>
+${
+  one.disabled_at === null
+    ? (['test', 'disable'] as const).map((name) =>
+        buttonForm(view.t(`admin.webhooks.${name}.submit`), formOf(one, name, 'quiet')),
+      )
+    : buttonForm(view.t('admin.webhooks.enable.submit'), formOf(one, 'enable'))
+}
 </div>
 ${step(view, 'admin.webhooks.rotate', formOf(one, 'rotate-secret', 'quiet'))}
 ${
   dead.deliveries.length > 0 &&
   html`<h2>${view.t('admin.webhooks.dead')}</h2>
-<p class="soft">${view.t('admin.webhooks.replay_all.what', { count: deadInAll, max: maxReplayed })}</p>
-${buttonForm(view.t('admin.webhooks.replay_all'), formOf(one, 'replay-all'))}
-<ul class="items">${deliveryItems(view, dead.deliveries, lookOf(one))}</ul>
+${
+  one.disabled_at === null
+    ? html`<p class="soft">${view.t('admin.webhooks.replay_all.what', { count: deadInAll, max: maxReplayed })}</p>
+${buttonForm(view.t('admin.webhooks.replay_all'), formOf(one, 'replay-all', 'quiet'))}`
+    : html`<p class="soft">${view.t('admin.webhooks.dead.off', { count: deadInAll })}</p>`
+}
+<ul class="items">${deliveryItems(view, dead.deliveries, lookOf(view, one))}</ul>
 ${dead.next !== null && moreLink('webhook-dead', deliveriesPath(one, { state: 'dead' }), view.t('admin.webhooks.dead.more'))}`
 }
 <h2>${view.t('admin.webhooks.deliveries')}</h2>
@@ -84,15 +134,15 @@ ${
     : html`<ul class="items">${deliveryItems(
         view,
         latest.deliveries.filter(({ state }) => state !== 'dead'),
-        lookOf(one),
+        lookOf(view, one),
       )}</ul>
 ${latest.next !== null && moreLink('webhook-deliveries', deliveriesPath(one, {}), view.t('deliveries.all'))}`
 }
 ${step(view, 'admin.webhooks.delete', formOf(one, 'delete', 'danger'))}`,
 });
 
-const formOf = ({ webhook_id }: Webhook, name: string, style?: 'quiet' | 'danger') => ({
-  path: `${path}/${webhook_id}/${name}`,
+const formOf = (one: Webhook, name: string, style?: 'quiet' | 'danger') => ({
+  path: `${pathOf(one)}/${name}`,
   id: `webhook-${name}`,
   style,
 });
@@ -116,60 +166,102 @@ export const deliveriesPage = (
 ): Page => ({
   title: view.plain('deliveries.all'),
   tab,
-  content: html`<h1>${view.t('admin.webhooks.one')}</h1>
-<p><a href="${path}/${webhook.webhook_id}">${untrustedUrl(webhook.url)}</a></p>
+  above: [{ path: pathOf(webhook), label: webhookName(webhook) }],
+  content: html`<h1>${webhookName(webhook)}</h1>
 <h2>${stateName(view, state)}</h2>
 ${deliveryList(view, found, state, {
-  ...lookOf(webhook),
+  ...lookOf(view, webhook),
   pathTo: (query) => deliveriesPath(webhook, query),
   none: view.t('admin.webhooks.deliveries.none'),
 })}`,
 });
 
-const deliveriesPath = ({ webhook_id }: Webhook, query: { state?: DeliveryState; after?: string }) =>
-  pathWith(`${path}/${webhook_id}/deliveries`, query);
+const deliveriesPath = (webhook: Webhook, query: { state?: DeliveryState; after?: string }) =>
+  pathWith(`${pathOf(webhook)}/deliveries`, query);
 
 type WebhookDeliveries = Awaited<ReturnType<typeof findDeliveries>>;
 
-const lookOf = ({ webhook_id }: Webhook): DeliveryLook<WebhookDeliveries['deliveries'][number]> => ({
-  title: ({ event_type }) => html`<code>${event_type}</code>`,
-  resend: `${path}/${webhook_id}/replay`,
+const lookOf = (view: View, one: Webhook): DeliveryLook<WebhookDeliveries['deliveries'][number]> => ({
+  title: ({ delivery_id, event_type }) =>
+    html`<a href="${pathOf(one)}/deliveries/${delivery_id}"><code>${event_type}</code></a>`,
+  resend: one.disabled_at === null ? `${pathOf(one)}/replay` : undefined,
+  answer: ({ response_status: status, duration_ms: duration }) =>
+    status !== null && html` ${view.t('deliveries.answer', { status, duration })}`,
 });
 
-/** The first words of the events in each group of the form. */
-const groups = {
-  people: ['user', 'administrator'],
-  factors: ['email', 'password', 'totp', 'backup_code', 'backup_codes', 'passkey', 'identity'],
-  sessions: ['session'],
-  clients: ['client'],
-  grants: ['app', 'consent', 'grant'],
-  entitlements: ['entitlement'],
-  services: ['service_credential'],
-  keys: ['key'],
-  other: [],
-} as const satisfies Record<string, readonly string[]>;
-type Group = keyof typeof groups;
-const groupNames = Object.keys(groups) as Group[];
+/** One delivery: what was sent, and what was answered. Only administrators read it: an answer may hold secrets. */
+export const deliveryPage = (view: View, webhook: Webhook, one: Awaited<ReturnType<typeof findDelivery>>): Page => ({
+  title: view.plain('admin.webhooks.delivery'),
+  tab,
+  above: [
+    { path: pathOf(webhook), label: webhookName(webhook) },
+    { path: deliveriesPath(webhook, {}), label: view.t('deliveries.all') },
+  ],
+  content: html`<h1>${view.t('admin.webhooks.delivery')} ${badge(view.t(`deliveries.state.${one.state}`), tones[one.state])}</h1>
+<dl>
+<dt>${view.t('admin.webhooks.event')}</dt><dd>${isEventType(one.event_type) ? eventWords(view, one.event_type) : html`<code>${one.event_type}</code>`}</dd>
+<dt>${view.t('admin.id')}</dt><dd><code>${one.delivery_id}</code></dd>
+<dt>${view.t('admin.created')}</dt><dd>${exactTime(one.created_at)}</dd>
+<dt>${view.t('deliveries.attempts_made')}</dt><dd>${attemptsOf(view, one, webhook.disabled_at !== null)}</dd>
+${one.delivered_at !== null && html`<dt>${view.t('deliveries.delivered')}</dt><dd>${exactTime(one.delivered_at)}</dd>`}
+${one.last_error !== null && html`<dt>${view.t('deliveries.error')}</dt><dd lang="en">${untrusted(one.last_error, 300)}</dd>`}
+</dl>
+${
+  one.state === 'dead' &&
+  (webhook.disabled_at === null
+    ? buttonForm(view.t('deliveries.resend'), {
+        ...formOf(webhook, 'replay'),
+        fields: hidden('delivery_id', one.delivery_id),
+      })
+    : html`<p class="soft">${view.t('admin.webhooks.dead.off', { count: 1 })}</p>`)
+}
+<h2>${view.t('deliveries.request')}</h2>
+<p class="soft">${view.t('deliveries.request.what')}</p>
+${block(JSON.stringify(JSON.parse(one.payload), undefined, 2))}
+<h2>${view.t('deliveries.response')}</h2>
+${
+  one.duration_ms === null
+    ? html`<p class="empty">${view.t('deliveries.response.none')}</p>`
+    : html`<dl>
+<dt>${view.t('deliveries.response.status')}</dt><dd>${one.response_status ?? view.t('deliveries.response.no_status')}</dd>
+<dt>${view.t('deliveries.response.duration')}</dt><dd>${one.duration_ms} ms</dd>
+</dl>
+${
+  one.response_status !== null &&
+  html`<p class="soft">${view.t('deliveries.response.what')}</p>
+${one.response_body ? block(one.response_body) : html`<p class="empty">${view.t('deliveries.response.no_body')}</p>`}`
+}`
+}`,
+});
 
-/** An event that is in no group is offered in `other`. */
-const groupOf = (name: EventType): Group =>
-  groupNames.find((group) => groups[group].some((word) => name.startsWith(`${word}.`))) ?? 'other';
+/** Text of a program, line by line. */
+const block = (text: string): Html => html`<pre dir="ltr" translate="no">${visibleText(text, 100_000)}</pre>`;
 
 /** An event in words, with its name on the wire. */
 const eventWords = (view: View, name: EventType): Html =>
   html`${view.t(`admin.webhooks.event.${name}`)} <code>${name}</code>`;
 
-/** The events that a webhook may receive, in groups. */
-const eventChoices = (view: View, isChosen: (name: EventType) => boolean): Html => {
-  const byGroup = Map.groupBy(eventTypes, groupOf);
-  return html`<h3>${view.t('admin.webhooks.events')}</h3>
-<p class="soft">${view.t('admin.webhooks.events.what')}</p>
-${groupNames.map((group) => {
-  const options = byGroup
-    .get(group)
-    ?.map((name) => ({ name, label: eventWords(view, name), isChosen: isChosen(name) }));
-  return options && html`${choices(view.t(`admin.webhooks.group.${group}`), 'event:', options)}\n`;
-})}`;
+/** The events that a webhook may receive. A box for all events of a group, and below it those of the group one by one. */
+const eventChoices = (view: View, chosen: readonly EventType[], problems: readonly FieldProblem[]): Html => {
+  const hasAll = (names: readonly EventType[]) => names.every((name) => chosen.includes(name));
+  const box = (group: EventGroup | typeof everything, names: readonly EventType[], isChosen: boolean) =>
+    html`<label><input type="checkbox" name="group:${group}" value="on"${isChosen && html` checked`}> ${view.t('admin.webhooks.group.every', { count: names.length })}</label>`;
+  const isEverything = hasAll(eventTypes);
+  return html`<h2 id="event_types">${view.t('admin.webhooks.events')}</h2>
+<p class="soft">${view.t('admin.webhooks.events.what')}</p>${problemAt(view, problems, 'event_types')}
+<fieldset class="everything"><legend>${view.t('admin.webhooks.group.all')}</legend>
+${box(everything, eventTypes, isEverything)}</fieldset>
+<div class="groups">${eventGroups.map(({ group, names }) => {
+    const isWhole = !isEverything && hasAll(names);
+    const single = isEverything || isWhole ? [] : names.filter((name) => chosen.includes(name));
+    return html`<fieldset><legend>${view.t(`admin.webhooks.group.${group}`)}</legend>
+${box(group, names, isWhole)}
+<details${single.length > 0 && html` open`}><summary>${view.t('admin.webhooks.group.single')}</summary>
+${names.map(
+  (name) =>
+    html`<label><input type="checkbox" name="event:${name}" value="on"${single.includes(name) && html` checked`}> ${eventWords(view, name)}</label>\n`,
+)}</details></fieldset>\n`;
+  })}</div>`;
 };
 
 /** The events that a webhook receives. One that this version does not know is shown by its name. */

@@ -57,7 +57,7 @@ export function deliveryQueue<Columns extends DeliveryFields & Fields>(
   const purge = (db: Db, condition: Sql, rows: number) =>
     db.run(sql`delete from ${table} where ${inOneSlice(name, 'delivery_id', condition, rows)}`);
   return {
-    find: (db: Db, receiver_id: string, delivery_id: DeliveryId) =>
+    find: (db: Db, receiver_id: string, delivery_id: string) =>
       db.get(
         Delivery,
         sql`select ${Delivery.columns} from ${table} where ${isOf(receiver_id)} and delivery_id = ${delivery_id}`,
@@ -102,22 +102,23 @@ export function deliveryQueue<Columns extends DeliveryFields & Fields>(
       return changes === 1;
     },
 
-    markDelivered: (db: Db, delivery_id: DeliveryId, now: number) =>
+    /** @param more what this table alone keeps of an attempt: `, column = …`; also below. */
+    markDelivered: (db: Db, delivery_id: DeliveryId, now: number, more = sql``) =>
       db.run(
-        sql`update ${table} set delivered_at = ${now}, next_attempt_at = null, last_error = null, dead_at = null
+        sql`update ${table} set delivered_at = ${now}, next_attempt_at = null, last_error = null, dead_at = null${more}
              where delivery_id = ${delivery_id}`,
       ),
 
     /** @param delivery as it was before it was claimed: a later attempt of another node stays as it is. */
-    markFailed: (db: Db, delivery: QueuedDelivery, last_error: string, next_attempt_at: number) =>
+    markFailed: (db: Db, delivery: QueuedDelivery, last_error: string, next_attempt_at: number, more = sql``) =>
       db.run(
-        sql`update ${table} set last_error = ${last_error}, next_attempt_at = ${next_attempt_at}
+        sql`update ${table} set last_error = ${last_error}, next_attempt_at = ${next_attempt_at}${more}
              where delivery_id = ${delivery.delivery_id} and attempts = ${delivery.attempts + 1}
                and next_attempt_at is not null`,
       ),
 
-    markDead: (delivery_id: DeliveryId, last_error: string, now: number): Sql =>
-      sql`update ${table} set dead_at = ${now}, next_attempt_at = null, last_error = ${last_error}
+    markDead: (delivery_id: DeliveryId, last_error: string, now: number, more = sql``): Sql =>
+      sql`update ${table} set dead_at = ${now}, next_attempt_at = null, last_error = ${last_error}${more}
            where delivery_id = ${delivery_id} and delivered_at is null`,
 
     /** Starts a dead delivery anew. */

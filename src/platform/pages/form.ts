@@ -21,6 +21,27 @@ export const fieldAlert = (view: View, problems: readonly FieldProblem[]): Html 
     ({ userMessage, message }) => html`<li>${userMessage ? view.t(userMessage.key, userMessage.values) : message}</li>`,
   )}</ul></div>`;
 
+/** What is wrong with one field, to stand at it; see {@link describedField}. */
+export const problemAt = (view: View, problems: readonly FieldProblem[], name: string): Html | false => {
+  const found = problems.filter(({ path }) => path.split('/')[0] === name);
+  return (
+    found.length > 0 &&
+    html`<div class="alert" id="${name}-problem"><ul>${found.map(
+      ({ userMessage, message }) =>
+        html`<li>${userMessage ? view.t(userMessage.key, userMessage.values) : message}</li>`,
+    )}</ul></div>`
+  );
+};
+
+/** Attributes of the field: its hint, and what is wrong with it. The first one that is wrong has the focus. */
+export function describedField(problems: readonly FieldProblem[], name: string, hasHint: boolean): Html {
+  const isWrong = problems.some(({ path }) => path.split('/')[0] === name);
+  const ids = [hasHint && `${name}-hint`, isWrong && `${name}-problem`].filter((id) => id !== false);
+  return html`${ids.length > 0 && html` aria-describedby="${ids.join(' ')}"`}${isWrong && html` aria-invalid="true"`}${
+    firstWrong(problems) === name && html` autofocus`
+  }`;
+}
+
 /** For pages with a {@link passwordInput}. */
 export const passwordScripts = ['password'];
 
