@@ -12,6 +12,7 @@ export {
   hasRole,
   isNotLastAdministrator,
   listAdministrators,
+  listAdministratorsAfter,
   lockAdministrators,
   noAdministrator,
   setRole,

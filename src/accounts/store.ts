@@ -205,6 +205,20 @@ export const findRoleGrant = (db: Db, user_id: UserId) =>
 export const listAdministrators = (db: Db) =>
   db.all(User, sql`select ${User.columns} from users where ${isActiveAdministrator} order by created_at, user_id`);
 
+/** The same, some at a time. @param after the last one before. */
+export const listAdministratorsAfter = (
+  db: Db,
+  after: Pick<User, 'created_at' | 'user_id'> | undefined,
+  limit: number,
+) =>
+  db.all(
+    User,
+    sql`select ${User.columns} from users
+         where ${isActiveAdministrator}
+           and (created_at, user_id) > (${asBigint(after?.created_at ?? -1)}, ${after?.user_id ?? ''})
+         order by created_at, user_id limit ${limit}`,
+  );
+
 export const hasRole = (user_id: UserId, role: Role): Sql =>
   sql`exists (select 1 from users where user_id = ${user_id} and role = ${role})`;
 

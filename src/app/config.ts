@@ -34,6 +34,7 @@ const ownSettings = [
   'SIGNET_LOG_SQL',
   'SIGNET_SIGN_UP',
   'SIGNET_SELF_APPROVAL',
+  'SIGNET_REVIEW_MAILS',
   'SIGNET_SMTP_URL',
   'SIGNET_MAIL_FROM',
   'SIGNET_WEBHOOK_INTERNAL',
@@ -105,6 +106,7 @@ export function readConfig(environment: Environment = process.env): Config {
     logSql: isOn('SIGNET_LOG_SQL', 'off'),
     signUp: isOn('SIGNET_SIGN_UP', 'on'),
     selfApproval: isOn('SIGNET_SELF_APPROVAL', 'off'),
+    reviewMails: isOn('SIGNET_REVIEW_MAILS', 'on'),
     smtpUrl: readSmtpUrl(read('SIGNET_SMTP_URL')),
     mailFrom: readMailFrom(read('SIGNET_MAIL_FROM') ?? `${JSON.stringify(brand.name)} <no-reply@${base.hostname}>`),
     webhookInternal: readSubnets(

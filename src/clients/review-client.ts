@@ -1,4 +1,3 @@
-import type { AuditAction } from '../audit/actions.ts';
 import { auditEvent, readReason } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';
@@ -17,6 +16,7 @@ import {
 } from './client.ts';
 import type { Deps } from './deps.ts';
 import { findAnyClient } from './find-clients.ts';
+import { mailToOwner } from './review-mails.ts';
 import { refuseSelfApproval } from './reviewer.ts';
 import { setClientStatus } from './store.ts';
 
@@ -33,7 +33,8 @@ type Approval = PolicyChange & {
   consentMustBeChosen?: boolean;
 };
 
-type ReviewDeps = ClientDeps & Pick<Deps, 'config' | 'grants'>;
+type DecisionDeps = ClientDeps & Pick<Deps, 'config' | 'mail'>;
+type ReviewDeps = DecisionDeps & Pick<Deps, 'grants'>;
 
 /**
  * A client in review may start sign-ins; a pending change takes effect.
@@ -49,8 +50,10 @@ export async function approveClient(deps: ReviewDeps, target: ClientTarget, appr
     if (approval.consentMustBeChosen && approval.consent === undefined && needsConsentChoice(client)) {
       throw invalidFields([fieldProblem('consent', { key: 'problem.client.consent' })]);
     }
+    const decision = client.status === 'approved' ? 'change_approved' : 'approved';
     return {
-      action: client.status === 'approved' ? 'client.change_approved' : 'client.approved',
+      action: `client.${decision}`,
+      also: await mailToOwner(deps, target, client, decision),
       to: {
         ...client.pending_change,
         ...narrowedScopes(client, approval.allowed_scopes),
@@ -71,40 +74,44 @@ export async function approveClient(deps: ReviewDeps, target: ClientTarget, appr
  * @throws staleRevision if the owner edited it since; invalidState if it is not in review.
  */
 export async function rejectClient(
-  deps: ClientDeps,
+  deps: DecisionDeps,
   target: ClientTarget,
   reason: string,
   revision?: number,
 ): Promise<Client> {
   const status_reason = readReason(reason);
-  return changeClient(deps, target, (client) => {
+  return changeClient(deps, target, async (client) => {
     if (!needsReview(client)) throw invalidState(client.status);
     if (revision !== undefined && revision !== client.revision) throw staleRevision(client.revision);
     const after = { rejected: { revision: client.revision, ...pick(proposalOf(client), reviewedFields) } };
-    return client.status === 'approved'
-      ? { action: 'client.change_rejected', reason: status_reason, after, to: { pending_change: null, status_reason } }
-      : { action: 'client.rejected', reason: status_reason, after, to: { status: 'rejected', status_reason } };
+    const decision = client.status === 'approved' ? 'change_rejected' : 'rejected';
+    return {
+      action: `client.${decision}`,
+      reason: status_reason,
+      after,
+      to: { ...(client.status === 'approved' ? { pending_change: null } : { status: 'rejected' }), status_reason },
+      also: await mailToOwner(deps, target, client, decision, status_reason),
+    };
   });
 }
 
 /** Revokes every grant that users gave to the client, too. */
-export async function suspendClient(deps: StatusDeps, target: ClientTarget, why: string): Promise<Client> {
+export async function suspendClient(deps: ReviewDeps, target: ClientTarget, why: string): Promise<Client> {
   const reason = readReason(why);
-  return changeStatus(deps, target, { action: 'client.suspended', reason, from: 'approved', to: 'suspended' });
+  return changeStatus(deps, target, { decision: 'suspended', reason, from: 'approved', to: 'suspended' });
 }
 
 /** A suspended client may start sign-ins again. Its old tokens stay revoked. */
 export const reinstateClient = (deps: ReviewDeps, target: ClientTarget): Promise<Client> =>
   changeStatus(deps, target, {
-    action: 'client.reinstated',
+    decision: 'reinstated',
     from: 'suspended',
     to: 'approved',
     allow: (client) => refuseSelfApproval(deps, target.caller.actor, client),
   });
 
-type StatusDeps = ClientDeps & Pick<Deps, 'grants'>;
 type StatusChange = {
-  action: AuditAction;
+  decision: 'suspended' | 'reinstated';
   reason?: string;
   from: ClientStatus;
   to: ClientStatus;
@@ -118,22 +125,24 @@ type StatusChange = {
  * @throws notFound; invalidState unless its status is `from`; whatever `allow` throws.
  */
 async function changeStatus(
-  deps: StatusDeps,
-  { client_id, caller }: ClientTarget,
-  { action, reason, from, to, allow }: StatusChange,
+  deps: ReviewDeps,
+  target: ClientTarget,
+  { decision, reason, from, to, allow }: StatusChange,
 ): Promise<Client> {
+  const { client_id, caller } = target;
   const seen = await findAnyClient(deps, client_id);
   await allow?.(seen);
   if (seen.status !== from) throw invalidState(seen.status);
   const at = now(deps);
   const states = { before: { status: from }, after: { status: to } };
-  const event = auditEvent({ action, ...caller, target: client_id, reason, ...states }, at);
+  const event = auditEvent({ action: `client.${decision}`, ...caller, target: client_id, reason, ...states }, at);
   const changed = { status: to, status_reason: reason ?? null, event_id: event.event_id, updated_at: at };
   const done = await deps.db.change({
     run: {
       client: mustChange(setClientStatus(client_id, from, changed)),
       event: event.statement,
       also: deps.grants.revokeOfClient(client_id, 'client_suspended', at),
+      mails: await mailToOwner(deps, target, seen, decision, reason),
     },
   });
   deps.clients.forget(client_id);

@@ -32,6 +32,8 @@ export type Config = {
   readonly signUp: boolean;
   /** An administrator may approve their own clients. */
   readonly selfApproval: boolean;
+  /** Administrators get a mail a day while clients wait for a review. */
+  readonly reviewMails: boolean;
   /** Absent: mail is printed to the log on loopback, and not sent elsewhere. */
   readonly smtpUrl: string | undefined;
   /** The sender of mail: an address, or `Name <address>`. */

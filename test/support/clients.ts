@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import pino from 'pino';
 import { insertUser } from '../../src/accounts/store.ts';
 import { readConfig } from '../../src/app/config.ts';
 import type { Caller } from '../../src/audit/audit.ts';
@@ -16,6 +17,8 @@ import { openRiskContext } from '../../src/clients/risk-signals.ts';
 import { grants } from '../../src/oauth/grants/grants.ts';
 import type { Db } from '../../src/platform/db/db.ts';
 import { RequestError } from '../../src/platform/errors.ts';
+import { openQueue } from '../../src/platform/mail/outbox.ts';
+import { openVault } from '../../src/platform/vault.ts';
 import { type Engine, freshDatabase } from './databases.ts';
 
 export const ada: Caller = { actor: 'user:usr_ada', address: '192.0.2.1' };
@@ -38,6 +41,7 @@ export async function openClients(
     grants,
     config,
     riskContext: openRiskContext({ db, config }),
+    mail: openQueue({ config, db, clock, log: pino({ enabled: false }), vault: openVault(Buffer.alloc(32)) }),
   };
   const user = { email_verified_at: seconds, role: 'user', name: null } as const;
   await db.change({

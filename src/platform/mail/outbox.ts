@@ -213,7 +213,13 @@ type LetterDeps = { config: Config; mail: Pick<Outbox, 'enqueue'> };
  * @param onlyIf as in {@link Outbox.enqueue}.
  */
 export const mailTo = (deps: LetterDeps, to: Recipient, name: MailName, values: Values = {}, onlyIf?: Sql): Sql[] =>
-  deps.mail.enqueue(compose(deps.config, to, name, values, 'mail.footer'), onlyIf, prompt.has(name));
+  deps.mail.enqueue(compose(deps.config, to, name, values, footerOf(name)), onlyIf, prompt.has(name));
+
+/** Why one gets the mail. */
+function footerOf(name: MailName): MessageKey {
+  if (name === 'reviews_waiting') return 'mail.footer_administrator';
+  return name.startsWith('client_') ? 'mail.footer_owner' : 'mail.footer';
+}
 
 /**
  * A mail to an address without an account. It contains no name: else anyone could have us send a text of theirs to any
