@@ -127,7 +127,10 @@ test('looking takes a sign-in of the last hour, changing one of the last 15 minu
   const confirmed = await admin.browser.post('/signin/confirm', proof);
   assert.equal(confirmed.location, `${review}?unfinished=1`);
   const back = await admin.browser.get(`${review}?unfinished=1`);
-  assert.match(back.text, pattern`<div class="alert" role="alert"><p>${sentence('layout.not_submitted')}`);
+  assert.match(
+    back.text,
+    pattern`<div class="alert" role="alert" tabindex="-1" autofocus><p>${sentence('layout.not_submitted')}`,
+  );
   assert.doesNotMatch((await admin.browser.get(review)).text, sentence('layout.not_submitted'));
   signet.clock.advance(3601);
   assert.equal((await admin.browser.get(review)).location, confirm(review));

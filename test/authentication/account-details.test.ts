@@ -137,7 +137,7 @@ test('a reload of the page with new backup codes is no error', async (t) => {
   const again = await browser.post(`${path}/confirm`, { code });
   assert.equal(again.location, `${path}?done=on`);
   const page = await browser.get(again.location);
-  assert.match(page.text, pattern`role="status"><p>${sentence('totp.already_on')}`);
+  assert.match(page.text, pattern`role="status" tabindex="-1" autofocus><p>${sentence('totp.already_on')}`);
   assert.doesNotMatch(page.text, /role="alert"/);
   const other = await browser.post(`${path}/confirm`, { code: '123456' });
   assert.deepEqual([other.status, /role="alert"/.test(other.text)], [409, true]);

@@ -202,7 +202,7 @@ onBothEngines(
     assert.equal(removed.location, `${providersPath}?done=unlinked`);
     assert.match(
       (await user.browser.get(`${providersPath}?done=unlinked`)).text,
-      pattern`role="status"><p>${sentence('providers.done.unlinked')}`,
+      pattern`role="status" tabindex="-1" autofocus><p>${sentence('providers.done.unlinked')}`,
     );
     await mailbox.next(user.email, sentence('mail.provider_unlinked.subject', { provider: 'Acme' }));
     assert.deepEqual((await user.browser.get('/v1/me')).json?.identities, []);
@@ -226,7 +226,7 @@ onBothEngines('a provider is connected from the account, whatever its address th
   const answer = await acceptConfirmation(user.browser, question);
   assert.equal(answer.location, `${providersPath}?done=linked`);
   const page = await user.browser.get(`${providersPath}?done=linked`);
-  assert.match(page.text, pattern`role="status"><p>${sentence('providers.done.linked')}`);
+  assert.match(page.text, pattern`role="status" tabindex="-1" autofocus><p>${sentence('providers.done.linked')}`);
   assert.match(page.text, /<bdi>elsewhere@example\.org<\/bdi>/);
   assert.match(page.headers.get('content-security-policy') ?? '', /form-action 'self' http:/);
 

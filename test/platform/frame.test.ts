@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pattern, sentence } from '../support/messages.ts';
+import { message, pattern, sentence } from '../support/messages.ts';
 import { startSignet } from '../support/signet.ts';
 
 // What the pages with a navigation have in common.
@@ -87,5 +87,35 @@ test('the frame of a page says who is signed in, what waits, and leads to every 
     assert.ok((await account('en-*,en-\u00e4\u00e4,en-x-y')).includes('>January 15, 2027</time>'));
     assert.match(await timesOf('/account/sessions', 'en'), new RegExp(`<time ${iso}>now</time>`));
     assert.doesNotMatch((await owner.browser.get('/account/security/password')).text, /local-times/);
+  });
+
+  await t.test(
+    'a refused form says so in the title, leads to its fields, and has the focus on what is wrong',
+    async () => {
+      const stranger = signet.newBrowser();
+      const titleOf = ({ text }: { text: string }) => /<title>(.*?)<\/title>/.exec(text)?.[1];
+      const refused = await owner.browser.post('/account', { name: '', picture: 'http://x', locale: 'en' });
+      assert.equal(refused.status, 400);
+      const error = message('layout.error', { title: message('account.title') });
+      assert.equal(titleOf(refused), `${error} - Signet`);
+      assert.match(refused.text, /<li><a href="#name">.*<\/li>.*<li><a href="#picture">/s);
+      assert.match(refused.text, /<input id="name" [^>]*aria-invalid="true" autofocus[ >]/);
+      assert.equal(refused.text.match(/\sautofocus/g)?.length, 1);
+      const read = await owner.browser.get('/account?done=yes');
+      assert.equal(titleOf(read), `${message('account.title')} - Signet`);
+      assert.match(read.text, /<div class="notice" role="status" tabindex="-1" autofocus>/);
+      const wrong = await stranger.post('/signin', { username: owner.email, password: 'wrong words in a row' });
+      assert.match(wrong.text, /<input id="password" [^>]*autofocus/);
+      assert.doesNotMatch(wrong.text, /tabindex="-1"/);
+    },
+  );
+
+  await t.test('what asks without having read a page finds the icon and the page of the password', async () => {
+    const stranger = signet.newBrowser();
+    const icon = await stranger.get('/favicon.ico');
+    assert.deepEqual([icon.status, icon.headers.get('cache-control')], [302, 'public, max-age=86400']);
+    assert.equal((await stranger.get(icon.location)).headers.get('content-type'), 'image/svg+xml');
+    const password = await stranger.get('/.well-known/change-password');
+    assert.deepEqual([password.status, password.location], [302, '/account/security/password']);
   });
 });

@@ -64,6 +64,10 @@ const remove = operation({
 /** The signed-in user's password. */
 export async function passwordRoutes(app: FastifyInstance, deps: Deps) {
   addOperations(app, deps, [change, remove]);
+  // Password managers lead here (W3C, A Well-Known URL for Changing Passwords).
+  app.get('/.well-known/change-password', { config: { page: true } }, async (_request, reply) =>
+    reply.redirect(path, 302),
+  );
   const pages = pagesFor(app, deps, recentlySignedIn);
   pages.show(path, ({ view, session, query: { done } }) =>
     drawPassword(deps, view, session, { done: done === 'changed' || done === 'removed' ? done : undefined }),

@@ -40,7 +40,7 @@ function sessionItem(view: View, session: ListedSession, { current, address }: S
 <div>
 <h2 id="${id}">${name}${isCurrent && html` <span class="badge">${t('sessions.this_one')}</span>`}</h2>
 <p>${t('sessions.signed_in', { when: view.ago(session.auth_time), how: methodsInWords(view, session.amr) })}</p>
-<p>${isCurrent ? t('sessions.seen_now') : t('sessions.seen', { when: view.ago(session.last_seen_at) })}${
+<p id="${id}-seen">${isCurrent ? t('sessions.seen_now') : t('sessions.seen', { when: view.ago(session.last_seen_at) })}${
     session.address &&
     html` · ${t(session.address === address ? 'sessions.same_address' : 'sessions.address', { address: session.address })}`
   }</p>
@@ -49,7 +49,7 @@ ${
   !isCurrent &&
   html`<form method="post" action="/account/sessions/end">
 <input type="hidden" name="session_id" value="${session.session_id}">
-<button type="submit" class="quiet" aria-describedby="${id}">${t('sessions.end')}</button>
+<button type="submit" class="quiet" id="${id}-end" aria-labelledby="${id}-end ${id} ${id}-seen">${t('sessions.end')}</button>
 </form>`
 }
 </li>`;

@@ -91,7 +91,7 @@ ${host && html`<p><code>${host}</code></p>`}
 </div>
 <form method="post" action="/account/apps/disconnect">
 <input type="hidden" name="client_id" value="${app.client_id}">
-<button type="submit" class="danger" aria-describedby="${id}">${t('apps.disconnect')}</button>
+<button type="submit" class="danger" id="${id}-end" aria-labelledby="${id}-end ${id}">${t('apps.disconnect')}</button>
 </form>
 </li>`;
 }

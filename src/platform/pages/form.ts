@@ -18,7 +18,8 @@ const isSomething = (value: Renderable) => value !== undefined && value !== fals
 export const fieldAlert = (view: View, problems: readonly FieldProblem[]): Html | false =>
   problems.length > 0 &&
   html`<div class="alert" role="alert" id="problem"><ul>${problems.map(
-    ({ userMessage, message }) => html`<li>${userMessage ? view.t(userMessage.key, userMessage.values) : message}</li>`,
+    ({ path, userMessage, message }) =>
+      html`<li data-field="${path.split('/', 1)[0]}">${userMessage ? view.t(userMessage.key, userMessage.values) : message}</li>`,
   )}</ul></div>`;
 
 /** What is wrong with one field, to stand at it; see {@link describedField}. */

@@ -5,6 +5,7 @@ import type { Branding } from './branding.ts';
 import { bindForms, hidden, isUnfinished, type SignedInUser } from './form.ts';
 import { type Html, html, type Renderable, untrusted } from './html.ts';
 import { personInitials } from './initials.ts';
+import { linkProblems, withFocus } from './messages.ts';
 import { refill } from './refill.ts';
 import type { View } from './view.ts';
 
@@ -36,6 +37,8 @@ type Visit = {
   counts: TabCounts | undefined;
   /** The form that a sign-in had interrupted is filled in. */
   isKept?: boolean;
+  /** It says why a form was refused. */
+  isRefusal?: boolean;
 };
 
 const layout = (view: View, page: Page, visit: Visit): Html => {
@@ -49,7 +52,7 @@ const layout = (view: View, page: Page, visit: Visit): Html => {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${title} - ${branding.name}</title>
+<title>${visit.isRefusal ? t('layout.error', { title }) : title} - ${branding.name}</title>
 <link rel="stylesheet" href="${branding.stylesheet.path}">
 <link rel="icon" href="${branding.logo.path}" type="${branding.logo.type}">
 ${scripts.map((name) => html`<script src="${branding.scripts[name]?.path}" defer></script>\n`)}</head>
@@ -140,7 +143,7 @@ function languageChoice({ locale, query, t }: View): Html | false {
 
 export function sendPage(reply: FastifyReply, view: View, page: Page, status = page.status ?? 200): FastifyReply {
   const formAction = page.endsAt === undefined ? "'self'" : `'self' ${new URL(page.endsAt).protocol}`;
-  const markup = render(reply.request, view, page);
+  const markup = render(reply.request, view, page, status);
   const loading = scriptsOf(page).length > 0 ? " script-src 'self';" : '';
   const scripting = page.scripts?.length ? `${loading} connect-src 'self';` : loading;
   return reply
@@ -156,16 +159,26 @@ export function sendPage(reply: FastifyReply, view: View, page: Page, status = p
     .send(markup);
 }
 
-function render({ url, signedInUser, tabCounts, keptForm }: FastifyRequest, view: View, page: Page): string {
-  const visit = { url, user: signedInUser, counts: tabCounts };
+function render(
+  { url, signedInUser, tabCounts, keptForm }: FastifyRequest,
+  view: View,
+  page: Page,
+  status: number,
+): string {
+  const isRefusal = status >= 400 && page.content.toString().includes('<div class="alert" role="alert"');
+  const visit = { url, user: signedInUser, counts: tabCounts, isRefusal };
   const draw = (isKept: boolean) => {
-    const markup = layout(view, page, { ...visit, isKept }).toString();
+    const markup = withFocus(linkProblems(layout(view, page, { ...visit, isKept }).toString()));
     return signedInUser ? bindForms(markup, signedInUser.user_id) : markup;
   };
   return (keptForm && refill(draw(true), keptForm.path, keptForm.typed)) ?? draw(false);
 }
 
 export async function assetRoutes(app: FastifyInstance, { branding }: { branding: Branding }) {
+  // For what asks for it without having read a page.
+  app.get('/favicon.ico', async (_request, reply) =>
+    reply.header('cache-control', 'public, max-age=86400').redirect(branding.logo.path, 302),
+  );
   for (const { path, type, content } of branding.assets) {
     const forms = representations(content);
     app.get(path, async (request, reply) => {
