@@ -23,7 +23,7 @@ export async function mailToOwner(
   decision: Decision,
   reason = '',
 ): Promise<Sql[]> {
-  if (owner_user_id === null || caller.actor === `user:${owner_user_id}`) return [];
+  if (!deps.mail.works || owner_user_id === null || caller.actor === `user:${owner_user_id}`) return [];
   const owner = await findUser(deps.db, owner_user_id);
   if (!owner || !(await mayMailAbout(deps, 'client', owner_user_id, maxMailsToOwner))) return [];
   const url = `${deps.config.baseUrl}/developer/clients/${client_id}`;

@@ -41,7 +41,10 @@ export async function openClients(
     grants,
     config,
     riskContext: openRiskContext({ db, config }),
-    mail: openQueue({ config, db, clock, log: pino({ enabled: false }), vault: openVault(Buffer.alloc(32)) }),
+    mail: {
+      ...openQueue({ config, db, clock, log: pino({ enabled: false }), vault: openVault(Buffer.alloc(32)) }),
+      works: false,
+    },
   };
   const user = { email_verified_at: seconds, role: 'user', name: null } as const;
   await db.change({
