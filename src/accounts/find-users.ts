@@ -1,10 +1,11 @@
 import { now } from '../platform/clock.ts';
 import type { Db } from '../platform/db/db.ts';
 import { cutPage, decodeCursor, encodeCursor, inSlices, unknownCursor } from '../platform/db/slices.ts';
+import { decodePlace, encodePlace } from '../platform/db/term-search.ts';
 import type { StoreDeps } from '../platform/deps.ts';
 import { invalidFields } from '../platform/errors.ts';
 import { rangesOf } from '../platform/search-terms.ts';
-import { type Place, usersWithTerms } from './search.store.ts';
+import { usersWithTerms } from './search.store.ts';
 import {
   completeTerms,
   findUser,
@@ -69,7 +70,7 @@ export async function findUsers(deps: StoreDeps, search: UserSearch): Promise<Fo
     someTermsAreMissing(db),
   ]);
   const others = found.users.filter(({ user_id }) => user_id !== exact?.user_id);
-  const next = found.next && encodeCursor({ at: 0, id: idOf(found.next) });
+  const next = found.next && encodeCursor({ at: 0, id: encodePlace(found.next.term, found.next.id) });
   return { users: exact ? [exact, ...others] : others, next, complete: !isMissing };
 }
 
@@ -78,10 +79,9 @@ const notTogether = (path: string, other: string) =>
 
 const findExactly = (db: Db, typed: string) => (typed.includes('@') ? findUserByEmail(db, typed) : findUser(db, typed));
 
-const idOf = ({ term, user_id }: Place): string => `${Buffer.from(term).toString('base64url')}.${user_id}`;
-function placeOf(id: string): Place {
-  const [term = '', user_id = ''] = id.split('.', 2);
-  return { term: Buffer.from(term, 'base64url').toString(), user_id };
+function placeOf(text: string) {
+  const [term, id = ''] = decodePlace(text);
+  return { term, id };
 }
 
 /** What one takes in the search, roughly. */

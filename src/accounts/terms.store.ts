@@ -1,6 +1,9 @@
-import { join, type Sql, sql } from '../platform/db/sql.ts';
+import { raw, type Sql, sql } from '../platform/db/sql.ts';
+import { insertTermRows, termTable } from '../platform/db/term-search.ts';
 import type { UserId } from '../platform/ids.ts';
 import { termsOf } from '../platform/search-terms.ts';
+
+export const userTerms = termTable('user_terms', 'user_id');
 
 /** What users are found by, beside their id. */
 export const searchedFields = ['email', 'name', 'given_name', 'family_name', 'preferred_username'] as const;
@@ -13,18 +16,12 @@ function termsOfField(field: SearchedField, value: string): readonly string[] {
   return field === 'email' && terms.length > 1 ? terms.slice(0, -1) : terms;
 }
 
-/** Rows of one `insert` are repeated up to a multiple of it: there are not as many statements as numbers of terms. */
-const rowsInStep = 4;
-
 /** For a user without terms of these fields. */
 export function insertTerms(user_id: UserId, searched: Searched): Sql[] {
   const rows = searchedFields.flatMap((field) =>
     termsOfField(field, searched[field] ?? '').map((term) => sql`(${term}, ${user_id}, ${field})`),
   );
-  const last = rows.at(-1);
-  if (last === undefined) return [];
-  while (rows.length % rowsInStep !== 0) rows.push(last);
-  return [sql`insert into user_terms (term, user_id, field) values ${join(rows)} on conflict do nothing`];
+  return insertTermRows(raw('user_terms (term, user_id, field)'), rows);
 }
 
 /** Follows a statement that changes the row of the user, and so lets others of the same user wait. */

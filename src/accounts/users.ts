@@ -38,6 +38,7 @@ export {
   userFilters,
   userOrders,
 } from './store.ts';
+export { userTerms } from './terms.store.ts';
 
 /** @throws {RequestError} `not_found`. */
 export async function requireUser(deps: Pick<Deps, 'db'>, user_id: string): Promise<User> {

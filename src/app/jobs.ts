@@ -6,6 +6,7 @@ import { deviceSeconds } from '../authentication/sessions/browser.ts';
 import { purgeDevices, purgePendingSignIns, purgeSessions } from '../authentication/sessions/sessions.ts';
 import { purgeRememberedSuspensions, suspensionRememberedSeconds } from '../clients/delete-client.ts';
 import { failureKeptSeconds, purgeFailures } from '../clients/failures.ts';
+import { completeMissingClientTerms } from '../clients/find-clients.ts';
 import { remindReviewers } from '../clients/review-mails.ts';
 import {
   expireGrants,
@@ -80,6 +81,7 @@ const longJobs = {
   'delete accounts': finishAccountDeletions,
   'delete webhooks': finishWebhookDeletions,
   'add users to the search': completeMissingTerms,
+  'add clients to the search': completeMissingClientTerms,
   'remind reviewers': remindReviewers,
   'expire grants': purge([expireGrants, 0]),
   'purge grants': purge(

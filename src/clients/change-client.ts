@@ -11,6 +11,7 @@ import { type Client, pick, reviewedFields } from './client.ts';
 import type { Deps } from './deps.ts';
 import { findAnyClient, requireOwnClient } from './find-clients.ts';
 import { updateClient } from './store.ts';
+import { replaceTerms } from './terms.store.ts';
 
 export type ClientDeps = Pick<Deps, 'db' | 'clock' | 'clients'>;
 export type ClientTarget = { client_id: string; caller: Caller };
@@ -77,7 +78,12 @@ async function tryChange(
   const changed: Client = { ...seen, updated_at: at, ...to, event_id: event.event_id };
   const done = await deps.db.change({
     lock: maxPending === undefined ? [] : lockOwner(seen),
-    run: { client: mustChange(updateClient(changed, seen, maxPending)), event: event.statement, also },
+    run: {
+      client: mustChange(updateClient(changed, seen, maxPending)),
+      terms: changed.name === seen.name ? [] : replaceTerms(changed.client_id, changed.name),
+      event: event.statement,
+      also,
+    },
   });
   if (!done.ok) return undefined;
   deps.clients.forget(seen.client_id);

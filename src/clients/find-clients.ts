@@ -1,22 +1,36 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db/db.ts';
-import { decodeCursor, encodeCursor } from '../platform/db/slices.ts';
+import { type Cursor, cutPage, decodeCursor, encodeCursor, inSlices, unknownCursor } from '../platform/db/slices.ts';
+import { decodePlace, encodePlace } from '../platform/db/term-search.ts';
 import type { Deps } from '../platform/deps.ts';
 import { notFound, refusal } from '../platform/errors.ts';
+import { rangesOf } from '../platform/search-terms.ts';
 import { type TtlCache, ttlCache } from '../platform/ttl-cache.ts';
 import { type Client, isClientId } from './client.ts';
 import {
   type ClientListing,
+  clientsNamed,
+  clientsWithTerms,
+  countClients,
+  isAnyNamed,
+  listClients,
+  type Order,
+  type SearchPlace,
+} from './search.store.ts';
+import {
+  clientsWithMissingTerms,
+  completeTerms,
   countNeedingReview,
   countWaiting,
   listOwnClients,
   namesOfClients,
   readClient,
-  searchClients,
+  someTermsAreMissing,
 } from './store.ts';
 
 /** For the room `oauth`, which revokes the grants of clients and deletes the rows of deleted ones. */
 export { deleteDeletedClient, deletedClients, raiseGrantsEpochOfClient } from './store.ts';
+export type { ClientListing, Order };
 export { countNeedingReview, countWaiting, listOwnClients, namesOfClients };
 
 type ReadDeps = Pick<Deps, 'db'>;
@@ -42,22 +56,82 @@ export const listings = [
   'suspended',
 ] as const satisfies ClientListing[];
 
+export const orders = ['oldest', 'newest'] as const satisfies Order[];
+
+type FoundClients = {
+  clients: Client[];
+  next: string | undefined;
+  /** False while some clients or users are found by nothing but their id or full address. */
+  complete: boolean;
+};
+
 /**
- * What administrators look through, a page at a time, oldest first, without secrets.
+ * What administrators look through, a page at a time, without secrets: a list in the order of registration, or what a search
+ * finds by beginnings of words of the client's name, and of the name and address of its owner, or by an id of either.
  * @param search.listing left out: all clients for a search, else those that need a review.
+ * @param search.order of a list; what a search finds has an order of its own.
  * @param search.after `next` of the previous page.
  * @throws {RequestError} `invalid_request` for an `after` that is not from a page.
  */
 export async function findClients(
-  deps: ReadDeps,
-  search: { listing?: ClientListing; query?: string; after?: string; limit?: number },
-) {
-  const { after, limit = 50 } = search;
-  const query = search.query?.trim().slice(0, 100) ?? '';
+  { db }: ReadDeps,
+  search: { listing?: ClientListing; query?: string; order?: Order; after?: string; limit?: number },
+): Promise<FoundClients> {
+  const { order = 'oldest', limit = 50 } = search;
+  const query = search.query?.trim().slice(0, 254) ?? '';
   const { listing = query === '' ? 'waiting' : 'all' } = search;
-  const place = decodeCursor('after', after);
-  const { clients, next } = await searchClients(deps.db, { listing, query, after: place, limit });
-  return { clients, next: next && encodeCursor(next) };
+  const after = decodeCursor('after', search.after);
+  if (query !== '' && !(await isAnyNamed(db, query))) {
+    const ranges = rangesOf(query);
+    const place = after && placeOf(after);
+    if (place && !ranges.some(({ from }) => place.term.startsWith(from))) throw unknownCursor('after');
+    const [found, isMissing] = await Promise.all([
+      clientsWithTerms(db, { listing, ranges, after: place, limit }),
+      someTermsAreMissing(db),
+    ]);
+    return { clients: found.clients, next: found.next && cursorOf(found.next), complete: !isMissing };
+  }
+  const found =
+    query === ''
+      ? await listClients(db, { listing, order, after, limit })
+      : await clientsNamed(db, { listing, query, after, limit });
+  const { rows, next } = cutPage(found, limit, (last) => ({ at: last.created_at, id: last.client_id }));
+  return { clients: rows, next, complete: true };
+}
+
+const parts = ['name', 'owner'] as const;
+
+const cursorOf = ({ by, term, id, client_id }: SearchPlace): string =>
+  encodeCursor({ at: parts.indexOf(by), id: encodePlace(term, id, ...(client_id === undefined ? [] : [client_id])) });
+
+function placeOf(cursor: Cursor): SearchPlace {
+  const by = parts[cursor.at];
+  const [term, id = '', client_id] = decodePlace(cursor.id);
+  if (by === undefined) throw unknownCursor('after');
+  return { by, term, id, client_id };
+}
+
+/** Larger numbers are all alike, so that counting takes the same time in any store. */
+export const countedAtMost = 100;
+
+/** How many clients each listing has; any number above {@link countedAtMost} for more. */
+export async function countListings({ db }: ReadDeps): Promise<Readonly<Record<ClientListing, number>>> {
+  const counts = await countClients(db, countedAtMost + 1);
+  const { pending_review, pending_change, approved, rejected, suspended } = counts;
+  const all = pending_review + approved + rejected + suspended;
+  return { ...counts, waiting: pending_review + pending_change, all };
+}
+
+/** What one takes in the search, roughly. */
+const rowsOfClient = 4;
+
+/** Makes clients known to the search that an earlier version has written. Safe on every node at any time. */
+export async function completeMissingClientTerms({ db }: ReadDeps, signal?: AbortSignal): Promise<void> {
+  await inSlices(async (rows) => {
+    const clients = await clientsWithMissingTerms(db, Math.ceil(rows / rowsOfClient));
+    await Promise.all(clients.map((client) => completeTerms(db, client)));
+    return clients.length * rowsOfClient;
+  }, signal);
 }
 
 /** Whether a user has as many clients in review as are allowed: they cannot register or submit another one. */

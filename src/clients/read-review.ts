@@ -101,19 +101,16 @@ export async function listedRecords(deps: RiskDeps, clients: readonly Client[]) 
   });
 }
 
-/** A client in a list for users, with its owner's address. */
-export type ListedClient = { client: Client; owner: string | null; risks: readonly Risk[] };
+/** A client in a list for users, with its owner. */
+export type ListedClient = { client: Client; owner: User | undefined; risks: readonly Risk[] };
 
 export async function listedWithRisks(deps: RiskDeps, clients: readonly Client[]): Promise<ListedClient[]> {
   const ids = [...new Set(clients.flatMap(({ owner_user_id }) => owner_user_id ?? []))];
-  const [risks, ...owners] = await Promise.all([
-    assess(deps, clients),
-    ...ids.map(async (id) => [id, (await findUser(deps.db, id))?.email] as const),
-  ]);
-  const addresses = new Map(owners);
+  const [risks, ...owners] = await Promise.all([assess(deps, clients), ...ids.map((id) => findUser(deps.db, id))]);
+  const ownerById = new Map(owners.flatMap((owner) => (owner ? [[owner.user_id, owner]] : [])));
   return clients.map((client) => ({
     client,
-    owner: addresses.get(client.owner_user_id ?? '') ?? null,
+    owner: ownerById.get(client.owner_user_id ?? ''),
     risks: risks.get(client.client_id) ?? [],
   }));
 }

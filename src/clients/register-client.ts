@@ -9,6 +9,7 @@ import type { Client } from './client.ts';
 import { newClientSecret, newSecretRow } from './manage-secrets.ts';
 import type { Registration } from './registration.ts';
 import { insertClient, insertSecret } from './store.ts';
+import { insertTerms } from './terms.store.ts';
 
 /**
  * A new client, pending review (specification §3.1).
@@ -53,6 +54,7 @@ export async function registerClient(
     lock: lockOwner(client),
     run: {
       client: mustChange(insertClient(client, pendingClients)),
+      terms: insertTerms(client_id, client.name),
       secrets: secrets.map((secret) => insertSecret({ ...secret, client_id })),
       event: event.statement,
     },

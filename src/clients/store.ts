@@ -1,11 +1,11 @@
 import { mustChange, type Write } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
-import { type Cursor, fitsOneSlice, inOneSlice } from '../platform/db/slices.ts';
-import { allOf, asBigint, asText, escapeLike, oneOf, type Sql, sql } from '../platform/db/sql.ts';
-import { emailKey } from '../platform/email-address.ts';
+import { fitsOneSlice, inOneSlice } from '../platform/db/slices.ts';
+import { allOf, asBigint, asText, oneOf, type Sql, sql } from '../platform/db/sql.ts';
 import type { EventId, SecretId } from '../platform/ids.ts';
 import { type Client, ClientRow, type ClientSecret, type ClientStatus, SecretRow } from './client.ts';
+import { replaceTerms } from './terms.store.ts';
 
 /** The tables `clients`, `client_secrets` and `remembered_suspensions`. */
 const ClientWithSecret = row('clients c left join client_secrets s', {
@@ -37,7 +37,7 @@ export async function readClient(db: Db, client_id: string): Promise<Client | un
 }
 
 /** Lists are not used to authenticate clients. */
-const withoutSecrets = (client: RowOf<typeof ClientRow>): Client => ({ ...client, secrets: [] });
+export const withoutSecrets = (client: RowOf<typeof ClientRow>): Client => ({ ...client, secrets: [] });
 
 const ClientName = ClientRow.pick('client_id', 'name');
 
@@ -57,74 +57,8 @@ export async function listOwnClients({ db }: { db: Db }, owner_user_id: string):
   return rows.map(withoutSecrets);
 }
 
-/** `waiting` is what needs a review, new clients and pending changes alike. */
-export type ClientListing = ClientStatus | 'all' | 'waiting' | 'pending_change';
-
-/** As `needsReview` in client.ts. */
-const hasPendingChange = sql`(c.status = 'approved' and c.pending_change is not null)`;
-const needsReview = sql`(c.status = 'pending_review' or ${hasPendingChange})`;
-
-function isListed(listing: ClientListing): Sql {
-  if (listing === 'all') return sql`c.status <> 'deleted'`;
-  if (listing === 'waiting') return needsReview;
-  return listing === 'pending_change' ? hasPendingChange : sql`c.status = ${listing}`;
-}
-
-/** By an id, or by the whole address of the owner. */
-const isNamed = (query: string): Sql =>
-  sql`(c.client_id = ${query} or c.owner_user_id = ${query}
-       or c.owner_user_id = (select user_id from users where email_key = ${emailKey(query)}))`;
-
-/** Letters beyond ASCII are matched in the case in which they were written. */
-function matches(query: string): Sql {
-  const [lower, exact, address] = [query.toLowerCase(), query, emailKey(query)].map((part) => `%${escapeLike(part)}%`);
-  return sql`(lower(read.name) like ${lower!} escape '!' or read.name like ${exact!} escape '!'
-    or exists (select 1 from users u
-                where u.user_id = read.owner_user_id
-                  and (u.email_key like ${address!} escape '!' or lower(u.name) like ${lower!} escape '!'
-                       or u.name like ${exact!} escape '!')))`;
-}
-
-/** Clients that one search by a part of a name reads. */
-const maxRead = 2000;
-
-const Place = row('clients', ClientRow.pick('client_id', 'created_at').fields);
-
-/**
- * Oldest first, a page at a time. A search by a part of a name reads a bounded number of clients, so a page may have fewer than
- * its limit, even none, and yet not be the last one.
- * @param search.query a part of the name, a part of the owner's name or email address, or an id of either; empty for all.
- */
-export async function searchClients(
-  db: Db,
-  { listing, query, after, limit }: { listing: ClientListing; query: string; after: Cursor | undefined; limit: number },
-): Promise<{ clients: Client[]; next: Cursor | undefined }> {
-  const listed = sql`clients c where ${isListed(listing)}
-      and (c.created_at, c.client_id) > (${asBigint(after?.at ?? -1)}, ${after?.id ?? ''})`;
-  const oldest = sql`order by c.created_at, c.client_id`;
-  const columns = ClientRow.columnsOf('c');
-  const isSearch = query !== '' && !(await db.holds(sql`exists (select 1 from clients c where ${isNamed(query)})`));
-  const rows = await db.all(
-    ClientRow,
-    isSearch
-      ? sql`select ${ClientRow.columnsOf('read')} from (select ${columns} from ${listed} ${oldest} limit ${maxRead}) as read
-             where ${matches(query)} order by read.created_at, read.client_id limit ${limit + 1}`
-      : sql`select ${columns} from ${listed} and ${query === '' ? sql`1 = 1` : isNamed(query)} ${oldest} limit ${limit + 1}`,
-  );
-  const last =
-    rows.length > limit
-      ? rows[limit - 1]
-      : isSearch
-        ? await db.get(
-            Place,
-            sql`select ${Place.columnsOf('c')} from ${listed} ${oldest} limit 1 offset ${maxRead - 1}`,
-          )
-        : undefined;
-  return {
-    clients: rows.slice(0, limit).map(withoutSecrets),
-    next: last && { at: last.created_at, id: last.client_id },
-  };
-}
+/** As `hasPendingChange` in client.ts. */
+export const withPendingChange = sql`(c.status = 'approved' and c.pending_change is not null)`;
 
 /** New clients, and approved ones with a pending change: as many as wait, up to a maximum. */
 export async function countWaiting({ db }: { db: Db }, atMost: number): Promise<number> {
@@ -133,7 +67,7 @@ export async function countWaiting({ db }: { db: Db }, atMost: number): Promise<
     sql`select count(*) as waiting from (
           select * from (select 1 as one from clients where status = 'pending_review' limit ${atMost}) as fresh
           union all
-          select * from (select 1 as one from clients c where ${hasPendingChange} limit ${atMost}) as changed
+          select * from (select 1 as one from clients c where ${withPendingChange} limit ${atMost}) as changed
           limit ${atMost}) as listed`,
   );
   return counted?.waiting ?? 0;
@@ -144,7 +78,7 @@ export async function countNeedingReview({ db }: { db: Db }): Promise<{ pending:
   const counts = await db.get(
     row('clients', { pending: integer, changes: integer }),
     sql`select (select count(*) from clients where status = 'pending_review') as pending,
-               (select count(*) from clients c where ${hasPendingChange}) as changes`,
+               (select count(*) from clients c where ${withPendingChange}) as changes`,
   );
   return { pending: counts?.pending ?? 0, changes: counts?.changes ?? 0 };
 }
@@ -190,9 +124,12 @@ const hasRoomInReview = (owner_user_id: Sql, max: number): Sql =>
   sql`(select count(*) from clients other
         where other.owner_user_id = ${owner_user_id} and other.status = 'pending_review') < ${asBigint(max)}`;
 
+const StoredClient = row('clients', { ...ClientRow.fields, terms_of: text });
+
 /** Changes nothing when the owner already has `maxPending` clients in review. */
 export const insertClient = (client: Client, maxPending: number): Sql =>
-  sql`insert into clients ${ClientRow.select(client)} where ${hasRoomInReview(asText(client.owner_user_id), maxPending)}`;
+  sql`insert into clients ${StoredClient.select({ ...client, terms_of: client.name })}
+       where ${hasRoomInReview(asText(client.owner_user_id), maxPending)}`;
 
 export const insertSecret = (secret: ClientSecret & { client_id: string }): Sql =>
   sql`insert into client_secrets ${SecretRow.values(secret)}`;
@@ -213,7 +150,8 @@ export function updateClient(client: Client, seen: Client, maxPending?: number):
     maxPending === undefined
       ? sql``
       : sql`and (status = 'pending_review' or ${hasRoomInReview(sql`clients.owner_user_id`, maxPending)})`;
-  return sql`update clients set ${ClientRow.set(fields)}
+  const renamed = client.name === seen.name ? sql`` : sql`, terms_of = ${client.name}`;
+  return sql`update clients set ${ClientRow.set(fields)} ${renamed}
               where client_id = ${client_id} and event_id = ${seen.event_id} ${isAllowed}`;
 }
 
@@ -276,3 +214,27 @@ export const deleteDeletedClient = (db: Db, client_id: string) =>
     sql`delete from clients
          where client_id = ${client_id} and status = 'deleted' and ${fitOneSlice(client_id)} and not ${awaitsLogouts}`,
   );
+
+/** In the words of the partial index. */
+const termsAreMissing = sql`terms_of is distinct from name`;
+
+/** Whether some clients cannot be found by their name yet. */
+export const someTermsAreMissing = (db: Db): Promise<boolean> =>
+  db.holds(sql`exists (select 1 from clients where ${termsAreMissing})`);
+
+export const clientsWithMissingTerms = (db: Db, rows: number) =>
+  db.all(
+    ClientRow.pick('client_id', 'name'),
+    sql`select client_id, name from clients where ${termsAreMissing} order by client_id limit ${rows}`,
+  );
+
+/** Changes nothing if the client has been renamed since it was read. */
+export const completeTerms = (db: Db, { client_id, name }: Pick<Client, 'client_id' | 'name'>) =>
+  db.change({
+    run: {
+      client: mustChange(
+        sql`update clients set terms_of = name where client_id = ${client_id} and name = ${name} and ${termsAreMissing}`,
+      ),
+      terms: replaceTerms(client_id, name),
+    },
+  });

@@ -185,6 +185,7 @@ const calls: Record<string, Prepare> = {
   'get /v1/admin/audit/unauthenticated': () => ({}),
   'post /v1/admin/audit/verify': () => ({}),
   'get /v1/admin/clients': () => ({}),
+  'get /v1/admin/clients/export': () => ({ query: { status: 'approved' } }),
   'get /v1/admin/clients/{client_id}': async (given) => ({ path: { client_id: await pending(given) } }),
   'patch /v1/admin/clients/{client_id}': async (given) => ({ path: { client_id: await firstPartyClient(given) } }),
   'get /v1/admin/clients/{client_id}/logout-deliveries': async (given) => ({
@@ -430,7 +431,9 @@ async function readEverything(signet: Signet, admin: TestUser): Promise<void> {
   const states = ['all', 'waiting', 'pending_change', 'approved', 'suspended'];
   for (const path of [
     ...states.flatMap((status) =>
-      ['', '&query=x', `&query=${client_id}`].map((more) => `/v1/admin/clients?status=${status}${more}`),
+      ['', '&order=newest', '&query=x', '&query=x+y', `&query=${client_id}`].map(
+        (more) => `/v1/admin/clients?status=${status}${more}`,
+      ),
     ),
     ...['dead', 'waiting', 'delivered'].map(
       (state) => `/v1/admin/clients/${client_id}/logout-deliveries?state=${state}`,

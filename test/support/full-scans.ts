@@ -25,7 +25,7 @@ const fewRows = new Set([
   'users_deleted',
   'users_with_missing_terms', // none, but for the minutes after an upgrade
   'audit_log_unsealed', // the events of the last second
-  'clients_by_status', // sorted: those that are pending review
+  'clients_with_missing_terms', // none, but for the minutes after an upgrade
   'clients_with_pending_change',
   'clients_with_backchannel_logout', // each is looked up among the deliveries that are due
   'webhook_deliveries_dead_of_webhook', // what was given up in the last 30 days, if no administrator resends it

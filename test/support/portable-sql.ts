@@ -25,8 +25,8 @@ const portable = new Set([
   ...['on conflict do update … where', 'on conflict of a partial index'],
   // Expressions. A division by zero is an error everywhere; no other quotient is used (CockroachDB's is a decimal).
   ...['and', 'or', 'not', 'case', 'is null', 'coalesce()', 'is distinct from =', 'in =', 'row value'],
-  ...['=', '<>', '<', '<=', '>', '>=', '+', '-', '*', '/', '||', 'like ~~', 'like_escape()'],
-  ...['count()', 'min()', 'max()', 'lower()', 'row_number() over', 'cast to int8', 'cast to text'],
+  ...['=', '<>', '<', '<=', '>', '>=', '+', '-', '*', '/', '||', 'like ~~'],
+  ...['count()', 'min()', 'max()', 'row_number() over', 'cast to int8', 'cast to text'],
   ...['cast to int4', 'extract()', 'unnest()', 'function in from'],
 ]);
 

@@ -61,15 +61,20 @@ type Assessed = { readonly risks?: readonly Pick<Risk, 'severity'>[] };
 type Listed = {
   readonly clients: readonly (Omit<ReviewedRecord, 'allowed_scopes'> & Assessed)[];
   readonly next: string | null;
+  readonly complete: boolean;
 };
 
 export function describeList(
-  { clients, next }: Listed,
+  { clients, next, complete }: Listed,
   { query, status }: { query?: string; status?: string },
 ): string {
+  const incomplete = complete
+    ? []
+    : ['The search does not cover all clients yet. Until it does, look for a client ID, or for the owner.'];
   if (clients.length === 0 && query && next === null) {
     const state = status === 'all' ? 'in any state' : `listed as ${status}`;
-    return `No client ${state} has ${printed(query)} in its name, in its owner's name or email address, or as an ID.`;
+    const none = `No client ${state} has words that begin like ${printed(query)} in its name, in its owner's name or email address, or that ID.`;
+    return [none, ...incomplete].join('\n\n');
   }
   const rows = clients.map((client) => [
     client.client_id,
@@ -80,7 +85,7 @@ export function describeList(
     client.name,
   ]);
   const list = table([['CLIENT', 'STATUS', 'REVISION', 'TYPE', 'RISKS', 'NAME'], ...rows]);
-  return next === null ? list : `${list}\n\nMore results: --after ${next}`;
+  return [list, ...incomplete, ...(next === null ? [] : [`More results: --after ${next}`])].join('\n\n');
 }
 
 /** Risks are assessed only where a review waits. */

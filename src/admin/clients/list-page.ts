@@ -1,4 +1,6 @@
+import type { User } from '../../accounts/users.ts';
 import { type Client, type ClientStatus, hasPendingChange } from '../../clients/client.ts';
+import { countedAtMost, type Order } from '../../clients/find-clients.ts';
 import type { ListedClient } from '../../clients/read-review.ts';
 import type { Risk } from '../../clients/risk-signals.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
@@ -6,17 +8,25 @@ import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import { badge, moreLink, pathWith, type Tone } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { clientInitials } from '../../platform/text.ts';
 import { adminTab, doneNotice } from '../components.ts';
 
 /** What the list can be narrowed to. `waiting` is everything that an administrator should look at. */
 export const clientFilters = ['waiting', 'changes', 'approved', 'rejected', 'suspended', 'all'] as const;
 export type ClientFilter = (typeof clientFilters)[number];
 
+/** A list, or what a search in all states has found. */
 export type ClientListView = {
   filter: ClientFilter;
-  clients: readonly ListedClient[];
+  order: Order;
+  /** Empty for a list. */
+  q: string;
+  clients: readonly (ListedClient & { lastSignIn: number | null })[];
   /** Where the next page begins; undefined on the last one. */
   next: string | undefined;
+  /** Whether the search knows all clients by now. */
+  complete: boolean;
+  counts: Readonly<Record<ClientFilter, number>>;
   query: Parameters;
 };
 
@@ -27,52 +37,87 @@ const statusTone: Readonly<Record<ClientStatus, Tone>> = {
   suspended: 'warn',
 };
 
-export const clientsPage = (view: View, { filter, clients, next, query }: ClientListView): Page => ({
-  title: view.plain('admin.clients.title'),
-  tab: adminTab('admin_clients'),
-  content: html`<h1>${view.t('admin.clients.title')}</h1>
+export function clientsPage(view: View, list: ClientListView): Page {
+  const { filter, q, clients, next, complete, counts, query } = list;
+  const more = q === '' ? { state: filter, order: list.order } : { q };
+  return {
+    title: view.plain('admin.clients.title'),
+    tab: adminTab('admin_clients'),
+    content: html`<h1>${view.t('admin.clients.title')}</h1>
 ${doneNotice(view, { query }, 'clients', ['deleted'])}
 <nav aria-label="${view.t('admin.clients.filter')}"><p class="actions">${clientFilters.map(
-    (one) =>
-      html`<a href="${pageOf({ state: one, q: query.q })}"${one === filter && html` aria-current="page"`}>${view.t(`admin.clients.filter.${one}`)}</a>\n`,
-  )}</p></nav>
-<form method="get" action="/admin/clients" role="search">
+      (one) =>
+        html`<a href="${pathWith(path, { state: one })}"${q === '' && one === filter && html` aria-current="page"`}>${view.t(`admin.clients.filter.${one}`)} (${counted(counts[one])})</a>\n`,
+    )}</p></nav>
+<form method="get" action="${path}" role="search">
 <label for="q">${view.t('admin.clients.find')}</label>
-<input id="q" name="q" type="search" maxlength="100" autocomplete="off" value="${query.q ?? ''}">
+<input id="q" name="q" type="search" maxlength="254" autocomplete="off" value="${q}" aria-describedby="q-hint">
+<p class="hint" id="q-hint">${view.t('admin.clients.find.hint')}</p>
 <button type="submit" class="quiet" id="clients-find">${view.t('admin.users.find.submit')}</button>
 </form>
+${!complete && html`<p class="advice" id="clients-incomplete">${view.t('admin.clients.find.incomplete')}</p>`}
 ${
-  clients.length === 0
-    ? nothing(view, filter, query.q, next)
-    : html`<ul class="items">${clients.map((listed) => clientItem(view, listed))}</ul>`
+  q !== '' &&
+  clients.length > 0 &&
+  html`<p>${view.t('admin.clients.found', { query: html`<q>${untrusted(q)}</q>` })} ${clearSearch(view)}</p>`
 }
-${next !== undefined && moreLink('clients-more', pageOf({ state: filter, q: query.q, after: next }), view.t('admin.clients.more'))}`,
-});
+${clients.length === 0 ? nothing(view, list) : clientTable(view, list)}
+${next !== undefined && moreLink('clients-more', pathWith(path, { ...more, after: next }), view.t('admin.clients.more'))}
+<p class="actions">${q === '' && html`<a href="${pathWith(`${path}/export`, { state: filter })}" id="clients-export">${view.t('admin.clients.export')}</a>`}</p>`,
+  };
+}
 
-const pageOf = (query: { state: ClientFilter; q?: string; after?: string }) => pathWith('/admin/clients', query);
+const path = '/admin/clients';
 
-/** What was looked through, and how to look further. */
-function nothing(view: View, filter: ClientFilter, q: string | undefined, next: string | undefined): Html {
-  if (next !== undefined) return html`<p class="empty">${view.t('admin.clients.none.yet')}</p>`;
-  if (!q) {
+const counted = (count: number) => (count > countedAtMost ? `${countedAtMost}+` : count);
+
+const clearSearch = (view: View) =>
+  html`<a href="${path}" id="clients-clear">${view.t('admin.clients.find.clear')}</a>`;
+
+/** What was looked through, and how to leave the search. */
+function nothing(view: View, { filter, q, next }: ClientListView): Html {
+  if (q === '') {
     const isQueue = filter === 'waiting' || filter === 'changes';
     return html`<p class="empty">${view.t(isQueue ? 'admin.clients.none.waiting' : 'admin.clients.none')}</p>`;
   }
-  const where = view.t(`admin.clients.filter.${filter}`);
-  return html`<div class="empty"><p>${
-    filter === 'all'
+  const said =
+    next === undefined
       ? view.t('admin.clients.none.anywhere', { query: html`<q>${untrusted(q)}</q>` })
-      : view.t('admin.clients.none.here', { query: html`<q>${untrusted(q)}</q>`, where: html`<q>${where}</q>` })
-  }</p>
-<p>${filter !== 'all' && html`<a href="${pageOf({ state: 'all', q })}">${view.t('admin.clients.find.everywhere')}</a> `}<a href="/admin/clients">${view.t('admin.clients.find.clear')}</a></p></div>`;
+      : view.t('admin.clients.none.yet');
+  return html`<div class="empty"><p>${said}</p><p>${clearSearch(view)}</p></div>`;
 }
 
-const clientItem = (view: View, { client, owner, risks }: ListedClient) => html`<li><div>
-<h2><a href="/admin/clients/${client.client_id}">${untrusted(client.name)}</a> ${statusBadge(view, client)}</h2>
-<p>${owner === null ? view.t('admin.clients.ownerless') : untrusted(owner, 254)} · ${view.t('admin.clients.since', { when: view.ago(client.updated_at) })}</p>
-${risks.length > 0 && html`<p>${risks.map((risk) => html`${riskBadge(view, risk)} `)}</p>`}
-</div></li>
+const columns = ['name', 'owner', 'status', 'created', 'last_sign_in'] as const;
+
+const clientTable = (view: View, list: ClientListView): Html => html`<table class="list">
+<caption class="unseen">${view.t('admin.clients.title')}</caption>
+<thead><tr>${columns.map((column) => heading(view, list, column))}</tr></thead>
+<tbody>${list.clients.map((one) => clientRow(view, one))}</tbody>
+</table>`;
+
+function heading(view: View, { filter, order, q }: ClientListView, column: (typeof columns)[number]): Html {
+  const label = view.t(`admin.clients.column.${column}`);
+  if (column !== 'created' || q !== '') return html`<th scope="col">${label}</th>`;
+  const [sort, other] = order === 'oldest' ? (['ascending', 'newest'] as const) : (['descending', 'oldest'] as const);
+  return html`<th scope="col" aria-sort="${sort}"><a href="${pathWith(path, { state: filter, order: other })}" id="clients-order" title="${view.plain(`admin.clients.order.${other}`)}">${label}</a> <span aria-hidden="true">${order === 'oldest' ? '↑' : '↓'}</span></th>`;
+}
+
+const clientRow = (view: View, { client, owner, risks, lastSignIn }: ClientListView['clients'][number]): Html => {
+  const label = (column: (typeof columns)[number]) => view.plain(`admin.clients.column.${column}`);
+  return html`<tr><th scope="row"><div class="entry"><span class="initials small" aria-hidden="true">${clientInitials(client.name)}</span>
+<div><a href="${path}/${client.client_id}">${untrusted(client.name)}</a>
+${risks.length > 0 && html`<p>${risks.map((risk) => html`${riskBadge(view, risk)} `)}</p>`}</div></div></th>
+<td data-label="${label('owner')}">${ownerCell(view, client, owner)}</td>
+<td data-label="${label('status')}">${statusBadge(view, client)}</td>
+<td data-label="${label('created')}">${view.day(client.created_at)}</td>
+<td data-label="${label('last_sign_in')}">${lastSignIn === null ? '–' : view.ago(lastSignIn)}</td></tr>
 `;
+};
+
+function ownerCell(view: View, { is_first_party }: Client, owner: User | undefined): Html {
+  if (owner === undefined) return view.t(is_first_party ? 'admin.clients.first_party' : 'admin.clients.owner.gone');
+  return html`<a href="/admin/users/${owner.user_id}">${untrusted(owner.name ?? owner.email)}</a>${owner.name !== null && html` <span class="soft">${untrusted(owner.email, 254)}</span>`}`;
+}
 
 /** In words, so that the colour only underlines them. */
 export const riskBadge = (view: View, { code, severity }: Risk) =>

@@ -1,10 +1,8 @@
 import { consentPolicies, reviewedRecord } from '../../clients/client.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
-import { editClient } from '../../clients/edit-client.ts';
-import { findClients, listings } from '../../clients/find-clients.ts';
-import { addSecret, listSecrets, retireSecret } from '../../clients/manage-secrets.ts';
+import { csvType, exportClients } from '../../clients/export-clients.ts';
+import { findClients, listings, orders } from '../../clients/find-clients.ts';
 import { clientReview, listedRecords, reviewRecord } from '../../clients/read-review.ts';
-import { EditBody, readClientEdit } from '../../clients/registration.ts';
 import {
   approveClient,
   changePolicy,
@@ -14,23 +12,14 @@ import {
 } from '../../clients/review-client.ts';
 import { riskCodes } from '../../clients/risk-signals.ts';
 import { scopeNames } from '../../clients/scopes.ts';
-import { ClientRecord, OverlapSeconds, SecretRecord } from '../../developer/api/operations.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { paging } from '../../platform/http/paging.ts';
-import { shownOnce, table, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
-import { administration, anyClient, ReasonForOwnerBody, reasonExample, strictBody } from '../operation-parts.ts';
+import { administration, ReasonForOwnerBody, reasonExample, strictBody } from '../operation-parts.ts';
 import { describeClient, describeList, describeReview } from './command-text.ts';
 import { logoutOperations } from './logout-operations.ts';
-
-const ReviewedRecord = Type.Object({
-  ...ClientRecord.properties,
-  owner_user_id: nullable(
-    Type.String({ description: 'Null for a first-party client, and once its owner is deleted.' }),
-  ),
-  consent: Type.Enum([...consentPolicies]),
-  refresh_retry_window: Type.Integer({ minimum: 0, maximum: 60, description: 'Seconds.' }),
-});
+import { changed, one, ReviewedRecord } from './operation-parts.ts';
+import { ownerlessOperations } from './ownerless-operations.ts';
 
 const Changes = Type.Array(Type.Object({ field: Type.String(), before: Type.Unknown(), after: Type.Unknown() }));
 
@@ -59,12 +48,7 @@ const policy = {
   ),
 };
 
-const one = { ...administration, parameters: anyClient };
-const changed = { description: 'The client after the change.', schema: ReviewedRecord };
 const change = { ...one, method: 'POST', answer: changed, refusals: ['not_found', 'invalid_state'] } as const;
-
-const onlyOwnerless = 'For clients without an owner only.';
-const ownerless = <Target extends { client_id: string }>(target: Target) => ({ ...target, owner_user_id: null });
 
 export const clientOperations = {
   list: operation({
@@ -81,13 +65,17 @@ export const clientOperations = {
       query: Type.Optional(
         Type.String({
           description:
-            "Part of the client's name or of its owner's name or email address, a client_id, or an owner's user_id.",
+            "Beginnings of words of the client's name, or of its owner's name or email address, in any order; a client_id, or an owner's user_id.",
         }),
+      ),
+      order: Type.Optional(
+        Type.Enum([...orders], { description: 'Of a list without a query. Default: `oldest` first.' }),
       ),
       ...paging,
     },
     answer: {
-      description: 'Oldest first. A page of a search may have fewer clients than `limit` although `next` is not null.',
+      description:
+        'In the order of registration; with a query, in the order of what was found. A page of a search may have fewer clients than `limit` although `next` is not null.',
       schema: Type.Object({
         clients: Type.Array(
           Type.Object({
@@ -98,12 +86,16 @@ export const clientOperations = {
           }),
         ),
         next: nullable(Type.String()),
+        complete: Type.Boolean({
+          description:
+            'False while clients are still being added to the search after an upgrade. Until then, some are found only by their client_id or owner.',
+        }),
       }),
     },
     refusals: ['invalid_request'],
     async run(deps, { query: { status, ...search } }) {
-      const { clients, next = null } = await findClients(deps, { listing: status, ...search });
-      return { clients: await listedRecords(deps, clients), next };
+      const { clients, next = null, complete } = await findClients(deps, { listing: status, ...search });
+      return { clients: await listedRecords(deps, clients), next, complete };
     },
     command: {
       name: 'clients list',
@@ -111,6 +103,22 @@ export const clientOperations = {
       defaults: { status: 'all' },
       text: (listed, { query }) => describeList(listed, query),
     },
+  }),
+
+  export: operation({
+    ...administration,
+    id: 'exportClients',
+    method: 'GET',
+    path: '/v1/admin/clients/export',
+    summary: 'Export clients as a CSV file',
+    query: { status: Type.Optional(Type.Enum([...listings], { description: 'Default: `all`.' })) },
+    answer: { description: 'Oldest first, as an attachment.', media: ['text/csv'] },
+    refusals: ['invalid_request'],
+    run: async (deps, { query: { status = 'all' } }) => ({
+      name: `clients-${status}.csv`,
+      type: csvType,
+      content: exportClients(deps, status),
+    }),
   }),
 
   read: operation({
@@ -264,86 +272,5 @@ export const clientOperations = {
   }),
 
   ...logoutOperations,
-
-  edit: operation({
-    ...one,
-    id: 'editClient',
-    method: 'PATCH',
-    path: '/v1/admin/clients/:client_id',
-    summary: 'Edit a client without an owner',
-    description: 'As for clients with an owner, the change must be approved.',
-    body: EditBody,
-    parsesBody: true,
-    example: { revision: 1, name: 'Example shop' },
-    answer: changed,
-    refusals: ['not_found', 'stale_revision', 'access_denied'],
-    run: async (deps, { caller, client_id, body }) =>
-      reviewedRecord(await editClient(deps, ownerless({ client_id, caller }), readClientEdit(body))),
-  }),
-
-  listSecrets: operation({
-    ...one,
-    id: 'listClientSecrets',
-    method: 'GET',
-    path: '/v1/admin/clients/:client_id/secrets',
-    summary: 'List the active secrets of a client without an owner',
-    answer: {
-      description: 'When the secrets were created and when they end, without the secrets themselves.',
-      schema: Type.Object({ secrets: Type.Array(SecretRecord) }),
-    },
-    refusals: ['not_found', 'access_denied'],
-    run: async (deps, { client_id }) => ({ secrets: await listSecrets(deps, client_id, null) }),
-    command: {
-      name: 'clients secrets list',
-      text: ({ secrets }) =>
-        table([
-          ['SECRET', 'CREATED', 'EXPIRES'],
-          ...secrets.map((each) => [each.secret_id, time(each.created_at), time(each.expires_at)]),
-        ]),
-    },
-  }),
-
-  addSecret: operation({
-    ...one,
-    id: 'addClientSecret',
-    method: 'POST',
-    path: '/v1/admin/clients/:client_id/secrets',
-    summary: 'Add a secret to a confidential client without an owner',
-    description: `${onlyOwnerless} The previous secret works until it is retired; up to two can be active.`,
-    answer: {
-      description: '`client_secret` is returned only once.',
-      schema: Type.Object({ ...SecretRecord.properties, client_secret: Type.String() }),
-    },
-    refusals: ['not_found', 'invalid_state', 'access_denied'],
-    async run(deps, { caller, client_id }) {
-      const { secret, client_secret } = await addSecret(deps, ownerless({ client_id, caller }));
-      return { ...secret, client_secret };
-    },
-    command: {
-      name: 'clients secrets add',
-      summary:
-        'Add a secret to a client without an owner and print it; it cannot be shown again. The previous secret still works.',
-      text: ({ secret_id, client_secret }) => shownOnce({ secret_id, client_secret }),
-    },
-  }),
-
-  retireSecret: operation({
-    ...one,
-    id: 'retireClientSecret',
-    method: 'DELETE',
-    path: '/v1/admin/clients/:client_id/secrets/:secret_id',
-    summary: 'Retire a secret of a client without an owner',
-    description: `${onlyOwnerless} The last secret without an end date cannot be retired.`,
-    parameters: { ...one.parameters, secret_id: 'From the list.' },
-    query: { overlap_seconds: OverlapSeconds },
-    answer: { description: 'The secret after the change.', schema: SecretRecord },
-    refusals: ['not_found', 'invalid_state', 'invalid_request', 'access_denied'],
-    run: (deps, { caller, client_id, secret_id, query: { overlap_seconds: overlapSeconds } }) =>
-      retireSecret(deps, ownerless({ client_id, secret_id, caller, overlapSeconds })),
-    command: {
-      name: 'clients secrets retire',
-      options: { overlap: 'overlap_seconds' },
-      text: ({ secret_id, expires_at }) => `${secret_id} works until ${time(expires_at)}.`,
-    },
-  }),
+  ...ownerlessOperations,
 };

@@ -1,19 +1,21 @@
 import type { FastifyInstance } from 'fastify';
 import { administratorPage } from '../../authentication/sessions/session.ts';
 import { consentPolicies } from '../../clients/client.ts';
-import { findAnyClient, findClients } from '../../clients/find-clients.ts';
+import { csvType, exportClients } from '../../clients/export-clients.ts';
+import { type ClientListing, countListings, findAnyClient, findClients, orders } from '../../clients/find-clients.ts';
 import { clientReview, listedWithRisks } from '../../clients/read-review.ts';
 import { approveClient } from '../../clients/review-client.ts';
 import { readReviewerProblem } from '../../clients/reviewer.ts';
 import { scopeNames } from '../../clients/scopes.ts';
 import type { Deps } from '../../oauth/deps.ts';
+import { lastSignInOf } from '../../oauth/grants/grants.ts';
 import { findLogoutDeliveries } from '../../oauth/logout/deliveries.ts';
 import { deliveryStates } from '../../platform/db/delivery-queue.ts';
 import { fieldProblem, invalidFields } from '../../platform/errors.ts';
 import { type Parameters, readChoice } from '../../platform/http/parameters.ts';
 import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
 import { checkedNames, explains, type Shown } from '../components.ts';
-import { clientFilters, clientsPage } from './list-page.ts';
+import { type ClientFilter, clientFilters, clientsPage } from './list-page.ts';
 import { logoutsPage } from './logouts-page.ts';
 import { clientOperations as operations } from './operations.ts';
 import { clientPage } from './page.ts';
@@ -26,10 +28,26 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
   const pages = pagesFor(app, deps, administratorPage);
 
   pages.show(list, async ({ view, query }) => {
-    const filter = clientFilters.find((name) => name === query.state) ?? (query.q?.trim() ? 'all' : 'waiting');
-    const listing = filter === 'changes' ? 'pending_change' : filter;
-    const { clients, next } = await findClients(deps, { listing, query: query.q, after: query.after });
-    return clientsPage(view, { filter, clients: await listedWithRisks(deps, clients), next, query });
+    const q = query.q?.trim() ?? '';
+    const filter = filterOf(query);
+    const isQueue = filter === 'waiting' || filter === 'changes';
+    const order = orders.find((name) => name === query.order) ?? (isQueue ? 'oldest' : 'newest');
+    const search = q === '' ? { listing: listingOf(filter), order } : { listing: 'all' as const, query: q };
+    const [{ clients, ...found }, { pending_change: changes, ...counts }] = await Promise.all([
+      findClients(deps, { ...search, after: query.after }),
+      countListings(deps),
+    ]);
+    const [listed, uses] = await Promise.all([
+      listedWithRisks(deps, clients),
+      Promise.all(clients.map(({ client_id }) => lastSignInOf(deps.db, client_id))),
+    ]);
+    const rows = listed.map((one, place) => ({ ...one, lastSignIn: uses[place] ?? null }));
+    return clientsPage(view, { filter, order, q, ...found, clients: rows, counts: { ...counts, changes }, query });
+  });
+
+  pages.download(`${list}/export`, ({ query }) => {
+    const listing = listingOf(filterOf(query));
+    return { name: `clients-${listing}.csv`, type: csvType, content: exportClients(deps, listing) };
   });
 
   pages.show(one, (context) => redraw(context, context));
@@ -96,6 +114,9 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
 }
 
 type ClientContext = PageContext<Awaited<ReturnType<typeof administratorPage.authenticate>>, typeof one>;
+
+const filterOf = ({ state }: Parameters) => clientFilters.find((name) => name === state) ?? 'waiting';
+const listingOf = (filter: ClientFilter): ClientListing => (filter === 'changes' ? 'pending_change' : filter);
 
 /** The one that the page showed; 0, which no client has, for what is no number. */
 const revisionOf = ({ revision = '' }: Parameters): number => (/^\d{1,15}$/.test(revision) ? Number(revision) : 0);

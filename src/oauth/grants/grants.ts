@@ -27,6 +27,7 @@ export {
   signInsOfClient,
 } from './lists.store.ts';
 export { deleteGrantsOfUser } from './store.ts';
+export { countConnectedUsers, lastSignInOf } from './usage.store.ts';
 
 type RevocationDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'clients' | 'mail'>;
 

@@ -7,7 +7,7 @@ import { effectiveRevocation, isRevokedInBulk } from './bulk-revocations.store.t
 import { isOfTest } from './test-grants.store.ts';
 
 /** Redeemed, and neither revoked nor expired. */
-const isActive = (now: number): Sql =>
+export const isActive = (now: number): Sql =>
   sql`redeemed_at is not null and revoked_at is null and idle_expires_at > ${now} and expires_at > ${now}
       and not ${isRevokedInBulk}`;
 

@@ -128,9 +128,6 @@ function separators(separator: string, items: number): readonly string[] {
 /** For the right side of `in`: `` sql`status in ${oneOf(statuses)}` ``. Of an empty list no value is one. */
 export const oneOf = (values: readonly Param[]): Sql => (values.length === 0 ? sql`(null)` : sql`(${join(values)})`);
 
-/** For the pattern of `like … escape '!'`: a text that stands for itself. */
-export const escapeLike = (text: string): string => text.replace(/[!%_]/g, '!$&');
-
 /** All of them; true if there are none. */
 export const allOf = (conditions: readonly Sql[]): Sql =>
   conditions.length === 0

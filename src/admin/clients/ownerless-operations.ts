@@ -1,0 +1,97 @@
+import { reviewedRecord } from '../../clients/client.ts';
+import { editClient } from '../../clients/edit-client.ts';
+import { addSecret, listSecrets, retireSecret } from '../../clients/manage-secrets.ts';
+import { EditBody, readClientEdit } from '../../clients/registration.ts';
+import { OverlapSeconds, SecretRecord } from '../../developer/api/operations.ts';
+import { operation } from '../../platform/http/operation.ts';
+import { shownOnce, table, time } from '../../platform/report.ts';
+import { Type } from '../../platform/schema.ts';
+import { changed, one } from './operation-parts.ts';
+
+const onlyOwnerless = 'For clients without an owner only.';
+const ownerless = <Target extends { client_id: string }>(target: Target) => ({ ...target, owner_user_id: null });
+
+/** What administrators do in place of an owner. */
+export const ownerlessOperations = {
+  edit: operation({
+    ...one,
+    id: 'editClient',
+    method: 'PATCH',
+    path: '/v1/admin/clients/:client_id',
+    summary: 'Edit a client without an owner',
+    description: 'As for clients with an owner, the change must be approved.',
+    body: EditBody,
+    parsesBody: true,
+    example: { revision: 1, name: 'Example shop' },
+    answer: changed,
+    refusals: ['not_found', 'stale_revision', 'access_denied'],
+    run: async (deps, { caller, client_id, body }) =>
+      reviewedRecord(await editClient(deps, ownerless({ client_id, caller }), readClientEdit(body))),
+  }),
+
+  listSecrets: operation({
+    ...one,
+    id: 'listClientSecrets',
+    method: 'GET',
+    path: '/v1/admin/clients/:client_id/secrets',
+    summary: 'List the active secrets of a client without an owner',
+    answer: {
+      description: 'When the secrets were created and when they end, without the secrets themselves.',
+      schema: Type.Object({ secrets: Type.Array(SecretRecord) }),
+    },
+    refusals: ['not_found', 'access_denied'],
+    run: async (deps, { client_id }) => ({ secrets: await listSecrets(deps, client_id, null) }),
+    command: {
+      name: 'clients secrets list',
+      text: ({ secrets }) =>
+        table([
+          ['SECRET', 'CREATED', 'EXPIRES'],
+          ...secrets.map((each) => [each.secret_id, time(each.created_at), time(each.expires_at)]),
+        ]),
+    },
+  }),
+
+  addSecret: operation({
+    ...one,
+    id: 'addClientSecret',
+    method: 'POST',
+    path: '/v1/admin/clients/:client_id/secrets',
+    summary: 'Add a secret to a confidential client without an owner',
+    description: `${onlyOwnerless} The previous secret works until it is retired; up to two can be active.`,
+    answer: {
+      description: '`client_secret` is returned only once.',
+      schema: Type.Object({ ...SecretRecord.properties, client_secret: Type.String() }),
+    },
+    refusals: ['not_found', 'invalid_state', 'access_denied'],
+    async run(deps, { caller, client_id }) {
+      const { secret, client_secret } = await addSecret(deps, ownerless({ client_id, caller }));
+      return { ...secret, client_secret };
+    },
+    command: {
+      name: 'clients secrets add',
+      summary:
+        'Add a secret to a client without an owner and print it; it cannot be shown again. The previous secret still works.',
+      text: ({ secret_id, client_secret }) => shownOnce({ secret_id, client_secret }),
+    },
+  }),
+
+  retireSecret: operation({
+    ...one,
+    id: 'retireClientSecret',
+    method: 'DELETE',
+    path: '/v1/admin/clients/:client_id/secrets/:secret_id',
+    summary: 'Retire a secret of a client without an owner',
+    description: `${onlyOwnerless} The last secret without an end date cannot be retired.`,
+    parameters: { ...one.parameters, secret_id: 'From the list.' },
+    query: { overlap_seconds: OverlapSeconds },
+    answer: { description: 'The secret after the change.', schema: SecretRecord },
+    refusals: ['not_found', 'invalid_state', 'invalid_request', 'access_denied'],
+    run: (deps, { caller, client_id, secret_id, query: { overlap_seconds: overlapSeconds } }) =>
+      retireSecret(deps, ownerless({ client_id, secret_id, caller, overlapSeconds })),
+    command: {
+      name: 'clients secrets retire',
+      options: { overlap: 'overlap_seconds' },
+      text: ({ secret_id, expires_at }) => `${secret_id} works until ${time(expires_at)}.`,
+    },
+  }),
+};

@@ -1,0 +1,44 @@
+import type { Db } from '../../platform/db/db.ts';
+import { integer, nullable, row } from '../../platform/db/rows.ts';
+import { sql } from '../../platform/db/sql.ts';
+import type { ClientId } from '../../platform/ids.ts';
+import { isActive } from './lists.store.ts';
+import { isOfTest } from './test-grants.store.ts';
+
+// How much clients are used, read from a bounded number of their grants, however many they have.
+
+/** The newest grants of a client among which its last sign-in is looked for: some are codes that are not redeemed. */
+const maxNewest = 20;
+
+const LastSignIn = row('grants', { at: nullable(integer) });
+
+/** Unix seconds; null if none of the newest grants is one. Grants that ended a while ago are deleted. */
+export async function lastSignInOf(db: Db, client_id: ClientId): Promise<number | null> {
+  const last = await db.get(
+    LastSignIn,
+    sql`select max(created_at) as at
+          from (select client_id, created_at, redeemed_at, redirect_uri from grants
+                 where client_id = ${client_id} order by created_at desc limit ${maxNewest}) as grants
+         where redeemed_at is not null and not ${isOfTest}`,
+  );
+  return last?.at ?? null;
+}
+
+/** Grants that are read to count users. */
+const maxCounted = 2000;
+
+const Usage = row('grants', { users: integer, counted: integer });
+
+/** @returns the users with active grants; at least so many if there are more grants than are read. */
+export async function countConnectedUsers(
+  db: Db,
+  client_id: ClientId,
+  now: number,
+): Promise<{ users: number; isAtLeast: boolean }> {
+  const usage = await db.get(
+    Usage,
+    sql`select count(distinct case when ${isActive(now)} and not ${isOfTest} then user_id end) as users, count(*) as counted
+          from (select * from grants where client_id = ${client_id} and revoked_at is null limit ${maxCounted}) as grants`,
+  );
+  return { users: usage?.users ?? 0, isAtLeast: usage?.counted === maxCounted };
+}
