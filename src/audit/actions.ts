@@ -11,6 +11,8 @@ export const actionGroups = {
     'user.factors_reset',
     'user.role_changed',
     'user.invited',
+    'user.data_exported',
+    'user.list_exported',
     'administrator.invited',
   ],
   factors: [

@@ -1,5 +1,6 @@
-import { text } from 'node:stream/consumers';
-import { requireUser, requireUserByIdOrEmail, type User } from '../accounts/users.ts';
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import { requireUser, requireUserByIdOrEmail, type User, userFilters } from '../accounts/users.ts';
 import { auditOperations } from '../admin/audit/operations.ts';
 import { describeClient } from '../admin/clients/command-text.ts';
 import { clientOperations } from '../admin/clients/operations.ts';
@@ -8,6 +9,8 @@ import { keyOperations } from '../admin/keys/operations.ts';
 import { serviceCredentialOperations } from '../admin/service-credentials/operations.ts';
 import { accessOperations } from '../admin/users/access-operations.ts';
 import { accountOperations } from '../admin/users/account-operations.ts';
+import { exportUsers } from '../admin/users/export-list.ts';
+import { exportUser } from '../admin/users/export-user.ts';
 import {
   describeOverview,
   describeUser,
@@ -24,11 +27,13 @@ import { registerClient } from '../clients/register-client.ts';
 import { readClientEdit, readRegistration } from '../clients/registration.ts';
 import { approveClient } from '../clients/review-client.ts';
 import { defaultScope } from '../clients/scopes.ts';
+import type { FileAnswer } from '../platform/http/operation.ts';
 import { type Report, shownOnce, time } from '../platform/report.ts';
 import { maxReplayed } from '../webhooks/manage-webhook.ts';
 import { auditCommands } from './audit.ts';
 import { type Command, command, UsageError } from './command.ts';
 import { commandsOf } from './operation-command.ts';
+import { readPassword } from './password-prompt.ts';
 
 const caller = { actor: 'cli' } as const;
 const nothing = { body: undefined, query: {} };
@@ -77,16 +82,16 @@ const show = (user: User): Report => ({ json: userRecord(user), text: describeUs
 /** Those that are no operation of the API. */
 const userCommands = {
   'users create': command({
-    summary: 'Create a user. The password is read from standard input, to keep it out of the process list.',
+    summary: 'Create a user. On a terminal, it asks for the password.',
     options: {
       email: { value: 'email', help: 'email address, used to sign in', required: true },
       name: { value: 'name', help: 'display name', required: true },
-      'password-stdin': { help: 'read the password from standard input', required: true },
+      'password-stdin': { help: 'read the password from standard input, for scripts' },
       admin: { help: 'give the user the administrator role' },
       verified: { help: 'mark the email address as verified' },
     },
-    async run(deps, { email, name, admin, verified }, { stdin }) {
-      const password = (await text(stdin)).replace(/\r?\n$/, '');
+    async run(deps, { email, name, admin, verified, ...given }, terminal) {
+      const password = await readPassword(terminal, given['password-stdin']);
       const account = { email, name, password, role: admin ? 'admin' : 'user', emailVerified: verified } as const;
       return show(await requireUser(deps, await createUser(deps, account, 'cli')));
     },
@@ -114,6 +119,34 @@ const userCommands = {
       const overview = overviewRecord(await userOverview(deps, user.user_id));
       return { json: overview, text: describeOverview(overview) };
     },
+  }),
+};
+
+/** To standard output, no more than a page of it in memory. */
+async function print({ content }: FileAnswer, stdout: Writable): Promise<undefined> {
+  for await (const text of content) if (!stdout.write(text)) await once(stdout, 'drain');
+}
+
+const exportReason = { value: 'text', help: 'reason, recorded in the audit log' } as const;
+
+const exportCommands = {
+  'users export': command({
+    summary: 'Print what is stored about a user as JSON, for their own information; redirect the output to a file.',
+    operands: { user_id: userOperand.user_id },
+    options: { reason: exportReason },
+    async run(deps, { user_id, reason }, { stdout }) {
+      const user = await requireUserByIdOrEmail(deps, user_id);
+      return print(await exportUser(deps, caller, user.user_id, reason), stdout);
+    },
+  }),
+  'users export-csv': command({
+    summary: 'Print the list of users as CSV; redirect the output to a file.',
+    options: {
+      filter: { value: 'filter', oneOf: userFilters, help: 'only these users, as in users list' },
+      reason: exportReason,
+    },
+    run: async (deps, { filter, reason }, { stdout }) =>
+      print(await exportUsers(deps, caller, { filter, reason }), stdout),
   }),
 };
 
@@ -231,7 +264,16 @@ const clientCommands = {
 /** Every command, in the order of the help. */
 export const commandGroups: readonly (readonly [heading: string, commands: Readonly<Record<string, Command>>])[] = [
   ['Server', serverCommands],
-  ['Users', { ...userCommands, ...commandsOf(accountOperations), ...commandsOf(userOperations), ...invitationCommand }],
+  [
+    'Users',
+    {
+      ...userCommands,
+      ...commandsOf(accountOperations),
+      ...commandsOf(userOperations),
+      ...exportCommands,
+      ...invitationCommand,
+    },
+  ],
   ['Sessions, grants and entitlements', commandsOf(accessOperations)],
   ['Clients', { ...clientCommands, ...commandsOf(clientOperations) }],
   ['Service credentials', commandsOf(serviceCredentialOperations)],

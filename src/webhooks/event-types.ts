@@ -12,6 +12,8 @@ export const eventTypes = [
   'user.signed_out',
   'user.factors_reset',
   'user.role_changed',
+  'user.data_exported',
+  'user.list_exported',
   'administrator.invited',
   'email.changed',
   'email.verified',

@@ -88,12 +88,15 @@ test('looking takes a sign-in of the last hour, changing one of the last 15 minu
       'reset-factors',
       'role',
       'reset-link',
+      'export',
       'delete',
       'sessions/ses_1/end',
       'grants/gr_1/end',
     ].map((step): [string, string] => [`${users}/${step}`, users]),
     [`${users}/edit`, `${users}/edit`],
     ['/admin/users/invite', '/admin/users/invite'],
+    ['/admin/users/export', '/admin/users'],
+    ['/admin/users/bulk', '/admin/users'],
     ['/admin/keys/rotate', '/admin/keys'],
     ['/admin/service-credentials', '/admin/service-credentials'],
     ...['restrict', 'rotate', 'retire'].map((step): [string, string] => [`${service}/${step}`, service]),
@@ -362,14 +365,17 @@ test('an administrator is made and unmade by another one, never by themselves', 
   assert.match(noticeOf(last), sentence('users.last_administrator'));
 });
 
-test('the history of an entitlement is on its user', async (t) => {
+test('an entitlement is once on the page of its user, which leads to its history', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
   const user = await signet.newUser();
   const service = await signet.newService();
   await postEntitlement(signet, service.authorization, writeOf(user.user_id, { version: 1, plan: 'free' }));
   await postEntitlement(signet, service.authorization, writeOf(user.user_id, { version: 2, plan: 'team' }));
-  const { text } = await admin.browser.get(`/admin/users/${user.user_id}`);
+  const page = await admin.browser.get(`/admin/users/${user.user_id}`);
+  assert.equal(page.text.match(/<bdi>team<\/bdi>/g)?.length, 1);
+  const [, path = ''] = /<a href="([^"]+)" id="user-writes">/.exec(page.text) ?? [];
+  const { text } = await admin.browser.get(path);
   assert.match(
     text,
     pattern`<strong><bdi>team</bdi></strong>.*${sentence('admin.users.entitlements.current')}.*<strong><bdi>free</bdi></strong>`,

@@ -85,7 +85,7 @@ testSignet(
     );
     assert.match(
       (await admin.browser.get('/admin/users')).text,
-      pattern`<td data-label="[^"]*">${sentence('admin.users.never')}`,
+      pattern`<td data-label="[^"]*"><div>${sentence('admin.users.never')}`,
     );
     const deleted = await admin.browser.send(`/v1/admin/users/${user.user_id}`, {
       method: 'DELETE',

@@ -57,6 +57,25 @@ test('while the server runs', async (t) => {
     await refused(['users', 'sign-out', 'nobody@example.com'], env, /Not found\. Searched for: nobody@example\.com\n/);
   });
 
+  await t.test('an account is edited, exported, given a reset link and deleted by the operator', async () => {
+    const user = 'helped@example.com';
+    await signedInClient(server, user);
+    const edited = await succeed(['users', 'edit', user, '--name', 'Helped', '--verified'], env);
+    assert.deepEqual([edited.name, edited.email_verified], ['Helped', true]);
+    const { url: link } = await succeed(['users', 'reset-link', user], env);
+    assert.match(String(link), /\/reset\/ln_/);
+    const { url: invitation, mailed } = await succeed(['users', 'invite', 'new@example.com'], env);
+    assert.match(String(invitation), /\/join\/ln_/);
+    assert.equal(mailed, true, 'the server sends it');
+    const { stdout } = await runCommand(['users', 'export', user], { env });
+    assert.equal((JSON.parse(stdout) as { user: Json }).user.name, 'Helped');
+    const csv = await runCommand(['users', 'export-csv', '--filter', 'no_second_factor'], { env });
+    assert.match(csv.stdout, /^user_id,email,.*\r\n(?:.*\r\n)*usr_[^,]+,helped@example\.com,yes,Helped,user,enabled,/);
+    await refused(['users', 'delete', user, '--email', 'other@example.com'], env, sentence('problem.email.other'));
+    await succeed(['users', 'delete', user, '--email', user], env);
+    await refused(['users', 'show', user], env, /Not found/);
+  });
+
   await t.test('sessions and grants are listed and ended from the command line', async () => {
     const user = 'sessions@example.com';
     const { browser, client } = await signedInClient(server, user);

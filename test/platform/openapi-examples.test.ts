@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
+import { userFilters } from '../../src/accounts/store.ts';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import { registerClient as registerOwnClient } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
@@ -242,6 +243,9 @@ const calls: Record<string, Prepare> = {
   'patch /v1/admin/users/{user_id}': ofUser,
   'delete /v1/admin/users/{user_id}': (given) => ({ ...ofUser(given), body: { email: given.user.email } }),
   'post /v1/admin/users/{user_id}/reset-link': ofUser,
+  'post /v1/admin/users/{user_id}/export': ofUser,
+  'post /v1/admin/users/export': () => ({}),
+  'post /v1/admin/users/bulk': ({ user }) => ({ body: { user_ids: [user.user_id] } }),
   'post /v1/admin/users/{user_id}/disable': ofUser,
   'post /v1/admin/users/{user_id}/enable': async (given) => {
     await given.admin.browser.postJson(`/v1/admin/users/${given.user.user_id}/disable`, { reason: 'For a moment' });
@@ -449,6 +453,8 @@ async function readEverything(signet: Signet, admin: TestUser): Promise<void> {
       'until=9',
     ].map((filter) => `/v1/admin/audit?${filter}`),
     ...[`target=${user_id}`, 'address=127.0.0.1'].map((filter) => `/v1/admin/audit/unauthenticated?${filter}`),
+    ...[...userFilters.map((one) => `filter=${one}`), 'order=last_sign_in'].map((query) => `/v1/admin/users?${query}`),
+    `/v1/admin/users/${user_id}/grants?after=1-gr_1`,
     ...['ann', 'ann smith', 'ann@example.com', user_id].map((query) => `/v1/admin/users?query=${query}`),
     ...['', '/clients', `/clients/${client_id}`, `/clients/${client_id}/logout-deliveries`, '/users', '/audit'].map(
       (page) => `/admin${page}`,

@@ -4,7 +4,7 @@ import { entitlementStatuses } from '../../entitlements/entitlement.ts';
 import { entitlementHistory } from '../../entitlements/read-history.ts';
 import { grantRecord, listGrants, revokeGrantByAdministrator } from '../../oauth/grants/grants.ts';
 import { inCode, nullable, operation, Time } from '../../platform/http/operation.ts';
-import { limit } from '../../platform/http/paging.ts';
+import { limit, paging } from '../../platform/http/paging.ts';
 import { table, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
 import { administration } from '../operation-parts.ts';
@@ -111,29 +111,36 @@ export const accessOperations = {
     method: 'GET',
     path: '/v1/admin/users/:user_id/grants',
     summary: 'List the active grants of a user',
-    query: { limit },
-    answer: { description: 'Newest first.', schema: Type.Object({ grants: Type.Array(GrantRecord) }) },
+    query: paging,
+    answer: {
+      description: 'Newest first.',
+      schema: Type.Object({ grants: Type.Array(GrantRecord), next: nullable(Type.String()) }),
+    },
     refusals: ['not_found', 'invalid_request'],
     async run(deps, { user_id, query }) {
       await requireUser(deps, user_id);
-      return { grants: (await listGrants(deps, user_id, query.limit)).map(grantRecord) };
+      const { grants, next = null } = await listGrants(deps, user_id, query);
+      return { grants: grants.map(grantRecord), next };
     },
     command: {
       name: 'grants list',
       summary: 'List the active grants of a user, newest first.',
       operands: userOperand,
-      fixed: { limit: 500 },
-      text: ({ grants }) =>
-        table([
-          ['GRANT', 'CLIENT', 'LAST USED', 'SCOPE', 'NAME'],
-          ...grants.map((each) => [
-            each.grant_id,
-            each.client_id,
-            time(each.last_used_at ?? each.created_at),
-            each.scope,
-            each.client_name,
+      defaults: { limit: 500 },
+      text: ({ grants, next }) =>
+        [
+          table([
+            ['GRANT', 'CLIENT', 'LAST USED', 'SCOPE', 'NAME'],
+            ...grants.map((each) => [
+              each.grant_id,
+              each.client_id,
+              time(each.last_used_at ?? each.created_at),
+              each.scope,
+              each.client_name,
+            ]),
           ]),
-        ]),
+          ...(next === null ? [] : [`More results: --after ${next}`]),
+        ].join('\n\n'),
     },
   }),
 

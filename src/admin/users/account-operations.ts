@@ -1,12 +1,16 @@
+import { userFilters } from '../../accounts/users.ts';
 import { inviteUser } from '../../authentication/account-links/invitation.ts';
 import { emailPattern } from '../../platform/email-address.ts';
-import { inCode, nameInCode, operation, Time } from '../../platform/http/operation.ts';
+import { inCode, nameInCode, nullable, operation, Time } from '../../platform/http/operation.ts';
 import { locales } from '../../platform/i18n/translate.ts';
-import { time } from '../../platform/report.ts';
+import { table, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
 import { administration, ReasonBody, reasonExample, reasonMember, strictBody } from '../operation-parts.ts';
+import { bulkActions, changeSeveral, maxSelected } from './change-several.ts';
 import { deleteUserByAdministrator } from './delete-user.ts';
 import { editUser } from './edit-user.ts';
+import { exportUsers } from './export-list.ts';
+import { exportUser } from './export-user.ts';
 import { administratorWarning, describeUser, UserRecord, userOperand } from './operations.ts';
 import { userRecord } from './read-user.ts';
 import { resetLinkFor } from './reset-link.ts';
@@ -108,6 +112,95 @@ export const accountOperations = {
       operands: userOperand,
       optional: ['reason'],
       text: ({ url, expires_at }) => `${url}\nIt works once, until ${time(expires_at)}.`,
+    },
+  }),
+
+  export: operation({
+    ...one,
+    id: 'exportUser',
+    method: 'POST',
+    path: '/v1/admin/users/:user_id/export',
+    summary: 'Export what is stored about a user',
+    description:
+      'For a request of the user (GDPR articles 15 and 20): profile, sign-in methods, active sessions, grants, consents, ' +
+      'clients, entitlements and their history, and events. Contains no secrets.',
+    body: ReasonBody,
+    example: { reason: 'At her own request.' },
+    answer: { description: 'A JSON document, as an attachment.', media: ['application/json'] },
+    refusals: ['not_found'],
+    run: (deps, { caller, user_id, body }) => exportUser(deps, caller, user_id, body.reason),
+  }),
+
+  exportList: operation({
+    ...administration,
+    id: 'exportUsers',
+    method: 'POST',
+    path: '/v1/admin/users/export',
+    summary: 'Export the list of users as a file',
+    body: strictBody({
+      filter: Type.Optional(Type.Enum([...userFilters], { description: 'Only these users, as in the list.' })),
+      ...reasonMember,
+    }),
+    example: { filter: 'stale', reason: 'Yearly review of accounts.' },
+    answer: { description: 'In the order of the list, as an attachment.', media: ['text/csv'] },
+    refusals: ['invalid_request'],
+    run: (deps, { caller, body }) => exportUsers(deps, caller, body),
+  }),
+
+  changeSeveral: operation({
+    ...administration,
+    id: 'changeSeveralUsers',
+    method: 'POST',
+    path: '/v1/admin/users/bulk',
+    summary: 'Sign out, disable or change the role of several users',
+    description:
+      'Each user is changed as if alone: what is refused for one does not stop the others. Your own account is refused.',
+    body: strictBody({
+      action: Type.Enum([...bulkActions], { description: 'What to do.' }),
+      user_ids: Type.Array(Type.String({ maxLength: 64 }), {
+        minItems: 1,
+        maxItems: maxSelected,
+        description: `IDs of up to ${maxSelected} users.`,
+      }),
+      ...reasonMember,
+    }),
+    example: { action: 'sign_out', user_ids: ['usr_eX4mpleUser_of_th3_API'], reason: 'A laptop was stolen.' },
+    answer: {
+      description: 'One result for each user, in the order of the request.',
+      schema: Type.Object({
+        results: Type.Array(
+          Type.Object({
+            user_id: Type.String(),
+            done: Type.Boolean(),
+            error: nullable(Type.String({ description: 'Why not, as in an error response.' })),
+            error_description: nullable(Type.String()),
+          }),
+        ),
+      }),
+    },
+    refusals: ['invalid_request'],
+    async run(deps, { caller, body }) {
+      const results = await changeSeveral(deps, caller, body);
+      return {
+        results: results.map(({ user_id, refusal }) => ({
+          user_id,
+          done: refusal === undefined,
+          error: refusal?.code ?? null,
+          error_description: refusal?.message ?? null,
+        })),
+      };
+    },
+    command: {
+      name: 'users bulk',
+      summary: 'Sign out, disable or change the role of several users. The exit code is 1 if one of them was refused.',
+      operands: { action: { oneOf: bulkActions } },
+      options: { user: 'user_ids' },
+      failed: ({ results }) => results.some(({ done }) => !done),
+      text: ({ results }) =>
+        table([
+          ['USER', 'DONE', 'WHY NOT'],
+          ...results.map(({ user_id, done, error_description }) => [user_id, done ? 'yes' : 'no', error_description]),
+        ]),
     },
   }),
 

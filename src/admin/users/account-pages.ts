@@ -22,8 +22,7 @@ ${hint !== undefined && html`<p class="hint" id="email-hint">${hint}</p>\n`}`;
 export const invitePage = (view: View, { problem, form }: Shown): Page => ({
   title: view.plain('admin.users.invite'),
   tab,
-  content: html`<p><a href="/admin/users">${view.t('admin.users.link.back')}</a></p>
-<h1>${view.t('admin.users.invite')}</h1>
+  content: html`<h1>${view.t('admin.users.invite')}</h1>
 <p class="soft">${view.t('admin.users.invite.intro')}</p>
 ${problem}
 <form method="post" action="/admin/users/invite">
@@ -76,8 +75,8 @@ export const editUserPage = (
 ): Page => ({
   title: view.plain('admin.users.edit'),
   tab,
-  content: html`<p><a href="/admin/users/${user.user_id}">${untrusted(user.name ?? user.email)}</a></p>
-<h1>${view.t('admin.users.edit')}</h1>
+  above: [{ path: `/admin/users/${user.user_id}`, label: untrusted(user.name ?? user.email) }],
+  content: html`<h1>${view.t('admin.users.edit')}</h1>
 ${problem}
 <form method="post" action="/admin/users/${user.user_id}/edit">
 <label for="name">${view.t('field.name')}</label>

@@ -42,12 +42,17 @@ import { mailTo } from '../../platform/mail/outbox.ts';
  * Signs a user out everywhere: ends every session and pending sign-in, revokes every grant, and notifies the user by mail.
  * @throws {RequestError} `not_found`; `access_denied` as {@link refuseAgainstAdministrator} says.
  */
-export async function signOutUser(deps: MailDeps, caller: Caller, user_id: string): Promise<void> {
+export async function signOutUser(
+  deps: MailDeps,
+  caller: Caller,
+  user_id: string,
+  reason = 'administrator',
+): Promise<void> {
   const user = await requireUser(deps, user_id);
   await refuseAgainstAdministrator(deps, caller, user_id);
   const sendsMail = await mayMailAbout(deps, 'signed_out', user_id, maxMailsAboutRevocations);
   const at = now(deps);
-  const event = { action: 'user.signed_out', ...caller, target: user_id, reason: 'administrator' } as const;
+  const event = { action: 'user.signed_out', ...caller, target: user_id, reason } as const;
   await deps.db.change({
     lock: lockUser(user_id),
     run: {
@@ -77,7 +82,13 @@ export async function unlockUser(deps: LimitDeps, caller: Caller, user_id: strin
  * @throws {RequestError} `not_found`; `access_denied` for one's own role, and as {@link refuseAgainstAdministrator} says;
  * `invalid_state` when no administrator would be left.
  */
-export async function changeRole(deps: MailDeps, caller: Caller, user_id: string, role: Role): Promise<User> {
+export async function changeRole(
+  deps: MailDeps,
+  caller: Caller,
+  user_id: string,
+  role: Role,
+  reason?: string,
+): Promise<User> {
   if (caller.actor === `user:${user_id}`) throw refusal('access_denied', { key: 'users.own_role' });
   const user = await requireUser(deps, user_id);
   if (user.role === role) return user;
@@ -85,7 +96,7 @@ export async function changeRole(deps: MailDeps, caller: Caller, user_id: string
   const notified = role === 'admin' ? await listAdministrators(deps.db) : [];
   const at = now(deps);
   const change = { before: { role: user.role }, after: { role } };
-  const event = auditEvent({ action: 'user.role_changed', ...caller, target: user_id, ...change }, at);
+  const event = auditEvent({ action: 'user.role_changed', ...caller, target: user_id, reason, ...change }, at);
   const { lock, require } = role === 'admin' ? { lock: [], require: {} } : requireAnotherAdministrator(caller, user_id);
   const done = await deps.db.change({
     lock,

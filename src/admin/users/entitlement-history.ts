@@ -8,15 +8,14 @@ import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
 import { adminTab, entityLink } from '../components.ts';
 
-/** All that counts now, and the last writes that led there. */
+/** What counts now. The writes that led there have a page of their own. */
 export function entitlementSection(view: View, user_id: string, history: EntitlementHistory): Html {
   const { entitlements, versions } = history;
   if (entitlements.length + versions.length === 0) {
     return html`<p class="soft">${view.t('admin.users.entitlements.none')}</p>`;
   }
   return html`<ul class="items">${entitlements.map((one) => entitlementItem(view, user_id, one))}</ul>
-<h3>${view.t('admin.users.entitlements.writes')}</h3>
-${writes(view, user_id, history)}`;
+<p><a href="${pathTo(user_id, {})}" id="user-writes">${view.t('admin.users.entitlements.all_writes')}</a></p>`;
 }
 
 /** Every write of a user, or those of one product, a page at a time. */
@@ -27,8 +26,9 @@ export const entitlementHistoryPage = (
 ): Page => ({
   title: view.plain('admin.users.entitlements.writes'),
   tab: adminTab('admin_users'),
+  above: [{ path: `/admin/users/${user_id}`, label: untrusted(name ?? email) }],
   content: html`<h1>${view.t('admin.users.entitlements.writes')}</h1>
-<p><a href="/admin/users/${user_id}">${untrusted(name ?? email)}</a>${product !== undefined && html` · <code>${untrusted(product)}</code>`}</p>
+${product !== undefined && html`<p><code>${untrusted(product)}</code></p>`}
 ${history.versions.length === 0 ? html`<p class="empty">${view.t('admin.users.entitlements.none')}</p>` : writes(view, user_id, history, product)}`,
 });
 

@@ -2,12 +2,16 @@ import { type User, type UserSearch, userFilters, userOrders } from '../../accou
 import type { Provider } from '../../authentication/credentials/providers.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import type { MessageKey } from '../../platform/i18n/translate.ts';
+import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html, type Renderable, untrusted } from '../../platform/pages/html.ts';
 import { personInitials } from '../../platform/pages/initials.ts';
 import { badge, moreLink, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { adminTab, doneNotice } from '../components.ts';
+import { visibleText } from '../../platform/text.ts';
+import { adminTab, doneNotice, reasonField, step } from '../components.ts';
+import { selectedPrefix } from './bulk-page.ts';
+import { bulkActions } from './change-several.ts';
 import type { ListedUser, UserPage } from './read-user.ts';
 
 const path = '/admin/users';
@@ -26,7 +30,7 @@ type UserListView = UserPage & {
   providers: readonly Provider[];
 };
 
-export function usersPage(view: View, { search, query: { done }, ...found }: UserListView): Page {
+export function usersPage(view: View, { search, query: { done, all, after }, ...found }: UserListView): Page {
   const { query: q, filter, order = 'newest' } = search;
   const { users, next, complete, providers } = found;
   const link = (to: Parameters, key: MessageKey, isCurrent: boolean) =>
@@ -54,25 +58,37 @@ ${filter === undefined && html`<p class="actions">${view.t('admin.users.order')}
 ${
   users.length === 0
     ? html`<p class="empty">${view.t(next === undefined ? 'admin.users.none' : 'admin.users.none.here')}</p>`
-    : usersTable(view, users, providers)
+    : html`<p class="actions"><a href="${pathWith(path, { q, filter, order: search.order, after, all: 'on' })}" id="users-select-all">${view.t('admin.users.select_all')}</a></p>
+${usersTable(view, users, providers, all === 'on')}
+${bulkForm(view)}`
 }
-${next !== undefined && moreLink('users-more', pathWith(path, { q, filter, order: search.order, after: next }), view.t('admin.users.more'))}`,
+${next !== undefined && moreLink('users-more', pathWith(path, { q, filter, order: search.order, after: next }), view.t('admin.users.more'))}
+${q === undefined && step(view, 'admin.users.export_list', { path: `${path}/export`, id: 'users-export', style: 'quiet', fields: html`${hidden('filter', filter)}${reasonField(view, 'export-reason')}` })}`,
   };
 }
 
-const usersTable = (view: View, users: readonly ListedUser[], providers: readonly Provider[]): Html => {
+/** The checkboxes are of the form below the table, which leads to a page that names who was selected. */
+const usersTable = (
+  view: View,
+  users: readonly ListedUser[],
+  providers: readonly Provider[],
+  areSelected: boolean,
+): Html => {
   const heading = (key: MessageKey) => html`<th scope="col">${view.t(key)}</th>`;
   return html`<table class="people">
 <caption class="unseen">${view.t('admin.users.title')}</caption>
-<thead><tr>${heading('admin.users.column.person')}${heading('admin.users.column.last_sign_in')}${heading('admin.users.factors')}${heading('admin.users.column.state')}${heading('admin.users.column.created')}</tr></thead>
+<thead><tr><td></td>${heading('admin.users.column.person')}${heading('admin.users.column.last_sign_in')}${heading('admin.users.factors')}${heading('admin.users.column.state')}${heading('admin.users.column.created')}</tr></thead>
 <tbody>
-${users.map((user) => userRow(view, user, providers))}</tbody>
+${users.map((user) => userRow(view, user, providers, areSelected))}</tbody>
 </table>`;
 };
 
-function userRow(view: View, user: ListedUser, providers: readonly Provider[]): Html {
-  const cell = (key: MessageKey, content: Renderable) => html`<td data-label="${view.plain(key)}">${content}</td>`;
+function userRow(view: View, user: ListedUser, providers: readonly Provider[], isSelected: boolean): Html {
+  const cell = (key: MessageKey, content: Renderable) =>
+    html`<td data-label="${view.plain(key)}"><div>${content}</div></td>`;
+  const name = view.plain('admin.users.select', { name: visibleText(user.name ?? user.email) });
   return html`<tr>
+<td class="select"><label><input type="checkbox" form="${bulkId}" name="${selectedPrefix}${user.user_id}" value="on"${isSelected && html` checked`}><span class="unseen">${name}</span></label></td>
 <th scope="row"><div class="who"><span class="initials small" aria-hidden="true">${personInitials(user)}</span><div><a href="${path}/${user.user_id}">${untrusted(user.name ?? user.email, 254)}</a>${user.name !== null && html`<span class="soft">${untrusted(user.email, 254)}</span>`}</div></div></th>
 ${cell('admin.users.column.last_sign_in', user.last_sign_in_at === null ? view.t('admin.users.never') : view.ago(user.last_sign_in_at))}
 ${cell('admin.users.factors', factorsInWords(view, user, providers))}
@@ -81,6 +97,14 @@ ${cell('admin.users.column.created', view.day(user.created_at))}
 </tr>
 `;
 }
+
+const bulkId = 'users-bulk';
+
+const bulkForm = (view: View): Html => html`<form method="get" action="${path}/bulk" id="${bulkId}">
+<label for="bulk-action">${view.t('admin.users.bulk')}</label>
+<select id="bulk-action" name="action">${bulkActions.map((one) => html`<option value="${one}">${view.t(`admin.users.bulk.${one}`)}</option>`)}</select>
+<button type="submit" class="quiet" id="users-bulk-preview">${view.t('admin.users.bulk.preview')}</button>
+</form>`;
 
 function factorsInWords(view: View, { factors }: ListedUser, providers: readonly Provider[]): Html {
   const { password, totp, passkeys } = factors;

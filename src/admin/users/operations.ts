@@ -15,6 +15,7 @@ import { Type } from '../../platform/schema.ts';
 import { visibleText } from '../../platform/text.ts';
 import { administration, ReasonBody, reasonExample, strictBody } from '../operation-parts.ts';
 import { changeRole, disableUser, enableUser, resetFactors, signOutUser, unlockUser } from './administer-user.ts';
+import { factorWords } from './factor-words.ts';
 import { listedRecord, overviewRecord, readUsers, userOverview, userRecord } from './read-user.ts';
 
 const roles = ['user', 'admin'] as const;
@@ -121,14 +122,6 @@ export function describeUsers({ users, next, complete }: Listed): string {
     ...(next === null ? [] : [`More results: --after ${next}`]),
   ].join('\n\n');
 }
-
-/** In the words of `filter` and of the API. */
-export const factorWords = ({ password, totp, passkeys, providers }: ListedRecord['factors']): string[] => [
-  ...(password ? ['password'] : []),
-  ...(totp === 'active' ? ['totp'] : []),
-  ...(passkeys > 0 ? [passkeys === 1 ? 'passkey' : `passkey(${passkeys})`] : []),
-  ...providers,
-];
 
 export const describeOverview = ({ profile, factors, lock, counts, ...user }: ReturnType<typeof overviewRecord>) =>
   table([

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { readAdministratorProblem } from '../../accounts/administrators.ts';
-import { requireUser } from '../../accounts/users.ts';
+import { findUser, requireUser, userFilters } from '../../accounts/users.ts';
+import type { Caller } from '../../audit/audit.ts';
 import { administratorPage } from '../../authentication/sessions/session.ts';
 import { listSessions } from '../../authentication/sessions/sessions.ts';
 import { listOwnClients } from '../../clients/find-clients.ts';
@@ -8,25 +9,28 @@ import { entitlementHistory } from '../../entitlements/read-history.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { listGrants } from '../../oauth/grants/grants.ts';
 import { invalidRequest } from '../../platform/errors.ts';
-import { type Parameters, readForm } from '../../platform/http/parameters.ts';
+import { sendFile } from '../../platform/http/operation.ts';
+import { type Parameters, readChoice, readForm } from '../../platform/http/parameters.ts';
 import { locales } from '../../platform/i18n/translate.ts';
 import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
+import type { View } from '../../platform/pages/view.ts';
 import { explains, type Shown } from '../components.ts';
 import { accessOperations } from './access-operations.ts';
+import { userGrantsPage, userSessionsPage } from './access-pages.ts';
 import { accountOperations } from './account-operations.ts';
 import { editUserPage, invitationPage, invitePage, resetLinkPage } from './account-pages.ts';
+import { bulkPreviewPage, bulkResultPage, selectedPrefix } from './bulk-page.ts';
+import { bulkActions, changeSeveral, previewOf } from './change-several.ts';
 import { entitlementHistoryPage } from './entitlement-history.ts';
 import { searchOf, usersPage } from './list-page.ts';
 import { userOperations as operations } from './operations.ts';
-import { userPage } from './page.ts';
+import { itemsShown, userPage } from './page.ts';
 import { readUsers, userOverview } from './read-user.ts';
 import { takeoverProblem } from './refuse-takeover.ts';
 
 const list = '/admin/users';
 const one = `${list}/:user_id` as const;
-const maxShown = 200;
-/** The others have a page of their own. */
-const writesShown = 20;
+const grantsPerPage = 50;
 
 /** Users, and what an administrator may do about one of them. */
 export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
@@ -48,12 +52,49 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     redraw: ({ view }, shown) => invitePage(view, shown),
   });
 
+  const actionIn = (form: Parameters) => {
+    const action = readChoice(form, 'action', bulkActions);
+    if (action === undefined) throw invalidRequest('action is missing.');
+    return action;
+  };
+  const preview = async (context: { view: View; caller: Caller }, form: Parameters, shown: Shown) => {
+    const action = actionIn(form);
+    const selected = await previewOf(deps, context.caller, action, selectedIn(form));
+    return bulkPreviewPage(context.view, action, selected, shown);
+  };
+  pages.show(`${list}/bulk`, (context) => preview(context, context.query, {}));
+  pages.post(`${list}/bulk`, {
+    page: list,
+    async act({ view, caller }, form) {
+      const [action, user_ids] = [actionIn(form), selectedIn(form)];
+      const results = await changeSeveral(deps, caller, { action, user_ids, reason: form.reason ?? '' });
+      const users = await Promise.all(results.map(({ user_id }) => findUser(deps.db, user_id)));
+      return bulkResultPage(
+        view,
+        action,
+        results.map(({ refusal }, place) => ({ refusal, user: users[place] })),
+      );
+    },
+    explains,
+    redraw: (context, shown) => preview(context, shown.form, shown),
+  });
+
   pages.show(one, (context) => redraw(context, context));
 
   pages.show(`${one}/entitlements`, async ({ view, user_id, query: { product, before } }) => {
     const user = await requireUser(deps, user_id);
     const history = await entitlementHistory(deps, user_id, { product, before });
     return entitlementHistoryPage(view, user, { product, history });
+  });
+
+  pages.show(`${one}/sessions`, async ({ view, user_id, query: { done } }) => {
+    const user = await requireUser(deps, user_id);
+    return userSessionsPage(view, user, await listSessions(deps, user_id), { query: { done } });
+  });
+  pages.show(`${one}/grants`, async ({ view, user_id, query: { after, done } }) => {
+    const user = await requireUser(deps, user_id);
+    const page = await listGrants(deps, user_id, { after, limit: grantsPerPage });
+    return userGrantsPage(view, user, page, { query: { done } });
   });
 
   const onPage = { page: one, explains, redraw };
@@ -68,6 +109,16 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     done: async (link, { view, user_id }) => resetLinkPage(view, await requireUser(deps, user_id), link),
     ...withReason,
     ...onPage,
+  });
+  pages.run(accountOperations.export, {
+    done: async (file, { reply }) => sendFile(reply, file),
+    ...withReason,
+    ...onPage,
+  });
+  pages.run(accountOperations.exportList, {
+    page: list,
+    input: ({ filter, reason = '' }) => ({ body: { filter: userFilters.find((one) => one === filter), reason } }),
+    done: async (file, { reply }) => sendFile(reply, file),
   });
   pages.run(accountOperations.delete, {
     path: `${one}/delete`,
@@ -114,9 +165,9 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
       readAdministratorProblem(deps, caller, user_id),
       takeoverProblem(deps, caller, user_id),
       listSessions(deps, user_id),
-      listGrants(deps, user_id, maxShown),
+      listGrants(deps, user_id, { limit: itemsShown }),
       listOwnClients(deps, user_id),
-      entitlementHistory(deps, user_id, { limit: writesShown }),
+      entitlementHistory(deps, user_id, { limit: 1 }),
     ]);
     const isSelf = administrator_id === user_id;
     const { providers } = deps.config;
@@ -131,3 +182,8 @@ const roleOf = ({ role }: Parameters): 'user' | 'admin' => {
   if (role !== 'user' && role !== 'admin') throw invalidRequest('role must be user or admin.');
   return role;
 };
+
+const selectedIn = (form: Parameters): string[] =>
+  Object.keys(form)
+    .filter((name) => name.startsWith(selectedPrefix))
+    .map((name) => name.slice(selectedPrefix.length));

@@ -1,6 +1,5 @@
 import { standardClaimNames } from '../../accounts/users.ts';
 import type { Provider } from '../../authentication/credentials/providers.ts';
-import { deviceName } from '../../authentication/sessions/browser.ts';
 import type { ListedSession } from '../../authentication/sessions/sessions.ts';
 import type { Client } from '../../clients/client.ts';
 import type { EntitlementHistory } from '../../entitlements/read-history.ts';
@@ -8,11 +7,13 @@ import type { ListedGrant } from '../../oauth/grants/grants.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html, type Renderable, untrusted } from '../../platform/pages/html.ts';
+import { personInitials } from '../../platform/pages/initials.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
 import { statusBadge } from '../clients/list-page.ts';
 import { adminTab, doneNotice, reasonField, type Shown, step } from '../components.ts';
+import { grantList, sessionList } from './access-pages.ts';
 import { entitlementSection } from './entitlement-history.ts';
 import { userBadges } from './list-page.ts';
 import type { UserOverview } from './read-user.ts';
@@ -20,7 +21,7 @@ import type { UserOverview } from './read-user.ts';
 export type UserView = {
   overview: UserOverview;
   sessions: readonly ListedSession[];
-  grants: readonly ListedGrant[];
+  grants: { grants: readonly ListedGrant[]; next: string | undefined };
   clients: readonly Client[];
   entitlements: EntitlementHistory;
   /** Those that are switched on, for their names. */
@@ -47,34 +48,41 @@ const done = [
 
 export function userPage(view: View, of: UserView, shown: Shown): Page {
   const { user } = of.overview;
-  const section = (name: 'sessions' | 'grants' | 'clients', items: readonly Html[]) =>
-    html`<h2>${view.t(`admin.users.${name}`)}</h2>
-${items.length === 0 ? html`<p class="soft">${view.t(`admin.users.${name}.none`)}</p>` : html`<ul class="items">${items}</ul>`}
-`;
+  const { user_id } = user;
+  const all = (name: 'sessions' | 'grants', hasMore: boolean) =>
+    hasMore &&
+    html`<p><a href="/admin/users/${user_id}/${name}" id="user-${name}">${view.t(`admin.users.${name}.all`)}</a></p>\n`;
   return {
     title: visibleText(user.name ?? user.email),
     tab: adminTab('admin_users'),
-    content: html`<h1>${untrusted(user.name ?? user.email)}${userBadges(view, user)}</h1>
+    content: html`<div class="person"><span class="initials" aria-hidden="true">${personInitials(user)}</span>
+<div><h1>${untrusted(user.name ?? user.email)}${userBadges(view, user)}</h1>
+<p class="soft">${untrusted(user.email, 254)} (${view.t(user.email_verified_at === null ? 'admin.users.unverified' : 'admin.users.verified')})</p></div></div>
 ${shown.problem}${doneNotice(view, shown, 'users', done)}
 ${facts(view, of.overview)}
-<h2>${view.t('admin.users.factors')}</h2>
-${factors(view, of.overview.factors, of.providers)}
-${section('sessions', of.sessions.map(sessionItem(view, user.user_id)))}
-${section('grants', of.grants.map(grantItem(view, user.user_id)))}
-${section('clients', of.clients.map(clientItem(view)))}
-<h2>${view.t('admin.users.entitlements')}</h2>
-${entitlementSection(view, user.user_id, of.entitlements)}
+<p><a href="/admin/audit?who=${user_id}">${view.t('admin.history')}</a> · <a href="/admin/audit/unauthenticated?target=${user_id}" id="user-unauthenticated">${view.t('admin.unauthenticated.link')}</a></p>
 <h2>${view.t('admin.users.actions')}</h2>
 ${userActions(view, of)}
-<p><a href="/admin/audit?who=${user.user_id}">${view.t('admin.history')}</a></p>
-<p><a href="/admin/audit/unauthenticated?target=${user.user_id}" id="user-unauthenticated">${view.t('admin.unauthenticated.link')}</a></p>`,
+<h2>${view.t('admin.users.factors')}</h2>
+${factors(view, of.overview.factors, of.providers)}
+<h2>${view.t('admin.users.sessions')}</h2>
+${sessionList(view, user_id, of.sessions.slice(0, itemsShown))}${all('sessions', of.sessions.length > itemsShown)}
+<h2>${view.t('admin.users.grants')}</h2>
+${grantList(view, user_id, of.grants.grants)}${all('grants', of.grants.next !== undefined)}
+<h2>${view.t('admin.users.clients')}</h2>
+${of.clients.length === 0 ? html`<p class="soft">${view.t('admin.users.clients.none')}</p>` : html`<ul class="items">${of.clients.map(clientItem(view))}</ul>`}
+<h2>${view.t('admin.users.entitlements')}</h2>
+${entitlementSection(view, user_id, of.entitlements)}`,
   };
 }
 
+/** Of sessions and grants; the others have a page of their own. */
+export const itemsShown = 10;
+
 const facts = (view: View, { user, lock }: UserOverview) => html`<dl>
-<dt>${view.t('field.email')}</dt><dd>${untrusted(user.email, 254)} (${view.t(user.email_verified_at === null ? 'admin.users.unverified' : 'admin.users.verified')})</dd>
 <dt>${view.t('admin.id')}</dt><dd><code>${user.user_id}</code></dd>
 <dt>${view.t('admin.created')}</dt><dd>${view.day(user.created_at)}</dd>
+<dt>${view.t('admin.users.column.last_sign_in')}</dt><dd>${user.last_sign_in_at === null ? view.t('admin.users.never') : view.ago(user.last_sign_in_at)}</dd>
 <dt>${view.t('admin.changed')}</dt><dd>${view.ago(user.updated_at)}</dd>
 ${user.disabled_at !== null && html`<dt>${view.t('admin.users.disabled')}</dt><dd>${view.ago(user.disabled_at)}</dd>`}
 ${standardClaimNames.map((claim) => user[claim] !== null && html`<dt>${view.t(`claim.${claim}`)}</dt><dd>${untrusted(user[claim], 254)}</dd>\n`)}${lock.failures > 0 && html`<dt>${view.t('admin.users.failures')}</dt><dd>${lock.failures}${lockWords(view, lock)}</dd>`}
@@ -97,22 +105,6 @@ ${identities.map(
   ({ provider, email, linked_at }) =>
     html`<dt>${untrusted(providers.find(({ id }) => id === provider)?.label ?? provider)}</dt><dd>${email !== null && untrusted(email, 254)} ${view.t('admin.users.linked', { when: view.day(linked_at) })}</dd>\n`,
 )}</dl>`;
-
-const sessionItem = (view: View, user_id: string) => (session: ListedSession) =>
-  html`<li><div>
-<h3>${deviceName(session.user_agent) ?? view.t('admin.users.sessions.unknown')}</h3>
-<p>${session.address} · ${view.t('admin.users.sessions.seen', { when: view.ago(session.last_seen_at) })} · <code>${session.amr.join(' ')}</code></p>
-</div>
-<form method="post" action="/admin/users/${user_id}/sessions/${session.session_id}/end"><button type="submit" class="quiet" aria-label="${view.plain('admin.users.sessions.end.of', { session_id: session.session_id })}">${view.t('admin.users.sessions.end')}</button></form></li>
-`;
-
-const grantItem = (view: View, user_id: string) => (grant: ListedGrant) =>
-  html`<li><div>
-<h3><a href="/admin/clients/${grant.client_id}">${untrusted(grant.client_name)}</a></h3>
-<p><code>${grant.scope}</code> · ${view.t('admin.users.grants.since', { when: view.ago(grant.created_at) })}</p>
-</div>
-<form method="post" action="/admin/users/${user_id}/grants/${grant.grant_id}/end"><button type="submit" class="quiet" aria-label="${view.plain('admin.users.grants.end.of', { client: visibleText(grant.client_name) })}">${view.t('admin.users.grants.end')}</button></form></li>
-`;
 
 const clientItem = (view: View) => (client: Client) =>
   html`<li><div>
@@ -139,6 +131,8 @@ function userActions(view: View, { overview: { user, lock }, isSelf, restriction
     step(view, 'admin.users.reset', form('reset-factors', 'danger', reasonField(view, 'reset-reason')));
   const resetLink = () =>
     step(view, 'admin.users.reset_link', form('reset-link', 'quiet', reasonField(view, 'link-reason')));
+  const dataExport = () =>
+    step(view, 'admin.users.export', form('export', 'quiet', reasonField(view, 'export-reason')));
   const deletion = () =>
     step(
       view,
@@ -156,11 +150,12 @@ ${reasonField(view, 'delete-reason')}`,
   return html`${restriction !== undefined && html`<p class="advice">${view.t(restriction.key, restriction.values)}</p>\n`}${
     lock.failures > 0 && step(view, 'admin.users.unlock', form('unlock', 'quiet'))
   }
-<p><a href="/admin/users/${user.user_id}/edit" id="user-edit">${view.t('admin.users.edit')}</a></p>
+<p class="actions"><a class="button quiet" href="/admin/users/${user.user_id}/edit" id="user-edit">${view.t('admin.users.edit')}</a></p>
 ${!takeover && user.disabled_at === null && resetLink()}
 ${!restriction && step(view, 'admin.users.sign_out', form('sign-out', 'danger'))}
 ${!isSelf && !restriction && reset()}
 ${user.disabled_at === null ? !restriction && disable() : step(view, 'admin.users.enable', form('enable', 'quiet'))}
 ${!isSelf && !restriction && step(view, roleStep, form('role', 'danger', hidden('role', role)))}
+${dataExport()}
 ${!isSelf && !restriction && deletion()}`;
 }

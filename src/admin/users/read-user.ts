@@ -37,11 +37,11 @@ const maxCounted = 1000;
 /** A user with their sign-in methods and access. @throws {RequestError} `not_found`. */
 export async function userOverview(deps: LimitDeps, user_id: string) {
   const user = await requireUser(deps, user_id);
-  const [factors, lock, sessions, grants, clients, entitlements] = await Promise.all([
+  const [factors, lock, sessions, { grants }, clients, entitlements] = await Promise.all([
     readFactors(deps, user_id),
     passwordLimits(deps).lockStateOf(user.email),
     activeSessionsOf(deps.db, user_id, now(deps)),
-    listGrants(deps, user_id, maxCounted),
+    listGrants(deps, user_id, { limit: maxCounted }),
     listOwnClients(deps, user_id),
     listEntitlements(deps.db, user_id),
   ]);

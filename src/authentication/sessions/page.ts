@@ -56,7 +56,7 @@ ${
 }
 
 /** "password and one-time code". */
-function methodsInWords({ locale, plain }: View, amr: readonly Method[]): string {
+export function methodsInWords({ locale, plain }: View, amr: readonly Method[]): string {
   const spoken = (['pwd', 'otp', 'fed', 'hwk'] as const).filter((method) => amr.includes(method));
   const names = spoken.map((method) => plain(`sessions.how.${method}`));
   return new Intl.ListFormat(locale, { type: 'conjunction' }).format(names);

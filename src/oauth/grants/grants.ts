@@ -5,7 +5,7 @@ import type { Grants, RevocationReason } from '../../authentication/deps.ts';
 import type { Deps } from '../../clients/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
-import { inSlices } from '../../platform/db/slices.ts';
+import { cutPage, decodeCursor, inSlices } from '../../platform/db/slices.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { LimitDeps, StoreDeps } from '../../platform/deps.ts';
 import { notFound } from '../../platform/errors.ts';
@@ -18,7 +18,7 @@ import { enqueueLogouts } from './logout-deliveries.store.ts';
 import { applyBulkRevocation, findGrant, type Grant, hasGrantElsewhere, revokeGrants, setRevoked } from './store.ts';
 import { findSurplusGrants } from './surplus-grants.store.ts';
 
-export { deleteConsentsOfUser } from './consents.store.ts';
+export { deleteConsentsOfUser, listConsents as listConsentsOfUser } from './consents.store.ts';
 export {
   type ListedGrant,
   type RecentCode,
@@ -114,9 +114,22 @@ export async function revokeGrantByAdministrator(
   await revokeGrant(deps, { grant, reason: 'administrator', ...caller });
 }
 
-/** A user's active grants, newest first. */
-export const listGrants = (deps: StoreDeps, user_id: UserId, limit: number): Promise<ListedGrant[]> =>
-  activeGrantsOf(deps.db, user_id, now(deps), limit);
+/**
+ * A user's active grants, newest first.
+ * @param page.after `next` of the previous page.
+ * @throws {RequestError} `invalid_request` for an `after` that no page has given.
+ */
+export async function listGrants(
+  deps: StoreDeps,
+  user_id: UserId,
+  { after, limit }: { after?: string; limit: number },
+): Promise<{ grants: ListedGrant[]; next: string | undefined }> {
+  const cursor = decodeCursor('after', after);
+  const place = cursor && { created_at: cursor.at, grant_id: cursor.id };
+  const found = await activeGrantsOf(deps.db, user_id, now(deps), { after: place, limit: limit + 1 });
+  const { rows, next } = cutPage(found, limit, (last) => ({ at: last.created_at, id: last.grant_id }));
+  return { grants: rows, next };
+}
 
 /** As administrators read it. */
 export const grantRecord = ({ scope, refreshed_at, ...grant }: ListedGrant) => ({

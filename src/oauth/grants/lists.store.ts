@@ -59,14 +59,25 @@ const ListedGrant = row('grants join clients', {
 /** An active grant, as administrators see it. Times are Unix seconds. */
 export type ListedGrant = RowOf<typeof ListedGrant>;
 
-/** Newest first, without codes that are not redeemed yet. */
-export const activeGrantsOf = (db: Db, user_id: UserId, now: number, limit: number) =>
+/** Newest first, without codes that are not redeemed yet. @param page.after where the page before ended. */
+export const activeGrantsOf = (
+  db: Db,
+  user_id: UserId,
+  now: number,
+  { after, limit }: { after?: Pick<ListedGrant, 'created_at' | 'grant_id'>; limit: number },
+) =>
   db.all(
     ListedGrant,
     sql`select grant_id, grants.client_id, c.name as client_name, session_id, scope, grants.created_at, refreshed_at,
                expires_at
           from grants join clients c on c.client_id = grants.client_id
          where user_id = ${user_id} and ${isActive(now)} and c.status <> 'deleted'
+           ${
+             after
+               ? sql`and (grants.created_at < ${after.created_at}
+                          or (grants.created_at = ${after.created_at} and grant_id > ${after.grant_id}))`
+               : sql``
+           }
          order by grants.created_at desc, grant_id limit ${limit}`,
   );
 

@@ -131,7 +131,7 @@ function describeAnswer(status: number, { description, schema, example, html, me
   const content = {
     ...(schema ? { 'application/json': mediaType(schema, example) } : {}),
     ...(html ? { 'text/html': page } : {}),
-    ...Object.fromEntries(media.map((type) => [type, text])),
+    ...Object.fromEntries(media.map((type) => [type, type === 'application/json' ? anyObject : text])),
   };
   return {
     description,
@@ -141,6 +141,7 @@ function describeAnswer(status: number, { description, schema, example, html, me
 }
 
 const text: MediaType = { schema: Type.String() };
+const anyObject: MediaType = { schema: Type.Object({}) };
 const page = text;
 const location: Header = { description: 'Where to.', schema: Type.String({ format: 'uri-reference' }) };
 

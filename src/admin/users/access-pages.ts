@@ -1,0 +1,82 @@
+import type { User } from '../../accounts/users.ts';
+import { deviceName } from '../../authentication/sessions/browser.ts';
+import { methodsInWords } from '../../authentication/sessions/page.ts';
+import type { ListedSession } from '../../authentication/sessions/sessions.ts';
+import type { ListedGrant } from '../../oauth/grants/grants.ts';
+import { type Html, html, untrusted } from '../../platform/pages/html.ts';
+import { moreLink, pathWith } from '../../platform/pages/lists.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { View } from '../../platform/pages/view.ts';
+import { adminTab, doneNotice, type Shown } from '../components.ts';
+
+// What a user has access to: a few of each on the user's page, and all on a page of their own.
+
+export const sessionList = (
+  view: View,
+  user_id: string,
+  sessions: readonly ListedSession[],
+  title: Title = h3,
+): Html =>
+  sessions.length === 0
+    ? html`<p class="soft">${view.t('admin.users.sessions.none')}</p>`
+    : html`<ul class="items">${sessions.map((session) => sessionItem(view, user_id, session, title))}</ul>`;
+
+export const grantList = (view: View, user_id: string, grants: readonly ListedGrant[], title: Title = h3): Html =>
+  grants.length === 0
+    ? html`<p class="soft">${view.t('admin.users.grants.none')}</p>`
+    : html`<ul class="items">${grants.map((grant) => grantItem(view, user_id, grant, title))}</ul>`;
+
+type Title = (id: string, text: Html) => Html;
+const h2: Title = (id, text) => html`<h2 id="${id}">${text}</h2>`;
+const h3: Title = (id, text) => html`<h3 id="${id}">${text}</h3>`;
+
+/** A button is named by what stands beside it, too: in a list of buttons, each has another name. */
+const namedButton = (id: string, text: Html): Html =>
+  html`<button type="submit" class="quiet" id="${id}-end" aria-labelledby="${id}-end ${id} ${id}-what">${text}</button>`;
+
+const sessionItem = (view: View, user_id: string, session: ListedSession, title: Title) => html`<li><div>
+${title(session.session_id, html`${deviceName(session.user_agent) ?? view.t('admin.users.sessions.unknown')}`)}
+<p id="${session.session_id}-what">${session.address} · ${view.t('admin.users.sessions.seen', { when: view.ago(session.last_seen_at) })} · ${methodsInWords(view, session.amr)}</p>
+</div>
+<form method="post" action="/admin/users/${user_id}/sessions/${session.session_id}/end">${namedButton(session.session_id, view.t('admin.users.sessions.end'))}</form></li>
+`;
+
+const grantItem = (view: View, user_id: string, grant: ListedGrant, title: Title) => html`<li><div>
+${title(grant.grant_id, html`<a href="/admin/clients/${grant.client_id}">${untrusted(grant.client_name)}</a>`)}
+<p id="${grant.grant_id}-what"><code>${grant.scope}</code> · ${view.t('admin.users.grants.since', { when: view.ago(grant.created_at) })}</p>
+</div>
+<form method="post" action="/admin/users/${user_id}/grants/${grant.grant_id}/end">${namedButton(grant.grant_id, view.t('admin.users.grants.end'))}</form></li>
+`;
+
+const listPage = (view: View, user: User, name: 'sessions' | 'grants', shown: Shown, content: Html): Page => ({
+  title: view.plain(`admin.users.${name}`),
+  tab: adminTab('admin_users'),
+  above: [{ path: `/admin/users/${user.user_id}`, label: untrusted(user.name ?? user.email) }],
+  content: html`<h1>${view.t(`admin.users.${name}`)}</h1>
+${doneNotice(view, shown, 'users', [name === 'sessions' ? 'session_ended' : 'grant_ended'])}
+${content}`,
+});
+
+export const userSessionsPage = (view: View, user: User, sessions: readonly ListedSession[], shown: Shown): Page =>
+  listPage(view, user, 'sessions', shown, sessionList(view, user.user_id, sessions, h2));
+
+export const userGrantsPage = (
+  view: View,
+  user: User,
+  { grants, next }: { grants: readonly ListedGrant[]; next: string | undefined },
+  shown: Shown,
+): Page =>
+  listPage(
+    view,
+    user,
+    'grants',
+    shown,
+    html`${grantList(view, user.user_id, grants, h2)}${
+      next !== undefined &&
+      moreLink(
+        'grants-more',
+        pathWith(`/admin/users/${user.user_id}/grants`, { after: next }),
+        view.t('admin.users.grants.more'),
+      )
+    }`,
+  );

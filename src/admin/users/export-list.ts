@@ -1,0 +1,59 @@
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import type { UserFilter } from '../../accounts/users.ts';
+import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
+import { csvCell } from '../../audit/read-log.ts';
+import { now } from '../../platform/clock.ts';
+import type { StoreDeps } from '../../platform/deps.ts';
+import type { FileAnswer } from '../../platform/http/operation.ts';
+import { time } from '../../platform/report.ts';
+import { factorWords } from './factor-words.ts';
+import { type ListedUser, listedRecord, readUsers } from './read-user.ts';
+
+const usersPerPage = 500;
+
+/**
+ * All users, or those of a filter, as CSV, a page at a time, so that memory stays bounded.
+ * @param reason for the log; only the command line may leave it out.
+ * @throws {RequestError} `invalid_request` for a reason that is none.
+ */
+export async function exportUsers(
+  deps: StoreDeps,
+  caller: Caller,
+  { filter, reason }: { filter?: UserFilter; reason?: string },
+): Promise<FileAnswer> {
+  const why = reason === undefined ? undefined : readReason(reason);
+  const after = { filter: filter ?? 'all' };
+  const event = auditEvent({ action: 'user.list_exported', ...caller, reason: why, after }, now(deps));
+  await deps.db.change({ run: { event: event.statement } });
+  return { name: `users-${after.filter}.csv`, type: 'text/csv; charset=utf-8', content: contentOf(deps, filter) };
+}
+
+const columns = {
+  user_id: ({ user_id }) => user_id,
+  email: ({ email }) => email,
+  email_verified: ({ email_verified }) => (email_verified ? 'yes' : 'no'),
+  name: ({ name }) => name,
+  role: ({ role }) => role,
+  status: ({ status }) => status,
+  created_at: ({ created_at }) => time(created_at),
+  last_sign_in_at: ({ last_sign_in_at }) => (last_sign_in_at === null ? null : time(last_sign_in_at)),
+  factors: ({ factors }) => factorWords(factors).join(' '),
+} satisfies Record<string, (user: ReturnType<typeof listedRecord>) => string | null>;
+
+async function* contentOf(deps: StoreDeps, filter: UserFilter | undefined): AsyncGenerator<string> {
+  yield `${Object.keys(columns).join(',')}\r\n`;
+  let after: string | undefined;
+  do {
+    const { users, next } = await readUsers(deps, { filter, after, limit: usersPerPage });
+    if (users.length > 0) yield users.map(line).join('');
+    after = next;
+    await yieldToEventLoop(); // the embedded store answers without waiting, which would block other requests
+  } while (after !== undefined);
+}
+
+function line(user: ListedUser): string {
+  const record = listedRecord(user);
+  return `${Object.values(columns)
+    .map((cellOf) => csvCell(cellOf(record)))
+    .join(',')}\r\n`;
+}

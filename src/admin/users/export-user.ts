@@ -1,0 +1,149 @@
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { requireUser, type User } from '../../accounts/users.ts';
+import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
+import { readLog } from '../../audit/read-log.ts';
+import { listUnauthenticated } from '../../audit/unauthenticated.ts';
+import {
+  countBackupCodes,
+  findTotp,
+  listIdentities,
+  listPasskeys,
+  passwordOf,
+} from '../../authentication/credentials/sign-in-methods.ts';
+import { listSessions, sessionRecord } from '../../authentication/sessions/sessions.ts';
+import { listOwnClients } from '../../clients/find-clients.ts';
+import { entitlementHistory } from '../../entitlements/read-history.ts';
+import type { Deps } from '../../oauth/deps.ts';
+import { grantRecord, listConsentsOfUser, listGrants } from '../../oauth/grants/grants.ts';
+import { now } from '../../platform/clock.ts';
+import type { FileAnswer } from '../../platform/http/operation.ts';
+
+const rowsPerPage = 500;
+
+/**
+ * What is stored about a user, for the user (GDPR articles 15 and 20): as JSON, a page at a time, so that memory stays
+ * bounded. No secret and no hash of one is in it, nor what back ends keep for themselves beside an entitlement, which users
+ * are never shown (decisions §12), nor the addresses of others who acted on the account.
+ * @param reason for the log; only the command line may leave it out.
+ * @throws {RequestError} `not_found`; `invalid_request` for a reason that is none.
+ */
+export async function exportUser(deps: Deps, caller: Caller, user_id: string, reason?: string): Promise<FileAnswer> {
+  const why = reason === undefined ? undefined : readReason(reason);
+  const user = await requireUser(deps, user_id);
+  const at = now(deps);
+  const event = auditEvent({ action: 'user.data_exported', ...caller, target: user_id, reason: why }, at);
+  await deps.db.change({ run: { event: event.statement } });
+  return { name: `${user_id}.json`, type: 'application/json; charset=utf-8', content: contentOf(deps, user, at) };
+}
+
+async function* contentOf(deps: Deps, user: User, exported_at: number): AsyncGenerator<string> {
+  const head = { exported_at, user, sign_in_methods: await signInMethods(deps, user.user_id) };
+  yield JSON.stringify(head).slice(0, -1);
+  for (const [name, pages] of Object.entries(sections(deps, user.user_id))) {
+    yield `,${JSON.stringify(name)}:[`;
+    let isFirst = true;
+    for await (const rows of pages) {
+      if (rows.length > 0) yield `${isFirst ? '' : ','}${rows.map((row) => JSON.stringify(row)).join(',')}`;
+      isFirst &&= rows.length === 0;
+      await yieldToEventLoop(); // the embedded store answers without waiting, which would block other requests
+    }
+    yield ']';
+  }
+  yield '}\n';
+}
+
+async function signInMethods({ db }: Pick<Deps, 'db'>, user_id: string) {
+  const [password, totp, backup_codes, passkeys, identities] = await Promise.all([
+    passwordOf(db, user_id),
+    findTotp(db, user_id),
+    countBackupCodes(db, user_id),
+    listPasskeys(db, user_id),
+    listIdentities(db, user_id),
+  ]);
+  return {
+    password: password ? { changed_at: password.changed_at } : null,
+    totp: totp?.confirmed_at == null ? null : { confirmed_at: totp.confirmed_at, last_used_at: totp.last_used_at },
+    backup_codes,
+    passkeys: passkeys.map(({ name, created_at, last_used_at, backed_up_at }) => ({
+      name,
+      created_at,
+      last_used_at,
+      backed_up: backed_up_at !== null,
+    })),
+    identities: identities.map(({ user_id: _, ...identity }) => identity),
+  };
+}
+
+type Pages = AsyncIterable<readonly object[]>;
+
+const sections = (deps: Deps, user_id: string): Readonly<Record<string, Pages>> => ({
+  sessions: once(async () =>
+    (await listSessions(deps, user_id)).map((session) => ({
+      ...sessionRecord(session),
+      user_agent: session.user_agent,
+    })),
+  ),
+  grants: paged(async (after?: string) => {
+    const { grants, next } = await listGrants(deps, user_id, { after, limit: rowsPerPage });
+    return { rows: grants.map(grantRecord), next };
+  }),
+  consents: once(() => listConsentsOfUser(deps.db, user_id)),
+  clients: once(async () =>
+    (await listOwnClients(deps, user_id)).map(({ client_id, name, status, created_at }) => ({
+      client_id,
+      name,
+      status,
+      created_at,
+    })),
+  ),
+  entitlements: once(async () => (await entitlementHistory(deps, user_id, { limit: 1 })).entitlements.map(shown)),
+  entitlement_versions: paged(async (before?: string) => {
+    const { versions, next } = await entitlementHistory(deps, user_id, { before, limit: rowsPerPage });
+    return { rows: versions.map(shown), next: next ?? undefined };
+  }),
+  /** What was done to the account, by the user or others. */
+  events: paged(async (before?: number) => {
+    const { events, next } = await readLog(deps, { target: user_id, before }, rowsPerPage);
+    return { rows: events.map((event) => eventAbout(user_id, event)), next };
+  }),
+  /** What the user did to anything else. */
+  events_by_user: paged(async (before?: number) => {
+    const { events, next } = await readLog(deps, { actor: `user:${user_id}`, before }, rowsPerPage);
+    const others = events.filter(({ target }) => target !== user_id);
+    return { rows: others.map(({ at, action, target, address }) => ({ at, action, target, address })), next };
+  }),
+  refused_sign_ins: paged(async (before?: string) => {
+    const { events, next } = await listUnauthenticated(deps, { target: user_id, before, limit: rowsPerPage });
+    return { rows: events, next };
+  }),
+});
+
+const shown = <Row extends { metadata: unknown; external_customer_id: unknown; external_subscription_id: unknown }>({
+  metadata: _,
+  external_customer_id: __,
+  external_subscription_id: ___,
+  ...entitlement
+}: Row) => entitlement;
+
+type LoggedEvent = Awaited<ReturnType<typeof readLog>>['events'][number];
+
+function eventAbout(user_id: string, { at, action, actor, reason, before, after, address }: LoggedEvent) {
+  const isOwn = actor === `user:${user_id}`;
+  const by = isOwn ? 'user' : actor.startsWith('user:') ? 'administrator' : actor;
+  return { at, action, by, reason, before, after, address: isOwn ? address : null };
+}
+
+async function* once(read: () => Promise<readonly object[]>): AsyncGenerator<readonly object[]> {
+  yield await read();
+}
+
+async function* paged<Place>(
+  read: (after?: Place) => Promise<{ rows: readonly object[]; next: Place | undefined }>,
+): AsyncGenerator<readonly object[]> {
+  let after: Place | undefined;
+  do {
+    const { rows, next } = await read(after);
+    yield rows;
+    after = next;
+  } while (after !== undefined);
+}
