@@ -1,15 +1,17 @@
 import { now } from '../platform/clock.ts';
 import type { Db } from '../platform/db/db.ts';
 import { cutPage, decodeCursor, encodeCursor, inSlices, unknownCursor } from '../platform/db/slices.ts';
+import type { Sql } from '../platform/db/sql.ts';
 import { decodePlace, encodePlace } from '../platform/db/term-search.ts';
 import type { StoreDeps } from '../platform/deps.ts';
-import { invalidFields } from '../platform/errors.ts';
 import { rangesOf } from '../platform/search-terms.ts';
 import { usersWithTerms } from './search.store.ts';
 import {
   completeTerms,
+  filterCondition,
   findUser,
   findUserByEmail,
+  fulfils,
   listUsers,
   placeInList,
   someTermsAreMissing,
@@ -31,9 +33,8 @@ const staleSeconds = 90 * 86_400;
 
 export type UserSearch = {
   query?: string;
-  /** Only without a query, which searches all users. */
   filter?: UserFilter;
-  /** Only with neither of them. */
+  /** Only with neither of them, which have orders of their own. */
   order?: UserOrder;
   /** `next` of the previous page. */
   after?: string;
@@ -44,29 +45,28 @@ export type UserSearch = {
 /**
  * Finds users by the beginnings of words of their address, name or handle, or by their id: in the order of what was found.
  * Without a query all users or those of a filter.
- * @throws {RequestError} `invalid_request` for an `after` that no page has given, and for what cannot be combined.
+ * @throws {RequestError} `invalid_request` for an `after` that no page has given.
  */
 export async function findUsers(deps: StoreDeps, search: UserSearch): Promise<FoundUsers> {
   const { db } = deps;
   const { query = '', filter, order, after, limit = 50 } = search;
   const typed = query.trim();
-  if (typed !== '' && filter !== undefined) throw notTogether('filter', 'query');
-  if (order === 'last_sign_in' && (typed !== '' || filter !== undefined)) throw notTogether('order', 'query or filter');
   const cursor = decodeCursor('after', after);
+  const staleBefore = now(deps) - staleSeconds;
   if (typed === '') {
     const place = cursor && { at: cursor.at, user_id: cursor.id };
-    const staleBefore = now(deps) - staleSeconds;
     const found = await listUsers(db, { filter, order, after: place, limit: limit + 1, staleBefore });
     const key = placeInList({ filter, order });
     const { rows, next } = cutPage(found, limit, (last) => ({ at: last[key], id: last.user_id }));
     return { users: rows, next, complete: true };
   }
+  const isListed = filterCondition(filter, staleBefore);
   const ranges = rangesOf(typed);
   const place = cursor && placeOf(cursor.id);
   if (place && !ranges.some(({ from }) => place.term.startsWith(from))) throw unknownCursor('after');
   const [exact, found, isMissing] = await Promise.all([
-    place ? undefined : findExactly(db, typed),
-    usersWithTerms(db, { ranges, after: place, limit }),
+    place ? undefined : findExactly(db, typed, isListed),
+    usersWithTerms(db, { ranges, after: place, limit, isListed }),
     someTermsAreMissing(db),
   ]);
   const others = found.users.filter(({ user_id }) => user_id !== exact?.user_id);
@@ -74,10 +74,10 @@ export async function findUsers(deps: StoreDeps, search: UserSearch): Promise<Fo
   return { users: exact ? [exact, ...others] : others, next, complete: !isMissing };
 }
 
-const notTogether = (path: string, other: string) =>
-  invalidFields([{ path, message: `Cannot be combined with ${other}.` }]);
-
-const findExactly = (db: Db, typed: string) => (typed.includes('@') ? findUserByEmail(db, typed) : findUser(db, typed));
+async function findExactly(db: Db, typed: string, isListed: Sql): Promise<User | undefined> {
+  const user = await (typed.includes('@') ? findUserByEmail(db, typed) : findUser(db, typed));
+  return user && (await fulfils(db, user.user_id, isListed)) ? user : undefined;
+}
 
 function placeOf(text: string) {
   const [term, id = ''] = decodePlace(text);

@@ -25,10 +25,16 @@ export const namesOfUsers = (db: Db, user_ids: readonly string[]) =>
  * of terms, so a page may have fewer users than its limit, even none, and yet not be the last one.
  * @param ranges no two of them overlap.
  * @param after where the page before ended, in one of the ranges.
+ * @param isListed a condition on the row of a user.
  */
 export async function usersWithTerms(
   db: Db,
-  { ranges, after, limit }: { ranges: readonly TermRange[]; after: Place | undefined; limit: number },
+  {
+    ranges,
+    after,
+    limit,
+    isListed,
+  }: { ranges: readonly TermRange[]; after: Place | undefined; limit: number; isListed: Sql },
 ): Promise<{ users: User[]; next: Place | undefined }> {
   const range = after
     ? ranges.find(({ from }) => after.term.startsWith(from))
@@ -41,7 +47,7 @@ export async function usersWithTerms(
     FoundUser,
     sql`select c.term, ${User.columnsOf('u')}
           from (${places} limit ${maxCandidates}) c join users u on u.user_id = c.id
-         where u.deleted_at is null and c.term = ${firstIn(range)} and ${hasOthers}
+         where u.deleted_at is null and ${isListed} and c.term = ${firstIn(range)} and ${hasOthers}
          order by c.term, c.id limit ${limit + 1}`,
   );
   const users = found.slice(0, limit);

@@ -240,6 +240,16 @@ const filterConditions: Readonly<Record<Exclude<UserFilter, 'stale'>, Sql>> = {
   no_second_factor: sql`has_second_factor = 0`,
 };
 
+/** On a row of users; true without a filter. */
+export function filterCondition(filter: UserFilter | undefined, staleBefore: number): Sql {
+  if (filter === undefined) return sql`1 = 1`;
+  return filter === 'stale' ? sql`active_at between 1 and ${staleBefore - 1}` : filterConditions[filter];
+}
+
+/** @param condition on the row of the user. */
+export const fulfils = (db: Db, user_id: UserId, condition: Sql): Promise<boolean> =>
+  db.holds(sql`exists (select 1 from users where user_id = ${user_id} and ${condition})`);
+
 const ListedUser = row('users', { ...User.fields, active_at: integer });
 export type ListedUser = RowOf<typeof ListedUser>;
 

@@ -62,7 +62,7 @@ testSignet(
       counts,
       sections.map((name) => [name, true]),
     );
-    assert.equal((data.sign_in_methods as { passkeys: Json[] }).passkeys.length, 1);
+    assert.equal((data.sign_in_methods as Json as { passkeys: Json[] }).passkeys.length, 1);
     assert.deepEqual(
       data.clients?.map(({ client_id }) => client_id),
       [client.client_id],
@@ -75,7 +75,7 @@ testSignet(
     );
 
     const { db } = signet.deps;
-    const secrets = [
+    const secrets: (string | null | undefined)[] = [
       tokens.access_token,
       tokens.refresh_token,
       client.client_secret,
@@ -96,7 +96,7 @@ testSignet(
       const rows = await plain(db).all<Record<string, string>>(`select ${columns} from ${table} where user_id = $1`, [
         user.user_id,
       ]);
-      secrets.push(...rows.map((row) => row[columns] ?? undefined));
+      secrets.push(...rows.map((row) => row[columns] ?? null));
     }
     const present = secrets.filter((secret) => secret && answer.text.includes(secret));
     assert.deepEqual(present, []);
@@ -127,7 +127,7 @@ test('the list of users is exported as CSV, whole or filtered, and no cell is a 
   assert.match(lines[0] ?? '', /^user_id,email,.*last_sign_in_at,factors$/);
   assert.ok(
     lines.some((line) => line.startsWith(`${user.user_id},${user.email},yes,"'=1+1, ""x""",user,enabled,`)),
-    lines[1],
+    lines.slice(1, 4).join('\n'),
   );
   const filtered = await admin.browser.postJson('/v1/admin/users/export', { filter: 'administrators', reason });
   assert.deepEqual(

@@ -68,13 +68,15 @@ testSignet(
     );
     assert.deepEqual(await ids('order=last_sign_in'), [admin.user_id, user.user_id, never.user_id]);
 
-    for (const query of [
-      'filter=stale&query=zed',
-      'order=last_sign_in&filter=stale',
-      'order=last_sign_in&query=zed',
-      'filter=x',
-      'order=x',
-    ]) {
+    assert.deepEqual(await ids('query=zed'), [user.user_id]);
+    for (const filter of ['disabled', 'stale', 'no_second_factor']) {
+      assert.deepEqual(await ids(`query=zed&filter=${filter}`), [user.user_id], filter);
+      assert.deepEqual(await ids(`query=${user.user_id}&filter=${filter}`), [user.user_id], filter);
+    }
+    for (const query of ['query=zed', `query=${user.email}`]) {
+      assert.deepEqual(await ids(`${query}&filter=administrators`), [], query);
+    }
+    for (const query of ['filter=x', 'order=x']) {
       assert.equal((await admin.browser.get(`/v1/admin/users?${query}`)).status, 400, query);
     }
     const { text } = await admin.browser.get('/admin/users?filter=disabled');

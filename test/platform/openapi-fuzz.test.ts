@@ -52,7 +52,7 @@ const semanticReasons: readonly [RegExp, RegExp][] = [
   [/ServiceCredential$/, /^name$|^products/],
   [/^approveClient$/, /^allowed_scopes$|^consent$|^refresh_retry_window$/],
   [/^writeEntitlement$/, /^metadata$|^(product|plan|source|external_\w+|event_id)$/],
-  [/^(changeEmail|deleteCurrentUser)$/, /^email$/],
+  [/^(changeEmail|deleteCurrentUser|deleteUser)$/, /^email$/],
   [/^changePassword$/, /^password$/],
   [/^updateCurrentUser$/, /name$|^picture$|^profile$|^website$|^gender$|^birthdate$|^zoneinfo$/],
   [/^registerPasskey$/, /.*/],

@@ -1,4 +1,4 @@
-import { type User, type UserSearch, userFilters, userOrders } from '../../accounts/users.ts';
+import { type User, type UserFilter, type UserSearch, userFilters, userOrders } from '../../accounts/users.ts';
 import type { Provider } from '../../authentication/credentials/providers.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import type { MessageKey } from '../../platform/i18n/translate.ts';
@@ -9,7 +9,7 @@ import { badge, moreLink, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import { adminTab, doneNotice, reasonField, step } from '../components.ts';
+import { adminTab, doneNotice, reasonField, type Shown } from '../components.ts';
 import { selectedPrefix } from './bulk-page.ts';
 import { bulkActions } from './change-several.ts';
 import type { ListedUser, UserPage } from './read-user.ts';
@@ -63,9 +63,22 @@ ${usersTable(view, users, providers, all === 'on')}
 ${bulkForm(view)}`
 }
 ${next !== undefined && moreLink('users-more', pathWith(path, { q, filter, order: search.order, after: next }), view.t('admin.users.more'))}
-${q === undefined && step(view, 'admin.users.export_list', { path: `${path}/export`, id: 'users-export', style: 'quiet', fields: html`${hidden('filter', filter)}${reasonField(view, 'export-reason')}` })}`,
+${q === undefined && html`<p><a href="${pathWith(`${path}/export`, { filter })}" id="users-export">${view.t('admin.users.export_list')}</a></p>`}`,
   };
 }
+
+/** The reason comes first, so the list is no link to a file. */
+export const exportPage = (view: View, filter: UserFilter | undefined, { problem }: Shown): Page => ({
+  title: view.plain('admin.users.export_list'),
+  tab: adminTab('admin_users'),
+  content: html`<h1>${view.t('admin.users.export_list')}</h1>
+<p class="soft">${view.t(`admin.users.filter.${filter ?? 'all'}`)}. ${view.t('admin.users.export_list.what')}</p>
+${problem}
+<form method="post" action="${path}/export">
+${hidden('filter', filter)}${reasonField(view, 'export-reason')}
+<button type="submit" id="users-export-submit">${view.t('admin.users.export_list.submit')}</button>
+</form>`,
+});
 
 /** The checkboxes are of the form below the table, which leads to a page that names who was selected. */
 const usersTable = (

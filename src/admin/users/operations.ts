@@ -162,13 +162,13 @@ export const userOperations = {
       filter: Type.Optional(
         Type.Enum([...userFilters], {
           description:
-            'Only these users: `no_second_factor`, without authenticator app and passkey; `stale`, without a sign-in for 90 days, longest ago first. Not with `query`.',
+            'Only these users: `no_second_factor`, without authenticator app and passkey; `stale`, without a sign-in for 90 days, longest ago first.',
         }),
       ),
       order: Type.Optional(
         Type.Enum([...userOrders], {
           description:
-            'Default: newest first. By the last sign-in, users who have never signed in are where they were created. Not with `query` or `filter`.',
+            'Default: newest first. By the last sign-in, users who have never signed in are where they were created. No effect with `query` or `filter`.',
         }),
       ),
       ...paging,

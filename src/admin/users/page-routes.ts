@@ -22,7 +22,7 @@ import { editUserPage, invitationPage, invitePage, resetLinkPage } from './accou
 import { bulkPreviewPage, bulkResultPage, selectedPrefix } from './bulk-page.ts';
 import { bulkActions, changeSeveral, previewOf } from './change-several.ts';
 import { entitlementHistoryPage } from './entitlement-history.ts';
-import { searchOf, usersPage } from './list-page.ts';
+import { exportPage, searchOf, usersPage } from './list-page.ts';
 import { userOperations as operations } from './operations.ts';
 import { itemsShown, userPage } from './page.ts';
 import { readUsers, userOverview } from './read-user.ts';
@@ -115,10 +115,14 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     ...withReason,
     ...onPage,
   });
+  const filterIn = ({ filter }: Parameters) => userFilters.find((one) => one === filter);
+  pages.show(`${list}/export`, ({ view, query }) => exportPage(view, filterIn(query), {}));
   pages.run(accountOperations.exportList, {
-    page: list,
-    input: ({ filter, reason = '' }) => ({ body: { filter: userFilters.find((one) => one === filter), reason } }),
+    page: `${list}/export`,
+    input: (form) => ({ body: { filter: filterIn(form), reason: form.reason ?? '' } }),
     done: async (file, { reply }) => sendFile(reply, file),
+    explains,
+    redraw: ({ view }, shown) => exportPage(view, filterIn(shown.form), shown),
   });
   pages.run(accountOperations.delete, {
     path: `${one}/delete`,
