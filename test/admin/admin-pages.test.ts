@@ -296,17 +296,47 @@ test('administrators do not approve their own clients', async (t) => {
   assert.match(noticeOf(answer), sentence('clients.own_approval'));
 });
 
-test('a client is deleted when its id was typed, and not before', async (t) => {
+test('a client is deleted when its name was typed, after a look at whom it concerns', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
-  const { client_id } = await signet.registerClient();
-  const path = `/admin/clients/${client_id}`;
-  for (const confirmation of ['', 'yes', `${client_id}x`]) {
+  const client = await signet.registerClient({ name: 'Field Notes', homepage_url: 'https://field-notes.test/' });
+  const path = `/admin/clients/${client.client_id}`;
+  const page = async () => (await admin.browser.get(path)).text;
+  assert.match(await page(), sentence('admin.clients.usage', { users: 0 }));
+  for (const user of [await signet.signedInUser(), await signet.signedInUser()]) await user.obtainTokens(client);
+  assert.match(await page(), sentence('admin.clients.usage', { users: 2 }));
+  assert.match(await page(), /<a href="https:\/\/field-notes\.test\/" target="_blank" rel="noopener noreferrer">/);
+  const { json } = await admin.browser.get(`/v1${path}`);
+  assert.deepEqual(
+    [json?.usage].map((usage) => (usage as { users: number }).users),
+    [2],
+  );
+
+  for (const confirmation of ['', 'yes', 'Field Note']) {
     assert.equal((await admin.browser.post(`${path}/delete`, { confirmation })).status, 400);
   }
   assert.equal((await admin.browser.get(path)).status, 200);
-  await follow(admin, await admin.browser.post(`${path}/delete`, { confirmation: client_id }));
+  await follow(admin, await admin.browser.post(`${path}/delete`, { confirmation: ' Field Notes ' }));
   assert.equal((await admin.browser.get(path)).status, 404);
+});
+
+test('a rejection takes a ready-made reason, written words, or both, and leads to the next review', async (t) => {
+  const signet = await startSignet(t);
+  const admin = await administrator(signet);
+  const owner = await signet.signedInUser();
+  const [first, second] = [await pending(signet, owner), await pending(signet, owner)];
+  const reject = (client_id: string, form: Record<string, string>) =>
+    admin.browser.post(`/admin/clients/${client_id}/reject`, { revision: '1', ...form });
+  const ready = message('admin.clients.reject.ready.name');
+  for (const form of [{}, { ready: '', reason: ' ' }, { ready: 'unknown' }]) {
+    assert.equal((await reject(first.client_id, form)).status, 400, JSON.stringify(form));
+  }
+  const text = (await follow(admin, await reject(first.client_id, { ready: 'name', reason: 'See Acme.' }))).text;
+  assert.equal((await signet.deps.clients.find(first.client_id))?.status_reason, `${ready} See Acme.`);
+  assert.ok(text.includes(`id="client-next" href="/admin/clients/${second.client_id}"`));
+  const last = (await follow(admin, await reject(second.client_id, { ready: 'name' }))).text;
+  assert.equal((await signet.deps.clients.find(second.client_id))?.status_reason, ready);
+  assert.doesNotMatch(last, /client-next/);
 });
 
 testSignet('a user is found, seen, disabled with a reason, and enabled again', async ({ signet }) => {

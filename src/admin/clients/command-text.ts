@@ -1,6 +1,7 @@
 import { hasPendingChange, needsReview, type ReviewedRecord } from '../../clients/client.ts';
 import type { FieldChange, LastRejection, reviewRecord } from '../../clients/read-review.ts';
 import type { Risk } from '../../clients/risk-signals.ts';
+import type { ClientUsage } from '../../oauth/grants/grants.ts';
 import { table, time } from '../../platform/report.ts';
 
 export const describeClient = (client: ReviewedRecord): string =>
@@ -34,7 +35,12 @@ export const describeClient = (client: ReviewedRecord): string =>
 /** Untrusted values are printed as JSON, so that no character of them reaches the terminal as a command. */
 const printed = (value: unknown) => JSON.stringify(value);
 
-export function describeReview(review: ReturnType<typeof reviewRecord>): string {
+export function describeReview(review: ReturnType<typeof reviewRecord> & { usage: ClientUsage }): string {
+  const { users, users_is_minimum, last_sign_in_at } = review.usage;
+  const usage = table([
+    ['Users with access', `${users_is_minimum ? 'at least ' : ''}${users}`],
+    ['Last sign-in', last_sign_in_at === null ? 'none known' : time(last_sign_in_at)],
+  ]);
   const lines = [
     ...review.changes.flatMap(changeLines),
     ...review.risks.map(({ code, severity, detail }) => `  ${severity}  ${code}  ${detail.map(printed).join(', ')}`),
@@ -43,7 +49,7 @@ export function describeReview(review: ReturnType<typeof reviewRecord>): string 
       ? ['', `To approve exactly this: signet clients approve ${review.client_id} --revision ${review.revision}`]
       : []),
   ];
-  return [describeClient(review), ...(lines.length > 0 ? ['', ...lines] : [])].join('\n');
+  return [describeClient(review), usage, ...(lines.length > 0 ? ['', ...lines] : [])].join('\n');
 }
 
 const changeLines = ({ field, before, after }: FieldChange) => [

@@ -12,6 +12,7 @@ import {
 } from '../../clients/review-client.ts';
 import { riskCodes } from '../../clients/risk-signals.ts';
 import { scopeNames } from '../../clients/scopes.ts';
+import { readUsage } from '../../oauth/grants/grants.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { paging } from '../../platform/http/paging.ts';
 import { Type } from '../../platform/schema.ts';
@@ -140,10 +141,18 @@ export const clientOperations = {
           ),
         ),
         risks: Type.Array(Risk, { description: 'Risk signals, warnings first.' }),
+        usage: Type.Object({
+          users: Type.Integer({ minimum: 0, description: 'Users with an active grant.' }),
+          users_is_minimum: Type.Boolean({ description: 'Whether there may be more than were counted.' }),
+          last_sign_in_at: nullable(Time),
+        }),
       }),
     },
     refusals: ['not_found'],
-    run: async (deps, { client_id }) => reviewRecord(await clientReview(deps, client_id)),
+    async run(deps, { client_id }) {
+      const [review, usage] = await Promise.all([clientReview(deps, client_id), readUsage(deps, client_id)]);
+      return { ...reviewRecord(review), usage };
+    },
     command: {
       name: 'clients show',
       summary: 'Show a client with its pending change and risk signals.',

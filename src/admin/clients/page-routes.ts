@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { administratorPage } from '../../authentication/sessions/session.ts';
 import { consentPolicies } from '../../clients/client.ts';
+import { deleteClient } from '../../clients/delete-client.ts';
 import { csvType, exportClients } from '../../clients/export-clients.ts';
 import { type ClientListing, countListings, findAnyClient, findClients, orders } from '../../clients/find-clients.ts';
 import { clientReview, listedWithRisks } from '../../clients/read-review.ts';
@@ -8,17 +9,19 @@ import { approveClient } from '../../clients/review-client.ts';
 import { readReviewerProblem } from '../../clients/reviewer.ts';
 import { scopeNames } from '../../clients/scopes.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { lastSignInOf } from '../../oauth/grants/grants.ts';
+import { lastSignInOf, readUsage } from '../../oauth/grants/grants.ts';
 import { findLogoutDeliveries } from '../../oauth/logout/deliveries.ts';
 import { deliveryStates } from '../../platform/db/delivery-queue.ts';
 import { fieldProblem, invalidFields } from '../../platform/errors.ts';
 import { type Parameters, readChoice } from '../../platform/http/parameters.ts';
 import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
+import type { View } from '../../platform/pages/view.ts';
+import { normalizeName } from '../../platform/text.ts';
 import { checkedNames, explains, type Shown } from '../components.ts';
 import { type ClientFilter, clientFilters, clientsPage } from './list-page.ts';
 import { logoutsPage } from './logouts-page.ts';
 import { clientOperations as operations } from './operations.ts';
-import { clientPage } from './page.ts';
+import { clientPage, readyReasons } from './page.ts';
 
 const list = '/admin/clients';
 const one = `${list}/:client_id` as const;
@@ -62,7 +65,7 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
     ...onPage,
   });
   pages.run(operations.reject, {
-    input: (form) => ({ body: { reason: form.reason ?? '', revision: revisionOf(form) } }),
+    input: (form, { view }) => ({ body: { reason: rejectionOf(view, form), revision: revisionOf(form) } }),
     done: `${one}?done=rejected`,
     ...onPage,
   });
@@ -77,13 +80,16 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
     done: `${one}?done=policy`,
     ...onPage,
   });
-  pages.run(operations.delete, {
-    path: `${one}/delete`,
-    input({ confirmation = '' }, { client_id }) {
-      if (confirmation.trim() === client_id) return {};
-      throw invalidFields([fieldProblem('confirmation', { key: 'admin.clients.delete.mistyped' })]);
+  pages.post(`${one}/delete`, {
+    async act({ caller, client_id }, { confirmation = '' }) {
+      const { name } = await findAnyClient(deps, client_id);
+      // Its id is as good, for a name that no one can type.
+      if (normalizeName(confirmation) !== name && confirmation.trim() !== client_id) {
+        throw invalidFields([fieldProblem('confirmation', { key: 'admin.clients.delete.mistyped' })]);
+      }
+      await deleteClient(deps, { client_id, caller });
+      return `${list}?done=deleted`;
     },
-    done: `${list}?done=deleted`,
     ...onPage,
   });
 
@@ -107,9 +113,20 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
   }
 
   async function redraw({ view, administrator_id, client_id }: ClientContext, shown: Shown) {
-    const review = await clientReview(deps, client_id);
+    const [review, usage] = await Promise.all([clientReview(deps, client_id), readUsage(deps, client_id)]);
     const reviewerProblem = await readReviewerProblem(deps, administrator_id, review.client);
-    return clientPage(view, { ...review, reviewerProblem }, shown);
+    const isDecided = shown.query?.done === 'approved' || shown.query?.done === 'rejected';
+    const next = isDecided ? await nextInQueue(client_id) : undefined;
+    return clientPage(view, { ...review, usage, reviewerProblem, next }, shown);
+  }
+
+  async function nextInQueue(decided: string) {
+    const [{ clients }, counts] = await Promise.all([
+      findClients(deps, { listing: 'waiting', limit: 2 }),
+      countListings(deps),
+    ]);
+    const client = clients.find(({ client_id }) => client_id !== decided);
+    return client && { client, more: counts.waiting - 1 };
   }
 }
 
@@ -120,6 +137,12 @@ const listingOf = (filter: ClientFilter): ClientListing => (filter === 'changes'
 
 /** The one that the page showed; 0, which no client has, for what is no number. */
 const revisionOf = ({ revision = '' }: Parameters): number => (/^\d{1,15}$/.test(revision) ? Number(revision) : 0);
+
+/** A ready-made reason, one that was written, or both. */
+function rejectionOf(view: View, { ready, reason = '' }: Parameters): string {
+  const known = readyReasons.find((name) => name === ready);
+  return [known && view.plain(`admin.clients.reject.ready.${known}`), reason.trim()].filter(Boolean).join(' ');
+}
 
 /** A field that was emptied is no number: it must not switch the window off. */
 const policyOf = ({ consent, refresh_retry_window }: Parameters) => ({

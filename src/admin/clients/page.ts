@@ -1,56 +1,87 @@
 import type { User } from '../../accounts/users.ts';
-import {
-  type Client,
-  consentPolicies,
-  needsConsentChoice,
-  needsReview,
-  proposalOf,
-  type ReviewedFields,
-  reviewedFields,
-} from '../../clients/client.ts';
+import { type Client, consentPolicies, needsConsentChoice, needsReview, proposalOf } from '../../clients/client.ts';
+import { countedAtMost } from '../../clients/find-clients.ts';
 import { findLibrary, proposedRetryWindow } from '../../clients/libraries/catalogue.ts';
-import { changesOf, type clientReview, type FieldChange, type LastRejection } from '../../clients/read-review.ts';
+import { homepageUrlProblem } from '../../clients/presentation.ts';
+import type { clientReview, LastRejection } from '../../clients/read-review.ts';
 import type { ReviewerProblem } from '../../clients/reviewer.ts';
 import type { Risk, RiskCode } from '../../clients/risk-signals.ts';
 import { type Scope, scopeNames } from '../../clients/scopes.ts';
-import { fieldTexts } from '../../developer/clients/field-text.ts';
-import type { MessageKey } from '../../platform/i18n/translate.ts';
+import type { ClientUsage } from '../../oauth/grants/grants.ts';
 import { copyButton, copyScripts, hidden } from '../../platform/pages/form.ts';
-import { type Html, html, looksLikeUrl, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
+import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { clientInitials, visibleText } from '../../platform/text.ts';
 import { adminTab, buttonForm, choices, doneNotice, reasonField, type Shown, step } from '../components.ts';
+import { differenceTable } from './comparison.ts';
 import { type ClientFilter, riskBadge, statusBadge } from './list-page.ts';
 
 export type ClientView = Awaited<ReturnType<typeof clientReview>> & {
   /** Why the administrator may not approve this client, nor change its policy. */
   reviewerProblem: ReviewerProblem | undefined;
+  usage: ClientUsage;
+  /** After a decision: what is to be reviewed next, and how many wait besides. */
+  next: { client: Client; more: number } | undefined;
 };
+
+/** Reasons for a rejection that need not be written each time. */
+export const readyReasons = ['name', 'redirects', 'home_page', 'policy', 'scopes', 'purpose'] as const;
 
 const done = ['approved', 'rejected', 'suspended', 'reinstated', 'policy'] as const;
 
-export const clientPage = (
-  view: View,
-  { client, owner, risks, lastRejection, reviewerProblem }: ClientView,
-  shown: Shown,
-): Page => ({
-  title: visibleText(client.name),
-  tab: adminTab('admin_clients'),
-  ...(reviewerProblem?.isOnlyAdministrator && { scripts: copyScripts }),
-  content: html`<div class="person"><span class="initials" aria-hidden="true">${clientInitials(client.name)}</span>
+export const clientPage = (view: View, of: ClientView, shown: Shown): Page => {
+  const { client, owner, risks, lastRejection, reviewerProblem, usage, next } = of;
+  return {
+    title: visibleText(client.name),
+    tab: adminTab('admin_clients'),
+    ...(reviewerProblem?.isOnlyAdministrator && { scripts: copyScripts }),
+    content: html`<div class="person"><span class="initials" aria-hidden="true">${clientInitials(client.name)}</span>
 <div><h1>${untrusted(client.name)}</h1><p>${statusBadge(view, client)}</p></div></div>
 ${shown.problem}${doneNotice(view, shown, 'clients', done)}
+${next && nextLink(view, next)}
+${needsReview(client) && html`<p class="to-decision"><a href="#decision">${view.t('admin.clients.to_decision')}</a></p>`}
+<div class="review"><div>
 ${lastRejection ? rejectionNote(view, lastRejection) : client.status_reason !== null && html`<p>${view.t('admin.clients.reason', { reason: untrusted(client.status_reason, 500) })}</p>`}
 ${risks.length > 0 && riskList(view, risks, owner)}
 <h2>${view.t(client.pending_change === null ? 'admin.clients.registered' : 'admin.clients.change')}</h2>
+${links(view, proposalOf(client))}
 ${differenceTable(view, client, lastRejection)}
-${facts(view, client, owner)}
-${decisions(view, client, reviewerProblem)}
+${facts(view, of)}
 <p><a href="${path(client)}/logout-deliveries">${view.t('logouts.title')}</a></p>
-<p><a href="/admin/audit?who=${client.client_id}">${view.t('admin.history')}</a></p>
-${deletion(view, client)}`,
-});
+<p><a href="/admin/audit?target=${client.client_id}">${view.t('admin.history')}</a></p>
+</div>
+<div class="decision" id="decision" role="region" aria-label="${view.t('admin.clients.decision')}">
+${decisions(view, client, reviewerProblem, usage)}
+${deletion(view, client, usage)}
+</div></div>`,
+  };
+};
+
+const nextLink = (view: View, { client, more }: NonNullable<ClientView['next']>): Html =>
+  html`<p class="actions"><a class="button" id="client-next" href="${path(client)}">${view.t('admin.clients.next', { client: untrusted(client.name) })}</a>${
+    more > 0 &&
+    html` <span class="soft">${view.t('admin.clients.next.more', { more: more > countedAtMost ? `${countedAtMost}+` : more })}</span>`
+  }</p>`;
+
+/** To look at them: a new page, which learns nothing of this one. */
+function links(view: View, client: Client): Html | false {
+  const given = (['homepage_url', 'policy_uri', 'tos_uri'] as const).flatMap((field) => {
+    const url = client[field];
+    return url !== null && homepageUrlProblem(url) === undefined
+      ? [html`<a href="${url}" target="_blank" rel="noopener noreferrer">${view.t(`admin.clients.open.${field}`)}</a>`]
+      : [];
+  });
+  return given.length > 0 && html`<p class="actions">${given}</p>`;
+}
+
+/** Whom it concerns when a client stops. */
+const usageWords = (view: View, { users, users_is_minimum, last_sign_in_at }: ClientUsage): Html =>
+  html`${view.t(users_is_minimum ? 'admin.clients.usage.at_least' : 'admin.clients.usage', { users })} ${
+    last_sign_in_at === null
+      ? view.t('admin.clients.usage.no_sign_in')
+      : view.t('admin.clients.usage.last_sign_in', { when: view.ago(last_sign_in_at) })
+  }`;
 
 /** Why the previous revision was rejected, and what its owner has changed since. */
 const rejectionNote = (view: View, { at, revision, reason, changes }: LastRejection): Html =>
@@ -94,7 +125,7 @@ function riskDetail({ code, detail }: Risk, owner: User | undefined): Html {
   return html`${detail.map((text, place) => html`${place > 0 && ', '}${one(text)}`)}`;
 }
 
-const facts = (view: View, client: Client, owner: User | undefined) => html`<dl>
+const facts = (view: View, { client, owner, usage }: ClientView) => html`<dl>
 <dt>${view.t('admin.clients.owner')}</dt><dd>${
   owner
     ? html`<a href="/admin/users/${owner.user_id}">${untrusted(owner.name ?? owner.email)}</a> ${untrusted(owner.email, 254)}`
@@ -105,6 +136,7 @@ const facts = (view: View, client: Client, owner: User | undefined) => html`<dl>
 <dt>${view.t('admin.clients.revision')}</dt><dd>${client.revision}</dd>
 <dt>${view.t('admin.clients.consent')}</dt><dd>${view.t(`admin.clients.consent.${client.consent}`)}</dd>
 <dt>${view.t('admin.clients.retry.window')}</dt><dd>${client.refresh_retry_window === 0 ? view.t('admin.clients.retry.strict') : view.duration(client.refresh_retry_window)}</dd>
+<dt>${view.t('admin.clients.usage.title')}</dt><dd>${usageWords(view, usage)}</dd>
 <dt>${view.t('admin.created')}</dt><dd>${view.day(client.created_at)}</dd>
 <dt>${view.t('admin.changed')}</dt><dd>${view.ago(client.updated_at)}</dd>
 </dl>`;
@@ -112,15 +144,15 @@ const facts = (view: View, client: Client, owner: User | undefined) => html`<dl>
 const path = ({ client_id }: Client) => `/admin/clients/${client_id}`;
 
 /** The decisions that the client's state allows. */
-function decisions(view: View, client: Client, reviewerProblem: ReviewerProblem | undefined): Html {
+function decisions(view: View, client: Client, reviewerProblem: ReviewerProblem | undefined, usage: ClientUsage): Html {
   const waits = needsReview(client);
   const needsReviewer = waits || client.status === 'approved' || client.status === 'suspended';
   const mayDecide = reviewerProblem === undefined;
   return html`${!mayDecide && needsReviewer && unavailableDecision(view, client, reviewerProblem)}
-${waits && mayDecide && approval(view, client)}${waits && reasoned(view, client, 'reject')}
+${waits && mayDecide && approval(view, client)}${waits && rejection(view, client)}
 ${client.status === 'suspended' && mayDecide && reinstatement(view, client)}
 ${(client.status === 'approved' || client.status === 'suspended') && mayDecide && policy(view, client)}
-${client.status === 'approved' && reasoned(view, client, 'suspend')}`;
+${client.status === 'approved' && suspension(view, client, usage)}`;
 }
 
 /** In place of forms that would be refused: why, and what to do instead. */
@@ -219,96 +251,34 @@ ${policyFields(view, client, 'policy', client.consent)}
 <button type="submit" class="quiet" id="client-policy">${view.t('admin.clients.policy.submit')}</button>
 </form>`;
 
-const reasoned = (view: View, client: Client, name: 'reject' | 'suspend'): Html =>
-  step(view, `admin.clients.${name}`, {
-    ...formOf(client, name),
+const rejection = (view: View, client: Client): Html => html`<h2>${view.t('admin.clients.reject')}</h2>
+<p class="soft">${view.t('admin.clients.reject.what')}</p>
+<form method="post" action="${path(client)}/reject">
+${hidden('revision', String(client.revision))}
+<label for="reject-ready">${view.t('admin.reason')}</label>
+<select id="reject-ready" name="ready">
+<option value="">${view.t('admin.clients.reject.own_words')}</option>
+${readyReasons.map((name) => html`<option value="${name}">${view.t(`admin.clients.reject.ready.${name}`)}</option>\n`)}</select>
+<label for="reject-reason">${view.t('admin.clients.reject.in_words')}</label>
+<textarea id="reject-reason" name="reason" rows="2" maxlength="300" aria-describedby="reject-reason-hint"></textarea>
+<p class="hint" id="reject-reason-hint">${view.t('admin.clients.reject.hint')}</p>
+<button type="submit" class="danger" id="client-reject">${view.t('admin.clients.reject.submit')}</button>
+</form>`;
+
+const suspension = (view: View, client: Client, usage: ClientUsage): Html =>
+  step(view, 'admin.clients.suspend', {
+    ...formOf(client, 'suspend'),
     style: 'danger',
-    fields: [name === 'reject' && hidden('revision', String(client.revision)), reasonField(view, `${name}-reason`)],
+    fields: [html`<p>${usageWords(view, usage)}</p>`, reasonField(view, 'suspend-reason')],
   });
 
-/** The id is typed, so that a slip does not delete a client that people use. */
-const deletion = (view: View, client: Client): Html =>
+/** The name is typed, so that a slip does not delete a client that people use. */
+const deletion = (view: View, client: Client, usage: ClientUsage): Html =>
   step(view, 'admin.clients.delete', {
     ...formOf(client, 'delete'),
     style: 'danger',
-    fields: html`<label for="confirmation">${view.t('admin.clients.delete.type', { client_id: html`<code>${client.client_id}</code>` })}</label>
+    fields: html`<p>${usageWords(view, usage)}</p>
+<label for="confirmation">${view.t('admin.clients.delete.type', { client: untrusted(client.name) })}</label>
 <input id="confirmation" name="confirmation" required autocomplete="off" autocapitalize="none" spellcheck="false">
 `,
   });
-
-type Field = keyof ReviewedFields;
-type Value = ReviewedFields[Field] | undefined;
-type Heading = Extract<MessageKey, `admin.diff.${string}`>;
-
-/** One description, or two beside each other with their differences marked. */
-type Compared = {
-  caption: Heading;
-  left: Heading;
-  /** Undefined: there is one description alone, on the left. */
-  right: Heading | undefined;
-  /** What stands on the left, and on the right where nothing else does. */
-  fields: Client;
-  changes: readonly FieldChange[];
-};
-
-/** What is registered beside what is requested. A logo is shown as its address only. */
-function differenceTable(view: View, client: Client, lastRejection: LastRejection | undefined): Html {
-  if (client.pending_change !== null) {
-    return comparison(view, {
-      caption: 'admin.diff.caption',
-      left: 'admin.diff.registered',
-      right: 'admin.diff.requested',
-      fields: client,
-      changes: changesOf(client),
-    });
-  }
-  const isAgain = lastRejection !== undefined && lastRejection.changes.length > 0;
-  return comparison(view, {
-    caption: isAgain ? 'admin.diff.caption.again' : 'admin.diff.caption.plain',
-    left: isAgain ? 'admin.diff.rejected' : 'admin.diff.registered',
-    right: isAgain ? 'admin.diff.now' : undefined,
-    fields: proposalOf(client),
-    changes: lastRejection?.changes ?? [],
-  });
-}
-
-const comparison = (view: View, compared: Compared): Html => html`<table class="compare">
-<caption>${view.t(compared.caption)}</caption>
-<thead><tr><th scope="col">${view.t('admin.diff.field')}</th><th scope="col">${view.t(compared.left)}</th>${compared.right !== undefined && html`<th scope="col">${view.t(compared.right)}</th>`}</tr></thead>
-<tbody>${reviewedFields.map((field) => row(view, compared, field))}</tbody>
-</table>`;
-
-function row(view: View, { left, right, fields, changes }: Compared, field: Field): Html {
-  const change = right === undefined ? undefined : changes.find((one) => one.field === field);
-  const before = (change === undefined ? fields[field] : change.before) as Value;
-  const after = change?.after as Value;
-  // A list is null only where the log kept no more than whether it is the same.
-  const isKept = before !== null || !Array.isArray(after);
-  const text = (value: Value) => fieldTexts[field]?.(view, value, fields);
-  return html`<tr><th scope="row">${view.t(`clients.field.${field}`)}${change !== undefined && html` <strong>${view.t('admin.diff.changed')}</strong>`}</th>
-<td data-label="${view.plain(left)}">${isKept ? (text(before) ?? shown(view, before, change && asList(after), 'admin.diff.removed')) : view.t('admin.diff.not_kept')}</td>${
-    right !== undefined &&
-    html`<td data-label="${view.plain(right)}">${change === undefined ? view.t('admin.diff.unchanged') : (text(after) ?? shown(view, after, isKept ? asList(before) : undefined, 'admin.diff.added'))}</td>`
-  }</tr>
-`;
-}
-
-const asList = (value: Value): readonly string[] =>
-  value === null || value === undefined ? [] : typeof value === 'object' ? value : [String(value)];
-
-/** @param other what stands on the other side: an entry that is missing there is marked with a word. */
-function shown(
-  view: View,
-  value: Value,
-  other: readonly string[] | undefined,
-  mark: 'admin.diff.added' | 'admin.diff.removed',
-) {
-  const entries = asList(value);
-  if (entries.length === 0) return view.t('admin.none');
-  const isList = typeof value === 'object';
-  const text = (entry: string) =>
-    html`${looksLikeUrl(entry) ? untrustedUrl(entry) : html`<code>${untrusted(entry)}</code>`}${isList && other && !other.includes(entry) && html` <strong>${view.t(mark)}</strong>`}`;
-  return isList
-    ? html`<ul class="scopes">${entries.map((entry) => html`<li>${text(entry)}</li>`)}</ul>`
-    : text(entries[0]!);
-}

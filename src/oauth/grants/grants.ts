@@ -17,6 +17,7 @@ import { activeGrantsOf, type ListedGrant } from './lists.store.ts';
 import { enqueueLogouts } from './logout-deliveries.store.ts';
 import { applyBulkRevocation, findGrant, type Grant, hasGrantElsewhere, revokeGrants, setRevoked } from './store.ts';
 import { findSurplusGrants } from './surplus-grants.store.ts';
+import { countConnectedUsers, lastSignInOf } from './usage.store.ts';
 
 export { deleteConsentsOfUser, listConsents as listConsentsOfUser } from './consents.store.ts';
 export {
@@ -27,7 +28,17 @@ export {
   signInsOfClient,
 } from './lists.store.ts';
 export { deleteGrantsOfUser } from './store.ts';
-export { countConnectedUsers, lastSignInOf } from './usage.store.ts';
+export { lastSignInOf } from './usage.store.ts';
+
+/** How much a client is used, for whom is about to end that. Reads a bounded number of its grants. */
+export async function readUsage({ db, clock }: Pick<Deps, 'db' | 'clock'>, client_id: ClientId) {
+  const [connected, last_sign_in_at] = await Promise.all([
+    countConnectedUsers(db, client_id, now({ clock })),
+    lastSignInOf(db, client_id),
+  ]);
+  return { ...connected, last_sign_in_at };
+}
+export type ClientUsage = Awaited<ReturnType<typeof readUsage>>;
 
 type RevocationDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'clients' | 'mail'>;
 

@@ -1,6 +1,6 @@
 import type { Db } from '../../platform/db/db.ts';
 import { integer, nullable, row } from '../../platform/db/rows.ts';
-import { sql } from '../../platform/db/sql.ts';
+import { raw, sql } from '../../platform/db/sql.ts';
 import type { ClientId } from '../../platform/ids.ts';
 import { isActive } from './lists.store.ts';
 import { isOfTest } from './test-grants.store.ts';
@@ -34,11 +34,16 @@ export async function countConnectedUsers(
   db: Db,
   client_id: ClientId,
   now: number,
-): Promise<{ users: number; isAtLeast: boolean }> {
+): Promise<{ users: number; users_is_minimum: boolean }> {
+  const ofClient = (columns: string) =>
+    sql`select ${raw(columns)} from grants where client_id = ${client_id} and revoked_at is null limit ${maxCounted}`;
   const usage = await db.get(
     Usage,
-    sql`select count(distinct case when ${isActive(now)} and not ${isOfTest} then user_id end) as users, count(*) as counted
-          from (select * from grants where client_id = ${client_id} and revoked_at is null limit ${maxCounted}) as grants`,
+    sql`select (select count(*) from (
+                 select user_id from grants
+                  where grant_id in (${ofClient('grant_id')}) and ${isActive(now)} and not ${isOfTest}
+                  group by user_id) as connected) as users,
+               (select count(*) from (${ofClient('1 as one')}) as few) as counted`,
   );
-  return { users: usage?.users ?? 0, isAtLeast: usage?.counted === maxCounted };
+  return { users: usage?.users ?? 0, users_is_minimum: usage?.counted === maxCounted };
 }
