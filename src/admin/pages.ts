@@ -7,6 +7,7 @@ import { type Html, html } from '../platform/pages/html.ts';
 import { badge } from '../platform/pages/lists.ts';
 import type { Page } from '../platform/pages/page.ts';
 import type { View } from '../platform/pages/view.ts';
+import { maxDeadCounted } from '../webhooks/list-webhooks.ts';
 import { adminTab } from './components.ts';
 
 type Dashboard = {
@@ -23,8 +24,9 @@ type Dashboard = {
 /** What waits for an administrator, each with a word about whether it is well. */
 export const dashboardPage = (view: View, { waiting, webhooks, keys, log, now }: Dashboard): Page => {
   const dead = webhooks.reduce((sum, one) => sum + one.dead, 0);
+  const isMore = webhooks.some((one) => one.dead >= maxDeadCounted);
   const off = webhooks.filter(({ disabled_at }) => disabled_at !== null).length;
-  const webhookWords = html`${view.t(dead === 0 ? 'admin.overview.webhooks.well' : 'admin.overview.webhooks.dead', { dead })}${off > 0 && html` ${view.t('admin.overview.webhooks.off', { off })}`}`;
+  const webhookWords = html`${view.t(dead === 0 ? 'admin.overview.webhooks.well' : isMore ? 'admin.overview.webhooks.dead_more' : 'admin.overview.webhooks.dead', { dead })}${off > 0 && html` ${view.t('admin.overview.webhooks.off', { off })}`}`;
   const { lost, ...counts } = log;
   const logWords = lost
     ? view.t('admin.overview.audit.stopped', { seq: lost.seq })

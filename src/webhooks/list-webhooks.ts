@@ -4,14 +4,14 @@ import { notFound } from '../platform/errors.ts';
 import { requireWebhook } from './manage-webhook.ts';
 import { countDeadDeliveries, listWebhooks, webhookDeliveries } from './store.ts';
 
-export type { Webhook } from './store.ts';
+export { maxDeadCounted, type Webhook } from './store.ts';
 
 type ReadDeps = Pick<Deps, 'db'>;
 
 /** Oldest first, without secrets. */
 export const allWebhooks = ({ db }: ReadDeps) => listWebhooks(db);
 
-/** Each with the number of its dead deliveries. */
+/** Each with the number of its dead deliveries, up to {@link maxDeadCounted}. */
 export async function webhooksWithDead({ db }: ReadDeps) {
   const [webhooks, dead] = await Promise.all([listWebhooks(db), countDeadDeliveries(db)]);
   return webhooks.map((webhook) => ({ ...webhook, dead: dead.get(webhook.webhook_id) ?? 0 }));

@@ -209,7 +209,7 @@ export const maxReplayed = 10_000;
 
 /**
  * Sends the dead deliveries of a webhook once more, the oldest `maxReplayed`. Without any, nothing is changed or logged.
- * @returns how many wait again, and how many are still dead.
+ * @returns how many wait again, and how many are still dead, up to `maxDeadCounted`.
  * @throws {RequestError} `not_found`; `invalid_state` when the webhook is disabled.
  */
 export async function replayDead(deps: StoreDeps, caller: Caller, webhook_id: WebhookId) {

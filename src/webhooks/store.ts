@@ -159,12 +159,17 @@ export const replayDeadDeliveries = (webhook_id: WebhookId, max: number, now: nu
 
 const DeadCount = row('webhook_deliveries', { webhook_id: id<WebhookId>(), dead: integer });
 
-/** The number of dead deliveries by webhook; those without any are left out. @param which all webhooks without it. */
+/** How many dead deliveries of a webhook are counted: it may have any number of them. */
+export const maxDeadCounted = 1000;
+
+/** The number of dead deliveries by webhook, up to {@link maxDeadCounted}. @param which all webhooks without it. */
 export async function countDeadDeliveries(db: Db, which?: WebhookId): Promise<ReadonlyMap<WebhookId, number>> {
   const counted = await db.all(
     DeadCount,
-    sql`select webhook_id, count(*) as dead from webhook_deliveries
-         where dead_at is not null ${which === undefined ? sql`` : sql`and webhook_id = ${which}`} group by webhook_id`,
+    sql`select w.webhook_id,
+               (select count(*) from (select 1 as one from webhook_deliveries d
+                 where d.webhook_id = w.webhook_id and d.dead_at is not null limit ${maxDeadCounted}) as found) as dead
+          from webhooks w ${which === undefined ? sql`` : sql`where w.webhook_id = ${which}`}`,
   );
   return new Map(counted.map(({ webhook_id, dead }) => [webhook_id, dead]));
 }

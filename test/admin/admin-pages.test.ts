@@ -497,6 +497,18 @@ test('a webhook shows its secret once and its deliveries, and sends a failed one
   assert.equal((await admin.browser.get(`${path}/deliveries?state=odd`)).status, 400);
   await follow(admin, await admin.browser.post(`${path}/replay-all`));
   assert.doesNotMatch((await admin.browser.get(path)).text, /id="webhook-replay-all"/);
+  // More than are counted.
+  await plain(signet.deps.db).run(
+    `with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 1005)
+     insert into webhook_deliveries (delivery_id, webhook_id, event_id, event_type, payload, created_at, attempts, dead_at)
+     select 'msg_' || n, $1, 'evt_' || n, 'user.created', '{}', 1, 1, 1 from numbers`,
+    [webhook_id!],
+  );
+  const most = { dead: 1000, count: 1000, max: 10_000 };
+  assert.match((await admin.browser.get('/admin')).text, sentence('admin.overview.webhooks.dead_more', most));
+  assert.match((await admin.browser.get('/admin/webhooks')).text, sentence('admin.webhooks.dead.count_more', most));
+  assert.match((await admin.browser.get(path)).text, sentence('admin.webhooks.replay_all.what_more', most));
+  await plain(signet.deps.db).run("delete from webhook_deliveries where payload = '{}'");
   await plain(signet.deps.db).run('update webhook_deliveries set dead_at = 1, next_attempt_at = null');
   await follow(admin, await admin.browser.post(`${path}/replay`, { delivery_id }));
   await signet.runJobs();

@@ -28,7 +28,7 @@ const fewRows = new Set([
   'clients_with_missing_terms', // none, but for the minutes after an upgrade
   'clients_with_pending_change',
   'clients_with_backchannel_logout', // each is looked up among the deliveries that are due
-  'webhook_deliveries_dead_of_webhook', // what was given up in the last 30 days, if no administrator resends it
+  'webhooks_pkey', // as many as administrators have made
   'grants_of_user', // the active ones of a user, at most a hundred for each client
   'grants_of_logout_batch', // one slice
   'sessions_active_of_user', // `maxSessions`

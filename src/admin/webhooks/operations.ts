@@ -5,7 +5,7 @@ import { Type } from '../../platform/schema.ts';
 import { textPatterns } from '../../platform/text.ts';
 import { deliveryMembers, deliveryQuery, describeDeliveries } from '../../webhooks/delivery-parts.ts';
 import { eventTypes } from '../../webhooks/event-types.ts';
-import { allWebhooks, findDeliveries, findDelivery } from '../../webhooks/list-webhooks.ts';
+import { allWebhooks, findDeliveries, findDelivery, maxDeadCounted } from '../../webhooks/list-webhooks.ts';
 import {
   createWebhook,
   disable,
@@ -297,7 +297,7 @@ export const webhookOperations = {
     id: 'replayDeadWebhookDeliveries',
     path: `${path}/:webhook_id/deliveries/replay`,
     summary: 'Resend all failed deliveries of a webhook',
-    description: `Oldest first, up to ${maxReplayed} per request. Repeat the request until dead is 0.`,
+    description: `Oldest first, up to ${maxReplayed} per request. Repeat the request until dead is 0; at most ${maxDeadCounted} are counted.`,
     answer: {
       description: 'Number of deliveries accepted for resending, and number of deliveries that are still failed.',
       schema: Type.Object({ replayed: Count, dead: Count }),

@@ -15,7 +15,13 @@ import {
   tones,
 } from '../../webhooks/delivery-page.ts';
 import { type EventType, eventTypes, isEventType } from '../../webhooks/event-types.ts';
-import type { findDeliveries, findDelivery, Webhook, webhookWithDeliveries } from '../../webhooks/list-webhooks.ts';
+import {
+  type findDeliveries,
+  type findDelivery,
+  maxDeadCounted,
+  type Webhook,
+  type webhookWithDeliveries,
+} from '../../webhooks/list-webhooks.ts';
 import { maxReplayed } from '../../webhooks/manage-webhook.ts';
 import { adminTab, buttonForm, doneNotice, type Shown, secretOnce, step } from '../components.ts';
 import { chosenEvents, type EventGroup, eventGroups, everything } from './event-groups.ts';
@@ -80,7 +86,7 @@ const plainName = ({ name, url, webhook_id }: Webhook): string => name ?? URL.pa
 const webhookName = (one: Webhook): Html => untrusted(plainName(one));
 
 const webhookItem = (view: View, one: Counted) => html`<li><div>
-<h2><a href="${pathOf(one)}">${webhookName(one)}</a> ${one.disabled_at !== null && badge(view.t('admin.webhooks.state.off'), 'off')} ${one.dead > 0 && badge(view.t('admin.webhooks.dead.count', { count: one.dead }), 'warn')}</h2>
+<h2><a href="${pathOf(one)}">${webhookName(one)}</a> ${one.disabled_at !== null && badge(view.t('admin.webhooks.state.off'), 'off')} ${one.dead > 0 && badge(view.t(one.dead < maxDeadCounted ? 'admin.webhooks.dead.count' : 'admin.webhooks.dead.count_more', { count: one.dead }), 'warn')}</h2>
 <p>${untrustedUrl(one.url)}</p>
 <p>${one.event_types.length > maxNamed ? view.t('admin.webhooks.events.count', { count: one.event_types.length }) : one.event_types.join(', ')}</p>
 </div></li>
@@ -120,9 +126,9 @@ ${
   html`<h2>${view.t('admin.webhooks.dead')}</h2>
 ${
   one.disabled_at === null
-    ? html`<p class="soft">${view.t('admin.webhooks.replay_all.what', { count: deadInAll, max: maxReplayed })}</p>
+    ? html`<p class="soft">${view.t(deadInAll < maxDeadCounted ? 'admin.webhooks.replay_all.what' : 'admin.webhooks.replay_all.what_more', { count: deadInAll, max: maxReplayed })}</p>
 ${buttonForm(view.t('admin.webhooks.replay_all'), formOf(one, 'replay-all', 'quiet'))}`
-    : html`<p class="soft">${view.t('admin.webhooks.dead.off', { count: deadInAll })}</p>`
+    : html`<p class="soft">${view.t(deadInAll < maxDeadCounted ? 'admin.webhooks.dead.off' : 'admin.webhooks.dead.off_more', { count: deadInAll })}</p>`
 }
 <ul class="items">${deliveryItems(view, dead.deliveries, lookOf(view, one))}</ul>
 ${dead.next !== null && moreLink('webhook-dead', deliveriesPath(one, { state: 'dead' }), view.t('admin.webhooks.dead.more'))}`
