@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { watchStatements } from '../support/full-scans.ts';
 import { plain } from '../support/plain-sql.ts';
 import { assertRefused, type RegisteredClient } from '../support/relying-party.ts';
 import { testSignet } from '../support/signet.ts';
@@ -69,4 +70,13 @@ testSignet('a user has at most 100 active grants to a client: a new one revokes 
     [user.user_id, client.client_id],
   );
   assert.equal(left.length, 100);
+
+  // Any number of codes may wait that were not redeemed; the statement that inserts a grant reads none of them.
+  if (db.engine !== 'sqlite') return;
+  const statements = watchStatements(db);
+  await user.obtainTokens(client, { scope });
+  const insert = statements.values().find(({ sql }) => sql.startsWith('insert into grants'))!;
+  const steps = await plain(db).all<{ detail: string }>(`explain query plan ${insert.sql}`, insert.params);
+  const [count] = steps.map(({ detail }) => detail).filter((detail) => detail.includes('grants_of_user'));
+  assert.match(count ?? '', /client_id=\? AND <expr>=\? AND expires_at>\?/);
 });

@@ -9,9 +9,12 @@ const maxGrants = 100;
 /** A user with more, from before there was a maximum, loses so many with each new grant. */
 const revokedAtOnce = 10;
 
+/** As the index `grants_of_user` has it, so that codes which were not redeemed are not read. */
+const isRedeemed = sql`case when o.redeemed_at is null then 1 else 0 end = 0`;
+
 const activeGrants = (user_id: Sql, client_id: Sql, now: number): Sql =>
   sql`select grant_id, session_id from grants o
-       where o.user_id = ${user_id} and o.client_id = ${client_id} and o.redeemed_at is not null and o.revoked_at is null
+       where o.user_id = ${user_id} and o.client_id = ${client_id} and ${isRedeemed} and o.revoked_at is null
          and o.expires_at > ${now} and o.idle_expires_at > ${now}`;
 
 /** Of a grant that is inserted: as many of its user and client are active as may be, or more. Reads no more than that. */
