@@ -13,6 +13,10 @@ export type Contender = {
    * @param areKept the grants are used again later.
    */
   readonly codes: (count: number, use: 'resource server' | 'own endpoints', areKept?: boolean) => Promise<Issued[]>;
+  /** The authorization request of a user who has a session, which gives a code. */
+  readonly authorize?: Buffer;
+  /** Answers requests for these paths as another server does, from memory. */
+  readonly copy?: (paths: readonly string[], from: Address) => Promise<void>;
   /** Before the first request; where it was measured. */
   readonly footprint?: Footprint;
   readonly stop: () => Promise<void>;

@@ -1,11 +1,12 @@
 /**
  * What no provider in Node can beat: a bare node:http server that reads a form, signs an access token and an id token
- * and answers. It checks nothing and keeps nothing. Started by `startFloor`, in its own process.
+ * and answers. It checks nothing and keeps nothing. Documents it sends as they are. Started by `startFloor`, in its own process.
  */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { startChild } from './child.ts';
 import { basicAuthorization, type Contender, nonce, scope } from './contender.ts';
+import type { Address } from './load.ts';
 
 export async function startFloor(port: number): Promise<Contender> {
   const child = await startChild('./floor.ts', port);
@@ -16,8 +17,21 @@ export async function startFloor(port: number): Promise<Contender> {
     pid: child.pid,
     codes: async (count) =>
       Array.from({ length: count }, () => ({ text: `ac_${randomBytes(32).toString('base64url')}`, basic })),
+    copy: async (paths, from) => {
+      const documents = await Promise.all(paths.map((path) => readDocument(path, from)));
+      await child.ask(documents);
+    },
     stop: child.stop,
   };
+}
+
+type Document = { path: string; headers: Record<string, string>; body: string };
+
+async function readDocument(path: string, from: Address): Promise<Document> {
+  const answer = await fetch(`http://localhost:${from.port}${path}`, { headers: { 'accept-encoding': 'identity' } });
+  const headers = Object.fromEntries(answer.headers);
+  for (const name of ['date', 'connection', 'keep-alive']) delete headers[name]; // Node sends its own
+  return { path, headers, body: await answer.text() };
 }
 
 const signAsync = (input: string, key: KeyObject): Promise<string> =>
@@ -72,7 +86,19 @@ function serve(port: number) {
     return { status: 200, text: JSON.stringify(tokens) };
   }
 
+  const documents = new Map<string | undefined, Document>();
+  process.on('message', (copied: Document[]) => {
+    for (const document of copied) documents.set(document.path, document);
+    process.send?.('copied');
+  });
+
   function answer(request: IncomingMessage, response: ServerResponse) {
+    const document = documents.get(request.url);
+    if (document) {
+      response.writeHead(200, document.headers);
+      response.end(document.body);
+      return;
+    }
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', async () => {

@@ -9,7 +9,18 @@ import { startFloor } from './floor.ts';
 import { connections, run } from './load.ts';
 import { startPeer } from './peer.ts';
 import { processorTime, residentMemory } from './processor-time.ts';
-import { codeExchange, prepare, type Scenario, type ScenarioName, scenarioNames } from './scenarios.ts';
+import {
+  codeExchange,
+  documentPaths,
+  documentScenarios,
+  newTokenCount,
+  ownScenarios,
+  prepare,
+  relatives,
+  type Scenario,
+  type ScenarioName,
+  scenarioNames,
+} from './scenarios.ts';
 import { startSignet } from './signet.ts';
 import { targets } from './targets.ts';
 import { whereAndWhen } from './where-and-when.ts';
@@ -137,19 +148,24 @@ async function startAll(): Promise<Entrant[]> {
 
   const entrants: Entrant[] = [];
   for (const contender of started) {
-    const scenarios =
-      contender.name === 'floor'
-        ? { code_exchange: codeExchange(contender) }
-        : await prepare(contender, options.smoke ? smokeTokens : undefined);
-    entrants.push({ contender, scenarios });
+    await contender.copy?.(Object.values(documentPaths), started[0]!.address);
+    entrants.push({ contender, scenarios: await scenariosOf(contender) });
   }
   return entrants;
+}
+
+async function scenariosOf(contender: Contender): Promise<Entrant['scenarios']> {
+  if (contender.name === 'floor') return { code_exchange: codeExchange(contender), ...documentScenarios(contender) };
+  const compared = await prepare(contender, options.smoke ? smokeTokens : undefined);
+  return contender.name === 'signet' ? { ...compared, ...ownScenarios(contender) } : compared;
 }
 
 /** With the warm-up, at a rate that few machines exceed; beyond it, a client has more grants than are measured elsewhere. */
 function expectedExchanges(): number {
   if (options.smoke) return smokeRequests;
-  if (!options.scenarios.includes('code_exchange')) return 1;
+  if (!options.scenarios.includes('code_exchange')) {
+    return options.scenarios.includes('userinfo_new') ? newTokenCount : 1;
+  }
   return Math.ceil((options.rounds * options.windowSeconds + 2) * 4_000);
 }
 
@@ -221,7 +237,7 @@ async function measure(
     const load = await scenario(count);
     const usedBefore = processorTime(pid);
     const rate = await run(address, load);
-    return { rate, processor: (processorTime(pid) - usedBefore) / count };
+    return { rate, processor: (processorTime(pid) - usedBefore) / load.count };
   } catch (cause) {
     throw new Error(`${name} of ${who}: ${cause instanceof Error ? cause.message : cause}`, { cause });
   }
@@ -247,9 +263,10 @@ function summarize(rounds: MeasurementTable) {
   type Figures = Partial<Record<ContenderName, Partial<Record<ScenarioName, number>>>>;
   const rates: Figures = {};
   const processor_us: Figures = {};
-  const ratios: { oidc_provider: Partial<Record<ScenarioName, number>>; floor: { code_exchange?: number } } = {
+  const ratios: Record<keyof typeof targets.ratios, Partial<Record<ScenarioName, number>>> = {
     oidc_provider: {},
     floor: {},
+    relative: {},
   };
   for (const name of options.scenarios) {
     const measured = rounds[name] ?? [];
@@ -260,15 +277,24 @@ function summarize(rounds: MeasurementTable) {
       const least = Math.round(Math.min(...windows.map(({ processor }) => processor)));
       processor_us[contender] = { ...processor_us[contender], [name]: least };
     }
-    ratios.oidc_provider[name] = ratio(measured, 'oidc_provider');
-    if (name === 'code_exchange') ratios.floor.code_exchange = ratio(measured, 'floor');
+    for (const other of ['oidc_provider', 'floor'] as const) {
+      if (rates[other]?.[name]) ratios[other][name] = ratio(measured, other);
+    }
+    const relative = rounds[relatives[name]!];
+    if (relative) {
+      const both = measured.map(({ signet }, round) => ({ signet, relative: relative[round]?.signet }));
+      ratios.relative[name] = ratio(both, 'relative');
+    }
   }
   const count = rounds[options.scenarios[0]!]?.length ?? 0;
   return { ...whereAndWhen('bench'), fsync_ms: options.fsyncMs, ratios, rates, processor_us, rounds: count };
 }
 
 /** The median of the rounds' ratios, not the ratio of the medians: only neighbours in time compare. */
-function ratio(rounds: Measurements[], other: ContenderName): number {
+function ratio<Other extends string>(
+  rounds: Partial<Record<'signet' | Other, Measurement | undefined>>[],
+  other: Other,
+): number {
   const values = rounds.map(
     (measured) => (measured.signet?.rate ?? Number.NaN) / (measured[other]?.rate ?? Number.NaN),
   );
@@ -285,11 +311,14 @@ function median(values: number[]): number {
 function missed({ ratios, memory_mb, first_start_ms, later_start_ms, idle_mb }: Result): string[] {
   const footprint = { first_start_ms, later_start_ms, idle_mb, loaded_mb: memory_mb.signet };
   return [
-    ...(['oidc_provider', 'floor'] as const).flatMap((other) =>
+    ...(['oidc_provider', 'floor', 'relative'] as const).flatMap((other) =>
       Object.entries<number>(targets.ratios[other])
         .map(([name, least]) => ({ name, least, value: (ratios[other] as Record<string, number | undefined>)[name] }))
         .filter(({ least, value }) => value !== undefined && !(value >= least))
-        .map(({ name, least, value }) => `${name} ${value} of ${other} (target ${least})`),
+        .map(({ name, least, value }) => {
+          const compared = other === 'relative' ? relatives[name as ScenarioName] : other;
+          return `${name} ${value} of ${compared} (target ${least})`;
+        }),
     ),
     ...(['first_start_ms', 'later_start_ms', 'idle_mb', 'loaded_mb'] as const)
       .filter((name) => (footprint[name] ?? 0) > targets.footprint[name])
@@ -303,6 +332,7 @@ function table(result: Result, measured: MeasurementTable): string {
     cells.map((cell, at) => (at === 0 ? cell.padEnd(15) : cell.padStart(15))).join('');
   const times = (value: number | undefined) => (value === undefined ? '' : `${value.toFixed(2)} x`);
   const spread = (name: ScenarioName) => {
+    if (ratios.oidc_provider[name] === undefined) return '';
     const values = (measured[name] ?? []).map((one) => (one.signet?.rate ?? 0) / (one.oidc_provider?.rate ?? 1));
     return `${Math.min(...values).toFixed(2)}-${Math.max(...values).toFixed(2)}`;
   };
@@ -317,7 +347,8 @@ function table(result: Result, measured: MeasurementTable): string {
         `${rates.floor?.[name] ?? ''}`,
         times(ratios.oidc_provider[name]),
         spread(name),
-        name === 'code_exchange' ? times(ratios.floor.code_exchange) : '',
+        times(ratios.floor[name]),
+        ratios.relative[name] === undefined ? '' : `${times(ratios.relative[name])} ${relatives[name]}`,
       ),
     ),
     '',

@@ -1,22 +1,28 @@
 import { type Contender, codeVerifier, type Issued, redirectUri } from './contender.ts';
 import { formRequest, getRequest, type Headers, type Load, run } from './load.ts';
 
-export const scenarioNames = ['code_exchange', 'refresh', 'userinfo', 'introspect'] as const;
+/** Of each server that keeps tokens. */
+export const tokenScenarioNames = ['code_exchange', 'refresh', 'userinfo', 'introspect'] as const;
+const ownScenarioNames = ['userinfo_new', 'authorize', 'discovery', 'key_set'] as const;
+export const scenarioNames = [...tokenScenarioNames, ...ownScenarioNames] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
+type TokenScenarios = Record<(typeof tokenScenarioNames)[number], Scenario>;
 
 /** Different access tokens for userinfo and introspection, used in turn, so each many times in one measurement. */
 const tokenCount = 500;
 /** Independent refresh-token families; each is refreshed in turn with the token of its last answer. */
 const chainCount = 512;
+/** Access tokens of one measurement of `userinfo_new` at most: each is issued before and used once. */
+export const newTokenCount = 500;
 
-/** Makes the requests of one measurement; what comes before the first request is not timed. */
+/** Makes the requests of one measurement, perhaps fewer than wanted; what comes before the first request is not timed. */
 export type Scenario = (count: number) => Promise<Load>;
 
 /** The scenarios of a server that keeps tokens, with the tokens they need, got by exchanging codes. */
 export async function prepare(
   contender: Contender,
   counts = { accessTokens: tokenCount, families: chainCount },
-): Promise<Record<ScenarioName, Scenario>> {
+): Promise<TokenScenarios> {
   const accessTokens = await exchange(contender, counts.accessTokens, 'own endpoints', 'access_token');
   const chains = await exchange(contender, counts.families, 'resource server', 'refresh_token');
   return {
@@ -26,6 +32,36 @@ export async function prepare(
     introspect: introspect(contender, accessTokens),
   };
 }
+
+/** What has no counterpart at the peer. */
+export function ownScenarios(signet: Contender): Partial<Record<ScenarioName, Scenario>> {
+  const { authorize } = signet;
+  return {
+    userinfo_new: userinfoOnce(signet),
+    ...(authorize && {
+      authorize: async (count) => ({ count, next: () => authorize, status: 302, contains: 'code=' }),
+    }),
+    ...documentScenarios(signet),
+  };
+}
+
+/** What some scenarios of Signet are compared with: another of its own. */
+export const relatives: Partial<Record<ScenarioName, ScenarioName>> = {
+  userinfo_new: 'userinfo',
+  authorize: 'code_exchange',
+};
+
+/** What is answered from memory. */
+export const documentPaths = { discovery: '/.well-known/openid-configuration', key_set: '/.well-known/jwks.json' };
+
+export const documentScenarios = ({ address }: Contender) => ({
+  discovery: repeat(getRequest(address, documentPaths.discovery, {}), '"issuer":'),
+  key_set: repeat(getRequest(address, documentPaths.key_set, {}), '"keys":'),
+});
+
+const repeat =
+  (request: Buffer, contains: string): Scenario =>
+  async (count) => ({ count, next: () => request, status: 200, contains });
 
 /** Authorization code with PKCE and HTTP Basic → access, id and refresh token. */
 export function codeExchange(contender: Contender): Scenario {
@@ -63,11 +99,24 @@ function refresh({ address }: Contender, families: Issued[]): Scenario {
   });
 }
 
-function userinfo({ address }: Contender, accessTokens: Issued[]): Scenario {
+function userinfo(contender: Contender, accessTokens: Issued[]): Scenario {
+  const load = userinfoLoad(contender, accessTokens);
+  return async (count) => ({ ...load, count });
+}
+
+/** Each access token for the first time. */
+function userinfoOnce(contender: Contender): Scenario {
+  return async (count) => {
+    const tokens = await exchange(contender, Math.min(count, newTokenCount), 'own endpoints', 'access_token', false);
+    return userinfoLoad(contender, tokens);
+  };
+}
+
+function userinfoLoad({ address }: Contender, accessTokens: Issued[]): Load {
   const requests = accessTokens.map(({ text }) =>
     getRequest(address, '/oauth/userinfo', { Authorization: `Bearer ${text}` }),
   );
-  return async (count) => ({ count, next: inTurn(requests), status: 200, contains: '"email_verified":' });
+  return { count: requests.length, next: inTurn(requests), status: 200, contains: '"email_verified":' };
 }
 
 /** With the hint, so that the peer need not look through its other kinds of token. */
@@ -83,8 +132,9 @@ async function exchange(
   count: number,
   use: 'resource server' | 'own endpoints',
   field: 'access_token' | 'refresh_token',
+  areKept = true,
 ): Promise<Issued[]> {
-  const codes = await contender.codes(count, use, true);
+  const codes = await contender.codes(count, use, areKept);
   const load = exchangeLoad(contender, codes);
   const requests: Buffer[] = [];
   const tokens = new Map<Buffer, string>();

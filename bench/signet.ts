@@ -78,18 +78,20 @@ export async function startSignet(
     const reviewing = await signIn(address, password, reviewer.email);
     const newSource = () => codeSource(address, cookie, reviewing);
     const spent = await Promise.all(Array.from({ length: Math.ceil(exchanges / grantsOfClient) }, newSource));
+    const { authorize } = await newSource(); // of a client without other grants
     let turn = 0;
     return {
       name: 'signet',
       address,
       pid: server!.pid!,
       footprint,
+      authorize,
       codes: async (count, _use, areKept) => {
         const codes: Issued[] = [];
         while (codes.length < count) {
           const part = Math.min(grantsOfClient, count - codes.length);
           const source = areKept ? await newSource() : spent[turn++ % spent.length]!;
-          codes.push(...(await source(part)));
+          codes.push(...(await source.take(part)));
         }
         return codes;
       },
@@ -120,15 +122,16 @@ export const settings = (dataDir: string, port: number): NodeJS.ProcessEnv => ({
 /** Below the maximum of one user and client. */
 const grantsOfClient = 90;
 
-/** A client with its approval, for codes of the user of a session. @returns a function that takes some of them. */
+/** A client with its approval, for codes of the user of a session. */
 async function codeSource(address: Address, cookie: string, reviewing: string) {
   const { client_id, client_secret } = await registerClient(address, cookie);
   await send(address, `/v1/admin/clients/${client_id}/approve`, { cookie: reviewing }, { revision: 1 });
   const basic = basicAuthorization(client_id, client_secret);
   const authorize = authorizeRequest(address, cookie, client_id);
   await approved(address, authorize);
-  return async (count: number): Promise<Issued[]> =>
+  const take = async (count: number): Promise<Issued[]> =>
     (await pumpCodes(address, authorize, count)).map((text) => ({ text, basic }));
+  return { authorize, take };
 }
 
 /** Posts `body`, or without one gets. @returns the JSON of the answer. @throws unless it says success. */

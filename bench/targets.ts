@@ -1,9 +1,10 @@
 /** What the figures of both benches should reach. `--check` compares with it, and docs/performance.md marks it. */
 export const targets = {
-  /** Answers per second, as a multiple of another server's. */
+  /** Answers per second, as a multiple of another server's, or of another scenario's (`relatives` in scenarios.ts). */
   ratios: {
     oidc_provider: { code_exchange: 3, refresh: 3, userinfo: 4, introspect: 4 },
-    floor: { code_exchange: 1 },
+    floor: { code_exchange: 1, discovery: 0.9, key_set: 0.9 },
+    relative: { userinfo_new: 0.5, authorize: 1 },
   },
   /** At most: milliseconds until the first answer, and MB of resident memory. */
   footprint: { first_start_ms: 600, later_start_ms: 350, idle_mb: 90, loaded_mb: 160 },

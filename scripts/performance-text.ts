@@ -7,6 +7,9 @@ const names: Readonly<Record<string, string>> = {
   refresh: 'refresh',
   userinfo: 'userinfo',
   introspect: 'introspection',
+  userinfo_new: 'userinfo with a new token',
+  authorize: 'authorization',
+  relative: 'its counterpart',
 };
 export const nameOf = (key: string): string => names[key] ?? key.replaceAll('_', ' ');
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { basicAuthorization } from '../contender.ts';
 import { run } from '../load.ts';
-import { prepare, scenarioNames } from '../scenarios.ts';
+import { prepare, tokenScenarioNames } from '../scenarios.ts';
 import { targets as allTargets } from '../targets.ts';
 import { whereAndWhen } from '../where-and-when.ts';
 import { count, expireGrants, fillStore, rowsAndBytes } from './fill-store.ts';
@@ -169,7 +169,7 @@ async function compareScenarios(
   scenarios: Pair<Awaited<ReturnType<typeof prepare>>>,
 ): Promise<Comparison[]> {
   const comparisons: Comparison[] = [];
-  for (const name of scenarioNames) {
+  for (const name of tokenScenarioNames) {
     const compared = await compare(name, async (side) => {
       const load = await scenarios[side][name](scenarioRequests);
       return 1000 / (await run(stores[side].address, load));
