@@ -1,6 +1,6 @@
 import type { Db } from '../platform/db/db.ts';
 import { row, text } from '../platform/db/rows.ts';
-import { allOf, oneOf, sql } from '../platform/db/sql.ts';
+import { allOf, oneOf, type Sql, sql } from '../platform/db/sql.ts';
 import { firstTermOf, Place, placesOf, rarestOf } from '../platform/db/term-search.ts';
 import type { TermRange } from '../platform/search-terms.ts';
 import { User } from './store.ts';

@@ -115,6 +115,7 @@ const tabs = {
   admin_webhooks: { path: '/admin/webhooks', label: 'admin.tab.webhooks' },
   admin_keys: { path: '/admin/keys', label: 'admin.tab.keys' },
   admin_audit: { path: '/admin/audit', label: 'admin.tab.audit' },
+  admin_settings: { path: '/admin/settings', label: 'admin.tab.settings' },
 } as const;
 
 export const adminTab = navigation('admin.navigation', tabs, { wide: true });

@@ -22,6 +22,8 @@ import { keyPageRoutes } from './keys/page-routes.ts';
 import { dashboardPage, invitationPage } from './pages.ts';
 import { serviceCredentialOperations } from './service-credentials/operations.ts';
 import { serviceCredentialPageRoutes } from './service-credentials/page-routes.ts';
+import { settingOperations } from './settings/operations.ts';
+import { settingPageRoutes } from './settings/page-routes.ts';
 import { accessOperations } from './users/access-operations.ts';
 import { accountOperations } from './users/account-operations.ts';
 import { userOperations } from './users/operations.ts';
@@ -66,6 +68,7 @@ export async function adminApiRoutes(app: FastifyInstance, deps: Deps) {
     ...Object.values(serviceCredentialOperations),
     ...Object.values(webhookOperations),
     ...Object.values(auditOperations),
+    ...Object.values(settingOperations),
   ]);
 }
 
@@ -87,6 +90,7 @@ export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
   await webhookPageRoutes(app, deps);
   await keyPageRoutes(app, deps);
   await auditPageRoutes(app, deps);
+  await settingPageRoutes(app, deps);
 }
 
 /** For the navigation of each page that is added to `app`. */

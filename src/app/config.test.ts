@@ -70,6 +70,7 @@ test('without any setting it serves localhost from SQLite beside the code', () =
     webhookInternal: [],
     providers: [],
     brand: { name: 'Signet', logo: undefined, accent: '#2f5d50' },
+    setFrom: {},
   } satisfies Config);
 });
 

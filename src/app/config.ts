@@ -1,5 +1,6 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { parseEnv } from 'node:util';
 import {
   isProviderSetting,
   knownProviderSettings,
@@ -54,8 +55,14 @@ function must(holds: unknown, sentence: string): asserts holds {
   if (!holds) throw new ConfigError(sentence);
 }
 
-/** @throws {ConfigError} for an unknown, malformed or unsafe setting, rather than ignore it. */
-export function readConfig(environment: Environment = process.env): Config {
+/**
+ * @param file the lines of `.env`, which Node has put into the environment.
+ * @throws {ConfigError} for an unknown, malformed or unsafe setting, rather than ignore it.
+ */
+export function readConfig(
+  environment: Environment = process.env,
+  file: Environment = environment === process.env ? readEnvFile() : {},
+): Config {
   for (const name of Object.keys(environment)) {
     const isKnown = !name.startsWith('SIGNET_') || settings.includes(name) || isProviderSetting(name);
     if (!isKnown) throw new ConfigError(`${name} is not a setting of Signet${suggestion(name)}`);
@@ -117,8 +124,24 @@ export function readConfig(environment: Environment = process.env): Config {
       throw new ConfigError(sentence);
     }),
     brand,
+    setFrom: readSources(environment, file),
   });
 }
+
+function readEnvFile(): Environment {
+  const path = resolve(import.meta.dirname, '../../.env');
+  return existsSync(path) ? parseEnv(readFileSync(path, 'utf8')) : {};
+}
+
+/** A variable that was set besides wins over the line of the file. */
+const readSources = (environment: Environment, file: Environment): Config['setFrom'] =>
+  Object.freeze(
+    Object.fromEntries(
+      Object.keys(environment)
+        .filter((name) => name.startsWith('SIGNET_') && environment[name])
+        .map((name) => [name, file[name] === environment[name] ? 'file' : 'environment'] as const),
+    ),
+  );
 
 function readBrand(read: (name: Setting) => string | undefined): Brand {
   const name = read('SIGNET_NAME') ?? 'Signet';

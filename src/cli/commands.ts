@@ -7,6 +7,7 @@ import { clientOperations } from '../admin/clients/operations.ts';
 import { inviteAdministrator } from '../admin/invite-administrator.ts';
 import { keyOperations } from '../admin/keys/operations.ts';
 import { serviceCredentialOperations } from '../admin/service-credentials/operations.ts';
+import { settingOperations } from '../admin/settings/operations.ts';
 import { accessOperations } from '../admin/users/access-operations.ts';
 import { accountOperations } from '../admin/users/account-operations.ts';
 import { exportUsers } from '../admin/users/export-list.ts';
@@ -263,7 +264,7 @@ const clientCommands = {
 
 /** Every command, in the order of the help. */
 export const commandGroups: readonly (readonly [heading: string, commands: Readonly<Record<string, Command>>])[] = [
-  ['Server', serverCommands],
+  ['Server', { ...serverCommands, ...commandsOf(settingOperations) }],
   [
     'Users',
     {

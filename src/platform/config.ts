@@ -41,6 +41,8 @@ export type Config = {
   /** Internal addresses and subnets that webhooks may reach; none by default. */
   readonly webhookInternal: readonly string[];
   readonly brand: Brand;
+  /** The settings that are set, by name, and where. All others have their defaults. */
+  readonly setFrom: Readonly<Record<string, 'environment' | 'file'>>;
 };
 
 export type Brand = {

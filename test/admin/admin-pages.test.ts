@@ -22,6 +22,7 @@ const pages = [
   '/keys',
   '/audit',
   '/audit/unauthenticated',
+  '/settings',
 ].map((page) => `/admin${page}`);
 
 const pending = (signet: Signet, owner?: TestUser) =>

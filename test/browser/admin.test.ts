@@ -107,6 +107,7 @@ test('every page of administration is accessible, light and dark, on a phone and
     '/admin/keys',
     '/admin/audit',
     '/admin/audit/unauthenticated',
+    '/admin/settings',
     '/admin/audit/unauthenticated?address=192.0.2.1',
   ];
   for (const path of paths) await expectPage(page, signet, { path, act: openDetails });
@@ -121,6 +122,7 @@ test('every page of administration is accessible, light and dark, on a phone and
     'admin-webhook': `/admin/webhooks/${made.json?.webhook_id}`,
     'admin-delivery': delivery,
     'admin-audit': '/admin/audit',
+    'admin-settings': '/admin/settings',
     'admin-unauthenticated': '/admin/audit/unauthenticated',
   };
   for (const [name, path] of takesPictures ? Object.entries(looks) : []) {

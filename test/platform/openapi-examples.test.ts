@@ -270,6 +270,7 @@ const calls: Record<string, Prepare> = {
   },
   'post /v1/admin/users/{user_id}/sign-out': ofUser,
   'post /v1/admin/users/{user_id}/unlock': ofUser,
+  'get /v1/admin/settings': () => ({}),
   'get /v1/admin/webhooks': () => ({}),
   'post /v1/admin/webhooks': () => ({}),
   'delete /v1/admin/webhooks/{webhook_id}': async (given) => ({ path: { webhook_id: await webhook(given) } }),

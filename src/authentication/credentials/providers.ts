@@ -26,7 +26,10 @@ const knownProviders: readonly KnownProvider[] = [
   },
 ];
 
-export type Provider = KnownProvider & { readonly client_id: string; readonly client_secret: string };
+export type Provider = KnownProvider & {
+  readonly client_id: string;
+  readonly client_secret: string;
+};
 
 export type ProviderConfig = Config & { readonly providers: readonly Provider[] };
 
@@ -46,6 +49,10 @@ export const isProviderSetting = (name: string): boolean =>
 export const knownProviderSettings: readonly string[] = knownProviders.flatMap(({ id }) =>
   parts.map((part) => `SIGNET_${id.toUpperCase()}_${part}`),
 );
+
+/** What the settings of a provider begin with. */
+export const settingPrefixOf = ({ id }: Pick<Provider, 'id'>): string =>
+  knownProviders.some((one) => one.id === id) ? `SIGNET_${id.toUpperCase()}` : `SIGNET_PROVIDER_${id.toUpperCase()}`;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 /** Is given a sentence that begins with the setting's name. */

@@ -1,0 +1,103 @@
+import { type ProviderConfig, settingPrefixOf } from '../../authentication/credentials/providers.ts';
+import { limitSettings } from '../../platform/limits/limit-settings.ts';
+
+/** `value`: null for what is not set; of a secret only whether it is. */
+export type Setting = {
+  name: string;
+  value: string | null;
+  source: 'default' | 'environment' | 'file';
+  is_secret: boolean;
+};
+
+export const settingGroups = [
+  'server',
+  'store',
+  'accounts',
+  'mail',
+  'webhooks',
+  'look',
+  'providers',
+  'limits',
+] as const;
+export type SettingGroup = (typeof settingGroups)[number];
+
+type Config = ProviderConfig;
+type Reader = (config: Config) => string | number | boolean | undefined;
+/** May contain a password or is one: only whether it is set leaves this file. */
+const secret = 'secret';
+
+const list = (values: readonly string[]) => values.join(',') || undefined;
+
+/** In the order of docs/configuration.md. A test compares the names with those that can be set. */
+const readers: { readonly [Group in SettingGroup]?: Readonly<Record<string, Reader | typeof secret>> } = {
+  server: {
+    SIGNET_BASE_URL: ({ baseUrl }) => baseUrl,
+    SIGNET_HOST: ({ host }) => host,
+    SIGNET_PORT: ({ port }) => port,
+    SIGNET_COOKIE_PREFIX: ({ cookiePrefix }) => cookiePrefix,
+    SIGNET_WORKERS: ({ workers }) => workers,
+    SIGNET_DRAIN_SECONDS: ({ drainSeconds }) => drainSeconds,
+    SIGNET_TRUST_PROXY: ({ trustProxy }) =>
+      trustProxy === false || typeof trustProxy === 'number' ? trustProxy : list(trustProxy),
+    SIGNET_LOG_LEVEL: ({ logLevel }) => logLevel,
+    SIGNET_LOG_SQL: ({ logSql }) => logSql,
+  },
+  store: {
+    SIGNET_DATA_DIR: ({ dataDir }) => dataDir,
+    SIGNET_DATABASE_URL: secret,
+    SIGNET_DATABASE_MAY_LOSE_COMMITS: ({ databaseMayLoseCommits }) => databaseMayLoseCommits,
+    SIGNET_MASTER_KEY: secret,
+    SIGNET_MASTER_KEY_FILE: ({ masterKey }) => (masterKey.from === 'file' ? masterKey.path : undefined),
+    SIGNET_AUDIT_HEAD_FILE: ({ auditHeadFile }) => auditHeadFile,
+  },
+  accounts: {
+    SIGNET_SIGN_UP: ({ signUp }) => signUp,
+    SIGNET_SELF_APPROVAL: ({ selfApproval }) => selfApproval,
+  },
+  mail: {
+    SIGNET_SMTP_URL: secret,
+    SIGNET_MAIL_FROM: ({ mailFrom }) => mailFrom,
+  },
+  webhooks: {
+    SIGNET_WEBHOOK_INTERNAL: ({ webhookInternal }) => list(webhookInternal),
+  },
+  look: {
+    SIGNET_NAME: ({ brand }) => brand.name,
+    SIGNET_LOGO: ({ brand }) => brand.logo,
+    SIGNET_ACCENT: ({ brand }) => brand.accent,
+  },
+  limits: {
+    SIGNET_RATE_LIMITS: ({ rateLimits }) => rateLimits,
+    ...Object.fromEntries(limitSettings.map(({ key, name }) => [name, ({ limits }: Config) => limits[key]])),
+  },
+};
+
+/** The configuration of this process, without secrets. */
+export function readSettings(config: Config): { group: SettingGroup; settings: Setting[] }[] {
+  const setting = (name: string, read: Reader | typeof secret): Setting => {
+    const from = config.setFrom[name];
+    const value = read === secret ? undefined : read(config);
+    return {
+      name,
+      value: value === undefined ? null : typeof value === 'boolean' ? (value ? 'on' : 'off') : String(value),
+      source: from ?? 'default',
+      is_secret: read === secret,
+    };
+  };
+  const providers = config.providers.flatMap((provider) => {
+    const prefix = settingPrefixOf(provider);
+    return [
+      setting(`${prefix}_ISSUER`, () => provider.issuer),
+      setting(`${prefix}_CLIENT_ID`, () => provider.client_id),
+      setting(`${prefix}_CLIENT_SECRET`, secret),
+      setting(`${prefix}_LABEL`, () => provider.label),
+    ];
+  });
+  return settingGroups.map((group) => ({
+    group,
+    settings:
+      group === 'providers'
+        ? providers
+        : Object.entries(readers[group] ?? {}).map(([name, read]) => setting(name, read)),
+  }));
+}
