@@ -1,4 +1,4 @@
-import { inEnglish, type MessageDescriptor } from './i18n/translate.ts';
+import { inEnglish, type MessageDescriptor, type MessageKey } from './i18n/translate.ts';
 
 /** Every refusal that Signet gives, and the status that carries it (decisions §1). */
 export const statusOf = {
@@ -54,12 +54,19 @@ export class RequestError extends Error {
   readonly back: string | undefined;
   /** Where the developer of the client reads more than its users should: a path on our own origin. */
   readonly developerPath: string | undefined;
+  /** What the page of the error is titled, where the code alone does not tell. */
+  readonly title: MessageKey | undefined;
+  /** What the client sent, by the name of its parameter, for its developer. */
+  readonly sent: Readonly<Record<string, string | undefined>>;
 
   constructor(
     code: ErrorCode,
     message: string,
     options: { cause?: unknown } & Partial<
-      Pick<RequestError, 'details' | 'retryAfter' | 'scope' | 'userMessage' | 'problems' | 'back' | 'developerPath'>
+      Pick<
+        RequestError,
+        'details' | 'retryAfter' | 'scope' | 'userMessage' | 'problems' | 'back' | 'developerPath' | 'title' | 'sent'
+      >
     > = {},
   ) {
     super(message, { cause: options.cause });
@@ -72,6 +79,8 @@ export class RequestError extends Error {
     this.problems = options.problems ?? [];
     this.back = options.back;
     this.developerPath = options.developerPath;
+    this.title = options.title;
+    this.sent = options.sent ?? {};
   }
 }
 
@@ -89,7 +98,7 @@ export const fieldProblem = (path: string, userMessage: MessageDescriptor): Fiel
 export const refusal = (
   code: ErrorCode,
   userMessage: MessageDescriptor,
-  options: { cause?: unknown } & Partial<Pick<RequestError, 'details' | 'back' | 'retryAfter'>> = {},
+  options: { cause?: unknown } & Partial<Pick<RequestError, 'details' | 'back' | 'retryAfter' | 'title'>> = {},
 ) => new RequestError(code, inEnglish(userMessage), { ...options, userMessage });
 
 export const invalidRequest = (description: string) => new RequestError('invalid_request', description);

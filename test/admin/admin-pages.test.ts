@@ -834,12 +834,10 @@ test('an empty page links to the next step', async (t) => {
   const admin = await administrator(signet);
   const ordinary = await signet.signedInUser();
   const missing = await admin.browser.get('/admin/clients/cl_unknown');
-  assert.deepEqual(
-    [missing.status, /href="\/admin"/.test(missing.text), /<p class="actions">.*href="\/account"/s.test(missing.text)],
-    [404, true, true],
-  );
+  assert.equal(missing.status, 404);
+  assert.match(missing.text, /id="way-back" href="\/admin"/);
   const refused = await ordinary.browser.get('/admin/clients');
   assert.equal(refused.status, 403);
-  assert.match(refused.text, /<p class="actions"><a href="\/account">/);
+  assert.match(refused.text, /id="way-back" href="\/account"/);
   assert.doesNotMatch(refused.text, /href="\/admin"/);
 });

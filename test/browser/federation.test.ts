@@ -37,7 +37,7 @@ test('a user connects a provider, signs in with it and disconnects it', async (t
   );
   await page.locator('#user-menu').click();
   await page.getByRole('button', { name: message('account.sign_out') }).click();
-  await page.waitForURL(`${signet.url}/signin`);
+  await page.waitForURL(`${signet.url}/signed-out`);
 
   // A link on another site leads to the provider, and signs no user in before they agree.
   const lure = `<!doctype html><html lang="en"><title>Lure</title><a href="${signet.url}/auth/acme/login">Click</a>`;
@@ -61,6 +61,7 @@ test('a user connects a provider, signs in with it and disconnects it', async (t
   await page.waitForURL(`${providers}?done=unlinked`);
   await page.locator('#user-menu').click();
   await page.getByRole('button', { name: message('account.sign_out') }).click();
+  await page.locator('#sign-in-again').click();
 
   // An address that both sides have proved is connected after a yes.
   const { account } = upstream;
@@ -75,6 +76,7 @@ test('a user connects a provider, signs in with it and disconnects it', async (t
   await page.waitForURL(`${providers}?done=unlinked`);
   await page.locator('#user-menu').click();
   await page.getByRole('button', { name: message('account.sign_out') }).click();
+  await page.locator('#sign-in-again').click();
   upstream.account = account;
 
   // The identity is linked to no account now, and its address is not verified.

@@ -238,6 +238,8 @@ async function addPasskey(page: Page, url: string) {
 async function signOut(page: Page) {
   await page.locator('#user-menu').click();
   await page.locator('#signout-submit').click();
+  await page.waitForURL(/\/signed-out$/);
+  await page.locator('#sign-in-again').click();
   await page.waitForURL(/\/signin$/);
 }
 

@@ -36,7 +36,7 @@ test('from a first start to a verified id token, refresh and sign-out', async (t
   assert.match(await textOf(page), sentence('account.role.admin'));
   await page.locator('#user-menu').click();
   await page.getByRole('button', { name: message('account.sign_out') }).click();
-  await page.waitForURL(`${signet.url}/signin`);
+  await page.waitForURL(`${signet.url}/signed-out`);
 
   await page.goto(example.url);
   await expectAccessible(page);

@@ -205,7 +205,7 @@ const steps = {
     (at: number): Step =>
     async (model) => {
       const side = model.sides[at]!;
-      leadsTo(await side.browser.post('/signout'), '/signin');
+      leadsTo(await side.browser.post('/signout'), '/signed-out');
       side.session = undefined;
     },
 

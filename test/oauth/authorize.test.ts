@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import type { Answer } from '../support/browser.ts';
+import { pattern, sentence } from '../support/messages.ts';
 import { assertRefused, challengeOf, claimsOf, type Fields, redirectedTo, verifier } from '../support/relying-party.ts';
 import { startSignet } from '../support/signet.ts';
 
@@ -97,11 +98,14 @@ test('the authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2)
       ['redirect_uri', client.authorizePath({ redirect_uri: publicClient.redirect_uri })],
       ['redirect_uri', `${client.authorizePath()}&redirect_uri=https%3A%2F%2Frp.test%2Fcb`],
     ];
+    const sent = await user.browser.get(client.authorizePath({ redirect_uri: 'https://evil.test/<cb>' }));
+    assert.match(sent.text, /<strong><bdi>evil\.test<\/bdi><\/strong>.*&lt;cb&gt;/s, 'as text');
     for (const [parameter, path] of requests) {
       const page = await user.browser.get(path, { accept: 'text/html' });
       assertStays(page, path);
       assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
-      assert.ok(page.text.includes(parameter), `the page does not name ${parameter}`);
+      assert.match(page.text, pattern`<h1>${sentence('error.app_misconfigured')}</h1>`);
+      assert.match(page.text, new RegExp(`<details id="for-developer">.*<dd lang="en">${parameter}`, 's'));
       const machine = await user.browser.get(path, asJson);
       assertStays(machine, path);
       assertRefused(machine, 400, 'invalid_request');

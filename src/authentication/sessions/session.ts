@@ -141,7 +141,8 @@ export const administratorPage: Access<Deps, { caller: Caller; administrator_id:
   refusals: ['login_required', 'access_denied', 'reauthentication_required'],
   async authenticate(deps, request) {
     const session = await requireSession(deps, request);
-    if (session.role !== 'admin') throw refusal('access_denied', { key: 'refusal.administrator' });
+    if (session.role !== 'admin')
+      throw refusal('access_denied', { key: 'refusal.administrator' }, { title: 'error.administrators' });
     const isReading = request.method === 'GET' || request.method === 'HEAD';
     requireRecentSignIn(deps, session, isReading ? administratorSeconds : recentSeconds);
     return { caller: callerOf(session, request), administrator_id: session.user_id };

@@ -116,11 +116,29 @@ const refusalByStatus = {
   suspended: 'is suspended, so it cannot start a sign-in.',
 } as const satisfies Record<Exclude<ClientStatus, 'approved'>, string>;
 
+type Sent = Readonly<Record<string, string | undefined>>;
+
+/** For the page, as far as it is what its parameter should be: what is not would be text that the link's author chose. */
+const legible = ({ client_id = '', redirect_uri = '' }: Sent): Sent => ({
+  client_id: isClientId(client_id) ? client_id : undefined,
+  redirect_uri: URL.canParse(redirect_uri) ? redirect_uri : undefined,
+});
+
 /** `description` is for the developer of the client, `userMessage` for the user. */
-const invalidLink = (description: string, userMessage: MessageDescriptor, client?: Client) =>
-  new RequestError('invalid_request', description, { userMessage, developerPath: client && failuresPathOf(client) });
-const missing = (parameter: 'client_id' | 'redirect_uri', client?: Client) =>
-  invalidLink(`${parameter} is missing.`, { key: 'authorize.missing', values: { parameter } }, client);
+const invalidLink = (
+  { client_id, redirect_uri }: Sent,
+  description: string,
+  userMessage: MessageDescriptor,
+  client?: Client,
+) =>
+  new RequestError('invalid_request', description, {
+    userMessage,
+    title: 'error.app_misconfigured',
+    sent: legible({ client_id, redirect_uri }),
+    developerPath: client && failuresPathOf(client),
+  });
+const missing = (sent: Sent, parameter: 'client_id' | 'redirect_uri', client?: Client) =>
+  invalidLink(sent, `${parameter} is missing.`, { key: 'authorize.missing' }, client);
 
 /**
  * First phase: the client and the redirect_uri. Until both are known, a refusal is a page and never a redirect, which
@@ -138,17 +156,18 @@ export async function authorizeClient(
   const { client_id, redirect_uri } = values;
   for (const parameter of ['client_id', 'redirect_uri']) {
     if (repeated.has(parameter))
-      throw invalidLink(`${parameter} was sent more than once.`, { key: 'authorize.repeated', values: { parameter } });
+      throw invalidLink({}, `${parameter} was sent more than once.`, { key: 'authorize.repeated' });
   }
-  if (client_id === undefined) throw missing('client_id');
+  if (client_id === undefined) throw missing(values, 'client_id');
   const client = isClientId(client_id) ? await deps.clients.find(client_id) : undefined;
-  if (!client) throw invalidLink('client_id does not name a registered client.', { key: 'authorize.unknown_client' });
+  if (!client)
+    throw invalidLink(values, 'client_id does not name a registered client.', { key: 'authorize.unknown_client' });
   const note = (failure: Failure) => {
     if (test_owner === undefined) deps.clientFailures.record({ client_id, stage: 'authorize', address }, failure);
   };
   if (redirect_uri === undefined) {
     note({ code: 'redirect_uri_missing' });
-    throw missing('redirect_uri', client);
+    throw missing(values, 'redirect_uri', client);
   }
   const isOwnTest = test_owner !== undefined && test_owner === client.owner_user_id;
   if (!isOwnTest && !matchesRegistered(client, redirect_uri)) {
@@ -157,6 +176,7 @@ export async function authorizeClient(
       detail: () => ({ sent: redirect_uri, registered: closestMatch(client.redirect_uris, redirect_uri) }),
     });
     throw invalidLink(
+      values,
       'redirect_uri does not match a registered redirect URI of this client, character for character.',
       { key: 'authorize.redirect_uri' },
       client,
@@ -168,6 +188,8 @@ export async function authorizeClient(
     const userMessage = { key: `authorize.${client.status}`, values: { client: client.name } } as const;
     throw new RequestError('unauthorized_client', `This client ${refusalByStatus[client.status]}`, {
       userMessage,
+      title: client.status === 'suspended' ? 'error.app_suspended' : 'error.app_not_approved',
+      sent: legible({ client_id, redirect_uri }),
       developerPath: failuresPathOf(client),
     });
   }

@@ -30,5 +30,5 @@ export const signedOutPage = (view: View): Page => ({
   title: view.plain('logout.done.title'),
   content: html`<h1 id="signed-out">${view.t('logout.done.title')}</h1>
 <p>${view.t('logout.done.text', { service: view.branding.name })}</p>
-<p><a href="/signin">${view.t('logout.done.sign_in')}</a></p>`,
+<p><a class="button" href="/signin" id="sign-in-again">${view.t('logout.done.sign_in')}</a></p>`,
 });

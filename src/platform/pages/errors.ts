@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { now } from '../clock.ts';
 import { ForeignKeyViolation, OutcomeUnknown, StoreUnavailable, storeReason } from '../db/db.ts';
 import {
   type ErrorCode,
@@ -15,12 +16,12 @@ import { fillPath, type Parameters } from '../http/parameters.ts';
 import type { MessageKey } from '../i18n/translate.ts';
 import { newId } from '../ids.ts';
 import { unfinishedAt } from './form.ts';
-import { type Html, html } from './html.ts';
+import { type Html, html, untrustedUrl } from './html.ts';
 import { type KeptFormDeps, keepInterruptedForm } from './kept-forms.ts';
-import { sendPage } from './page.ts';
+import { type Page, sendPage } from './page.ts';
 import { type View, type ViewDeps, viewOf } from './view.ts';
 
-/** Of a 5xx answer: the id under which the failure is logged. */
+/** Of a 5xx answer, and on each page of an error: the id under which it is logged. */
 const failureHeader = 'x-request-id';
 
 /** Whatever a route has thrown becomes a JSON body, or a page for people. */
@@ -29,10 +30,10 @@ export function handleErrors(app: FastifyInstance, deps: ViewDeps & KeptFormDeps
     const refusal = refusalOf(error, request);
     const failed = refusal.status >= 500;
     // The pattern of the route, because a URL may contain a secret.
-    const id = failed ? newId('req') : undefined;
+    const id = newId('req');
     const asked = { id, method: request.method, route: request.routeOptions.url };
     const log = { err: failed ? error : undefined, request: asked, code: refusal.code, cause: reasonOf(refusal) };
-    if (id !== undefined) reply.header(failureHeader, id);
+    if (failed) reply.header(failureHeader, id);
     // Not our failure, and a visitor can cause it at will.
     if (refusal.code === 'upstream_failed') request.log.warn({ ...log, err: undefined }, 'upstream failed');
     // In an outage every request fails alike, and the stack leads to the driver.
@@ -41,7 +42,7 @@ export function handleErrors(app: FastifyInstance, deps: ViewDeps & KeptFormDeps
     else if (failed) request.log.error(log, 'failed');
     else request.log.debug(log, 'refused');
     if (refusal.code === 'reauthentication_required' && wantsPage(request)) await keepInterruptedForm(deps, request);
-    return sendRefusal(deps, request, reply, refusal);
+    return sendRefusal(deps, request, reply, refusal, id);
   });
   app.setNotFoundHandler((request, reply) => sendRefusal(deps, request, reply, notFound()));
 }
@@ -61,6 +62,7 @@ export function sendRefusal(
   request: FastifyRequest,
   reply: FastifyReply,
   refusal: RequestError,
+  id?: string,
 ): FastifyReply {
   if (refusal.retryAfter !== undefined) reply.header('retry-after', refusal.retryAfter);
   const challenge = challengeOf(deps, request, refusal);
@@ -68,7 +70,8 @@ export function sendRefusal(
   if (wantsPage(request)) {
     const signInPath = signInPathFor(request, refusal);
     if (signInPath !== undefined) return reply.redirect(signInPath, 303);
-    return sendErrorPage(viewOf(deps, request), reply, refusal, exitLinks(request, refusal));
+    const view = { ...viewOf(deps, request), query: undefined }; // the refused query is not repeated, not even in a link
+    return sendPage(reply, view, errorPage(view, refusal, { url: request.url, at: now(deps), id }), refusal.status);
   }
   return reply
     .code(refusal.status)
@@ -87,23 +90,42 @@ function signInPathFor(request: FastifyRequest, { code }: RequestError): string 
   return `${page}?${new URLSearchParams({ next })}`;
 }
 
-function sendErrorPage(view: View, reply: FastifyReply, refusal: RequestError, links: readonly ExitLink[]) {
+type Occurrence = { url: string; at: number; id: string | undefined };
+
+function errorPage(view: View, refusal: RequestError, occurrence: Occurrence): Page {
   const message = refusalMessage(view, refusal);
-  return sendPage(
-    reply,
-    { ...view, query: undefined }, // the refused query is not repeated, not even in a link
-    {
-      title: view.plain(headingOf(refusal)),
-      content: html`<h1>${view.t(headingOf(refusal))}</h1>
+  const heading = headingOf(refusal);
+  const advice = adviceFor(refusal);
+  const exit = exitOf(refusal, occurrence.url);
+  return {
+    title: view.plain(heading),
+    content: html`<h1>${view.t(heading)}</h1>
 ${message === undefined ? html`<p lang="en">${refusal.message}</p>` : html`<p>${message}</p>`}
-<p class="soft">${view.t(adviceFor(refusal), { code: html`<code>${refusal.code}</code>` })}</p>
-${reply.hasHeader(failureHeader) && html`<p class="hint">${view.t('error.reference', { id: html`<code>${String(reply.getHeader(failureHeader))}</code>` })}</p>`}
-${refusal.back !== undefined && html`<p><a class="button" id="way-back" href="${refusal.back}">${view.t('error.continue')}</a></p>`}
-${refusal.developerPath !== undefined && html`<p class="hint">${view.t('error.for_developer', { link: html`<a id="failures" href="${refusal.developerPath}">${view.t('developer.activity')}</a>` })}</p>`}
-${links.length > 0 && html`<p class="actions">${links.map(({ path, label }) => html`<a href="${path}">${view.t(label)}</a>\n`)}</p>`}`,
-    },
-    refusal.status,
-  );
+${advice && html`<p class="soft">${view.t(advice)}</p>`}
+${refusal.status >= 500 && occurrence.id && html`<p class="hint">${view.t('error.reference', { id: html`<code>${occurrence.id}</code>` })}</p>`}
+<p><a class="button" id="way-back" href="${exit.path}">${view.t(exit.label)}</a></p>
+${refusal.status !== 404 && forDeveloper(view, refusal, occurrence)}`,
+  };
+}
+
+/** What a developer is asked for, or looks up in the log. Nothing of it is a link but the one to their own console. */
+function forDeveloper(view: View, refusal: RequestError, { at, id }: Occurrence): Html {
+  const { code, message, sent, developerPath } = refusal;
+  const values = Object.entries(sent).filter(([, value]) => value !== undefined);
+  return html`<details id="for-developer">
+<summary>${view.t('error.developer')}</summary>
+<dl>
+<dt><code>error</code></dt><dd><code>${code}</code></dd>
+<dt><code>error_description</code></dt><dd lang="en">${message}</dd>
+${values.map(
+  ([name, value]) => html`<dt><code>${name}</code></dt><dd lang="zxx">${untrustedUrl(value!)}</dd>
+`,
+)}
+<dt>${view.t('error.developer.time')}</dt><dd>${new Date(at * 1000).toISOString()}</dd>
+${id !== undefined && html`<dt>${view.t('error.developer.request')}</dt><dd><code>${id}</code></dd>`}
+</dl>
+${developerPath !== undefined && html`<p class="hint">${view.t('error.for_developer', { link: html`<a id="failures" href="${developerPath}">${view.t('developer.activity')}</a>` })}</p>`}
+</details>`;
 }
 
 type ExitLink = { path: string; label: MessageKey };
@@ -113,23 +135,26 @@ const areas: readonly ExitLink[] = [
 ];
 
 /** After 403 not to the area itself, which may be what was refused. */
-function exitLinks({ url }: FastifyRequest, { status, back }: RequestError): ExitLink[] {
-  if (back !== undefined || (status !== 404 && status !== 403)) return [];
-  const above = areas.filter(({ path }) => status === 404 && url.startsWith(`${path}/`));
-  return [...above, { path: '/account', label: 'error.to_account' }];
+function exitOf({ status, back }: RequestError, url: string): ExitLink {
+  if (back !== undefined) return { path: back, label: 'error.continue' };
+  const above = areas.find(({ path }) => status === 404 && url.startsWith(`${path}/`));
+  return above ?? { path: '/account', label: 'error.to_account' };
 }
 
-function adviceFor({ status, userMessage }: RequestError): MessageKey {
+/** Only where the sentence above it does not say it. */
+function adviceFor({ status, userMessage }: RequestError): MessageKey | undefined {
   if (userMessage?.key === 'refusal.outcome_unknown') return 'error.advice.unknown';
   if (status >= 500) return 'error.advice.later';
   if (status === 404) return 'error.advice.nothing';
-  return userMessage ? 'error.advice.plain' : 'error.advice.back';
+  return userMessage ? undefined : 'error.advice.back';
 }
 
-function headingOf({ status, code }: RequestError): MessageKey {
+function headingOf({ status, code, title }: RequestError): MessageKey {
+  if (title !== undefined) return title;
   if (code === 'upstream_failed') return 'error.upstream';
   if (status >= 500) return 'error.ours';
   if (status === 404) return 'error.nothing';
+  if (status === 429) return 'error.too_many';
   return 'error.refused';
 }
 
