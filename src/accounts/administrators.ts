@@ -30,6 +30,10 @@ export async function newAdministratorUntil(deps: RoleDeps, user_id: string): Pr
   return (grant.role_granted_at ?? 0) + newRoleSeconds;
 }
 
+/** When the user got the role; undefined for the role that the user began with. */
+export const roleHeldSince = async (deps: Pick<Deps, 'db'>, user_id: string): Promise<number | undefined> =>
+  (await findRoleGrant(deps.db, user_id))?.role_granted_at ?? undefined;
+
 /** No administrator, nor one within the last day. The user of a deleted account may have been one. */
 export async function isUnprivilegedUser(deps: RoleDeps, user_id: string): Promise<boolean> {
   const grant = await findRoleGrant(deps.db, user_id);

@@ -34,6 +34,8 @@ export type Config = {
   readonly selfApproval: boolean;
   /** Administrators get a mail a day while clients wait for a review. */
   readonly reviewMails: boolean;
+  /** From when administrators need a second factor. Unix seconds; absent: never. */
+  readonly adminSecondFactorFrom: number | undefined;
   /** Absent: mail is printed to the log on loopback, and not sent elsewhere. */
   readonly smtpUrl: string | undefined;
   /** The sender of mail: an address, or `Name <address>`. */

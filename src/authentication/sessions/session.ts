@@ -13,6 +13,7 @@ import { digest, newSecret } from '../../platform/ids.ts';
 import { type MailName, mailTo } from '../../platform/mail/outbox.ts';
 import { refuseFormOfAnother } from '../../platform/pages/form.ts';
 import { hasSecondFactor } from '../credentials/factors.store.ts';
+import { secondFactorDue } from './administrator-factor.ts';
 import { twoFactors } from './authentication.ts';
 import {
   expireSession,
@@ -131,6 +132,13 @@ export const recentlySignedIn: Access<Deps, SignedIn> = {
   authenticate: async (deps, request) => signedInAs(deps, request, await requireRecentSession(deps, request)),
 };
 
+const secondFactorNeeded = () =>
+  refusal(
+    'access_denied',
+    { key: 'refusal.second_factor_needed' },
+    { title: 'error.second_factor_needed', back: '/account/security' },
+  );
+
 /** The age of an administrator's sign-in for reading; changes need a recent one. */
 const administratorSeconds = 3600;
 
@@ -143,6 +151,8 @@ export const administratorPage: Access<Deps, { caller: Caller; administrator_id:
     const session = await requireSession(deps, request);
     if (session.role !== 'admin')
       throw refusal('access_denied', { key: 'refusal.administrator' }, { title: 'error.administrators' });
+    const due = await secondFactorDue(deps, session);
+    if (due !== undefined && now(deps) >= due) throw secondFactorNeeded();
     const isReading = request.method === 'GET' || request.method === 'HEAD';
     requireRecentSignIn(deps, session, isReading ? administratorSeconds : recentSeconds);
     return { caller: callerOf(session, request), administrator_id: session.user_id };

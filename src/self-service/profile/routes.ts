@@ -2,9 +2,11 @@ import type { FastifyInstance } from 'fastify';
 import { type Profile, requireUser, standardClaimNames } from '../../accounts/users.ts';
 import { securityOverview } from '../../authentication/credentials/sign-in-methods.ts';
 import { offersPasskey } from '../../authentication/passkeys/routes.ts';
+import { secondFactorDue } from '../../authentication/sessions/administrator-factor.ts';
 import { localPath } from '../../authentication/sessions/return-target.ts';
 import { signedIn } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
+import { now } from '../../platform/clock.ts';
 import { jsonBody } from '../../platform/http/bodies.ts';
 import { addOperations, operation } from '../../platform/http/operation.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
@@ -78,7 +80,9 @@ export async function accountRoutes(app: FastifyInstance, deps: Deps) {
       return localPath(next, deps.config.baseUrl) ?? '/account';
     },
   });
-  pages.show('/account/security', async ({ view, session }) =>
-    securityPage(view, await securityOverview(deps, session.user_id)),
-  );
+  pages.show('/account/security', async ({ view, session }) => {
+    const due = await secondFactorDue(deps, session);
+    const administration = due === undefined ? undefined : { due, isDue: now(deps) >= due };
+    return securityPage(view, await securityOverview(deps, session.user_id), administration);
+  });
 }

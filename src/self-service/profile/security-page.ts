@@ -6,8 +6,11 @@ import type { View } from '../../platform/pages/view.ts';
 
 const fewCodes = 3;
 
+/** From when an administrator without a second factor has no access to administration. */
+type AdministrationDue = { due: number; isDue: boolean } | undefined;
+
 /** What a user signs in with. */
-export function securityPage(view: View, overview: SecurityOverview): Page {
+export function securityPage(view: View, overview: SecurityOverview, administration: AdministrationDue): Page {
   // A passkey does not protect the password: only TOTP is required after it.
   const isPasswordEnough = overview.password_changed_at !== null && overview.totp_confirmed_at === null;
   return {
@@ -15,6 +18,7 @@ export function securityPage(view: View, overview: SecurityOverview): Page {
     tab: accountTab('security'),
     content: html`<h1>${view.t('security.title')}</h1>
 <p class="soft">${view.t('security.intro')}</p>
+${administration && html`<div class="alert"><p>${administration.isDue ? view.t('security.admin_due') : view.t('security.admin_due_from', { day: view.day(administration.due) })}</p></div>`}
 ${isPasswordEnough && html`<div class="advice"><p>${view.t('security.advice')}</p></div>`}
 <ul class="items">
 ${passwordRow(view, overview)}
