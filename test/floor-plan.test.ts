@@ -9,6 +9,7 @@ const root = join(import.meta.dirname, '..');
 const rooms = [
   'platform',
   'audit',
+  'statistics',
   'webhooks',
   'accounts',
   'authentication',

@@ -1,17 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import { completeSignIn } from '../authentication/sessions/complete-sign-in.ts';
 import { redirectAfterSignIn, signInRequestOf } from '../authentication/sessions/return-target.ts';
-import { administratorPage } from '../authentication/sessions/session.ts';
-import { countNeedingReview, countWaiting } from '../clients/find-clients.ts';
+import { countWaiting } from '../clients/find-clients.ts';
 import type { Deps } from '../oauth/deps.ts';
-import { listKeys } from '../oauth/signing-keys/signing-keys.ts';
-import { now } from '../platform/clock.ts';
 import { addOperations } from '../platform/http/operation.ts';
 import { readForm } from '../platform/http/parameters.ts';
 import { maxCount, sendPage, type TabCounts } from '../platform/pages/page.ts';
-import { answerForm, pagesFor } from '../platform/pages/page-routes.ts';
+import { answerForm } from '../platform/pages/page-routes.ts';
 import { ttlCache } from '../platform/ttl-cache.ts';
-import { webhooksWithDead } from '../webhooks/list-webhooks.ts';
 import { auditOperations } from './audit/operations.ts';
 import { auditPageRoutes } from './audit/page-routes.ts';
 import { clientOperations } from './clients/operations.ts';
@@ -19,7 +15,8 @@ import { clientPageRoutes } from './clients/page-routes.ts';
 import { acceptInvitation, findInvitation, spentInvitation } from './invite-administrator.ts';
 import { keyOperations } from './keys/operations.ts';
 import { keyPageRoutes } from './keys/page-routes.ts';
-import { dashboardPage, invitationPage } from './pages.ts';
+import { overviewPageRoutes } from './overview/page-routes.ts';
+import { invitationPage } from './pages.ts';
 import { serviceCredentialOperations } from './service-credentials/operations.ts';
 import { serviceCredentialPageRoutes } from './service-credentials/page-routes.ts';
 import { settingOperations } from './settings/operations.ts';
@@ -48,7 +45,7 @@ export async function adminRoutes(app: FastifyInstance, deps: Deps) {
     return answerForm(reply, request.view, {
       async act() {
         const user_id = await acceptInvitation(deps, token, { email, name, password, address: request.ip });
-        const signInRequest = await signInRequestOf(deps, request, {});
+        const signInRequest = await signInRequestOf(deps, request, { next: '/admin' });
         const outcome = await completeSignIn(deps, { user_id, methods: ['pwd'], secondStep: false }, signInRequest);
         return outcome ? redirectAfterSignIn(deps, reply, signInRequest, outcome) : '/signin';
       },
@@ -75,15 +72,7 @@ export async function adminApiRoutes(app: FastifyInstance, deps: Deps) {
 /** Administration for people, one line an area. What they do is what `/v1/admin/…` and the command line do. */
 export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
   countWhatWaits(app, deps);
-  pagesFor(app, deps, administratorPage).show('/admin', async ({ view }) => {
-    const [waiting, webhooks, keys, log] = await Promise.all([
-      countNeedingReview(deps),
-      webhooksWithDead(deps),
-      listKeys(deps),
-      deps.auditLog.state(),
-    ]);
-    return dashboardPage(view, { waiting, webhooks, keys, log, now: now(deps) });
-  });
+  await overviewPageRoutes(app, deps);
   await clientPageRoutes(app, deps);
   await userPageRoutes(app, deps);
   await serviceCredentialPageRoutes(app, deps);

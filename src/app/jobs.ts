@@ -29,6 +29,8 @@ import { inSlices } from '../platform/db/slices.ts';
 import { purgeFailureCounters } from '../platform/limits/failure-limits.ts';
 import { purgeKeptForms } from '../platform/pages/kept-forms.ts';
 import { finishAccountDeletions } from '../self-service/delete-account/delete-account.ts';
+import { countAuditEvents, countRefusedSignIns } from '../statistics/count-events.ts';
+import { countsKeptSeconds, purgeActiveUsers, purgeDailyCounts } from '../statistics/daily-counts.ts';
 import { finishWebhookDeletions } from '../webhooks/manage-webhook.ts';
 import { purgeDead, purgeDelivered, purgeUndeliverable } from '../webhooks/webhook-sender.ts';
 
@@ -83,6 +85,9 @@ const longJobs = {
   'add users to the search': completeMissingTerms,
   'add clients to the search': completeMissingClientTerms,
   'remind reviewers': remindReviewers,
+  'count audit events': countAuditEvents,
+  'count refused sign-ins': countRefusedSignIns,
+  'count sign-ins at clients': ({ signInCounter }) => signInCounter.flush(),
   'expire grants': purge([expireGrants, 0]),
   'purge grants': purge(
     [purgeUnredeemedGrants, unredeemedSeconds],
@@ -111,6 +116,7 @@ const longJobs = {
   ]),
   'purge kept forms': purge([purgeKeptForms, 0]),
   'purge counters': purge([purgeFailureCounters, 0]),
+  'purge daily counts': purge([purgeDailyCounts, countsKeptSeconds], [purgeActiveUsers, countsKeptSeconds]),
 } satisfies Record<string, Job>;
 
 const everyJob: Readonly<Record<string, Job>> = { ...jobs, ...longJobs };

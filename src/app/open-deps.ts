@@ -24,6 +24,7 @@ import { openOutbox, openQueue } from '../platform/mail/outbox.ts';
 import { openBranding } from '../platform/pages/branding.ts';
 import { ttlCache } from '../platform/ttl-cache.ts';
 import { loadMasterKey, openVaultFor, prepareVaultFor, readMasterKey, type Vault } from '../platform/vault.ts';
+import { openSignInCounter } from '../statistics/sign-in-counter.ts';
 import { deliveriesOf } from '../webhooks/manage-webhook.ts';
 import { openWebhookSender } from '../webhooks/webhook-sender.ts';
 import type { Config } from './config.ts';
@@ -73,6 +74,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       webhookSender: openWebhookSender({ config, db, clock, log, vault }),
       logoutSender: openLogoutSender({ config, db, clock, log, keys }),
       services,
+      signInCounter: openSignInCounter({ db, clock, log }),
       issuances: openIssuances({ db, clock, log }),
       branding: openBranding(config),
       clients,
@@ -94,7 +96,7 @@ const endingMs = 3_000;
  * @param jobs resolves when the jobs in progress have ended.
  */
 export async function closeDeps(
-  deps: Pick<Deps, 'issuances' | 'mail' | 'webhookSender' | 'logoutSender' | 'clientFailures' | 'db'>,
+  deps: Pick<Deps, 'issuances' | 'mail' | 'webhookSender' | 'logoutSender' | 'clientFailures' | 'signInCounter' | 'db'>,
   jobs: Promise<void> = Promise.resolve(),
 ): Promise<void> {
   await deps.issuances.close();
@@ -104,6 +106,7 @@ export async function closeDeps(
     deps.webhookSender.close(),
     deps.logoutSender.close(),
     deps.clientFailures.close(),
+    deps.signInCounter.close(),
   ];
   await Promise.race([Promise.all(ended), sleep(endingMs, undefined, { ref: false })]);
   await deps.db.close();

@@ -77,7 +77,7 @@ export const actionGroups = {
     'webhook.replayed',
     'webhook.deleted',
   ],
-  keys: ['key.rotated'],
+  keys: ['key.rotated', 'master_key.backup_confirmed'],
   log: ['audit_log.loss_accepted'],
 } as const satisfies Record<string, readonly `${string}.${string}`[]>;
 

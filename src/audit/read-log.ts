@@ -8,6 +8,9 @@ export {
   type AuditRow,
   actorsSince,
   auditRowsOf,
+  type CountedEvent,
+  countedEventsAfter,
+  hasEvent,
   newestAuditRowOf,
   statesAtDeletion,
 } from './store.ts';

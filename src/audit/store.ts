@@ -1,6 +1,5 @@
 import type { Db } from '../platform/db/db.ts';
-import { id, integer, jsonObject, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
-import { inOneSlice } from '../platform/db/slices.ts';
+import { id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { allOf, asBigint, join, oneOf, raw, type Sql, sql } from '../platform/db/sql.ts';
 import type { EventId } from '../platform/ids.ts';
 
@@ -32,6 +31,9 @@ export const auditRowsOf = (db: Db, target: string, limit: number): Promise<Audi
     AuditRow,
     sql`select ${AuditRow.columns} from audit_log where target = ${target} order by at desc, event_id desc limit ${limit}`,
   );
+
+export const hasEvent = (db: Db, action: string): Promise<boolean> =>
+  db.holds(sql`exists (select 1 from audit_log where action = ${action})`);
 
 const DeletedState = AuditRow.pick('target', 'before_state');
 
@@ -125,6 +127,16 @@ export const sealRow = (event_id: EventId, seq: number, seal: string): Sql =>
 /** In the order of the chain. */
 export const sealedRows = (db: Db, after: number, limit: number) =>
   db.all(SealedRow, sql`select ${SealedRow.columns} from audit_log where seq > ${after} order by seq limit ${limit}`);
+
+const CountedEvent = SealedRow.pick('seq', 'at', 'action', 'actor', 'target');
+export type CountedEvent = RowOf<typeof CountedEvent>;
+
+/** In the order of the chain. */
+export const countedEventsAfter = (db: Db, after: number, limit: number) =>
+  db.all(
+    CountedEvent,
+    sql`select ${CountedEvent.columns} from audit_log where seq > ${after} order by seq limit ${limit}`,
+  );
 
 /** An empty text is no filter. */
 export type AuditFilter = {
@@ -261,73 +273,3 @@ export function searchUnsealed(
          order by at desc, event_id desc limit ${limit}`,
   );
 }
-
-/** Equal events of one hour. Times are Unix seconds. */
-const UnauthenticatedRow = row('unauthenticated_events', {
-  event_key: text,
-  hour: integer,
-  action: text,
-  reason: nullable(text),
-  target: nullable(text),
-  detail: nullable(jsonObject<Readonly<Record<string, unknown>>>()),
-  address: nullable(text),
-  first_at: integer,
-  last_at: integer,
-  count: integer,
-});
-export type UnauthenticatedRow = RowOf<typeof UnauthenticatedRow>;
-
-type NewUnauthenticatedRow = Omit<UnauthenticatedRow, 'first_at' | 'last_at' | 'count'>;
-
-/** Counts an event. Once the hour has `max` rows, one that would need another is counted in `rest`. */
-export function countUnauthenticated(
-  event: NewUnauthenticatedRow,
-  rest: NewUnauthenticatedRow,
-  at: number,
-  max: number,
-): Sql[] {
-  const exists = sql`exists (select 1 from unauthenticated_events where event_key = ${event.event_key})`;
-  const limit = raw(String(max));
-  const rowsOfHour = sql`(select count(*) from
-    (select 1 as one from unauthenticated_events where hour = ${event.hour} limit ${limit}) as kept)`;
-  return [
-    insertOrCount(event, at, sql`(${exists} or ${rowsOfHour} < ${limit})`),
-    insertOrCount(rest, at, sql`not ${exists}`),
-  ];
-}
-
-const insertOrCount = (event: NewUnauthenticatedRow, at: number, condition: Sql): Sql =>
-  sql`insert into unauthenticated_events
-      ${UnauthenticatedRow.select({ ...event, first_at: at, last_at: at, count: 1 })} where ${condition}
-      on conflict (event_key) do update set last_at = excluded.last_at, count = unauthenticated_events.count + 1`;
-
-export type UnauthenticatedPage = {
-  target?: string;
-  address?: string;
-  /** Where the page before ended. */
-  before?: Pick<UnauthenticatedRow, 'first_at' | 'event_key'>;
-  limit: number;
-};
-
-/** Newest first. */
-export function searchUnauthenticated(
-  db: Db,
-  { before, limit, target, address }: UnauthenticatedPage,
-): Promise<UnauthenticatedRow[]> {
-  const { first_at, event_key } = before ?? { first_at: Number.MAX_SAFE_INTEGER, event_key: '' };
-  return db.all(
-    UnauthenticatedRow,
-    sql`select ${UnauthenticatedRow.columns} from unauthenticated_events
-         where (first_at, event_key) < (${asBigint(first_at)}, ${event_key})
-           ${target === undefined ? sql`` : sql`and target = ${target}`}
-           ${address === undefined ? sql`` : sql`and address = ${address}`}
-         order by first_at desc, event_key desc limit ${limit}`,
-  );
-}
-
-/** @param before Unix seconds. */
-export const purgeUnauthenticated = (db: Db, before: number, rows: number) =>
-  db.run(
-    sql`delete from unauthenticated_events
-         where ${inOneSlice('unauthenticated_events', 'event_key', sql`hour < ${before} order by hour`, rows)}`,
-  );

@@ -4,9 +4,15 @@ import type { Sql } from '../platform/db/sql.ts';
 import type { Deps } from '../platform/deps.ts';
 import { digest } from '../platform/ids.ts';
 import { addressKey } from '../platform/ip-address.ts';
-import { countUnauthenticated, searchUnauthenticated, type UnauthenticatedRow } from './store.ts';
+import {
+  countUnauthenticated,
+  rowsOfNextHour,
+  rowsSinceHour,
+  searchUnauthenticated,
+  type UnauthenticatedRow,
+} from './unauthenticated.store.ts';
 
-export { purgeUnauthenticated } from './store.ts';
+export { purgeUnauthenticated } from './unauthenticated.store.ts';
 
 /** Why a sign-in was refused. Administrators read a sentence for each. */
 export const refusalReasons = [
@@ -42,7 +48,7 @@ type UnauthenticatedEvent = {
   address: string;
 };
 
-const hourSeconds = 3600;
+export const hourSeconds = 3600;
 /** An IPv6 address with its zone is shorter; a forwarded address may be any text. */
 const longestAddress = 64;
 
@@ -102,4 +108,18 @@ export async function listUnauthenticated(
   });
   const { rows, next } = cutPage(found, limit, (last) => ({ at: last.first_at, id: last.event_key }));
   return { events: rows.map(({ event_key: _, hour: __, ...row }) => row), next };
+}
+
+const refusedIn = (rows: readonly Pick<UnauthenticatedRow, 'action' | 'count'>[]): number =>
+  rows.reduce((sum, { action, count }) => (action === 'session.refused' ? sum + count : sum), 0);
+
+/** Refused sign-ins in the hours from this one on. @param hour Unix seconds. */
+export const refusedSince = async (db: Deps['db'], hour: number): Promise<number> =>
+  refusedIn(await rowsSinceHour(db, hour));
+
+/** The next hour that has events, and how many sign-ins were refused in it. */
+export async function hourAfter(db: Deps['db'], from: number, until: number) {
+  const rows = await rowsOfNextHour(db, from, until);
+  const [first] = rows;
+  return first && { hour: first.hour, refused: refusedIn(rows) };
 }

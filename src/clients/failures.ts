@@ -3,6 +3,7 @@ import { now } from '../platform/clock.ts';
 import type { Deps, StoreDeps } from '../platform/deps.ts';
 import { digest } from '../platform/ids.ts';
 import { addressKey } from '../platform/ip-address.ts';
+import { countFailureOf } from '../statistics/daily-counts.ts';
 import type { Client } from './client.ts';
 import { countFailure, trimFailures } from './failures.store.ts';
 
@@ -127,10 +128,12 @@ async function writeFailure(deps: StoreDeps, place: Place, { code, detail: descr
   const { client_id, stage } = place;
   const kind = { client_id, stage, code };
   const failure_id = `fail_${digest(JSON.stringify([client_id, stage, code, detail]))}`;
+  const at = now(deps);
   await deps.db.change({
     run: {
-      failure: countFailure({ failure_id, ...kind, detail, at: now(deps) }),
+      failure: countFailure({ failure_id, ...kind, detail, at }),
       trimmed: trimFailures(kind, maxKept),
+      day: countFailureOf(client_id, at),
     },
   });
 }

@@ -7,6 +7,8 @@ import type { Deps } from './deps.ts';
 import { findAnyClient } from './find-clients.ts';
 import { type Risk, riskSignals } from './risk-signals.ts';
 
+export { hasApprovedClient } from './store.ts';
+
 /** One field that its owner wants different. */
 export type FieldChange = { field: keyof ReviewedFields; before: unknown; after: unknown };
 

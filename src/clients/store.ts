@@ -73,6 +73,9 @@ export async function countWaiting({ db }: { db: Db }, atMost: number): Promise<
   return counted?.waiting ?? 0;
 }
 
+export const hasApprovedClient = (db: Db): Promise<boolean> =>
+  db.holds(sql`exists (select 1 from clients where status = 'approved')`);
+
 /** New clients, and approved ones with a pending change. */
 export async function countNeedingReview({ db }: { db: Db }): Promise<{ pending: number; changes: number }> {
   const counts = await db.get(

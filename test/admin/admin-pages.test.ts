@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { findClients } from '../../src/clients/find-clients.ts';
 import { revokeGrantByAdministrator } from '../../src/oauth/grants/grants.ts';
 import { eventTypes } from '../../src/webhooks/event-types.ts';
@@ -111,6 +112,7 @@ test('looking takes a sign-in of the last hour, changing one of the last 15 minu
     [`${webhook}/rotate-secret`, webhook],
     [`${webhook}/delete`, '/admin/webhooks'],
     ['/admin/audit/verify', '/admin/audit'],
+    ['/admin/master-key-backup', '/admin'],
   ];
   const ordinary = await signet.signedInUser();
   const stranger = await signet.newUser();
@@ -329,7 +331,8 @@ test('a rejection takes a ready-made reason, written words, or both, and leads t
   const reject = (client_id: string, form: Record<string, string>) =>
     admin.browser.post(`/admin/clients/${client_id}/reject`, { revision: '1', ...form });
   const ready = message('admin.clients.reject.ready.name');
-  for (const form of [{}, { ready: '', reason: ' ' }, { ready: 'unknown' }]) {
+  const refused: Record<string, string>[] = [{}, { ready: '', reason: ' ' }, { ready: 'unknown' }];
+  for (const form of refused) {
     assert.equal((await reject(first.client_id, form)).status, 400, JSON.stringify(form));
   }
   const text = (await follow(admin, await reject(first.client_id, { ready: 'name', reason: 'See Acme.' }))).text;
@@ -725,6 +728,45 @@ testSignet('the log is filtered by whom it is about, who may be named', async ({
   assert.deepEqual(several.said, []);
   assert.match((await of({ who: 'nobody' })).text, sentence('admin.audit.who.none'));
   assert.ok((await of({ who: 'cli', action: 'user.created' })).said.length >= 3);
+});
+
+test('the first administrator is received with what is to do, which ticks itself', async (t) => {
+  const signet = await startSignet(t, { mail: true });
+  const { url } = await inviteAdministrator(signet.deps, 'cli');
+  const fields = { email: 'olivia@example.com', name: 'Olivia', password: 'ordinary words in a row' };
+  const arrived = await signet.newBrowser().post(new URL(url).pathname, fields);
+  assert.deepEqual([arrived.status, arrived.location], [303, '/admin']);
+
+  const admin = await signet.signedInUser({ role: 'admin' });
+  const overview = async () => (await admin.browser.get('/admin')).text;
+  const done = (number: number) => sentence('admin.checklist.done', { done: number, all: 6 });
+  assert.match(await overview(), done(3), 'the address, SMTP and another administrator');
+  await signet.registerClient();
+  assert.match(await overview(), done(4));
+  for (const _ of [1, 2]) await follow(admin, await admin.browser.post('/admin/master-key-backup'));
+  assert.equal((await signet.auditLog({ action: 'master_key.backup_confirmed' })).length, 1);
+  const last = await overview();
+  assert.match(last, done(5));
+  assert.match(last, sentence('admin.overview.password_alone'));
+  await admin.enableTotp();
+  const complete = await overview();
+  assert.doesNotMatch(complete, /id="checklist"|id="password-alone"/);
+  assert.match(complete, sentence('admin.overview.mail.smtp'));
+});
+
+test('the overview has the clients that wait, the latest events and what was counted', async (t) => {
+  const signet = await startSignet(t);
+  const admin = await signet.signedInUser({ role: 'admin', name: 'Olivia' });
+  const owner = await signet.signedInUser();
+  const { client_id } = await signet.registerClient({ owner, approved: false, name: 'Signet Support' });
+  await signet.runJobs();
+  const { text } = await admin.browser.get('/admin');
+  assert.match(text, pattern`<a href="/admin/clients/${new RegExp(client_id)}"><bdi>Signet Support</bdi></a>`);
+  assert.match(text, sentence('admin.risk.name_resembles_service'));
+  assert.match(text, sentence('admin.overview.clients', { pending: 1, changes: 0 }));
+  assert.equal(text.match(/<span class="log-what">/g)?.length, 5);
+  assert.match(text, pattern`<dt>${sentence('admin.overview.users')}</dt><dd>2</dd>`);
+  assert.match(text, pattern`<strong>2</strong> ${sentence('admin.overview.sign_ins')}</figcaption>\s*<svg`);
 });
 
 test('the pages speak German', async (t) => {

@@ -8,6 +8,7 @@ import { clientReview, listedWithRisks } from '../../clients/read-review.ts';
 import { approveClient } from '../../clients/review-client.ts';
 import { readReviewerProblem } from '../../clients/reviewer.ts';
 import { scopeNames } from '../../clients/scopes.ts';
+import { clientCharts } from '../../developer/activity/charts.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { lastSignInOf, readUsage } from '../../oauth/grants/grants.ts';
 import { findLogoutDeliveries } from '../../oauth/logout/deliveries.ts';
@@ -17,6 +18,7 @@ import { type Parameters, readChoice } from '../../platform/http/parameters.ts';
 import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { normalizeName } from '../../platform/text.ts';
+import { readClientStatistics } from '../../statistics/read-statistics.ts';
 import { checkedNames, explains, type Shown } from '../components.ts';
 import { type ClientFilter, clientFilters, clientsPage } from './list-page.ts';
 import { logoutsPage } from './logouts-page.ts';
@@ -113,11 +115,16 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
   }
 
   async function redraw({ view, administrator_id, client_id }: ClientContext, shown: Shown) {
-    const [review, usage] = await Promise.all([clientReview(deps, client_id), readUsage(deps, client_id)]);
+    const [review, usage, statistics] = await Promise.all([
+      clientReview(deps, client_id),
+      readUsage(deps, client_id),
+      readClientStatistics(deps, client_id),
+    ]);
     const reviewerProblem = await readReviewerProblem(deps, administrator_id, review.client);
     const isDecided = shown.query?.done === 'approved' || shown.query?.done === 'rejected';
     const next = isDecided ? await nextInQueue(client_id) : undefined;
-    return clientPage(view, { ...review, usage, reviewerProblem, next }, shown);
+    const charts = clientCharts(view, statistics);
+    return clientPage(view, { ...review, usage, reviewerProblem, next, charts }, shown);
   }
 
   async function nextInQueue(decided: string) {

@@ -18,6 +18,8 @@ import { differenceTable } from './comparison.ts';
 import { type ClientFilter, riskBadge, statusBadge } from './list-page.ts';
 
 export type ClientView = Awaited<ReturnType<typeof clientReview>> & {
+  /** Of its last days. */
+  charts: Html;
   /** Why the administrator may not approve this client, nor change its policy. */
   reviewerProblem: ReviewerProblem | undefined;
   usage: ClientUsage;
@@ -31,7 +33,7 @@ export const readyReasons = ['name', 'redirects', 'home_page', 'policy', 'scopes
 const done = ['approved', 'rejected', 'suspended', 'reinstated', 'policy'] as const;
 
 export const clientPage = (view: View, of: ClientView, shown: Shown): Page => {
-  const { client, owner, risks, lastRejection, reviewerProblem, usage, next } = of;
+  const { client, owner, risks, lastRejection, reviewerProblem, usage, next, charts } = of;
   return {
     title: visibleText(client.name),
     tab: adminTab('admin_clients'),
@@ -48,6 +50,8 @@ ${risks.length > 0 && riskList(view, risks, owner)}
 ${links(view, proposalOf(client))}
 ${differenceTable(view, client, lastRejection)}
 ${facts(view, of)}
+<h2>${view.t('admin.overview.days')}</h2>
+${charts}
 <p><a href="${path(client)}/logout-deliveries">${view.t('logouts.title')}</a></p>
 <p><a href="/admin/audit?target=${client.client_id}">${view.t('admin.history')}</a></p>
 </div>

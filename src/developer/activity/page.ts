@@ -12,18 +12,20 @@ import type { Activity, ListedFailure, ListedSignIn } from './activity.ts';
 import { causeList } from './cause-list.ts';
 import { againSeconds } from './inferred-failures.ts';
 
-/** @param shown.issuer of this server. @param shown.outcome of the form before. @param shown.logouts what the client was notified of. */
+/** @param shown.charts of the last days. @param shown.issuer of this server. @param shown.outcome of the form before. @param shown.logouts what the client was notified of. */
 export const activityPage = (
   view: View,
   client: Client,
   { sign_ins, failures }: Activity,
-  { issuer, outcome, logouts }: { issuer: string } & Record<'outcome' | 'logouts', Html | false>,
+  { issuer, charts, outcome, logouts }: { issuer: string } & Record<'charts' | 'outcome' | 'logouts', Html | false>,
 ): Page => ({
   title: view.plain('developer.activity.title'),
   tab: developerTab('developer'),
   above: aboveClient(client),
   content: html`<h1>${view.t('developer.activity.title')}</h1>
 ${outcome}
+<h2>${view.t('admin.overview.days')}</h2>
+${charts}
 <h2>${view.t('developer.failures')}</h2>
 <p class="soft">${view.t('developer.failures.intro')}</p>
 ${

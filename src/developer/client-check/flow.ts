@@ -100,7 +100,7 @@ export async function finishTest(
   const requestTokens = (
     name: 'token' | 'refresh',
     form: Record<string, string>,
-    grant: typeof refreshTokenGrant,
+    grant: typeof authorizationCodeGrant | typeof refreshTokenGrant,
     expected: { nonce?: string },
   ) => {
     const sent = { ...form, client_id: client.client_id };

@@ -14,7 +14,9 @@ import { notice } from '../../platform/pages/form.ts';
 import type { Html } from '../../platform/pages/html.ts';
 import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
 import { normalizeName } from '../../platform/text.ts';
+import { readClientStatistics } from '../../statistics/read-statistics.ts';
 import { clientActivity, clientHistory } from '../activity/activity.ts';
+import { clientCharts } from '../activity/charts.ts';
 import { activityPage } from '../activity/page.ts';
 import { retry } from '../logout/operations.ts';
 import { logoutSection } from '../logout/page.ts';
@@ -81,13 +83,19 @@ export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
     const { view } = context;
     const client = await clientOf(context);
     const state = readChoice(query, 'state', deliveryStates);
-    const [activity, found] = await Promise.all([
+    const [activity, statistics, found] = await Promise.all([
       clientActivity(deps, client),
+      readClientStatistics(deps, client.client_id),
       findLogoutDeliveries(deps, client.client_id, { state, after: query.after }),
     ]);
     const outcome = problem || (query.done === 'resent' && notice(view.t('logouts.resent')));
     const logouts = logoutSection(view, client, found, state);
-    return activityPage(view, client, activity, { issuer: deps.config.baseUrl, outcome, logouts });
+    return activityPage(view, client, activity, {
+      issuer: deps.config.baseUrl,
+      charts: clientCharts(view, statistics),
+      outcome,
+      logouts,
+    });
   };
   pages.show(activityPath, (context) => showActivity(context, context));
   pages.run(retry, {

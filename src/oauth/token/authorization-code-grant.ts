@@ -14,6 +14,7 @@ import {
   type IssuableGrant,
   redeemCode,
 } from '../grants/store.ts';
+import { testRedirectUri } from '../grants/test-grants.store.ts';
 import { invalidGrant, nothingAllowed, type TokenRequest, type TokenResponse } from './token-request.ts';
 import { issueTokens } from './tokens.ts';
 
@@ -31,7 +32,7 @@ const codeChallengeOf = (code_verifier: string): string => hash('sha256', code_v
  * @throws {RequestError} `invalid_request` for what is missing or malformed, `invalid_grant` for everything else.
  */
 export async function authorizationCodeGrant(
-  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'keys' | 'clients' | 'issuances' | 'mail'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'keys' | 'clients' | 'issuances' | 'mail' | 'signInCounter'>,
   request: TokenRequest,
 ): Promise<TokenResponse> {
   const { client, form } = request;
@@ -51,7 +52,12 @@ export async function authorizationCodeGrant(
   const answer = (grant: IssuableGrant) => issueTokens(deps, client, grant, { asked: grant.scope, nonce: grant.nonce });
   const issued = await deps.issuances.issue(
     { key: redemption.code_hash, refresh_seq: 1 },
-    (issuance_id) => redeemCode(deps.db, { ...redemption, issuance_id }, now(deps)),
+    async (issuance_id) => {
+      const grant = await redeemCode(deps.db, { ...redemption, issuance_id }, now(deps));
+      const isTest = redirect_uri === testRedirectUri(deps.config, client.client_id);
+      if (grant && !isTest) deps.signInCounter.count(grant.client_id, grant.user_id);
+      return grant;
+    },
     answer,
   );
   return issued ?? answer(await reissueOrRevoke(deps, request, redemption));

@@ -1,0 +1,22 @@
+import type { FastifyInstance } from 'fastify';
+import { administratorPage } from '../../authentication/sessions/session.ts';
+import type { Deps } from '../../oauth/deps.ts';
+import { pagesFor } from '../../platform/pages/page-routes.ts';
+import { overviewPage } from './page.ts';
+import { confirmMasterKeyBackup, readOverview } from './read-overview.ts';
+
+export async function overviewPageRoutes(app: FastifyInstance, deps: Deps) {
+  const pages = pagesFor(app, deps, administratorPage);
+
+  pages.show('/admin', async ({ view, administrator_id }) =>
+    overviewPage(view, await readOverview(deps, administrator_id)),
+  );
+
+  pages.post('/admin/master-key-backup', {
+    page: '/admin',
+    async act({ caller }) {
+      await confirmMasterKeyBackup(deps, caller);
+      return '/admin';
+    },
+  });
+}

@@ -1,0 +1,111 @@
+import { rotationPeriodSeconds } from '../../oauth/signing-keys/signing-keys.ts';
+import { dayChart, figures } from '../../platform/pages/chart.ts';
+import { type Html, html, untrusted } from '../../platform/pages/html.ts';
+import { badge } from '../../platform/pages/lists.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { View } from '../../platform/pages/view.ts';
+import { maxDeadCounted } from '../../webhooks/list-webhooks.ts';
+import { eventList } from '../audit/page.ts';
+import { riskBadge } from '../clients/list-page.ts';
+import { adminTab, buttonForm } from '../components.ts';
+import type { Overview } from './read-overview.ts';
+
+/** What waits for an administrator, what happened lately, and whether all is well. */
+export const overviewPage = (view: View, overview: Overview): Page => {
+  const { statistics, setup, latest } = overview;
+  const { signIns, refused, signUps, clients, users } = statistics;
+  return {
+    title: view.plain('admin.title'),
+    tab: adminTab('admin'),
+    content: html`<h1>${view.t('admin.title')}</h1>
+${checklist(view, setup)}
+${!setup.second_factor && html`<div class="advice" id="password-alone"><p>${view.t('admin.overview.password_alone')} <a href="/account/security">${view.t('admin.overview.password_alone.go')}</a></p></div>`}
+${figures(view, [
+  { count: users.all, label: view.t('admin.overview.users') },
+  { count: users.active7, label: view.t('admin.overview.active', { days: 7 }) },
+  { count: users.active30, label: view.t('admin.overview.active', { days: 30 }) },
+])}
+${reviews(view, overview)}
+<h2>${view.t('admin.overview.days')}</h2>
+<div class="charts">
+${dayChart(view, 'admin.overview.sign_ins', signIns)}${dayChart(view, 'admin.overview.refused', refused, 'bad')}${dayChart(view, 'admin.overview.sign_ups', signUps)}${dayChart(view, 'admin.overview.new_clients', clients)}</div>
+<h2>${view.t('admin.overview.latest')}</h2>
+${eventList(view, latest.names, latest.events)}
+<p class="actions"><a class="button quiet" id="overview-audit" href="/admin/audit">${view.t('admin.overview.latest.all')}</a></p>
+<h2>${view.t('admin.overview.health')}</h2>
+${health(view, overview)}`,
+  };
+};
+
+function reviews(view: View, { reviews, waiting }: Overview): Html {
+  const more = waiting.pending + waiting.changes - reviews.length;
+  return html`<h2>${view.t('admin.overview.reviews')}</h2>
+${
+  reviews.length === 0
+    ? html`<p class="soft">${view.t('admin.overview.reviews.none')}</p>`
+    : html`<p class="soft">${view.t('admin.overview.clients', waiting)}</p>
+<ul class="items">${reviews.map(
+        ({ client, owner, risks }) => html`<li><div>
+<h3><a href="/admin/clients/${client.client_id}">${untrusted(client.name)}</a> ${badge(view.t(client.status === 'pending_review' ? 'admin.overview.reviews.new' : 'admin.overview.reviews.change'), 'off')}</h3>
+<p>${owner && html`${untrusted(owner.email, 254)} · `}${view.ago(client.updated_at)}</p>
+${risks.length > 0 && html`<p>${risks.map((risk) => html`${riskBadge(view, risk)} `)}</p>`}
+</div></li>
+`,
+      )}</ul>
+${more > 0 && html`<p><a href="/admin/clients">${view.t('admin.overview.reviews.more', { count: more })}</a></p>`}`
+}`;
+}
+
+const steps = ['email', 'second_factor', 'smtp', 'client', 'administrator', 'master_key'] as const;
+const pageOfStep = {
+  email: '/account/email',
+  second_factor: '/account/security',
+  client: '/admin/clients',
+  administrator: '/admin/users',
+} as const;
+
+/** Of a new installation, until all of it is done. */
+function checklist(view: View, setup: Overview['setup']): Html | false {
+  if (steps.every((step) => setup[step])) return false;
+  const done = steps.filter((step) => setup[step]).length;
+  return html`<section class="checklist" aria-labelledby="checklist">
+<h2 id="checklist">${view.t('admin.checklist')} <span class="soft">${view.t('admin.checklist.done', { done, all: steps.length })}</span></h2>
+<ol>${steps.map((step) => {
+    const title = view.t(`admin.checklist.${step}`);
+    if (setup[step])
+      return html`<li class="done"><div>${title} <span class="unseen">${view.t('admin.checklist.is_done')}</span></div></li>\n`;
+    const path = step in pageOfStep ? pageOfStep[step as keyof typeof pageOfStep] : undefined;
+    return html`<li><div>${path ? html`<a href="${path}">${title}</a>` : title}
+<p class="hint">${view.t(`admin.checklist.${step}.what`)}</p>
+${step === 'master_key' && buttonForm(view.t('admin.checklist.master_key.submit'), { path: '/admin/master-key-backup', id: 'master-key-backed-up', style: 'quiet' })}</div></li>\n`;
+  })}</ol></section>`;
+}
+
+function health(view: View, { webhooks, keys, log, mail, isClockSteady, now }: Overview): Html {
+  const dead = webhooks.reduce((sum, one) => sum + one.dead, 0);
+  const isMore = webhooks.some((one) => one.dead >= maxDeadCounted);
+  const off = webhooks.filter(({ disabled_at }) => disabled_at !== null).length;
+  const webhookWords = html`${view.t(dead === 0 ? 'admin.overview.webhooks.well' : isMore ? 'admin.overview.webhooks.dead_more' : 'admin.overview.webhooks.dead', { dead })}${off > 0 && html` ${view.t('admin.overview.webhooks.off', { off })}`}`;
+  const { lost, ...counts } = log;
+  const logWords = lost
+    ? view.t('admin.overview.audit.stopped', { seq: lost.seq })
+    : view.t('admin.overview.audit', counts);
+  const oldest = Math.min(...keys.filter(({ status }) => status === 'active').map((key) => key.activated_at ?? now));
+  const isLate = now - oldest > rotationPeriodSeconds + 86_400;
+  const state = (isWell: boolean) =>
+    isWell ? badge(view.t('admin.all_good')) : badge(view.t('admin.needs_attention'), 'warn');
+  const item = (title: Html, isWell: boolean, detail: Html) => html`<li><div>
+<h3>${title} ${state(isWell)}</h3>
+<p>${detail}</p>
+</div></li>
+`;
+  const linked = (path: string, key: 'admin.tab.webhooks' | 'admin.tab.keys' | 'admin.tab.audit') =>
+    html`<a href="${path}">${view.t(key)}</a>`;
+  return html`<ul class="items health">
+${item(view.t('admin.overview.mail'), mail !== 'none', view.t(`admin.overview.mail.${mail}`))}
+${item(linked('/admin/webhooks', 'admin.tab.webhooks'), dead + off === 0, webhookWords)}
+${item(linked('/admin/keys', 'admin.tab.keys'), !isLate, view.t('admin.overview.keys', { age: view.ago(oldest), next: view.day(oldest + rotationPeriodSeconds) }))}
+${item(linked('/admin/audit', 'admin.tab.audit'), log.late === 0 && !log.lost, logWords)}
+${item(view.t('admin.overview.store'), isClockSteady, view.t(isClockSteady ? 'admin.overview.store.well' : 'admin.overview.store.clock'))}
+</ul>`;
+}

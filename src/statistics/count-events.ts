@@ -1,0 +1,63 @@
+import { type CountedEvent, countedEventsAfter } from '../audit/read-log.ts';
+import { hourAfter, hourSeconds } from '../audit/unauthenticated.ts';
+import { now } from '../platform/clock.ts';
+import type { Sql } from '../platform/db/sql.ts';
+import type { StoreDeps } from '../platform/deps.ts';
+import { accountsChanged, countInSlices, Tally } from './daily-counts.ts';
+import { forgetActive } from './store.ts';
+
+/** Counts what the audit log has gained: sign-ins, new users and clients, and who was active. */
+export async function countAuditEvents(deps: StoreDeps, signal?: AbortSignal): Promise<void> {
+  await countInSlices(
+    deps,
+    async ({ audit_seq }, rows) => {
+      const events = await countedEventsAfter(deps.db, audit_seq, rows);
+      const last = events.at(-1);
+      return last && { to: { audit_seq: last.seq }, counted: countsOf(deps, events), isLast: events.length < rows };
+    },
+    signal,
+  );
+}
+
+function countsOf(deps: StoreDeps, events: readonly CountedEvent[]): Sql[] {
+  const tally = new Tally(deps);
+  const gone: string[] = [];
+  let accounts = 0;
+  for (const { at, action, actor, target } of events) {
+    if (action === 'session.started') {
+      tally.add('sign_in', at);
+      tally.active(actor.replace('user:', ''), at);
+    } else if (action === 'session.refused') {
+      tally.add('refused', at);
+    } else if (action === 'client.registered') {
+      tally.add('client', at);
+    } else if (action === 'user.created') {
+      tally.add('sign_up', at);
+      accounts += 1;
+    } else if (action === 'user.deleted') {
+      accounts -= 1;
+      if (target !== null) gone.push(target);
+    }
+  }
+  const changed = accounts === 0 ? [] : [accountsChanged(accounts)];
+  return [...tally.statements(), ...gone.flatMap(forgetActive), ...changed];
+}
+
+/** An hour is counted this long after its end, when no node writes to it any more. */
+const graceSeconds = 300;
+
+/** Counts refused sign-ins from the unauthenticated events, an hour at a time. */
+export async function countRefusedSignIns(deps: StoreDeps, signal?: AbortSignal): Promise<void> {
+  await countInSlices(
+    deps,
+    async ({ hour }) => {
+      const over = now(deps) - hourSeconds - graceSeconds;
+      const found = await hourAfter(deps.db, hour, over);
+      if (!found) return undefined;
+      const tally = new Tally(deps);
+      tally.add('refused', found.hour, { count: found.refused });
+      return { to: { hour: found.hour + 1 }, counted: tally.statements(), isLast: false };
+    },
+    signal,
+  );
+}

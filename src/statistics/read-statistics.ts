@@ -1,0 +1,56 @@
+import { refusedSince } from '../audit/unauthenticated.ts';
+import { now } from '../platform/clock.ts';
+import type { StoreDeps } from '../platform/deps.ts';
+import { accountCount, clientKinds, dayOf, kinds } from './daily-counts.ts';
+import { countsSince, readPlaces } from './store.ts';
+
+/** Days on a chart, today among them. */
+const chartDays = 30;
+
+/** A count for each day, oldest first; `firstDay` as days since 1970 in UTC. */
+export type Days = { firstDay: number; counts: number[] };
+
+type Rows = Awaited<ReturnType<typeof countsSince>>;
+
+function daysOf(rows: Rows, kind: string, firstDay: number): Days {
+  const counts = Array<number>(chartDays).fill(0);
+  for (const row of rows) {
+    const place = row.day - firstDay;
+    if (row.kind === kind && place >= 0 && place < chartDays) counts[place] = row.count;
+  }
+  return { firstDay, counts };
+}
+
+const firstDayOf = (deps: StoreDeps): number => dayOf(now(deps)) - chartDays + 1;
+
+/** Of the last thirty days, as far as the jobs have counted, which is a minute ago. */
+export async function readStatistics(deps: StoreDeps) {
+  const firstDay = firstDayOf(deps);
+  const today = chartDays - 1;
+  const [rows, totals, places] = await Promise.all([
+    countsSince(deps.db, '', [...kinds, 'last_active'], firstDay),
+    countsSince(deps.db, '', [accountCount.kind], accountCount.day),
+    readPlaces(deps.db),
+  ]);
+  const refused = daysOf(rows, 'refused', firstDay);
+  // The hours that no job has counted yet. They may be of yesterday, which shows once they are counted.
+  refused.counts[today]! += await refusedSince(deps.db, Math.max(places?.hour ?? 0, now(deps) - 7200));
+  const lastActive = daysOf(rows, 'last_active', firstDay).counts;
+  const sum = (counts: readonly number[]) => counts.reduce((all, one) => all + one, 0);
+  return {
+    signIns: daysOf(rows, 'sign_in', firstDay),
+    refused,
+    signUps: daysOf(rows, 'sign_up', firstDay),
+    clients: daysOf(rows, 'client', firstDay),
+    users: { all: totals[0]?.count ?? 0, active7: sum(lastActive.slice(-7)), active30: sum(lastActive) },
+  };
+}
+export type Statistics = Awaited<ReturnType<typeof readStatistics>>;
+
+/** Sign-ins and recorded failures of one client, for its owner and administrators. */
+export async function readClientStatistics(deps: StoreDeps, client_id: string) {
+  const firstDay = firstDayOf(deps);
+  const rows = await countsSince(deps.db, client_id, clientKinds, firstDay);
+  return { signIns: daysOf(rows, 'sign_in', firstDay), failures: daysOf(rows, 'failure', firstDay) };
+}
+export type ClientStatistics = Awaited<ReturnType<typeof readClientStatistics>>;
