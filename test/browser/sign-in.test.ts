@@ -31,7 +31,8 @@ test('from a first start to a verified id token, refresh and sign-out', async (t
   await passwordField.fill(password);
   await page.getByText(message('field.new_password.enough')).waitFor();
   await page.getByRole('button', { name: message('invitation.submit') }).click();
-  await page.waitForURL(`${signet.url}/account`);
+  await page.waitForURL(`${signet.url}/admin`);
+  await page.goto(`${signet.url}/account`);
   assert.match(await textOf(page), /Ada Lovelace/);
   assert.match(await textOf(page), sentence('account.role.admin'));
   await page.locator('#user-menu').click();

@@ -142,7 +142,7 @@ test('webhooks are made, listed and removed; the secret is printed once', async 
     /url: .+\n {2}event_types: /,
   );
   assert.deepEqual(await succeed(['webhooks', 'disable', id], env), { disabled: id });
-  assert.match((await runCommand(['webhooks', 'list'], { env })).stdout, new RegExp(`${id} +off +https://hooks`));
+  assert.match((await runCommand(['webhooks', 'list'], { env })).stdout, new RegExp(`${id} +off +- +https://hooks`));
   await refused(['webhooks', 'test', id], env, /state, disabled,/);
   assert.deepEqual(await succeed(['webhooks', 'enable', id], env), { enabled: id });
   await refused(['webhooks', 'enable', id], env, /state, enabled,/);

@@ -66,8 +66,8 @@ test('the link that a first start prints makes one administrator, once, and is i
   assert.equal((await browser.get(path)).status, 200);
   const accepted = await browser.post(path, account);
   assert.equal(accepted.status, 303, accepted.text);
-  assert.equal(accepted.location, '/account');
-  assert.equal((await browser.get('/account')).status, 200);
+  assert.equal(accepted.location, '/admin');
+  assert.equal((await browser.get('/admin')).status, 200);
 
   const late = newBrowser(server.url);
   const spent = await late.get(path, { accept: 'text/html' });

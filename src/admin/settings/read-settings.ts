@@ -28,6 +28,10 @@ const secret = 'secret';
 
 const list = (values: readonly string[]) => values.join(',') || undefined;
 
+/** @param from Unix seconds. */
+const describeDay = (from: number | undefined) =>
+  from === undefined || from === 0 ? from !== undefined : new Date(from * 1000).toISOString().slice(0, 10);
+
 /** In the order of docs/configuration.md. A test compares the names with those that can be set. */
 const readers: { readonly [Group in SettingGroup]?: Readonly<Record<string, Reader | typeof secret>> } = {
   server: {
@@ -53,6 +57,8 @@ const readers: { readonly [Group in SettingGroup]?: Readonly<Record<string, Read
   accounts: {
     SIGNET_SIGN_UP: ({ signUp }) => signUp,
     SIGNET_SELF_APPROVAL: ({ selfApproval }) => selfApproval,
+    SIGNET_REVIEW_MAILS: ({ reviewMails }) => reviewMails,
+    SIGNET_ADMIN_SECOND_FACTOR: ({ adminSecondFactorFrom }) => describeDay(adminSecondFactorFrom),
   },
   mail: {
     SIGNET_SMTP_URL: secret,
