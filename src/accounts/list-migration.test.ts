@@ -1,21 +1,11 @@
 import assert from 'node:assert/strict';
-import { copyFile, mkdir, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { freshDatabase, onBothEngines } from '../../test/support/databases.ts';
+import { databaseBefore, onBothEngines } from '../../test/support/databases.ts';
 import { plain } from '../../test/support/plain-sql.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { listUsers } from './store.ts';
 
 onBothEngines('of users of an earlier version, the list knows the last sign-in and the factors', async (t, engine) => {
-  const { db, dataDir } = await freshDatabase(t, engine, { empty: true });
-  const migrations = new URL('../platform/db/migrations/', import.meta.url);
-  const before = join(dataDir, 'before');
-  await mkdir(before);
-  for (const name of await readdir(migrations)) {
-    if (name < '0029') await copyFile(new URL(name, migrations), join(before, name));
-  }
-  await migrate(db, 0, pathToFileURL(`${before}/`));
+  const { db } = await databaseBefore(t, engine, '0029');
   for (const id of ['new', 'app', 'key']) {
     await plain(db).run(
       `insert into users (user_id, email, email_key, role, created_at, updated_at) values ($1, $1, $1, 'user', 5, 5)`,

@@ -48,6 +48,18 @@ export function doneNotice<const Area extends string>(
   return name !== undefined && notice(view.t(`admin.${area}.done.${name}` as MessageKey));
 }
 
+/** Searches a list; with an id for each area. */
+export const searchForm = (
+  view: View,
+  area: 'users' | 'clients',
+  query: string,
+) => html`<form method="get" action="/admin/${area}" role="search">
+<label for="q">${view.t(`admin.${area}.find`)}</label>
+<input id="q" name="q" type="search" maxlength="254" autocomplete="off" value="${query}" aria-describedby="q-hint">
+<p class="hint" id="q-hint">${view.t(`admin.${area}.find.hint`)}</p>
+<button type="submit" class="quiet" id="${area}-find">${view.t('admin.users.find.submit')}</button>
+</form>`;
+
 /** The reason of an action: it stays in the log, and its subject may read it. */
 export const reasonField = (view: View, id: string): Html => html`<label for="${id}">${view.t('admin.reason')}</label>
 <textarea id="${id}" name="reason" rows="2" required maxlength="500" aria-describedby="${id}-hint"></textarea>

@@ -1,5 +1,6 @@
 import { setTimeout as pause, setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { isInCalendar } from '../platform/clock.ts';
+import { csvRow } from '../platform/csv.ts';
 import type { Deps } from './deps.ts';
 import { type AuditFilter, type AuditRow, chainHead, type SealedRow, searchAuditLog, searchUnsealed } from './store.ts';
 
@@ -177,26 +178,12 @@ const csvColumns = [
   'seal',
 ] as const satisfies readonly (keyof SealedRow)[];
 
-const headings = `${csvColumns.join(',')}\r\n`;
+const headings = csvRow(csvColumns);
 
 const csvLine = (row: AnyRow): string =>
-  `${csvColumns.map((column) => csvCell(column === 'at' ? new Date(row.at * 1000).toISOString() : row[column])).join(',')}\r\n`;
+  csvRow(csvColumns.map((column) => (column === 'at' ? new Date(row.at * 1000).toISOString() : row[column])));
 
 const lines = { jsonl: jsonLine, csv: csvLine } as const;
-
-const begins = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
-const inside = /([;\t|\n]\s*)([=+@\-\uff1d\uff0b\uff0d\uff20])/g;
-
-/**
- * RFC 4180. A spreadsheet takes what begins with one of these, or their wide forms, for a formula, and a reason or a name
- * may be chosen by an attacker (OWASP, CSV Injection): an apostrophe makes it a text. Where a spreadsheet takes another
- * character for the end of a cell, that stands in the middle of ours.
- */
-export function csvCell(value: string | number | null): string {
-  const text = value === null ? '' : String(value);
-  const harmless = typeof value === 'string' ? `${begins.test(text) ? `'` : ''}${text.replace(inside, `$1'$2`)}` : text;
-  return /[",\r\n]/.test(harmless) || harmless !== text ? `"${harmless.replaceAll('"', '""')}"` : harmless;
-}
 
 /**
  * A moment as typed: Unix seconds, a day, or a day and a time (RFC 3339); UTC unless it says otherwise.

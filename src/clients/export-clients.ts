@@ -1,11 +1,9 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
-import { csvCell } from '../audit/read-log.ts';
+import { csvRow } from '../platform/csv.ts';
 import type { Db } from '../platform/db/db.ts';
 import type { Cursor } from '../platform/db/slices.ts';
 import type { Client } from './client.ts';
 import { type ClientListing, listClients } from './search.store.ts';
-
-export const csvType = 'text/csv; charset=utf-8; header=present';
 
 const utc = (at: number) => new Date(at * 1000).toISOString();
 
@@ -27,19 +25,17 @@ const columns: readonly (readonly [name: string, cell: (client: Client) => strin
   ['updated_at', ({ updated_at }) => utc(updated_at)],
 ];
 
-const lineOf = (cells: readonly (string | null)[]) => `${cells.map(csvCell).join(',')}\r\n`;
-
 const rowsPerPage = 200;
 
 /** A CSV file of a listing, oldest first, read a page at a time so that memory stays bounded. */
 export async function* exportClients({ db }: { db: Db }, listing: ClientListing): AsyncGenerator<string> {
-  yield lineOf(columns.map(([name]) => name));
+  yield csvRow(columns.map(([name]) => name));
   for (let after: Cursor | undefined; ; ) {
     const clients = await listClients(db, { listing, order: 'oldest', after, limit: rowsPerPage });
     const page = clients.slice(0, rowsPerPage);
     const last = page.at(-1);
     if (last === undefined) return;
-    yield page.map((client) => lineOf(columns.map(([, cell]) => cell(client)))).join('');
+    yield page.map((client) => csvRow(columns.map(([, cell]) => cell(client)))).join('');
     if (clients.length <= rowsPerPage) return;
     after = { at: last.created_at, id: last.client_id };
     await letOthersRun(); // the embedded store answers without waiting

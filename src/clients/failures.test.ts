@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
-import { copyFile, mkdir, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
 import fc from 'fast-check';
 import pino from 'pino';
-import { freshDatabase, onBothEngines } from '../../test/support/databases.ts';
+import { databaseBefore, freshDatabase, onBothEngines } from '../../test/support/databases.ts';
 import { plain } from '../../test/support/plain-sql.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { countFailure, failuresOf } from './failures.store.ts';
@@ -85,14 +82,7 @@ test('while the store is slow a thousand failures wait, and what comes on top is
 });
 
 onBothEngines('what was kept before failures were counted stays, and counts as one', async (t, engine) => {
-  const { db, dataDir } = await freshDatabase(t, engine, { empty: true });
-  const migrations = new URL('../platform/db/migrations/', import.meta.url);
-  const before = join(dataDir, 'before');
-  await mkdir(before);
-  for (const name of await readdir(migrations)) {
-    if (name < '0004') await copyFile(new URL(name, migrations), join(before, name));
-  }
-  await migrate(db, 0, pathToFileURL(`${before}/`));
+  const { db } = await databaseBefore(t, engine, '0004');
   await plain(db).run(
     `insert into clients (client_id, name, client_type, redirect_uris, allowed_scopes, id_token_signed_response_alg,
                           refresh_retry_window, consent, status, revision, event_id, created_at, updated_at)

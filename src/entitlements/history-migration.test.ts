@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFile, mkdir, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { freshDatabase, onBothEngines } from '../../test/support/databases.ts';
+import { databaseBefore, onBothEngines } from '../../test/support/databases.ts';
 import { plain } from '../../test/support/plain-sql.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { listVersions } from './store.ts';
@@ -10,14 +7,7 @@ import { listVersions } from './store.ts';
 onBothEngines(
   'what counts keeps in its history what its source said, also if it was written before',
   async (t, engine) => {
-    const { db, dataDir } = await freshDatabase(t, engine, { empty: true });
-    const migrations = new URL('../platform/db/migrations/', import.meta.url);
-    const before = join(dataDir, 'before');
-    await mkdir(before);
-    for (const name of await readdir(migrations)) {
-      if (name < '0005') await copyFile(new URL(name, migrations), join(before, name));
-    }
-    await migrate(db, 0, pathToFileURL(`${before}/`));
+    const { db } = await databaseBefore(t, engine, '0005');
     await plain(db).run(
       `insert into users (user_id, email, email_key, role, created_at, updated_at) values ('usr_x', 'x@y.z', 'x@y.z', 'user', 1, 1)`,
     );

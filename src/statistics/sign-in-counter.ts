@@ -7,7 +7,8 @@ import { activeAmong, lockPlaces } from './store.ts';
 const flushMs = 60_000;
 /** Users that wait for a flush; it comes earlier when there are so many. */
 const maxUsers = 5000;
-const usersPerChange = 100;
+/** Users, or counts of clients. */
+const perChange = 100;
 
 export type SignInCounter = ReturnType<typeof openSignInCounter>;
 
@@ -22,10 +23,13 @@ export function openSignInCounter(deps: StoreDeps & Pick<Deps, 'log'>) {
   let writing: Promise<void> = Promise.resolve();
 
   async function write(counted: Tally, active: Map<string, number>): Promise<void> {
-    await deps.db.change({ run: { counted: counted.statements() } });
+    const counts = counted.statements();
+    for (let from = 0; from < counts.length; from += perChange) {
+      await deps.db.change({ run: { counted: counts.slice(from, from + perChange) } });
+    }
     const waiting = [...active];
-    for (let from = 0; from < waiting.length; from += usersPerChange) {
-      const some = waiting.slice(from, from + usersPerChange);
+    for (let from = 0; from < waiting.length; from += perChange) {
+      const some = waiting.slice(from, from + perChange);
       const day = Math.min(...some.map(([, at]) => dayOf(at)));
       const known = new Set(
         await activeAmong(

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { copyFile, rm } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import pg from 'pg';
-import type { MigratableDb } from '../../src/platform/db/migrate.ts';
+import { type MigratableDb, migrate } from '../../src/platform/db/migrate.ts';
 import { databaseFile, openDb } from '../../src/platform/db/open.ts';
 import { afterTest } from './after-test.ts';
 import { databaseUrl } from './postgres-admin.ts';
@@ -43,6 +44,20 @@ export async function freshDatabase(t: TestContext, engine: Engine, options?: Em
   const db = await openDb({ dataDir: store.dataDir, databaseUrl: store.url, databaseMayLoseCommits: true });
   afterTest(t, () => db.close());
   return { db, ...store };
+}
+
+const migrations = new URL('../../src/platform/db/migrations/', import.meta.url);
+
+/** A {@link freshDatabase} with the schema that the migrations before this one make. @param migration its number, `0029`. */
+export async function databaseBefore(t: TestContext, engine: Engine, migration: string): Promise<FreshDatabase> {
+  const database = await freshDatabase(t, engine, { empty: true });
+  const before = join(database.dataDir, 'before');
+  await mkdir(before);
+  for (const name of await readdir(migrations)) {
+    if (name < migration) await copyFile(new URL(name, migrations), join(before, name));
+  }
+  await migrate(database.db, 0, pathToFileURL(`${before}/`));
+  return database;
 }
 
 async function freshPostgres(t: TestContext, template: string): Promise<string> {

@@ -11,6 +11,7 @@ import { listUnauthenticated } from '../../audit/unauthenticated.ts';
 import { administratorPage } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { now } from '../../platform/clock.ts';
+import { csvType } from '../../platform/csv.ts';
 import { refusal } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { alert } from '../../platform/pages/form.ts';
@@ -23,7 +24,7 @@ import { unauthenticatedPage } from './unauthenticated-page.ts';
 
 const path = '/admin/audit';
 const perPage = 50;
-const types = { jsonl: 'application/jsonl; charset=utf-8', csv: 'text/csv; charset=utf-8; header=present' } as const;
+const types = { jsonl: 'application/jsonl; charset=utf-8', csv: csvType } as const;
 
 export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
   const pages = pagesFor(app, deps, administratorPage);

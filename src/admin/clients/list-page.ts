@@ -9,7 +9,7 @@ import { badge, moreLink, pathWith, type Tone } from '../../platform/pages/lists
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { clientInitials } from '../../platform/text.ts';
-import { adminTab, doneNotice } from '../components.ts';
+import { adminTab, doneNotice, searchForm } from '../components.ts';
 
 /** What the list can be narrowed to. `waiting` is everything that an administrator should look at. */
 export const clientFilters = ['waiting', 'changes', 'approved', 'rejected', 'suspended', 'all'] as const;
@@ -49,12 +49,7 @@ ${doneNotice(view, { query }, 'clients', ['deleted'])}
       (one) =>
         html`<a href="${pathWith(path, { state: one })}"${q === '' && one === filter && html` aria-current="page"`}>${view.t(`admin.clients.filter.${one}`)} (${counted(counts[one])})</a>\n`,
     )}</p></nav>
-<form method="get" action="${path}" role="search">
-<label for="q">${view.t('admin.clients.find')}</label>
-<input id="q" name="q" type="search" maxlength="254" autocomplete="off" value="${q}" aria-describedby="q-hint">
-<p class="hint" id="q-hint">${view.t('admin.clients.find.hint')}</p>
-<button type="submit" class="quiet" id="clients-find">${view.t('admin.users.find.submit')}</button>
-</form>
+${searchForm(view, 'clients', q)}
 ${!complete && html`<p class="advice" id="clients-incomplete">${view.t('admin.clients.find.incomplete')}</p>`}
 ${
   q !== '' &&

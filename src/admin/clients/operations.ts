@@ -1,6 +1,6 @@
 import { consentPolicies, reviewedRecord } from '../../clients/client.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
-import { csvType, exportClients } from '../../clients/export-clients.ts';
+import { exportClients } from '../../clients/export-clients.ts';
 import { findClients, listings, orders } from '../../clients/find-clients.ts';
 import { clientReview, listedRecords, reviewRecord } from '../../clients/read-review.ts';
 import {
@@ -13,6 +13,7 @@ import {
 import { riskCodes } from '../../clients/risk-signals.ts';
 import { scopeNames } from '../../clients/scopes.ts';
 import { readUsage } from '../../oauth/grants/grants.ts';
+import { csvType } from '../../platform/csv.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { paging } from '../../platform/http/paging.ts';
 import { Type } from '../../platform/schema.ts';

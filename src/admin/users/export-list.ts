@@ -1,8 +1,8 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { UserFilter } from '../../accounts/users.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
-import { csvCell } from '../../audit/read-log.ts';
 import { now } from '../../platform/clock.ts';
+import { csvRow, csvType } from '../../platform/csv.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
 import type { FileAnswer } from '../../platform/http/operation.ts';
 import { time } from '../../platform/report.ts';
@@ -25,7 +25,7 @@ export async function exportUsers(
   const after = { filter: filter ?? 'all' };
   const event = auditEvent({ action: 'user.list_exported', ...caller, reason: why, after }, now(deps));
   await deps.db.change({ run: { event: event.statement } });
-  return { name: `users-${after.filter}.csv`, type: 'text/csv; charset=utf-8', content: contentOf(deps, filter) };
+  return { name: `users-${after.filter}.csv`, type: csvType, content: contentOf(deps, filter) };
 }
 
 const columns = {
@@ -41,7 +41,7 @@ const columns = {
 } satisfies Record<string, (user: ReturnType<typeof listedRecord>) => string | null>;
 
 async function* contentOf(deps: StoreDeps, filter: UserFilter | undefined): AsyncGenerator<string> {
-  yield `${Object.keys(columns).join(',')}\r\n`;
+  yield csvRow(Object.keys(columns));
   let after: string | undefined;
   do {
     const { users, next } = await readUsers(deps, { filter, after, limit: usersPerPage });
@@ -53,7 +53,5 @@ async function* contentOf(deps: StoreDeps, filter: UserFilter | undefined): Asyn
 
 function line(user: ListedUser): string {
   const record = listedRecord(user);
-  return `${Object.values(columns)
-    .map((cellOf) => csvCell(cellOf(record)))
-    .join(',')}\r\n`;
+  return csvRow(Object.values(columns).map((cellOf) => cellOf(record)));
 }

@@ -9,7 +9,7 @@ import { badge, moreLink, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import { adminTab, doneNotice, reasonField, type Shown } from '../components.ts';
+import { adminTab, doneNotice, reasonField, type Shown, searchForm } from '../components.ts';
 import { selectedPrefix } from './bulk-page.ts';
 import { bulkActions } from './change-several.ts';
 import type { ListedUser, UserPage } from './read-user.ts';
@@ -41,12 +41,7 @@ export function usersPage(view: View, { search, query: { done, all, after }, ...
     content: html`<h1>${view.t('admin.users.title')}</h1>
 ${doneNotice(view, { query: { done } }, 'users', ['deleted'])}
 <p class="actions"><a class="button" href="${path}/invite" id="users-invite">${view.t('admin.users.invite')}</a></p>
-<form method="get" action="${path}" role="search">
-<label for="q">${view.t('admin.users.find')}</label>
-<input id="q" name="q" type="search" maxlength="254" autocomplete="off" value="${q ?? ''}" aria-describedby="q-hint">
-<p class="hint" id="q-hint">${view.t('admin.users.find.hint')}</p>
-<button type="submit" class="quiet" id="users-find">${view.t('admin.users.find.submit')}</button>
-</form>
+${searchForm(view, 'users', q ?? '')}
 ${!complete && html`<p class="advice" id="users-incomplete">${view.t('admin.users.find.incomplete')}</p>`}
 ${
   q !== undefined
