@@ -11,6 +11,7 @@ import { ttlCache } from '../platform/ttl-cache.ts';
 import { auditOperations } from './audit/operations.ts';
 import { auditPageRoutes } from './audit/page-routes.ts';
 import { clientOperations } from './clients/operations.ts';
+import { ownerlessClientRoutes } from './clients/ownerless-routes.ts';
 import { clientPageRoutes } from './clients/page-routes.ts';
 import { acceptInvitation, findInvitation, spentInvitation } from './invite-administrator.ts';
 import { keyOperations } from './keys/operations.ts';
@@ -74,6 +75,7 @@ export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
   countWhatWaits(app, deps);
   await overviewPageRoutes(app, deps);
   await clientPageRoutes(app, deps);
+  await ownerlessClientRoutes(app, deps);
   await userPageRoutes(app, deps);
   await serviceCredentialPageRoutes(app, deps);
   await webhookPageRoutes(app, deps);

@@ -24,8 +24,8 @@ import { webhookOperations } from '../admin/webhooks/operations.ts';
 import { createUser } from '../authentication/account-links/create-user.ts';
 import { applicationTypes, authenticationMethods, type Client, reviewedRecord } from '../clients/client.ts';
 import { editClient } from '../clients/edit-client.ts';
-import { registerClient } from '../clients/register-client.ts';
-import { readClientEdit, readRegistration } from '../clients/registration.ts';
+import { findAnyClient } from '../clients/find-clients.ts';
+import { readClientEdit } from '../clients/registration.ts';
 import { approveClient } from '../clients/review-client.ts';
 import { defaultScope } from '../clients/scopes.ts';
 import type { FileAnswer } from '../platform/http/operation.ts';
@@ -215,18 +215,20 @@ const clientCommands = {
       approve: { help: 'approve the client immediately' },
     },
     async run(deps, given) {
-      const registration = readRegistration({
+      const body = {
         name: given.name,
         client_type: given.public ? 'public' : 'confidential',
         redirect_uris: given['redirect-uri'],
         allowed_scopes: given.scope,
         id_token_signed_response_alg: given.alg,
         ...relyingPartyFields(given),
-      });
-      const { client, client_secret } = await registerClient(deps, { owner_user_id: null, caller }, registration);
-      const { client_id, revision } = client;
-      const created = given.approve ? await approveClient(deps, { client_id, caller }, { revision }) : client;
-      const { json, text } = report(created);
+      };
+      const registered = await clientOperations.register.run(deps, { caller, body, query: {} });
+      const { client_id, revision, client_secret } = registered;
+      const client = given.approve
+        ? await approveClient(deps, { client_id, caller }, { revision })
+        : await findAnyClient(deps, client_id);
+      const { json, text } = report(client);
       const secret = client_secret === null ? '' : `\n\n${shownOnce({ client_secret })}`;
       return { json: { ...(json as object), client_secret }, text: text + secret };
     },

@@ -69,7 +69,7 @@ export const ClientRow = row('clients', {
   client_id: id<ClientId>(),
   /** Null for a first-party client, and once the owner's account is deleted: then only administrators may change it. */
   owner_user_id: nullable(id<UserId>()),
-  /** Registered by the operator, on the command line, and so without an owner from the start. */
+  /** Registered by an administrator or the operator, and so without an owner from the start. */
   is_first_party: flag,
   client_type: choice(...clientTypes),
   ...reviewed,

@@ -13,7 +13,7 @@ import { insertTerms } from './terms.store.ts';
 
 /**
  * A new client, pending review (specification §3.1).
- * @param of.owner_user_id null for a first-party client: registered, and changed, by the command line only.
+ * @param of.owner_user_id null for a first-party client, which administrators and the command line register and change.
  * @returns the client, and the secret of a confidential one, which is not readable afterwards.
  * @throws rateLimited for too many of an owner within an hour, and when too many of the owner's are in review already.
  */

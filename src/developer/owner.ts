@@ -6,6 +6,9 @@ import type { Access } from '../platform/http/access.ts';
 /** A user who acts on their own clients. */
 export type Owner = { owner_user_id: string; caller: Caller };
 
+/** An owner, or an administrator in place of one. */
+export type ClientManager = { owner: { owner_user_id: string | null; caller: Caller } };
+
 const ownerAccess = (access: Access<Deps, SignedIn>): Access<Deps, { owner: Owner }> => ({
   ...access,
   async authenticate(deps, request) {

@@ -82,6 +82,9 @@ test('looking takes a sign-in of the last hour, changing one of the last 15 minu
       review,
     ]),
     [`${review}/logout-deliveries/retry`, `${review}/logout-deliveries`],
+    ['/admin/clients/register', '/admin/clients/register'],
+    ...['edit', 'withdraw'].map((step): [string, string] => [`${review}/${step}`, `${review}/edit`]),
+    ...['', '/sec_1/retire'].map((step): [string, string] => [`${review}/secrets${step}`, `${review}/secrets`]),
     ...[
       'sign-out',
       'unlock',
@@ -297,6 +300,59 @@ test('administrators do not approve their own clients', async (t) => {
   });
   assert.equal(answer.status, 403);
   assert.match(noticeOf(answer), sentence('clients.own_approval'));
+});
+
+test('a first-party client is registered and edited by administrators; another one approves it', async (t) => {
+  const signet = await startSignet(t);
+  const [admin, other] = [await administrator(signet), await administrator(signet)];
+  const list = '/admin/clients';
+  assert.match((await admin.browser.get(list)).text, /href="\/admin\/clients\/register"/);
+  assert.match((await admin.browser.get(`${list}/register`)).text, /kind=web&amp;library=authjs/);
+  assert.match(
+    (await admin.browser.get(`${list}/register?kind=web&library=authjs`)).text,
+    sentence('admin.clients.register.intro'),
+  );
+
+  const form = {
+    name: 'Intranet',
+    client_type: 'confidential',
+    redirect_uris: 'https://intranet.example/cb',
+    id_token_signed_response_alg: 'EdDSA',
+    'scope openid': 'on',
+  };
+  const wrong = await admin.browser.post(`${list}/register`, { ...form, redirect_uris: 'http://intranet.example/cb' });
+  assert.deepEqual([wrong.status, /value="Intranet"/.test(wrong.text)], [400, true], 'what was typed is kept');
+  const registered = await admin.browser.post(`${list}/register`, form);
+  assert.match(registered.text, /<code id="client-secret">cs_/);
+  const client_id = /href="\/admin\/clients\/(cl_[\w-]+)"/.exec(registered.text)?.[1] ?? '';
+  const one = `${list}/${client_id}`;
+  const client = () => signet.deps.clients.find(client_id);
+  assert.deepEqual([(await client())?.owner_user_id, (await client())?.status], [null, 'pending_review']);
+  const [event] = await signet.auditLog({ target: client_id, action: 'client.registered' });
+  assert.equal(event?.actor, `user:${admin.user_id}`);
+
+  assert.equal((await admin.browser.post(`${one}/approve`, { revision: '1', 'scope:openid': 'on' })).status, 403);
+  const approved = { revision: '1', 'scope:openid': 'on', consent: 'skip' };
+  await follow(other, await other.browser.post(`${one}/approve`, approved));
+
+  const edited = await admin.browser.post(`${one}/edit`, { ...form, revision: '1', name: 'Extranet' });
+  assert.match(noticeOf(await follow(admin, edited)), sentence('admin.clients.done.staged'));
+  assert.deepEqual([(await client())?.name, (await client())?.pending_change], ['Intranet', { name: 'Extranet' }]);
+  assert.equal((await admin.browser.post(`${one}/edit`, { ...form, revision: '1' })).status, 409);
+  await follow(admin, await admin.browser.post(`${one}/withdraw`));
+  assert.equal((await client())?.pending_change, null);
+
+  const added = await admin.browser.post(`${one}/secrets`, { ends: 'now' });
+  assert.match(added.text, /<code id="client-secret">cs_/);
+  const active = (await client())?.secrets.filter(({ expires_at }) => expires_at === null);
+  assert.equal(active?.length, 1);
+
+  const owned = await signet.registerClient({ owner: await signet.signedInUser() });
+  assert.doesNotMatch((await admin.browser.get(`${list}/${owned.client_id}`)).text, /id="client-edit"/);
+  for (const page of ['edit', 'secrets']) {
+    assert.equal((await admin.browser.get(`${list}/${owned.client_id}/${page}`)).status, 403, page);
+    assert.equal((await admin.browser.post(`${list}/${owned.client_id}/${page}`, form)).status, 403, page);
+  }
 });
 
 test('a client is deleted when its name was typed, after a look at whom it concerns', async (t) => {

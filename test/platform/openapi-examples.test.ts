@@ -186,6 +186,7 @@ const calls: Record<string, Prepare> = {
   'get /v1/admin/audit/unauthenticated': () => ({}),
   'post /v1/admin/audit/verify': () => ({}),
   'get /v1/admin/clients': () => ({}),
+  'post /v1/admin/clients': () => ({}),
   'get /v1/admin/clients/export': () => ({ query: { status: 'approved' } }),
   'get /v1/admin/clients/{client_id}': async (given) => ({ path: { client_id: await pending(given) } }),
   'patch /v1/admin/clients/{client_id}': async (given) => ({ path: { client_id: await firstPartyClient(given) } }),

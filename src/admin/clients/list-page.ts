@@ -58,7 +58,8 @@ ${
 }
 ${clients.length === 0 ? nothing(view, list) : clientTable(view, list)}
 ${next !== undefined && moreLink('clients-more', pathWith(path, { ...more, after: next }), view.t('admin.clients.more'))}
-<p class="actions">${q === '' && html`<a href="${pathWith(`${path}/export`, { state: filter })}" id="clients-export">${view.t('admin.clients.export')}</a>`}</p>`,
+<p class="actions"><a class="button quiet" href="${path}/register" id="client-register">${view.t('admin.clients.register')}</a>
+${q === '' && html`<a href="${pathWith(`${path}/export`, { state: filter })}" id="clients-export">${view.t('admin.clients.export')}</a>`}</p>`,
   };
 }
 

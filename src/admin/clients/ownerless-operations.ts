@@ -1,18 +1,46 @@
 import { reviewedRecord } from '../../clients/client.ts';
 import { editClient } from '../../clients/edit-client.ts';
 import { addSecret, listSecrets, retireSecret } from '../../clients/manage-secrets.ts';
-import { EditBody, readClientEdit } from '../../clients/registration.ts';
+import { registerClient } from '../../clients/register-client.ts';
+import { EditBody, RegistrationBody, readClientEdit, readRegistration } from '../../clients/registration.ts';
 import { OverlapSeconds, SecretRecord } from '../../developer/api/operations.ts';
-import { operation } from '../../platform/http/operation.ts';
+import { nullable, operation } from '../../platform/http/operation.ts';
 import { shownOnce, table, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
-import { changed, one } from './operation-parts.ts';
+import { administration } from '../operation-parts.ts';
+import { changed, one, ReviewedRecord } from './operation-parts.ts';
 
 const onlyOwnerless = 'For clients without an owner only.';
 const ownerless = <Target extends { client_id: string }>(target: Target) => ({ ...target, owner_user_id: null });
 
 /** What administrators do in place of an owner. */
 export const ownerlessOperations = {
+  register: operation({
+    ...administration,
+    id: 'registerFirstPartyClient',
+    method: 'POST',
+    path: '/v1/admin/clients',
+    summary: 'Register a first-party client, which has no owner',
+    description:
+      'The client stays in `pending_review` until another administrator approves it, or the same one if the service is configured to allow that.',
+    body: RegistrationBody,
+    parsesBody: true,
+    example: {
+      name: 'Example shop',
+      client_type: 'confidential',
+      redirect_uris: ['https://shop.example.com/callback'],
+    },
+    answer: {
+      description: '`client_secret` is returned only once; null for a public client.',
+      schema: Type.Object({ ...ReviewedRecord.properties, client_secret: nullable(Type.String()) }),
+    },
+    async run(deps, { caller, body }) {
+      const of = { owner_user_id: null, caller };
+      const { client, client_secret } = await registerClient(deps, of, readRegistration(body));
+      return { ...reviewedRecord(client), client_secret };
+    },
+  }),
+
   edit: operation({
     ...one,
     id: 'editClient',

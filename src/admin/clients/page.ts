@@ -30,7 +30,17 @@ export type ClientView = Awaited<ReturnType<typeof clientReview>> & {
 /** Reasons for a rejection that need not be written each time. */
 export const readyReasons = ['name', 'redirects', 'home_page', 'policy', 'scopes', 'purpose'] as const;
 
-const done = ['approved', 'rejected', 'suspended', 'reinstated', 'policy'] as const;
+const done = [
+  'approved',
+  'rejected',
+  'suspended',
+  'reinstated',
+  'policy',
+  'registered',
+  'saved',
+  'staged',
+  'withdrawn',
+] as const;
 
 export const clientPage = (view: View, of: ClientView, shown: Shown): Page => {
   const { client, owner, risks, lastRejection, reviewerProblem, usage, next, charts } = of;
@@ -43,6 +53,7 @@ export const clientPage = (view: View, of: ClientView, shown: Shown): Page => {
 ${shown.problem}${doneNotice(view, shown, 'clients', done)}
 ${next && nextLink(view, next)}
 ${needsReview(client) && html`<p class="to-decision"><a href="#decision">${view.t('admin.clients.to_decision')}</a></p>`}
+${client.owner_user_id === null && ownerActions(view, client)}
 <div class="review"><div>
 ${lastRejection ? rejectionNote(view, lastRejection) : client.status_reason !== null && html`<p>${view.t('admin.clients.reason', { reason: untrusted(client.status_reason, 500) })}</p>`}
 ${risks.length > 0 && riskList(view, risks, owner)}
@@ -67,6 +78,12 @@ const nextLink = (view: View, { client, more }: NonNullable<ClientView['next']>)
     more > 0 &&
     html` <span class="soft">${view.t('admin.clients.next.more', { more: more > countedAtMost ? `${countedAtMost}+` : more })}</span>`
   }</p>`;
+
+/** What an owner would do. */
+const ownerActions = (view: View, client: Client): Html => html`<p class="actions">
+<a class="button quiet" id="client-edit" href="${path(client)}/edit">${view.t('developer.edit')}</a>
+${client.client_type === 'confidential' && html`<a class="button quiet" id="client-secrets" href="${path(client)}/secrets">${view.t('developer.secrets')}</a>`}
+</p>`;
 
 /** To look at them: a new page, which learns nothing of this one. */
 function links(view: View, client: Client): Html | false {

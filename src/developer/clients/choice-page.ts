@@ -5,11 +5,9 @@ import { alert } from '../../platform/pages/form.ts';
 import { html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { developerTab } from '../navigation.ts';
+import type { ClientArea } from '../navigation.ts';
 import { libraryName } from '../setup/setup.ts';
 import { emptyForm } from './form.ts';
-
-export const registerPath = '/developer/register';
 
 /** What a client is registered for, and with what. */
 type Choice = { kind: Kind; library: Library };
@@ -36,9 +34,9 @@ export function formFor({ kind, library }: Choice): typeof emptyForm {
 }
 
 /** The first step of a registration. @param refusal why nothing can be registered now. */
-export const choicePage = (view: View, refusal: Renderable): Page => ({
+export const choicePage = (view: View, { registerTab, registerPath }: ClientArea, refusal: Renderable): Page => ({
   title: view.plain('developer.register.title'),
-  tab: developerTab('developer_register'),
+  tab: registerTab,
   content: html`<h1>${view.t('developer.register.title')}</h1>
 <p class="soft">${view.t('developer.choice.intro')}</p>
 ${alert(refusal)}

@@ -13,9 +13,8 @@ import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
 import type { HistoryEvent } from '../activity/activity.ts';
-import { aboveClient, clientPath, developerTab } from '../navigation.ts';
+import { aboveClient, type ClientArea, clientPath, developerTab } from '../navigation.ts';
 import { librarySelect, setup } from '../setup/setup.ts';
-import { registerPath } from './choice-page.ts';
 import { fieldTexts } from './field-text.ts';
 import { type ClientForm, clientForm, formAlerts } from './form.ts';
 
@@ -142,15 +141,15 @@ ${alert(isWrong && view.t('developer.delete.wrong'))}
 }`,
 });
 
-export function editPage(view: View, client: Client, form: ClientForm): Page {
+export function editPage(view: View, area: ClientArea, client: Client, form: ClientForm): Page {
   const isStaged = client.status === 'approved' || client.status === 'suspended';
-  const path = clientPath(client);
+  const path = clientPath(client, area);
   const label = isStaged ? 'developer.edit.submit.staged' : 'developer.edit.submit';
   return {
     title: view.plain('developer.edit.title'),
-    tab: developerTab('developer'),
+    tab: area.tab,
     scripts: ['developer'],
-    above: aboveClient(client),
+    above: aboveClient(client, area),
     content: html`<h1>${view.t('developer.edit.title')}</h1>
 <p class="soft">${view.t(isStaged ? 'developer.edit.staged' : 'developer.edit.direct')}</p>
 ${formAlerts(view, form)}
@@ -165,16 +164,16 @@ ${clientForm(view, form, { action: `${path}/edit`, id: 'edit-submit', label }, c
 }
 
 /** @param kind as it was chosen; left out where the form was sent already. */
-export const registrationPage = (view: View, form: ClientForm, kind?: Kind): Page => ({
+export const registrationPage = (view: View, area: ClientArea, form: ClientForm, kind?: Kind): Page => ({
   title: view.plain('developer.register.title'),
-  tab: developerTab('developer_register'),
+  tab: area.registerTab,
   scripts: ['developer'],
   content: html`<h1>${view.t('developer.register.title')}</h1>
-<p class="soft">${view.t('developer.register.intro')}</p>
-<p><a href="${registerPath}">${view.t('developer.choice.back')}</a></p>
+<p class="soft">${view.t(area.intro)}</p>
+<p><a href="${area.registerPath}">${view.t('developer.choice.back')}</a></p>
 ${kind === 'service' && html`<div class="advice"><p>${view.t('developer.kind.service.advice')}</p></div>`}
 ${formAlerts(view, form)}
-${clientForm(view, form, { action: registerPath, id: 'register-submit', label: 'developer.register.submit' })}`,
+${clientForm(view, form, { action: area.registerPath, id: 'register-submit', label: 'developer.register.submit' })}`,
 });
 
 export const clientListPage = (view: View, clients: readonly Client[], wasDeleted: boolean): Page => ({

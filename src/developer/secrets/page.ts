@@ -4,10 +4,11 @@ import { copyButton, copyScripts, notice } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { aboveClient, clientPath, developerTab } from '../navigation.ts';
+import { aboveClient, type ClientArea, clientPath } from '../navigation.ts';
 import { setup } from '../setup/setup.ts';
 
 type NewSecret = {
+  area: ClientArea;
   client: Client;
   client_secret: string;
   issuer: string;
@@ -19,12 +20,12 @@ type NewSecret = {
 /** The answer to a form: the secret is not readable afterwards. */
 export const secretPage = (
   view: View,
-  { client, client_secret, issuer, reason, previous_expires_at = null }: NewSecret,
+  { area, client, client_secret, issuer, reason, previous_expires_at = null }: NewSecret,
 ): Page => ({
   title: view.plain(`developer.secret.${reason}.title`),
-  tab: developerTab('developer'),
+  tab: area.tab,
   scripts: copyScripts,
-  content: html`<h1 data-address="${clientPath(client)}">${view.t(`developer.secret.${reason}.title`)}</h1>
+  content: html`<h1 data-address="${clientPath(client, area)}">${view.t(`developer.secret.${reason}.title`)}</h1>
 ${notice(
   previous_expires_at === null
     ? view.t(`developer.secret.${reason}`, { client: untrusted(client.name) })
@@ -35,12 +36,13 @@ ${notice(
 <dt>${view.t('developer.client_secret')}</dt><dd><code id="client-secret">${client_secret}</code> ${copyButton(view, 'client-secret')}</dd>
 </dl>
 <p><strong>${view.t('developer.secret.once')}</strong></p>
-<p><a class="button" id="secret-kept" href="${clientPath(client)}">${view.t('developer.secret.kept')}</a></p>
+<p><a class="button" id="secret-kept" href="${clientPath(client, area)}">${view.t('developer.secret.kept')}</a></p>
 <h2>${view.t('developer.setup')}</h2>
-${setup(view, { client, issuer })}`,
+${setup(view, { client, issuer, area })}`,
 });
 
 type SecretList = {
+  area: ClientArea;
   client: Client;
   /** The active ones, oldest first. */
   secrets: readonly SecretRecord[];
@@ -48,19 +50,19 @@ type SecretList = {
   isRetired: boolean;
 };
 
-export const secretsPage = (view: View, { client, secrets, problem, isRetired }: SecretList): Page => ({
+export const secretsPage = (view: View, { area, client, secrets, problem, isRetired }: SecretList): Page => ({
   title: view.plain('developer.secrets.title'),
-  tab: developerTab('developer'),
-  above: aboveClient(client),
+  tab: area.tab,
+  above: aboveClient(client, area),
   content: html`<h1>${view.t('developer.secrets.title')}</h1>
 <p class="soft">${view.t(client.client_type === 'public' ? 'developer.secrets.public' : 'developer.secrets.intro')}</p>
 ${problem}${notice(isRetired && view.t('developer.done.retired'))}
-<ul class="items">${secrets.map((_, place) => secretItem(view, clientPath(client), secrets, place))}</ul>
+<ul class="items">${secrets.map((_, place) => secretItem(view, clientPath(client, area), secrets, place))}</ul>
 ${
   client.client_type === 'confidential' &&
   (secrets.length < 2
     ? html`<h2>${view.t('developer.secrets.add')}</h2>
-<form method="post" action="${clientPath(client)}/secrets">
+<form method="post" action="${clientPath(client, area)}/secrets">
 <label for="ends">${view.t('developer.secrets.before')}</label>
 <select id="ends" name="ends"><option value="later" selected>${view.t('overlap.later')}</option>${overlapOptions(view)}</select>
 <button type="submit" id="secret-add">${view.t('developer.secrets.add')}</button>

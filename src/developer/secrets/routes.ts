@@ -3,16 +3,25 @@ import { findOwnClient } from '../../clients/find-clients.ts';
 import { addSecret, isOverlap, listSecrets, overlaps, retireSecret } from '../../clients/manage-secrets.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { fieldProblem, invalidFields, type RequestError } from '../../platform/errors.ts';
+import type { Access } from '../../platform/http/access.ts';
 import { alert } from '../../platform/pages/form.ts';
 import { type PageContext, pagesFor, type Refused } from '../../platform/pages/page-routes.ts';
-import { type Owner, recentClientOwner } from '../owner.ts';
+import { type ClientArea, clientPath } from '../navigation.ts';
+import type { ClientManager } from '../owner.ts';
 import { secretPage, secretsPage } from './page.ts';
 
-const path = '/developer/clients/:client_id/secrets' as const;
-
-/** Secrets of a client. Listing them needs a recent sign-in already, so that changes are not interrupted by one. */
-export async function developerSecretRoutes(app: FastifyInstance, deps: Deps) {
-  const pages = pagesFor(app, deps, recentClientOwner);
+/**
+ * Secrets of a client.
+ * @param access with a recent sign-in also for the list, so that changes are not interrupted by one.
+ */
+export async function clientSecretRoutes(
+  app: FastifyInstance,
+  deps: Deps,
+  access: Access<Deps, ClientManager>,
+  area: ClientArea,
+) {
+  const pages = pagesFor(app, deps, access);
+  const path = `${area.clientPath}/secrets` as const;
 
   pages.show(path, (context) => pageOf(context));
 
@@ -26,14 +35,14 @@ export async function developerSecretRoutes(app: FastifyInstance, deps: Deps) {
       // The previous secret may also work until it is retired.
       const overlapSeconds = ends === 'later' ? undefined : readOverlap(ends);
       const added = await addSecret(deps, { client_id, overlapSeconds, ...owner });
-      return secretPage(view, { ...added, issuer: deps.config.baseUrl, reason: 'added' });
+      return secretPage(view, { ...added, area, issuer: deps.config.baseUrl, reason: 'added' });
     },
     ...onPage,
   });
   pages.post(`${path}/:secret_id/retire`, {
     async act({ owner, client_id, secret_id }, { ends }) {
       await retireSecret(deps, { client_id, secret_id, overlapSeconds: readOverlap(ends), ...owner });
-      return `/developer/clients/${client_id}/secrets?done=retired`;
+      return `${clientPath({ client_id }, area)}/secrets?done=retired`;
     },
     ...onPage,
   });
@@ -43,11 +52,11 @@ export async function developerSecretRoutes(app: FastifyInstance, deps: Deps) {
     const secrets = await listSecrets(deps, client_id, owner.owner_user_id);
     const message = refusal && messageOf(refusal);
     const problem = message && alert(view.t(message.key, message.values));
-    return secretsPage(view, { client, secrets, problem, isRetired: query.done === 'retired' });
+    return secretsPage(view, { area, client, secrets, problem, isRetired: query.done === 'retired' });
   }
 }
 
-type SecretsContext = PageContext<{ owner: Owner }, typeof path>;
+type SecretsContext = PageContext<ClientManager, ClientArea['clientPath']>;
 
 const messageOf = ({ userMessage, problems }: RequestError) => userMessage ?? problems[0]?.userMessage;
 

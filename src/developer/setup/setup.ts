@@ -12,7 +12,7 @@ import { ecosystems, type Library, type Symptom } from '../../clients/libraries/
 import { copyButton } from '../../platform/pages/form.ts';
 import { type Html, html, untrustedUrl } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { clientPath } from '../navigation.ts';
+import { type ClientArea, clientPath } from '../navigation.ts';
 
 export const libraryName = (view: View, { id, name }: Library): string =>
   id === 'other' ? view.plain('developer.library.other') : name;
@@ -34,12 +34,13 @@ type Setup = {
   issuer: string;
   /** As the query has it: the snippets of another library than the client's. */
   library?: string | undefined;
+  area?: ClientArea;
 };
 
 /** Ready to paste, without the secret. */
-export function setup(view: View, { client, issuer, library: asked }: Setup): Html {
+export function setup(view: View, { client, issuer, library: asked, area }: Setup): Html {
   const library = findLibrary(asked) ?? findLibrary(client.library) ?? findLibrary('other')!;
-  return html`${gapList(view, library, client)}
+  return html`${gapList(view, library, client, area)}
 <p class="soft">${view.t(client.client_type === 'public' ? 'developer.setup.intro.public' : 'developer.setup.intro')}</p>
 ${snippetOf(library.id, snippetValuesOf(client, issuer)).map(
   // A text field selects, scrolls and copies by itself, without a script.
@@ -65,7 +66,7 @@ export const librarySelect = (view: View, client: Client, asked: string | undefi
 };
 
 /** What would not work, and the setting of the client that mends it. */
-function gapList(view: View, library: Library, client: Client): Html | false {
+function gapList(view: View, library: Library, client: Client, area?: ClientArea): Html | false {
   const name = libraryName(view, library);
   const missing = gapsOf(library, client).map((gap) =>
     view.t(`developer.gap.${gap}`, {
@@ -83,7 +84,7 @@ function gapList(view: View, library: Library, client: Client): Html | false {
   return (
     all.length > 0 &&
     html`<div class="advice" id="gaps"><ul>${all.map((one) => html`<li>${one}</li>`)}</ul>
-<p><a href="${clientPath(client)}/edit">${view.t('developer.gap.edit')}</a></p></div>`
+<p><a href="${clientPath(client, area)}/edit">${view.t('developer.gap.edit')}</a></p></div>`
   );
 }
 

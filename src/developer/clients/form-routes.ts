@@ -1,0 +1,104 @@
+import type { FastifyInstance } from 'fastify';
+import type { Client } from '../../clients/client.ts';
+import { editClient } from '../../clients/edit-client.ts';
+import { findOwnClient, hasTooManyPending } from '../../clients/find-clients.ts';
+import { registerClient } from '../../clients/register-client.ts';
+import { readClientEdit, readRegistration } from '../../clients/registration.ts';
+import type { Deps } from '../../oauth/deps.ts';
+import type { RequestError } from '../../platform/errors.ts';
+import type { Access } from '../../platform/http/access.ts';
+import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
+import { type ClientArea, clientPath } from '../navigation.ts';
+import type { ClientManager } from '../owner.ts';
+import { secretPage } from '../secrets/page.ts';
+import { choiceIn, choicePage, formFor } from './choice-page.ts';
+import { bodyOf, formValuesOf, readFormValues } from './form.ts';
+import { editPage, registrationPage } from './page.ts';
+
+/** The forms with which clients are registered and edited, for owners and, for clients without one, for administrators. */
+export async function clientFormRoutes(
+  app: FastifyInstance,
+  deps: Deps,
+  access: Access<Deps, ClientManager>,
+  area: ClientArea,
+) {
+  const pages = pagesFor(app, deps, access);
+  const { registerPath, clientPath: base } = area;
+  const max = deps.config.limits.pendingClients;
+  const isFull = async ({ owner_user_id }: ClientManager['owner']) =>
+    owner_user_id !== null && (await hasTooManyPending(deps, owner_user_id));
+  const clientOf = ({ client_id, owner }: FormContext): Promise<Client> =>
+    findOwnClient(deps, client_id, owner.owner_user_id);
+
+  pages.show(registerPath, async ({ view, owner, query }) => {
+    const refusal = (await isFull(owner)) && view.t('developer.limit.pending', { max });
+    const choice = choiceIn(query);
+    if (choice === undefined) return choicePage(view, area, refusal);
+    return registrationPage(view, area, { formValues: formFor(choice), refusal }, choice.kind);
+  });
+  pages.post(registerPath, {
+    page: registerPath,
+    async act({ view, owner }, form) {
+      const registration = readRegistration(bodyOf(readFormValues(form)));
+      const { client, client_secret } = await registerClient(deps, owner, registration);
+      if (client_secret === null) return `${clientPath(client, area)}?done=registered`;
+      return secretPage(view, { area, client, client_secret, issuer: deps.config.baseUrl, reason: 'registered' });
+    },
+    explains: ({ code, problems }) => code === 'rate_limited' || problems.length > 0,
+    async redraw({ view, owner }, { refusal: { code, problems, retryAfter = 60 }, form }) {
+      const formValues = readFormValues(form);
+      if (code !== 'rate_limited') return registrationPage(view, area, { formValues, problems });
+      const refusal = (await isFull(owner))
+        ? view.t('developer.limit.pending', { max })
+        : view.t('developer.limit.hour', { wait: view.duration(retryAfter) });
+      return registrationPage(view, area, { formValues, refusal });
+    },
+  });
+
+  const editPath = `${base}/edit` as const;
+  pages.show(editPath, async (context) => {
+    const client = await clientOf(context);
+    return editPage(context.view, area, client, { formValues: formValuesOf(client) });
+  });
+  pages.post(editPath, {
+    page: editPath,
+    async act(context, form) {
+      const { client_id } = await clientOf(context);
+      const { client_type: _, ...edit } = bodyOf(readFormValues(form));
+      const revision = Number(form.revision);
+      const client = await editClient(deps, { client_id, ...context.owner }, readClientEdit({ ...edit, revision }));
+      return `${clientPath(client, area)}?done=${client.pending_change === null ? 'saved' : 'staged'}`;
+    },
+    explains: ({ code, problems }) => problems.length > 0 || code === 'stale_revision' || code === 'rate_limited',
+    async redraw(context, { refusal, form }) {
+      const client = await clientOf(context);
+      return editPage(context.view, area, client, {
+        formValues: readFormValues(form),
+        problems: refusal.problems,
+        refusal: await alertFor(refusal, client, context),
+      });
+    },
+  });
+
+  pages.post(`${base}/withdraw`, {
+    page: editPath,
+    async act(context) {
+      const client = await clientOf(context);
+      // A client that was never approved has no pending change, so this changes nothing.
+      const edit = { fields: client, revision: client.revision };
+      await editClient(deps, { client_id: client.client_id, ...context.owner }, edit);
+      return `${clientPath(client, area)}?done=withdrawn`;
+    },
+  });
+
+  /** For a refusal of the edit as a whole, rather than of one of its fields. */
+  async function alertFor({ code, retryAfter = 60 }: RequestError, client: Client, { view, owner }: FormContext) {
+    if (code === 'stale_revision') return view.t('developer.edit.stale');
+    if (code !== 'rate_limited') return undefined;
+    return client.status === 'rejected' && (await isFull(owner))
+      ? view.t('developer.edit.pending', { max })
+      : view.t('signin.too_many', { wait: view.duration(retryAfter) });
+  }
+}
+
+type FormContext = PageContext<ClientManager, ClientArea['clientPath']>;
