@@ -60,6 +60,8 @@ test('without any setting it serves localhost from SQLite beside the code', () =
       bodyKb: 64,
       headerSeconds: 10,
     },
+    operatorPort: undefined,
+    operatorHost: '127.0.0.1',
     logLevel: 'info',
     logSql: false,
     signUp: true,
@@ -122,6 +124,10 @@ const provider = (id: string, issuer: string): Environment => ({
 const good: [Environment, Partial<Config>][] = [
   [{ SIGNET_PORT: '8080' }, { port: 8080, baseUrl: 'http://localhost:8080' }],
   [{ SIGNET_PORT: '65535' }, { port: 65_535 }],
+  [
+    { SIGNET_OPERATOR_PORT: '9464', SIGNET_OPERATOR_HOST: '::1' },
+    { operatorPort: 9464, operatorHost: '::1' },
+  ],
   [{ SIGNET_BASE_URL: 'https://id.example.com' }, { baseUrl: 'https://id.example.com', secure: true, host: '0.0.0.0' }],
   [{ SIGNET_BASE_URL: 'https://ID.Example.com:443/' }, { baseUrl: 'https://id.example.com' }],
   [{ SIGNET_BASE_URL: 'https://id.example.com' }, { cookiePrefix: '__Host-signet' }],
@@ -207,6 +213,8 @@ for (const [environment, expected] of good) {
 }
 
 const malformed: [string, string[], RegExp][] = [
+  ['SIGNET_OPERATOR_PORT', ['0', '65536', 'abc'], /from 1 to 65535/],
+  ['SIGNET_OPERATOR_PORT', ['3000'], /must differ from SIGNET_PORT/],
   ['SIGNET_PORT', ['0', '65536', '-1', '3000.5', '1e3', 'abc', ' 80', '0x50', '9'.repeat(400)], /from 1 to 65535/],
   ['SIGNET_BASE_URL', ['id.example.com', 'ftp://id.example.com', 'https://', '//x', 'javascript:1'], /absolute http/],
   [

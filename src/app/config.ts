@@ -20,6 +20,8 @@ const ownSettings = [
   'SIGNET_BASE_URL',
   'SIGNET_HOST',
   'SIGNET_PORT',
+  'SIGNET_OPERATOR_PORT',
+  'SIGNET_OPERATOR_HOST',
   'SIGNET_DATA_DIR',
   'SIGNET_DATABASE_URL',
   'SIGNET_DATABASE_MAY_LOSE_COMMITS',
@@ -84,6 +86,8 @@ export function readConfig(
   const isOn = (name: Setting, fallback: 'on' | 'off') => readChoice(name, fallback, ['on', 'off']) === 'on';
 
   const port = readInteger('SIGNET_PORT', 3000, 1, 65_535);
+  const operatorPort = read('SIGNET_OPERATOR_PORT') && readInteger('SIGNET_OPERATOR_PORT', 0, 1, 65_535);
+  must(operatorPort !== port, 'SIGNET_OPERATOR_PORT must differ from SIGNET_PORT.');
   const base = readBaseUrl(read('SIGNET_BASE_URL') ?? `http://localhost:${port}`);
   const secure = base.protocol === 'https:';
   const dataDir = resolve(read('SIGNET_DATA_DIR') ?? defaultDataDir);
@@ -98,6 +102,8 @@ export function readConfig(
     secure,
     host: read('SIGNET_HOST') ?? (isLoopback(base.hostname) ? 'localhost' : '0.0.0.0'),
     port,
+    operatorPort: operatorPort || undefined,
+    operatorHost: read('SIGNET_OPERATOR_HOST') ?? '127.0.0.1',
     dataDir,
     databaseUrl,
     databaseMayLoseCommits: isOn('SIGNET_DATABASE_MAY_LOSE_COMMITS', 'off'),

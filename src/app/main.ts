@@ -10,6 +10,7 @@ import { loadValidators } from '../platform/validator.ts';
 import type { Config } from './config.ts';
 import { keepKeysFresh, type StopJobs, startJobs } from './jobs.ts';
 import { closeDeps, openDeps, openLog } from './open-deps.ts';
+import type { Stage } from './operator-server.ts';
 
 /** After the drain; then the process exits even if a connection hangs. */
 const lastMs = 10_000;
@@ -21,9 +22,14 @@ const lastMs = 10_000;
 export async function serve(config: Config): Promise<void> {
   if (cluster.isWorker) return serveRequests(config);
   const deps = await open(config);
+  const stage: Stage = { is: 'starting' };
+  if (config.operatorPort !== undefined) {
+    const { openOperatorServer } = await import('./operator-server.ts');
+    await openOperatorServer(deps, stage); // the end of the process closes it, so that it answers until then
+  }
   await deps.heartbeat.start();
   const stopJobs = startJobs(deps);
-  await (config.workers > 1 ? superviseWorkers(deps, stopJobs) : listen(deps, stopJobs));
+  await (config.workers > 1 ? superviseWorkers : listen)(deps, stopJobs, stage);
   surviveExceptions(deps.log);
   await printWelcome(deps);
   settleLater(config.workers === 1);
@@ -59,7 +65,7 @@ async function serveRequests(config: Config): Promise<void> {
   const deps = await open(config);
   process.on('message', (message) => message === unsettled && deps.timekeeper.markUnsettled());
   process.send?.(opened);
-  const leave = await listen(deps, keepKeysFresh(deps));
+  const leave = await listen(deps, keepKeysFresh(deps), { is: 'starting' });
   process.on('message', (message) => message === retire && leave('retire'));
   surviveExceptions(deps.log, () => process.send?.(replace));
   process.send?.(ready);
@@ -88,12 +94,12 @@ const [opened, ready, replace, retire, unsettled] = ['opened', 'ready', 'replace
 type StopReason = NodeJS.Signals | typeof retire;
 
 /** @returns a function that stops serving and ends the process. */
-async function listen(deps: Deps, stopJobs: StopJobs): Promise<(leaving: StopReason) => void> {
+async function listen(deps: Deps, stopJobs: StopJobs, stage: Stage): Promise<(leaving: StopReason) => void> {
   const { buildApp } = await import('./app.ts');
   const app = await buildApp(deps);
   await deps.issuances.start();
   await app.serving.listen(app);
-  return onStop(deps, async (leaving) => {
+  return onStop(deps, stage, async (leaving) => {
     const jobs = stopJobs();
     await (leaving === retire ? app.serving.retire() : app.serving.stop(drainMs(deps.config, leaving)));
     await app.close();
@@ -105,8 +111,7 @@ async function listen(deps: Deps, stopJobs: StopJobs): Promise<(leaving: StopRea
 const drainMs = ({ drainSeconds }: Config, leaving: StopReason) => (leaving === 'SIGINT' ? 0 : drainSeconds * 1000);
 
 /** Resolves when every worker listens. One that requests to be replaced serves meanwhile: no connection is refused. */
-async function superviseWorkers(deps: Deps, stopJobs: StopJobs): Promise<void> {
-  let stage: 'starting' | 'serving' | 'stopping' = 'starting';
+async function superviseWorkers(deps: Deps, stopJobs: StopJobs, stage: Stage): Promise<void> {
   let isReplacing = false;
   let listening = 0;
   const running = new Set<Worker>();
@@ -134,14 +139,14 @@ async function superviseWorkers(deps: Deps, stopJobs: StopJobs): Promise<void> {
     running.delete(worker);
     // It has logged why, and another one would fail alike, unless it was killed or another one listens already. The others
     // end with this process.
-    if (stage === 'starting' && signal === null && listening === 0) process.exit(1);
-    if (stage === 'stopping' || running.size >= deps.config.workers) return;
+    if (stage.is === 'starting' && signal === null && listening === 0) process.exit(1);
+    if (stage.is === 'stopping' || running.size >= deps.config.workers) return;
     deps.log.error({ pid: worker.process.pid, code, signal }, 'a worker died; starting another');
-    setTimeout(() => stage !== 'stopping' && running.size < deps.config.workers && void start(), 500);
+    setTimeout(() => stage.is !== 'stopping' && running.size < deps.config.workers && void start(), 500);
   });
   cluster.on('message', async (worker, message) => {
     // A replaced worker that finishes its last requests may throw again.
-    if (message !== replace || stage !== 'serving' || isReplacing || replaced.has(worker)) return;
+    if (message !== replace || stage.is !== 'serving' || isReplacing || replaced.has(worker)) return;
     isReplacing = true; // one at a time, or a repeated request makes all of them restart at once
     if (await start()) {
       replaced.add(worker);
@@ -151,9 +156,7 @@ async function superviseWorkers(deps: Deps, stopJobs: StopJobs): Promise<void> {
     isReplacing = false;
   });
   await Promise.all(Array.from({ length: deps.config.workers }, start));
-  stage = 'serving';
-  onStop(deps, async (leaving) => {
-    stage = 'stopping';
+  onStop(deps, stage, async (leaving) => {
     const jobs = stopJobs();
     await Promise.all([...running].map((worker) => drain(worker, leaving)));
     await closeDeps(deps, jobs);
@@ -167,11 +170,16 @@ const drain = (worker: Worker, signal: StopReason) =>
     worker.process.kill(signal as NodeJS.Signals);
   });
 
-function onStop({ log, config }: Deps, stop: (leaving: StopReason) => Promise<void>): (leaving: StopReason) => void {
-  let stopping = false;
+/** From now on it serves. @returns a function that stops it as a signal does. */
+function onStop(
+  { log, config }: Deps,
+  stage: Stage,
+  stop: (leaving: StopReason) => Promise<void>,
+): (leaving: StopReason) => void {
+  stage.is = 'serving';
   const handle = (leaving: StopReason) => {
-    if (stopping) return; // Ctrl-C reaches a worker twice, from the terminal and from its supervisor
-    stopping = true;
+    if (stage.is === 'stopping') return; // Ctrl-C reaches a worker twice, from the terminal and from its supervisor
+    stage.is = 'stopping';
     log.info('shutting down: completing requests in progress');
     setTimeout(() => process.exit(1), drainMs(config, leaving) + lastMs).unref();
     stop(leaving).then(

@@ -10,6 +10,9 @@ export type Config = {
   readonly secure: boolean;
   readonly host: string;
   readonly port: number;
+  /** Where health is answered besides the main port; absent: nowhere. */
+  readonly operatorPort: number | undefined;
+  readonly operatorHost: string;
   readonly dataDir: string;
   /** Absent: SQLite in `dataDir`. */
   readonly databaseUrl: string | undefined;

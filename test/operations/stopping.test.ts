@@ -35,7 +35,14 @@ function send(url: string, agent: Agent | undefined, form?: Record<string, strin
 }
 
 test('on SIGTERM /readyz fails first, and everybody else is served until the delay is over', async (t) => {
-  const server = await startServer(t, { ...(await bareSettings(t)), SIGNET_DRAIN_SECONDS: '2' });
+  const operatorPort = await freePort();
+  const server = await startServer(t, {
+    ...(await bareSettings(t)),
+    SIGNET_DRAIN_SECONDS: '2',
+    SIGNET_OPERATOR_PORT: String(operatorPort),
+  });
+  const operators = (path: string) => send(`http://127.0.0.1:${operatorPort}${path}`, undefined);
+  assert.deepEqual(JSON.parse((await operators('/readyz')).text), { status: 'ready' });
   const ready = () => send(`${server.url}/readyz`, undefined);
   const agent = new Agent({ keepAlive: true });
   t.after(() => agent.destroy());
@@ -49,6 +56,8 @@ test('on SIGTERM /readyz fails first, and everybody else is served until the del
   assert.ok(unready.headers['retry-after']);
   assert.deepEqual(JSON.parse(unready.text).reasons, ['stopping']);
   assert.equal((await send(`${server.url}/livez`, undefined)).status, 200);
+  assert.deepEqual(JSON.parse((await operators('/readyz')).text).reasons, ['stopping']);
+  assert.equal((await operators('/livez')).status, 200);
   const last = await send(`${server.url}/signin`, agent);
   assert.deepEqual([last.status, last.headers.connection], [200, 'close']);
   assert.equal((await stopped).code, 0);

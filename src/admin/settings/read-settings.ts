@@ -38,6 +38,8 @@ const readers: { readonly [Group in SettingGroup]?: Readonly<Record<string, Read
     SIGNET_BASE_URL: ({ baseUrl }) => baseUrl,
     SIGNET_HOST: ({ host }) => host,
     SIGNET_PORT: ({ port }) => port,
+    SIGNET_OPERATOR_PORT: ({ operatorPort }) => operatorPort,
+    SIGNET_OPERATOR_HOST: ({ operatorHost }) => operatorHost,
     SIGNET_COOKIE_PREFIX: ({ cookiePrefix }) => cookiePrefix,
     SIGNET_WORKERS: ({ workers }) => workers,
     SIGNET_DRAIN_SECONDS: ({ drainSeconds }) => drainSeconds,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import pino from 'pino';
 import { freshDatabase, onBothEngines } from '../../../test/support/databases.ts';
 import { StoreUnavailable } from './db.ts';
-import { logStatements, onFullDisk } from './open.ts';
+import { diskFree, isDiskFull, logStatements, onFullDisk } from './open.ts';
 import { sql } from './sql.ts';
 
 test('a start that failed on a full disk says that the disk is full', () => {
@@ -16,6 +16,15 @@ test('a start that failed on a full disk says that the disk is full', () => {
   assert.equal(onFullDisk(error, '/nowhere/at/all'), error, 'a disk that cannot be asked');
   const other = new Error('ours');
   assert.equal(onFullDisk(other, '/var/lib/signet', 0), other);
+});
+
+test('a full disk is noticed where it is ours to see', async () => {
+  const isFull = (free: number | undefined, databaseUrl?: string) =>
+    isDiskFull({ dataDir: '/var/lib/signet', databaseUrl }, async () => free);
+  assert.deepEqual([await isFull(4096), await isFull(10 ** 9), await isFull(undefined)], [true, false, false]);
+  assert.equal(await isFull(4096, 'postgres://elsewhere'), false);
+  assert.ok(Number(await diskFree('/')) >= 0);
+  assert.equal(await diskFree('/nowhere/at/all'), undefined);
 });
 
 type Line = { level: number; msg: string; sql: string[]; ms: number; failed?: string };

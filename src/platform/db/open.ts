@@ -1,4 +1,5 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statfsSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
@@ -48,6 +49,18 @@ export function onFullDisk(error: unknown, dataDir: string, freeBytes = freeByte
     `The disk that holds ${dataDir} is full: ${Math.floor(freeBytes / 1024)} KB are free, and Signet needs ${minFreeBytes / 1024} KB to start. Free some space, then start again. No data was lost.`,
     { cause: error.cause },
   );
+}
+
+/** Whether SQLite has no room for a change. The disks of PostgreSQL are not ours to see. */
+export async function isDiskFull({ dataDir, databaseUrl }: DbSettings, freeBytes = diskFree): Promise<boolean> {
+  const free = databaseUrl ? undefined : await freeBytes(dataDir);
+  return free !== undefined && free < minFreeBytes;
+}
+
+/** In bytes; undefined where the disk cannot be asked. */
+export async function diskFree(folder: string): Promise<number | undefined> {
+  const disk = await statfs(folder).catch(() => undefined);
+  return disk && disk.bavail * disk.bsize;
 }
 
 function freeBytesOf(folder: string): number | undefined {

@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Deps } from '../oauth/deps.ts';
+import { canSign } from '../oauth/signing-keys/signing-keys.ts';
+import { isDiskFull } from '../platform/db/open.ts';
+
+/** Why a node should not receive requests. */
+export const unreadySentences = {
+  starting: 'Not ready: this node is starting.',
+  stopping: 'Not ready: this node is shutting down.',
+  store: 'Not ready: the database does not respond.',
+  signing_keys: 'Not ready: a signing key is missing.',
+  disk: 'Not ready: the disk that holds the database is full.',
+};
+export type Unready = keyof typeof unreadySentences;
+
+/** `clock`: the clock was set, or differs from that of other nodes. Which of them is right cannot be known, so all stay in use. */
+type Warning = 'clock';
+
+export type Health = { reasons: readonly Unready[]; warnings: readonly Warning[] };
+
+export type ReadHealth = () => Promise<Health>;
+
+const answerMs = 2000;
+const freshForMs = 1000;
+
+/** The store is read at most once a second and once at a time, since anyone may ask. */
+export function openHealth(deps: Pick<Deps, 'db' | 'clock' | 'config' | 'timekeeper' | 'log'>): ReadHealth {
+  let askedAt = Number.NEGATIVE_INFINITY;
+  let isAsking = false;
+  let answer: Promise<readonly Unready[]> = Promise.resolve([]);
+  return async () => {
+    if (!isAsking && Math.abs(deps.clock() - askedAt) >= freshForMs) {
+      askedAt = deps.clock();
+      isAsking = true;
+      const asked = findReasons(deps).finally(() => {
+        isAsking = false;
+      });
+      answer = Promise.race([asked, sleep(answerMs, ['store'] as const, { ref: false })]);
+    }
+    return { reasons: await answer, warnings: deps.timekeeper.isSettled() ? [] : ['clock'] };
+  };
+}
+
+async function findReasons({ db, config, log }: Pick<Deps, 'db' | 'config' | 'log'>): Promise<readonly Unready[]> {
+  const disk = (await isDiskFull(config)) ? (['disk'] as const) : [];
+  try {
+    return (await canSign(db)) ? disk : ['signing_keys', ...disk];
+  } catch (error) {
+    log.warn({ err: error }, 'not ready: the database does not respond');
+    return ['store', ...disk];
+  }
+}
