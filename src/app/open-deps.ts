@@ -15,8 +15,11 @@ import { openLogoutSender } from '../oauth/logout/logout-sender.ts';
 import { openKeyRing } from '../oauth/signing-keys/key-ring.ts';
 import { ensureSigningKeys } from '../oauth/signing-keys/signing-keys.ts';
 import { type Clock, openTimekeeper } from '../platform/clock.ts';
-import { type MigratableDb, migrate, refuseUnlessMigrated } from '../platform/db/migrate.ts';
+import { findUnfinishedRestore } from '../platform/copy-mark.ts';
+import type { Db } from '../platform/db/db.ts';
+import { isSetUp, type MigratableDb, migrate, refuseUnlessMigrated } from '../platform/db/migrate.ts';
 import { logStatements, onFullDisk, openDb } from '../platform/db/open.ts';
+import { ConfigError } from '../platform/errors.ts';
 import { findHeartbeat, openHeartbeat } from '../platform/heartbeat.ts';
 import { newId } from '../platform/ids.ts';
 import { openClientSecretLimits } from '../platform/limits/failure-limits.ts';
@@ -31,9 +34,10 @@ import type { Config } from './config.ts';
 
 /**
  * A server migrates the tables, makes missing keys and sends mail. A command uses the store as it is, or refuses it, and
- * only queues mail: its shell may have neither the server's version nor its settings.
+ * only queues mail: its shell may have neither the server's version nor its settings. A restore migrates and makes keys in a
+ * copy, which the others refuse until it is complete.
  */
-type Role = 'server' | 'command';
+type Role = 'server' | 'command' | 'restore';
 
 type Outside = { clock: Clock; monotonic?: Clock; log: Logger; passwords?: PasswordHasher; role?: Role };
 
@@ -45,7 +49,9 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
   const db = await openDb(given, { log, monotonic: outside.monotonic });
   if (given.logSql) logStatements(db, { log, monotonic });
   try {
-    const vault = await (role === 'server' ? prepare(db, masterKey, clock) : openPrepared(db, masterKey));
+    if (role === 'restore') await refuseUnlessSetUp(db);
+    const vault = await (role === 'command' ? openPrepared(db, masterKey) : prepare(db, masterKey, clock));
+    if (role !== 'restore') await refuseUnfinishedRestore(db);
     const config = role === 'server' ? given : await withServerSettings(given, db);
     const keys = await openKeyRing({ db, clock, vault, issuer: config.baseUrl });
     const services = ttlCache(clock, (credential_id) => readCredential(db, credential_id));
@@ -110,6 +116,20 @@ export async function closeDeps(
   ];
   await Promise.race([Promise.all(ended), sleep(endingMs, undefined, { ref: false })]);
   await deps.db.close();
+}
+
+/** @throws {ConfigError} */
+async function refuseUnlessSetUp(db: Db): Promise<void> {
+  if (!(await isSetUp(db)))
+    throw new ConfigError('This database is not the copy of a Signet store. Nothing was changed.');
+}
+
+/** @throws {ConfigError} In a copy what has ended since would be valid again. */
+async function refuseUnfinishedRestore(db: Db): Promise<void> {
+  if (!(await findUnfinishedRestore(db))) return;
+  throw new ConfigError(
+    'This store is a backup that was put in place and not restored, so what has ended since would be valid again: revoked tokens, sessions, used links. Run: signet restore --after-copy',
+  );
 }
 
 async function prepare(db: MigratableDb, masterKey: Buffer, clock: Clock): Promise<Vault> {

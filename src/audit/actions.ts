@@ -78,7 +78,7 @@ export const actionGroups = {
     'webhook.deleted',
   ],
   keys: ['key.rotated', 'master_key.backup_confirmed'],
-  log: ['audit_log.loss_accepted'],
+  log: ['audit_log.loss_accepted', 'store.backed_up', 'store.restored'],
 } as const satisfies Record<string, readonly `${string}.${string}`[]>;
 
 export type ActionGroup = keyof typeof actionGroups;

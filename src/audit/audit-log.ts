@@ -7,10 +7,11 @@ import {
   AuditLogTampered,
   type ChainDeps,
   type ChainReport,
+  earlierLosses,
   findLoss,
   genesis,
+  isBroken,
   lateThreshold,
-  readHeads,
   recordAcceptedLoss,
   sealAuditLog,
   verifyAuditLog,
@@ -95,6 +96,15 @@ export function openAuditLog(deps: ChainDeps & Pick<Deps, 'log'>, onSeal: (event
       return { sealed: head?.seq ?? 0, unsealed: all, late, lost };
     },
     /**
+     * For the change that completes a restore, whose event says what was lost: the nodes no longer expect what came after the
+     * backup. A chain that was broken before stays so.
+     */
+    async continueAfterRestore(): Promise<Sql[]> {
+      if (await isBroken(deps)) return [];
+      const { seq, seal } = (await chainHead(deps.db)) ?? genesis;
+      return recordAcceptedLoss(deps.vault, { seq, seal, accepted: (await earlierLosses(deps)) + 1 });
+    },
+    /**
      * An operator acknowledges that the end of the chain is lost, for example after a restore: events are sealed again, on
      * top of what there is. Other nodes read it from the database, where it is sealed under the master key.
      * @returns what was lost, and the head after which the chain continues.
@@ -108,10 +118,9 @@ export function openAuditLog(deps: ChainDeps & Pick<Deps, 'log'>, onSeal: (event
       const { seq, seal } = (await chainHead(deps.db)) ?? genesis;
       const seen = await deps.witness.known();
       const known = seen === undefined || seen === 'unreadable' ? undefined : seen;
-      const earlier = Math.max((await readHeads(deps.db, deps.vault)).accepted?.accepted ?? 0, known?.accepted ?? 0);
       const states = { before: { seq: lost.seq, why: lost.why, seal: known?.seal }, after: { seq, seal } };
       const event = auditEvent({ action: 'audit_log.loss_accepted', ...caller, reason, ...states }, now(deps));
-      const acceptance = recordAcceptedLoss(deps.vault, { seq, seal, accepted: earlier + 1 });
+      const acceptance = recordAcceptedLoss(deps.vault, { seq, seal, accepted: (await earlierLosses(deps)) + 1 });
       await deps.db.change({ run: { acceptance, event: event.statement } });
       return { lost, head: { seq, seal } };
     },

@@ -130,6 +130,20 @@ export async function findLoss(deps: Omit<ChainDeps, 'clock'>): Promise<ChainFau
   return lost;
 }
 
+/** Whether the chain lacks the newest place that the database itself records. */
+export async function isBroken({ db, vault }: Pick<ChainDeps, 'db' | 'vault'>): Promise<boolean> {
+  const { recorded } = await readHeads(db, vault);
+  if (recorded === undefined) return (await chainHead(db)) !== undefined;
+  return recorded === 'forged' || (await missingEntry(db, recorded)) !== undefined;
+}
+
+/** How many losses were acknowledged, as far as the database and this node remember. */
+export async function earlierLosses({ db, vault, witness }: Omit<ChainDeps, 'clock'>): Promise<number> {
+  const seen = await witness.known();
+  const known = seen === undefined || seen === 'unreadable' ? 0 : seen.accepted;
+  return Math.max((await readHeads(db, vault)).accepted?.accepted ?? 0, known);
+}
+
 async function missingEntry(db: Db, { seq, seal }: Head): Promise<ChainFault | undefined> {
   if (seq === 0) return undefined;
   const found = await sealAt(db, seq);

@@ -27,6 +27,7 @@ export type RevocationReason =
   | 'password_change'
   | 'user_disabled'
   | 'surplus'
+  | 'restored'
   | 'expired';
 
 type UserSession = { user_id: string; session_id: string };

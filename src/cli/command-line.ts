@@ -4,9 +4,10 @@ import { type Config, readConfig } from '../app/config.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../platform/db/db.ts';
 import { MigrationRefused } from '../platform/db/migrate.ts';
 import { databaseFile } from '../platform/db/open.ts';
+import { CopyRefused } from '../platform/db/sqlite-backup.ts';
 import { ConfigError, RequestError } from '../platform/errors.ts';
 import { mailWarning } from '../platform/heartbeat.ts';
-import { refusalText } from '../platform/report.ts';
+import { type Report, refusalText } from '../platform/report.ts';
 import { editDistance, visibleText } from '../platform/text.ts';
 import { type Command, columns, helpOf, overviewOf, readArguments, type Terminal, UsageError } from './command.ts';
 import { commandGroups, commands } from './commands.ts';
@@ -84,6 +85,9 @@ async function run(name: string, args: readonly string[], terminal: Terminal, en
     await serve(config);
     return undefined;
   }
+  if (command.runWithoutStore) {
+    return print(await command.runWithoutStore(config, read.given, terminal, read.json), read.json, terminal);
+  }
   const { closeDeps, openDeps, openLog } = await import('../app/open-deps.ts');
   if (!command.prepares) refuseEmptyFolder(config);
   const role = command.prepares ? 'server' : 'command';
@@ -94,11 +98,15 @@ async function run(name: string, args: readonly string[], terminal: Terminal, en
     const warning = deps.mail.enqueued > 0 ? await mailWarning(deps) : undefined;
     if (warning) terminal.stderr.write(`signet: warning: ${warning}\n`);
     const json = warning ? { ...(report.json as object), warnings: [warning] } : report.json;
-    terminal.stdout.write(read.json ? `${JSON.stringify(json)}\n` : `${report.text}\n`);
-    return report.failed ? 1 : 0;
+    return print({ ...report, json }, read.json, terminal);
   } finally {
     await closeDeps(deps);
   }
+}
+
+function print({ json, text, failed }: Report, asJson: boolean, { stdout }: Terminal): number {
+  stdout.write(asJson ? `${JSON.stringify(json)}\n` : `${text}\n`);
+  return failed ? 1 : 0;
 }
 
 /** So that a mistyped folder gets no new store and key. */
@@ -113,6 +121,7 @@ const kinds = [
   [UsageError, 'usage_error'],
   [ConfigError, 'configuration_error'],
   [MigrationRefused, 'migration_refused'],
+  [CopyRefused, 'copy_refused'],
   [OutcomeUnknown, 'outcome_unknown'],
   [StoreUnavailable, 'store_unavailable'],
 ] as const;

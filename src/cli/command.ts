@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import type { Config } from '../app/config.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { version } from '../platform/config.ts';
 import type { Report } from '../platform/report.ts';
@@ -64,6 +65,8 @@ export type Typed = Record<string, string | number | boolean | string[] | undefi
 export type Command = Shape<Readonly<Record<string, Operand>>, Readonly<Record<string, Option>>> & {
   /** Undefined when it has written to standard output itself, as JSON lines if `json`. */
   run(deps: Deps, given: Typed, terminal: Terminal, json: boolean): Promise<Report | undefined>;
+  /** Instead of `run`, of a command that no store is opened for. */
+  runWithoutStore?(config: Config, given: Typed, terminal: Terminal, json: boolean): Promise<Report>;
 };
 
 /** The arguments of `run` have the types that follow from operands and options. */
@@ -75,6 +78,21 @@ export const command = <
     run(deps: Deps, given: Given<Operands, Options>, terminal: Terminal, json: boolean): Promise<Report | undefined>;
   },
 ) => shape as unknown as Command;
+
+/** A {@link command} that no store is opened for. */
+export const commandWithoutStore = <
+  const Operands extends Record<string, Operand> = Record<never, never>,
+  const Options extends Record<string, Option> = Record<never, never>,
+>(
+  shape: Shape<Operands, Options> & {
+    runWithoutStore(
+      config: Config,
+      given: Given<Operands, Options>,
+      terminal: Terminal,
+      json: boolean,
+    ): Promise<Report>;
+  },
+) => ({ ...shape, run: async () => undefined }) as unknown as Command;
 
 /** Exit code 2; nothing was done. */
 export class UsageError extends Error {

@@ -32,6 +32,7 @@ import type { FileAnswer } from '../platform/http/operation.ts';
 import { type Report, shownOnce, time } from '../platform/report.ts';
 import { maxReplayed } from '../webhooks/manage-webhook.ts';
 import { auditCommands } from './audit.ts';
+import { backupCommands } from './backup.ts';
 import { type Command, command, UsageError } from './command.ts';
 import { commandsOf } from './operation-command.ts';
 import { readPassword } from './password-prompt.ts';
@@ -266,7 +267,7 @@ const clientCommands = {
 
 /** Every command, in the order of the help. */
 export const commandGroups: readonly (readonly [heading: string, commands: Readonly<Record<string, Command>>])[] = [
-  ['Server', { ...serverCommands, ...commandsOf(settingOperations) }],
+  ['Server', { ...serverCommands, ...backupCommands, ...commandsOf(settingOperations) }],
   [
     'Users',
     {

@@ -29,7 +29,7 @@ import {
 } from './store.ts';
 
 /** For the room `oauth`, which revokes the grants of clients and deletes the rows of deleted ones. */
-export { deleteDeletedClient, deletedClients, raiseGrantsEpochOfClient } from './store.ts';
+export { clientsAfter, deleteDeletedClient, deletedClients, raiseGrantsEpochOfClient } from './store.ts';
 export type { ClientListing, Order };
 export { countNeedingReview, countWaiting, listOwnClients, namesOfClients };
 

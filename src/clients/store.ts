@@ -203,6 +203,13 @@ export const deleteClient = (
 export const orphanClientsOf = (owner_user_id: string): Sql =>
   sql`update clients set owner_user_id = null where owner_user_id = ${owner_user_id}`;
 
+/** In the order of their ids. */
+export const clientsAfter = (db: Db, after: string, rows: number) =>
+  db.all(
+    ClientRow.pick('client_id'),
+    sql`select client_id from clients where client_id > ${after} order by client_id limit ${rows}`,
+  );
+
 /** Clients whose dependent rows are to be deleted now. */
 export const deletedClients = (db: Db) =>
   db.all(

@@ -9,6 +9,7 @@ import { deleteGrantsToClient } from './grants/store.ts';
 
 /** What periodic jobs delete. */
 export { purgePendingRequests } from './authorize/store.ts';
+export { purgeConsents } from './grants/consents.store.ts';
 export {
   purgeDeadLogouts,
   purgeDeliveredLogouts,

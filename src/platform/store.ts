@@ -1,5 +1,5 @@
 import type { Db } from './db/db.ts';
-import { choice, integer, type RowOf, row, text } from './db/rows.ts';
+import { choice, integer, nullable, type RowOf, row, text } from './db/rows.ts';
 import { asBigint, asText, raw, type Sql, sql } from './db/sql.ts';
 
 /** The newest of any server on this store. `at` is Unix seconds by the clock of that server. */
@@ -34,6 +34,33 @@ export const keepMasterKeyCheck = (db: Db, sealed: string) =>
 /** Empty before the first start. */
 export const findMasterKeyCheck = async (db: Db): Promise<string> =>
   (await db.get(Check, sql`select sealed from master_key_check where id = 'check'`))?.sealed ?? '';
+
+const Restore = row('restores', { restore_id: text, taken_at: nullable(integer), restored_at: nullable(integer) });
+
+/** The mark of a copy: what has ended since it was taken may be valid in it. */
+export const findUnfinishedRestore = (db: Db) =>
+  db.get(Restore, sql`select ${Restore.columns} from restores where restored_at is null`);
+
+/** Marks a copy, unless it is marked. @param taken_at null if it is not known. */
+export const markCopy = (db: Db, restore_id: string, taken_at: number | null) =>
+  db.run(
+    sql`insert into restores ${Restore.select({ restore_id, taken_at, restored_at: null })}
+         where not exists (select 1 from restores where restored_at is null)`,
+  );
+
+/** Under a new id: a backup may be restored several times. */
+export const finishRestore = (restore_id: string, restored_at: number): Sql =>
+  sql`update restores set restore_id = ${restore_id}, restored_at = ${restored_at} where restored_at is null`;
+
+/** The id of the newest restore; empty if there was none. */
+export const findGeneration = async (db: Db): Promise<string> =>
+  (
+    await db.get(
+      Restore,
+      sql`select ${Restore.columns} from restores where restored_at is not null
+           order by restored_at desc, restore_id limit 1`,
+    )
+  )?.restore_id ?? '';
 
 const WaitingMail = row('outgoing_mails', {
   mail_id: text,

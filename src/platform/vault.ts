@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Db } from './db/db.ts';
 import { databaseFile, makeFolder } from './db/open.ts';
 import { ConfigError } from './errors.ts';
-import { findMasterKeyCheck, keepMasterKeyCheck } from './store.ts';
+import { findGeneration, findMasterKeyCheck, keepMasterKeyCheck } from './store.ts';
 
 type MacPurpose = 'refresh-token' | 'passkey-challenge' | 'audit-log' | 'backup-code';
 
@@ -22,21 +22,24 @@ export type Vault = ReturnType<typeof openVault>;
  * key that only signed-in users and operators cause to be used; messages that anyone can cause, any number of times, have
  * others.
  * @param masterKey 32 random bytes. Each use gets a key of its own by HKDF (RFC 5869).
+ * @param generation of the store, another one after each restore. What works once is remembered in the store and forgotten by
+ * a restore, so what browsers keep must not outlive one.
  */
-export function openVault(masterKey: Buffer) {
+export function openVault(masterKey: Buffer, generation = '') {
   const derive = (use: string) => Buffer.from(hkdfSync('sha256', masterKey, 'signet/1', use, 32));
   const sealingKey = derive('seal');
-  const macKey = (purpose: MacPurpose) => createSecretKey(derive(purpose)); // imported once, not at every MAC
+  const macKey = (use: string) => createSecretKey(derive(use)); // imported once, not at every MAC
+  const ofGeneration = (use: string) => (generation === '' ? use : `${use}/${generation}`);
   const macKeys = {
     'refresh-token': macKey('refresh-token'),
-    'passkey-challenge': macKey('passkey-challenge'),
+    'passkey-challenge': macKey(ofGeneration('passkey-challenge')),
     'audit-log': macKey('audit-log'),
     'backup-code': macKey('backup-code'),
   };
   return {
     ...sealer(0, () => sealingKey),
     /** For state in the browser: cookies and hidden fields. Each message has a key of its own. */
-    browser: manyMessages(derive('browser')),
+    browser: manyMessages(derive(ofGeneration('browser'))),
     /** For queued mail. Each message has a key of its own. */
     mail: manyMessages(derive('mail')),
     /** HMAC-SHA-256 (RFC 2104) under a key of its own: 32 bytes. No number of messages weakens the key. */
@@ -167,7 +170,7 @@ export async function prepareVaultFor(db: Db, masterKey: Buffer): Promise<Vault>
  * @throws {ConfigError} when the key does not open what is stored: going on would make new keys beside unreadable ones.
  */
 export async function openVaultFor(db: Db, masterKey: Buffer): Promise<Vault> {
-  const vault = openVault(masterKey);
+  const vault = openVault(masterKey, await findGeneration(db));
   const check = await findMasterKeyCheck(db);
   if (check === '') {
     throw new ConfigError(

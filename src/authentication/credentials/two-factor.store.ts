@@ -1,5 +1,6 @@
 import type { Db } from '../../platform/db/db.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { inOneSlice } from '../../platform/db/slices.ts';
 import { type Sql, sql } from '../../platform/db/sql.ts';
 import type { SessionId, UserId } from '../../platform/ids.ts';
 
@@ -109,6 +110,23 @@ export async function countBackupCodes(db: Db, user_id: UserId): Promise<BackupC
 }
 
 export const deleteBackupCodes = (user_id: UserId): Sql => sql`delete from backup_codes where user_id = ${user_id}`;
+
+/** Of all users: for a restore. */
+export const purgeBackupCodes = (db: Db, rows: number) =>
+  db.run(sql`delete from backup_codes where ${inOneSlice('backup_codes', 'code_hash', sql`1 = 1`, rows)}`);
+
+const TotpUser = TotpRow.pick('user_id');
+
+/** Of the users after one, in the order of their ids: no code of a time step up to this one is accepted any more. */
+export async function refuseTimeSteps(db: Db, step: number, after: string, rows: number): Promise<string[]> {
+  const changed = await db.run(
+    TotpUser,
+    sql`update totp set last_step = ${step}
+         where user_id in (select user_id from totp where user_id > ${after} order by user_id limit ${rows})
+        returning user_id`,
+  );
+  return changed.rows.map(({ user_id }) => user_id);
+}
 
 /** @param code_hashes of new codes, which replace all earlier ones. */
 export const replaceBackupCodes = (user_id: UserId, code_hashes: readonly string[], now: number): Sql[] => [

@@ -28,6 +28,7 @@ export { deletePendingSignInsOfUser, purgePendingSignIns } from './pending-sign-
 export {
   activeSessionsOf,
   deleteSessionsOfUser,
+  endSessions,
   endSessionsOfUser,
   type ListedSession,
   purgeDevices,

@@ -151,6 +151,13 @@ export const endSession = (session_id: SessionId, reason: string, now: number): 
 export const endSessionsOfUser = (user_id: UserId, reason: string, now: number): Sql =>
   sql`update sessions set ended_at = ${now}, end_reason = ${reason} where user_id = ${user_id} and ended_at is null`;
 
+/** Of all users: for a restore. */
+export const endSessions = (db: Db, reason: string, now: number, rows: number) =>
+  db.run(
+    sql`update sessions set ended_at = ${now}, end_reason = ${reason}
+         where ${inOneSlice('sessions', 'session_id', sql`ended_at is null`, rows)}`,
+  );
+
 /** Last used first. */
 export const activeSessionsOf = (db: Db, user_id: UserId, now: number) =>
   db.all(

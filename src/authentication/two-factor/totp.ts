@@ -29,6 +29,9 @@ export async function matchingStep(secret_base32: string, code: string, at: numb
   return delta === null ? undefined : TOTP.counter({ ...parameters, timestamp }) + delta;
 }
 
+/** The time step of a moment. @param at Unix seconds. */
+export const stepAt = (at: number): number => Math.floor(at / parameters.period);
+
 /** Apps show codes in groups, and some keyboards type full-width digits. @returns undefined for anything else. */
 function normalizeTotpCode(code: string): string | undefined {
   const tidy = code.slice(0, 100).normalize('NFKC').replace(/[\s-]/g, '');

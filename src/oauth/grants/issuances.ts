@@ -39,6 +39,12 @@ type Issuance = { key: string; issuance_id: string };
 /** The conditional statement; with the same id it finds its own work done. */
 type Change = (issuance_id: string) => Promise<IssuableGrant | undefined>;
 
+/** Whether a process that issues tokens from this store is running. */
+export async function isInUse(db: Db): Promise<boolean> {
+  for (const { run_id } of await listRunsNotLost(db, runsPerHeartbeat)) if (await db.isRunning(run_id)) return true;
+  return false;
+}
+
 export type Issuances = ReturnType<typeof openIssuances>;
 
 /**

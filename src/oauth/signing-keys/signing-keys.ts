@@ -11,6 +11,7 @@ import {
   type KeyRecord,
   listKeyRecords,
   listSigningKeys,
+  retireAllSigningKeys,
   retireSigningKeys,
   rotateSigningKey,
 } from './store.ts';
@@ -42,6 +43,12 @@ export async function ensureSigningKeys(deps: KeyDeps): Promise<void> {
     missing.map(async ({ algorithm, status }) => insertSigningKey(await newKey(deps, algorithm), status, now(deps))),
   );
   await deps.db.change({ run: { keys } });
+}
+
+/** Of a restored store: a key that was rotated out since the backup, perhaps because it was stolen, must not sign again. */
+export async function replaceSigningKeys(deps: KeyDeps): Promise<void> {
+  await deps.db.run(retireAllSigningKeys(now(deps)));
+  await ensureSigningKeys(deps);
 }
 
 /** By algorithm, oldest first. */

@@ -91,6 +91,11 @@ export const rotateSigningKey = (successor: NewKey, limits: RotationLimits) => {
   };
 };
 
+/** None signs any more, nor will; the public halves verify on. */
+export const retireAllSigningKeys = (now: number): Sql =>
+  sql`update signing_keys set status = 'retiring', retired_at = ${now}, private_key_sealed = null
+       where status in ('active', 'next')`;
+
 const RetiredKey = row('retired_signing_keys', {
   algorithm: id<Algorithm>(),
   public_jwk: jsonObject<webcrypto.JsonWebKey>(),

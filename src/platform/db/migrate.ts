@@ -82,6 +82,9 @@ export async function refuseUnlessMigrated(db: Db, folder: URL = ownMigrations):
   }
 }
 
+/** Whether a server has ever set this database up. */
+export const isSetUp = async (db: Db): Promise<boolean> => (await findApplied(db)) !== undefined;
+
 /** @returns undefined when the database has never been migrated. */
 async function findApplied(db: Db): Promise<Applied[] | undefined> {
   const [table] = await db.query({

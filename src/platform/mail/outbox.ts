@@ -17,6 +17,9 @@ import {
   type WaitingMail,
 } from '../store.ts';
 import { type Vault, WrongMasterKey } from '../vault.ts';
+
+export { deleteMailsBefore } from '../store.ts';
+
 import { type Mail, openTransport, type Transport } from './transport.ts';
 
 type OutboxDeps = { config: Config; db: Db; clock: Clock; log: Logger; vault: Vault };

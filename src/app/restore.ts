@@ -1,0 +1,79 @@
+import { purgeLinks } from '../accounts/links.ts';
+import { auditEvent, type Caller, readReason } from '../audit/audit.ts';
+import { endSessions, purgePendingSignIns } from '../authentication/sessions/sessions.ts';
+import { spendCodes } from '../authentication/two-factor/spend-codes.ts';
+import { clientsAfter } from '../clients/find-clients.ts';
+import { purgeConsents, purgePendingRequests } from '../oauth/cleanup.ts';
+import type { Deps } from '../oauth/deps.ts';
+import { isInUse } from '../oauth/grants/issuances.ts';
+import { replaceSigningKeys } from '../oauth/signing-keys/signing-keys.ts';
+import { now } from '../platform/clock.ts';
+import { findUnfinishedRestore, finishRestore, markCopy } from '../platform/copy-mark.ts';
+import { sliceRows } from '../platform/db/slices.ts';
+import { CopyRefused } from '../platform/db/sqlite-backup.ts';
+import { newId } from '../platform/ids.ts';
+import { deleteMailsBefore } from '../platform/mail/outbox.ts';
+import { purgeKeptForms } from '../platform/pages/kept-forms.ts';
+
+/** Later than any time in the store. */
+const always = Number.MAX_SAFE_INTEGER;
+
+/** No pauses: nothing else uses the store. @returns how many rows it were. */
+async function inEverySlice(slice: (rows: number) => Promise<number>): Promise<number> {
+  for (let all = 0; ; ) {
+    const changes = await slice(sliceRows);
+    all += changes;
+    if (changes < sliceRows) return all;
+  }
+}
+
+export type Restored = Awaited<ReturnType<typeof completeRestore>>;
+
+/**
+ * Makes the copy of a store safe to serve. What was valid when it was made may have ended since, which the copy does not know. So
+ * all of it ends: sessions, grants with their codes and tokens, links, codes for a second factor, consents, what waits for a
+ * user, and what browsers keep. Until that is done no server starts on the copy. An interrupted call is repeated.
+ * @throws {CopyRefused} while a server runs on the store.
+ */
+export async function completeRestore(deps: Deps, caller: Caller, text?: string) {
+  const { db } = deps;
+  const reason = text === undefined ? undefined : readReason(text);
+  if (await isInUse(db)) {
+    throw new CopyRefused(
+      'A server is running on this store, or is issuing tokens from the store that this one is a copy of. Stop it, then try again. Nothing was changed.',
+    );
+  }
+  const at = now(deps);
+  await markCopy(db, newId('rst'), null);
+  const ended = {
+    sessions: await inEverySlice(async (rows) => (await endSessions(db, 'restored', at, rows)).changes),
+    clients_revoked: await revokeAllGrants(deps, at),
+    consents: await inEverySlice(async (rows) => (await purgeConsents(db, rows)).changes),
+    links: await inEverySlice(async (rows) => (await purgeLinks(db, always, rows)).changes),
+    backup_codes: await spendCodes(db, at, inEverySlice),
+    pending_requests: await inEverySlice(async (rows) => (await purgePendingRequests(db, always, rows)).changes),
+    pending_sign_ins: await inEverySlice(async (rows) => (await purgePendingSignIns(db, always, rows)).changes),
+    kept_forms: await inEverySlice(async (rows) => (await purgeKeptForms(db, always, rows)).changes),
+    mails: (await deleteMailsBefore(db, always)).changes,
+  };
+  await replaceSigningKeys(deps);
+  const mark = await findUnfinishedRestore(db);
+  const restored = { restore_id: newId('rst'), taken_at: mark?.taken_at ?? null, ended };
+  const event = auditEvent({ action: 'store.restored', ...caller, reason, after: restored }, at);
+  const log = await deps.auditLog.continueAfterRestore();
+  await db.change({ run: { log, event: event.statement, mark: finishRestore(restored.restore_id, at) } });
+  return restored;
+}
+
+/** One client after the other: each by one row, whatever it has, and its sessions are reported to it. */
+async function revokeAllGrants({ db, grants }: Pick<Deps, 'db' | 'grants'>, at: number): Promise<number> {
+  let after = '';
+  return inEverySlice(async (rows) => {
+    const clients = await clientsAfter(db, after, rows);
+    for (const { client_id } of clients) {
+      await db.change({ run: { grants: grants.revokeOfClient(client_id, 'restored', at) } });
+    }
+    after = clients.at(-1)?.client_id ?? after;
+    return clients.length;
+  });
+}

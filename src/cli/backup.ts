@@ -1,0 +1,62 @@
+import { time } from '../platform/report.ts';
+import { command, commandWithoutStore, type Terminal, UsageError } from './command.ts';
+
+const caller = { actor: 'cli' } as const;
+
+export const backupCommands = {
+  backup: command({
+    summary:
+      'Copy the SQLite database to a new file while the server runs, and check the copy. The master key is not in it.',
+    operands: { file: { value: 'file' } },
+    async run(deps, { file }, { stderr }) {
+      const { backUp } = await import('../app/backup.ts');
+      const backup = await backUp(deps, caller, file, showProgress(stderr));
+      const { file: path, bytes, taken_at } = backup;
+      return { json: backup, text: `Backed up to ${path}: ${bytes} bytes, as of ${time(taken_at)}, checked.` };
+    },
+  }),
+  restore: commandWithoutStore({
+    summary:
+      'Put a backup in place of the SQLite database, while no server runs. Everything that may have ended since the backup ends: everyone is signed out, tokens and links are invalid. With --after-copy it does the same for a database that its own tools have restored.',
+    operands: { file: { value: 'file', optional: true } },
+    options: {
+      'after-copy': { help: 'the database of the settings, such as PostgreSQL, has been restored by its own tools' },
+      force: { help: 'replace the database that is there; it is kept under another name' },
+      reason: { value: 'text', help: 'what happened; recorded in the audit log' },
+    },
+    async runWithoutStore(config, { file, force, reason, 'after-copy': isCopied }) {
+      if (isCopied === (file !== undefined)) throw new UsageError('Give either a <file> or --after-copy.');
+      const { restoreBackup, restoreInPlace } = await import('../app/backup.ts');
+      const { openLog } = await import('../app/open-deps.ts');
+      const outside = { clock: Date.now, log: openLog(config.logLevel) };
+      const restoring = { caller, reason };
+      if (file === undefined) {
+        const restored = await restoreInPlace(config, outside, restoring);
+        return { json: restored, text: describe(restored, null) };
+      }
+      const restored = await restoreBackup(config, outside, { ...restoring, path: file, force });
+      return { json: restored, text: describe(restored, restored.replaced) };
+    },
+  }),
+};
+
+function describe({ taken_at }: { taken_at: number | null }, replaced: string | null): string {
+  const lines = [
+    `The store is restored${taken_at === null ? '' : ` as of ${time(taken_at)}`}. Everyone has to sign in again.`,
+    'No one knows what was changed after the backup. Before you start the server, read in docs/backup.md what to check: deleted and disabled users, suspended clients, rotated secrets, changed passwords.',
+  ];
+  if (replaced !== null) lines.push(`The database of before is in ${replaced}. Delete it when you no longer need it.`);
+  return lines.join('\n\n');
+}
+
+/** On a terminal only, in one line. */
+function showProgress(stderr: Terminal['stderr']): (done: number) => void {
+  if (!('isTTY' in stderr) || !stderr.isTTY) return () => undefined;
+  let shown = -1;
+  return (done) => {
+    const percent = Math.floor(done * 100);
+    if (percent === shown) return;
+    shown = percent;
+    stderr.write(percent < 100 ? `\rCopying: ${percent} %` : '\rCopied; checking the copy.\n');
+  };
+}

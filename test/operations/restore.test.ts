@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { appendFileSync, copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import pino from 'pino';
+import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
+import { backUp, restoreBackup, restoreInPlace } from '../../src/app/backup.ts';
+import { closeDeps } from '../../src/app/open-deps.ts';
+import { auditEvent } from '../../src/audit/audit.ts';
+import { verifyAuditLog } from '../../src/audit/chain.ts';
+import { copySqlite } from '../../src/platform/db/sqlite-backup.ts';
+import { preparedSettings, refused, succeed } from '../support/command-line.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { assertRefused, type RegisteredClient, tokensOf } from '../support/relying-party.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
+
+const caller = { actor: 'cli' } as const;
+const log = pino({ enabled: false });
+const restoring = { caller, reason: 'the disk broke' };
+
+type Live = {
+  user: TestUser;
+  signedOut: TestUser;
+  waiting: TestUser;
+  code: string;
+  totp: string;
+  backupCode: string;
+  invitation: string;
+  client: RegisteredClient;
+  tokens: { access_token: string; refresh_token: string };
+};
+
+async function make(signet: Signet): Promise<Live> {
+  const user = await signet.signedInUser();
+  const client = await signet.registerClient({ owner: user });
+  const app = await user.enableTotp();
+  const tokens = await user.obtainTokens(client);
+  const signedOut = await user.awaitingSecondFactor();
+  assert.equal((await signedOut.giveCode(app.code())).status, 303);
+  const waiting = await user.awaitingSecondFactor();
+  const { url } = await inviteAdministrator(signet.deps, 'cli');
+  const [backupCode = ''] = app.backup_codes;
+  const totp = app.code(); // moves the clock
+  const code = await user.authorize(client);
+  return {
+    user,
+    signedOut,
+    waiting,
+    code,
+    totp,
+    backupCode,
+    invitation: new URL(url).pathname,
+    client,
+    tokens,
+  };
+}
+
+const isSignedIn = async ({ browser }: TestUser) => (await browser.get('/account')).status === 200;
+
+async function assertDead(signet: Signet, live: Live): Promise<void> {
+  const { client, tokens } = live;
+  assert.deepEqual([await isSignedIn(live.user), await isSignedIn(live.signedOut)], [false, false], 'sessions');
+  assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
+  assertRefused(await client.redeem(live.code), 400, 'invalid_grant');
+  assert.equal((await client.post('/oauth/introspect', { token: tokens.access_token })).json?.active, false);
+  assert.equal((await signet.userinfo(tokens.access_token)).status, 401);
+  assert.notEqual((await live.waiting.giveCode(live.totp)).location, '/account', 'a pending sign-in');
+  assert.equal((await signet.newBrowser().get(live.invitation)).status, 400, 'a link');
+  const again = await live.user.awaitingSecondFactor();
+  assert.equal((await again.giveCode(live.totp)).status, 401, 'a code that an app showed before');
+  assert.equal((await again.giveCode(live.backupCode)).status, 401, 'a backup code');
+}
+
+/** The same server, after a stop and a start. */
+const restarted = (t: TestContext, signet: Signet): Promise<Signet> =>
+  startSignet(t, { beside: signet, env: { SIGNET_PORT: String(signet.deps.config.port) } });
+
+async function stop({ app, deps }: Signet): Promise<void> {
+  await app.close();
+  await closeDeps(deps);
+}
+
+test('what ended after a backup under load stays ended after its restore, and what began after it never was', async (t) => {
+  const signet = await startSignet(t);
+  const { config, clock } = { config: signet.deps.config, clock: signet.clock };
+  const live = await make(signet);
+  const busy = await Promise.all([1, 2, 3, 4].map(() => live.user.obtainTokens(live.client)));
+  await signet.runJobs();
+
+  let isDone = false;
+  let refreshes = 0;
+  const load = busy.map(async ({ refresh_token: first }) => {
+    for (let refresh_token = first; !isDone; refreshes += 1) {
+      ({ refresh_token } = tokensOf(await live.client.refresh(refresh_token)));
+    }
+  });
+  const file = join(config.dataDir, 'backup.db');
+  const backup = await backUp(signet.deps, caller, file, () => undefined);
+  isDone = true;
+  await Promise.all(load);
+  t.diagnostic(`${refreshes} refreshes during the backup of ${backup.bytes} bytes`);
+  assert.ok(refreshes > 0);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  assert.deepEqual(
+    readdirSync(config.dataDir).filter((name) => name.startsWith('backup.db')),
+    ['backup.db'],
+  );
+
+  const { refresh_token } = tokensOf(await live.client.refresh(live.tokens.refresh_token));
+  const later = await live.user.obtainTokens(live.client);
+  tokensOf(await live.client.redeem(live.code));
+  assert.equal((await live.waiting.giveCode(live.totp)).status, 303);
+  await live.signedOut.browser.post('/signout', {});
+  await signet.runJobs();
+
+  await assert.rejects(restoreBackup(config, { clock, log }, { ...restoring, path: file, force: false }), /--force/);
+  await assert.rejects(
+    restoreBackup(config, { clock, log }, { ...restoring, path: file, force: true }),
+    /has .* open\. Stop the server/,
+  );
+  assert.ok(await isSignedIn(live.user), 'a refused restore changes nothing');
+  await stop(signet);
+
+  const { replaced, ended } = await restoreBackup(config, { clock, log }, { ...restoring, path: file, force: true });
+  assert.ok(ended.sessions >= 2 && replaced !== null && existsSync(replaced));
+  assert.deepEqual(
+    readdirSync(config.dataDir).filter((name) => /restoring|-wal|-shm|part/.test(name)),
+    [],
+  );
+  const next = await restarted(t, signet);
+  await assertDead(next, live);
+  for (const token of [refresh_token, later.refresh_token])
+    assertRefused(await live.client.refresh(token), 400, 'invalid_grant');
+  assert.equal((await next.userinfo(later.access_token)).status, 401);
+
+  await next.runJobs();
+  const { broken, unsealed } = await verifyAuditLog(next.deps);
+  assert.deepEqual([broken, unsealed], [undefined, 0], 'the log goes on after the restore');
+  const [event] = await next.auditLog({ action: 'store.restored' });
+  assert.deepEqual([event?.actor, event?.reason], ['cli', 'the disk broke']);
+  assert.equal(JSON.parse(String(event?.after_state)).taken_at, backup.taken_at);
+  assert.equal(
+    (await next.auditLog({ action: 'store.backed_up' })).length,
+    0,
+    'what was written after the backup is gone',
+  );
+});
+
+onBothEngines(
+  'a copy that the tools of its database have put in place is served when all that was valid in it has ended',
+  async (t, engine) => {
+    const signet = await startSignet(t, { engine });
+    const { config, clock } = { config: signet.deps.config, clock: signet.clock };
+    const live = await make(signet);
+    await stop(signet);
+    await restoreInPlace(config, { clock, log }, restoring);
+    await assertDead(await restarted(t, signet), live);
+  },
+);
+
+test('a backup and a restore refuse what would cost something, in a sentence', async (t) => {
+  const env = await preparedSettings(t);
+  const folder = env.SIGNET_DATA_DIR ?? '';
+  const file = join(folder, 'backup.db');
+  writeFileSync(`${file}.999999999.part`, 'of a process that was killed');
+  const { bytes } = await succeed(['backup', file], env);
+  assert.equal(statSync(file).size, bytes);
+  assert.ok(!existsSync(`${file}.999999999.part`));
+  await refused(['backup', file], env, /exists already/);
+  await refused(['backup', join(folder, 'none', 'backup.db')], env, /There is no folder/);
+  await refused(['restore', file], env, /add --force/);
+  await refused(['restore', join(folder, 'none.db')], env, /cannot be read/);
+
+  const text = join(folder, 'text');
+  writeFileSync(text, 'a text and no database at all');
+  await refused(['restore', text, '--force'], env, /is not a backup of Signet/);
+  const damaged = join(folder, 'damaged.db');
+  copyFileSync(file, damaged);
+  writeFileSync(damaged, readFileSync(file).fill(1, 8_192, 20_000));
+  await refused(['restore', damaged, '--force'], env, /is damaged/);
+  const live = join(folder, 'live.db');
+  copyFileSync(file, live);
+  appendFileSync(`${live}-wal`, 'something');
+  await refused(['restore', live, '--force'], env, /is a database in use/);
+  await refused(
+    ['restore', file, '--force'],
+    { ...env, SIGNET_MASTER_KEY: Buffer.alloc(32, 3).toString('hex') },
+    /master key/,
+  );
+  await succeed(['keys', 'list'], env);
+
+  copyFileSync(file, join(folder, 'signet.db'));
+  await refused(['keys', 'list'], env, /is a backup that was put in place and not restored/);
+  await succeed(['restore', '--after-copy'], env);
+  await succeed(['keys', 'list'], env);
+  const { replaced, taken_at } = await succeed(['restore', file, '--force'], env);
+  assert.ok(existsSync(String(replaced)) && Number(taken_at) > 0);
+  await succeed(['keys', 'list'], env);
+});
+
+test('a backup gives up before the log of the store grows so long that changes are refused', async (t) => {
+  const { deps } = await startSignet(t);
+  const from = join(deps.config.dataDir, 'signet.db');
+  await deps.db.run(auditEvent({ action: 'store.backed_up', ...caller }, 0).statement);
+  await assert.rejects(
+    copySqlite(from, `${from}.copy`, () => undefined, { pagesPerStep: 1, maxLogBytes: 1 }),
+    /was given up/,
+  );
+});
