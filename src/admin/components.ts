@@ -123,6 +123,7 @@ const tabs = {
   admin: { path: '/admin', label: 'admin.tab.overview' },
   admin_clients: { path: '/admin/clients', label: 'admin.tab.clients' },
   admin_users: { path: '/admin/users', label: 'admin.tab.users' },
+  admin_entitlements: { path: '/admin/entitlements', label: 'admin.tab.entitlements' },
   admin_services: { path: '/admin/service-credentials', label: 'admin.tab.services' },
   admin_webhooks: { path: '/admin/webhooks', label: 'admin.tab.webhooks' },
   admin_keys: { path: '/admin/keys', label: 'admin.tab.keys' },

@@ -13,6 +13,8 @@ import { auditPageRoutes } from './audit/page-routes.ts';
 import { clientOperations } from './clients/operations.ts';
 import { ownerlessClientRoutes } from './clients/ownerless-routes.ts';
 import { clientPageRoutes } from './clients/page-routes.ts';
+import { entitlementOperations } from './entitlements/operations.ts';
+import { entitlementPageRoutes } from './entitlements/page-routes.ts';
 import { acceptInvitation, findInvitation, spentInvitation } from './invite-administrator.ts';
 import { keyOperations } from './keys/operations.ts';
 import { keyPageRoutes } from './keys/page-routes.ts';
@@ -62,6 +64,7 @@ export async function adminApiRoutes(app: FastifyInstance, deps: Deps) {
     ...Object.values(userOperations),
     ...Object.values(accountOperations),
     ...Object.values(accessOperations),
+    ...Object.values(entitlementOperations),
     ...Object.values(keyOperations),
     ...Object.values(serviceCredentialOperations),
     ...Object.values(webhookOperations),
@@ -77,6 +80,7 @@ export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
   await clientPageRoutes(app, deps);
   await ownerlessClientRoutes(app, deps);
   await userPageRoutes(app, deps);
+  await entitlementPageRoutes(app, deps);
   await serviceCredentialPageRoutes(app, deps);
   await webhookPageRoutes(app, deps);
   await keyPageRoutes(app, deps);

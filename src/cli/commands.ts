@@ -4,6 +4,7 @@ import { requireUser, requireUserByIdOrEmail, type User, userFilters } from '../
 import { auditOperations } from '../admin/audit/operations.ts';
 import { describeClient } from '../admin/clients/command-text.ts';
 import { clientOperations } from '../admin/clients/operations.ts';
+import { entitlementOperations } from '../admin/entitlements/operations.ts';
 import { inviteAdministrator } from '../admin/invite-administrator.ts';
 import { keyOperations } from '../admin/keys/operations.ts';
 import { serviceCredentialOperations } from '../admin/service-credentials/operations.ts';
@@ -278,7 +279,7 @@ export const commandGroups: readonly (readonly [heading: string, commands: Reado
       ...invitationCommand,
     },
   ],
-  ['Sessions, grants and entitlements', commandsOf(accessOperations)],
+  ['Sessions, grants and entitlements', { ...commandsOf(accessOperations), ...commandsOf(entitlementOperations) }],
   ['Clients', { ...clientCommands, ...commandsOf(clientOperations) }],
   ['Service credentials', commandsOf(serviceCredentialOperations)],
   ['Webhooks', webhookCommands],

@@ -53,6 +53,12 @@ export const WriteBody = Type.Object(
   { additionalProperties: false },
 );
 
+/** A product or plan as people read it: `team-plus` as “Team plus”. What is no key in lower case is a name already. */
+export const nameOfKey = (key: string): string =>
+  /^[a-z0-9]+(?:[-_.][a-z0-9]+)*$/.test(key)
+    ? key.replaceAll(/[-_.]/g, ' ').replace(/^./, (first) => first.toUpperCase())
+    : key;
+
 /** Specification 2.9: exactly these. */
 export const Entitlement = Type.Object({
   product: Type.String(),

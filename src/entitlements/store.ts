@@ -30,6 +30,16 @@ const StoredRow = row('entitlements', {
 });
 export type StoredEntitlement = RowOf<typeof StoredRow>;
 
+/** With the user who has it, of all users. */
+const HeldRow = row('entitlements e join users u', {
+  ...StoredRow.fields,
+  user_id: id<UserId>(),
+  email: text,
+  name: nullable(text),
+});
+export type HeldEntitlement = RowOf<typeof HeldRow>;
+export type HeldPlace = Pick<HeldEntitlement, 'updated_at' | 'status' | 'product'> & { user_id: string };
+
 /** A write that was applied. */
 const VersionRow = row('entitlement_versions', {
   ...EntitlementRow.fields,
@@ -87,6 +97,34 @@ export const listEntitlements = (db: Db, user_id: string) =>
     EntitlementRow,
     sql`select ${EntitlementRow.columns} from entitlements where user_id = ${user_id} order by product`,
   );
+
+type HeldSearch = {
+  status: HeldEntitlement['status'];
+  product?: string;
+  plan?: string;
+  after?: HeldPlace;
+  limit: number;
+};
+
+/** Of one status, the last changed first; of one second by user and product, and after all of those of an earlier status. */
+export const listHeldEntitlements = (db: Db, { status, product, plan, after, limit }: HeldSearch) =>
+  db.all(
+    HeldRow,
+    sql`select ${StoredRow.columnsOf('e')}, e.user_id, u.email, u.name
+          from entitlements e join users u on u.user_id = e.user_id and u.deleted_at is null
+         where e.status = ${status}
+           ${product === undefined ? sql`` : sql`and e.product = ${product}`}
+           ${plan === undefined ? sql`` : sql`and e.plan = ${plan}`}
+           ${after === undefined ? sql`` : sql`and ${isBehind(after, status)}`}
+         order by e.updated_at desc, e.user_id desc, e.product desc limit ${limit}`,
+  );
+
+function isBehind({ updated_at, status, user_id, product }: HeldPlace, listed: HeldEntitlement['status']): Sql {
+  const at = asBigint(updated_at);
+  if (status === listed) return sql`(e.updated_at, e.user_id, e.product) < (${at}, ${user_id}, ${product})`;
+  const isLater = entitlementStatuses.indexOf(listed) > entitlementStatuses.indexOf(status);
+  return isLater ? sql`e.updated_at <= ${at}` : sql`e.updated_at < ${at}`;
+}
 
 /** By product. */
 export const listStoredEntitlements = (db: Db, user_id: string) =>

@@ -18,6 +18,7 @@ const pages = [
   '',
   '/clients',
   '/users',
+  '/entitlements',
   '/service-credentials',
   '/webhooks',
   '/keys',
@@ -463,12 +464,12 @@ test('an entitlement is once on the page of its user, which leads to its history
   await postEntitlement(signet, service.authorization, writeOf(user.user_id, { version: 1, plan: 'free' }));
   await postEntitlement(signet, service.authorization, writeOf(user.user_id, { version: 2, plan: 'team' }));
   const page = await admin.browser.get(`/admin/users/${user.user_id}`);
-  assert.equal(page.text.match(/<bdi>team<\/bdi>/g)?.length, 1);
+  assert.equal(page.text.match(/<bdi>Team<\/bdi>/g)?.length, 1);
   const [, path = ''] = /<a href="([^"]+)" id="user-writes">/.exec(page.text) ?? [];
   const { text } = await admin.browser.get(path);
   assert.match(
     text,
-    pattern`<strong><bdi>team</bdi></strong>.*${sentence('admin.users.entitlements.current')}.*<strong><bdi>free</bdi></strong>`,
+    pattern`<strong><bdi>Team</bdi></strong>.*${sentence('admin.users.entitlements.current')}.*<strong><bdi>Free</bdi></strong>`,
   );
 });
 

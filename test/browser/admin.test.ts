@@ -97,6 +97,8 @@ test('every page of administration is accessible, light and dark, on a phone and
     `/admin/users/${owner.user_id}/sessions`,
     `/admin/users/${owner.user_id}/grants`,
     `/admin/users/${owner.user_id}/entitlements?product=editor`,
+    '/admin/entitlements?product=editor',
+    '/admin/clients/register?kind=web&library=authjs',
     '/admin/service-credentials',
     `/admin/service-credentials/${service.client_id}`,
     '/admin/webhooks',

@@ -8,6 +8,7 @@ import {
 import type { Browser } from '../support/browser.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
+import { watchPlans } from '../support/query-plans.ts';
 import { assertRefused, basic, RegisteredClient } from '../support/relying-party.ts';
 import { postEntitlement, type Service, type Write, writeOf } from '../support/services.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
@@ -101,14 +102,14 @@ testSignet('a written entitlement', async ({ signet, t }) => {
       await postEntitlement(signet, service.authorization, writeOf(user.user_id, { version }));
     }
     const shown = (await admin.browser.get(page)).text;
-    assert.match(shown, /<code><bdi>viewer<\/bdi><\/code>.*<bdi>solo<\/bdi>/s);
+    assert.match(shown, /<code><bdi>viewer<\/bdi><\/code>.*<bdi>Solo<\/bdi>/s);
     const [, writes = ''] = /href="([^"]+)" id="user-writes"/.exec(shown) ?? [];
     const [, older = ''] = /id="writes-older" href="([^"]+)"/.exec((await admin.browser.get(writes)).text) ?? [];
     const last = (await admin.browser.get(older.replaceAll('&amp;', '&'))).text;
     assert.match(last, /<code><bdi>viewer<\/bdi><\/code>.*<code><bdi>editor<\/bdi><\/code>.*sub_1/s);
     assert.doesNotMatch(last, /id="writes-older"/);
     const ofViewer = await admin.browser.get(`${page}/entitlements?product=viewer`);
-    assert.match(ofViewer.text, pattern`<bdi>solo</bdi>.*${sentence('admin.users.entitlements.current')}`);
+    assert.match(ofViewer.text, pattern`<bdi>Solo</bdi>.*${sentence('admin.users.entitlements.current')}`);
     assert.doesNotMatch(ofViewer.text, /<code><bdi>editor<\/bdi><\/code>/);
 
     const found: string[] = [];
@@ -154,6 +155,72 @@ testSignet(
     assert.match(forged.headers.get('www-authenticate') ?? '', /^Bearer error="invalid_token"/);
   },
 );
+
+testSignet('entitlements of all users are filtered, paged by an index, and exported', async ({ signet }) => {
+  const admin = await signet.signedInUser({ role: 'admin' });
+  const { db } = signet.deps;
+  const holder = await signet.newUser();
+  await plain(db).run(
+    `with recursive n (i) as (select 1 union all select i + 1 from n where i < 1200)
+     insert into users (user_id, email, email_key, role, created_at, updated_at)
+     select 'usr_' || i, i || '@example.test', i || '@example.test', 'user', 1, 1 from n`,
+  );
+  await plain(db).run(
+    `insert into entitlements (user_id, product, plan, status, source, version, write_id, updated_at)
+     select user_id, case when created_at = 1 then 'editor' else '=x,y' end, case when user_id like '%7' then 'team-plus' else 'solo' end,
+            case when user_id like '%1' then 'past_due' else 'active' end, 'billing', 1, user_id, length(user_id) from users`,
+  );
+  if (db.engine === 'postgres') await plain(db).run('analyze');
+  const { plans, stop } = watchPlans(db, /from entitlements e join users/);
+  const isRare = await plain(db).all<{ user_id: string }>(`select user_id from entitlements where status = 'past_due'`);
+  for (const [query, expected] of [
+    ['', 1202],
+    ['status=past_due', isRare.length],
+    ['product=editor&status=active', 1200 - 120],
+    ['product=editor&plan=team-plus', 120],
+    ['product=viewer', 0],
+  ] as const) {
+    const seen: string[] = [];
+    for (let next: unknown = ''; next !== null; ) {
+      const { status, json } = await admin.browser.get(
+        `/v1/admin/entitlements?limit=70&${query}${next && `&after=${next}`}`,
+      );
+      assert.equal(status, 200);
+      const found = json?.entitlements as { user_id: string; product: string; updated_at: number }[];
+      assert.deepEqual(
+        found.map(({ updated_at }) => updated_at),
+        found.map(({ updated_at }) => updated_at).toSorted((one, other) => other - one),
+      );
+      seen.push(...found.map(({ user_id, product }) => `${user_id} ${product}`));
+      next = json?.next;
+    }
+    assert.deepEqual([seen.length, new Set(seen).size], [expected, expected], query);
+  }
+  stop();
+  for (const plan of plans) assert.doesNotMatch(plan, /SCAN|TEMP B-TREE|Seq Scan on entitlements/, plan);
+
+  for (const query of ['plan=solo', 'status=none', 'after=1-x', 'after=1-ZWRpdG9y.active']) {
+    assertRefused(await admin.browser.get(`/v1/admin/entitlements?${query}`), 400, 'invalid_request');
+  }
+  const page = (await admin.browser.get('/admin/entitlements?product=editor&plan=team-plus')).text;
+  assert.match(page, /<bdi>Editor<\/bdi> <code><bdi>editor<\/bdi><\/code>.*<bdi>Team plus<\/bdi>/s);
+  assert.doesNotMatch(page, /<bdi>Solo<\/bdi>/);
+  assert.match(page, /id="entitlements-more" href="[^"]*product=editor&amp;plan=team-plus&amp;after=/);
+  assert.match((await admin.browser.get('/admin/entitlements?plan=solo')).text, sentence('problem.entitlement.plan'));
+
+  const file = await admin.browser.get('/admin/entitlements/export?product=%3Dx%2Cy');
+  assert.deepEqual(
+    file.text
+      .split('\r\n')
+      .slice(1, -1)
+      .map((line) => line.split(',').slice(0, 3))
+      .toSorted(),
+    [admin, holder].map(({ user_id }) => [user_id, `"'=x`, 'y"']).toSorted(),
+  );
+  const all = await admin.browser.get('/v1/admin/entitlements/export');
+  assert.equal(all.text.split('\r\n').length, 1 + 1202 + 1);
+  assert.doesNotMatch(all.text, /@example/, 'whoever gets the file learns no address from it');
+});
 
 test('specification §4.11: a session counts beside the credentials of a proxy, and a token before a session', async (t) => {
   const signet = await startSignet(t);

@@ -240,6 +240,8 @@ const calls: Record<string, Prepare> = {
   }),
   'get /v1/admin/users': () => ({}),
   'post /v1/admin/users/invite': () => ({}),
+  'get /v1/admin/entitlements': () => ({}),
+  'get /v1/admin/entitlements/export': () => ({ query: { product: 'editor' } }),
   'get /v1/admin/users/{user_id}': ofUser,
   'patch /v1/admin/users/{user_id}': ofUser,
   'delete /v1/admin/users/{user_id}': (given) => ({ ...ofUser(given), body: { email: given.user.email } }),

@@ -1,4 +1,5 @@
 import type { User } from '../../accounts/users.ts';
+import { nameOfKey } from '../../entitlements/entitlement.ts';
 import type { EntitlementHistory, EntitlementVersion, StoredEntitlement } from '../../entitlements/read-history.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
@@ -28,15 +29,15 @@ export const entitlementHistoryPage = (
   tab: adminTab('admin_users'),
   above: [{ path: `/admin/users/${user_id}`, label: untrusted(name ?? email) }],
   content: html`<h1>${view.t('admin.users.entitlements.writes')}</h1>
-${product !== undefined && html`<p><code>${untrusted(product)}</code></p>`}
+${product !== undefined && html`<p>${productName(product)}</p>`}
 ${history.versions.length === 0 ? html`<p class="empty">${view.t('admin.users.entitlements.none')}</p>` : writes(view, user_id, history, product)}`,
 });
 
 const entitlementItem = (view: View, user_id: string, one: StoredEntitlement) => html`<li><div>
-<h3><code>${untrusted(one.product)}</code> ${statusBadge(view, one)}</h3>
-<p><strong>${untrusted(one.plan)}</strong> · ${view.t('admin.users.entitlements.version', { version: one.version })} · ${exactTime(one.updated_at)} · ${untrusted(one.source)}</p>
+<h3>${productName(one.product)} ${statusBadge(view, one)}</h3>
+<p><strong>${untrusted(nameOfKey(one.plan))}</strong> · ${view.t('admin.users.entitlements.version', { version: one.version })} · ${exactTime(one.updated_at)} · ${untrusted(one.source)}</p>
 ${details(view, one)}
-<p><a href="${pathTo(user_id, { product: one.product })}">${view.t('admin.users.entitlements.writes_of', { product: untrusted(one.product) })}</a></p>
+<p><a href="${pathTo(user_id, { product: one.product })}">${view.t('admin.users.entitlements.writes_of', { product: untrusted(nameOfKey(one.product)) })}</a></p>
 </div></li>
 `;
 
@@ -47,7 +48,7 @@ ${next !== null && moreLink('writes-older', pathTo(user_id, { product, before: n
 }
 
 const writeItem = (view: View, write: EntitlementVersion, counts: boolean) => html`<li><div>
-<p><code>${untrusted(write.product)}</code> <strong>${untrusted(write.plan)}</strong> ${statusBadge(view, write)} ${counts && view.t('admin.users.entitlements.current')}</p>
+<p>${productName(write.product)} <strong>${untrusted(nameOfKey(write.plan))}</strong> ${statusBadge(view, write)} ${counts && view.t('admin.users.entitlements.current')}</p>
 <p>${view.t('admin.users.entitlements.version', { version: write.version })} · ${exactTime(write.written_at)} · ${untrusted(write.source)} · ${entityLink(write.credential_id)}${write.event_id !== null && html` · <code>${untrusted(write.event_id, 255)}</code>`}</p>
 ${details(view, write)}
 </div></li>
@@ -55,7 +56,13 @@ ${details(view, write)}
 
 const pathTo = (user_id: string, query: Parameters) => pathWith(`/admin/users/${user_id}/entitlements`, query);
 
-const statusBadge = (view: View, { status }: Pick<StoredEntitlement, 'status'>) =>
+/** In words, and as it is written where that differs. */
+export const productName = (product: string): Html =>
+  nameOfKey(product) === product
+    ? untrusted(product)
+    : html`${untrusted(nameOfKey(product))} <code>${untrusted(product)}</code>`;
+
+export const statusBadge = (view: View, { status }: Pick<StoredEntitlement, 'status'>) =>
   badge(view.t(`admin.users.entitlements.status.${status}`), status === 'active' ? 'good' : 'off');
 
 const longestMetadata = 10_000;

@@ -1,5 +1,5 @@
 import { accountTab } from '../../authentication/account-tab.ts';
-import type { Entitlement } from '../../entitlements/entitlement.ts';
+import { type Entitlement, nameOfKey } from '../../entitlements/entitlement.ts';
 import { html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -17,8 +17,8 @@ ${
 });
 
 const item = (view: View, { product, plan, status, current_period_end }: Entitlement) => html`<li><div>
-<h2><bdi>${product}</bdi> <span class="badge${status === 'active' ? '' : ' warn'}">${view.t(`entitlements.status.${status}`)}</span></h2>
-<p><bdi>${plan}</bdi>${
+<h2><bdi>${nameOfKey(product)}</bdi>${nameOfKey(product) !== product && html` <code>${product}</code>`} <span class="badge${status === 'active' ? '' : ' warn'}">${view.t(`entitlements.status.${status}`)}</span></h2>
+<p><bdi>${nameOfKey(plan)}</bdi>${
   current_period_end !== null && html` · ${view.t('entitlements.period_end', { day: view.day(current_period_end) })}`
 }</p>
 </div></li>`;

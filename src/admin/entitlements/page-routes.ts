@@ -1,0 +1,48 @@
+import type { FastifyInstance } from 'fastify';
+import { administratorPage } from '../../authentication/sessions/session.ts';
+import { entitlementStatuses } from '../../entitlements/entitlement.ts';
+import { type EntitlementFilter, exportEntitlements, findEntitlements } from '../../entitlements/find-entitlements.ts';
+import { allCredentials } from '../../entitlements/service-credentials/manage-credential.ts';
+import type { Deps } from '../../oauth/deps.ts';
+import { csvType } from '../../platform/csv.ts';
+import type { Parameters } from '../../platform/http/parameters.ts';
+import { pagesFor } from '../../platform/pages/page-routes.ts';
+import { entitlementsPage } from './page.ts';
+
+const path = '/admin/entitlements';
+
+/** Who is entitled to what, across users. */
+export async function entitlementPageRoutes(app: FastifyInstance, deps: Deps) {
+  const pages = pagesFor(app, deps, administratorPage);
+
+  pages.show(path, async ({ view, query }) => {
+    const filter = filterOf(query);
+    const [found, credentials] = await Promise.all([
+      findEntitlements(deps, { ...filter, after: query.after }),
+      allCredentials(deps),
+    ]);
+    const products = [...new Set(credentials.flatMap((one) => one.products))].sort();
+    return entitlementsPage(view, {
+      ...found,
+      filter,
+      products,
+      leftOut: filter.plan ? undefined : query.plan?.trim(),
+    });
+  });
+
+  pages.download(`${path}/export`, ({ query }) => ({
+    name: 'entitlements.csv',
+    type: csvType,
+    content: exportEntitlements(deps, filterOf(query)),
+  }));
+}
+
+/** A plan without its product is left out: it would be one of any product. */
+function filterOf({ product, plan, status }: Parameters): EntitlementFilter {
+  const wanted = product?.trim() || undefined;
+  return {
+    product: wanted,
+    plan: wanted && (plan?.trim() || undefined),
+    status: entitlementStatuses.find((one) => one === status),
+  };
+}
