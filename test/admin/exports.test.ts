@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { StoreUnavailable } from '../../src/platform/db/db.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
+import { beforeEachCall } from '../support/store-spy.ts';
 
 const env = { SIGNET_RATE_LIMITS: 'off' };
 const reason = 'Asked for by mail.';
@@ -194,6 +196,18 @@ test('several users are named before they are changed, and what is refused for o
   ]) {
     assert.equal((await send(body)).status, 400);
   }
+
+  // The database goes away after the first of two.
+  let changes = 0;
+  const restore = beforeEachCall(signet.deps.db, (sql) => {
+    if (sql.some((text) => text.includes('update users'))) changes += 1;
+    if (changes === 2) throw new StoreUnavailable('gone');
+  });
+  const partly = await send({ action: 'make_administrator', user_ids: [one.user_id, two.user_id] });
+  restore();
+  assert.equal(partly.status, 503);
+  assert.match(partly.text, /may or may not have been saved/);
+  assert.deepEqual(outcomes(await send({ action: 'make_administrator', user_ids: [two.user_id] })), [null]);
 });
 
 test('sessions and grants of a user have pages of their own, and each button another name', async (t) => {

@@ -2,7 +2,7 @@ import { User } from '../../accounts/users.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { flag, id, integer, nullable, type RowOf, row, text, words } from '../../platform/db/rows.ts';
 import { inOneSlice } from '../../platform/db/slices.ts';
-import { raw, type Sql, sql } from '../../platform/db/sql.ts';
+import { incidental, raw, type Sql, sql } from '../../platform/db/sql.ts';
 import { digest, type SessionId, type UserId } from '../../platform/ids.ts';
 import { hasPasskey } from '../credentials/passkeys.store.ts';
 import { hasTotp } from '../credentials/two-factor.store.ts';
@@ -110,8 +110,8 @@ export function renewSession(session: NewSession, now: number): Sql {
 
 export const touchSession = (db: Db, session_id: SessionId, now: number, idle_expires_at: number) =>
   db.run(
-    sql`update sessions set last_seen_at = ${now}, idle_expires_at = ${idle_expires_at}
-         where session_id = ${session_id} and ended_at is null`,
+    incidental(sql`update sessions set last_seen_at = ${now}, idle_expires_at = ${idle_expires_at}
+                    where session_id = ${session_id} and ended_at is null`),
   );
 
 /** The session and the secret with which the request was authenticated. */

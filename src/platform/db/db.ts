@@ -60,7 +60,8 @@ export function createDb<E extends Engine>(engine: E): Db & E {
     for (const [name, writes] of Object.entries(run)) {
       for (const write of writes === undefined ? [] : listOf(writes)) {
         const { statement, refuses: _, ...rest } = asWrite(write);
-        steps.push({ sql: statement.sql, params: statement.params, name, ...rest });
+        const { sql, params, isIncidental } = statement;
+        steps.push({ sql, params, isIncidental, name, ...rest });
       }
     }
     const committed = steps.length === 0 ? { results: [] } : await db.commit(steps);

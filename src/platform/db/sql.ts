@@ -2,7 +2,12 @@
 export type Param = string | number | null;
 
 /** SQL with `$1 … $n`, and what they stand for. */
-export type Statement = { readonly sql: string; readonly params?: readonly Param[] };
+export type Statement = {
+  readonly sql: string;
+  readonly params?: readonly Param[];
+  /** It keeps a count or a time, and changes nothing that the request is about. */
+  readonly isIncidental?: boolean;
+};
 /**
  * A piece of SQL with its parameters: a statement, a condition, a list. Made by {@link sql}; pieces nest.
  *
@@ -12,16 +17,21 @@ export type Statement = { readonly sql: string; readonly params?: readonly Param
 export class Sql implements Statement {
   readonly shape: Shape;
   readonly params: readonly Param[];
+  readonly isIncidental: boolean;
 
-  constructor(shape: Shape, params: readonly Param[]) {
+  constructor(shape: Shape, params: readonly Param[], isIncidental = false) {
     this.shape = shape;
     this.params = params;
+    this.isIncidental = isIncidental;
   }
 
   get sql(): string {
     return this.shape.text;
   }
 }
+
+/** For a statement that keeps a count or a time: an answer may say that nothing was changed although it had effect. */
+export const incidental = ({ shape, params }: Sql): Sql => new Sql(shape, params, true);
 
 /** The text between the parameters: one piece more than there are parameters. */
 class Shape {

@@ -5,6 +5,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { isIP, isIPv4, isIPv6, type Socket, Server as TcpServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyServerFactoryHandler } from 'fastify';
+import type { Db } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { invalidRequest, RequestError, serverError } from '../errors.ts';
 import { createServer, STATUS_CODES } from './node-http.ts';
@@ -35,6 +36,7 @@ export function openServing({ config, db, log }: Pick<Deps, 'config' | 'db' | 'l
   let isDraining = false;
   let isStopping = false;
   let handle: FastifyServerFactoryHandler;
+  watchChanges(db);
 
   function serve(request: IncomingMessage, response: ServerResponse): void {
     connections.set(request.socket, response);
@@ -209,6 +211,31 @@ function bareAnswer({ status, code, message }: RequestError) {
 
 /** The response to the request in whose course code runs, timers and callbacks included. */
 const current = new AsyncLocalStorage<ServerResponse>();
+
+/** The responses in whose course something was changed. */
+const changed = new WeakSet<ServerResponse>();
+
+/** Whether the request in whose course this runs has changed something, so that its refusal must not say otherwise. */
+export function hasChangedSomething(): boolean {
+  const response = current.getStore();
+  return response !== undefined && changed.has(response);
+}
+
+/** From now on, {@link hasChangedSomething} knows of the changes of this store. */
+function watchChanges(db: Db): void {
+  const { commit } = db;
+  db.commit = async (steps) => {
+    const committed = await commit(steps);
+    const response = current.getStore();
+    if (response === undefined || 'refusedAt' in committed) return committed;
+    const isChange = committed.results.some(({ changes }, index) => {
+      const { isRequirement, isIncidental } = steps[index]!;
+      return changes > 0 && !isRequirement && !isIncidental;
+    });
+    if (isChange) changed.add(response);
+    return committed;
+  };
+}
 
 /**
  * For an exception that no promise of a request has caught: answers that request with a bare 500, or cuts off the answer

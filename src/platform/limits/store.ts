@@ -1,7 +1,7 @@
 import type { Db } from '../db/db.ts';
 import { integer, type RowOf, row, text } from '../db/rows.ts';
 import { inOneSlice } from '../db/slices.ts';
-import { asBigint, asText, oneOf, raw, type Sql, sql } from '../db/sql.ts';
+import { asBigint, asText, incidental, oneOf, raw, type Sql, sql } from '../db/sql.ts';
 
 /** Times are Unix seconds. */
 export const Counter = row('failure_counters', { counter_key: text, failures: integer, blocked_until: integer });
@@ -37,7 +37,7 @@ export function countConsecutive(counter_key: string, backoff: Backoff, at: numb
   // Guesses while blocked do not count: else one burst of parallel guesses could disable the password.
   const count = sql`case when failure_counters.blocked_until > ${now} then failure_counters.failures
                          when failure_counters.expires_at > ${now} then failure_counters.failures + 1 else 1 end`;
-  return sql`insert into failure_counters (counter_key, failures, window_ends_at, blocked_until, expires_at)
+  return incidental(sql`insert into failure_counters (counter_key, failures, window_ends_at, blocked_until, expires_at)
       values (${counter_key}, 1, 0, 0, ${at + memorySeconds.unblocked})
       on conflict (counter_key) do update set
         failures = ${count},
@@ -52,7 +52,7 @@ export function countConsecutive(counter_key: string, backoff: Backoff, at: numb
           when ${count} >= ${disabledAt} then ${asBigint(never)}
           when ${count} >= ${firstBlockAt} then ${asBigint(at + memorySeconds.blocked)}
           else excluded.expires_at end
-      returning ${Counter.columns}`;
+      returning ${Counter.columns}`);
 }
 
 /** At most `limit` in a window, which the first one opens; then a block until the window ends. */
@@ -60,12 +60,12 @@ export type Window = { limit: number; windowSeconds: number };
 
 /** One more in the window, also beyond the limit. @param at Unix seconds. */
 export const countInWindow = (counter_key: string, window: Window, at: number): Sql =>
-  sql`${addToWindow(counter_key, window, at)} returning ${Counter.columns}`;
+  incidental(sql`${addToWindow(counter_key, window, at)} returning ${Counter.columns}`);
 
 /** One more in the window; no row at the limit. A hundred at once get exactly `limit` rows. @param at Unix seconds. */
 export const takeFromWindow = (counter_key: string, window: Window, at: number): Sql =>
-  sql`${addToWindow(counter_key, window, at)}
-       where failure_counters.blocked_until <= ${asBigint(at)} returning ${Counter.columns}`;
+  incidental(sql`${addToWindow(counter_key, window, at)}
+       where failure_counters.blocked_until <= ${asBigint(at)} returning ${Counter.columns}`);
 
 function addToWindow(counter_key: string, { limit, windowSeconds }: Window, at: number): Sql {
   const windowEndsAt = at + windowSeconds;
@@ -102,7 +102,7 @@ export const worstCounter = (db: Db, counter_key: string, keys: Sql): Promise<Co
 
 /** `changes` is 0 when the counter blocks, or when there is none. */
 export const clearUnlessBlocked = (counter_key: string, at: number): Sql =>
-  sql`delete from failure_counters where counter_key = ${counter_key} and blocked_until <= ${at}`;
+  incidental(sql`delete from failure_counters where counter_key = ${counter_key} and blocked_until <= ${at}`);
 
 /** Deletes counters that no longer block; a count after `expires_at` would begin anew anyway. @param at Unix seconds. */
 export const purgeFailureCounters = (db: Db, at: number, rows: number) =>

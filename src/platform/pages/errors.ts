@@ -13,6 +13,7 @@ import {
 } from '../errors.ts';
 import { guardAnswer } from '../http/guard.ts';
 import { fillPath, type Parameters } from '../http/parameters.ts';
+import { hasChangedSomething } from '../http/serving.ts';
 import type { MessageKey } from '../i18n/translate.ts';
 import { newId } from '../ids.ts';
 import { unfinishedAt } from './form.ts';
@@ -187,7 +188,9 @@ function refusalOf(error: Error & { code?: string; statusCode?: number }, reques
   if (error instanceof RequestError) return error;
   if (error instanceof OutcomeUnknown) return outcomeUnknown(error);
   // When it is repeated, the request finds that its row is gone, and is refused for that.
-  if (error instanceof StoreUnavailable || error instanceof ForeignKeyViolation) return unavailable(error);
+  if (error instanceof StoreUnavailable || error instanceof ForeignKeyViolation) {
+    return hasChangedSomething() ? outcomeUnknown(error) : unavailable(error);
+  }
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     const values = { max: request.server.initialConfig.bodyLimit! / 1024 };
     return refusal('content_too_large', { key: 'refusal.content_too_large', values }, { cause: error });
