@@ -48,21 +48,74 @@ const unsentSeconds = 30 * 86_400;
 /** Deletes at most `rows` rows that expired before a moment. */
 type Purge = (db: Db, before: number, rows: number) => Promise<{ changes: number }>;
 
+type Purges = readonly (readonly [Purge, keptSeconds: number | ((deps: Deps) => number)])[];
+
+/** What expires, with the seconds for which it is kept then. */
+const purges = {
+  'expire grants': [[expireGrants, 0]],
+  'purge grants': [
+    [purgeUnredeemedGrants, unredeemedSeconds],
+    [purgeExpiredGrants, accessTokenSeconds + keptSeconds],
+  ],
+  'purge sessions': [[purgeSessions, keptSeconds]],
+  'purge requests': [[purgePendingRequests, 0]],
+  'purge revoked tokens': [[purgeRevokedAccessTokens, 0]],
+  'purge links': [
+    [purgeLinks, 0],
+    [purgeSpentTokens, 0],
+  ],
+  'purge pending sign-ins': [[purgePendingSignIns, 0]],
+  'purge handles': [[purgeHandles, handleKeptSeconds]],
+  'purge devices': [[purgeDevices, deviceSeconds]],
+  'purge deliveries': [
+    [purgeDelivered, keptSeconds],
+    [purgeDead, unsentSeconds],
+    [purgeUndeliverable, unsentSeconds],
+    [purgeDeliveredLogouts, keptSeconds],
+    [purgeDeadLogouts, unsentSeconds],
+    [purgeUndeliverableLogouts, unsentSeconds],
+  ],
+  'purge client failures': [[purgeFailures, failureKeptSeconds]],
+  'purge recorded suspensions': [[purgeRememberedSuspensions, suspensionRememberedSeconds]],
+  'purge unauthenticated events': [
+    [purgeUnauthenticated, ({ config }) => config.limits.unauthenticatedEventDays * 86_400],
+  ],
+  'purge kept forms': [[purgeKeptForms, 0]],
+  'purge counters': [[purgeFailureCounters, 0]],
+  'purge daily counts': [
+    [purgeDailyCounts, countsKeptSeconds],
+    [purgeActiveUsers, countsKeptSeconds],
+  ],
+} satisfies Record<string, Purges>;
+type PurgeName = keyof typeof purges;
+
 /**
  * Deletes nothing while the clock is unsettled, which each slice checks: rows that only seem to have expired would be lost.
- * @param purges each with the seconds for which expired rows are kept.
+ * @returns how many rows it were.
  */
-const purge =
-  (...purges: (readonly [Purge, keptSeconds: number | ((deps: Deps) => number)])[]): Job =>
-  async (deps, signal) => {
-    const at = now(deps);
-    for (const [one, kept] of purges) {
-      const before = at - (typeof kept === 'number' ? kept : kept(deps));
-      const slice = async (rows: number) =>
-        deps.timekeeper.isSettled() ? (await one(deps.db, before, rows)).changes : 0;
-      await inSlices(slice, signal);
-    }
-  };
+async function purge(deps: Deps, some: Purges, signal?: AbortSignal): Promise<number> {
+  const at = now(deps);
+  let all = 0;
+  for (const [one, kept] of some) {
+    const before = at - (typeof kept === 'number' ? kept : kept(deps));
+    const slice = async (rows: number) => {
+      const { changes } = deps.timekeeper.isSettled() ? await one(deps.db, before, rows) : { changes: 0 };
+      all += changes;
+      return changes;
+    };
+    await inSlices(slice, signal);
+  }
+  return all;
+}
+
+/** All purges at once, for an operator who does not want to wait for the jobs. @returns how many rows each has changed. */
+export async function purgeNow(deps: Deps): Promise<Record<PurgeName, number>> {
+  const counts: Partial<Record<PurgeName, number>> = {};
+  for (const name of namesOf(purges)) counts[name] = await purge(deps, purges[name]);
+  return counts as Record<PurgeName, number>;
+}
+
+const namesOf = <Name extends string>(some: Record<Name, unknown>) => Object.keys(some) as Name[];
 
 /** Each job is safe on every node at any time; one that fails does not stop the others. */
 const jobs = {
@@ -88,40 +141,13 @@ const longJobs = {
   'count audit events': countAuditEvents,
   'count refused sign-ins': countRefusedSignIns,
   'count sign-ins at clients': ({ signInCounter }) => signInCounter.flush(),
-  'expire grants': purge([expireGrants, 0]),
-  'purge grants': purge(
-    [purgeUnredeemedGrants, unredeemedSeconds],
-    [purgeExpiredGrants, accessTokenSeconds + keptSeconds],
-  ),
-  'purge sessions': purge([purgeSessions, keptSeconds]),
-  'purge requests': purge([purgePendingRequests, 0]),
-  'purge revoked tokens': purge([purgeRevokedAccessTokens, 0]),
-  'purge links': purge([purgeLinks, 0], [purgeSpentTokens, 0]),
-  'purge pending sign-ins': purge([purgePendingSignIns, 0]),
-  'purge handles': purge([purgeHandles, handleKeptSeconds]),
-  'purge devices': purge([purgeDevices, deviceSeconds]),
-  'purge deliveries': purge(
-    [purgeDelivered, keptSeconds],
-    [purgeDead, unsentSeconds],
-    [purgeUndeliverable, unsentSeconds],
-    [purgeDeliveredLogouts, keptSeconds],
-    [purgeDeadLogouts, unsentSeconds],
-    [purgeUndeliverableLogouts, unsentSeconds],
-  ),
-  'purge client failures': purge([purgeFailures, failureKeptSeconds]),
-  'purge recorded suspensions': purge([purgeRememberedSuspensions, suspensionRememberedSeconds]),
-  'purge unauthenticated events': purge([
-    purgeUnauthenticated,
-    ({ config }) => config.limits.unauthenticatedEventDays * 86_400,
-  ]),
-  'purge kept forms': purge([purgeKeptForms, 0]),
-  'purge counters': purge([purgeFailureCounters, 0]),
-  'purge daily counts': purge([purgeDailyCounts, countsKeptSeconds], [purgeActiveUsers, countsKeptSeconds]),
+  ...(Object.fromEntries(
+    namesOf(purges).map((name) => [name, (deps, signal) => purge(deps, purges[name], signal)]),
+  ) as Record<PurgeName, Job>),
 } satisfies Record<string, Job>;
 
 const everyJob: Readonly<Record<string, Job>> = { ...jobs, ...longJobs };
 type JobName = keyof typeof jobs | keyof typeof longJobs;
-const namesOf = <Name extends string>(some: Record<Name, unknown>) => Object.keys(some) as Name[];
 /** Run every second, in this order. */
 export const quickJobs: readonly JobName[] = ['seal the audit log', 'deliver webhooks', 'deliver logout tokens'];
 const slowJobs = namesOf(jobs).filter((name) => !quickJobs.includes(name));

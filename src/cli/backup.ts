@@ -1,9 +1,31 @@
-import { time } from '../platform/report.ts';
+import { now } from '../platform/clock.ts';
+import { ConfigError } from '../platform/errors.ts';
+import { findHeartbeat } from '../platform/heartbeat.ts';
+import { table, time } from '../platform/report.ts';
 import { command, commandWithoutStore, type Terminal, UsageError } from './command.ts';
 
 const caller = { actor: 'cli' } as const;
 
+/** Without a server for so long, the clock of a machine may have been set meanwhile. */
+const longSilenceSeconds = 3600;
+
 export const backupCommands = {
+  purge: command({
+    summary: 'Delete now what has expired, as the server does within a minute or two, and print how much it was.',
+    options: { force: { help: 'also if no server has run lately, by whose clock this one could be checked' } },
+    async run(deps, { force }) {
+      const last = await findHeartbeat(deps.db);
+      const differs = last === undefined ? undefined : Math.abs(now(deps) - last.at);
+      if (!force && (differs === undefined || differs > longSilenceSeconds)) {
+        throw new ConfigError(
+          'No server has used this store in the last hour, or the clock of this machine is wrong; what only seems to have expired would be lost. Check the clock, then add --force. Nothing was deleted.',
+        );
+      }
+      const { purgeNow } = await import('../app/jobs.ts');
+      const purged = await purgeNow(deps);
+      return { json: { purged }, text: table(Object.entries(purged).map(([name, rows]) => [name, rows])) };
+    },
+  }),
   backup: command({
     summary:
       'Copy the SQLite database to a new file while the server runs, and check the copy. The master key is not in it.',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { failureLog, keepKeysFresh, quickJobs, runJobs } from '../../src/app/jobs.ts';
+import { failureLog, keepKeysFresh, purgeNow, quickJobs, runJobs } from '../../src/app/jobs.ts';
 import { now } from '../../src/platform/clock.ts';
 import { type Statement, StoreUnavailable } from '../../src/platform/db/db.ts';
 import { onBothEngines } from '../support/databases.ts';
@@ -115,6 +115,14 @@ testSignet('the jobs remove what has expired, to the second, and nothing else', 
   }
   const after = await Promise.all(Object.entries(withKeys).map(([table, column]) => idsIn(signet, table, column)));
   assert.deepEqual(after, before, 'users, clients, keys and the audit log stay');
+});
+
+testSignet('a purge by command deletes at once, and counts', async ({ signet }) => {
+  await signet.signedInUser();
+  signet.clock.advance(400 * 86_400);
+  const counts = await purgeNow(signet.deps);
+  assert.deepEqual([counts['purge sessions'], counts['purge devices']], [1, 1]);
+  assert.equal((await purgeNow(signet.deps))['purge sessions'], 0);
 });
 
 testSignet('the jobs leave a grant that is in use alone, for its ninety days', async ({ signet }) => {

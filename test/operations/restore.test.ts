@@ -190,6 +190,10 @@ test('a backup and a restore refuse what would cost something, in a sentence', a
   );
   await succeed(['keys', 'list'], env);
 
+  await refused(['purge'], env, /the clock of this machine/);
+  const { purged } = await succeed(['purge', '--force'], env);
+  assert.equal((purged as Record<string, number>)['purge sessions'], 0);
+
   copyFileSync(file, join(folder, 'signet.db'));
   await refused(['keys', 'list'], env, /is a backup that was put in place and not restored/);
   await succeed(['restore', '--after-copy'], env);
