@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import {
   isProviderSetting,
@@ -7,6 +8,7 @@ import {
   type ProviderConfig,
   readProviders,
 } from '../authentication/credentials/providers.ts';
+import { form } from '../platform/assets.ts';
 import { type Brand, logLevels } from '../platform/config.ts';
 import { ConfigError } from '../platform/errors.ts';
 import { isLoopback, isSubnet } from '../platform/ip-address.ts';
@@ -48,8 +50,20 @@ const ownSettings = [
 ] as const;
 /** The names of all settings but those of providers, which the operator makes up. */
 export const settings: readonly string[] = [...ownSettings, ...limitSettings.map(({ name }) => name)];
-/** Beside the code, not the current folder: the command line finds the server's store from anywhere. */
-const defaultDataDir = resolve(import.meta.dirname, '../../data');
+/**
+ * The current folder does not matter: the command line finds the server's settings and store from anywhere. A clone keeps
+ * them beside its code; what was installed, in the user's folders, or its settings where a service has them.
+ */
+const clone = resolve(import.meta.dirname, '../..');
+const ofUser = (variable: string, fallback: string) => process.env[variable] || join(homedir(), fallback);
+const [defaultDataDir, ...settingsFiles] =
+  form === 'sources'
+    ? [join(clone, 'data'), join(clone, '.env')]
+    : [
+        join(ofUser('XDG_DATA_HOME', '.local/share'), 'signet'),
+        join(ofUser('XDG_CONFIG_HOME', '.config'), 'signet/signet.env'),
+        '/etc/signet/signet.env',
+      ];
 
 type Setting = (typeof ownSettings)[number];
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -137,8 +151,18 @@ export function readConfig(
 }
 
 function readEnvFile(): Environment {
-  const path = resolve(import.meta.dirname, '../../.env');
-  return existsSync(path) ? parseEnv(readFileSync(path, 'utf8')) : {};
+  const path = settingsFiles.find((one) => existsSync(one));
+  if (!path) return {};
+  try {
+    const text = readFileSync(path, 'utf8');
+    if (form !== 'sources') process.loadEnvFile(path); // for a clone, `bin/signet` has Node do it
+    return parseEnv(text);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new ConfigError(
+      `The settings in ${path} cannot be read (${code}). Run the command as the user of the server.`,
+    );
+  }
 }
 
 /** A variable that was set besides wins over the line of the file. */

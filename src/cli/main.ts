@@ -6,9 +6,13 @@ const serves = args[0] === 'serve';
 // The reader may close the pipe, as `head` does; a server continues.
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => serves || process.exit(code === 'EPIPE' ? 0 : 1));
 
-const code = args[0] === '--version' ? printVersion() : await runCommand();
-if (code !== undefined) process.exitCode = code;
-if (code && serves) process.exit(code); // what it has opened would keep the process running
+void main();
+
+async function main(): Promise<void> {
+  const code = args[0] === '--version' ? printVersion() : await runCommand();
+  if (code !== undefined) process.exitCode = code;
+  if (code && serves) process.exit(code); // what it has opened would keep the process running
+}
 
 /** Without the commands, whose loading takes longer than Node itself. */
 function printVersion(): number {

@@ -1,17 +1,19 @@
-import { readFileSync } from 'node:fs';
+import { readAsset } from '../platform/assets.ts';
 import { editDistance } from '../platform/text.ts';
 
 const text = (codePoints: string): string =>
   String.fromCodePoint(...codePoints.split('-').map((one) => Number.parseInt(one, 16)));
 
 /** What a character looks like, one letter or several, by Unicode's `confusables.txt` (UTS #39). */
-const confusables: ReadonlyMap<string, string> = new Map(
-  readFileSync(new URL('confusables.txt', import.meta.url), 'utf8')
-    .matchAll(/^([0-9a-f-]+)=(.+)$/gm)
-    .flatMap(([, looks = '', characters = '']) =>
-      characters.split(',').map((character): [string, string] => [text(character), text(looks)]),
-    ),
-);
+const readConfusables = (): ReadonlyMap<string, string> =>
+  new Map(
+    readAsset('clients/confusables.txt')
+      .matchAll(/^([0-9a-f-]+)=(.+)$/gm)
+      .flatMap(([, looks = '', characters = '']) =>
+        characters.split(',').map((character): [string, string] => [text(character), text(looks)]),
+      ),
+  );
+let confusables: ReadonlyMap<string, string> | undefined;
 
 /**
  * Lookalikes that Unicode's table does not map to a Latin letter: digits and signs that stand for letters, small capitals,
@@ -35,18 +37,27 @@ export const withoutMarks = (text: string) =>
     .replace(/[\p{M}\p{Default_Ignorable_Code_Point}]/gu, '');
 
 /** The character itself comes first: a capital looks like other letters than its lowercase form. */
-const inTable = (character: string) => confusables.get(character) ?? confusables.get(character.toLowerCase());
+const inTable = (character: string) => {
+  confusables ??= readConfusables(); // with the first name: few processes compare any
+  return confusables.get(character) ?? confusables.get(character.toLowerCase());
+};
 
 /** Where Unicode maps a listed letter to a lookalike outside Latin, that lookalike gets the Latin letter as well. */
-const shapes: ReadonlyMap<string, string> = new Map(
-  alsoLooksLike.flatMap(([letter = '', ...characters]) =>
-    characters.flatMap((character) => {
-      const twin = (inTable(character) ?? character).toLowerCase();
-      const all = /^[a-z]+$/.test(twin) || twin.length !== 1 ? [character] : [character, twin];
-      return all.map((one): [string, string] => [one, letter]);
-    }),
-  ),
-);
+const readShapes = (): ReadonlyMap<string, string> =>
+  new Map(
+    alsoLooksLike.flatMap(([letter = '', ...characters]) =>
+      characters.flatMap((character) => {
+        const twin = (inTable(character) ?? character).toLowerCase();
+        const all = /^[a-z]+$/.test(twin) || twin.length !== 1 ? [character] : [character, twin];
+        return all.map((one): [string, string] => [one, letter]);
+      }),
+    ),
+  );
+let shapes: ReadonlyMap<string, string> | undefined;
+const shapeOf = (character: string) => {
+  shapes ??= readShapes();
+  return shapes.get(character);
+};
 
 /** `I`, `l`, `1` and `i` are all one stroke. */
 const stroke = (letter: string) => (letter === 'i' ? 'l' : letter);
@@ -59,9 +70,9 @@ const longestSkeleton = 300;
  * for readers of Latin). Two names with the same skeleton can be mistaken for each other.
  */
 export function nameSkeleton(name: string): string {
-  const looks = [...withoutMarks(name)].map((character) => shapes.get(character) ?? inTable(character) ?? character);
+  const looks = [...withoutMarks(name)].map((character) => shapeOf(character) ?? inTable(character) ?? character);
   const lower = withoutMarks(looks.join('').toLowerCase());
-  const letters = [...lower].map((letter) => stroke(shapes.get(letter) ?? letter)).join('');
+  const letters = [...lower].map((letter) => stroke(shapeOf(letter) ?? letter)).join('');
   const only = letters.replace(/[^\p{L}\p{N}]/gu, '');
   // Pairs that look like one letter in most typefaces.
   return only.replaceAll('rn', 'm').replaceAll('vv', 'w').slice(0, longestSkeleton);

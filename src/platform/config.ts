@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readAsset } from './assets.ts';
 import type { Limits } from './limits/limit-settings.ts';
 import type { MasterKeySource } from './vault.ts';
 
@@ -60,4 +60,4 @@ export type Brand = {
 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-export const version: string = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
+export const version: string = JSON.parse(readAsset('../package.json')).version;

@@ -115,6 +115,7 @@ const npmCommands: Record<string, (t: TestContext, given: Given) => Promise<void
     const env = { ...settings, ...(await exampleSettings(t, `http://localhost:${settings.SIGNET_PORT}`)) };
     await serving(t, 'npm run example', env, 'ready at');
   },
+  'npm run build': async () => {}, // build.test.ts
   'npm run dev:seed': async () => {}, // dev-seed.test.ts
   'npm run docs:relying-parties': async () => {}, // relying-party-docs.test.ts
   'npm run docs:performance': async () => {}, // performance-docs.test.ts

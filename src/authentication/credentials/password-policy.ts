@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readAsset } from '../../platform/assets.ts';
 import { type FieldProblem, fieldProblem } from '../../platform/errors.ts';
 import type { MessageDescriptor, MessageKey } from '../../platform/i18n/translate.ts';
 import { isOverlong, longestPasswordBytes, normalizePassword } from './password-hash.ts';
@@ -134,7 +134,7 @@ let list: ReadonlySet<string> | undefined;
 
 /** 20 000, more than the limits allow attempts (§3.1.1.2). Read at first use, in 2 ms. */
 function commonPasswords(): ReadonlySet<string> {
-  const read = () => readFileSync(new URL('common-passwords.txt', import.meta.url), 'utf8');
+  const read = () => readAsset('authentication/credentials/common-passwords.txt');
   list ??= new Set(read().trimEnd().split('\n'));
   return list;
 }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { listAssets, readAsset } from '../assets.ts';
 import type { Db } from './db.ts';
 import type { Engine } from './engine.ts';
 import { type RowOf, row, text } from './rows.ts';
@@ -27,7 +28,7 @@ type Migration = { name: string; script: string; checksum: string };
 const Applied = row('schema_migrations', { name: text, checksum: text });
 type Applied = RowOf<typeof Applied>;
 
-const ownMigrations = new URL('./migrations/', import.meta.url);
+const ownFolder = 'platform/db/migrations';
 
 /**
  * Brings the tables up to this version, all missing migrations in one transaction. Several nodes may start at once:
@@ -38,7 +39,7 @@ const ownMigrations = new URL('./migrations/', import.meta.url);
  * @throws {MigrationRefused} when a newer version, or another text of the same migration, has been here.
  * @throws {StoreUnavailable}
  */
-export async function migrate(db: MigratableDb, now: number, folder: URL = ownMigrations): Promise<string[]> {
+export async function migrate(db: MigratableDb, now: number, folder?: URL): Promise<string[]> {
   const migrations = readMigrations(folder);
   const before = await findApplied(db);
   if (before && missingMigrations(migrations, before).length === 0) return [];
@@ -67,7 +68,7 @@ export async function migrate(db: MigratableDb, now: number, folder: URL = ownMi
  * @throws {MigrationRefused} with a sentence that says what to run.
  * @throws {StoreUnavailable}
  */
-export async function refuseUnlessMigrated(db: Db, folder: URL = ownMigrations): Promise<void> {
+export async function refuseUnlessMigrated(db: Db, folder?: URL): Promise<void> {
   const applied = await findApplied(db);
   if (!applied) {
     throw new MigrationRefused(
@@ -100,13 +101,16 @@ async function findApplied(db: Db): Promise<Applied[] | undefined> {
 const scriptFor = (engine: Db['engine'], script: string): string =>
   script.replaceAll(engine === 'sqlite' ? /\/\* sqlite: (.*?) \*\//g : /\/\* postgres: (.*?) \*\//g, '$1');
 
-function readMigrations(folder: URL): Migration[] {
-  return readdirSync(folder)
+function readMigrations(folder?: URL): Migration[] {
+  const files = folder ? readdirSync(folder) : listAssets(ownFolder);
+  const read = (file: string) =>
+    folder ? readFileSync(new URL(file, folder), 'utf8') : readAsset(`${ownFolder}/${file}`);
+  return files
     .filter((file) => /^\d{4}-.+\.sql$/.test(file))
     .sort()
     .map((file) => {
       // A checkout on Windows may carry other line ends; the migration is the same one.
-      const script = readFileSync(new URL(file, folder), 'utf8').replaceAll('\r\n', '\n');
+      const script = read(file).replaceAll('\r\n', '\n');
       return { name: file.slice(0, -'.sql'.length), script, checksum: hash('sha256', script) };
     });
 }

@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { IntlMessageFormat } from 'intl-messageformat';
+import { listAssets, readAsset } from '../assets.ts';
 import type en from './en.json';
 
 /** A language is one JSON file of ICU messages beside this one, with the keys of English. */
@@ -7,12 +7,9 @@ export type MessageKey = keyof typeof en;
 type Messages = Readonly<Record<MessageKey, string>>;
 
 const languages: ReadonlyMap<string, Messages> = new Map(
-  readdirSync(import.meta.dirname)
+  listAssets('platform/i18n')
     .filter((name) => name.endsWith('.json'))
-    .map((name) => [
-      name.slice(0, -'.json'.length),
-      JSON.parse(readFileSync(new URL(name, import.meta.url), 'utf8')) as Messages,
-    ]),
+    .map((name) => [name.slice(0, -'.json'.length), JSON.parse(readAsset(`platform/i18n/${name}`)) as Messages]),
 );
 
 /** A BCP 47 language tag for which there is a file. */

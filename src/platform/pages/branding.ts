@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { extname, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { extname } from 'node:path';
+import { listAssets, readAsset } from '../assets.ts';
 import type { Config } from '../config.ts';
 
 /** A colour as red, green and blue from 0 to 255. */
@@ -75,8 +76,7 @@ const types: Readonly<Record<string, string>> = {
   '.png': 'image/png',
 };
 
-const folder = join(import.meta.dirname, 'assets');
-const webauthn = new URL('../dist/bundle/index.umd.min.js', import.meta.resolve('@simplewebauthn/browser'));
+const folder = 'platform/pages/assets';
 
 /** The files that all pages share, read once. The accent colour is part of the stylesheet: pages need no inline style. */
 export function openBranding({ brand }: Pick<Config, 'brand'>) {
@@ -85,16 +85,16 @@ export function openBranding({ brand }: Pick<Config, 'brand'>) {
   const properties = ({ accent, hover, ink }: typeof onLight) =>
     `:root{--accent:${accent};--accent-hover:${hover};--accent-ink:${ink}}`;
   const accents = `${properties(onLight)}@media (prefers-color-scheme:dark){${properties(onDark)}}\n`;
-  const stylesheet = asset('signet.css', Buffer.from(accents + readFileSync(join(folder, 'signet.css'), 'utf8')));
-  const mark = () => readFileSync(join(folder, 'signet.svg'), 'utf8').replaceAll('#2f5d50', onLight.accent);
+  const stylesheet = asset('signet.css', Buffer.from(accents + readAsset(`${folder}/signet.css`)));
+  const mark = () => readAsset(`${folder}/signet.svg`).replaceAll('#2f5d50', onLight.accent);
   const logo =
     brand.logo === undefined
       ? asset('logo.svg', Buffer.from(mark()))
       : asset(`logo${extname(brand.logo)}`, readFileSync(brand.logo));
   /** By the name of their file, without `.js`. */
-  const scripts: Record<string, Asset> = { webauthn: asset('webauthn.js', readFileSync(webauthn)) };
-  for (const file of readdirSync(folder)) {
-    if (file.endsWith('.js')) scripts[file.slice(0, -3)] = asset(file, readFileSync(join(folder, file)));
+  const scripts: Record<string, Asset> = {};
+  for (const file of listAssets(folder)) {
+    if (file.endsWith('.js')) scripts[file.slice(0, -3)] = asset(file, Buffer.from(readAsset(`${folder}/${file}`)));
   }
   return { name: brand.name, stylesheet, logo, scripts, assets: [stylesheet, logo, ...Object.values(scripts)] };
 }

@@ -1,0 +1,118 @@
+/**
+ * Makes `dist/`: the program as one file of JavaScript, for every way to install it but a clone.
+ *
+ *   npm run build
+ *
+ * The same sources and packages give the same bytes.
+ */
+import { execFileSync } from 'node:child_process';
+import { cpSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { build, type Plugin } from 'esbuild';
+
+const root = join(import.meta.dirname, '..');
+
+/** Where the code is within a build. Paths of assets are as in `src`, from the folder above; see `src/platform/assets.ts`. */
+export const program = 'cli/signet.cjs';
+
+/** Loaded only where it was installed: native code, without which everything works. */
+const notBundled = ['sodium-native', 'pg-native'];
+
+/** @returns the paths of everything beside the code, below `src`, and where each comes from. */
+function assets(): Map<string, string> {
+  const own = globSync('**/*.{sql,json,txt,css,js,svg}', { cwd: join(root, 'src') }).filter(
+    (path) => path !== 'tsconfig.json',
+  );
+  return new Map([
+    ...own.map((path): [string, string] => [path.replaceAll('\\', '/'), join(root, 'src', path)]),
+    [
+      'platform/pages/assets/webauthn.js',
+      join(root, 'node_modules/@simplewebauthn/browser/dist/bundle/index.umd.min.js'),
+    ],
+  ]);
+}
+
+/** Replaces one line of a file; the build fails when the file no longer has it. */
+const replacing = (file: RegExp, line: string, by: string): Plugin => ({
+  name: `replacing in ${file.source}`,
+  setup({ onLoad }) {
+    onLoad({ filter: file }, ({ path }) => {
+      const text = readFileSync(path, 'utf8');
+      if (!text.includes(line)) return { errors: [{ text: `${path} no longer has: ${line}` }] };
+      return { contents: text.replace(line, by), loader: path.endsWith('.ts') ? 'ts' : 'js' };
+    });
+  },
+});
+
+/** @param out the folder, which is made anew. @returns the folders of the packages that are in it. */
+export async function makeBuild(out: string): Promise<string[]> {
+  rmSync(out, { recursive: true, force: true });
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: ['src/cli/main.ts'],
+    outfile: join(out, program),
+    bundle: true,
+    platform: 'node',
+    target: `node${process.versions.node}`,
+    format: 'cjs', // what an executable can run with a code cache; what is imported late, runs late here, too
+    external: notBundled,
+    define: { 'import.meta.dirname': '__dirname', 'import.meta.filename': '__filename' },
+    logOverride: { 'empty-import-meta': 'silent' }, // of a branch for the sources alone
+    legalComments: 'none', // they are in THIRD-PARTY-LICENSES
+    plugins: [
+      // So that esbuild sees a `require` that it can resolve.
+      replacing(/platform\/validator\.ts$/, 'const require = createRequire(import.meta.url);', ''),
+      // For servers that Fastify would make; we make our own.
+      replacing(/fastify\/lib\/server\.js$/, "const https = require('node:https')", 'const https = undefined'),
+      replacing(/fastify\/lib\/server\.js$/, "const http2 = require('node:http2')", 'const http2 = undefined'),
+    ],
+    metafile: true,
+    logLevel: 'warning',
+  });
+  for (const [path, from] of assets()) {
+    mkdirSync(dirname(join(out, path)), { recursive: true });
+    cpSync(from, join(out, path));
+  }
+  const inside = Object.keys(metafile.inputs).flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []);
+  return [...new Set(inside)].sort();
+}
+
+/** The licence of each package that is in a build, by its own words. */
+function licenses(packages: readonly string[]): string {
+  const texts = packages.map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
+    const files = globSync('{licen[cs]e,LICEN[CS]E,copying,COPYING,notice,NOTICE}*', { cwd: join(root, folder) })
+      .filter((file) => !/\.(c?js|ts)$/.test(file))
+      .sort();
+    const text = files.map((file) => readFileSync(join(root, folder, file), 'utf8').trim()).join('\n\n');
+    return `${name} ${version} (${license})\n\n${text || 'The package contains no text of its licence.'}\n`;
+  });
+  const heading = 'Signet contains these packages, each under its own licence.\n';
+  return [heading, ...texts].join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+/** What is in a build, for scanners (CycloneDX). npm gives it a random number and the time, and the folder's name, which would make each build another. */
+function billOfMaterials(): string {
+  const args = [
+    'sbom',
+    '--sbom-format',
+    'cyclonedx',
+    '--sbom-type',
+    'application',
+    '--omit',
+    'dev',
+    '--package-lock-only',
+  ];
+  const bill = JSON.parse(execFileSync('npm', args, { cwd: root, encoding: 'utf8', maxBuffer: 64 * 2 ** 20 }));
+  delete bill.serialNumber;
+  delete bill.metadata.timestamp;
+  bill.metadata.component.name = 'signet'; // not the folder
+  return `${JSON.stringify(bill, undefined, 2)}\n`;
+}
+
+if (import.meta.main) {
+  const out = join(root, 'dist');
+  writeFileSync(join(out, 'THIRD-PARTY-LICENSES'), licenses(await makeBuild(out)));
+  writeFileSync(join(out, 'sbom.cdx.json'), billOfMaterials());
+  process.stdout.write(`dist/${program}: ${Math.round(statSync(join(out, program)).size / 1024)} KB\n`);
+}
