@@ -21,6 +21,7 @@ test('without any setting it serves localhost from SQLite beside the code', () =
     databaseUrl: undefined,
     databaseMayLoseCommits: false,
     masterKey: { from: 'file', path: `${dataDir}/master.key`, mayCreate: true },
+    otherMasterKey: undefined,
     auditHeadFile: `${dataDir}/audit-head.json`,
     cookiePrefix: 'signet',
     workers: 1,

@@ -29,6 +29,8 @@ const ownSettings = [
   'SIGNET_DATABASE_MAY_LOSE_COMMITS',
   'SIGNET_MASTER_KEY',
   'SIGNET_MASTER_KEY_FILE',
+  'SIGNET_OTHER_MASTER_KEY',
+  'SIGNET_OTHER_MASTER_KEY_FILE',
   'SIGNET_AUDIT_HEAD_FILE',
   'SIGNET_COOKIE_PREFIX',
   'SIGNET_WORKERS',
@@ -122,6 +124,7 @@ export function readConfig(
     databaseUrl,
     databaseMayLoseCommits: isOn('SIGNET_DATABASE_MAY_LOSE_COMMITS', 'off'),
     masterKey: readMasterKeySource(read, dataDir, databaseUrl !== undefined),
+    otherMasterKey: readGivenKey(read, 'SIGNET_OTHER_MASTER_KEY'),
     auditHeadFile: resolve(read('SIGNET_AUDIT_HEAD_FILE') ?? resolve(dataDir, 'audit-head.json')),
     cookiePrefix: readCookiePrefix(read('SIGNET_COOKIE_PREFIX') ?? 'signet', secure),
     workers: readInteger('SIGNET_WORKERS', 1, 1, 64),
@@ -249,19 +252,24 @@ function readBaseUrl(value: string): URL {
   return url;
 }
 
+function readGivenKey(
+  read: (name: Setting) => string | undefined,
+  name: 'SIGNET_MASTER_KEY' | 'SIGNET_OTHER_MASTER_KEY',
+): MasterKeySource | undefined {
+  const value = read(name);
+  const path = read(`${name}_FILE`);
+  must(value === undefined || path === undefined, `${name} and ${name}_FILE are both set. Set only one.`);
+  if (value !== undefined) return { from: 'value', key: parseMasterKey(name, value) };
+  return path === undefined ? undefined : { from: 'file', path: resolve(path), mayCreate: false };
+}
+
 function readMasterKeySource(
   read: (name: Setting) => string | undefined,
   dataDir: string,
   onPostgres: boolean,
 ): MasterKeySource {
-  const value = read('SIGNET_MASTER_KEY');
-  const path = read('SIGNET_MASTER_KEY_FILE');
-  must(
-    value === undefined || path === undefined,
-    'SIGNET_MASTER_KEY and SIGNET_MASTER_KEY_FILE are both set. Set only one.',
-  );
-  if (value !== undefined) return { from: 'value', key: parseMasterKey('SIGNET_MASTER_KEY', value) };
-  if (path !== undefined) return { from: 'file', path: resolve(path), mayCreate: false };
+  const given = readGivenKey(read, 'SIGNET_MASTER_KEY');
+  if (given) return given;
   must(
     !onPostgres,
     'SIGNET_DATABASE_URL is PostgreSQL, which requires a master key of your own: set SIGNET_MASTER_KEY or SIGNET_MASTER_KEY_FILE to the same key on every node. Create one with: openssl rand -base64 32',

@@ -46,11 +46,14 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
   const { clock, monotonic = clock, log, role = 'server' } = outside;
   const { passwords = openPasswordHasher(given.limits, monotonic) } = outside;
   const masterKey = role === 'server' ? loadMasterKey(given.masterKey) : readMasterKey(given.masterKey);
+  const otherKeys = given.otherMasterKey ? [readMasterKey(given.otherMasterKey)] : [];
   const db = await openDb(given, { log, monotonic: outside.monotonic });
   if (given.logSql) logStatements(db, { log, monotonic });
   try {
     if (role === 'restore') await refuseUnlessSetUp(db);
-    const vault = await (role === 'command' ? openPrepared(db, masterKey) : prepare(db, masterKey, clock));
+    const vault = await (role === 'command'
+      ? openPrepared(db, masterKey, otherKeys)
+      : prepare(db, clock, masterKey, otherKeys));
     if (role !== 'restore') await refuseUnfinishedRestore(db);
     const config = role === 'server' ? given : await withServerSettings(given, db);
     const keys = await openKeyRing({ db, clock, vault, issuer: config.baseUrl });
@@ -81,7 +84,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       logoutSender: openLogoutSender({ config, db, clock, log, keys }),
       services,
       signInCounter: openSignInCounter({ db, clock, log }),
-      issuances: openIssuances({ db, clock, log }),
+      issuances: openIssuances({ db, clock, log, vault }),
       branding: openBranding(config),
       clients,
       grants,
@@ -132,16 +135,16 @@ async function refuseUnfinishedRestore(db: Db): Promise<void> {
   );
 }
 
-async function prepare(db: MigratableDb, masterKey: Buffer, clock: Clock): Promise<Vault> {
+async function prepare(db: MigratableDb, clock: Clock, ...keys: [Buffer, Buffer[]]): Promise<Vault> {
   await migrate(db, Math.floor(clock() / 1000));
-  const vault = await prepareVaultFor(db, masterKey);
+  const vault = await prepareVaultFor(db, ...keys);
   await ensureSigningKeys({ db, clock, vault });
   return vault;
 }
 
-async function openPrepared(db: MigratableDb, masterKey: Buffer): Promise<Vault> {
+async function openPrepared(db: MigratableDb, ...keys: [Buffer, Buffer[]]): Promise<Vault> {
   await refuseUnlessMigrated(db);
-  return openVaultFor(db, masterKey);
+  return openVaultFor(db, ...keys);
 }
 
 /** Links that a command prints or mails begin with the server's base URL, whatever the shell's environment has. */

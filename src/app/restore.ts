@@ -5,7 +5,7 @@ import { spendCodes } from '../authentication/two-factor/spend-codes.ts';
 import { clientsAfter } from '../clients/find-clients.ts';
 import { purgeConsents, purgePendingRequests } from '../oauth/cleanup.ts';
 import type { Deps } from '../oauth/deps.ts';
-import { isInUse } from '../oauth/grants/issuances.ts';
+import { findRunning } from '../oauth/grants/issuances.ts';
 import { replaceSigningKeys } from '../oauth/signing-keys/signing-keys.ts';
 import { now } from '../platform/clock.ts';
 import { findUnfinishedRestore, finishRestore, markCopy } from '../platform/copy-mark.ts';
@@ -38,7 +38,7 @@ export type Restored = Awaited<ReturnType<typeof completeRestore>>;
 export async function completeRestore(deps: Deps, caller: Caller, text?: string) {
   const { db } = deps;
   const reason = text === undefined ? undefined : readReason(text);
-  if (await isInUse(db)) {
+  if ((await findRunning(db)).length > 0) {
     throw new CopyRefused(
       'A server is running on this store, or is issuing tokens from the store that this one is a copy of. Stop it, then try again. Nothing was changed.',
     );

@@ -77,7 +77,7 @@ export const actionGroups = {
     'webhook.replayed',
     'webhook.deleted',
   ],
-  keys: ['key.rotated', 'master_key.backup_confirmed'],
+  keys: ['key.rotated', 'master_key.backup_confirmed', 'master_key.replaced'],
   log: ['audit_log.loss_accepted', 'store.backed_up', 'store.restored'],
 } as const satisfies Record<string, readonly `${string}.${string}`[]>;
 

@@ -1,5 +1,6 @@
 import type { Db } from '../platform/db/db.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
+import { sealedColumn } from '../platform/db/sealed-column.ts';
 import { allOf, asBigint, join, oneOf, raw, type Sql, sql } from '../platform/db/sql.ts';
 import type { EventId } from '../platform/ids.ts';
 
@@ -99,6 +100,8 @@ export const storeAcceptance = (count: number, sealed: string): Sql => replaceNa
 const replaceNamed = (name: string, seq: number, sealed: string): Sql =>
   sql`insert into audit_heads ${RecordedHead.values({ name, seq, sealed })}
       on conflict (name) do update set seq = excluded.seq, sealed = excluded.sealed`;
+
+export const headsColumn = sealedColumn('audit_heads', 'name', 'sealed');
 
 /** Oldest first. */
 export const unsealedRows = (db: Db, since: number, limit: number) =>

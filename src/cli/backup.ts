@@ -37,6 +37,27 @@ export const backupCommands = {
       return { json: backup, text: `Backed up to ${path}: ${bytes} bytes, as of ${time(taken_at)}, checked.` };
     },
   }),
+  rekey: command({
+    summary:
+      'Replace the master key: seal everything anew under the one of the settings, while servers run with both. Repeat it if it was interrupted.',
+    options: {
+      stolen: {
+        help: 'others may know the replaced key: refresh tokens and backup codes from its time end, and new signing keys sign',
+      },
+    },
+    async run(deps, { stolen }) {
+      const { rekey } = await import('../app/rekey.ts');
+      const done = await rekey(deps, caller, stolen);
+      const { replaced, resealed, unreadable } = done;
+      const rows = Object.values(resealed).reduce((sum, one) => sum + one, 0);
+      const text = replaced
+        ? `The master key is replaced; ${rows} values were sealed anew. Remove SIGNET_OTHER_MASTER_KEY_FILE from the settings, and keep the replaced key as long as you keep backups from its time.`
+        : `The store is under the master key of the settings already; ${rows} values were sealed anew.`;
+      const lost =
+        unreadable > 0 ? `\n\n${unreadable} values can be opened with neither key; they were left as they are.` : '';
+      return { json: done, text: text + lost };
+    },
+  }),
   restore: commandWithoutStore({
     summary:
       'Put a backup in place of the SQLite database, while no server runs. Everything that may have ended since the backup ends: everyone is signed out, tokens and links are invalid. With --after-copy it does the same for a database that its own tools have restored.',

@@ -19,6 +19,8 @@ export type Config = {
   /** PostgreSQL may run with settings by which a crash loses confirmed changes. */
   readonly databaseMayLoseCommits: boolean;
   readonly masterKey: MasterKeySource;
+  /** Opens what it has sealed, too, while one master key replaces another. */
+  readonly otherMasterKey: MasterKeySource | undefined;
   /** Keeps the head of the audit log outside the database. */
   readonly auditHeadFile: string;
   readonly cookiePrefix: string;

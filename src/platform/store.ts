@@ -1,5 +1,6 @@
 import type { Db } from './db/db.ts';
 import { choice, integer, nullable, type RowOf, row, text } from './db/rows.ts';
+import { sealedColumn } from './db/sealed-column.ts';
 import { asBigint, asText, raw, type Sql, sql } from './db/sql.ts';
 
 /** The newest of any server on this store. `at` is Unix seconds by the clock of that server. */
@@ -34,6 +35,22 @@ export const keepMasterKeyCheck = (db: Db, sealed: string) =>
 /** Empty before the first start. */
 export const findMasterKeyCheck = async (db: Db): Promise<string> =>
   (await db.get(Check, sql`select sealed from master_key_check where id = 'check'`))?.sealed ?? '';
+
+/** If it is that still. */
+export const replaceMasterKeyCheck = (from: string, to: string): Sql =>
+  sql`update master_key_check set sealed = ${to} where id = 'check' and sealed = ${from}`;
+
+const RetiredKey = row('retired_master_keys', { key_id: text, sealed: text });
+
+/** Of replaced master keys; a few. */
+export const listRetiredKeys = (db: Db) =>
+  db.all(RetiredKey, sql`select ${RetiredKey.columns} from retired_master_keys order by key_id`);
+
+export const keepRetiredKey = (key_id: string, sealed: string): Sql =>
+  sql`insert into retired_master_keys ${RetiredKey.values({ key_id, sealed })} on conflict do nothing`;
+
+export const retiredKeysColumn = sealedColumn('retired_master_keys', 'key_id', 'sealed');
+export const mailsColumn = sealedColumn('outgoing_mails', 'mail_id', 'message_sealed');
 
 const Restore = row('restores', { restore_id: text, taken_at: nullable(integer), restored_at: nullable(integer) });
 

@@ -1,10 +1,28 @@
-import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto';
 import { chmodSync, existsSync, linkSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Db } from './db/db.ts';
 import { databaseFile, makeFolder } from './db/open.ts';
+import type { Sql } from './db/sql.ts';
 import { ConfigError } from './errors.ts';
-import { findGeneration, findMasterKeyCheck, keepMasterKeyCheck } from './store.ts';
+import {
+  findGeneration,
+  findMasterKeyCheck,
+  keepMasterKeyCheck,
+  keepRetiredKey,
+  listRetiredKeys,
+  replaceMasterKeyCheck,
+  retiredKeysColumn,
+} from './store.ts';
 
 type MacPurpose = 'refresh-token' | 'passkey-challenge' | 'audit-log' | 'backup-code';
 
@@ -15,72 +33,158 @@ export class WrongMasterKey extends Error {
 export type Vault = ReturnType<typeof openVault>;
 
 /**
+ * What is left of a master key that is no longer used: keys that verify, and open nothing. `auditSeq`: the newest event of the audit
+ * log that may be sealed under it.
+ */
+export type RetiredKey = { macs: Partial<Record<MacPurpose, string>>; auditSeq: number };
+
+/** Of a retired key: what is out of our hands, or never written anew. */
+const lastingMacs = ['refresh-token', 'audit-log', 'backup-code'] as const satisfies MacPurpose[];
+/** What an attacker with a stolen master key could make: not kept of such a key. */
+const credentialMacs: readonly MacPurpose[] = ['refresh-token', 'backup-code'];
+
+type Keys = ReturnType<typeof deriveKeys>;
+
+/** Each use of a master key gets a key of its own by HKDF (RFC 5869). */
+function deriveKeys(masterKey: Buffer, generation: string) {
+  const derive = (use: string) => Buffer.from(hkdfSync('sha256', masterKey, 'signet/1', use, 32));
+  const ofGeneration = (use: string) => (generation === '' ? use : `${use}/${generation}`);
+  const macs: Record<MacPurpose, Buffer> = {
+    'refresh-token': derive('refresh-token'),
+    'passkey-challenge': derive(ofGeneration('passkey-challenge')),
+    'audit-log': derive('audit-log'),
+    'backup-code': derive('backup-code'),
+  };
+  const macKeys = Object.fromEntries(
+    Object.entries(macs).map(([purpose, key]) => [purpose, createSecretKey(key)]), // imported once, not at every MAC
+  ) as Record<MacPurpose, KeyObject>;
+  const id = derive('id').toString('base64url', 0, 12);
+  return { id, seal: derive('seal'), browser: derive(ofGeneration('browser')), mail: derive('mail'), macs, macKeys };
+}
+
+type OtherKeys = {
+  /** Master keys that open, too, while one replaces another. */
+  others?: readonly Buffer[];
+  retired?: readonly RetiredKey[];
+};
+
+/**
  * Holds the master key, which is not in the database: private signing keys, TOTP secrets and upstream secrets are sealed,
  * refresh tokens are authenticated, backup codes are hashed.
  *
  * A key with random 96-bit nonces must not seal more than 2^32 messages (SP 800-38D §8.3). So stored secrets have a
  * key that only signed-in users and operators cause to be used; messages that anyone can cause, any number of times, have
  * others.
- * @param masterKey 32 random bytes. Each use gets a key of its own by HKDF (RFC 5869).
+ * @param masterKey 32 random bytes.
  * @param generation of the store, another one after each restore. What works once is remembered in the store and forgotten by
  * a restore, so what browsers keep must not outlive one.
  */
-export function openVault(masterKey: Buffer, generation = '') {
-  const derive = (use: string) => Buffer.from(hkdfSync('sha256', masterKey, 'signet/1', use, 32));
-  const sealingKey = derive('seal');
-  const macKey = (use: string) => createSecretKey(derive(use)); // imported once, not at every MAC
-  const ofGeneration = (use: string) => (generation === '' ? use : `${use}/${generation}`);
-  const macKeys = {
-    'refresh-token': macKey('refresh-token'),
-    'passkey-challenge': macKey(ofGeneration('passkey-challenge')),
-    'audit-log': macKey('audit-log'),
-    'backup-code': macKey('backup-code'),
+export function openVault(masterKey: Buffer, generation = '', { others = [], retired = [] }: OtherKeys = {}) {
+  const current = deriveKeys(masterKey, generation);
+  const other = others.map((key) => deriveKeys(key, generation)).filter(({ id }) => id !== current.id);
+  const all = [current, ...other];
+  const retiredKeys = retired.map(({ macs, auditSeq }) => ({ auditSeq, macKeys: importKeys(macs) }));
+  const macBy = (key: KeyObject, message: Buffer) => createHmac('sha256', key).update(message).digest();
+  /**
+   * Under every key that counts, the current one first.
+   * @param auditSeq of an event of the audit log: a retired key counts for those up to its last one.
+   */
+  const macs = (purpose: MacPurpose, message: Buffer, auditSeq = 0): Buffer[] => {
+    const kept = retiredKeys.flatMap((key) => (auditSeq <= key.auditSeq ? (key.macKeys[purpose] ?? []) : []));
+    return [...all.map(({ macKeys }) => macKeys[purpose]), ...kept].map((key) => macBy(key, message));
   };
   return {
-    ...sealer(0, () => sealingKey),
+    /** Names the current master key and says nothing of it. */
+    id: current.id,
+    ...sealer(
+      0,
+      all.map(
+        ({ seal }) =>
+          () =>
+            seal,
+      ),
+    ),
     /** For state in the browser: cookies and hidden fields. Each message has a key of its own. */
-    browser: manyMessages(derive(ofGeneration('browser'))),
+    browser: manyMessages(all.map(({ browser }) => browser)),
     /** For queued mail. Each message has a key of its own. */
-    mail: manyMessages(derive('mail')),
+    mail: manyMessages(all.map(({ mail }) => mail)),
     /** HMAC-SHA-256 (RFC 2104) under a key of its own: 32 bytes. No number of messages weakens the key. */
-    mac: (purpose: MacPurpose, message: Buffer): Buffer =>
-      createHmac('sha256', macKeys[purpose]).update(message).digest(),
+    mac: (purpose: MacPurpose, message: Buffer): Buffer => macBy(current.macKeys[purpose], message),
+    macs,
+    /** Under any key that counts; in constant time. */
+    isMac: (purpose: MacPurpose, message: Buffer, mac: Buffer): boolean =>
+      macs(purpose, message).some((one) => timingSafeEqual(one, mac)),
+    /** What is to be kept of the other keys, by their ids. @param isStolen an attacker may have them. */
+    retire: (auditSeq: number, isStolen: boolean): Map<string, RetiredKey> =>
+      new Map(other.map((keys) => [keys.id, { auditSeq, macs: lastingOf(keys, isStolen) }])),
   };
 }
 
+function lastingOf({ macs }: Keys, isStolen: boolean): RetiredKey['macs'] {
+  const kept = lastingMacs.filter((purpose) => !isStolen || !credentialMacs.includes(purpose));
+  return Object.fromEntries(kept.map((purpose) => [purpose, macs[purpose].toString('base64')]));
+}
+
+const importKeys = (macs: RetiredKey['macs']): Partial<Record<MacPurpose, KeyObject>> =>
+  Object.fromEntries(
+    Object.entries(macs).map(([purpose, key]) => [purpose, createSecretKey(Buffer.from(key, 'base64'))]),
+  );
+
 /** The key of a message is an HMAC over its random salt, so that two practically never share key and nonce. */
-const manyMessages = (key: Buffer) => sealer(16, (salt) => createHmac('sha256', key).update(salt).digest());
+const manyMessages = (keys: readonly Buffer[]) =>
+  sealer(
+    16,
+    keys.map((key) => (salt) => createHmac('sha256', key).update(salt).digest()),
+  );
 
 const nonceLength = 12;
 
-/** Authenticated encryption, AES-256-GCM (NIST SP 800-38D). The sealed form is salt, nonce, ciphertext and tag. */
-function sealer(saltLength: number, keyFor: (salt: Buffer) => Buffer) {
-  return {
-    /** @param purpose bound as associated data: a text sealed for one purpose cannot be opened for another. */
-    seal(purpose: string, plaintext: string): string {
-      const salt = randomBytes(saltLength);
-      const nonce = randomBytes(nonceLength);
-      const cipher = createCipheriv('aes-256-gcm', keyFor(salt), nonce, { authTagLength: 16 });
-      cipher.setAAD(Buffer.from(purpose));
-      const parts = [salt, nonce, cipher.update(plaintext, 'utf8'), cipher.final(), cipher.getAuthTag()];
-      return Buffer.concat(parts).toString('base64url');
-    },
-    /** @throws {WrongMasterKey} if it was sealed under another key or for another purpose, or has been altered. */
-    open(purpose: string, sealed: string): string {
-      const bytes = Buffer.from(sealed, 'base64url');
-      const nonce = bytes.subarray(saltLength, saltLength + nonceLength);
+/**
+ * Authenticated encryption, AES-256-GCM (NIST SP 800-38D). The sealed form is salt, nonce, ciphertext and tag.
+ * @param keys the first one seals; each of them opens.
+ */
+function sealer(saltLength: number, keys: readonly ((salt: Buffer) => Buffer)[]) {
+  /** @param purpose bound as associated data: a text sealed for one purpose cannot be opened for another. */
+  function seal(purpose: string, plaintext: string): string {
+    const salt = randomBytes(saltLength);
+    const nonce = randomBytes(nonceLength);
+    const cipher = createCipheriv('aes-256-gcm', keys[0]!(salt), nonce, { authTagLength: 16 });
+    cipher.setAAD(Buffer.from(purpose));
+    const parts = [salt, nonce, cipher.update(plaintext, 'utf8'), cipher.final(), cipher.getAuthTag()];
+    return Buffer.concat(parts).toString('base64url');
+  }
+
+  function openWith(keyFor: (salt: Buffer) => Buffer, purpose: string, bytes: Buffer): string {
+    const nonce = bytes.subarray(saltLength, saltLength + nonceLength);
+    const key = keyFor(bytes.subarray(0, saltLength));
+    const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: 16 });
+    decipher.setAAD(Buffer.from(purpose));
+    decipher.setAuthTag(bytes.subarray(-16));
+    return decipher.update(bytes.subarray(saltLength + nonceLength, -16), undefined, 'utf8') + decipher.final('utf8');
+  }
+
+  function find(purpose: string, sealed: string): { place: number; plaintext: string } {
+    const bytes = Buffer.from(sealed, 'base64url');
+    let failure: unknown;
+    for (const [place, keyFor] of keys.entries()) {
       try {
-        const key = keyFor(bytes.subarray(0, saltLength));
-        const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: 16 });
-        decipher.setAAD(Buffer.from(purpose));
-        decipher.setAuthTag(bytes.subarray(-16));
-        return (
-          decipher.update(bytes.subarray(saltLength + nonceLength, -16), undefined, 'utf8') + decipher.final('utf8')
-        );
-      } catch (cause) {
-        const message = `The value sealed for ${purpose} cannot be decrypted with this master key.`;
-        throw new WrongMasterKey(message, { cause });
+        return { place, plaintext: openWith(keyFor, purpose, bytes) };
+      } catch (error) {
+        failure = error;
       }
+    }
+    const message = `The value sealed for ${purpose} cannot be decrypted with this master key.`;
+    throw new WrongMasterKey(message, { cause: failure });
+  }
+
+  return {
+    seal,
+    /** @throws {WrongMasterKey} if it was sealed under another key or for another purpose, or has been altered. */
+    open: (purpose: string, sealed: string): string => find(purpose, sealed).plaintext,
+    /** @returns the same under the current key; undefined if it is so already. @throws {WrongMasterKey} */
+    reseal(purpose: string, sealed: string): string | undefined {
+      const { place, plaintext } = find(purpose, sealed);
+      return place === 0 ? undefined : seal(purpose, plaintext);
     },
   };
 }
@@ -159,18 +263,24 @@ function createMasterKeyFile(path: string): void {
 }
 
 /** As {@link openVaultFor}; at the very first start it seals the known word, too. */
-export async function prepareVaultFor(db: Db, masterKey: Buffer): Promise<Vault> {
-  await keepMasterKeyCheck(db, openVault(masterKey).seal('master-key-check', 'signet'));
-  return openVaultFor(db, masterKey);
+export async function prepareVaultFor(db: Db, masterKey: Buffer, others: readonly Buffer[] = []): Promise<Vault> {
+  if ((await findMasterKeyCheck(db)) === '') {
+    await keepMasterKeyCheck(db, openVault(masterKey).seal(checkPurpose, 'signet'));
+  }
+  return openVaultFor(db, masterKey, others);
 }
+
+const checkPurpose = 'master-key-check';
+const retiredPurpose = (id: string) => `retired-master-key:${id}`;
 
 /**
  * Opens the vault and proves that it is the one this store was sealed with: the first start seals a known word, every
  * later start opens it.
  * @throws {ConfigError} when the key does not open what is stored: going on would make new keys beside unreadable ones.
  */
-export async function openVaultFor(db: Db, masterKey: Buffer): Promise<Vault> {
-  const vault = openVault(masterKey, await findGeneration(db));
+export async function openVaultFor(db: Db, masterKey: Buffer, others: readonly Buffer[] = []): Promise<Vault> {
+  const generation = await findGeneration(db);
+  const vault = openVault(masterKey, generation, { others });
   const check = await findMasterKeyCheck(db);
   if (check === '') {
     throw new ConfigError(
@@ -178,11 +288,36 @@ export async function openVaultFor(db: Db, masterKey: Buffer): Promise<Vault> {
     );
   }
   try {
-    vault.open('master-key-check', check);
+    vault.open(checkPurpose, check);
   } catch {
     throw new ConfigError(
-      'The master key does not match this database. Start with the key that the database was first used with (SIGNET_MASTER_KEY, SIGNET_MASTER_KEY_FILE, or master.key in the data folder). Nothing was changed.',
+      'The master key does not match this database. Start with the key that the database was first used with (SIGNET_MASTER_KEY, SIGNET_MASTER_KEY_FILE, or master.key in the data folder), or name that one in SIGNET_OTHER_MASTER_KEY_FILE and then run: signet rekey. Nothing was changed.',
     );
   }
-  return vault;
+  const retired = (await listRetiredKeys(db)).map(
+    ({ key_id, sealed }) => JSON.parse(vault.open(retiredPurpose(key_id), sealed)) as RetiredKey,
+  );
+  return retired.length === 0 ? vault : openVault(masterKey, generation, { others, retired });
 }
+
+/**
+ * The other master keys are no longer needed: all that was sealed under them has been sealed anew. What verifies is kept.
+ * @param auditSeq the newest sealed event of the audit log.
+ * @returns undefined if the store is under the current key already.
+ */
+export async function retireOtherKeys(
+  { db, vault }: { db: Db; vault: Vault },
+  auditSeq: number,
+  isStolen: boolean,
+): Promise<Sql[] | undefined> {
+  const from = await findMasterKeyCheck(db);
+  const to = vault.reseal(checkPurpose, from);
+  if (to === undefined) return undefined;
+  const kept = [...vault.retire(auditSeq, isStolen)].map(([id, key]) =>
+    keepRetiredKey(id, vault.seal(retiredPurpose(id), JSON.stringify(key))),
+  );
+  return [...kept, replaceMasterKeyCheck(from, to)];
+}
+
+/** What was kept of keys that were retired before. */
+export const retiredKeysSealed = { ...retiredKeysColumn, purposeOf: retiredPurpose };

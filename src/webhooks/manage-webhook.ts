@@ -31,6 +31,7 @@ import {
   planDeliveries,
   replaceSecret,
   replayDeadDeliveries,
+  secretsColumn,
   updateWebhook,
   type Webhook,
   webhookDeliveries,
@@ -105,10 +106,13 @@ export async function editWebhook(
   return { ...webhook, ...terms };
 }
 
+const secretPurpose = (webhook_id: string) => `webhook:${webhook_id}`;
+export const sealedSecrets = { ...secretsColumn, purposeOf: secretPurpose };
+
 /** Standard Webhooks: 32 random bytes. */
 function newSecret({ vault }: Pick<Deps, 'vault'>, webhook_id: WebhookId) {
   const secret = `whsec_${randomBytes(32).toString('base64')}`;
-  return { secret, secret_sealed: vault.seal(`webhook:${webhook_id}`, secret) };
+  return { secret, secret_sealed: vault.seal(secretPurpose(webhook_id), secret) };
 }
 
 /**

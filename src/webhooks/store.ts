@@ -1,6 +1,7 @@
 import type { Db } from '../platform/db/db.ts';
 import { deliveryFields, deliveryQueue } from '../platform/db/delivery-queue.ts';
 import { id, integer, jsonTexts, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
+import { sealedColumn } from '../platform/db/sealed-column.ts';
 import { fitsOneSlice, inOneSlice } from '../platform/db/slices.ts';
 import { asBigint, type Sql, sql } from '../platform/db/sql.ts';
 import type { EventId, WebhookId } from '../platform/ids.ts';
@@ -98,6 +99,8 @@ export const enableWebhook = (webhook_id: WebhookId): Sql =>
 /** Deliveries that are waiting go to the new URL. */
 export const updateWebhook = (webhook_id: WebhookId, to: Partial<Pick<Webhook, 'name' | 'url' | 'event_types'>>): Sql =>
   sql`update webhooks set ${Webhook.set(to)} where webhook_id = ${webhook_id} and deleted_at is null`;
+
+export const secretsColumn = sealedColumn('webhooks', 'webhook_id', 'secret_sealed');
 
 export const replaceSecret = (webhook_id: WebhookId, secret_sealed: string): Sql =>
   sql`update webhooks set secret_sealed = ${secret_sealed} where webhook_id = ${webhook_id} and deleted_at is null`;

@@ -54,6 +54,9 @@ const readers: { readonly [Group in SettingGroup]?: Readonly<Record<string, Read
     SIGNET_DATABASE_MAY_LOSE_COMMITS: ({ databaseMayLoseCommits }) => databaseMayLoseCommits,
     SIGNET_MASTER_KEY: secret,
     SIGNET_MASTER_KEY_FILE: ({ masterKey }) => (masterKey.from === 'file' ? masterKey.path : undefined),
+    SIGNET_OTHER_MASTER_KEY: secret,
+    SIGNET_OTHER_MASTER_KEY_FILE: ({ otherMasterKey }) =>
+      otherMasterKey?.from === 'file' ? otherMasterKey.path : undefined,
     SIGNET_AUDIT_HEAD_FILE: ({ auditHeadFile }) => auditHeadFile,
   },
   accounts: {

@@ -1,7 +1,8 @@
 import type { Db } from '../../platform/db/db.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { sealedColumn } from '../../platform/db/sealed-column.ts';
 import { inOneSlice } from '../../platform/db/slices.ts';
-import { type Sql, sql } from '../../platform/db/sql.ts';
+import { oneOf, type Sql, sql } from '../../platform/db/sql.ts';
 import type { SessionId, UserId } from '../../platform/ids.ts';
 
 /** One row a user. `secret_sealed` is active once `confirmed_at` is set; `pending_secret_sealed` waits beside it. */
@@ -97,6 +98,11 @@ export async function consumeStep(db: Db, { user_id, secret_sealed, step }: Conf
 
 export const deleteTotp = (user_id: UserId): Sql => sql`delete from totp where user_id = ${user_id}`;
 
+export const totpColumns = [
+  sealedColumn('totp', 'user_id', 'secret_sealed'),
+  sealedColumn('totp', 'user_id', 'pending_secret_sealed'),
+];
+
 const BackupCodeCount = row('backup_codes', { total: integer, remaining: integer, generated_at: nullable(integer) });
 export type BackupCodeCount = RowOf<typeof BackupCodeCount>;
 
@@ -137,10 +143,16 @@ export const replaceBackupCodes = (user_id: UserId, code_hashes: readonly string
   ),
 ];
 
-export async function consumeBackupCode(db: Db, user_id: UserId, code_hash: string, now: number): Promise<boolean> {
+/** @param code_hashes of one code, under each key that counts. */
+export async function consumeBackupCode(
+  db: Db,
+  user_id: UserId,
+  code_hashes: readonly string[],
+  now: number,
+): Promise<boolean> {
   const { changes } = await db.run(
     sql`update backup_codes set used_at = ${now}
-         where code_hash = ${code_hash} and user_id = ${user_id} and used_at is null`,
+         where code_hash in ${oneOf(code_hashes)} and user_id = ${user_id} and used_at is null`,
   );
   return changes === 1;
 }

@@ -1,4 +1,4 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { now } from '../../platform/clock.ts';
 import type { Deps, LimitDeps } from '../../platform/deps.ts';
 import { digest } from '../../platform/ids.ts';
@@ -33,7 +33,7 @@ export function newChallenge(deps: Pick<Deps, 'vault' | 'clock'>, use: Challenge
   const end = Buffer.alloc(timeLength);
   end.writeUIntBE(now(deps) + challengeSeconds, 0, timeLength);
   const content = Buffer.concat([randomBytes(randomLength), end]);
-  return Buffer.concat([content, macOf(deps, content, use)]).toString('base64url');
+  return Buffer.concat([content, deps.vault.mac('passkey-challenge', macContent(content, use))]).toString('base64url');
 }
 
 /** @returns undefined unless it was made for exactly this use, and is not over. */
@@ -45,17 +45,14 @@ export function openChallenge(
   const bytes = Buffer.from(challenge, 'base64url');
   if (bytes.length !== randomLength + timeLength + macLength) return undefined;
   const content = bytes.subarray(0, -macLength);
-  if (!timingSafeEqual(bytes.subarray(-macLength), macOf(deps, content, use))) return undefined;
+  if (!deps.vault.isMac('passkey-challenge', macContent(content, use), bytes.subarray(-macLength))) return undefined;
   const expires_at = content.readUIntBE(randomLength, timeLength);
   if (expires_at <= now(deps)) return undefined;
   return { token_hash: digest(bytes.toString('base64url')), expires_at };
 }
 
-const macOf = ({ vault }: Pick<Deps, 'vault'>, content: Buffer, { purpose, browser, subject }: ChallengeUse): Buffer =>
-  vault.mac(
-    'passkey-challenge',
-    Buffer.from(JSON.stringify([purpose, browser, subject, content.toString('base64url')])),
-  );
+const macContent = (content: Buffer, { purpose, browser, subject }: ChallengeUse): Buffer =>
+  Buffer.from(JSON.stringify([purpose, browser, subject, content.toString('base64url')]));
 
 /**
  * Challenges cost next to nothing, and many users may share an address: the limit only stops a loop.

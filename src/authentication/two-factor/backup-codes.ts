@@ -36,10 +36,12 @@ const randomCode = () =>
   Array.from(randomBytes(codeLength), (byte) => alphabet.charAt(byte % alphabet.length)).join('');
 
 const hashOf = ({ vault }: Pick<Deps, 'vault'>, user_id: string, code: string): string =>
-  vault.mac('backup-code', Buffer.from(`${user_id}:${code}`)).toString('base64url');
+  vault.mac('backup-code', contentOf(user_id, code)).toString('base64url');
 
-/** The stored hash of a code, however it was typed. @returns undefined for what cannot be a code. */
-export function backupCodeHash(deps: Pick<Deps, 'vault'>, user_id: string, code: string): string | undefined {
+const contentOf = (user_id: string, code: string) => Buffer.from(`${user_id}:${code}`);
+
+/** What may be stored of a code, however it was typed. @returns undefined for what cannot be a code. */
+export function backupCodeHashes(deps: Pick<Deps, 'vault'>, user_id: string, code: string): string[] | undefined {
   const tidy = code
     .slice(0, 100)
     .normalize('NFKC')
@@ -48,6 +50,8 @@ export function backupCodeHash(deps: Pick<Deps, 'vault'>, user_id: string, code:
     .replaceAll('o', '0')
     .replace(/[il]/g, '1');
   if (![...tidy].every((character) => alphabet.includes(character))) return undefined;
-  if (tidy.length === codeLength) return hashOf(deps, user_id, tidy);
-  return tidy.length === longCodeLength ? digest(tidy) : undefined;
+  if (tidy.length === codeLength) {
+    return deps.vault.macs('backup-code', contentOf(user_id, tidy)).map((mac) => mac.toString('base64url'));
+  }
+  return tidy.length === longCodeLength ? [digest(tidy)] : undefined;
 }

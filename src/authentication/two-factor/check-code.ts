@@ -25,7 +25,7 @@ import {
 } from '../sessions/pending-sign-ins.store.ts';
 import type { Outcome, SignInRequest } from '../sessions/return-target.ts';
 import { findKnownDevice } from '../sessions/store.ts';
-import { backupCodeHash } from './backup-codes.ts';
+import { backupCodeHashes } from './backup-codes.ts';
 import { matchingStep, totpPurpose } from './totp.ts';
 
 type Verdict =
@@ -109,9 +109,9 @@ async function consumeCode(
   const at = now(deps);
   if (!totp?.secret_sealed) return 'wrong';
   const { user_id, secret_sealed } = totp;
-  const code_hash = backupCodeHash(deps, user_id, code);
-  if (code_hash !== undefined) {
-    return (await consumeBackupCode(deps.db, user_id, code_hash, at)) ? 'backup_code' : 'wrong';
+  const code_hashes = backupCodeHashes(deps, user_id, code);
+  if (code_hashes !== undefined) {
+    return (await consumeBackupCode(deps.db, user_id, code_hashes, at)) ? 'backup_code' : 'wrong';
   }
   if (!(await limits.take())) return 'disabled';
   const step = await matchingStep(deps.vault.open(totpPurpose(user_id), secret_sealed), code, at);

@@ -2,14 +2,20 @@ import type { Db } from '../../platform/db/db.ts';
 import { integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { sql } from '../../platform/db/sql.ts';
 
-const Run = row('issuing_runs', { run_id: text, seen_at: integer, lost_at: nullable(integer) });
+const Run = row('issuing_runs', {
+  run_id: text,
+  seen_at: integer,
+  lost_at: nullable(integer),
+  /** The name of the master key by which it seals; null of a process of an earlier version. */
+  master_key_id: nullable(text),
+});
 /** A process that issues tokens, as other nodes see it. Times are Unix seconds. */
 export type Run = RowOf<typeof Run>;
 
 /** The process is running, even if others had recorded it as lost. */
-export const recordRun = (db: Db, run_id: string, now: number) =>
+export const recordRun = (db: Db, run_id: string, now: number, master_key_id: string) =>
   db.run(
-    sql`insert into issuing_runs (run_id, seen_at) values (${run_id}, ${now})
+    sql`insert into issuing_runs (run_id, seen_at, master_key_id) values (${run_id}, ${now}, ${master_key_id})
         on conflict (run_id) do update set seen_at = excluded.seen_at, lost_at = null`,
   );
 

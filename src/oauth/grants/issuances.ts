@@ -4,6 +4,7 @@ import { type Clock, now } from '../../platform/clock.ts';
 import { type Db, OutcomeUnknown, StoreUnavailable } from '../../platform/db/db.ts';
 import { outcomeUnknown, RequestError } from '../../platform/errors.ts';
 import { newSuffix } from '../../platform/ids.ts';
+import type { Vault } from '../../platform/vault.ts';
 import {
   deleteRun,
   findRun,
@@ -39,10 +40,11 @@ type Issuance = { key: string; issuance_id: string };
 /** The conditional statement; with the same id it finds its own work done. */
 type Change = (issuance_id: string) => Promise<IssuableGrant | undefined>;
 
-/** Whether a process that issues tokens from this store is running. */
-export async function isInUse(db: Db): Promise<boolean> {
-  for (const { run_id } of await listRunsNotLost(db, runsPerHeartbeat)) if (await db.isRunning(run_id)) return true;
-  return false;
+/** The processes that issue tokens from this store. */
+export async function findRunning(db: Db): Promise<Run[]> {
+  const running: Run[] = [];
+  for (const run of await listRunsNotLost(db, runsPerHeartbeat)) if (await db.isRunning(run.run_id)) running.push(run);
+  return running;
 }
 
 export type Issuances = ReturnType<typeof openIssuances>;
@@ -52,7 +54,7 @@ export type Issuances = ReturnType<typeof openIssuances>;
  * it because it got no answer is distinguished from a replay: same client, direct parent, successor unused. Without this a
  * broken connection to the database would sign users out, since a replay revokes the grant (decisions §7).
  */
-export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }) {
+export function openIssuances(deps: { db: Db; clock: Clock; log: Logger; vault: Vault }) {
   const { db, log } = deps;
   /** By issuance id. */
   const unconfirmed = new Map<string, Issuance & { until: number }>();
@@ -152,7 +154,7 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }) {
 
   async function heartbeat(): Promise<void> {
     const at = now(deps);
-    await recordRun(db, db.run_id, at);
+    await recordRun(db, db.run_id, at, deps.vault.id);
     for (const { run_id } of await listRunsNotLost(db, runsPerHeartbeat)) {
       if (run_id !== db.run_id && !(await db.isRunning(run_id))) await recordLoss(db, run_id, at);
     }

@@ -11,6 +11,7 @@ import {
   type KeyRecord,
   listKeyRecords,
   listSigningKeys,
+  privateKeysColumn,
   retireAllSigningKeys,
   retireSigningKeys,
   rotateSigningKey,
@@ -115,6 +116,8 @@ async function rotate(deps: KeyDeps, algorithm: Algorithm, activatedBefore: numb
   const rotated = await deps.db.change({ run: { ...rotateSigningKey(successor, limits), event: statement } });
   return rotated.ok ? [retires] : [];
 }
+
+export const sealedPrivateKeys = { ...privateKeysColumn, purposeOf: (kid: string) => `signing-key:${kid}` };
 
 const generate = promisify(generateKeyPair);
 

@@ -3,6 +3,7 @@ import type { Algorithm } from '../../clients/client.ts';
 import { mustChange } from '../../platform/db/change.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { id, integer, jsonObject, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { sealedColumn } from '../../platform/db/sealed-column.ts';
 import { type Sql, sql } from '../../platform/db/sql.ts';
 
 /** `next` is published and does not sign yet; `active` signs; `retiring` is published until its tokens have expired. */
@@ -95,6 +96,8 @@ export const rotateSigningKey = (successor: NewKey, limits: RotationLimits) => {
 export const retireAllSigningKeys = (now: number): Sql =>
   sql`update signing_keys set status = 'retiring', retired_at = ${now}, private_key_sealed = null
        where status in ('active', 'next')`;
+
+export const privateKeysColumn = sealedColumn('signing_keys', 'kid', 'private_key_sealed');
 
 const RetiredKey = row('retired_signing_keys', {
   algorithm: id<Algorithm>(),

@@ -1,4 +1,4 @@
-import { hash, timingSafeEqual } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { findUser } from '../../accounts/users.ts';
 import type { Algorithm, Client } from '../../clients/client.ts';
 import { hasScope, isWithinAllowed, withinAllowed } from '../../clients/scopes.ts';
@@ -181,7 +181,7 @@ export function readRefreshToken(vault: Vault, text: string): RefreshToken | und
   // Several strings decode to the same bytes; only the one that we issued is accepted.
   if (bytes.length !== tokenLength || bytes.toString('base64url') !== encoded) return undefined;
   const body = bytes.subarray(0, bodyLength);
-  if (!timingSafeEqual(bytes.subarray(bodyLength), vault.mac('refresh-token', body))) return undefined;
+  if (!vault.isMac('refresh-token', body, bytes.subarray(bodyLength))) return undefined;
   return {
     grant_id: grantIdPrefix + body.subarray(0, idLength).toString('base64url'),
     refresh_seq: body.readUInt32BE(idLength),

@@ -13,6 +13,7 @@ import {
   findDueMails,
   insertMail,
   type MailMode,
+  mailsColumn,
   postponeMail,
   type WaitingMail,
 } from '../store.ts';
@@ -39,8 +40,11 @@ const soonMs = [100, 1000, 5000];
 /** Of mails that a command queued for a server that cannot send: SIGNET_SMTP_URL may still be set. */
 const undeliverableKeptSeconds = 3 * 86_400;
 
+const mailPurpose = (mail_id: string) => `mail:${mail_id}`;
+export const sealedMails = { ...mailsColumn, purposeOf: mailPurpose };
+
 function openMail(vault: Vault, { mail_id, message_sealed }: WaitingMail): Mail {
-  const purpose = `mail:${mail_id}`;
+  const purpose = mailPurpose(mail_id);
   try {
     return JSON.parse(vault.mail.open(purpose, message_sealed)) as Mail;
   } catch (error) {
@@ -74,7 +78,7 @@ export function openQueue({ config, clock, vault }: OutboxDeps, onEnqueue = () =
       enqueued += 1;
       onEnqueue();
       const mail_id = newId('mail');
-      const message_sealed = vault.mail.seal(`mail:${mail_id}`, JSON.stringify(mail));
+      const message_sealed = vault.mail.seal(mailPurpose(mail_id), JSON.stringify(mail));
       const lane = digest(emailKey(mail.to));
       return [insertMail({ mail_id, message_sealed, lane, isPrompt }, now({ clock }), onlyIf)];
     },

@@ -1,0 +1,97 @@
+import { auditEvent, type Caller } from '../audit/audit.ts';
+import { sealedHeads } from '../audit/chain.ts';
+import { sealedTotpSecrets } from '../authentication/two-factor/factors.ts';
+import type { Deps } from '../oauth/deps.ts';
+import { findRunning } from '../oauth/grants/issuances.ts';
+import { replaceSigningKeys, sealedPrivateKeys } from '../oauth/signing-keys/signing-keys.ts';
+import { now } from '../platform/clock.ts';
+import type { SealedColumn } from '../platform/db/sealed-column.ts';
+import { jobSliceRows } from '../platform/db/slices.ts';
+import { ConfigError } from '../platform/errors.ts';
+import { sealedMails } from '../platform/mail/outbox.ts';
+import { retiredKeysSealed, retireOtherKeys, type Vault, WrongMasterKey } from '../platform/vault.ts';
+import { sealedSecrets } from '../webhooks/manage-webhook.ts';
+
+type Resealed = SealedColumn & { purposeOf(row_key: string): string };
+
+/** Everything in the store that is sealed and outlives an hour. What verifies is kept of the replaced key instead. */
+const columns: readonly (Resealed & { of: (vault: Vault) => Pick<Vault, 'reseal'> })[] = [
+  ...[sealedPrivateKeys, ...sealedTotpSecrets, sealedSecrets, sealedHeads, retiredKeysSealed].map((column) => ({
+    ...column,
+    of: (vault: Vault) => vault,
+  })),
+  { ...sealedMails, of: (vault) => vault.mail },
+];
+
+/**
+ * Seals under the master key what was sealed under the other one, slice by slice, while servers go on. Interrupted at any
+ * point, it is repeated and does the rest. At the end the other key is retired: it opens nothing any more, and what is kept of
+ * it verifies what it has authenticated.
+ * @param isStolen then refresh tokens and backup codes that it has authenticated are no longer accepted, and the signing keys that it
+ * could open are replaced.
+ * @throws {ConfigError}
+ */
+export async function rekey(deps: Deps, caller: Caller, isStolen: boolean) {
+  if (deps.config.otherMasterKey === undefined) {
+    throw new ConfigError(
+      'Set the new master key as SIGNET_MASTER_KEY_FILE and the one of before as SIGNET_OTHER_MASTER_KEY_FILE, for the server, too, and restart it. Then run this again. Nothing was changed.',
+    );
+  }
+  await refuseWhileOthersSeal(deps);
+  const resealed: Record<string, number> = {};
+  let unreadable = 0;
+  for (const column of columns) {
+    const done = await resealColumn(deps, column);
+    resealed[column.name] = done.resealed;
+    unreadable += done.unreadable;
+  }
+  if (isStolen) await replaceSigningKeys(deps);
+  const { sealed: auditSeq } = await deps.auditLog.state();
+  const retirement = await retireOtherKeys(deps, auditSeq, isStolen);
+  const done = { replaced: retirement !== undefined, resealed, unreadable };
+  if (!retirement) return done;
+  const after = { master_key: deps.vault.id, resealed, stolen: isStolen };
+  const { statement } = auditEvent({ action: 'master_key.replaced', ...caller, after }, now(deps));
+  await deps.db.change({ run: { retirement, event: statement } });
+  return done;
+}
+
+/** A server with the other key in the first place would seal more under it, and one without the new key opens nothing. */
+async function refuseWhileOthersSeal({ db, vault }: Pick<Deps, 'db' | 'vault'>): Promise<void> {
+  const others = (await findRunning(db)).filter(({ master_key_id }) => master_key_id !== vault.id);
+  if (others.length === 0) return;
+  throw new ConfigError(
+    `${others.length === 1 ? 'A server process still seals' : `${others.length} server processes still seal`} under another master key. Restart every server with the new one as SIGNET_MASTER_KEY_FILE and the one of before as SIGNET_OTHER_MASTER_KEY_FILE, then run this again. Nothing was changed.`,
+  );
+}
+
+type Counts = { resealed: number; unreadable: number };
+
+async function resealColumn(
+  { db, vault }: Pick<Deps, 'db' | 'vault'>,
+  column: (typeof columns)[number],
+): Promise<Counts> {
+  const counts = { resealed: 0, unreadable: 0 };
+  for (let after = ''; ; ) {
+    const rows = await column.after(db, after, jobSliceRows);
+    const run = rows.flatMap(({ row_key, sealed }) => {
+      const to = resealedBy(column.of(vault), column.purposeOf(row_key), sealed);
+      if (to === 'unreadable') counts.unreadable += 1;
+      return to === undefined || to === 'unreadable' ? [] : [column.replace(row_key, sealed, to)];
+    });
+    if (run.length > 0) counts.resealed += (await db.change({ run: { run } })).results.run.changes;
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < jobSliceRows) return counts;
+    after = last.row_key;
+  }
+}
+
+/** What neither key opens was lost before; it stays as it is. */
+function resealedBy(sealer: Pick<Vault, 'reseal'>, purpose: string, sealed: string): string | 'unreadable' | undefined {
+  try {
+    return sealer.reseal(purpose, sealed);
+  } catch (error) {
+    if (error instanceof WrongMasterKey) return 'unreadable';
+    throw error;
+  }
+}
