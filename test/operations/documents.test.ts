@@ -116,6 +116,11 @@ const npmCommands: Record<string, (t: TestContext, given: Given) => Promise<void
     await serving(t, 'npm run example', env, 'ready at');
   },
   'npm run build': async () => {}, // build.test.ts
+  'npm run build:executable': async () => {}, // npm run test:install
+  'npm run build:package': async () => {}, // npm run test:install
+  'npm run test:install': async () => {}, // it takes minutes
+  'npm install --global ./signet-0.1.0.tgz': async () => {}, // npm run test:install
+  'npx ./signet-0.1.0.tgz serve': async () => {}, // npm run test:install
   'npm run dev:seed': async () => {}, // dev-seed.test.ts
   'npm run docs:relying-parties': async () => {}, // relying-party-docs.test.ts
   'npm run docs:performance': async () => {}, // performance-docs.test.ts
@@ -212,7 +217,7 @@ test('every command that a document prints works as it is printed', async (t) =>
   assert.ok(lines.length > 15, 'it reads the documents');
   for (const { document, command } of lines) {
     await t.test(`${document}: ${command}`, async (t) => {
-      if (command.startsWith('npm ')) return runNpm(t, command, given);
+      if (/^np[mx] /.test(command)) return runNpm(t, command, given);
       assert.match(command, /^bin\/signet /, `no test runs: ${command}`);
       await runSignet(command, given);
     });
@@ -222,7 +227,7 @@ test('every command that a document prints works as it is printed', async (t) =>
   for (const { document, command } of mentions) {
     if (lines.some((line) => line.command === command)) continue;
     await t.test(`${document}, in a sentence: ${command}`, async (t) => {
-      if (command.startsWith('npm ')) return runNpm(t, command, given);
+      if (/^np[mx] /.test(command)) return runNpm(t, command, given);
       if (command.startsWith('openssl ')) {
         const { code, output } = await shell(command).ended;
         assert.deepEqual([code, Buffer.from(output, 'base64').length], [0, 32], output);
