@@ -78,7 +78,7 @@ export const actionGroups = {
     'webhook.deleted',
   ],
   keys: ['key.rotated', 'master_key.backup_confirmed', 'master_key.replaced'],
-  log: ['audit_log.loss_accepted', 'store.backed_up', 'store.restored'],
+  log: ['audit_log.loss_accepted', 'store.backed_up', 'store.restored', 'mail.tested'],
 } as const satisfies Record<string, readonly `${string}.${string}`[]>;
 
 export type ActionGroup = keyof typeof actionGroups;

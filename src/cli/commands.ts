@@ -9,6 +9,7 @@ import { inviteAdministrator } from '../admin/invite-administrator.ts';
 import { keyOperations } from '../admin/keys/operations.ts';
 import { serviceCredentialOperations } from '../admin/service-credentials/operations.ts';
 import { settingOperations } from '../admin/settings/operations.ts';
+import { testMail } from '../admin/settings/test-mail.ts';
 import { accessOperations } from '../admin/users/access-operations.ts';
 import { accountOperations } from '../admin/users/account-operations.ts';
 import { exportUsers } from '../admin/users/export-list.ts';
@@ -29,6 +30,8 @@ import { findAnyClient } from '../clients/find-clients.ts';
 import { readClientEdit } from '../clients/registration.ts';
 import { approveClient } from '../clients/review-client.ts';
 import { defaultScope } from '../clients/scopes.ts';
+import { emailProblem } from '../platform/email-address.ts';
+import { fieldProblem, invalidFields } from '../platform/errors.ts';
 import type { FileAnswer } from '../platform/http/operation.ts';
 import { type Report, shownOnce, time } from '../platform/report.ts';
 import { maxReplayed } from '../webhooks/manage-webhook.ts';
@@ -266,9 +269,24 @@ const clientCommands = {
   }),
 };
 
+const mailCommand = {
+  'mail test': command({
+    summary: 'Send a test email with the settings of this command, and print what the mail server answered.',
+    operands: { email: { value: 'email' } },
+    async run(deps, { email }) {
+      const key = emailProblem(email);
+      if (key !== undefined) throw invalidFields([fieldProblem('email', { key })]);
+      const result = await testMail(deps, caller, { email, name: null, locale: null });
+      const said = result.answer === null ? '' : `: ${result.answer}`;
+      const text = result.is_accepted ? `Accepted for ${email}${said}` : `Not accepted${said}`;
+      return { json: result, text, failed: !result.is_accepted };
+    },
+  }),
+};
+
 /** Every command, in the order of the help. */
 export const commandGroups: readonly (readonly [heading: string, commands: Readonly<Record<string, Command>>])[] = [
-  ['Server', { ...serverCommands, ...backupCommands, ...commandsOf(settingOperations) }],
+  ['Server', { ...serverCommands, ...backupCommands, ...commandsOf(settingOperations), ...mailCommand }],
   [
     'Users',
     {

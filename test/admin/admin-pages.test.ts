@@ -117,6 +117,10 @@ test('looking takes a sign-in of the last hour, changing one of the last 15 minu
     [`${webhook}/delete`, '/admin/webhooks'],
     ['/admin/audit/verify', '/admin/audit'],
     ['/admin/master-key-backup', '/admin'],
+    ...['test-mail', 'providers/acme/check'].map((step): [string, string] => [
+      `/admin/settings/${step}`,
+      '/admin/settings',
+    ]),
   ];
   const ordinary = await signet.signedInUser();
   const stranger = await signet.newUser();

@@ -15,6 +15,7 @@ import { basic, verifier } from '../support/relying-party.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
+import { acmeAt } from '../support/upstream.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
 /** Replays the document against the server: where the two differ, one of them is wrong. */
@@ -240,6 +241,8 @@ const calls: Record<string, Prepare> = {
   }),
   'get /v1/admin/users': () => ({}),
   'post /v1/admin/users/invite': () => ({}),
+  'post /v1/admin/settings/test-mail': () => ({}),
+  'post /v1/admin/settings/providers/{provider}/check': () => ({ path: { provider: 'acme' } }),
   'get /v1/admin/entitlements': () => ({}),
   'get /v1/admin/entitlements/export': () => ({ query: { product: 'editor' } }),
   'get /v1/admin/users/{user_id}': ofUser,
@@ -386,7 +389,7 @@ const openEnded = new Set(['post /v1/me/passkeys/options']);
 const opensToStrangers = 'post /oauth/revoke';
 
 test('every answer of the server is what the document says, with the very examples of the document', async (t) => {
-  const env = { SIGNET_RATE_LIMITS: 'off', SIGNET_WEBHOOK_INTERNAL: '127.0.0.1' };
+  const env = { SIGNET_RATE_LIMITS: 'off', SIGNET_WEBHOOK_INTERNAL: '127.0.0.1', ...acmeAt('http://127.0.0.1:9') };
   const signet = await startSignet(t, { env });
   const statements = watchStatements(signet.deps.db);
   const document = await read(signet);

@@ -1,35 +1,107 @@
 import type { FastifyInstance } from 'fastify';
+import type { ProviderCheck } from '../../authentication/federation/check-provider.ts';
+import { callbackUrl } from '../../authentication/federation/upstream-authorization.ts';
 import { administratorPage } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
+import { alert, notice } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import { badge } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { adminTab } from '../components.ts';
+import { adminTab, buttonForm, explains, type Shown } from '../components.ts';
+import { settingOperations as operations } from './operations.ts';
 import { readSettings, type Setting } from './read-settings.ts';
+import type { MailTest } from './test-mail.ts';
+
+const path = '/admin/settings';
 
 /** The configuration of the process that answers. It is changed where the server is started. */
 export async function settingPageRoutes(app: FastifyInstance, deps: Deps) {
-  pagesFor(app, deps, administratorPage).show('/admin/settings', ({ view }) =>
-    settingsPage(view, readSettings(deps.config)),
-  );
+  const pages = pagesFor(app, deps, administratorPage);
+  const draw = (view: View, outcome?: Html | false) =>
+    settingsPage(view, {
+      groups: readSettings(deps.config),
+      canMail: deps.mail.works,
+      providers: deps.config.providers.map((one) => ({ ...one, redirect_uri: callbackUrl(deps, one) })),
+      outcome,
+    });
+  pages.show(path, ({ view }) => draw(view));
+
+  const onPage = {
+    page: path,
+    explains,
+    redraw: ({ view }: { view: View }, { problem }: Shown) => draw(view, problem),
+  };
+  pages.run(operations.testMail, { done: (test, { view }) => draw(view, mailOutcome(view, test)), ...onPage });
+  pages.run(operations.checkProvider, {
+    done: (found, { view }) => draw(view, providerOutcome(view, found)),
+    ...onPage,
+  });
 }
 
-const settingsPage = (view: View, groups: ReturnType<typeof readSettings>): Page => ({
+type SettingsView = {
+  groups: ReturnType<typeof readSettings>;
+  canMail: boolean;
+  providers: readonly { id: string; label: string; redirect_uri: string }[];
+  /** Of the test before. */
+  outcome: Html | false | undefined;
+};
+
+const settingsPage = (view: View, { groups, outcome, ...tests }: SettingsView): Page => ({
   title: view.plain('admin.settings.title'),
   tab: adminTab('admin_settings'),
   content: html`<h1>${view.t('admin.settings.title')}</h1>
 <p class="soft">${view.t('admin.settings.intro')}</p>
+${outcome}
 ${groups
   .filter(({ settings }) => settings.length > 0)
   .map(
     ({ group, settings }) => html`<h2>${view.t(`admin.settings.group.${group}`)}</h2>
-<table class="compare"><thead><tr><th scope="col">${view.t('admin.settings.name')}</th><th scope="col">${view.t('admin.settings.value')}</th><th scope="col">${view.t('admin.settings.source')}</th></tr></thead>
+<table class="compare settings"><thead><tr><th scope="col">${view.t('admin.settings.name')}</th><th scope="col">${view.t('admin.settings.value')}</th><th scope="col">${view.t('admin.settings.source')}</th></tr></thead>
 <tbody>${settings.map((one) => settingRow(view, one))}</tbody></table>
+${group === 'mail' && mailTest(view, tests)}${group === 'providers' && providerChecks(view, tests)}
 `,
   )}`,
 });
+
+const mailTest = (view: View, { canMail }: Pick<SettingsView, 'canMail'>): Html =>
+  canMail
+    ? html`<p class="soft">${view.t('admin.settings.mail.what')}</p>
+${buttonForm(view.t('admin.settings.mail.test'), { path: `${path}/test-mail`, id: 'settings-test-mail', style: 'quiet' })}`
+    : html`<p class="soft">${view.t('admin.settings.mail.off')}</p>`;
+
+const providerChecks = (view: View, { providers }: Pick<SettingsView, 'providers'>): Html =>
+  html`<ul class="items">${providers.map(
+    ({ id, label, redirect_uri }) => html`<li><div>
+<h3 id="provider-${id}">${untrusted(label)}</h3>
+<p>${view.t('admin.settings.provider.redirect_uri')}: <code>${redirect_uri}</code></p></div>
+<form method="post" action="${path}/providers/${id}/check"><button type="submit" class="quiet" aria-describedby="provider-${id}">${view.t('admin.settings.provider.check')}</button></form></li>
+`,
+  )}</ul>`;
+
+function mailOutcome(view: View, { to, is_accepted, answer }: MailTest): Html | false {
+  const said = answer !== null && html`<br><code>${untrusted(answer, 500)}</code>`;
+  const values = { email: html`<bdi>${to}</bdi>` };
+  if (!is_accepted) return alert(html`${view.t('admin.settings.mail.refused', values)}${said}`);
+  return notice(
+    html`${view.t(answer === null ? 'admin.settings.mail.logged' : 'admin.settings.mail.accepted', values)}${said}`,
+  );
+}
+
+function providerOutcome(view: View, { label, found, problem, redirect_uri }: ProviderCheck): Html | false {
+  const provider = untrusted(label);
+  if (found === null) {
+    return alert(
+      html`${view.t('admin.settings.provider.problem', { provider, problem: html`<code>${problem}</code>` })}`,
+    );
+  }
+  const { keys, authorization_endpoint } = found;
+  const page = html`<code>${untrusted(authorization_endpoint, 500)}</code>`;
+  return notice(
+    view.t('admin.settings.provider.found', { provider, keys, page, redirect_uri: html`<code>${redirect_uri}</code>` }),
+  );
+}
 
 const settingRow = (view: View, one: Setting): Html => html`<tr><th scope="row"><code>${untrusted(one.name)}</code></th>
 <td>${shownValue(view, one)}</td><td>${view.t(`admin.settings.source.${one.source}`)}</td></tr>

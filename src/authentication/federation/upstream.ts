@@ -82,6 +82,26 @@ async function discoverIssuer(provider: Provider, timeoutSeconds: number): Promi
   return configuration;
 }
 
+/**
+ * The discovery document and the keys of an issuer as they are now, past what is kept of them.
+ * @throws {UpstreamFailure}
+ */
+export async function readIssuer(provider: Provider): Promise<{ authorization_endpoint: string; keys: number }> {
+  const configuration = await discoverIssuer(provider, defaultTimeoutSeconds);
+  const { authorization_endpoint = '', jwks_uri = '' } = configuration.serverMetadata();
+  try {
+    const signal = AbortSignal.timeout(defaultTimeoutSeconds * 1000);
+    const options = { method: 'GET', headers: { accept: 'application/json' }, body: undefined, signal };
+    const response = await guardedFetch(new URL(provider.issuer))(jwks_uri, { ...options, redirect: 'manual' });
+    if (response.status !== 200) throw new UpstreamFailure(`keys_status_${response.status}`);
+    const { keys } = (await response.json()) as { keys?: unknown };
+    if (!Array.isArray(keys) || keys.length === 0) throw new UpstreamFailure('keys_missing');
+    return { authorization_endpoint, keys: keys.length };
+  } catch (error) {
+    throw failureOf(error);
+  }
+}
+
 /** Basic if the issuer supports it; without a list it does (OIDC Discovery §3). */
 function authentication(library: typeof import('openid-client'), client_secret: string): ClientAuth {
   const [basic, post] = [library.ClientSecretBasic(client_secret), library.ClientSecretPost(client_secret)];

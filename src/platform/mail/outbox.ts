@@ -225,6 +225,7 @@ export const mailTo = (deps: LetterDeps, to: Recipient, name: MailName, values: 
 /** Why one gets the mail. */
 function footerOf(name: MailName): MessageKey {
   if (name === 'reviews_waiting') return 'mail.footer_administrator';
+  if (name === 'test') return 'mail.footer_test';
   return name.startsWith('client_') ? 'mail.footer_owner' : 'mail.footer';
 }
 
@@ -239,6 +240,10 @@ export const mailToAddress = (
   values: Values = {},
   onlyIf?: Sql,
 ): Sql[] => deps.mail.enqueue(compose(deps.config, { email, locale }, name, values), onlyIf, prompt.has(name));
+
+/** A mail that is not enqueued. */
+export const composeMail = (config: Config, to: Recipient, name: MailName, values: Values): Mail =>
+  compose(config, to, name, values, footerOf(name));
 
 function compose(config: Config, to: Recipient, name: MailName, values: Values, footer?: MessageKey): Mail {
   const shared = {
