@@ -5,8 +5,9 @@ import { openWitness } from '../audit/witness.ts';
 import { openPasswordHasher, type PasswordHasher } from '../authentication/credentials/password-hash.ts';
 import { openFailureRecorder } from '../clients/failures.ts';
 import { clientDirectory } from '../clients/find-clients.ts';
+import { noteSecretUse } from '../clients/manage-secrets.ts';
 import { openRiskContext } from '../clients/risk-signals.ts';
-import { readCredential } from '../entitlements/service-credentials/authenticate-service.ts';
+import { noteServiceSecretUse, readCredential } from '../entitlements/service-credentials/authenticate-service.ts';
 import { authorizationRequests } from '../oauth/authorize/authorize.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { grants } from '../oauth/grants/grants.ts';
@@ -25,6 +26,7 @@ import { newId } from '../platform/ids.ts';
 import { openClientSecretLimits } from '../platform/limits/failure-limits.ts';
 import { openOutbox, openQueue } from '../platform/mail/outbox.ts';
 import { openBranding } from '../platform/pages/branding.ts';
+import { openSecretUses } from '../platform/secret-uses.ts';
 import { ttlCache } from '../platform/ttl-cache.ts';
 import { loadMasterKey, openVaultFor, prepareVaultFor, readMasterKey, type Vault } from '../platform/vault.ts';
 import { openSignInCounter } from '../statistics/sign-in-counter.ts';
@@ -79,10 +81,12 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       mail,
       clientSecretLimits: openClientSecretLimits({ db, clock, config }),
       clientFailures: openFailureRecorder({ db, clock, log }),
+      clientSecretUses: openSecretUses({ db, clock, log }, noteSecretUse),
       riskContext: openRiskContext({ db, config }),
       webhookSender: openWebhookSender({ config, db, clock, log, vault }),
       logoutSender: openLogoutSender({ config, db, clock, log, keys }),
       services,
+      serviceSecretUses: openSecretUses({ db, clock, log }, noteServiceSecretUse),
       signInCounter: openSignInCounter({ db, clock, log }),
       issuances: openIssuances({ db, clock, log, vault }),
       branding: openBranding(config),
@@ -105,7 +109,18 @@ const endingMs = 3_000;
  * @param jobs resolves when the jobs in progress have ended.
  */
 export async function closeDeps(
-  deps: Pick<Deps, 'issuances' | 'mail' | 'webhookSender' | 'logoutSender' | 'clientFailures' | 'signInCounter' | 'db'>,
+  deps: Pick<
+    Deps,
+    | 'issuances'
+    | 'mail'
+    | 'webhookSender'
+    | 'logoutSender'
+    | 'clientFailures'
+    | 'signInCounter'
+    | 'clientSecretUses'
+    | 'serviceSecretUses'
+    | 'db'
+  >,
   jobs: Promise<void> = Promise.resolve(),
 ): Promise<void> {
   await deps.issuances.close();
@@ -116,6 +131,8 @@ export async function closeDeps(
     deps.logoutSender.close(),
     deps.clientFailures.close(),
     deps.signInCounter.close(),
+    deps.clientSecretUses.close(),
+    deps.serviceSecretUses.close(),
   ];
   await Promise.race([Promise.all(ended), sleep(endingMs, undefined, { ref: false })]);
   await deps.db.close();

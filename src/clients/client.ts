@@ -96,6 +96,12 @@ export const SecretRow = row('client_secrets', {
   created_at: integer,
   /** Set once it has been retired. */
   expires_at: nullable(integer),
+  /** What its owner calls it. */
+  name: nullable(text),
+  /** Its end; null for one of an earlier version. */
+  last_four: nullable(text),
+  /** To the hour; null if it was not used since this is recorded. */
+  last_used_at: nullable(integer),
 });
 export type ClientSecret = Readonly<Omit<RowOf<typeof SecretRow>, 'client_id'>>;
 

@@ -1,4 +1,5 @@
 import type { Deps as EntitlementDeps } from '../entitlements/deps.ts';
+import type { SecretUses } from '../platform/secret-uses.ts';
 import type { FailureRecorder } from './failures.ts';
 import type { ClientDirectory } from './find-clients.ts';
 import type { ReadRiskContext } from './risk-signals.ts';
@@ -6,6 +7,8 @@ import type { ReadRiskContext } from './risk-signals.ts';
 export type Deps = EntitlementDeps & {
   /** Keeps what went wrong with a client for its owner. */
   readonly clientFailures: FailureRecorder;
+  /** When secrets of clients were used. */
+  readonly clientSecretUses: SecretUses;
   /** Reads what a client under review is compared with. */
   readonly riskContext: ReadRiskContext;
   /** Registered clients, at most a second old. */

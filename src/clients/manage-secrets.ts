@@ -1,20 +1,26 @@
 import { now } from '../platform/clock.ts';
 import type { Deps } from '../platform/deps.ts';
-import { notFound, refusal } from '../platform/errors.ts';
-import { digest, isActiveSecret, newId, newSecret } from '../platform/ids.ts';
+import { fieldProblem, invalidFields, notFound, refusal } from '../platform/errors.ts';
+import { digest, isActiveSecret, lastFour, newId, newSecret } from '../platform/ids.ts';
+import { displayNameProblem, normalizeName } from '../platform/text.ts';
 import { type ClientDeps, changeOwnClient, type OwnTarget } from './change-client.ts';
 import type { Client, ClientSecret } from './client.ts';
 import { findOwnClient } from './find-clients.ts';
 import { deleteExpiredSecrets, expireSecret, insertSecret } from './store.ts';
 
+export { noteSecretUse } from './store.ts';
+
 /** The prefix lets scanners recognise a leaked one. */
 export const newClientSecret = (): string => newSecret('cs_');
 
-export const newSecretRow = (secret: string, at: number): ClientSecret => ({
+export const newSecretRow = (secret: string, at: number, name: string | null = null): ClientSecret => ({
   secret_id: newId('sec'),
   secret_hash: digest(secret),
   created_at: at,
   expires_at: null,
+  name,
+  last_four: lastFour(secret),
+  last_used_at: null,
 });
 
 const maxActiveSecrets = 2;
@@ -42,16 +48,17 @@ const activeSecretsOf = (deps: Pick<Deps, 'clock'>, client: Client): ClientSecre
 
 /**
  * One more secret for a confidential client.
+ * @param target.name what to call it; left out: nothing.
  * @param target.overlapSeconds how long the previous one still works, 0 to a week; left out: until it is retired.
  * @returns it, which is not readable afterwards. `previous_expires_at` is null where no other one ends.
- * @throws as {@link changeOwnClient}; invalidState for a public client, and while two are active.
+ * @throws as {@link changeOwnClient}; invalidFields for a name; invalidState for a public client, and while two are active.
  */
 export async function addSecret(
   deps: ClientDeps & Pick<Deps, 'config'>,
-  target: OwnTarget & { overlapSeconds?: number },
+  target: OwnTarget & { name?: string; overlapSeconds?: number },
 ): Promise<{ client: Client; secret: SecretRecord; client_secret: string; previous_expires_at: number | null }> {
   const client_secret = newClientSecret();
-  const secret = newSecretRow(client_secret, now(deps));
+  const secret = newSecretRow(client_secret, now(deps), readName(target.name));
   const expires_at = target.overlapSeconds === undefined ? null : secret.created_at + target.overlapSeconds;
   let ended: readonly ClientSecret[] = [];
   const client = await changeOwnClient(deps, target, (client) => {
@@ -64,6 +71,7 @@ export async function addSecret(
       action: 'client.secret_added',
       after: {
         secret_id: secret.secret_id,
+        ...(secret.name !== null && { name: secret.name }),
         ...(ended.length > 0 && { retired: ended.map(({ secret_id }) => secret_id), expires_at }),
       },
       to: { updated_at: client.updated_at }, // nothing that a reviewer reads has changed
@@ -80,6 +88,12 @@ export async function addSecret(
     client_secret,
     previous_expires_at: ended.length > 0 ? expires_at : null,
   };
+}
+
+function readName(name = ''): string | null {
+  if (name.trim() === '') return null;
+  if (displayNameProblem(name) !== undefined) throw invalidFields([fieldProblem('name', { key: 'problem.name' })]);
+  return normalizeName(name);
 }
 
 /**

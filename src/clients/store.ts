@@ -14,6 +14,9 @@ const ClientWithSecret = row('clients c left join client_secrets s', {
   secret_hash: nullable(text),
   secret_created_at: nullable(integer),
   secret_expires_at: nullable(integer),
+  secret_name: nullable(text),
+  secret_last_four: nullable(text),
+  secret_last_used_at: nullable(integer),
 });
 
 /** The client and its secrets in one read: a row for each secret, and one for a client that has none. */
@@ -21,20 +24,30 @@ export async function readClient(db: Db, client_id: string): Promise<Client | un
   const rows = await db.all(
     ClientWithSecret,
     sql`select ${ClientRow.columnsOf('c')}, s.secret_id, s.secret_hash, s.created_at as secret_created_at,
-               s.expires_at as secret_expires_at
+               s.expires_at as secret_expires_at, s.name as secret_name, s.last_four as secret_last_four,
+               s.last_used_at as secret_last_used_at
           from clients c left join client_secrets s on s.client_id = c.client_id
          where c.client_id = ${client_id} and c.status <> 'deleted' order by s.created_at, s.secret_id`,
   );
   const [first] = rows;
   if (first === undefined) return undefined;
-  const { secret_id: _, secret_hash: __, secret_created_at: ___, secret_expires_at: ____, ...client } = first;
-  const secrets = rows.flatMap(({ secret_id, secret_hash, secret_created_at, secret_expires_at }) =>
-    secret_id === null || secret_hash === null || secret_created_at === null
-      ? []
-      : [{ secret_id, secret_hash, created_at: secret_created_at, expires_at: secret_expires_at }],
-  );
-  return { ...client, secrets };
+  const { secret_id: _, secret_hash: __, secret_created_at: ___, secret_expires_at: ____, ...rest } = first;
+  const { secret_name: _____, secret_last_four: ______, secret_last_used_at: _______, ...client } = rest;
+  return { ...client, secrets: rows.flatMap(secretOf) };
 }
+
+function secretOf(one: RowOf<typeof ClientWithSecret>): ClientSecret[] {
+  const { secret_id, secret_hash, secret_created_at: created_at } = one;
+  if (secret_id === null || secret_hash === null || created_at === null) return [];
+  const { secret_expires_at: expires_at, secret_name: name, secret_last_four, secret_last_used_at } = one;
+  const use = { last_four: secret_last_four, last_used_at: secret_last_used_at };
+  return [{ secret_id, secret_hash, created_at, expires_at, name, ...use }];
+}
+
+/** @param unlessSince changes nothing if a later use is kept. */
+export const noteSecretUse = (secret_id: string, at: number, unlessSince: number): Sql =>
+  sql`update client_secrets set last_used_at = ${at}
+       where secret_id = ${secret_id} and (last_used_at is null or last_used_at <= ${unlessSince})`;
 
 /** Lists are not used to authenticate clients. */
 export const withoutSecrets = (client: RowOf<typeof ClientRow>): Client => ({ ...client, secrets: [] });

@@ -77,9 +77,19 @@ export type StoredSecret = { readonly secret_hash: string; readonly expires_at: 
 export const isActiveSecret = ({ expires_at }: Pick<StoredSecret, 'expires_at'>, at: number): boolean =>
   expires_at === null || expires_at > at;
 
+/** To tell secrets apart without knowing them: of 256 random bits more than 230 stay unknown. */
+export const lastFour = (secret: string): string => secret.slice(-4);
+
 /** Every digest is compared, in constant time, so that the time reveals nothing. @param at Unix seconds. */
-export function matchesActiveSecret(secrets: readonly StoredSecret[], secret: string, at: number): boolean {
+export function findActiveSecret<Secret extends StoredSecret>(
+  secrets: readonly Secret[],
+  secret: string,
+  at: number,
+): Secret | undefined {
   const sent = Buffer.from(digest(secret));
   const equal = secrets.filter(({ secret_hash }) => timingSafeEqual(sent, Buffer.from(secret_hash)));
-  return equal.some((one) => isActiveSecret(one, at));
+  return equal.find((one) => isActiveSecret(one, at));
 }
+
+export const matchesActiveSecret = (secrets: readonly StoredSecret[], secret: string, at: number): boolean =>
+  findActiveSecret(secrets, secret, at) !== undefined;

@@ -36,7 +36,12 @@ const register = (user: TestUser, changes: Record<string, string> = {}) =>
 const idIn = ({ text }: Answer) => /<code id="client-id">(cl_[\w-]{22})<\/code>/.exec(text)?.[1] ?? '';
 const secretIn = ({ text }: Answer) => /<code id="client-secret">(cs_[\w-]{43})<\/code>/.exec(text)?.[1] ?? '';
 
-type Secrets = { secrets: { secret_id: string; created_at: number; expires_at: number | null }[] };
+type Secret = { secret_id: string; created_at: number; expires_at: number | null } & {
+  name: string | null;
+  last_four: string | null;
+  last_used_at: number | null;
+};
+type Secrets = { secrets: Secret[] };
 const secretsOf = async ({ browser }: TestUser, client_id: string) =>
   ((await browser.get(`${api}/${client_id}/secrets`)).json as Secrets).secrets;
 
@@ -343,10 +348,47 @@ testSignet('secrets of a client', async ({ signet, t }) => {
     return { owner, client, client_id: client.client_id, path, second };
   }
 
-  await t.test('the list of secrets has the times of creation and expiry, and nothing else', async () => {
-    const [first, ...others] = await secretsOf(ada, client_id);
-    assert.deepEqual(Object.keys(first!).sort(), ['created_at', 'expires_at', 'secret_id']);
-    assert.deepEqual([others.length, first?.expires_at], [0, null]);
+  await t.test(
+    'the list of secrets has when they were made and used and when they end, and nothing secret',
+    async () => {
+      const [first, ...others] = await secretsOf(ada, client_id);
+      const shown = ['created_at', 'expires_at', 'last_four', 'last_used_at', 'name', 'secret_id'];
+      assert.deepEqual(Object.keys(first!).sort(), shown);
+      assert.deepEqual([others.length, first?.expires_at], [0, null]);
+    },
+  );
+
+  await t.test('a secret may have a name, and shows its last characters and, to the hour, its last use', async () => {
+    const { owner, client, client_id, path, second } = await withTwoSecrets();
+    const uses = async () => {
+      await signet.deps.clientSecretUses.flush();
+      return (await secretsOf(owner, client_id)).map(({ last_used_at }) => last_used_at);
+    };
+    const [first, other] = await secretsOf(owner, client_id);
+    assert.deepEqual([first?.name, other?.last_four], [null, second.slice(-4)]);
+    assert.deepEqual(await uses(), [null, null]);
+
+    const at = Math.floor(signet.clock() / 1000);
+    await client.with({ client_secret: second }).introspect('none');
+    await client.with({ client_secret: `${second}x` }).introspect('none');
+    assert.deepEqual(await uses(), [null, at]);
+    signet.clock.advance(1800);
+    await client.with({ client_secret: second }).introspect('none');
+    assert.deepEqual(await uses(), [null, at], 'of one hour the first use is kept');
+    signet.clock.advance(3600);
+    await client.with({ client_secret: second }).introspect('none');
+    assert.deepEqual(await uses(), [null, at + 5400]);
+
+    await owner.signIn();
+    await owner.browser.delete(`${path}/${first?.secret_id}`);
+    signet.clock.advance(1);
+    assert.equal((await owner.browser.postJson(path, { name: '\u202e' })).status, 400);
+    const page = `/developer/clients/${client_id}/secrets`;
+    assert.equal((await owner.browser.post(page, { name: 'Berlin <b>' })).status, 200);
+    const { text } = await owner.browser.get(page);
+    assert.match(text, /Berlin &lt;b&gt;<\/bdi> <code>cs_…/);
+    assert.match(text, sentence('secret.unused'));
+    await ada.signIn();
   });
 
   await t.test('the last one cannot be retired, however it is asked', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
+import { newSecretRow } from '../../src/clients/manage-secrets.ts';
 import { insertSecret } from '../../src/clients/store.ts';
 import { now } from '../../src/platform/clock.ts';
-import { digest } from '../../src/platform/ids.ts';
 import { plain } from '../support/plain-sql.ts';
 import { assertRefused, basic, type RegisteredClient, tokensOf } from '../support/relying-party.ts';
 import { writeOf } from '../support/services.ts';
@@ -65,8 +65,8 @@ testSignet('client authentication', { env: { SIGNET_TRUST_PROXY: '1' } }, async 
 
   await t.test('CA-02: both halves of Basic are form-decoded, so a secret may hold any character', async () => {
     const awkward = 'a:b%c+d&é=/ f';
-    const secret = { secret_id: 'sec_awkward', secret_hash: digest(awkward), expires_at: null };
-    const row = { ...secret, client_id: client.client_id, created_at: now(signet.deps) };
+    const secret = { ...newSecretRow(awkward, now(signet.deps)), secret_id: 'sec_awkward' };
+    const row = { ...secret, client_id: client.client_id };
     assert.equal((await signet.deps.db.run(insertSecret(row))).changes, 1);
     signet.deps.clients.forget(client.client_id);
 

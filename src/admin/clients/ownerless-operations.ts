@@ -3,7 +3,7 @@ import { editClient } from '../../clients/edit-client.ts';
 import { addSecret, listSecrets, retireSecret } from '../../clients/manage-secrets.ts';
 import { registerClient } from '../../clients/register-client.ts';
 import { EditBody, RegistrationBody, readClientEdit, readRegistration } from '../../clients/registration.ts';
-import { OverlapSeconds, SecretRecord } from '../../developer/api/operations.ts';
+import { OverlapSeconds, SecretBody, SecretRecord } from '../../developer/api/operations.ts';
 import { nullable, operation } from '../../platform/http/operation.ts';
 import { shownOnce, table, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
@@ -64,7 +64,7 @@ export const ownerlessOperations = {
     path: '/v1/admin/clients/:client_id/secrets',
     summary: 'List the active secrets of a client without an owner',
     answer: {
-      description: 'When the secrets were created and when they end, without the secrets themselves.',
+      description: 'When the secrets were created and used and when they end, without the secrets themselves.',
       schema: Type.Object({ secrets: Type.Array(SecretRecord) }),
     },
     refusals: ['not_found', 'access_denied'],
@@ -73,8 +73,15 @@ export const ownerlessOperations = {
       name: 'clients secrets list',
       text: ({ secrets }) =>
         table([
-          ['SECRET', 'CREATED', 'EXPIRES'],
-          ...secrets.map((each) => [each.secret_id, time(each.created_at), time(each.expires_at)]),
+          ['SECRET', 'CREATED', 'EXPIRES', 'LAST USED', 'ENDS IN', 'NAME'],
+          ...secrets.map((each) => [
+            each.secret_id,
+            time(each.created_at),
+            time(each.expires_at),
+            time(each.last_used_at),
+            each.last_four,
+            each.name,
+          ]),
         ]),
     },
   }),
@@ -86,13 +93,16 @@ export const ownerlessOperations = {
     path: '/v1/admin/clients/:client_id/secrets',
     summary: 'Add a secret to a confidential client without an owner',
     description: `${onlyOwnerless} The previous secret works until it is retired; up to two can be active.`,
+    body: SecretBody,
+    bodyIsOptional: true,
+    example: { name: 'Production' },
     answer: {
       description: '`client_secret` is returned only once.',
       schema: Type.Object({ ...SecretRecord.properties, client_secret: Type.String() }),
     },
     refusals: ['not_found', 'invalid_state', 'access_denied'],
-    async run(deps, { caller, client_id }) {
-      const { secret, client_secret } = await addSecret(deps, ownerless({ client_id, caller }));
+    async run(deps, { caller, client_id, body }) {
+      const { secret, client_secret } = await addSecret(deps, ownerless({ client_id, caller, ...body }));
       return { ...secret, client_secret };
     },
     command: {

@@ -9,6 +9,7 @@ import {
 } from '../../entitlements/service-credentials/manage-credential.ts';
 import { credentialRecord, permissions } from '../../entitlements/service-credentials/service-credential.ts';
 import type { Deps } from '../../oauth/deps.ts';
+import { now } from '../../platform/clock.ts';
 import { inCode, nameInCode, nullable, operation, Time } from '../../platform/http/operation.ts';
 import { shownOnce, table, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
@@ -22,9 +23,25 @@ const record = {
   products: Type.Array(Type.String()),
   created_at: Time,
   retired_at: nullable(Time),
+  secrets: Type.Array(
+    Type.Object({
+      secret_id: Type.String(),
+      created_at: Time,
+      expires_at: nullable(Time),
+      last_four: nullable(Type.String({ description: 'Its last four characters.' })),
+      last_used_at: nullable(Time),
+    }),
+    { description: 'The active ones.' },
+  ),
+  last_used_at: nullable(
+    Type.Integer({ minimum: 0, description: 'Unix seconds, to the hour. Null if no use was recorded.' }),
+  ),
 };
 const Credential = Type.Object(record);
-type Credential = ReturnType<typeof credentialRecord>;
+type Credential = Pick<
+  ReturnType<typeof credentialRecord>,
+  'client_id' | 'name' | 'permissions' | 'products' | 'created_at' | 'retired_at' | 'last_used_at'
+>;
 const secret = { client_secret: Type.String({ description: 'Returned only once.' }) };
 
 const terms = {
@@ -63,9 +80,9 @@ const change = {
   refusals: ['not_found', 'invalid_state'],
 } as const;
 
-async function recordAfter(done: Promise<void>, deps: Pick<Deps, 'db'>, client_id: string) {
+async function recordAfter(done: Promise<void>, deps: Pick<Deps, 'db' | 'clock'>, client_id: string) {
   await done;
-  return credentialRecord(await findCredential(deps, client_id));
+  return credentialRecord(await findCredential(deps, client_id), now(deps));
 }
 
 const statusOf = ({ retired_at }: Credential) => (retired_at === null ? 'active' : 'retired');
@@ -82,6 +99,7 @@ const describe = (credential: Credential) =>
     ['Permissions', credential.permissions],
     ['Products', printedProducts(credential)],
     ['Created', time(credential.created_at)],
+    ['Last used', time(credential.last_used_at)],
   ]);
 
 const describeSecret = ({ client_id, client_secret }: { client_id: string; client_secret: string }) =>
@@ -102,7 +120,7 @@ export const serviceCredentialOperations = {
     answer: { description: 'With its secret.', schema: Type.Object({ ...record, ...secret }) },
     async run(deps, { caller, body: { products = [], ...wanted } }) {
       const { credential, client_secret } = await createCredential(deps, caller, { ...wanted, products });
-      return { ...credentialRecord(credential), client_secret };
+      return { ...credentialRecord(credential, now(deps)), client_secret };
     },
     command: {
       name: 'service-credentials create',
@@ -122,15 +140,18 @@ export const serviceCredentialOperations = {
       description: 'Oldest first, without secrets.',
       schema: Type.Object({ service_credentials: Type.Array(Credential) }),
     },
-    run: async (deps) => ({ service_credentials: (await allCredentials(deps)).map(credentialRecord) }),
+    run: async (deps) => ({
+      service_credentials: (await allCredentials(deps)).map((one) => credentialRecord(one, now(deps))),
+    }),
     command: {
       name: 'service-credentials list',
       text: ({ service_credentials }) =>
         table([
-          ['CLIENT', 'STATUS', 'PERMISSIONS', 'PRODUCTS', 'NAME'],
+          ['CLIENT', 'STATUS', 'LAST USED', 'PERMISSIONS', 'PRODUCTS', 'NAME'],
           ...service_credentials.map((each) => [
             each.client_id,
             statusOf(each),
+            time(each.last_used_at),
             each.permissions,
             printedProducts(each),
             each.name,

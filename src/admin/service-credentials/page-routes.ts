@@ -3,7 +3,9 @@ import { administratorPage } from '../../authentication/sessions/session.ts';
 import { allCredentials, findCredential } from '../../entitlements/service-credentials/manage-credential.ts';
 import { permissions } from '../../entitlements/service-credentials/service-credential.ts';
 import type { Deps } from '../../oauth/deps.ts';
+import { now } from '../../platform/clock.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
+import { isActiveSecret } from '../../platform/ids.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { checkedNames, explains, type Shown } from '../components.ts';
@@ -27,8 +29,11 @@ export async function serviceCredentialPageRoutes(app: FastifyInstance, deps: De
     redraw: all,
   });
 
-  const redraw = async ({ view, client_id }: { view: View; client_id: string }, shown: Shown) =>
-    credentialPage(view, await findCredential(deps, client_id), shown);
+  const redraw = async ({ view, client_id }: { view: View; client_id: string }, shown: Shown) => {
+    const credential = await findCredential(deps, client_id);
+    const active = credential.secrets.filter((secret) => isActiveSecret(secret, now(deps)));
+    return credentialPage(view, credential, active, shown);
+  };
   pages.show(one, (context) => redraw(context, context));
 
   const onPage = { page: one, explains, redraw };

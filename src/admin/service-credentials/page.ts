@@ -1,5 +1,10 @@
 import { overlaps } from '../../entitlements/service-credentials/manage-credential.ts';
-import { permissions, type ServiceCredential } from '../../entitlements/service-credentials/service-credential.ts';
+import {
+  lastUseOf,
+  permissions,
+  type ServiceCredential,
+  type ServiceSecret,
+} from '../../entitlements/service-credentials/service-credential.ts';
 import { copyScripts } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import { badge, itemsOr } from '../../platform/pages/lists.ts';
@@ -37,8 +42,21 @@ ${termsFields(view, {
 const credentialItem = (view: View, one: ServiceCredential) => html`<li><div>
 <h2><a href="${path}/${one.credential_id}">${untrusted(one.name)}</a> ${one.retired_at !== null && badge(view.t('admin.services.retired'), 'off')}</h2>
 <p>${one.permissions.join(', ')}${one.products.length > 0 && html`: ${productList(one.products)}`}</p>
+<p>${lastUse(view, lastUseOf(one))}</p>
 </div></li>
 `;
+
+const lastUse = (view: View, at: number | null): Html =>
+  at === null ? view.t('secret.unused') : view.t('secret.used', { when: view.ago(at) });
+
+const secretList = (view: View, secrets: readonly ServiceSecret[]): Html =>
+  html`<ul class="items">${secrets.map(
+    ({ created_at, expires_at, last_four, last_used_at }) => html`<li><div>
+<h3>${last_four === null ? view.t('developer.client_secret') : html`<code>ss_…${last_four}</code>`}${expires_at !== null && html` ${badge(view.t('developer.secrets.ending'), 'warn')}`}</h3>
+<p>${view.t('developer.secrets.created', { when: view.ago(created_at) })} · ${lastUse(view, last_used_at)}${expires_at !== null && html` · ${view.t('developer.secrets.ends', { when: view.ago(expires_at) })}`}</p>
+</div></li>
+`,
+  )}</ul>`;
 
 /** Each on its own, since a name may have commas in it. */
 const productList = (products: readonly string[]): Html =>
@@ -64,7 +82,12 @@ const termsFields = (view: View, terms: Pick<ServiceCredential, 'permissions' | 
 <textarea id="products" name="products" rows="3" autocomplete="off" spellcheck="false" aria-describedby="products-hint">${terms.products.join('\n')}</textarea>
 <p class="hint" id="products-hint">${view.t('admin.services.products.hint')}</p>`;
 
-export const credentialPage = (view: View, one: ServiceCredential, shown: Shown): Page => ({
+export const credentialPage = (
+  view: View,
+  one: ServiceCredential,
+  active: readonly ServiceSecret[],
+  shown: Shown,
+): Page => ({
   title: visibleText(one.name),
   tab,
   content: html`<h1>${untrusted(one.name)} ${one.retired_at !== null && badge(view.t('admin.services.retired'), 'off')}</h1>
@@ -76,7 +99,12 @@ ${shown.problem}${doneNotice(view, shown, 'services', ['restricted'])}
 <dt>${view.t('admin.created')}</dt><dd>${view.ago(one.created_at)}</dd>
 ${one.retired_at !== null && html`<dt>${view.t('admin.services.retired')}</dt><dd>${view.ago(one.retired_at)}</dd>`}
 </dl>
-${one.retired_at === null && changes(view, one)}
+${
+  one.retired_at === null &&
+  html`<h2>${view.t('developer.secrets')}</h2>
+${secretList(view, active)}
+${changes(view, one)}`
+}
 <p><a href="/admin/audit?who=${one.credential_id}">${view.t('admin.history')}</a></p>`,
 });
 

@@ -18,7 +18,7 @@ import {
   readClientEdit,
   readRegistration,
 } from '../../clients/registration.ts';
-import { nullable, operation, Time } from '../../platform/http/operation.ts';
+import { nameInCode, nullable, operation, Time } from '../../platform/http/operation.ts';
 import { chooseLocale, translatePlain } from '../../platform/i18n/translate.ts';
 import { Type } from '../../platform/schema.ts';
 import { Activity, clientActivity } from '../activity/activity.ts';
@@ -60,7 +60,17 @@ export const SecretRecord = Type.Object({
   secret_id: Type.String(),
   created_at: Time,
   expires_at: nullable(Time),
+  name: nullable(Type.String()),
+  last_four: nullable(Type.String({ description: 'Its last four characters.' })),
+  last_used_at: nullable(
+    Type.Integer({ minimum: 0, description: 'Unix seconds, to the hour. Null if no use was recorded.' }),
+  ),
 });
+
+export const SecretBody = Type.Object(
+  { name: Type.Optional(Type.String({ description: 'What to call the secret.', ...nameInCode })) },
+  { additionalProperties: false },
+);
 
 export const OverlapSeconds = Type.Integer({
   minimum: 0,
@@ -190,7 +200,7 @@ export const ownClientOperations = [
     path: `${path}/secrets`,
     summary: 'List the active secrets of a client',
     answer: {
-      description: 'When the secrets were created and when they end, without the secrets themselves.',
+      description: 'When the secrets were created and used and when they end, without the secrets themselves.',
       schema: Type.Object({ secrets: Type.Array(SecretRecord) }),
     },
     refusals: ['not_found'],
@@ -203,14 +213,17 @@ export const ownClientOperations = [
     method: 'POST',
     path: `${path}/secrets`,
     summary: 'Add a secret to a confidential client',
-    description: 'No request body. The previous secret works until it is retired; up to two can be active.',
+    description: 'The previous secret works until it is retired; up to two can be active.',
+    body: SecretBody,
+    bodyIsOptional: true,
+    example: { name: 'Production' },
     answer: {
       description: '`client_secret` is returned only once.',
       schema: Type.Object({ ...SecretRecord.properties, client_secret: Type.String() }),
     },
     refusals: ['not_found', 'invalid_state'],
-    async run(deps, { owner, client_id }) {
-      const { secret, client_secret } = await addSecret(deps, { client_id, ...owner });
+    async run(deps, { owner, client_id, body }) {
+      const { secret, client_secret } = await addSecret(deps, { client_id, ...body, ...owner });
       return { ...secret, client_secret };
     },
   }),

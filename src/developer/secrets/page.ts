@@ -63,6 +63,9 @@ ${
   (secrets.length < 2
     ? html`<h2>${view.t('developer.secrets.add')}</h2>
 <form method="post" action="${clientPath(client, area)}/secrets">
+<label for="name">${view.t('developer.secrets.name')}</label>
+<input id="name" name="name" maxlength="100" autocomplete="off" aria-describedby="name-hint">
+<p class="hint" id="name-hint">${view.t('developer.secrets.name.hint')}</p>
 <label for="ends">${view.t('developer.secrets.before')}</label>
 <select id="ends" name="ends"><option value="later" selected>${view.t('overlap.later')}</option>${overlapOptions(view)}</select>
 <button type="submit" id="secret-add">${view.t('developer.secrets.add')}</button>
@@ -72,15 +75,15 @@ ${
 });
 
 function secretItem(view: View, path: string, secrets: readonly SecretRecord[], place: number): Html {
-  const { secret_id, created_at, expires_at } = secrets[place]!;
+  const { secret_id, created_at, expires_at, name, last_four, last_used_at } = secrets[place]!;
   const canRetire = secrets.some((other) => other.secret_id !== secret_id && other.expires_at === null);
   const number = place + 1;
   return html`<li>
 <div>
-<h2 id="secret-${number}">${view.t('developer.secrets.number', { number })}${
+<h2 id="secret-${number}">${name === null ? view.t('developer.secrets.number', { number }) : untrusted(name)}${last_four !== null && html` <code>cs_…${last_four}</code>`}${
     expires_at !== null && html` <span class="badge warn">${view.t('developer.secrets.ending')}</span>`
   }</h2>
-<p>${view.t('developer.secrets.created', { when: view.ago(created_at) })}${
+<p>${view.t('developer.secrets.created', { when: view.ago(created_at) })} · ${last_used_at === null ? view.t('secret.unused') : view.t('secret.used', { when: view.ago(last_used_at) })}${
     expires_at !== null && html` · ${view.t('developer.secrets.ends', { when: view.ago(expires_at) })}`
   }</p>
 </div>

@@ -31,10 +31,10 @@ export async function clientSecretRoutes(
     redraw: (context: SecretsContext, { refusal }: Refused) => pageOf(context, refusal),
   };
   pages.post(path, {
-    async act({ view, owner, client_id }, { ends = 'later' }) {
+    async act({ view, owner, client_id }, { ends = 'later', name }) {
       // The previous secret may also work until it is retired.
       const overlapSeconds = ends === 'later' ? undefined : readOverlap(ends);
-      const added = await addSecret(deps, { client_id, overlapSeconds, ...owner });
+      const added = await addSecret(deps, { client_id, name, overlapSeconds, ...owner });
       return secretPage(view, { ...added, area, issuer: deps.config.baseUrl, reason: 'added' });
     },
     ...onPage,

@@ -1,11 +1,11 @@
 import { now } from '../../platform/clock.ts';
 import { accessDenied, invalidClient } from '../../platform/errors.ts';
 import type { BasicCredentials } from '../../platform/http/access.ts';
-import { matchesActiveSecret } from '../../platform/ids.ts';
+import { findActiveSecret } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';
 import { isCredentialId, type Permission, type ServiceCredential } from './service-credential.ts';
 
-export { readCredential } from './store.ts';
+export { noteServiceSecretUse, readCredential } from './store.ts';
 
 /**
  * A back end by HTTP Basic.
@@ -13,7 +13,7 @@ export { readCredential } from './store.ts';
  * `access_denied` without the permission; `rate_limited`.
  */
 export async function authenticateService(
-  deps: Pick<Deps, 'clock' | 'clientSecretLimits' | 'services'>,
+  deps: Pick<Deps, 'clock' | 'clientSecretLimits' | 'services' | 'serviceSecretUses'>,
   { client_id, client_secret, address }: BasicCredentials & { address: string },
   permission: Permission,
 ): Promise<ServiceCredential> {
@@ -21,12 +21,14 @@ export async function authenticateService(
   deps.clientSecretLimits.check(client_id, address);
   const credential = await deps.services.find(client_id);
   if (!credential) throw invalidClient('unknown service credential');
-  if (!matchesActiveSecret(credential.secrets, client_secret, now(deps))) {
+  const secret = findActiveSecret(credential.secrets, client_secret, now(deps));
+  if (secret === undefined) {
     await deps.clientSecretLimits.failed(client_id, address);
     throw invalidClient('wrong secret');
   }
   if (credential.retired_at !== null) throw invalidClient('service credential is retired');
   if (!credential.permissions.includes(permission))
     throw accessDenied(`This credential does not have the permission ${permission}.`);
+  deps.serviceSecretUses.note(secret.secret_id);
   return credential;
 }

@@ -3,7 +3,7 @@ import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import { type FieldProblem, fieldProblem, invalidFields, invalidState, notFound } from '../../platform/errors.ts';
-import { digest, newId, newSecret } from '../../platform/ids.ts';
+import { digest, lastFour, newId, newSecret } from '../../platform/ids.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import type { Deps } from '../deps.ts';
 import { isProduct, type Permission, permissions, type ServiceCredential } from './service-credential.ts';
@@ -43,16 +43,19 @@ export async function createCredential(
   const client_secret = newSecret('ss_');
   const credential = { ...terms, credential_id, name: normalizeName(wanted.name), created_at: at, retired_at: null };
   const after = { name: credential.name, ...terms };
+  const secret = newSecretRow(credential_id, client_secret, at);
   const event = auditEvent({ action: 'service_credential.created', ...caller, target: credential_id, after }, at);
   await deps.db.change({
     run: {
       credential: insertCredential(credential, event.event_id),
-      secret: insertServiceSecret(newSecretRow(credential_id, client_secret, at)),
+      secret: insertServiceSecret(secret),
       event: event.statement,
     },
   });
   deps.services.forget(credential_id);
-  return { credential: { ...credential, secrets: [] }, client_secret };
+  const { credential_id: _, ...first } = secret;
+  const secrets = [{ ...first, expires_at: null, last_used_at: null }];
+  return { credential: { ...credential, secrets }, client_secret };
 }
 
 /**
@@ -145,6 +148,7 @@ const newSecretRow = (credential_id: string, client_secret: string, created_at: 
   credential_id,
   secret_hash: digest(client_secret),
   created_at,
+  last_four: lastFour(client_secret),
 });
 
 function readTerms(

@@ -1,9 +1,18 @@
-import type { StoredSecret } from '../../platform/ids.ts';
+import { isActiveSecret, type StoredSecret } from '../../platform/ids.ts';
 import { isSeen } from '../../platform/text.ts';
 
 /** What a back end may do by itself (decisions §12). */
 export const permissions = ['entitlements:write', 'tokens:introspect'] as const;
 export type Permission = (typeof permissions)[number];
+
+export type ServiceSecret = StoredSecret & {
+  readonly secret_id: string;
+  readonly created_at: number;
+  /** Its end; null for one of an earlier version. */
+  readonly last_four: string | null;
+  /** To the hour; null if it was not used since this is recorded. */
+  readonly last_used_at: number | null;
+};
 
 /** Not a client: it is not registered, starts no sign-in, and client secrets are not accepted in its place. */
 export type ServiceCredential = {
@@ -16,7 +25,7 @@ export type ServiceCredential = {
   /** Set once it was retired, for good. */
   readonly retired_at: number | null;
   /** Digests only; two while one replaces another. */
-  readonly secrets: readonly StoredSecret[];
+  readonly secrets: readonly ServiceSecret[];
 };
 
 /** What a product is called (decisions §12): 1 to 100 printable characters, spaces and commas among them. */
@@ -25,7 +34,16 @@ export const isProduct = (text: string): boolean =>
 export const isCredentialId = (text: string): boolean => /^svc_[\w-]{22}$/.test(text);
 
 /** As administrators see it, never with a secret. Its id is the `client_id` of its HTTP Basic (decisions §12). */
-export const credentialRecord = ({ credential_id, secrets: _, ...rest }: ServiceCredential) => ({
-  client_id: credential_id,
-  ...rest,
-});
+export const credentialRecord = (credential: ServiceCredential, at: number) => {
+  const { credential_id, secrets, ...rest } = credential;
+  const active = secrets.filter((secret) => isActiveSecret(secret, at));
+  return {
+    client_id: credential_id,
+    ...rest,
+    secrets: active.map(({ secret_hash: _, ...secret }) => secret) as readonly Omit<ServiceSecret, 'secret_hash'>[],
+    last_used_at: lastUseOf(credential),
+  };
+};
+
+export const lastUseOf = ({ secrets }: Pick<ServiceCredential, 'secrets'>): number | null =>
+  secrets.reduce<number | null>((last, { last_used_at: at }) => (at !== null && at > (last ?? 0) ? at : last), null);

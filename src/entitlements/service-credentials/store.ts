@@ -2,7 +2,7 @@ import type { Db } from '../../platform/db/db.ts';
 import { id, integer, jsonTexts, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { type Sql, sql } from '../../platform/db/sql.ts';
 import type { CredentialId, EventId, SecretId } from '../../platform/ids.ts';
-import type { Permission, ServiceCredential } from './service-credential.ts';
+import type { Permission, ServiceCredential, ServiceSecret } from './service-credential.ts';
 
 const CredentialRow = row('service_credentials', {
   credential_id: id<CredentialId>(),
@@ -16,8 +16,12 @@ const NewCredential = row('service_credentials', { ...CredentialRow.fields, even
 
 const CredentialWithSecret = row('service_credentials c left join service_secrets s', {
   ...CredentialRow.fields,
+  secret_id: nullable(id<SecretId>()),
   secret_hash: nullable(text),
+  secret_created_at: nullable(integer),
   secret_expires_at: nullable(integer),
+  last_four: nullable(text),
+  last_used_at: nullable(integer),
 });
 
 const SecretRow = row('service_secrets', {
@@ -25,32 +29,40 @@ const SecretRow = row('service_secrets', {
   credential_id: id<CredentialId>(),
   secret_hash: text,
   created_at: integer,
+  last_four: nullable(text),
 });
 
+const withSecrets = sql`select ${CredentialRow.columnsOf('c')}, s.secret_id, s.secret_hash,
+       s.created_at as secret_created_at, s.expires_at as secret_expires_at, s.last_four, s.last_used_at
+  from service_credentials c left join service_secrets s on s.credential_id = c.credential_id`;
+
 export async function readCredential(db: Db, credential_id: string): Promise<ServiceCredential | undefined> {
-  const rows = await db.all(
-    CredentialWithSecret,
-    sql`select ${CredentialRow.columnsOf('c')}, s.secret_hash, s.expires_at as secret_expires_at
-          from service_credentials c left join service_secrets s on s.credential_id = c.credential_id
-         where c.credential_id = ${credential_id}`,
-  );
-  const [first] = rows;
-  if (first === undefined) return undefined;
-  const { secret_hash: _, secret_expires_at: __, ...credential } = first;
-  const secrets = rows.flatMap(({ secret_hash, secret_expires_at }) =>
-    secret_hash === null ? [] : [{ secret_hash, expires_at: secret_expires_at }],
-  );
-  return { ...credential, secrets };
+  const rows = await db.all(CredentialWithSecret, sql`${withSecrets} where c.credential_id = ${credential_id}`);
+  return grouped(rows)[0];
 }
 
-/** Retired ones too, oldest first, without secrets. */
-export async function allCredentials({ db }: { db: Db }): Promise<ServiceCredential[]> {
-  const rows = await db.all(
-    CredentialRow,
-    sql`select ${CredentialRow.columns} from service_credentials order by created_at, credential_id`,
-  );
-  return rows.map((credential) => ({ ...credential, secrets: [] }));
+/** Retired ones too, oldest first. */
+export const allCredentials = async ({ db }: { db: Db }): Promise<ServiceCredential[]> =>
+  grouped(await db.all(CredentialWithSecret, sql`${withSecrets} order by c.created_at, c.credential_id`));
+
+/** Of rows that each have one secret, or none. */
+function grouped(rows: readonly RowOf<typeof CredentialWithSecret>[]): ServiceCredential[] {
+  const found = new Map<string, RowOf<typeof CredentialRow> & { secrets: ServiceSecret[] }>();
+  for (const row of rows) {
+    const { secret_id, secret_hash, secret_created_at: created_at, secret_expires_at: expires_at, ...rest } = row;
+    const { last_four, last_used_at, ...known } = rest;
+    const credential = found.get(row.credential_id) ?? { ...known, secrets: [] };
+    found.set(row.credential_id, credential);
+    if (secret_id === null || secret_hash === null || created_at === null) continue;
+    credential.secrets.push({ secret_id, secret_hash, created_at, expires_at, last_four, last_used_at });
+  }
+  return [...found.values()];
 }
+
+/** @param unlessSince changes nothing if a later use is kept. */
+export const noteServiceSecretUse = (secret_id: string, at: number, unlessSince: number): Sql =>
+  sql`update service_secrets set last_used_at = ${at}
+       where secret_id = ${secret_id} and (last_used_at is null or last_used_at <= ${unlessSince})`;
 
 export const insertCredential = (credential: Omit<ServiceCredential, 'secrets'>, event_id: EventId): Sql =>
   sql`insert into service_credentials ${NewCredential.values({ ...credential, event_id })}`;

@@ -4,10 +4,10 @@ import { now } from '../../platform/clock.ts';
 import { invalidClient, invalidRequest } from '../../platform/errors.ts';
 import { type BasicCredentials, readBasic } from '../../platform/http/access.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
-import { matchesActiveSecret } from '../../platform/ids.ts';
+import { findActiveSecret, matchesActiveSecret } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';
 
-type ClientDeps = Pick<Deps, 'clock' | 'clients' | 'clientFailures' | 'clientSecretLimits'>;
+type ClientDeps = Pick<Deps, 'clock' | 'clients' | 'clientFailures' | 'clientSecretLimits' | 'clientSecretUses'>;
 
 export type Presented = {
   authorization: string | undefined;
@@ -51,12 +51,15 @@ export async function identifyClient(deps: ClientDeps, presented: Presented): Pr
 
   const client = await deps.clients.find(credentials.client_id);
   if (!client) throw invalidClient('unknown client');
-  if (!proves(client, credentials.client_secret, now(deps))) {
+  const { client_secret } = credentials;
+  const secret = client_secret && findActiveSecret(client.secrets, client_secret, now(deps));
+  if (client.client_type === 'public' ? client_secret !== undefined : !secret) {
     noteFailure(deps, client, presented, failureCodeOf(client, credentials.client_secret));
     if (credentials.client_secret !== undefined)
       await deps.clientSecretLimits.failed(credentials.client_id, presented.address);
     throw invalidClient(credentials.client_secret === undefined ? 'no secret' : 'wrong secret');
   }
+  if (secret) deps.clientSecretUses.note(secret.secret_id);
   return client;
 }
 
@@ -68,11 +71,6 @@ export const presentsCredentials = ({ authorization, form }: Presented): boolean
 function methodOf({ authorization, form }: Presented): AuthenticationMethod {
   if (authorization !== undefined) return 'client_secret_basic';
   return form.client_secret === undefined ? 'none' : 'client_secret_post';
-}
-
-function proves(client: Client, client_secret: string | undefined, at: number): boolean {
-  if (client.client_type === 'public') return client_secret === undefined;
-  return client_secret !== undefined && matchesActiveSecret(client.secrets, client_secret, at);
 }
 
 const noteFailure = (
