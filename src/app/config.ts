@@ -56,8 +56,15 @@ export const settings: readonly string[] = [...ownSettings, ...limitSettings.map
  * The current folder does not matter: the command line finds the server's settings and store from anywhere. A clone keeps
  * them beside its code; what was installed, in the user's folders, or its settings where a service has them.
  */
+function home(): string {
+  try {
+    return homedir();
+  } catch {
+    return '/'; // the user of a container may have neither a home nor a name
+  }
+}
 const clone = resolve(import.meta.dirname, '../..');
-const ofUser = (variable: string, fallback: string) => process.env[variable] || join(homedir(), fallback);
+const ofUser = (variable: string, fallback: string) => process.env[variable] || join(home(), fallback);
 const [defaultDataDir, ...settingsFiles] =
   form === 'sources'
     ? [join(clone, 'data'), join(clone, '.env')]

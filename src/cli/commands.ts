@@ -38,6 +38,7 @@ import { maxReplayed } from '../webhooks/manage-webhook.ts';
 import { auditCommands } from './audit.ts';
 import { backupCommands } from './backup.ts';
 import { type Command, command, UsageError } from './command.ts';
+import { healthcheckCommand } from './healthcheck.ts';
 import { commandsOf } from './operation-command.ts';
 import { readPassword } from './password-prompt.ts';
 
@@ -286,7 +287,10 @@ const mailCommand = {
 
 /** Every command, in the order of the help. */
 export const commandGroups: readonly (readonly [heading: string, commands: Readonly<Record<string, Command>>])[] = [
-  ['Server', { ...serverCommands, ...backupCommands, ...commandsOf(settingOperations), ...mailCommand }],
+  [
+    'Server',
+    { ...serverCommands, ...healthcheckCommand, ...backupCommands, ...commandsOf(settingOperations), ...mailCommand },
+  ],
   [
     'Users',
     {

@@ -3,17 +3,32 @@
  * cannot do is skipped, and said.
  */
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
-import { globSync, mkdirSync, readFileSync } from 'node:fs';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import type { IncomingHttpHeaders } from 'node:http';
+import { type RequestOptions, request } from 'node:https';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { before, type TestContext, test } from 'node:test';
 import { makeDistribution } from '../../scripts/build.ts';
 import { afterTest } from '../support/after-test.ts';
 import { newBrowser } from '../support/browser.ts';
 import { freePort } from '../support/free-port.ts';
 import { scratchFolder } from '../support/scratch.ts';
-import { registerByHttp, runProcess, startServer } from '../support/server-process.ts';
+import { registerByHttp, runProcess, type Settings, startServer, until } from '../support/server-process.ts';
 
 const root = join(import.meta.dirname, '../..');
 const tarball = join(root, 'signet-0.1.0.tgz');
@@ -35,8 +50,8 @@ async function emptyFolder(t: TestContext): Promise<string> {
 }
 
 /** Someone becomes the first administrator, an app is registered, and a command sees it. */
-async function works(t: TestContext, command: string, home: string, more: Record<string, string> = {}): Promise<void> {
-  const env = { PATH, HOME: home, NODE_COMPILE_CACHE: '', SIGNET_PORT: String(await freePort()), ...more };
+async function works(t: TestContext, command: string, settings: Settings): Promise<void> {
+  const env = { PATH, NODE_COMPILE_CACHE: '', SIGNET_PORT: String(await freePort()), ...settings };
   assert.equal((await runProcess(['--version'], { command, env })).stdout, '0.1.0\n');
   const server = await startServer(t, env, { command });
   const [link = ''] = /http\S+\/invite\/\S+/.exec(server.said.stdout) ?? [];
@@ -45,10 +60,12 @@ async function works(t: TestContext, command: string, home: string, more: Record
   const page = await browser.get(pathname);
   for (const [asset] of page.text.matchAll(/\/assets\/[^"]+/g)) assert.equal((await browser.get(asset)).status, 200);
   const account = { email: 'first@example.com', name: 'First', password: 'ordinary words in a row' };
-  assert.equal((await browser.post(pathname, account)).location, '/admin');
+  const accepted = await browser.post(pathname, account);
+  assert.equal(accepted.location, '/admin', accepted.text);
   const { client_id } = await registerByHttp(server, browser);
   const listed = await runProcess(['clients', 'list', '--json'], { command, env });
   assert.equal(JSON.parse(listed.stdout).clients[0].client_id, client_id, listed.stderr);
+  assert.equal((await runProcess(['healthcheck'], { command, env })).stdout, 'Ready.\n');
   assert.equal((await server.stop()).code, 0);
 }
 
@@ -74,14 +91,153 @@ test('the npm package brings all that it needs, and nothing of ours', async (t) 
   if (status !== 0 && /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT/.test(stderr))
     return t.skip('no registry of npm is reached');
   assert.equal(status, 0, stderr);
-  await works(t, join(home, 'bin/signet'), home);
+  await works(t, join(home, 'bin/signet'), { HOME: home });
 });
 
 for (const workers of ['1', '2']) {
   test(`the one file needs nothing beside it, with ${workers} worker(s)`, async (t) => {
     const home = await emptyFolder(t);
     mkdirSync(join(home, 'bin'));
-    execFileSync('cp', [join(root, 'dist/signet'), join(home, 'bin')]);
-    await works(t, join(home, 'bin/signet'), home, { SIGNET_WORKERS: workers });
+    cpSync(join(root, 'dist/signet'), join(home, 'bin/signet'));
+    await works(t, join(home, 'bin/signet'), { HOME: home, SIGNET_WORKERS: workers });
   });
 }
+
+test('what .containerignore lets into the container is enough to build it', async (t) => {
+  const context = await emptyFolder(t);
+  const [all, ...letIn] = readFileSync(join(root, '.containerignore'), 'utf8').trim().split('\n');
+  assert.equal(all, '*');
+  for (const path of letIn.map((line) => line.slice(1)))
+    cpSync(join(root, path), join(context, path), { recursive: true });
+  cpSync(join(root, 'node_modules'), join(context, 'node_modules'), { recursive: true, verbatimSymlinks: true });
+  execFileSync('npm', ['run', 'build:executable'], { cwd: context, stdio: 'pipe' });
+  assert.equal(execFileSync(join(context, 'dist/signet'), ['--version'], { encoding: 'utf8' }), '0.1.0\n');
+});
+
+test('the last stage of the Containerfile works: a user without a name, a root that is read-only, one volume', async (t) => {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return t.skip('only root may change the root');
+  const folder = await emptyFolder(t);
+  const [bare, volume] = [join(folder, 'root'), join(folder, 'volume')];
+  for (const path of ['proc', 'tmp', 'usr/local/bin', 'var/lib/signet'])
+    mkdirSync(join(bare, path), { recursive: true });
+  const signet = join(bare, 'usr/local/bin/signet');
+  cpSync(join(root, 'dist/signet'), signet);
+  // Of the packages that it installs: what the file is linked with.
+  for (const [library] of execFileSync('ldd', [signet], { encoding: 'utf8' }).matchAll(/\/\S+/g)) {
+    mkdirSync(dirname(join(bare, library)), { recursive: true });
+    cpSync(realpathSync(library), join(bare, library));
+  }
+  mkdirSync(volume, { mode: 0o700 });
+  chownSync(volume, 10_001, 10_001);
+  for (const path of [folder, bare]) chmodSync(path, 0o755);
+  const command = join(folder, 'signet');
+  const mounts = [
+    `mount --bind ${bare} ${bare}`,
+    `mount --bind ${volume} ${bare}/var/lib/signet`,
+    `mount --bind /proc ${bare}/proc`,
+    `mount --options remount,ro,bind ${bare}`,
+  ];
+  const enter = `exec chroot --userspec=10001:10001 ${bare} /usr/local/bin/signet "$@"`;
+  const script = `exec unshare --mount sh -euc '${[...mounts, enter].join('; ')}' signet "$@"`;
+  writeFileSync(command, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  if (spawnSync(command, ['--version']).status !== 0) return t.skip('this machine forbids mounts');
+  const set = Object.fromEntries(
+    (/^ENV (.*)$/m.exec(readFileSync(join(root, 'Containerfile'), 'utf8'))?.[1] ?? '')
+      .split(' ')
+      .map((one) => one.split('=')),
+  );
+  assert.equal(set.SIGNET_DATA_DIR, '/var/lib/signet');
+  await works(t, command, set);
+  assert.deepEqual(readdirSync(join(bare, 'tmp')), []);
+  assert.equal(statSync(join(volume, 'signet.db')).uid, 10_001);
+});
+
+test('systemd finds nothing to complain about in the unit, and little that could be restricted further', async (t) => {
+  if (spawnSync('systemd-analyze', ['--version']).status !== 0) return t.skip('systemd-analyze is not installed');
+  const folder = await emptyFolder(t);
+  const unit = join(folder, 'signet.service');
+  const written = readFileSync(join(root, 'deploy/signet.service'), 'utf8');
+  writeFileSync(unit, written.replace('/usr/local/bin/signet', join(root, 'dist/signet')));
+  const verified = spawnSync('systemd-analyze', ['verify', unit], { encoding: 'utf8' });
+  assert.deepEqual([verified.status, verified.stderr], [0, '']);
+  const rated = spawnSync('systemd-analyze', ['security', '--offline=true', '--threshold=15', unit], {
+    encoding: 'utf8',
+  });
+  assert.equal(rated.status, 0, rated.stdout);
+});
+
+test('the site of nginx serves a sign-in over TLS, and tells Signet who asks', async (t) => {
+  const nginx = process.env.NGINX ?? 'nginx';
+  if (spawnSync(nginx, ['-v']).status !== 0) return t.skip('nginx is not installed; NGINX may name one');
+  const home = await emptyFolder(t);
+  const [port, tls, plain] = [await freePort(), await freePort(), await freePort()];
+  const base = `https://localhost:${tls}`;
+  const [key, certificate] = [join(home, 'privkey.pem'), join(home, 'fullchain.pem')];
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
+  execFileSync(
+    'openssl',
+    ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', certificate, ...subject],
+    {
+      stdio: 'ignore',
+    },
+  );
+  const site = readFileSync(join(root, 'deploy/nginx.conf'), 'utf8');
+  const changed = site
+    .replaceAll('/etc/letsencrypt/live/id.example.com', home)
+    .replaceAll('id.example.com', 'localhost')
+    .replace('127.0.0.1:3000', `127.0.0.1:${port}`)
+    .replace('listen 443', `listen 127.0.0.1:${tls}`)
+    .replace('listen 80', `listen 127.0.0.1:${plain}`);
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${home}/${name};`,
+  );
+  const whole = `pid ${home}/pid; error_log ${home}/error.log; events {} http { access_log off; ${temporary.join(' ')}\n${changed} }`;
+  writeFileSync(join(home, 'nginx.conf'), whole);
+  const own = ['SIGNET_BASE_URL', 'SIGNET_HOST', 'SIGNET_TRUST_PROXY'].map((name) => [
+    name,
+    name === 'SIGNET_BASE_URL' ? base : (new RegExp(`${name}=(\\S+)`).exec(site)?.[1] ?? assert.fail(name)),
+  ]);
+  const env = { PATH, HOME: home, SIGNET_PORT: String(port), SIGNET_DRAIN_SECONDS: '0', ...Object.fromEntries(own) };
+  const command = join(root, 'dist/signet');
+  const server = await startServer(t, env, { command });
+  const account = ['--email', 'anna@example.com', '--name', 'Anna', '--admin', '--password-stdin'];
+  const password = 'ordinary words in a row';
+  await runProcess(['users', 'create', ...account], { command, env, input: password });
+  const proxy = spawn(nginx, [
+    '-e',
+    join(home, 'error.log'),
+    '-p',
+    home,
+    '-c',
+    join(home, 'nginx.conf'),
+    '-g',
+    'daemon off;',
+  ]);
+  afterTest(t, () => proxy.kill('SIGTERM')); // which ends its workers, too
+  await until(() => existsSync(join(home, 'pid')));
+
+  const ca = readFileSync(certificate);
+  const ask = (path: string, options: RequestOptions = {}, body = '') =>
+    new Promise<{ status: number; headers: IncomingHttpHeaders; body: string }>((resolve, reject) => {
+      const asked = request(new URL(path, base), { ca, agent: false, ...options }, async (answer) =>
+        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: await text(answer) }),
+      );
+      asked.on('error', reject).end(body);
+    });
+  assert.equal(JSON.parse((await ask('/.well-known/openid-configuration')).body).issuer, base);
+  assert.equal((await ask('/readyz')).status, 403);
+  const form = new URLSearchParams({ username: 'anna@example.com', password }).toString();
+  const headers = {
+    origin: base,
+    'content-type': 'application/x-www-form-urlencoded',
+    'x-forwarded-for': '203.0.113.7', // a lie
+  };
+  const signedIn = await ask('/signin', { method: 'POST', headers }, form);
+  assert.equal(signedIn.status, 303, signedIn.body);
+  const [cookie = ''] = signedIn.headers['set-cookie'] ?? [];
+  assert.match(cookie, /^__Host-signet_identity_session=.*; Secure/);
+  const { body } = await ask('/account/sessions', { headers: { cookie: cookie.split(';')[0] } });
+  assert.match(body, /127\.0\.0\.1/);
+  assert.doesNotMatch(body, /203\.0\.113\.7/);
+  assert.equal((await server.stop()).code, 0);
+});

@@ -42,5 +42,10 @@ test('a build has all that it needs: it starts with the settings and the store o
 
   const listed = await runProcess(['clients', 'list', '--json'], { env, command });
   assert.equal(JSON.parse(listed.stdout).clients[0].client_id, client_id, listed.stderr);
+  const check = () => runProcess(['healthcheck'], { env, command });
+  assert.deepEqual(await check().then(({ code, stdout }) => [code, stdout]), [0, 'Ready.\n']);
   assert.equal((await server.stop()).stderr, '');
+  const { code, stdout } = await check();
+  assert.equal(code, 1);
+  assert.match(stdout, /^Not ready: no Signet answers on port \d+ \(ECONNREFUSED\)\.\n$/);
 });
