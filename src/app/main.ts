@@ -27,7 +27,7 @@ export async function serve(config: Config): Promise<void> {
     const { openOperatorServer } = await import('./operator-server.ts');
     await openOperatorServer(deps, stage); // the end of the process closes it, so that it answers until then
   }
-  await deps.heartbeat.start();
+  await unlessUnwritable(deps, () => deps.heartbeat.start());
   const stopJobs = startJobs(deps);
   await (config.workers > 1 ? superviseWorkers : listen)(deps, stopJobs, stage);
   surviveExceptions(deps.log);
@@ -97,7 +97,7 @@ type StopReason = NodeJS.Signals | typeof retire;
 async function listen(deps: Deps, stopJobs: StopJobs, stage: Stage): Promise<(leaving: StopReason) => void> {
   const { buildApp } = await import('./app.ts');
   const app = await buildApp(deps);
-  await deps.issuances.start();
+  await unlessUnwritable(deps, () => deps.issuances.start());
   await app.serving.listen(app);
   return onStop(deps, stage, async (leaving) => {
     const jobs = stopJobs();
@@ -206,6 +206,19 @@ function surviveExceptions(log: Deps['log'], ask?: () => void): void {
   });
 }
 
+/**
+ * While the disk is full or read-only, the server answers what needs no writing: the key set, introspection, userinfo. What a start
+ * would have written, the jobs write later.
+ */
+async function unlessUnwritable({ config, log }: Deps, write: () => Promise<void>): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    if (config.databaseUrl || !(error instanceof StoreUnavailable)) throw error;
+    log.error({ reason: storeReason(error), folder: config.dataDir }, 'a change that belongs to the start was refused');
+  }
+}
+
 /** The link is a secret, so it is printed to the terminal and never logged. */
 async function printWelcome(deps: Deps): Promise<void> {
   const { config } = deps;
@@ -221,8 +234,10 @@ async function printWelcome(deps: Deps): Promise<void> {
     `  Storage:    ${config.databaseUrl ? 'PostgreSQL' : `SQLite in ${config.dataDir}`}`,
   ];
   if (!(await hasAdministrator(deps.db))) {
-    const { url } = await inviteAdministrator(deps, 'system', 'first_administrator');
-    lines.push('', '  There is no administrator yet. Use this link once, within a day, to create one:', `  ${url}`);
+    await unlessUnwritable(deps, async () => {
+      const { url } = await inviteAdministrator(deps, 'system', 'first_administrator');
+      lines.push('', '  There is no administrator yet. Use this link once, within a day, to create one:', `  ${url}`);
+    });
   }
   process.stdout.write(`${lines.join('\n')}\n\n`);
 }

@@ -49,7 +49,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
   const { passwords = openPasswordHasher(given.limits, monotonic) } = outside;
   const masterKey = role === 'server' ? loadMasterKey(given.masterKey) : readMasterKey(given.masterKey);
   const otherKeys = given.otherMasterKey ? [readMasterKey(given.otherMasterKey)] : [];
-  const db = await openDb(given, { log, monotonic: outside.monotonic });
+  const db = await openDb(given, { log, monotonic: outside.monotonic, mayOnlyRead: role === 'server' });
   if (given.logSql) logStatements(db, { log, monotonic });
   try {
     if (role === 'restore') await refuseUnlessSetUp(db);

@@ -204,10 +204,10 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger; vault: 
     },
     /** Makes this run known, so that a crash is noticed. */
     async start(): Promise<void> {
-      await heartbeat();
       const repeat = () =>
         heartbeat().catch((error) => logUnlessUnavailable(error, 'this server run was not recorded'));
       heartbeats = setInterval(repeat, heartbeatMs).unref();
+      await heartbeat();
     },
     /** Records that a run that was started has answered all requests; while something is unconfirmed, its end counts as a crash. */
     async close(): Promise<void> {

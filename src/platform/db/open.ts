@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statfsSync } from 'node:fs';
+import { accessSync, chmodSync, closeSync, constants, existsSync, mkdirSync, openSync, statfsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
@@ -21,13 +21,15 @@ type DbSettings = {
  */
 export async function openDb(
   { dataDir, databaseUrl, databaseMayLoseCommits }: DbSettings,
-  outside: { log?: Logger; monotonic?: Clock } = {},
+  /** `mayOnlyRead`: while the disk is full or read-only. */
+  outside: { log?: Logger; monotonic?: Clock; mayOnlyRead?: boolean } = {},
 ): Promise<MigratableDb> {
   let db: MigratableDb | undefined;
+  const isDiskUnwritable = outside.mayOnlyRead ? () => isFull(dataDir) || isReadOnly(dataDir) : undefined;
   try {
     db = databaseUrl
       ? (await import('./postgres.ts')).openPostgres(databaseUrl, { mayLoseCommits: databaseMayLoseCommits })
-      : openSqlite(privateFile(dataDir), outside);
+      : openSqlite(privateFile(dataDir, isDiskUnwritable), { ...outside, isDiskUnwritable });
     await db.query({ sql: 'select 1 as answer' });
     return db;
   } catch (error) {
@@ -41,10 +43,17 @@ const minFreeBytes = 1024 * 1024;
 
 /**
  * @param freeBytes of the disk; undefined where it cannot be asked.
- * @returns the error, or a sentence that names the full disk as its cause.
+ * @returns the error, or a sentence that names the full or read-only disk as its cause.
  */
 export function onFullDisk(error: unknown, dataDir: string, freeBytes = freeBytesOf(dataDir)): unknown {
-  if (!(error instanceof StoreUnavailable) || freeBytes === undefined || freeBytes >= minFreeBytes) return error;
+  if (!(error instanceof StoreUnavailable)) return error;
+  if (isReadOnly(dataDir)) {
+    return new StoreUnavailable(
+      `The disk that holds ${dataDir} is read-only, and the database in it cannot be served as it is. Make the disk writable, then start again. No data was lost.`,
+      { cause: error.cause },
+    );
+  }
+  if (freeBytes === undefined || freeBytes >= minFreeBytes) return error;
   return new StoreUnavailable(
     `The disk that holds ${dataDir} is full: ${Math.floor(freeBytes / 1024)} KB are free, and Signet needs ${minFreeBytes / 1024} KB to start. Free some space, then start again. No data was lost.`,
     { cause: error.cause },
@@ -72,11 +81,23 @@ function freeBytesOf(folder: string): number | undefined {
   }
 }
 
+const isFull = (folder: string): boolean => (freeBytesOf(folder) ?? minFreeBytes) < minFreeBytes;
+
+/** By its disk, and not by its permissions, which an operator may mend. */
+function isReadOnly(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EROFS';
+  }
+}
+
 /** In the data folder. */
 export const databaseFile = 'signet.db';
 
 /** @returns the path of a file that only its owner can read. SQLite gives `-wal` and `-shm` the same mode. */
-function privateFile(dataDir: string): string {
+function privateFile(dataDir: string, isDiskUnwritable = () => false): string {
   const path = join(dataDir, databaseFile);
   try {
     makeFolder(dataDir);
@@ -84,6 +105,7 @@ function privateFile(dataDir: string): string {
     chmodSync(path, 0o600); // it may have come out of a backup with another mode
     return path;
   } catch (error) {
+    if (existsSync(path) && isDiskUnwritable()) return path;
     throw new StoreUnavailable(`The database file ${path} cannot be opened for writing.`, { cause: error });
   }
 }

@@ -38,6 +38,8 @@ export type WriteSession = {
   readonly execute: (statement: Statement) => BatchResult;
   readonly transaction: ReturnType<typeof transactionControl>;
   readonly log: WriteAheadLog;
+  /** The file could not be opened for writing. */
+  readonly onlyReads: boolean;
 };
 
 /**
@@ -51,8 +53,8 @@ export type WriteSession = {
  * @param checkAnew resolves when that is so; `session` is another one afterwards.
  */
 export function createGroupCommit(session: () => WriteSession, checkAnew: () => Promise<void>) {
-  /** Set while it is not known what of the last commit is in the file. */
-  let fenced = false;
+  /** Set, to the reason, while no change is accepted: it is not known what of the last commit is in the file, or it cannot be written. */
+  let fenced: string | undefined;
   const queue: Unit[] = [];
   let polls = 0;
   let scheduled = false;
@@ -69,7 +71,7 @@ export function createGroupCommit(session: () => WriteSession, checkAnew: () => 
     if (!lock()) return;
     const group = queue.splice(0, unitsPerCommit);
     const outcomes = commit(group);
-    if (!hasWritten || fenced) {
+    if (!hasWritten || fenced !== undefined) {
       answer(group, outcomes);
       return;
     }
@@ -93,13 +95,14 @@ export function createGroupCommit(session: () => WriteSession, checkAnew: () => 
     proceed();
   }
 
-  function fence(): void {
-    if (fenced) return;
-    fenced = true;
-    refuse(new StoreUnavailable(checking));
+  function fence(reason = checking, onEnd = () => {}): void {
+    if (fenced !== undefined) return;
+    fenced = reason;
+    refuse(new StoreUnavailable(reason));
     checkAnew().then(
       () => {
-        fenced = false;
+        fenced = undefined;
+        onEnd();
       },
       () => undefined, // it gives up when the store is closed
     );
@@ -191,15 +194,15 @@ export function createGroupCommit(session: () => WriteSession, checkAnew: () => 
   }
 
   return {
-    /** Refuses changes until the file has been checked. Call it when a flush failed. */
+    /** Refuses changes until the file has been checked. Call it when a flush failed, or the file cannot be written. */
     fence,
     get isFenced(): boolean {
-      return fenced;
+      return fenced !== undefined;
     },
     /** @throws {StoreUnavailable} {UniqueViolation} by rejecting. */
     enqueue: (steps: readonly Step[]) =>
       new Promise<Committed>((resolve, reject) => {
-        if (fenced) return reject(new StoreUnavailable(checking));
+        if (fenced !== undefined) return reject(new StoreUnavailable(fenced));
         session().log.refuseWhileStalled();
         if (queue.length >= longestQueue) return reject(new StoreUnavailable('Too many changes are waiting.'));
         queue.push({ steps, resolve, reject });

@@ -18,6 +18,11 @@ export type LogOptions = {
   /** Milliseconds. Without it no flush takes too long. */
   monotonic?: Clock;
   log?: Logger;
+  /**
+   * Asked when the file cannot be opened for writing: whether the disk is the cause. Then it is opened for reading, and tried again
+   * each second.
+   */
+  isDiskUnwritable?: () => boolean;
 };
 
 /** A flush that takes longer: what would wait for it, too, is refused instead. As long as the deadline of PostgreSQL. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, statSync, symlinkSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
@@ -160,6 +160,24 @@ test('a file that cannot be written refuses changes and still answers reads', as
   const changes = [put(readOnly, 'b'), plain(readOnly).batch([{ sql: "delete from things where k = 'a'" }])];
   for (const change of changes) await assert.rejects(change, StoreUnavailable);
   assert.deepEqual(await keys(readOnly), ['a']);
+});
+
+test('a file on a disk that cannot be written is read, and written again as soon as that is possible', async (t) => {
+  const { db: first, path } = await freshTable(t);
+  await plain(first).run('create table schema_migrations (name text)');
+  await put(first, 'a');
+  await first.close();
+  // In place of a full disk: the index of the log cannot be made.
+  symlinkSync('/nowhere/at/all', `${path}-shm`);
+  assert.throws(() => openSqlite(path, { isDiskUnwritable: () => false }), StoreUnavailable);
+  const db = openSqlite(path, { isDiskUnwritable: () => true });
+  t.after(() => db.close());
+  assert.deepEqual(await keys(db), ['a']);
+  await assert.rejects(put(db, 'b'), /cannot be written/);
+  unlinkSync(`${path}-shm`);
+  const attempt = async (): Promise<unknown> => put(db, 'c').catch(() => sleep(20).then(attempt));
+  await attempt();
+  assert.deepEqual((await keys(db)).sort(), ['a', 'c']);
 });
 
 test('a full disk refuses the change, and the store goes on', async (t) => {

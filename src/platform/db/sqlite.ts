@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { createDb } from './db.ts';
 import { type BatchResult, StoreUnavailable, storable } from './engine.ts';
 import type { MigratableDb, MigratableEngine, MigrationSession } from './migrate.ts';
@@ -26,7 +27,7 @@ type Execute = (statement: Statement) => BatchResult;
  * @throws {StoreUnavailable} when the file cannot be opened.
  */
 export function openSqlite(path: string, options: LogOptions = {}): MigratableDb {
-  let opened: WriteSession | undefined = open(path, options);
+  let opened: WriteSession | undefined = openOrOnlyRead(path, options);
   const session = () => {
     if (!opened) throw new StoreUnavailable('The database file cannot be opened again.');
     return opened;
@@ -52,8 +53,9 @@ export function openSqlite(path: string, options: LogOptions = {}): MigratableDb
         const failed = opened;
         opened = undefined;
         failed?.connection.close();
-        opened = open(path, options);
+        opened = openOrOnlyRead(path, options);
         await failed?.log.close();
+        if (opened.onlyReads) throw new StoreUnavailable(cannotWrite);
         await checkFile(path);
         if (closing) throw closed();
         opened.transaction.begin();
@@ -84,6 +86,11 @@ export function openSqlite(path: string, options: LogOptions = {}): MigratableDb
     throw new StoreUnavailable('The disk could not confirm what was read.', { cause });
   }
 
+  if (opened.onlyReads) {
+    options.log?.error({ path }, `${cannotWrite} Until then only what changes nothing is answered.`);
+    writes.fence(cannotWrite, () => options.log?.warn({ path }, 'the database can be written again'));
+  }
+
   return createDb<MigratableEngine>({
     engine: 'sqlite',
     run_id,
@@ -107,10 +114,47 @@ export function openSqlite(path: string, options: LogOptions = {}): MigratableDb
   });
 }
 
-function open(path: string, options: LogOptions): WriteSession {
-  const connection = connect(path);
+const open = (path: string, options: LogOptions): WriteSession => sessionOf(connect(path), options);
+
+function sessionOf(connection: DatabaseSync, options: LogOptions, onlyReads = false): WriteSession {
   const log = openLog(connection, options);
-  return { connection, execute: executor(connection), transaction: transactionControl(connection), log };
+  return { connection, execute: executor(connection), transaction: transactionControl(connection), log, onlyReads };
+}
+
+const cannotWrite = 'The database cannot be written: its disk is full or read-only. It is tried again each second.';
+
+/** @throws {StoreUnavailable} as it was when the file was to be opened for writing. */
+function openOrOnlyRead(path: string, options: LogOptions): WriteSession {
+  try {
+    return open(path, options);
+  } catch (error) {
+    const connection = options.isDiskUnwritable?.() ? connectToRead(path) : undefined;
+    if (!connection) throw error;
+    return sessionOf(connection, options, true);
+  }
+}
+
+/**
+ * Where SQLite can make neither the log nor the index of it: by an index in memory, for which no other process may have the file
+ * open; or, on a read-only disk, without a log, if there is none. Both see every commit.
+ */
+function connectToRead(path: string): DatabaseSync | undefined {
+  const log = `${path}-wal`;
+  const hasLog = existsSync(log) && statSync(log).size > 0;
+  const ways = [{ name: path, before: 'pragma locking_mode = exclusive;' }];
+  if (!hasLog) ways.push({ name: `${pathToFileURL(path)}?immutable=1`, before: '' });
+  for (const { name, before } of ways) {
+    let connection: DatabaseSync | undefined;
+    try {
+      if (!existsSync(path)) return undefined;
+      connection = new DatabaseSync(name, { timeout: 0, enableForeignKeyConstraints: true });
+      connection.exec(`${before} select 1 from schema_migrations limit 1;`);
+      return connection;
+    } catch {
+      connection?.close();
+    }
+  }
+  return undefined;
 }
 
 /** Between two checks of a file whose flush failed. */
