@@ -4,6 +4,7 @@ import { mustChange } from '../platform/db/change.ts';
 import { fieldProblem, invalidFields, invalidState, staleRevision } from '../platform/errors.ts';
 import { type ClientDeps, type ClientTarget, changeClient, sameJson } from './change-client.ts';
 import {
+  type Algorithm,
   type Client,
   type ClientStatus,
   type ConsentPolicy,
@@ -175,6 +176,14 @@ function checkPolicy({ refresh_retry_window = 0 }: PolicyChange): void {
   throw invalidFields([fieldProblem('refresh_retry_window', { key: 'problem.client.refresh_retry_window' })]);
 }
 
+/** Of an approved client also what its owner registered but an administrator may have to mend: libraries differ in it. */
+type ApprovedPolicyChange = PolicyChange & { id_token_signed_response_alg?: Algorithm };
+
+const approvedPolicyAfter = (client: Client, change: ApprovedPolicyChange): Required<ApprovedPolicyChange> => ({
+  ...policyAfter(client, change),
+  id_token_signed_response_alg: change.id_token_signed_response_alg ?? client.id_token_signed_response_alg,
+});
+
 const policyAfter = (client: Client, change: PolicyChange): Required<PolicyChange> => ({
   consent: change.consent ?? client.consent,
   refresh_retry_window: change.refresh_retry_window ?? client.refresh_retry_window,
@@ -191,13 +200,13 @@ const policyAfter = (client: Client, change: PolicyChange): Required<PolicyChang
 export async function changePolicy(
   deps: ClientDeps & Pick<Deps, 'config'>,
   target: ClientTarget,
-  change: PolicyChange,
+  change: ApprovedPolicyChange,
 ): Promise<Client> {
   checkPolicy(change);
   return changeClient(deps, target, async (client) => {
     await refuseSelfApproval(deps, target.caller.actor, client);
     if (client.status !== 'approved' && client.status !== 'suspended') throw invalidState(client.status);
-    const to = policyAfter(client, change);
-    return sameJson(to, policyAfter(client, {})) ? undefined : { action: 'client.policy_changed', to };
+    const to = approvedPolicyAfter(client, change);
+    return sameJson(to, approvedPolicyAfter(client, {})) ? undefined : { action: 'client.policy_changed', to };
   });
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { decodeProtectedHeader } from 'jose';
 import { changeRole } from '../../src/admin/users/administer-user.ts';
 import { registerClient as registerByOperator } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
@@ -106,7 +107,24 @@ testSignet('the policy of an approved client can be changed at any time, as an a
   const emptied = await admin.browser.post(`${path}/policy`, { consent: 'required', refresh_retry_window: ' ' });
   assert.equal(emptied.status, 400, 'a field that was emptied switches nothing off');
 
-  for (const wrong of [{}, { consent: 'maybe' }, { refresh_retry_window: 61 }, { consent: 'skip', name: 'X' }]) {
+  const algorithms = async () => {
+    const { id_token } = await user.obtainTokens(client);
+    return decodeProtectedHeader(id_token).alg;
+  };
+  await sendPolicy(admin, client_id, { consent: 'skip' });
+  assert.equal(await algorithms(), 'EdDSA');
+  const form = { consent: 'skip', refresh_retry_window: '30', id_token_signed_response_alg: 'RS256' };
+  assert.equal((await admin.browser.post(`${path}/policy`, form)).status, 303);
+  assert.equal(await algorithms(), 'RS256');
+  assert.match(await pageOf(admin, client_id), /value="RS256" required checked/);
+
+  for (const wrong of [
+    {},
+    { consent: 'maybe' },
+    { id_token_signed_response_alg: 'none' },
+    { refresh_retry_window: 61 },
+    { consent: 'skip', name: 'X' },
+  ]) {
     const answer = await sendPolicy(admin, client_id, wrong);
     assert.deepEqual([answer.status, answer.json?.error], [400, 'invalid_request'], JSON.stringify(wrong));
   }
@@ -123,6 +141,8 @@ testSignet('the policy of an approved client can be changed at any time, as an a
     [
       [actor, { consent: 'skip' }, { consent: 'required' }],
       [actor, { refresh_retry_window: 0 }, { refresh_retry_window: 30 }],
+      [actor, { consent: 'required' }, { consent: 'skip' }],
+      [actor, { id_token_signed_response_alg: 'EdDSA' }, { id_token_signed_response_alg: 'RS256' }],
     ],
   );
 

@@ -1,4 +1,4 @@
-import { consentPolicies, reviewedRecord } from '../../clients/client.ts';
+import { algorithms, consentPolicies, reviewedRecord } from '../../clients/client.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { exportClients } from '../../clients/export-clients.ts';
 import { findClients, listings, orders } from '../../clients/find-clients.ts';
@@ -205,7 +205,15 @@ export const clientOperations = {
     description:
       'Omitted members stay unchanged. Takes effect with the next authorization or refresh. ' +
       'Administrators who cannot approve the client cannot change its policy.',
-    body: strictBody(policy, { minProperties: 1 }),
+    body: strictBody(
+      {
+        ...policy,
+        id_token_signed_response_alg: Type.Optional(
+          Type.Enum([...algorithms], { description: 'How its tokens are signed from now on.' }),
+        ),
+      },
+      { minProperties: 1 },
+    ),
     example: { consent: 'required' },
     answer: changed,
     refusals: ['not_found', 'invalid_state', 'access_denied', 'stale_revision'],
@@ -213,8 +221,9 @@ export const clientOperations = {
       reviewedRecord(await changePolicy(deps, { client_id, caller }, body)),
     command: {
       name: 'clients policy',
-      summary: 'Change whether users of an approved client must consent, and its retry window.',
-      options: { 'retry-window': 'refresh_retry_window' },
+      summary:
+        'Change whether users of an approved client must consent, its retry window, and how its tokens are signed.',
+      options: { 'retry-window': 'refresh_retry_window', alg: 'id_token_signed_response_alg' },
       text: describeClient,
     },
   }),

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { administratorPage } from '../../authentication/sessions/session.ts';
-import { consentPolicies } from '../../clients/client.ts';
+import { algorithms, consentPolicies } from '../../clients/client.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { exportClients } from '../../clients/export-clients.ts';
 import { type ClientListing, countListings, findAnyClient, findClients, orders } from '../../clients/find-clients.ts';
@@ -79,7 +79,7 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
   });
   pages.run(operations.reinstate, { done: `${one}?done=reinstated`, ...onPage });
   pages.run(operations.changePolicy, {
-    input: (form) => ({ body: policyOf(form) }),
+    input: (form) => ({ body: { ...policyOf(form), id_token_signed_response_alg: algorithmOf(form) } }),
     done: `${one}?done=policy`,
     ...onPage,
   });
@@ -157,6 +157,9 @@ const policyOf = ({ consent, refresh_retry_window }: Parameters) => ({
   consent: consentPolicies.find((policy) => policy === consent),
   refresh_retry_window: refresh_retry_window === undefined ? undefined : Number(refresh_retry_window.trim() || 'none'),
 });
+
+const algorithmOf = ({ id_token_signed_response_alg: chosen }: Parameters) =>
+  algorithms.find((algorithm) => algorithm === chosen);
 
 const approvalOf = (form: Parameters) => ({
   ...policyOf(form),

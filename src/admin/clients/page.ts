@@ -1,5 +1,12 @@
 import type { User } from '../../accounts/users.ts';
-import { type Client, consentPolicies, needsConsentChoice, needsReview, proposalOf } from '../../clients/client.ts';
+import {
+  algorithms,
+  type Client,
+  consentPolicies,
+  needsConsentChoice,
+  needsReview,
+  proposalOf,
+} from '../../clients/client.ts';
 import { countedAtMost } from '../../clients/find-clients.ts';
 import { findLibrary, proposedRetryWindow } from '../../clients/libraries/catalogue.ts';
 import { homepageUrlProblem } from '../../clients/presentation.ts';
@@ -269,6 +276,12 @@ const policy = (view: View, client: Client): Html => html`<h2>${view.t('admin.cl
 <p class="soft">${view.t('admin.clients.policy.what')}</p>
 <form method="post" action="${path(client)}/policy">
 ${policyFields(view, client, 'policy', client.consent)}
+<fieldset aria-describedby="policy-alg-hint"><legend>${view.t('developer.algorithm')}</legend>
+${algorithms.map(
+  (one) =>
+    html`<label><input type="radio" name="id_token_signed_response_alg" value="${one}" required${one === client.id_token_signed_response_alg && html` checked`}> ${view.t(`developer.algorithm.${one}`)}</label>\n`,
+)}</fieldset>
+<p class="hint" id="policy-alg-hint">${view.t('admin.clients.policy.algorithm.hint')}</p>
 <button type="submit" class="quiet" id="client-policy">${view.t('admin.clients.policy.submit')}</button>
 </form>`;
 
