@@ -53,4 +53,15 @@ export async function readClientStatistics(deps: StoreDeps, client_id: string) {
   const rows = await countsSince(deps.db, client_id, clientKinds, firstDay);
   return { signIns: daysOf(rows, 'sign_in', firstDay), failures: daysOf(rows, 'failure', firstDay) };
 }
+/** In the last seven days, today among them. */
+export async function readClientWeek(
+  deps: StoreDeps,
+  client_id: string,
+): Promise<{ signIns: number; failures: number }> {
+  const rows = await countsSince(deps.db, client_id, clientKinds, dayOf(now(deps)) - 6);
+  const sumOf = (kind: string) => rows.reduce((sum, row) => (row.kind === kind ? sum + row.count : sum), 0);
+  return { signIns: sumOf('sign_in'), failures: sumOf('failure') };
+}
+export type ClientWeek = Awaited<ReturnType<typeof readClientWeek>>;
+
 export type ClientStatistics = Awaited<ReturnType<typeof readClientStatistics>>;

@@ -169,7 +169,7 @@ test('all of it works without JavaScript', async (t) => {
   await page.getByRole('link', { name: message('developer.delete.link') }).click();
   await page.getByLabel(sentence('developer.delete.type')).fill('Example shop');
   await page.getByRole('button', { name: message('developer.delete.submit') }).click();
-  await page.getByText(message('developer.list.none')).waitFor();
+  await page.getByText(sentence('developer.list.none')).waitFor();
   expectQuiet();
 });
 

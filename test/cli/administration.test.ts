@@ -291,7 +291,7 @@ test('the policy of a client is changed from the command line, which prints the 
   await refused([...policy, '--consent', 'required'], env, /pending_review/);
   const approved = await runCommand(['clients', 'approve', String(client_id), '--revision', '1'], { env });
   assert.match(approved.stdout, /Consent +skip \(users are not asked\)\n {2}Retry window +0 s\n/);
-  await misunderstood(policy, env, /Nothing to change: give at least one of --consent, --retry-window\./);
+  await misunderstood(policy, env, /Nothing to change: give at least one of --consent, --retry-window, --alg\./);
   await misunderstood([...policy, '--retry-window', '61'], env, /--retry-window/);
   const changed = await succeed([...policy, '--consent', 'required', '--retry-window', '5'], env);
   assert.deepEqual([changed.consent, changed.refresh_retry_window], ['required', 5]);

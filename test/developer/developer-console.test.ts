@@ -526,6 +526,11 @@ testSignet('who signed in lately, and what failed and why', async ({ signet, t }
   await t.test('a sign-in is a subject, a time and a scope, connected or not', async () => {
     const { refresh_token } = await user.obtainTokens(client);
     await user.authorize(client); // a code that is not redeemed is no sign-in
+    await signet.deps.signInCounter.flush();
+    const list = (await owner.browser.get('/developer')).text;
+    assert.match(list, new RegExp(`<a href="/developer/clients/${client.client_id}">`));
+    assert.match(list, sentence('developer.list.week', { signIns: 1, failures: 0 }));
+    assert.match(list, new RegExp(`<code id="issuer">${signet.url}</code>`));
     const [signIn, ...others] = (await activityOf(owner, client.client_id)).sign_ins;
     assert.deepEqual([others.length, signIn?.sub, signIn?.connected], [0, user.user_id, true]);
     assert.deepEqual(Object.keys(signIn!).sort(), ['at', 'connected', 'ended_because', 'last_used_at', 'scope', 'sub']);

@@ -103,6 +103,18 @@ test('no address for programs is left out of the description', async (t) => {
   assert.deepEqual(missing, [], 'Give the route a `config.operation`.');
 });
 
+test('an endpoint is found by words of its address or description, without a script', async (t) => {
+  const { signet } = await describedApi(t);
+  const search = async (q: string) => {
+    const { text } = await signet.newBrowser().get(`/reference/search?${new URLSearchParams({ q })}`);
+    return [...text.matchAll(/<li><a href="\/reference\/[^"]+"><code>([^<]+)</g)].map(([, found]) => found);
+  };
+  assert.deepEqual(await search('Redeem CODE'), ['POST /oauth/token']);
+  assert.deepEqual(await search('redeem nothing'), []);
+  const { text } = await signet.newBrowser().get('/reference/search?q=%3Cb%3E%22');
+  assert.match(text, /value="&lt;b&gt;&quot;"/);
+});
+
 test('a page is described as one, and a redirect with where it leads', async (t) => {
   const { document } = await describedApi(t);
   const refusals = (path: string) =>

@@ -12,6 +12,7 @@ import { type Html, html, looksLikeUrl, untrusted, untrustedUrl } from '../../pl
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
+import type { ClientWeek } from '../../statistics/read-statistics.ts';
 import type { HistoryEvent } from '../activity/activity.ts';
 import { aboveClient, type ClientArea, clientPath, developerTab } from '../navigation.ts';
 import { librarySelect, setup } from '../setup/setup.ts';
@@ -176,25 +177,44 @@ ${formAlerts(view, form)}
 ${clientForm(view, form, { action: area.registerPath, id: 'register-submit', label: 'developer.register.submit' })}`,
 });
 
-export const clientListPage = (view: View, clients: readonly Client[], wasDeleted: boolean): Page => ({
+type ListedClient = { client: Client; week: ClientWeek | undefined };
+
+export const clientListPage = (
+  view: View,
+  { listed, issuer, wasDeleted }: { listed: readonly ListedClient[]; issuer: string; wasDeleted: boolean },
+): Page => ({
   title: view.plain('developer.list.title'),
   tab: developerTab('developer'),
+  scripts: copyScripts,
   content: html`<h1>${view.t('developer.list.title')}</h1>
 <p class="soft">${view.t('developer.list.intro')}</p>
 ${notice(wasDeleted && view.t('developer.done.deleted'))}
 ${
-  clients.length === 0
-    ? html`<div class="empty"><p>${view.t('developer.list.none')}</p></div>`
-    : html`<ul class="items">${clients.map((client) => clientItem(view, client))}</ul>`
+  listed.length === 0
+    ? html`<div class="empty"><p>${view.t('developer.list.none')}</p></div>
+<ol>${(['register', 'review', 'connect'] as const).map((one) => html`<li>${view.t(`developer.list.step.${one}`)}</li>`)}</ol>`
+    : html`<ul class="items">${listed.map((one) => clientItem(view, one))}</ul>`
 }
-<p><a class="button" id="register" href="/developer/register">${view.t('developer.list.register')}</a></p>`,
+<p><a class="button" id="register" href="/developer/register">${view.t('developer.list.register')}</a></p>
+<h2>${view.t('developer.list.server')}</h2>
+${serverAddresses(view, issuer)}`,
 });
 
-const clientItem = (view: View, client: Client): Html => html`<li>
+/** What every library asks for, whichever client it is. */
+const serverAddresses = (view: View, issuer: string): Html => html`<dl>
+<dt>${view.t('developer.issuer')}</dt><dd><code id="issuer">${issuer}</code> ${copyButton(view, 'issuer')}</dd>
+<dt>${view.t('developer.discovery')}</dt><dd><code id="discovery">${issuer}/.well-known/openid-configuration</code> ${copyButton(view, 'discovery')}</dd>
+</dl>`;
+
+const clientItem = (view: View, { client, week }: ListedClient): Html => html`<li>
 <div>
-<h2 id="${client.client_id}">${untrusted(client.name)} ${statusBadges(view, client)}</h2>
-${statusDescription(view, client)}
+<h2><a href="${clientPath(client)}">${untrusted(client.name)}</a> ${statusBadges(view, client)}${
+  week !== undefined &&
+  week.failures > 0 &&
+  html` <span class="badge warn">${view.t('developer.list.failures', { failures: week.failures })}</span>`
+}</h2>
+${week === undefined || client.pending_change !== null || client.status_reason !== null ? statusDescription(view, client) : ''}
+${week && html`<p><a href="${clientPath(client)}/activity">${view.t('developer.list.week', week)}</a></p>`}
 </div>
-<a class="button quiet" href="${clientPath(client)}" aria-describedby="${client.client_id}">${view.t('developer.list.open')}</a>
 </li>
 `;

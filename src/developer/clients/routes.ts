@@ -10,7 +10,7 @@ import { notice } from '../../platform/pages/form.ts';
 import type { Html } from '../../platform/pages/html.ts';
 import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
 import { normalizeName } from '../../platform/text.ts';
-import { readClientStatistics } from '../../statistics/read-statistics.ts';
+import { readClientStatistics, readClientWeek } from '../../statistics/read-statistics.ts';
 import { clientActivity, clientHistory } from '../activity/activity.ts';
 import { clientCharts } from '../activity/charts.ts';
 import { activityPage } from '../activity/page.ts';
@@ -30,9 +30,14 @@ export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
 
   const pages = pagesFor(app, deps, clientOwner);
 
-  pages.show('/developer', async ({ view, owner, query }) =>
-    clientListPage(view, await listOwnClients(deps, owner.owner_user_id), query.done === 'deleted'),
-  );
+  pages.show('/developer', async ({ view, owner, query }) => {
+    const clients = await listOwnClients(deps, owner.owner_user_id);
+    const weeks = await Promise.all(
+      clients.map(({ client_id, status }) => (status === 'approved' ? readClientWeek(deps, client_id) : undefined)),
+    );
+    const listed = clients.map((client, place) => ({ client, week: weeks[place] }));
+    return clientListPage(view, { listed, issuer: deps.config.baseUrl, wasDeleted: query.done === 'deleted' });
+  });
 
   pages.show(base, async (context) => {
     const client = await clientOf(context);

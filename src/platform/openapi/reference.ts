@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import { cookieNames } from '../http/cookies.ts';
 import { type Tag, tags } from '../http/operation.ts';
 import { publicDocument, sendPublicDocument } from '../http/representations.ts';
-import { type Html, html } from '../pages/html.ts';
+import { type Html, html, untrusted } from '../pages/html.ts';
 import { type Page, sendPage } from '../pages/page.ts';
 import type { View, ViewDeps } from '../pages/view.ts';
 import { type ApiDocument, type DescribedOperation, type DescribedRoute, describeApi } from './document.ts';
@@ -29,6 +29,10 @@ export async function openApiRoutes(app: FastifyInstance, deps: ViewDeps, descri
       return sendPage(reply, view, page);
     });
   add('/reference', (view) => referenceIndex(view, deps.config, describe()));
+  app.get('/reference/search', { config: { page: true } }, async (request, reply) => {
+    const { q = '' } = request.queryParameters;
+    return sendPage(reply, request.view, searchPage(request.view, describe(), q.trim().slice(0, maxQuery)));
+  });
   for (const tag of Object.keys(tags) as Tag[])
     add(referencePath(tag), (view) => referencePage(view, deps.config, describe(), tag));
 }
@@ -41,15 +45,46 @@ const referenceIndex = (view: View, config: Config, document: ApiDocument): Page
   aside: { home: '/developer', content: navigation(view, document) },
   content: html`<h1>${view.t('reference.title')}</h1>
 <p class="soft">${view.t('reference.intro', { url: html`<code>${config.baseUrl}/openapi.json</code>` })}</p>
-${groupsOf(document).map(
-  ({ name, members }) => html`<h2><a href="${referencePath(name)}" lang="en">${name}</a></h2>
-<ul class="addresses">${members.map(
-    ({ path, method, operation }) =>
-      html`<li><a href="${referencePath(name)}#${anchor(`${method}-${path}`)}"><code>${method.toUpperCase()} ${path}</code></a> <span lang="en">${operation.summary}</span></li>\n`,
-  )}</ul>
-`,
-)}`,
+${searchForm(view, '')}
+${groupsOf(document).map((group) => groupOf(group))}`,
 });
+
+const maxQuery = 100;
+
+/** Operations in whose description each of the words is found. */
+function searchPage(view: View, document: ApiDocument, q: string): Page {
+  const words = q.toLowerCase().split(/\s+/).filter(Boolean);
+  const isFound = ({ path, method, operation }: Group['members'][number]) => {
+    const { operationId = '', summary, description = '' } = operation;
+    const text = `${method} ${path} ${operationId} ${summary} ${description}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  };
+  const found = groupsOf(document)
+    .map((group) => ({ ...group, members: group.members.filter(isFound) }))
+    .filter(({ members }) => members.length > 0);
+  return {
+    title: view.plain('reference.title'),
+    aside: { home: '/developer', content: navigation(view, document) },
+    content: html`<h1>${view.t('reference.title')}</h1>
+${searchForm(view, q)}
+<p><a href="/reference" id="reference-clear">${view.t('reference.search.clear')}</a></p>
+${found.length === 0 ? html`<p class="empty">${view.t('reference.search.none', { query: html`<q>${untrusted(q)}</q>` })}</p>` : found.map((group) => groupOf(group))}`,
+  };
+}
+
+const searchForm = (view: View, q: string): Html => html`<form method="get" action="/reference/search" role="search">
+<label for="q">${view.t('reference.search')}</label>
+<input id="q" name="q" type="search" maxlength="${maxQuery}" autocomplete="off" value="${q}" aria-describedby="q-hint">
+<p class="hint" id="q-hint">${view.t('reference.search.hint')}</p>
+<button type="submit" class="quiet" id="reference-find">${view.t('reference.search.submit')}</button>
+</form>`;
+
+const groupOf = ({ name, members }: Group): Html => html`<h2><a href="${referencePath(name)}" lang="en">${name}</a></h2>
+<ul class="addresses">${members.map(
+  ({ path, method, operation }) =>
+    html`<li><a href="${referencePath(name)}#${anchor(`${method}-${path}`)}"><code>${method.toUpperCase()} ${path}</code></a> <span lang="en">${operation.summary}</span></li>\n`,
+)}</ul>
+`;
 
 function referencePage(view: View, config: Config, document: ApiDocument, tag: Tag): Page {
   const base = { url: config.baseUrl, sessionCookie: cookieNames(config).session };
@@ -75,6 +110,8 @@ ${groupsOf(document).map(({ name }) => html`<li><a href="${referencePath(name)}"
 <li><a href="/developer">${view.t('developer.tab.list')}</a></li></ul>
 </nav>
 `;
+
+type Group = ReturnType<typeof groupsOf>[number];
 
 function groupsOf(document: ApiDocument) {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
