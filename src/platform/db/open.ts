@@ -49,7 +49,7 @@ export function onFullDisk(error: unknown, dataDir: string, freeBytes = freeByte
   if (!(error instanceof StoreUnavailable)) return error;
   if (isReadOnly(dataDir)) {
     return new StoreUnavailable(
-      `The disk that holds ${dataDir} is read-only, and the database in it cannot be served as it is. Make the disk writable, then start again. No data was lost.`,
+      `The disk that holds ${dataDir} is read-only, and the database in it cannot be used as it is. Make the disk writable, then start again. No data was lost.`,
       { cause: error.cause },
     );
   }
