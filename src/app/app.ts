@@ -9,6 +9,7 @@ import { sessionRoutes } from '../authentication/sessions/routes.ts';
 import { signInRoutes } from '../authentication/sign-in/routes.ts';
 import { twoFactorRoutes } from '../authentication/two-factor/routes.ts';
 import { secondStepRoutes } from '../authentication/two-factor/second-step-routes.ts';
+import { setUpRoutes } from '../authentication/two-factor/set-up-routes.ts';
 import { developerRoutes } from '../developer/routes.ts';
 import { entitlementRoutes } from '../entitlements/routes.ts';
 import { authorizeRoutes } from '../oauth/authorize/routes.ts';
@@ -76,6 +77,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await secondStepRoutes(app, deps);
   await signInRoutes(app, deps);
   await twoFactorRoutes(app, deps);
+  await setUpRoutes(app, deps);
   await passkeyRoutes(app, deps);
   await accountLinkRoutes(app, deps);
   await passwordRoutes(app, deps);

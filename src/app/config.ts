@@ -42,6 +42,7 @@ const ownSettings = [
   'SIGNET_SIGN_UP',
   'SIGNET_SELF_APPROVAL',
   'SIGNET_REVIEW_MAILS',
+  'SIGNET_SECOND_FACTOR',
   'SIGNET_ADMIN_SECOND_FACTOR',
   'SIGNET_SMTP_URL',
   'SIGNET_MAIL_FROM',
@@ -145,7 +146,8 @@ export function readConfig(
     signUp: isOn('SIGNET_SIGN_UP', 'on'),
     selfApproval: isOn('SIGNET_SELF_APPROVAL', 'off'),
     reviewMails: isOn('SIGNET_REVIEW_MAILS', 'on'),
-    adminSecondFactorFrom: readSecondFactorFrom(read('SIGNET_ADMIN_SECOND_FACTOR') ?? 'off'),
+    secondFactorFrom: readRequiredFrom('SIGNET_SECOND_FACTOR', read, { never: 'optional', always: 'required' }),
+    adminSecondFactorFrom: readRequiredFrom('SIGNET_ADMIN_SECOND_FACTOR', read, { never: 'off', always: 'on' }),
     smtpUrl: readSmtpUrl(read('SIGNET_SMTP_URL')),
     mailFrom: readMailFrom(read('SIGNET_MAIL_FROM') ?? `${JSON.stringify(brand.name)} <no-reply@${base.hostname}>`),
     webhookInternal: readSubnets(
@@ -186,13 +188,18 @@ const readSources = (environment: Environment, file: Environment): Config['setFr
   );
 
 /** @returns Unix seconds. */
-function readSecondFactorFrom(text: string): number | undefined {
-  if (text === 'off') return undefined;
-  if (text === 'on') return 0;
+function readRequiredFrom(
+  name: Setting,
+  read: (name: Setting) => string | undefined,
+  { never, always }: { never: string; always: string },
+): number | undefined {
+  const text = read(name) ?? never;
+  if (text === never) return undefined;
+  if (text === always) return 0;
   const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN;
   // A day that does not exist would be another one.
   const exists = Number.isFinite(at) && new Date(at).toISOString().startsWith(text);
-  must(exists, 'SIGNET_ADMIN_SECOND_FACTOR must be on, off, or the day from which it is required, such as 2027-03-01.');
+  must(exists, `${name} must be ${always}, ${never}, or the day from which it is required, such as 2027-03-01.`);
   return at / 1000;
 }
 

@@ -61,6 +61,8 @@ export type PendingRequest = {
     redirect_uri: string;
     prompt: readonly string[];
     max_age?: number;
+    /** Classes of which one has to be reached. */
+    essential_acrs?: readonly string[];
     login_hint?: string;
     ui_locales?: string;
   };

@@ -39,6 +39,8 @@ export type Config = {
   readonly selfApproval: boolean;
   /** Administrators get a mail a day while clients wait for a review. */
   readonly reviewMails: boolean;
+  /** From when every user needs a second factor. Unix seconds; absent: never. */
+  readonly secondFactorFrom: number | undefined;
   /** From when administrators need a second factor. Unix seconds; absent: never. */
   readonly adminSecondFactorFrom: number | undefined;
   /** Absent: mail is printed to the log on loopback, and not sent elsewhere. */

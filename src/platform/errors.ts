@@ -54,6 +54,8 @@ export class RequestError extends Error {
   readonly back: string | undefined;
   /** Where the developer of the client reads more than its users should: a path on our own origin. */
   readonly developerPath: string | undefined;
+  /** The page that a browser is sent to first, and then back; of codes that ask for a sign-in. */
+  readonly signInPage: string | undefined;
   /** What the page of the error is titled, where the code alone does not tell. */
   readonly title: MessageKey | undefined;
   /** What the client sent, by the name of its parameter, for its developer. */
@@ -65,7 +67,16 @@ export class RequestError extends Error {
     options: { cause?: unknown } & Partial<
       Pick<
         RequestError,
-        'details' | 'retryAfter' | 'scope' | 'userMessage' | 'problems' | 'back' | 'developerPath' | 'title' | 'sent'
+        | 'details'
+        | 'retryAfter'
+        | 'scope'
+        | 'userMessage'
+        | 'problems'
+        | 'back'
+        | 'developerPath'
+        | 'signInPage'
+        | 'title'
+        | 'sent'
       >
     > = {},
   ) {
@@ -79,6 +90,7 @@ export class RequestError extends Error {
     this.problems = options.problems ?? [];
     this.back = options.back;
     this.developerPath = options.developerPath;
+    this.signInPage = options.signInPage;
     this.title = options.title;
     this.sent = options.sent ?? {};
   }
@@ -113,7 +125,8 @@ export const invalidClient = (cause?: unknown) =>
 export const invalidToken = (cause?: unknown) =>
   new RequestError('invalid_token', 'The access token is expired, revoked or invalid.', { cause });
 export const accessDenied = (description: string) => new RequestError('access_denied', description);
-export const loginRequired = () => new RequestError('login_required', 'Sign in first; there is no active session.');
+export const loginRequired = () =>
+  new RequestError('login_required', 'Sign in first; there is no active session.', { signInPage: '/signin' });
 export const insufficientScope = (scope: string) =>
   new RequestError('insufficient_scope', `The access token does not have the scope ${scope}.`, { scope });
 /**
@@ -126,7 +139,14 @@ export const reauthenticationRequired = (max_age: number, acr_values?: string) =
     acr_values === undefined
       ? `Sign in again first: this requires a sign-in within the last ${max_age / 60} minutes.`
       : 'Confirm with your second factor first: this account has a passkey or an authenticator app, so a password, a link or a provider alone is not enough.',
-    { details: { max_age, ...(acr_values === undefined ? {} : { acr_values }) } },
+    { details: { max_age, ...(acr_values === undefined ? {} : { acr_values }) }, signInPage: '/signin/confirm' },
+  );
+/** Like {@link reauthenticationRequired}, of an account that has no second factor to confirm with. */
+export const enrollmentRequired = (max_age: number, acr_values: string) =>
+  new RequestError(
+    'reauthentication_required',
+    'Set up a second factor first: this service requires one, and the account has neither a passkey nor an authenticator app.',
+    { details: { max_age, acr_values }, signInPage: '/signin/set-up' },
   );
 export const notFound = () => new RequestError('not_found', 'Not found.');
 export const invalidState = (current_status: string) =>

@@ -151,6 +151,8 @@ const accountPages: CataloguePage[] = [
   { name: 'apps', path: '/account/apps', as: 'ada' },
   { name: 'apps-none', path: '/account/apps', as: 'mary' },
   { name: 'entitlements', path: '/account/entitlements', as: 'ada' },
+  { name: 'set-up', path: '/signin/set-up?next=/account/security', as: 'ada', act: passkeyButton },
+  { name: 'set-up-app', path: '/signin/set-up?next=/account/security', as: 'mary', act: passkeyButton },
   { name: 'confirm', path: '/signin/confirm?next=/account/security', as: 'ada' },
   { name: 'confirm-every-way', path: '/signin/confirm?next=/account/security', as: 'grace', act: passkeyButton },
 ];

@@ -179,7 +179,9 @@ testSignet('an essential acr is reached, or the sign-in has failed', async ({ si
     user.browser.get(client.authorizePath(asking({ id_token: { acr } }, more)));
   const errorOf = async (acr: unknown) => redirectedTo(await ask(acr)).get('error');
   const unmet = 'unmet_authentication_requirements';
-  assert.equal(await errorOf({ essential: true, value: twoFactors }), unmet);
+  const essential = { essential: true, value: twoFactors };
+  assert.match((await ask(essential)).location, /^\/signin\/set-up\?/, 'a user without a second factor may set one up');
+  assert.equal(redirectedTo(await ask(essential, { prompt: 'none' })).get('error'), unmet);
   assert.equal(await errorOf({ essential: true, values: ['urn:example:gold'] }), unmet);
   assert.equal(await errorOf({ essential: true }), null);
   assert.equal(await errorOf({ values: [twoFactors] }), null);

@@ -13,6 +13,7 @@ import type { TestUser } from '../support/test-user.ts';
 
 type Operation = {
   security: Record<string, unknown>[];
+  description?: string;
   responses: Record<string, { description: string }>;
   requestBody?: { content: Record<string, { example?: Record<string, unknown> }> };
 };
@@ -31,8 +32,10 @@ type World = {
 
 const isAdministrative = ({ path }: Endpoint) => path.startsWith('/v1/admin/');
 const isWrite = ({ method }: Endpoint) => method !== 'GET';
-const takesReauthentication = ({ operation }: Endpoint) =>
-  operation.responses['403']?.description.includes('reauthentication_required') === true;
+/** Any other endpoint of a session asks for it only where a second factor is required of everyone. */
+const takesReauthentication = ({ operation: { description = '', responses } }: Endpoint) =>
+  responses['403']?.description.includes('reauthentication_required') === true &&
+  /sign-in must be at most|signed in at most/.test(description);
 const label = ({ method, path }: Endpoint) => `${method} ${path}`;
 
 async function world(t: TestContext): Promise<World> {

@@ -29,8 +29,8 @@ const secret = 'secret';
 const list = (values: readonly string[]) => values.join(',') || undefined;
 
 /** @param from Unix seconds. */
-const describeDay = (from: number | undefined) =>
-  from === undefined || from === 0 ? from !== undefined : new Date(from * 1000).toISOString().slice(0, 10);
+const describeDay = (from: number | undefined, never: string, always: string) =>
+  from === undefined ? never : from === 0 ? always : new Date(from * 1000).toISOString().slice(0, 10);
 
 /** In the order of docs/configuration.md. A test compares the names with those that can be set. */
 const readers: { readonly [Group in SettingGroup]?: Readonly<Record<string, Reader | typeof secret>> } = {
@@ -63,7 +63,8 @@ const readers: { readonly [Group in SettingGroup]?: Readonly<Record<string, Read
     SIGNET_SIGN_UP: ({ signUp }) => signUp,
     SIGNET_SELF_APPROVAL: ({ selfApproval }) => selfApproval,
     SIGNET_REVIEW_MAILS: ({ reviewMails }) => reviewMails,
-    SIGNET_ADMIN_SECOND_FACTOR: ({ adminSecondFactorFrom }) => describeDay(adminSecondFactorFrom),
+    SIGNET_SECOND_FACTOR: ({ secondFactorFrom }) => describeDay(secondFactorFrom, 'optional', 'required'),
+    SIGNET_ADMIN_SECOND_FACTOR: ({ adminSecondFactorFrom }) => describeDay(adminSecondFactorFrom, 'off', 'on'),
   },
   mail: {
     SIGNET_SMTP_URL: secret,

@@ -12,7 +12,7 @@ import { confirmationMethodsOf } from '../credentials/sign-in-methods.ts';
 import type { Deps } from '../deps.ts';
 import { requirePendingRequest } from '../sessions/browser.ts';
 import { redirectAfterSignIn, resolveReturnTarget, signInRequestOf } from '../sessions/return-target.ts';
-import { requireSession } from '../sessions/session.ts';
+import { requireFirstFactor } from '../sessions/session.ts';
 import { providerAccountRoutes } from './account-routes.ts';
 import { completeUpstreamAuthorization, spendOnce } from './complete-upstream-authorization.ts';
 import { type Confirmation, confirmationPage, openConfirmation, sealConfirmation } from './confirmation.ts';
@@ -169,7 +169,7 @@ async function confirmationUpstreamRequest(
   { issuer }: Provider,
   from: Pick<UpstreamRequest, 'returnTarget' | 'address' | 'fromElsewhere'>,
 ): Promise<UpstreamRequest> {
-  const session = await requireSession(deps, request);
+  const session = await requireFirstFactor(deps, request);
   if ((await confirmationMethodsOf(deps, session.user_id)).secondFactor === 'passkey') {
     const back = failureReturnPath({ ...safeReturnTarget(deps, from.returnTarget), mode: 'confirm' });
     throw refusal('access_denied', { key: 'confirm.passkey.only' }, { back });

@@ -17,7 +17,7 @@ import { listPasskeys } from '../credentials/passkeys.store.ts';
 import { canHavePasskeys, parseCredential } from '../credentials/webauthn.ts';
 import type { Deps } from '../deps.ts';
 import { browserToken, deviceName } from '../sessions/browser.ts';
-import { recentlySignedIn, type Session, signedIn } from '../sessions/session.ts';
+import { enrolling, recentlySignedIn, type Session, signedIn } from '../sessions/session.ts';
 import { passkeyRecord, removePasskey, renameOwnPasskey } from './manage-passkeys.ts';
 import { passkeyNotices, passkeyOfferPath, passkeysPage, passkeysPath } from './page.ts';
 import { registerPasskey, registrationOptions } from './register-passkey.ts';
@@ -58,7 +58,7 @@ const list = operation({
   }),
 });
 
-const registration = { access: [recentlySignedIn], tag, refusals: ['invalid_state', 'rate_limited'] } as const;
+const registration = { access: [enrolling], tag, refusals: ['invalid_state', 'rate_limited'] } as const;
 
 const beginRegistration: OperationDescription = {
   ...registration,
@@ -178,12 +178,14 @@ function passkeyPages(app: FastifyInstance, deps: Deps) {
   pages.run(remove, { ...form, path: `${passkeysPath}/:id/remove`, done: `${passkeysPath}?done=removed` });
 }
 
-async function registrantOf(deps: Deps, request: FastifyRequest, reply: FastifyReply) {
-  const { session, caller } = await recentlySignedIn.authenticate(deps, request);
+/** Who sets up a passkey, and in which browser. */
+export async function registrantOf(deps: Deps, request: FastifyRequest, reply: FastifyReply) {
+  const { session, caller } = await enrolling.authenticate(deps, request);
   return { session, caller, browserToken: browserToken(deps, request, reply) };
 }
 
-const suggestName = (request: FastifyRequest): string =>
+/** Of a new passkey. */
+export const suggestName = (request: FastifyRequest): string =>
   deviceName(request.headers['user-agent']) ?? request.view.plain('passkey.default_name');
 
 /** A user who declines in a browser is not asked again there for this long. Another device may be the better place. */

@@ -16,6 +16,10 @@ type SessionsList = {
   done?: 'one' | 'others';
 };
 
+/** On a page without a navigation. */
+export const signOutForm = (view: View): Html =>
+  html`<form method="post" action="/signout"><button type="submit" id="signout-submit" class="quiet">${view.t('account.sign_out')}</button></form>`;
+
 export const sessionsPage = (view: View, list: SessionsList): Page => ({
   title: view.plain('sessions.title'),
   tab: accountTab('sessions'),

@@ -12,9 +12,15 @@ import type { Locale } from '../../platform/i18n/translate.ts';
 import { digest, newSecret } from '../../platform/ids.ts';
 import { type MailName, mailTo } from '../../platform/mail/outbox.ts';
 import { refuseFormOfAnother } from '../../platform/pages/form.ts';
+import type { SecondFactorDue } from '../../platform/pages/page.ts';
 import { hasSecondFactor } from '../credentials/factors.store.ts';
-import { secondFactorDue } from './administrator-factor.ts';
 import { twoFactors } from './authentication.ts';
+import {
+  administratorFactorDue,
+  hasNoSecondFactor,
+  requiresSecondFactor,
+  requireTwoFactors,
+} from './second-factor-policy.ts';
 import {
   expireSession,
   findSession,
@@ -50,13 +56,30 @@ export async function currentSession(deps: SessionDeps, request: FastifyRequest)
   return session;
 }
 
-/** @throws {RequestError} `login_required`; as {@link refuseFormOfAnother}. */
-export async function requireSession(deps: SessionDeps, request: FastifyRequest): Promise<Session> {
+/**
+ * The session of a user who may have given one factor only, where the operator requires two: for setting the second one up,
+ * for confirming with it, and for signing out.
+ * @throws {RequestError} `login_required`; as {@link refuseFormOfAnother}.
+ */
+export async function requireFirstFactor(deps: SessionDeps, request: FastifyRequest): Promise<Session> {
   const session = await currentSession(deps, request);
   if (!session) throw loginRequired();
   refuseFormOfAnother(request, session.user_id);
   request.signedInUser = session;
   return session;
+}
+
+/** @throws {RequestError} as {@link requireFirstFactor}; `reauthentication_required` where the operator requires two factors. */
+export async function requireSession(deps: SessionDeps, request: FastifyRequest): Promise<Session> {
+  const session = await requireFirstFactor(deps, request);
+  if (requiresSecondFactor(deps)) requireTwoFactors(session, recentSeconds);
+  else if (hasNoSecondFactor(session)) noteDue(request, deps.config.secondFactorFrom, 'layout.second_factor_due');
+  return session;
+}
+
+/** The pages say until when there is time. */
+function noteDue(request: FastifyRequest, from: number | undefined, notice: SecondFactorDue['notice']): void {
+  if (from !== undefined) request.secondFactorDue = { from, notice };
 }
 
 /** To change how they sign in, users need a sign-in of at most this age (ASVS 7.5.1). */
@@ -120,7 +143,7 @@ const signedInAs = (deps: Deps, request: FastifyRequest, session: Session): Sign
 
 export const signedIn: Access<Deps, SignedIn> = {
   scheme: 'SessionCookie',
-  refusals: ['login_required'],
+  refusals: ['login_required', 'reauthentication_required'],
   authenticate: async (deps, request) => signedInAs(deps, request, await requireSession(deps, request)),
 };
 
@@ -132,12 +155,15 @@ export const recentlySignedIn: Access<Deps, SignedIn> = {
   authenticate: async (deps, request) => signedInAs(deps, request, await requireRecentSession(deps, request)),
 };
 
-const secondFactorNeeded = () =>
-  refusal(
-    'access_denied',
-    { key: 'refusal.second_factor_needed' },
-    { title: 'error.second_factor_needed', back: '/account/security' },
-  );
+/** As {@link recentlySignedIn}, also of a user who has given one factor where the operator requires two. */
+export const enrolling: Access<Deps, SignedIn> = {
+  ...recentlySignedIn,
+  async authenticate(deps, request) {
+    const session = await requireFirstFactor(deps, request);
+    requireRecentSignIn(deps, session);
+    return signedInAs(deps, request, session);
+  },
+};
 
 /** The age of an administrator's sign-in for reading; changes need a recent one. */
 const administratorSeconds = 3600;
@@ -151,8 +177,9 @@ export const administratorPage: Access<Deps, { caller: Caller; administrator_id:
     const session = await requireSession(deps, request);
     if (session.role !== 'admin')
       throw refusal('access_denied', { key: 'refusal.administrator' }, { title: 'error.administrators' });
-    const due = await secondFactorDue(deps, session);
-    if (due !== undefined && now(deps) >= due) throw secondFactorNeeded();
+    const due = await administratorFactorDue(deps, session);
+    if (due !== undefined && now(deps) >= due) requireTwoFactors(session, recentSeconds);
+    noteDue(request, due, 'layout.admin_factor_due');
     const isReading = request.method === 'GET' || request.method === 'HEAD';
     requireRecentSignIn(deps, session, isReading ? administratorSeconds : recentSeconds);
     return { caller: callerOf(session, request), administrator_id: session.user_id };

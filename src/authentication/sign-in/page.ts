@@ -4,6 +4,7 @@ import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import type { ConfirmationMethods } from '../credentials/sign-in-methods.ts';
 import { passkeyForm, passkeyScripts } from '../passkeys/page.ts';
+import { signOutForm } from '../sessions/page.ts';
 import { continuesTo, type ReturnTarget, returnTargetFields, returnTargetQuery } from '../sessions/return-target.ts';
 
 export type SignInForm = ReturnTarget &
@@ -17,6 +18,8 @@ export type SignInForm = ReturnTarget &
     /** A message that is no problem, such as a cancelled sign-in at a provider. */
     notice?: Renderable;
     endsAt?: string;
+    /** The operator requires a second factor of every user. */
+    isRequired: boolean;
     /** Whether users can sign up here, and reset a password. */
     offersSignUp: boolean;
     offersReset: boolean;
@@ -75,13 +78,23 @@ ${
 }
 ${otherSignInMethods(view, form, '1')}
 ${form.secondFactor && html`<p class="soft">${view.t(`confirm.${form.secondFactor}.lost`)}</p>`}
-<p><a id="confirm-not" href="${cancelLink(form)}">${view.t(form.request_id === undefined ? 'confirm.cancel' : 'confirm.decline')}</a></p>`,
+${cancellation(view, form)}`,
 });
 
+/** Where both factors are required, one gets no further than out. */
+const cancellation = (view: View, form: ConfirmForm): Html =>
+  form.isRequired && form.request_id === undefined
+    ? signOutForm(view)
+    : html`<p><a id="confirm-not" href="${cancelLink(form)}">${view.t(form.request_id === undefined || form.isRequired ? 'confirm.cancel' : 'confirm.decline')}</a></p>`;
+
 /** A stronger factor that a client prefers can be declined; for a change of the account it is required. */
-function strongerFactorNotice(view: View, { secondFactor, request_id, clientName = '' }: SignInForm): Html | false {
+function strongerFactorNotice(
+  view: View,
+  { secondFactor, request_id, isRequired, clientName = '' }: SignInForm,
+): Html | false {
   if (secondFactor === undefined) return false;
-  if (request_id === undefined || secondFactor === 'totp') return html`<p>${view.t(`confirm.${secondFactor}`)}</p>`;
+  if (request_id === undefined || isRequired || secondFactor === 'totp')
+    return html`<p>${view.t(`confirm.${secondFactor}`)}</p>`;
   return html`<p>${view.t('confirm.preferred', { client: html`<strong><bdi>${clientName}</bdi></strong>` })}</p>`;
 }
 

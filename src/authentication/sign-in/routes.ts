@@ -22,7 +22,8 @@ import {
   type SignInRequest,
   signInRequestOf,
 } from '../sessions/return-target.ts';
-import { currentSession, requireSession, type Session } from '../sessions/session.ts';
+import { requiresSecondFactor } from '../sessions/second-factor-policy.ts';
+import { currentSession, requireFirstFactor, type Session } from '../sessions/session.ts';
 import { signOut } from '../sessions/sessions.ts';
 import { readPendingSignIn, secondFactorPage } from '../two-factor/second-step-routes.ts';
 import { confirmPage, type SignInForm, signInPage } from './page.ts';
@@ -46,7 +47,7 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
   };
 
   const readConfirmation = async (request: FastifyRequest) => {
-    const session = await requireSession(deps, request);
+    const session = await requireFirstFactor(deps, request);
     const parameters = request.method === 'POST' ? readForm(request.body) : request.queryParameters;
     const { view, form } = await readPageState(deps, request, parameters, session);
     const { user_id, email: username } = session;
@@ -108,7 +109,7 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
   });
 
   app.post('/signin/confirm/passkey/options', async (request, reply) => {
-    const { user_id } = await requireSession(deps, request);
+    const { user_id } = await requireFirstFactor(deps, request);
     return signInOptions(deps, requesterOf(request, reply), user_id);
   });
 
@@ -200,6 +201,7 @@ async function readPageState(deps: Deps, request: FastifyRequest, query: Paramet
     ...(session ? await confirmationMethodsOf(deps, session.user_id) : allConfirmationMethods(deps)),
     clientName: await clientNameOf(deps, pending),
     endsAt: pending?.parameters.redirect_uri,
+    isRequired: requiresSecondFactor(deps),
   };
   return { view, form };
 }

@@ -22,7 +22,7 @@ export const totpPage = (view: View, form: TotpForm): Page => ({
   content: html`<h1>${view.t('totp.title')}</h1>
 ${notice(form.notice)}
 ${form.state.enabled ? activeTotpSection(view, form) : html`<p>${view.t('totp.why')}</p>`}
-${form.enrollment ? setUp(view, form, form.enrollment) : begin(view, form)}`,
+${form.enrollment ? enrollmentSteps(view, { ...form, enrollment: form.enrollment, path: '/account/security/totp' }) : begin(view, form)}`,
 });
 
 function begin(view: View, { state, problem }: TotpForm): Html {
@@ -45,10 +45,23 @@ function activeTotpSection(view: View, { state: { totp } }: TotpForm): Html {
 </dl>`;
 }
 
-function setUp(view: View, { state, problem }: TotpForm, { otpauth_uri, secret_base32, qr_svg }: Enrollment): Html {
+type EnrollmentSteps = {
+  enrollment: Enrollment;
+  problem?: Renderable;
+  /** Below it, `/enroll` makes another secret and `/confirm` takes the first code. */
+  path: string;
+  /** Posted with both. */
+  fields?: Renderable;
+  /** Left out at a sign-in, which is no time for further questions. */
+  state?: TwoFactorState;
+};
+
+/** The pending secret, and the form for its first code. */
+export function enrollmentSteps(view: View, { state, enrollment, problem, path, fields }: EnrollmentSteps): Html {
+  const { otpauth_uri, secret_base32, qr_svg } = enrollment;
   const groups = secret_base32.replace(/.{4}(?=.)/g, '$& ');
   return html`<h2>${view.t('totp.scan.title')}</h2>
-<p>${view.t('totp.scan')} ${state.enabled && view.t('totp.scan.beside')}</p>
+<p>${view.t('totp.scan')} ${state?.enabled && view.t('totp.scan.beside')}</p>
 <div class="qr">${Html.trusted(qr_svg)}</div>
 <p><a href="${otpauth_uri}">${view.t('totp.open_app')}</a></p>
 <details>
@@ -58,16 +71,19 @@ function setUp(view: View, { state, problem }: TotpForm, { otpauth_uri, secret_b
 </details>
 <h2>${view.t('totp.confirm.title')}</h2>
 ${alert(problem)}
-<form method="post" action="/account/security/totp/confirm">
-<label for="code">${view.t('field.code')}</label>
+<form method="post" action="${path}/confirm">
+${fields}<label for="code">${view.t('field.code')}</label>
 <input id="code" name="code" type="text" autocomplete="one-time-code" inputmode="numeric" spellcheck="false" required
  maxlength="100" aria-describedby="code-hint${problem ? ' problem' : ''}">
 <p class="hint" id="code-hint">${view.t('totp.confirm.hint')}</p>
-<label class="check" for="end_other_sessions"><input id="end_other_sessions" name="end_other_sessions" type="checkbox" value="yes">
+${
+  state &&
+  html`<label class="check" for="end_other_sessions"><input id="end_other_sessions" name="end_other_sessions" type="checkbox" value="yes">
  ${view.t('totp.end_other_sessions')}</label>
-<button id="totp-confirm" type="submit">${view.t('totp.confirm.submit')}</button>
+`
+}<button id="totp-confirm" type="submit">${view.t('totp.confirm.submit')}</button>
 </form>
-<form method="post" action="/account/security/totp/enroll"><button type="submit" class="quiet">${view.t('totp.another_secret')}</button></form>`;
+<form method="post" action="${path}/enroll">${fields}<button type="submit" class="quiet">${view.t('totp.another_secret')}</button></form>`;
 }
 
 /** @param isShort of the password, which remains alone. */
@@ -83,10 +99,10 @@ export const disableTotpPage = (view: View, isShort: boolean): Page => ({
 </div>`,
 });
 
-/** The codes are shown on this page only. */
-export const newBackupCodesPage = (view: View, codes: readonly string[]): Page => ({
+/** The codes are shown on this page only. @param next where it leads; without one it is a page of the account. */
+export const newBackupCodesPage = (view: View, codes: readonly string[], next?: string): Page => ({
   title: view.plain('backup_codes.new.title'),
-  tab: accountTab('security'),
+  tab: next === undefined ? accountTab('security') : undefined,
   scripts: ['backup-codes'],
   content: html`<h1>${view.t('backup_codes.new.title')}</h1>
 <p>${view.t('backup_codes.new.what')}</p>
@@ -100,7 +116,7 @@ export const newBackupCodesPage = (view: View, codes: readonly string[]): Page =
 <button type="button" class="quiet" data-action="print">${view.t('backup_codes.print')}</button>
 <span role="status" data-copied="${view.plain('backup_codes.copied')}"></span>
 </div>
-<p class="actions"><a class="button" href="/account/security/totp">${view.t('backup_codes.new.done')}</a></p>`,
+<p class="actions"><a class="button" id="backup-codes-done" href="${next ?? '/account/security/totp'}">${view.t('backup_codes.new.done')}</a></p>`,
 });
 
 export const backupCodesPage = (

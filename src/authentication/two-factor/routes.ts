@@ -7,7 +7,7 @@ import type { View } from '../../platform/pages/view.ts';
 import { Type } from '../../platform/schema.ts';
 import type { Deps } from '../deps.ts';
 import { mayBeTooShort } from '../passwords/change-password.ts';
-import { recentlySignedIn, requireRecentSession, type Session, signedIn } from '../sessions/session.ts';
+import { enrolling, recentlySignedIn, requireRecentSession, type Session, signedIn } from '../sessions/session.ts';
 import { confirmTotp, Enrollment, enrollTotp, pendingEnrollment, wasConfirmedWith } from './enroll-totp.ts';
 import { disableTotp, regenerateBackupCodes, TwoFactorState, twoFactorState } from './factors.ts';
 import { backupCodesPage, disableTotpPage, newBackupCodesPage, totpPage } from './page.ts';
@@ -32,6 +32,7 @@ const readTwoFactor = operation({
 
 const enroll = operation({
   ...change,
+  access: enrolling,
   id: 'enrollTotp',
   method: 'POST',
   path: '/v1/me/2fa/totp/enroll',
@@ -48,6 +49,7 @@ const enroll = operation({
 
 const confirm = operation({
   ...change,
+  access: enrolling,
   id: 'confirmTotp',
   method: 'POST',
   path: '/v1/me/2fa/totp/confirm',

@@ -1,12 +1,13 @@
 import { auditEvent } from '../../audit/audit.ts';
 import type { AuthorizationRequests } from '../../authentication/deps.ts';
+import { requiresSecondFactor } from '../../authentication/sessions/second-factor-policy.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import type { Client } from '../../clients/client.ts';
 import type { Deps as ClientDeps } from '../../clients/deps.ts';
 import { hasScope } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange, returning } from '../../platform/db/change.ts';
-import type { Deps, LimitDeps, StoreDeps } from '../../platform/deps.ts';
+import type { Deps, LimitDeps } from '../../platform/deps.ts';
 import { digest, newId, newIdAt, newSecret, type RequestId } from '../../platform/ids.ts';
 import { addressKey } from '../../platform/ip-address.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
@@ -37,6 +38,7 @@ const pageOf: Record<Exclude<Step, 'code'>, string> = {
   select_account: '/signin/account',
   consent: '/consent',
   step_up: '/signin/confirm',
+  set_up: '/signin/set-up',
 };
 
 /** Requests are stored for browsers without a session, so they are limited by address, far above ordinary use. */
@@ -104,7 +106,7 @@ function answerClient(
 
 /** What is needed before the code. @throws {AuthorizationError} as {@link nextStep} does. */
 export async function findStep(
-  deps: StoreDeps,
+  deps: LimitDeps,
   request: AuthorizationRequest,
   { client, session, pending, declinesStepUp = false }: Omit<AuthorizationContext, 'browserToken' | 'address'>,
 ): Promise<Step> {
@@ -114,6 +116,7 @@ export async function findStep(
     session,
     pending,
     consented: mayNeedConsent ? await findConsent(deps.db, session.user_id, client.client_id) : undefined,
+    requiresTwoFactors: requiresSecondFactor(deps),
     declinesStepUp,
     now: now(deps),
   });

@@ -7,7 +7,7 @@ import type { Consented } from '../grants/consents.store.ts';
 import { AuthorizationError, type AuthorizationRequest, unmet } from './authorization-request.ts';
 import type { PendingRequest } from './store.ts';
 
-export type Step = 'sign_in' | 'select_account' | 'consent' | 'step_up' | 'code';
+export type Step = 'sign_in' | 'select_account' | 'consent' | 'step_up' | 'set_up' | 'code';
 
 type FlowState = {
   client: Client;
@@ -16,7 +16,9 @@ type FlowState = {
   pending: PendingRequest | undefined;
   /** What the user has allowed this client before; undefined if none, or if it was not read. */
   consented: Consented | undefined;
-  /** The user continues without the stronger factor that the client prefers. */
+  /** The operator requires a second factor of every user. */
+  requiresTwoFactors: boolean;
+  /** The user continues without the stronger factor that the client prefers, or gives up where it is required. */
   declinesStepUp: boolean;
   now: number;
 };
@@ -60,16 +62,25 @@ function decideStep(request: AuthorizationRequest, flowState: FlowState): Step {
 
   const hasChosen = hasJustSignedIn || pending?.account_selected_user_id === session.user_id;
   if (request.prompt.includes('select_account') && !hasChosen) return 'select_account';
+  if (flowState.requiresTwoFactors && session.acr !== twoFactors) {
+    if (flowState.declinesStepUp) throw new AuthorizationError('access_denied', 'A second factor is required.');
+    return strongerStep(session);
+  }
   const hasConsented = pending?.consented_user_id === session.user_id;
   if (!hasConsented && needsConsent(request, client, consented)) return 'consent';
   if (isUnmet(request, session)) {
-    if (request.essential_acrs?.includes(twoFactors) && session.lacks_strongest_factor && !flowState.declinesStepUp) {
-      return 'step_up';
+    // Without a page to show, the client learns that this class was not reached, not that some page is needed.
+    const isReachable = session.lacks_strongest_factor || !request.prompt.includes('none');
+    if (request.essential_acrs?.includes(twoFactors) && isReachable && !flowState.declinesStepUp) {
+      return strongerStep(session);
     }
     throw unmet();
   }
   return requiresStepUp(request, session, flowState) ? 'step_up' : 'code';
 }
+
+/** A user who has a second factor confirms with it, any other sets one up. */
+const strongerStep = ({ lacks_strongest_factor }: Session): Step => (lacks_strongest_factor ? 'step_up' : 'set_up');
 
 /** An essential `acr` that is not reached is a failed sign-in (OIDC Core §5.5.1.1). */
 const isUnmet = ({ essential_acrs }: AuthorizationRequest, { acr }: Session): boolean =>

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { currentSession, requireSession, type Session } from '../../authentication/sessions/session.ts';
+import { currentSession, requireFirstFactor, type Session } from '../../authentication/sessions/session.ts';
 import { signOut } from '../../authentication/sessions/sessions.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import { clearCookie, cookieNames } from '../../platform/http/cookies.ts';
@@ -76,7 +76,7 @@ export async function logoutRoutes(app: FastifyInstance, deps: Deps) {
     if (form.decision === 'stay') return redirect(reply, '/account');
     if (form.decision !== 'sign_out') throw invalidRequest('decision must be sign_out or stay.');
     const isSignedIn = (await currentSession(deps, request)) !== undefined;
-    return end(reply, isSignedIn ? await requireSession(deps, request) : undefined, wanted);
+    return end(reply, isSignedIn ? await requireFirstFactor(deps, request) : undefined, wanted);
   });
 
   app.get('/signed-out', { config }, async ({ view }, reply) => sendPage(reply, view, signedOutPage(view)));

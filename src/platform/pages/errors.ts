@@ -82,13 +82,12 @@ export function sendRefusal(
 }
 
 /** A browser is redirected to sign in, and then back. */
-function signInPathFor(request: FastifyRequest, { code }: RequestError): string | undefined {
-  if (code !== 'login_required' && code !== 'reauthentication_required') return undefined;
-  const page = code === 'login_required' ? '/signin' : '/signin/confirm';
+function signInPathFor(request: FastifyRequest, { signInPage }: RequestError): string | undefined {
+  if (signInPage === undefined) return undefined;
   const { form } = request.routeOptions.config;
   const afterForm = form === undefined ? '/account' : unfinishedAt(fillPath(form, request.params as Parameters));
   const next = request.method === 'GET' ? request.url : afterForm;
-  return `${page}?${new URLSearchParams({ next })}`;
+  return `${signInPage}?${new URLSearchParams({ next })}`;
 }
 
 type Occurrence = { url: string; at: number; id: string | undefined };

@@ -35,6 +35,7 @@ type Visit = {
   url: string;
   user: SignedInUser | undefined;
   counts: TabCounts | undefined;
+  due: SecondFactorDue | undefined;
   /** The form that a sign-in had interrupted is filled in. */
   isKept?: boolean;
   /** It says why a form was refused. */
@@ -60,7 +61,7 @@ ${scripts.map((name) => html`<script src="${branding.scripts[name]?.path}" defer
 <a class="skip" href="#main">${t('layout.skip')}</a>
 <header class="brand"><a href="${home}"><img src="${branding.logo.path}" alt="" width="28" height="28"> ${branding.name}</a>${tab && visit.user && userMenu(view, visit.user, visit.url)}</header>
 ${tab ? navigationOf(t, tab, visit.counts) : aside?.content}<main id="main">
-${tab && breadcrumbs(t, tab, page.above, visit.url)}${
+${tab && breadcrumbs(t, tab, page.above, visit.url)}${tab && visit.due && dueNotice(view, visit.due, visit.url)}${
   isUnfinished(view.query) &&
   (visit.isKept
     ? html`<div class="notice" role="status"><p>${t('layout.kept', { link: html`<a href="#kept">${t('layout.kept.link')}</a>` })}</p></div>
@@ -126,6 +127,11 @@ function breadcrumbs(t: View['t'], { tabs, current }: Tab, between: Page['above'
 `;
 }
 
+/** In time, and on every page: it can be dealt with in a minute. */
+const dueNotice = (view: View, { from, notice }: SecondFactorDue, url: string): Html =>
+  html`<div class="advice" id="second-factor-due"><p>${view.t(notice, { day: view.day(from) })} <a href="/signin/set-up?${`${new URLSearchParams({ next: view.query === undefined ? '/account' : pathOf(url) })}`}">${view.t('layout.second_factor_due.link')}</a></p></div>
+`;
+
 /** The same page in another language. A page that answers a form has no such link. */
 function languageChoice({ locale, query, t }: View): Html | false {
   if (query === undefined) return false;
@@ -160,13 +166,13 @@ export function sendPage(reply: FastifyReply, view: View, page: Page, status = p
 }
 
 function render(
-  { url, signedInUser, tabCounts, keptForm }: FastifyRequest,
+  { url, signedInUser, tabCounts, secondFactorDue, keptForm }: FastifyRequest,
   view: View,
   page: Page,
   status: number,
 ): string {
   const isRefusal = status >= 400 && page.content.toString().includes('<div class="alert" role="alert"');
-  const visit = { url, user: signedInUser, counts: tabCounts, isRefusal };
+  const visit = { url, user: signedInUser, counts: tabCounts, due: secondFactorDue, isRefusal };
   const draw = (isKept: boolean) => {
     const markup = withFocus(linkProblems(layout(view, page, { ...visit, isKept }).toString()));
     return signedInUser ? bindForms(markup, signedInUser.user_id) : markup;
@@ -197,9 +203,16 @@ type Tab = { label: MessageKey; tabs: Tabs; current: string; isWide: boolean };
 export type TabCounts = Readonly<Record<string, number>>;
 export const maxCount = 99;
 
+/** A user without a second factor will need one. `from`: Unix seconds. */
+export type SecondFactorDue = {
+  readonly from: number;
+  readonly notice: 'layout.second_factor_due' | 'layout.admin_factor_due';
+};
+
 declare module 'fastify' {
   interface FastifyRequest {
     tabCounts?: TabCounts;
+    secondFactorDue?: SecondFactorDue;
   }
 }
 

@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { type Profile, requireUser, standardClaimNames } from '../../accounts/users.ts';
 import { securityOverview } from '../../authentication/credentials/sign-in-methods.ts';
 import { offersPasskey } from '../../authentication/passkeys/routes.ts';
-import { secondFactorDue } from '../../authentication/sessions/administrator-factor.ts';
 import { localPath } from '../../authentication/sessions/return-target.ts';
+import { administratorFactorDue } from '../../authentication/sessions/second-factor-policy.ts';
 import { signedIn } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { now } from '../../platform/clock.ts';
@@ -81,7 +81,7 @@ export async function accountRoutes(app: FastifyInstance, deps: Deps) {
     },
   });
   pages.show('/account/security', async ({ view, session }) => {
-    const due = await secondFactorDue(deps, session);
+    const due = await administratorFactorDue(deps, session);
     const administration = due === undefined ? undefined : { due, isDue: now(deps) >= due };
     return securityPage(view, await securityOverview(deps, session.user_id), administration);
   });
