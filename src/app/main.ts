@@ -73,18 +73,27 @@ async function serveRequests(config: Config): Promise<void> {
 }
 
 const settleAfterMs = 200;
+const settleAgainMs = 1000;
 
 /**
  * What a start does not wait for. A process with nothing to do yet returns the memory that only its start used, a seventh of
- * all: the young generation of the heap, which grows again with the load. A busy one would pause for that in vain.
+ * all: the young generation of the heap, which grows again with the load. A busy one would pause for that, and waits until
+ * it has less to do.
  * @param serves false for a supervisor.
  */
 function settleLater(serves: boolean): void {
-  const idleAt = performance.eventLoopUtilization();
+  let since = performance.eventLoopUtilization();
+  let isLoaded = !serves;
   const settle = () => {
-    const { utilization } = performance.eventLoopUtilization(idleAt);
-    if (serves) loadValidators();
-    if (utilization < 0.5) globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+    const { utilization } = performance.eventLoopUtilization(since);
+    if (!isLoaded) loadValidators();
+    isLoaded = true;
+    if (utilization < 0.25) {
+      globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+      return;
+    }
+    since = performance.eventLoopUtilization();
+    setTimeout(settle, settleAgainMs).unref();
   };
   setTimeout(settle, settleAfterMs).unref();
 }

@@ -14,7 +14,8 @@ type ReviewDeps = Pick<Deps, 'db' | 'clock' | 'config'>;
 
 /**
  * Separation of duties: administrators approve neither their own clients, nor what they have requested for a client
- * without an owner. The command line is the operator, who is not restricted.
+ * without an owner, nor clients of a user for whom they have made a link to a new password or changed the address, with which
+ * they could have signed in as that user. The command line is the operator, who is not restricted.
  *
  * A user who was made an administrator within the last day, by another one, approves only what was requested by users who
  * were not administrators within that day. Else an administrator could promote an accomplice who approves what they
@@ -36,6 +37,8 @@ async function reviewerProblem(
   const user_id = actor.slice('user:'.length);
   const { owner_user_id } = client;
   if (owner_user_id === user_id) return { key: 'clients.own_approval' };
+  if (owner_user_id !== null && (await hasEnteredAccount(deps, actor, owner_user_id)))
+    return { key: 'clients.own_access' };
   const requesters = owner_user_id === null ? await requestersOf(deps, client) : [];
   if (requesters.includes(actor)) return { key: 'clients.own_change' };
   const newUntil = await newAdministratorUntil(deps, user_id);
@@ -61,6 +64,15 @@ export async function readReviewerProblem(
   const administrators = await listAdministrators(deps.db);
   return { userMessage, isOnlyAdministrator: administrators.every((one) => one.user_id === user_id) };
 }
+
+/** Who could have signed in as the owner could have registered and edited everything in their name. */
+const hasEnteredAccount = async ({ db }: ReviewDeps, actor: string, user_id: string): Promise<boolean> =>
+  (
+    await actorsSince(db, user_id, {
+      did: ['password.reset_link_created', 'email.changed', 'email.verified'],
+      since: [],
+    })
+  ).includes(actor);
 
 /** Who has registered or edited it since it was last approved. */
 const requestersOf = ({ db }: ReviewDeps, { client_id }: Client): Promise<string[]> =>

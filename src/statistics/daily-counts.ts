@@ -55,7 +55,8 @@ export class Tally {
 
   statements(): Sql[] {
     return [
-      ...[...this.#counts.values()].map(addCount),
+      // In one order everywhere, so that no two nodes wait for each other's rows.
+      ...[...this.#counts].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, count]) => addCount(count)),
       ...[...this.#activeOn].flatMap(([user_id, day]) => markActive(user_id, day)),
     ];
   }

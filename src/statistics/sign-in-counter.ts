@@ -10,6 +10,11 @@ const maxUsers = 5000;
 /** Users, or counts of clients. */
 const perChange = 100;
 
+const slicesOf = <Item>(all: readonly Item[]): Item[][] =>
+  Array.from({ length: Math.ceil(all.length / perChange) }, (_, place) =>
+    all.slice(place * perChange, (place + 1) * perChange),
+  );
+
 export type SignInCounter = ReturnType<typeof openSignInCounter>;
 
 /**
@@ -23,26 +28,20 @@ export function openSignInCounter(deps: StoreDeps & Pick<Deps, 'log'>) {
   let writing: Promise<void> = Promise.resolve();
 
   async function write(counted: Tally, active: Map<string, number>): Promise<void> {
-    const counts = counted.statements();
-    for (let from = 0; from < counts.length; from += perChange) {
-      await deps.db.change({ run: { counted: counts.slice(from, from + perChange) } });
+    for (const counts of slicesOf(counted.statements())) await deps.db.change({ run: { counts } });
+    for (const users of Map.groupBy(active, ([, at]) => dayOf(at)).values()) {
+      for (const some of slicesOf(users)) await markUnlessKnown(some);
     }
-    const waiting = [...active];
-    for (let from = 0; from < waiting.length; from += perChange) {
-      const some = waiting.slice(from, from + perChange);
-      const day = Math.min(...some.map(([, at]) => dayOf(at)));
-      const known = new Set(
-        await activeAmong(
-          deps.db,
-          some.map(([user_id]) => user_id),
-          day,
-        ),
-      );
-      const seen = new Tally(deps);
-      for (const [user_id, at] of some) if (!known.has(user_id)) seen.active(user_id, at);
-      const marks = seen.statements();
-      if (marks.length > 0) await deps.db.change({ lock: lockPlaces(), run: { marks } });
-    }
+  }
+
+  /** @param users with times of the same day. */
+  async function markUnlessKnown(users: readonly (readonly [user_id: string, at: number])[]): Promise<void> {
+    const ids = users.map(([user_id]) => user_id);
+    const known = new Set(await activeAmong(deps.db, ids, dayOf(users[0]![1])));
+    const seen = new Tally(deps);
+    for (const [user_id, at] of users) if (!known.has(user_id)) seen.active(user_id, at);
+    const marks = seen.statements();
+    if (marks.length > 0) await deps.db.change({ lock: lockPlaces(), run: { marks } });
   }
 
   /** Resolves when all that was counted before is written. */

@@ -2,7 +2,7 @@ import type { Deps } from '../audit/deps.ts';
 import { type DeliverySearch, stateOf } from '../platform/db/delivery-queue.ts';
 import { notFound } from '../platform/errors.ts';
 import { requireWebhook } from './manage-webhook.ts';
-import { countDeadDeliveries, listWebhooks, webhookDeliveries } from './store.ts';
+import { countDeadDeliveries, listWebhooks, type Webhook, webhookDeliveries } from './store.ts';
 
 export { maxDeadCounted, type Webhook } from './store.ts';
 
@@ -10,6 +10,10 @@ type ReadDeps = Pick<Deps, 'db'>;
 
 /** Oldest first, without secrets. */
 export const allWebhooks = ({ db }: ReadDeps) => listWebhooks(db);
+
+/** Its name, or else the host. */
+export const nameOfWebhook = ({ name, url, webhook_id }: Pick<Webhook, 'name' | 'url' | 'webhook_id'>): string =>
+  name ?? URL.parse(url)?.host ?? webhook_id;
 
 /** Each with the number of its dead deliveries, up to {@link maxDeadCounted}. */
 export async function webhooksWithDead({ db }: ReadDeps) {

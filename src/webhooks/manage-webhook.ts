@@ -62,8 +62,16 @@ export async function createWebhook(
 type Terms = Pick<Webhook, 'name' | 'url' | 'event_types'>;
 type WantedTerms = { name: string; url: string; event_types: readonly string[] };
 
-/** @param wanted an empty name is none. @throws {RequestError} `invalid_request` with a problem for each field. */
-function readTerms(deps: Pick<Deps, 'config'>, wanted: WantedTerms): Terms {
+/**
+ * @param wanted an empty name is none.
+ * @param checked members; what is stored may be from another version or configuration.
+ * @throws {RequestError} `invalid_request` with a problem for each field.
+ */
+function readTerms(
+  deps: Pick<Deps, 'config'>,
+  wanted: WantedTerms,
+  checked: readonly string[] = ['name', 'url', 'event_types'],
+): Terms {
   const problems: FieldProblem[] = [];
   const isNamed = wanted.name !== '';
   if (isNamed && displayNameProblem(wanted.name) !== undefined)
@@ -77,7 +85,8 @@ function readTerms(deps: Pick<Deps, 'config'>, wanted: WantedTerms): Terms {
     const message = `Must be one or more of: ${eventTypes.join(', ')}.`;
     problems.push({ path: 'event_types', message, userMessage: { key: 'problem.webhook.events' } });
   }
-  if (problems.length > 0) throw invalidFields(problems);
+  const wrong = problems.filter(({ path }) => checked.includes(path));
+  if (wrong.length > 0) throw invalidFields(wrong);
   return { name: isNamed ? normalizeName(wanted.name) : null, url: wanted.url, event_types };
 }
 
@@ -98,12 +107,15 @@ export async function editWebhook(
 ): Promise<Webhook> {
   const webhook = await requireWebhook(deps, webhook_id);
   const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
-  const terms = readTerms(deps, { ...webhook, name: webhook.name ?? '', ...given });
+  const read = readTerms(deps, { ...webhook, name: webhook.name ?? '', ...given }, Object.keys(given));
+  // Only what is given is written: another edit at the same time keeps the rest.
+  const to: Partial<Terms> = Object.fromEntries(Object.entries(read).filter(([member]) => member in given));
+  const terms = { ...webhook, ...to };
   const event = { before: recordedTerms(webhook), after: recordedTerms(terms) };
   await change(deps, { action: 'webhook.edited', ...caller, target: webhook_id, ...event }, () => ({
-    run: { webhook: mustChange(updateWebhook(webhook_id, terms)) },
+    run: { webhook: mustChange(updateWebhook(webhook_id, to)) },
   }));
-  return { ...webhook, ...terms };
+  return terms;
 }
 
 const secretPurpose = (webhook_id: string) => `webhook:${webhook_id}`;

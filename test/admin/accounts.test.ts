@@ -151,13 +151,33 @@ testSignet(
     assert.match(mail.text, /new@edit\.test/);
     assert.match((await newBrowser(signet.url).get(link)).text, sentence('link.spent.password_reset'));
     assert.equal((await user.browser.get('/v1/me')).json?.email, 'new@edit.test', 'sessions stay');
-    const { json } = await root.browser.get('/v1/admin/users?query=zoe+new%40edit');
+    // A page that was drawn before changes only what was touched on it.
+    const page = (await root.browser.get(`/admin/users/${user.user_id}/edit`)).text;
+    const shown = Object.fromEntries(
+      [...page.matchAll(/ name="((?:shown_)?(?:name|email))"[^>]* value="([^"]*)"/g)].map(([, key, value]) => [
+        key,
+        value,
+      ]),
+    );
+    assert.deepEqual(Object.keys(shown).sort(), ['email', 'name', 'shown_email', 'shown_name']);
+    await edit({ email: 'newer@edit.test' });
+    await root.browser.post(`/admin/users/${user.user_id}/edit`, { ...shown, name: 'Zoë Newer', reason });
+    const { json: edited } = await user.browser.get('/v1/me');
+    assert.deepEqual([edited?.name, edited?.email], ['Zoë Newer', 'newer@edit.test']);
+    const { json } = await root.browser.get('/v1/admin/users?query=zoe+newer%40edit');
     assert.deepEqual(
       ((json?.users ?? []) as { user_id: string }[]).map(({ user_id }) => user_id),
       [user.user_id],
     );
     const actions = (await signet.auditLog({ target: user.user_id, reason })).map(({ action }) => action);
-    assert.deepEqual(actions.sort(), ['email.changed', 'email.changed', 'email.verified', 'user.changed']);
+    assert.deepEqual(actions.sort(), [
+      'email.changed',
+      'email.changed',
+      'email.changed',
+      'email.verified',
+      'user.changed',
+      'user.changed',
+    ]);
   },
 );
 
@@ -184,6 +204,17 @@ test('no administrator takes over another, nor their own account, by a link or a
   signet.clock.advance(86_400);
   await root.signIn();
   assert.equal((await root.send('POST', `/${demoted.user_id}/reset-link`, { reason })).status, 200);
+
+  // With the link they could have entered and edited as the owner: so another administrator approves the owner's client.
+  const { client_id } = await signet.registerClient({ owner: demoted, approved: false });
+  const approve = (by: typeof root) =>
+    by.browser.postJson(`/v1/admin/clients/${client_id}/approve`, { revision: 1, consent: 'required' });
+  const own = await approve(root);
+  assert.equal(own.status, 403);
+  assert.match(own.text, sentence('clients.own_access'));
+  await other.signIn();
+  assert.equal((await approve(Object.assign(other, { send: root.send }))).status, 200);
+
   const disabled = await root.send('POST', `/${demoted.user_id}/disable`, { reason });
   assert.equal(disabled.status, 200);
   const answer = await root.send('POST', `/${demoted.user_id}/reset-link`, { reason });

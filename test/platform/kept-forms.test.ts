@@ -53,6 +53,17 @@ testSignet('what was typed survives the sign-in that a form needs', async ({ sig
     },
   );
 
+  await t.test('users that were selected stay selected', async () => {
+    const user = await signet.newUser({ name: 'Selected Sam' });
+    const selected = { action: 'disable', [`user:${user.user_id}`]: 'on', reason: 'Left the company.' };
+    const next = await interrupted(signet, reviewer, '/admin/users/bulk', selected);
+    await confirm(reviewer, next);
+    const { text } = await reviewer.browser.get(next);
+    assert.match(text, /<form id="kept"[^>]*>.*Left the company\./s);
+    assert.ok(text.includes(`<input type="hidden" name="user:${user.user_id}" value="on">`));
+    assert.equal((await reviewer.browser.get(next)).status, 200, 'the list, once it is gone');
+  });
+
   await t.test('one that is moved to another session in the database is not opened there', async () => {
     const thief = await signet.signedInUser({ role: 'admin' });
     const next = await interrupt();

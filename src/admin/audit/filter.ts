@@ -17,7 +17,7 @@ export const queryOf = (parameters: Parameters): AuditQuery =>
 /** In seconds. */
 export const periods = { '24h': 86_400, '7d': 7 * 86_400, '30d': 30 * 86_400 } as const;
 export type Period = keyof typeof periods;
-export const isPeriod = (text: string): text is Period => text in periods;
+export const isPeriod = (text: string): text is Period => Object.hasOwn(periods, text);
 
 /** In a query before the name of a group, which could be the first word of an action. */
 export const groupMark = 'group:';

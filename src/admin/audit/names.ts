@@ -3,7 +3,7 @@ import { type AuditRecord, statesAtDeletion } from '../../audit/read-log.ts';
 import { namesOfClients } from '../../clients/find-clients.ts';
 import { allCredentials } from '../../entitlements/service-credentials/manage-credential.ts';
 import type { Db } from '../../platform/db/db.ts';
-import { allWebhooks } from '../../webhooks/list-webhooks.ts';
+import { allWebhooks, nameOfWebhook } from '../../webhooks/list-webhooks.ts';
 
 /** What people call what the log has as an id. `isGone`: it was deleted, and the log alone still knows the name. */
 export type Names = ReadonlyMap<string, Name>;
@@ -53,7 +53,7 @@ export async function namesIn(
     ...users.map(({ user_id, name, email }) => [user_id, { name: name ?? email, email }] as const),
     ...clients.map(({ client_id, name }) => [client_id, { name }] as const),
     ...credentials.map(({ credential_id, name }) => [credential_id, { name }] as const),
-    ...webhooks.map(({ webhook_id, url }) => [webhook_id, { name: URL.parse(url)?.host ?? url }] as const),
+    ...webhooks.map((webhook) => [webhook.webhook_id, { name: nameOfWebhook(webhook) }] as const),
   ]);
   const unknown = clientIds.filter((id) => !names.has(id));
   if (unknown.length === 0) return names;

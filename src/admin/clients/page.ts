@@ -22,7 +22,7 @@ import type { View } from '../../platform/pages/view.ts';
 import { clientInitials, visibleText } from '../../platform/text.ts';
 import { adminTab, buttonForm, choices, doneNotice, reasonField, type Shown, step } from '../components.ts';
 import { differenceTable } from './comparison.ts';
-import { type ClientFilter, riskBadge, statusBadge } from './list-page.ts';
+import { riskBadge, statusBadge } from './list-page.ts';
 
 export type ClientView = Awaited<ReturnType<typeof clientReview>> & {
   /** Of its last days. */
@@ -136,20 +136,19 @@ const riskList = (
 <p>${view.t(`risk.${risk.code}`, { detail: riskDetail(risk, owner) })}</p></div></li>\n`,
 )}</ul>`;
 
-/** Risks whose detail is names of other clients, and where those are found. */
-const othersNamed: Partial<Record<RiskCode, ClientFilter>> = {
-  name_resembles_client: 'approved',
-  owner_has_suspended_client: 'suspended',
-  suspended_client_name: 'suspended',
-};
+/** Risks whose detail is names of other clients. */
+const naming: ReadonlySet<RiskCode> = new Set([
+  'name_resembles_client',
+  'owner_has_suspended_client',
+  'suspended_client_name',
+]);
 
 /** What the risk is about: the owner by name, other clients with a link to them. */
 function riskDetail({ code, detail }: Risk, owner: User | undefined): Html {
   if (code === 'first_client' && owner) return untrusted(owner.name ?? owner.email);
-  const state = othersNamed[code];
-  const address = (name: string) => `/admin/clients?${new URLSearchParams({ state: state ?? 'all', q: name })}`;
+  const address = (name: string) => `/admin/clients?${new URLSearchParams({ q: name })}`;
   const one = (text: string) =>
-    state === undefined ? untrusted(text, 500) : html`<a href="${address(text)}">${untrusted(text)}</a>`;
+    naming.has(code) ? html`<a href="${address(text)}">${untrusted(text)}</a>` : untrusted(text, 500);
   return html`${detail.map((text, place) => html`${place > 0 && ', '}${one(text)}`)}`;
 }
 

@@ -7,7 +7,7 @@ import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import { moreLink, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { adminTab, doneNotice, type Shown } from '../components.ts';
+import { adminTab } from '../components.ts';
 
 // What a user has access to: a few of each on the user's page, and all on a page of their own.
 
@@ -48,29 +48,26 @@ ${title(grant.grant_id, html`<a href="/admin/clients/${grant.client_id}">${untru
 <form method="post" action="/admin/users/${user_id}/grants/${grant.grant_id}/end">${namedButton(grant.grant_id, view.t('admin.users.grants.end'))}</form></li>
 `;
 
-const listPage = (view: View, user: User, name: 'sessions' | 'grants', shown: Shown, content: Html): Page => ({
+const listPage = (view: View, user: User, name: 'sessions' | 'grants', content: Html): Page => ({
   title: view.plain(`admin.users.${name}`),
   tab: adminTab('admin_users'),
   above: [{ path: `/admin/users/${user.user_id}`, label: untrusted(user.name ?? user.email) }],
   content: html`<h1>${view.t(`admin.users.${name}`)}</h1>
-${doneNotice(view, shown, 'users', [name === 'sessions' ? 'session_ended' : 'grant_ended'])}
 ${content}`,
 });
 
-export const userSessionsPage = (view: View, user: User, sessions: readonly ListedSession[], shown: Shown): Page =>
-  listPage(view, user, 'sessions', shown, sessionList(view, user.user_id, sessions, h2));
+export const userSessionsPage = (view: View, user: User, sessions: readonly ListedSession[]): Page =>
+  listPage(view, user, 'sessions', sessionList(view, user.user_id, sessions, h2));
 
 export const userGrantsPage = (
   view: View,
   user: User,
   { grants, next }: { grants: readonly ListedGrant[]; next: string | undefined },
-  shown: Shown,
 ): Page =>
   listPage(
     view,
     user,
     'grants',
-    shown,
     html`${grantList(view, user.user_id, grants, h2)}${
       next !== undefined &&
       moreLink(

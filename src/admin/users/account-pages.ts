@@ -1,6 +1,6 @@
 import type { User } from '../../accounts/users.ts';
 import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';
-import { copyScripts } from '../../platform/pages/form.ts';
+import { copyScripts, hidden } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import { exactTime } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
@@ -79,6 +79,7 @@ export const editUserPage = (
   content: html`<h1>${view.t('admin.users.edit')}</h1>
 ${problem}
 <form method="post" action="/admin/users/${user.user_id}/edit">
+${hidden('shown_name', form?.shown_name ?? user.name ?? '')}${hidden('shown_email', form?.shown_email ?? user.email)}
 <label for="name">${view.t('field.name')}</label>
 <input id="name" name="name" required maxlength="100" autocomplete="off" value="${form?.name ?? user.name ?? ''}">
 ${

@@ -36,10 +36,11 @@ const grantsPerPage = 50;
 export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
   const pages = pagesFor(app, deps, administratorPage);
 
-  pages.show(list, async ({ view, query }) => {
+  const drawList = async (view: View, query: Parameters) => {
     const search = searchOf(query);
     return usersPage(view, { search, query, ...(await readUsers(deps, search)), providers: deps.config.providers });
-  });
+  };
+  pages.show(list, ({ view, query }) => drawList(view, query));
 
   pages.show(`${list}/invite`, ({ view }) => invitePage(view, {}));
   pages.run(accountOperations.invite, {
@@ -62,9 +63,12 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     const selected = await previewOf(deps, context.caller, action, selectedIn(form));
     return bulkPreviewPage(context.view, action, selected, shown);
   };
-  pages.show(`${list}/bulk`, (context) => preview(context, context.query, {}));
+  pages.show(`${list}/bulk`, (context) => {
+    const form = context.request.keptForm?.typed ?? context.query;
+    return form.action === undefined ? drawList(context.view, {}) : preview(context, form, {});
+  });
   pages.post(`${list}/bulk`, {
-    page: list,
+    page: `${list}/bulk`,
     async act({ view, caller }, form) {
       const [action, user_ids] = [actionIn(form), selectedIn(form)];
       const results = await changeSeveral(deps, caller, { action, user_ids, reason: form.reason ?? '' });
@@ -87,14 +91,14 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     return entitlementHistoryPage(view, user, { product, history });
   });
 
-  pages.show(`${one}/sessions`, async ({ view, user_id, query: { done } }) => {
+  pages.show(`${one}/sessions`, async ({ view, user_id }) => {
     const user = await requireUser(deps, user_id);
-    return userSessionsPage(view, user, await listSessions(deps, user_id), { query: { done } });
+    return userSessionsPage(view, user, await listSessions(deps, user_id));
   });
-  pages.show(`${one}/grants`, async ({ view, user_id, query: { after, done } }) => {
+  pages.show(`${one}/grants`, async ({ view, user_id, query: { after } }) => {
     const user = await requireUser(deps, user_id);
     const page = await listGrants(deps, user_id, { after, limit: grantsPerPage });
-    return userGrantsPage(view, user, page, { query: { done } });
+    return userGrantsPage(view, user, page);
   });
 
   const onPage = { page: one, explains, redraw };
@@ -140,8 +144,14 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
   pages.run(accountOperations.edit, {
     path: `${one}/edit`,
     page: `${one}/edit`,
-    input: ({ name = '', email, email_verified, reason = '' }) => ({
-      body: { name, email, email_verified: email_verified === 'on' ? (true as const) : undefined, reason },
+    // What was not touched is left out, or it would undo what the user has changed since the page was drawn.
+    input: ({ name = '', email, shown_name, shown_email, email_verified, reason = '' }) => ({
+      body: {
+        name: name === shown_name ? undefined : name,
+        email: email === shown_email ? undefined : email,
+        email_verified: email_verified === 'on' ? (true as const) : undefined,
+        reason,
+      },
     }),
     done: `${one}?done=edited`,
     explains,

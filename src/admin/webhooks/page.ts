@@ -19,6 +19,7 @@ import {
   type findDeliveries,
   type findDelivery,
   maxDeadCounted,
+  nameOfWebhook,
   type Webhook,
   type webhookWithDeliveries,
 } from '../../webhooks/list-webhooks.ts';
@@ -82,8 +83,7 @@ ${eventChoices(view, event_types, problems)}
 
 const pathOf = ({ webhook_id }: Pick<Webhook, 'webhook_id'>) => `${path}/${webhook_id}`;
 
-const plainName = ({ name, url, webhook_id }: Webhook): string => name ?? URL.parse(url)?.host ?? webhook_id;
-const webhookName = (one: Webhook): Html => untrusted(plainName(one));
+const webhookName = (one: Webhook): Html => untrusted(nameOfWebhook(one));
 
 const webhookItem = (view: View, one: Counted) => html`<li><div>
 <h2><a href="${pathOf(one)}">${webhookName(one)}</a> ${one.disabled_at !== null && badge(view.t('admin.webhooks.state.off'), 'off')} ${one.dead > 0 && badge(view.t(one.dead < maxDeadCounted ? 'admin.webhooks.dead.count' : 'admin.webhooks.dead.count_more', { count: one.dead }), 'warn')}</h2>
@@ -99,7 +99,7 @@ export const webhookPage = (
   { webhook: one, latest, dead, deadInAll }: WebhookView,
   shown: Shown,
 ): Page => ({
-  title: visibleText(plainName(one)),
+  title: visibleText(nameOfWebhook(one)),
   tab,
   content: html`<h1>${webhookName(one)}</h1>
 ${shown.problem}${doneNotice(view, shown, 'webhooks', ['replayed', 'replayed_all', 'enabled', 'disabled', 'tested', 'edited'])}

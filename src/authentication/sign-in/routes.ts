@@ -11,8 +11,8 @@ import { answerForm } from '../../platform/pages/page-routes.ts';
 import { type View, viewOf } from '../../platform/pages/view.ts';
 import { allConfirmationMethods, confirmationMethodsOf } from '../credentials/sign-in-methods.ts';
 import { parseCredential } from '../credentials/webauthn.ts';
-import type { Deps } from '../deps.ts';
-import { browserToken, pendingRequestOf, requirePendingRequest } from '../sessions/browser.ts';
+import type { Deps, PendingRequest } from '../deps.ts';
+import { browserToken, requirePendingRequest } from '../sessions/browser.ts';
 import {
   clientNameOf,
   localPath,
@@ -40,10 +40,12 @@ const config = { page: true } as const;
 /** The sign-in pages (decisions §9): forms that work without JavaScript. */
 export async function signInRoutes(app: FastifyInstance, deps: Deps) {
   const readSignIn = async (request: FastifyRequest, parameters: Parameters) => {
-    const { view, form } = await readPageState(deps, request, parameters);
-    form.again = await whySignInAgain(deps, request, form.request_id);
-    form.username ??= form.again?.email;
-    return { view, returnTarget: form, page: (problem?: Html | false) => signInPage(view, { ...form, problem }) };
+    const { view, form, pending } = await readPageState(deps, request, parameters);
+    const page = async (problem?: Html | false) => {
+      const again = await whySignInAgain(deps, request, pending);
+      return signInPage(view, { ...form, again, username: form.username ?? again?.email, problem });
+    };
+    return { view, returnTarget: form, page };
   };
 
   const readConfirmation = async (request: FastifyRequest) => {
@@ -57,7 +59,7 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
 
   app.get('/signin', { config }, async (request, reply) => {
     const { view, page } = await readSignIn(request, request.queryParameters);
-    return sendPage(reply, view, page());
+    return sendPage(reply, view, await page());
   });
 
   app.post('/signin', { config }, async (request, reply) => {
@@ -148,7 +150,7 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
 type Attempt = {
   returnTarget: ReturnTarget;
   view: View;
-  page: (problem: Html | false) => Page;
+  page: (problem: Html | false) => Page | Promise<Page>;
   /** @returns undefined for a wrong password. */
   attempt: (signInRequest: SignInRequest) => Promise<Outcome | undefined>;
   /** The refusals that the page shows. */
@@ -167,7 +169,7 @@ async function answerAttempt(
     async act() {
       const outcome = await attempt(signInRequest);
       if (outcome) return redirectAfterSignIn(deps, reply, signInRequest, outcome);
-      return { ...page(alert(view.t('signin.wrong'))), status: 401 };
+      return { ...(await page(alert(view.t('signin.wrong')))), status: 401 };
     },
     redraw: (_, problem) => page(problem),
     explains,
@@ -203,16 +205,15 @@ async function readPageState(deps: Deps, request: FastifyRequest, query: Paramet
     endsAt: pending?.parameters.redirect_uri,
     isRequired: requiresSecondFactor(deps),
   };
-  return { view, form };
+  return { view, form, pending };
 }
 
 /** A user who is signed in and nevertheless came to the form: because their app asks for it, or on their own. */
 async function whySignInAgain(
   deps: Deps,
   request: FastifyRequest,
-  request_id: string | undefined,
+  pending: PendingRequest | undefined,
 ): Promise<SignInForm['again']> {
-  const pending = await pendingRequestOf(deps, request, request_id);
   const session = pending && (await currentSession(deps, request));
   if (!session || pending.authenticated_session_id === session.session_id) return undefined;
   const { email, auth_time, lacks_second_factor } = session;

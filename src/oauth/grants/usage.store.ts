@@ -24,7 +24,7 @@ export async function lastSignInOf(db: Db, client_id: ClientId): Promise<number 
   return last?.at ?? null;
 }
 
-/** Grants that are read to count users. */
+/** The newest grants, which are read to count users; before them are those that expired and are not deleted yet. */
 const maxCounted = 2000;
 
 const Usage = row('grants', { users: integer, counted: integer });
@@ -36,7 +36,7 @@ export async function countConnectedUsers(
   now: number,
 ): Promise<{ users: number; users_is_minimum: boolean }> {
   const ofClient = (columns: string) =>
-    sql`select ${raw(columns)} from grants where client_id = ${client_id} and revoked_at is null limit ${maxCounted}`;
+    sql`select ${raw(columns)} from grants where client_id = ${client_id} order by created_at desc limit ${maxCounted}`;
   const usage = await db.get(
     Usage,
     sql`select (select count(*) from (

@@ -26,8 +26,9 @@ onBothEngines('four nodes that start at once apply each migration once', async (
     return migrate(db, 1_700_000_000);
   };
   const applied = await Promise.all([start(), start(), start(), start()]);
-  assert.deepEqual(applied.filter((names) => names.length > 0).length, 1);
-  assert.equal(applied.flat()[0], '0001-foundation');
+  const all = applied.flat();
+  assert.equal(new Set(all).size, all.length);
+  assert.ok(all.includes('0001-foundation'));
 });
 
 onBothEngines('only missing migrations are applied, in order, with the time given', async (t, engine) => {
@@ -77,16 +78,19 @@ onBothEngines('a database that a newer version has migrated is refused', async (
   });
 });
 
-onBothEngines('a migration that fails leaves nothing behind', async (t, engine) => {
+onBothEngines('a migration that fails leaves nothing behind, and those before it stay', async (t, engine) => {
   const { db, dataDir } = await freshDatabase(t, engine, { empty: true });
   const broken = await migrationFolder(dataDir, {
     '0001-first.sql': first,
     '0002-broken.sql': 'create table second (b bigint); insert into nowhere values (1);',
   });
   await assert.rejects(migrate(db, 0, broken), /nowhere/);
-  await assert.rejects(plain(db).all('select * from first'), /first/);
-  const mended = await migrationFolder(dataDir, { '0001-first.sql': first });
-  assert.deepEqual(await migrate(db, 0, mended), ['0001-first']);
+  await assert.rejects(plain(db).all('select * from second'), /second/);
+  const mended = await migrationFolder(dataDir, {
+    '0001-first.sql': first,
+    '0002-broken.sql': 'create table second (b bigint);',
+  });
+  assert.deepEqual(await migrate(db, 0, mended), ['0002-broken']);
 });
 
 onBothEngines('what a migration has for one engine is a comment to the other', async (t, engine) => {
