@@ -1,6 +1,6 @@
 import type { Db } from '../platform/db/db.ts';
 import { choice, id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
-import { inOneSlice } from '../platform/db/slices.ts';
+import { type Cursor, inOneSlice } from '../platform/db/slices.ts';
 import { asBigint, oneOf, type Sql, sql } from '../platform/db/sql.ts';
 import type { UserId } from '../platform/ids.ts';
 
@@ -86,6 +86,33 @@ export async function findOpenLink(
 /** For the change that the link allows. Of two uses the second conflicts with the first. */
 export const spendLink = ({ token_hash, expires_at }: Pick<OneTimeLink, 'token_hash' | 'expires_at'>): Sql =>
   sql`insert into spent_tokens (token_hash, expires_at) values (${token_hash}, ${expires_at})`;
+
+const Invitation = row('one_time_links', {
+  token_hash: text,
+  email: nullable(text),
+  created_at: integer,
+  expires_at: integer,
+});
+
+/** Neither used, revoked nor expired, the newest first. */
+export const listInvitations = (db: Db, now: number, { after, limit }: { after?: Cursor; limit: number }) =>
+  db.all(
+    Invitation,
+    sql`select ${Invitation.columns} from one_time_links l
+         where purpose = 'invitation' and expires_at > ${now}
+           ${after === undefined ? sql`` : sql`and (created_at, token_hash) < (${asBigint(after.at)}, ${after.id})`}
+           and not exists (select 1 from spent_tokens s where s.token_hash = l.token_hash)
+         order by created_at desc, token_hash desc limit ${limit}`,
+  );
+
+const ofAddress = (email: string): Sql => sql`purpose in ('invitation', 'mailed_invitation') and email = ${email}`;
+
+/** As if they were used: an account that is being created with one of them conflicts. */
+export const spendInvitations = (email: string): Sql =>
+  sql`insert into spent_tokens (token_hash, expires_at)
+      select token_hash, expires_at from one_time_links where ${ofAddress(email)} on conflict do nothing`;
+
+export const deleteInvitations = (email: string): Sql => sql`delete from one_time_links where ${ofAddress(email)}`;
 
 export const deleteLinks = (purpose: LinkPurpose): Sql => sql`delete from one_time_links where purpose = ${purpose}`;
 

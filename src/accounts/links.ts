@@ -6,6 +6,7 @@ import { findOpenLink, type MailedLink, type OneTimeLink } from './links.store.t
 
 // The statements by which other rooms issue, use and withdraw links.
 export {
+  deleteInvitations,
   deleteLinks,
   deleteLinksOfUser,
   deleteResetLinksOfUser,
@@ -14,9 +15,11 @@ export {
   insertAddressLink,
   insertLink,
   insertSignUpLink,
+  listInvitations,
   type OneTimeLink,
   purgeLinks,
   purgeSpentTokens,
+  spendInvitations,
   spendLink,
 } from './links.store.ts';
 

@@ -11,6 +11,7 @@ export const actionGroups = {
     'user.factors_reset',
     'user.role_changed',
     'user.invited',
+    'user.invitation_revoked',
     'user.data_exported',
     'user.list_exported',
     'administrator.invited',

@@ -284,3 +284,53 @@ test('invitations and reset links work on a server that sends no mail, and their
   const deleted = await post(`${one}/delete`, { email: 'n@x.test', reason });
   assert.equal(deleted.location, '/admin/users?done=deleted', deleted.text);
 });
+
+testSignet('invitations are listed while they can be used, renewed and revoked', { env, mail: true }, async (given) => {
+  const { signet, mailbox } = given;
+  const admin = await signet.signedInUser({ role: 'admin' });
+  const invite = async (email: string, more = {}) => {
+    const answer = await admin.browser.postJson('/v1/admin/users/invite', { email, reason, ...more });
+    assert.equal(answer.status, 200, answer.text);
+    signet.clock.advance(1);
+    return new URL(String(answer.json?.url)).pathname;
+  };
+  const pending = async () => {
+    const seen: unknown[] = [];
+    for (let next: unknown = ''; next !== null; ) {
+      const { json = {} } = await admin.browser.get(`/v1/admin/invitations?limit=1${next && `&after=${next}`}`);
+      seen.push(...(json.invitations as { email: string }[]).map(({ email }) => email));
+      next = json?.next;
+    }
+    return seen;
+  };
+  const opens = async (path: string) => (await signet.newBrowser().get(path)).status === 200;
+
+  const first = await invite('nina@join.test');
+  const mailed = linkIn(await mailbox.next('nina@join.test'), /^\/join\//);
+  const other = await invite('otto@join.test');
+  const used = await invite('used@join.test');
+  const by = linkIn(await mailbox.next('used@join.test'), /^\/join\//);
+  assert.equal((await signet.newBrowser().post(by, { name: 'Used', password })).status, 303);
+  assert.deepEqual(await pending(), ['otto@join.test', 'nina@join.test'], 'the other link made the account');
+  assert.equal(await opens(used), false);
+
+  const again = await invite('nina@join.test', { replace: true });
+  assert.deepEqual([await opens(first), await opens(mailed), await opens(again)], [false, false, true]);
+  assert.deepEqual(await pending(), ['nina@join.test', 'otto@join.test']);
+
+  const page = '/admin/users/invite';
+  const shown = (await admin.browser.get(page)).text;
+  assert.match(shown, /<bdi>otto@join\.test<\/bdi>/);
+  assert.doesNotMatch(shown, /used@join|ln_/);
+  const form = { email: 'otto@join.test', reason };
+  const revoked = await admin.browser.post('/admin/invitations/revoke', form);
+  assert.equal(revoked.location, `${page}?done=invitation_revoked`, revoked.text);
+  assert.match((await admin.browser.get(revoked.location)).text, sentence('admin.users.done.invitation_revoked'));
+  assert.deepEqual([await opens(other), await pending()], [false, ['nina@join.test']]);
+  assert.equal((await admin.browser.postJson('/v1/admin/invitations/revoke', form)).status, 404);
+  const [event] = await signet.auditLog({ action: 'user.invitation_revoked' });
+  assert.deepEqual([event?.actor, event?.reason], [`user:${admin.user_id}`, reason]);
+  signet.clock.advance(8 * 86_400);
+  await admin.signIn();
+  assert.deepEqual(await pending(), []);
+});

@@ -101,6 +101,7 @@ test('looking takes a sign-in of the last hour, changing one of the last 15 minu
     ].map((step): [string, string] => [`${users}/${step}`, users]),
     [`${users}/edit`, `${users}/edit`],
     ['/admin/users/invite', '/admin/users/invite'],
+    ['/admin/invitations/revoke', '/admin/users/invite'],
     ['/admin/users/export', '/admin/users/export'],
     ['/admin/users/bulk', '/admin/users/bulk'],
     ['/admin/keys/rotate', '/admin/keys'],

@@ -241,6 +241,12 @@ const calls: Record<string, Prepare> = {
   }),
   'get /v1/admin/users': () => ({}),
   'post /v1/admin/users/invite': () => ({}),
+  'get /v1/admin/invitations': () => ({}),
+  'post /v1/admin/invitations/revoke': async ({ admin }) => {
+    const email = 'invited@example.test';
+    await admin.browser.postJson('/v1/admin/users/invite', { email, reason: 'New.' });
+    return { body: { email } };
+  },
   'post /v1/admin/settings/test-mail': () => ({}),
   'post /v1/admin/settings/providers/{provider}/check': () => ({ path: { provider: 'acme' } }),
   'get /v1/admin/entitlements': () => ({}),

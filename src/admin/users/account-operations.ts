@@ -1,7 +1,8 @@
 import { userFilters } from '../../accounts/users.ts';
-import { inviteUser } from '../../authentication/account-links/invitation.ts';
+import { inviteUser, pendingInvitations, revokeInvitation } from '../../authentication/account-links/invitation.ts';
 import { emailPattern } from '../../platform/email-address.ts';
 import { inCode, nameInCode, nullable, operation, Time } from '../../platform/http/operation.ts';
+import { paging } from '../../platform/http/paging.ts';
 import { locales } from '../../platform/i18n/translate.ts';
 import { table, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
@@ -38,6 +39,7 @@ export const accountOperations = {
     body: strictBody({
       email: email('The address of the new account.'),
       locale: Type.Optional(Type.Enum([...locales], { description: 'The language of the email.' })),
+      replace: Type.Optional(Type.Boolean({ description: 'Revokes earlier invitations of this address.' })),
       ...reasonMember,
     }),
     example: { email: 'ada@example.com', locale: 'en', reason: 'New colleague.' },
@@ -49,8 +51,8 @@ export const accountOperations = {
       }),
     },
     refusals: ['invalid_request'],
-    run: (deps, { caller, body: { email, locale = null, reason } }) =>
-      inviteUser(deps, caller, { email, locale, reason }),
+    run: (deps, { caller, body: { email, locale = null, reason, replace } }) =>
+      inviteUser(deps, caller, { email, locale, reason, replace }),
     command: {
       name: 'users invite',
       summary: 'Print a link with which a person creates an account, and email them another if mail is configured.',
@@ -58,6 +60,58 @@ export const accountOperations = {
       optional: ['reason'],
       text: ({ url, expires_at, mailed }) =>
         `${url}\nIt works once, until ${time(expires_at)}.${mailed ? ' A link was also emailed.' : ''}`,
+    },
+  }),
+
+  listInvitations: operation({
+    ...administration,
+    id: 'listInvitations',
+    method: 'GET',
+    path: '/v1/admin/invitations',
+    summary: 'List invitations that can still be used',
+    query: paging,
+    answer: {
+      description: 'Newest first, without the links. A page may have fewer than `limit` although `next` is not null.',
+      schema: Type.Object({
+        invitations: Type.Array(Type.Object({ email: Type.String(), invited_at: Time, expires_at: Time })),
+        next: nullable(Type.String()),
+      }),
+    },
+    refusals: ['invalid_request'],
+    async run(deps, { query }) {
+      const { invitations, next = null } = await pendingInvitations(deps, query);
+      return { invitations, next };
+    },
+    command: {
+      name: 'invitations list',
+      text: ({ invitations, next }) =>
+        [
+          table([
+            ['INVITED', 'EXPIRES', 'EMAIL'],
+            ...invitations.map((each) => [time(each.invited_at), time(each.expires_at), each.email]),
+          ]),
+          ...(next === null ? [] : [`More results: --after ${next}`]),
+        ].join('\n\n'),
+    },
+  }),
+
+  revokeInvitation: operation({
+    ...administration,
+    id: 'revokeInvitation',
+    method: 'POST',
+    path: '/v1/admin/invitations/revoke',
+    summary: 'Revoke the invitations of an address',
+    body: strictBody({ email: email('The address, spelled as in the list.'), ...reasonMember }),
+    example: { email: 'ada@example.com', reason: 'Invited by mistake.' },
+    answer: { description: 'Its links no longer work.' },
+    refusals: ['not_found'],
+    run: (deps, { caller, body }) => revokeInvitation(deps, caller, body),
+    command: {
+      name: 'invitations revoke',
+      operands: { email: { value: 'email' } },
+      optional: ['reason'],
+      json: (_, { body }) => ({ revoked: body.email }),
+      text: (_, { body }) => `The invitations of ${body.email} have been revoked.`,
     },
   }),
 

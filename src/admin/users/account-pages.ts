@@ -1,14 +1,16 @@
 import type { User } from '../../accounts/users.ts';
+import type { PendingInvitation, pendingInvitations } from '../../authentication/account-links/invitation.ts';
 import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';
 import { copyScripts, hidden } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
-import { exactTime } from '../../platform/pages/lists.ts';
+import { exactTime, moreLink, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import { adminTab, reasonField, type Shown, secretOnce } from '../components.ts';
+import { adminTab, doneNotice, reasonField, type Shown, secretOnce } from '../components.ts';
 
 const tab = adminTab('admin_users');
+const invitePath = '/admin/users/invite';
 
 const emailField = (
   view: View,
@@ -19,19 +21,47 @@ const emailField = (
  required maxlength="254" value="${value}"${hint !== undefined && html` aria-describedby="email-hint"`}>
 ${hint !== undefined && html`<p class="hint" id="email-hint">${hint}</p>\n`}`;
 
-export const invitePage = (view: View, { problem, form }: Shown): Page => ({
+type Invitations = Awaited<ReturnType<typeof pendingInvitations>>;
+
+export const invitePage = (view: View, pending: Invitations, { problem, form, query }: Shown): Page => ({
   title: view.plain('admin.users.invite'),
   tab,
   content: html`<h1>${view.t('admin.users.invite')}</h1>
 <p class="soft">${view.t('admin.users.invite.intro')}</p>
-${problem}
-<form method="post" action="/admin/users/invite">
+${problem}${doneNotice(view, { query }, 'users', ['invitation_revoked'])}
+<form method="post" action="${invitePath}">
 ${emailField(view, form?.email ?? '')}<label for="locale">${view.t('admin.users.invite.language')}</label>
 <select id="locale" name="locale">${locales.map((locale) => html`<option value="${locale}"${locale === (form?.locale ?? view.locale) && html` selected`}>${nameOfLanguage(locale)}</option>`)}</select>
 ${reasonField(view, 'invite-reason')}
 <button type="submit" id="user-invite">${view.t('admin.users.invite.submit')}</button>
-</form>`,
+</form>
+<h2>${view.t('admin.users.invitations')}</h2>
+${pendingList(view, pending)}`,
 });
+
+const pendingList = (view: View, { invitations, next }: Invitations): Html =>
+  html`${
+    invitations.length === 0
+      ? html`<p class="empty">${view.t(next === undefined ? 'admin.users.invitations.none' : 'admin.users.invitations.none_here')}</p>`
+      : html`<ul class="items">${invitations.map((one, place) => pendingItem(view, one, place))}</ul>`
+  }${next !== undefined && moreLink('invitations-more', pathWith(invitePath, { after: next }), view.t('admin.users.invitations.more'))}`;
+
+/** One form with a reason for both: which button was pressed decides where it goes. */
+const pendingItem = (
+  view: View,
+  { email, invited_at, expires_at }: PendingInvitation,
+  place: number,
+): Html => html`<li><div>
+<h3 id="invitation-${place}">${untrusted(email, 254)}</h3>
+<p>${view.t('admin.users.invitations.when', { invited: view.ago(invited_at), expires: view.ago(expires_at) })}</p></div>
+<details><summary aria-describedby="invitation-${place}">${view.t('admin.users.invitations.change')}</summary>
+<form method="post" action="${invitePath}">
+${hidden('email', email)}${hidden('locale', view.locale)}${hidden('replace', 'on')}
+${reasonField(view, `invitation-reason-${place}`)}
+<p class="actions"><button type="submit" class="quiet">${view.t('admin.users.invitations.resend')}</button>
+<button type="submit" class="danger" formaction="/admin/invitations/revoke">${view.t('admin.users.invitations.revoke')}</button></p>
+</form></details></li>
+`;
 
 type Link = { url: string; expires_at: number };
 

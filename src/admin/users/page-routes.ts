@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { readAdministratorProblem } from '../../accounts/administrators.ts';
 import { findUser, requireUser, userFilters } from '../../accounts/users.ts';
 import type { Caller } from '../../audit/audit.ts';
+import { pendingInvitations } from '../../authentication/account-links/invitation.ts';
 import { administratorPage } from '../../authentication/sessions/session.ts';
 import { listSessions } from '../../authentication/sessions/sessions.ts';
 import { listOwnClients } from '../../clients/find-clients.ts';
@@ -42,15 +43,24 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
   };
   pages.show(list, ({ view, query }) => drawList(view, query));
 
-  pages.show(`${list}/invite`, ({ view }) => invitePage(view, {}));
+  const showInvitations = async ({ view }: { view: View }, shown: Shown) =>
+    invitePage(view, await pendingInvitations(deps, { after: shown.query?.after }), shown);
+  pages.show(`${list}/invite`, (context) => showInvitations(context, context));
   pages.run(accountOperations.invite, {
     page: `${list}/invite`,
-    input: ({ email = '', locale, reason = '' }) => ({
-      body: { email, locale: locales.find((one) => one === locale), reason },
+    input: ({ email = '', locale, reason = '', replace }) => ({
+      body: { email, locale: locales.find((one) => one === locale), reason, replace: replace === 'on' },
     }),
     done: (made, { view, request }) => invitationPage(view, readForm(request.body).email ?? '', made),
     explains,
-    redraw: ({ view }, shown) => invitePage(view, shown),
+    redraw: showInvitations,
+  });
+  pages.run(accountOperations.revokeInvitation, {
+    page: `${list}/invite`,
+    input: ({ email = '', reason = '' }) => ({ body: { email, reason } }),
+    done: `${list}/invite?done=invitation_revoked`,
+    explains,
+    redraw: showInvitations,
   });
 
   const actionIn = (form: Parameters) => {

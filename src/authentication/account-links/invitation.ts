@@ -1,30 +1,43 @@
-import { insertSignUpLink, linkSeconds, newLink, requireLink, spentLink } from '../../accounts/links.ts';
+import {
+  deleteInvitations,
+  insertSignUpLink,
+  linkSeconds,
+  listInvitations,
+  newLink,
+  requireLink,
+  spendInvitations,
+  spentLink,
+} from '../../accounts/links.ts';
 import { mayMailTo } from '../../accounts/mail-limits.ts';
 import { findUserByEmail } from '../../accounts/users.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
+import { cutPage, decodeCursor } from '../../platform/db/slices.ts';
 import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { emailKey, emailProblem } from '../../platform/email-address.ts';
-import { fieldProblem, invalidFields } from '../../platform/errors.ts';
+import { fieldProblem, invalidFields, notFound } from '../../platform/errors.ts';
 import type { Locale } from '../../platform/i18n/translate.ts';
 import { mailToAddress } from '../../platform/mail/outbox.ts';
 import type { Deps } from '../deps.ts';
 import { passwordLimits } from '../passwords/password-limits.ts';
 import { createUser } from './create-user.ts';
 
+type Wanted = { email: string; locale: Locale | null; reason: string | undefined; replace?: boolean };
+
 const purposes = ['invitation', 'mailed_invitation'] as const;
 
 /**
  * Invites the owner of an address to create an account. The administrator is handed one link, the mailbox another: only the
  * latter proves the address. The account that the first of them creates makes the other one invalid.
+ * @param wanted.replace revokes earlier invitations of the address.
  * @returns the link, which cannot be read again, and whether the other one is mailed.
  * @throws {RequestError} `invalid_request` for an invalid address, and for one that has an account.
  */
 export async function inviteUser(
   deps: MailDeps,
   caller: Caller,
-  { email, locale, reason }: { email: string; locale: Locale | null; reason: string | undefined },
+  { email, locale, reason, replace = false }: Wanted,
 ): Promise<{ url: string; expires_at: number; mailed: boolean }> {
   const problem = emailProblem(email);
   if (problem) throw invalidFields([fieldProblem('email', { key: problem })]);
@@ -37,6 +50,7 @@ export async function inviteUser(
   const values = { url: sent.url, days: linkSeconds.mailed_invitation / 86_400 };
   const done = await deps.db.change({
     run: {
+      earlier: replace ? [spendInvitations(shown.link.email), deleteInvitations(shown.link.email)] : [],
       link: mustChange(insertSignUpLink(shown.link, emailKey(email), at)),
       mailedLink: mailed ? insertSignUpLink(sent.link, emailKey(email), at) : undefined,
       mail: mailed ? mailToAddress(deps, { email: sent.link.email, locale }, 'invitation', values) : undefined,
@@ -45,6 +59,49 @@ export async function inviteUser(
   });
   if (!done.ok) throw invalidFields([fieldProblem('email', { key: 'problem.email.taken' })]);
   return { url: shown.url, expires_at, mailed };
+}
+
+export type PendingInvitation = { email: string; invited_at: number; expires_at: number };
+
+/**
+ * Invitations that can still be used, the newest first. A page may have fewer than `limit` although there is a next one.
+ * @param search.after `next` of the previous page.
+ * @throws {RequestError} `invalid_request` for an `after` that is not from a page.
+ */
+export async function pendingInvitations(
+  deps: StoreDeps,
+  { after, limit = 50 }: { after?: string; limit?: number },
+): Promise<{ invitations: PendingInvitation[]; next: string | undefined }> {
+  const found = await listInvitations(deps.db, now(deps), { after: decodeCursor('after', after), limit: limit + 1 });
+  const { rows, next } = cutPage(found, limit, ({ created_at, token_hash }) => ({ at: created_at, id: token_hash }));
+  const open = await Promise.all(
+    rows.map(async ({ email, created_at, expires_at }) => {
+      // The other link of the two may have created the account.
+      if (email === null || (await findUserByEmail(deps.db, email))) return [];
+      return [{ email, invited_at: created_at, expires_at }];
+    }),
+  );
+  return { invitations: open.flat(), next };
+}
+
+/**
+ * Revokes every invitation of an address, spelled as it was invited.
+ * @throws {RequestError} `not_found` if there is none.
+ */
+export async function revokeInvitation(
+  deps: StoreDeps,
+  caller: Caller,
+  { email, reason }: { email: string; reason: string | undefined },
+): Promise<void> {
+  const event = { action: 'user.invitation_revoked', ...caller, reason, after: { email } } as const;
+  const done = await deps.db.change({
+    run: {
+      spent: mustChange(spendInvitations(email)),
+      deleted: deleteInvitations(email),
+      event: auditEvent(event, now(deps)).statement,
+    },
+  });
+  if (!done.ok) throw notFound();
 }
 
 /** @throws {RequestError} `invalid_request` if the link is no longer valid, or its address has an account by now. */
