@@ -184,6 +184,9 @@ const reasonOf = ({ cause }: RequestError) =>
 
 /** Fastify's own refusals, in our words; everything unforeseen is a `server_error` without details. */
 function refusalOf(error: Error & { code?: string; statusCode?: number }, request: FastifyRequest): RequestError {
+  // Of a part of ours that failed: what it says of changes holds for what it would have changed itself.
+  const isOutage = error instanceof RequestError && error.code === 'temporarily_unavailable' && !error.userMessage;
+  if (isOutage && hasChangedSomething()) return outcomeUnknown(error);
   if (error instanceof RequestError) return error;
   if (error instanceof OutcomeUnknown) return outcomeUnknown(error);
   // When it is repeated, the request finds that its row is gone, and is refused for that.
