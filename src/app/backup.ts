@@ -110,7 +110,7 @@ export async function restoreBackup(
     await refuseUnlessSound(copy);
     const restored = await complete({ ...config, dataDir: folder }, outside, restoring);
     closeSqliteFile(copy);
-    const replaced = hadStore ? `${target}.replaced-${now(outside)}` : null;
+    const replaced = hadStore ? `${target}.replaced-${outside.clock()}` : null;
     replaceSqlite(target, copy, replaced ?? '');
     return { ...restored, replaced };
   } finally {
