@@ -51,6 +51,7 @@ test('one account takes its share of password hashing, and no more', { timeout: 
   const user = await signet.newUser();
   const owner = await signet.signedInUser();
   const other = await signet.newUser();
+  const busy = await signet.signedInUser();
   const ownerConfirming = await owner.signedInElsewhere();
   ownerConfirming.browser.cookies.delete('signet_device'); // the session alone says who it is
   const hashes = holdHashes(t);
@@ -72,6 +73,18 @@ test('one account takes its share of password hashing, and no more', { timeout: 
         assert.match(text, sentence('refusal.passwords_at_once'));
       }
     }
+    // A form with a new password is shown again with what was typed, and never the password.
+    const changing = flood(12, () =>
+      busy.browser.post('/account/security/password', { user: busy.user_id, password: 'entirely new words here' }),
+    );
+    while (changing.early.length < 4) await new Promise((resolve) => setImmediate(resolve));
+    for (const { status, headers, text } of changing.early) {
+      assert.equal(status, 429);
+      assert.ok(Number(headers.get('retry-after')) > 0);
+      assert.match(text, sentence('refusal.passwords_at_once'));
+      assert.match(text, /id="password-submit"/);
+      assert.doesNotMatch(text, /entirely new words/);
+    }
     // The owner, on a known device and in a session, and another user have their turn before those that wait already.
     const known = owner.signIn();
     const confirming = ownerConfirming.browser.post('/signin/confirm', {
@@ -88,6 +101,7 @@ test('one account takes its share of password hashing, and no more', { timeout: 
     );
     const rest = Promise.all(floods.map(({ all }) => all));
     await hashes.letGo(rest);
+    await hashes.letGo(changing.all);
     assert.deepEqual(
       (await rest).map((answers) => answers.filter(({ status }) => status === 303).length),
       [8, 8, 0],

@@ -1,6 +1,6 @@
 import type { FieldProblem } from '../../platform/errors.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
-import { fieldAlert, firstWrong, newPasswordField, passwordScripts } from '../../platform/pages/form.ts';
+import { firstWrong, newPasswordField, passwordScripts } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -67,12 +67,14 @@ type AccountForm = {
   name?: string;
   endsAt?: string;
   clientName?: string;
+  /** Why it was refused: the alert, and what is wrong with which field. */
+  problem?: Html | false;
   problems?: readonly FieldProblem[];
 };
 
 export const newAccountPage = (
   view: View,
-  { flow, token, email, name, endsAt, clientName, problems = [] }: AccountForm,
+  { flow, token, email, name, endsAt, clientName, problem, problems = [] }: AccountForm,
 ): Page => ({
   title: view.plain('signup.link_title'),
   endsAt,
@@ -80,7 +82,7 @@ export const newAccountPage = (
   content: html`<h1>${view.t('signup.link_title')}</h1>
 ${continuesTo(view, clientName)}
 <p class="soft">${view.t(`${flow}.link_intro`, { email: html`<strong>${email}</strong>` })}</p>
-${fieldAlert(view, problems)}
+${problem}
 <form method="post" action="/${flow}/${token}">
 <input type="hidden" name="username" autocomplete="username" value="${email}">
 <label for="name">${view.t('field.name')}</label>
@@ -97,6 +99,8 @@ type NewPasswordForm = {
   min: number;
   endsAt?: string;
   clientName?: string;
+  /** Why it was refused: the alert, and what is wrong with which field. */
+  problem?: Html | false;
   problems?: readonly FieldProblem[];
   /** Remain after the reset. */
   otherSignInMethods: readonly MessageDescriptor[];
@@ -104,7 +108,7 @@ type NewPasswordForm = {
 
 export const newPasswordPage = (
   view: View,
-  { token, email, min, endsAt, clientName, problems = [], otherSignInMethods }: NewPasswordForm,
+  { token, email, min, endsAt, clientName, problem, problems = [], otherSignInMethods }: NewPasswordForm,
 ): Page => ({
   title: view.plain('reset.link_title'),
   endsAt,
@@ -112,7 +116,7 @@ export const newPasswordPage = (
   content: html`<h1>${view.t('reset.link_title')}</h1>
 ${continuesTo(view, clientName)}
 <p class="soft">${view.t('reset.link_intro', { email: html`<strong>${email}</strong>` })}</p>
-${fieldAlert(view, problems)}
+${problem}
 <form method="post" action="/reset/${token}">
 <input type="hidden" name="username" autocomplete="username" value="${email}">
 ${newPasswordField(view, { min, autofocus: true, problems })}

@@ -2,9 +2,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requireLink } from '../../accounts/links.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import { type Parameters, readForm } from '../../platform/http/parameters.ts';
+import type { Html } from '../../platform/pages/html.ts';
 import { type Page, sendPage } from '../../platform/pages/page.ts';
 import { answerForm } from '../../platform/pages/page-routes.ts';
 import { formatDay, type View, viewOf } from '../../platform/pages/view.ts';
+import { isOfFullQueue } from '../credentials/hash-queue.ts';
 import { minCharacters } from '../credentials/password-policy.ts';
 import type { Deps } from '../deps.ts';
 import { passwordContext } from '../passwords/change-password.ts';
@@ -85,10 +87,13 @@ function addRequestRoutes(
   });
 }
 
+/** Why the form was refused, in an alert and at its fields. */
+type Refused = { problem: Html | false; problems: readonly FieldProblem[] };
+
 type OpenedLink = {
   returnTarget: ReturnTarget;
   view: View;
-  draw(form: Parameters, problems?: readonly FieldProblem[]): Page | Promise<Page>;
+  draw(form: Parameters, refused?: Refused): Page | Promise<Page>;
   /** Uses the link. @returns the id of its user. */
   accept(form: Parameters): Promise<string>;
 };
@@ -114,7 +119,8 @@ function addLinkRoutes(
         const outcome = await completeSignIn(deps, { user_id, methods: ['pwd'], secondStep: false }, signInRequest);
         return outcome ? redirectAfterSignIn(deps, reply, signInRequest, outcome) : '/signin';
       },
-      redraw: ({ problems }) => draw(form, problems),
+      redraw: ({ problems }, problem) => draw(form, { problem, problems }),
+      explains: (refusal) => refusal.problems.length > 0 || isOfFullQueue(refusal),
     });
   });
 }
@@ -127,8 +133,8 @@ async function openSignUp(deps: Deps, request: FastifyRequest, token: string): P
   return {
     returnTarget,
     view,
-    draw: ({ name }, problems) =>
-      newAccountPage(view, { flow: 'signup', token, email, endsAt, clientName, name, problems }),
+    draw: ({ name }, refused) =>
+      newAccountPage(view, { flow: 'signup', token, email, endsAt, clientName, name, ...refused }),
     accept: ({ name = '', password = '' }) =>
       acceptSignUp(deps, token, { name, password, locale: view.locale, address: request.ip }),
   };
@@ -140,7 +146,7 @@ async function openInvitation(deps: Deps, request: FastifyRequest, token: string
   return {
     returnTarget: {},
     view,
-    draw: ({ name }, problems) => newAccountPage(view, { flow: 'join', token, email, name, problems }),
+    draw: ({ name }, refused) => newAccountPage(view, { flow: 'join', token, email, name, ...refused }),
     accept: ({ name = '', password = '' }) =>
       acceptInvitation(deps, token, { name, password, locale: view.locale, address: request.ip }),
   };
@@ -153,12 +159,12 @@ async function openReset(deps: Deps, request: FastifyRequest, token: string): Pr
   return {
     returnTarget,
     view,
-    async draw(_, problems) {
+    async draw(_, refused) {
       const min = minCharacters(await passwordContext(deps, user));
       const others = await describeOtherMethods(deps, user.user_id, (at) => formatDay(view.locale, at));
       const { endsAt, clientName } = returnTarget;
       const account = { token, email: user.email, min, otherSignInMethods: others };
-      return newPasswordPage(view, { ...account, endsAt, clientName, problems });
+      return newPasswordPage(view, { ...account, endsAt, clientName, ...refused });
     },
     accept: ({ password = '' }) => resetPassword(deps, token, { password, address: request.ip }),
   };

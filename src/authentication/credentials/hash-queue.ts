@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 import { emailKey } from '../../platform/email-address.ts';
-import { refusal } from '../../platform/errors.ts';
+import { type RequestError, refusal } from '../../platform/errors.ts';
 import { digest } from '../../platform/ids.ts';
 import { addressKey } from '../../platform/ip-address.ts';
 
@@ -123,6 +123,10 @@ export function hashQueue({
     }
   };
 }
+
+/** Nothing was hashed and nothing changed: the same form may be sent again in a moment. */
+export const isOfFullQueue = ({ userMessage }: RequestError): boolean =>
+  userMessage?.key === 'refusal.passwords_at_once' || userMessage?.key === 'refusal.passwords_waiting';
 
 /** Seconds: by then what is under way has been hashed. */
 const retryAfter = 2;

@@ -1,13 +1,14 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { FieldProblem } from '../../platform/errors.ts';
 import { addOperations, inCode, operation } from '../../platform/http/operation.ts';
-import { fieldAlert, newPasswordField, notice, passwordScripts } from '../../platform/pages/form.ts';
-import { html } from '../../platform/pages/html.ts';
+import { newPasswordField, notice, passwordScripts } from '../../platform/pages/form.ts';
+import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { Type } from '../../platform/schema.ts';
 import { accountTab } from '../account-tab.ts';
+import { isOfFullQueue } from '../credentials/hash-queue.ts';
 import { minCharacters } from '../credentials/password-policy.ts';
 import { passwordOf } from '../credentials/passwords.store.ts';
 import { canRemoveSignInMethod } from '../credentials/sign-in-methods.ts';
@@ -77,14 +78,21 @@ export async function passwordRoutes(app: FastifyInstance, deps: Deps) {
     page: path,
     input: ({ password = '' }) => ({ body: { password } }),
     done: `${path}?done=changed`,
-    redraw: ({ view, session }, { refusal: { problems } }) => drawPassword(deps, view, session, { problems }),
+    redraw: ({ view, session }, { refusal: { problems }, problem }) =>
+      drawPassword(deps, view, session, { problem, problems }),
+    explains: (refusal) => refusal.problems.length > 0 || isOfFullQueue(refusal),
   });
   pages.run(remove, { path: `${path}/remove`, page: path, done: `${path}?done=removed` });
 }
 
-type Message = { done?: 'changed' | 'removed'; problems?: readonly FieldProblem[] };
+type Message = { done?: 'changed' | 'removed'; problem?: Html | false; problems?: readonly FieldProblem[] };
 
-async function drawPassword(deps: Deps, view: View, session: Session, { done, problems = [] }: Message): Promise<Page> {
+async function drawPassword(
+  deps: Deps,
+  view: View,
+  session: Session,
+  { done, problem, problems = [] }: Message,
+): Promise<Page> {
   const { secondFactor = false } = await passwordContext(deps, session);
   const hasPassword = (await passwordOf(deps.db, session.user_id)) !== undefined;
   const min = minCharacters({ secondFactor });
@@ -96,7 +104,7 @@ async function drawPassword(deps: Deps, view: View, session: Session, { done, pr
     scripts: passwordScripts,
     content: html`<h1>${view.t('password.title')}</h1>
 ${done && notice(view.t(`password.done.${done}`))}
-${fieldAlert(view, problems)}
+${problem}
 <p class="soft">${view.t(hasPassword ? 'password.intro' : 'password.intro_first')}</p>
 ${isShort && html`<div class="advice"><p>${view.t('password.if_short', { min, short: minCharacters({ secondFactor: true }) })}</p></div>`}
 <form method="post" action="/account/security/password">
