@@ -7,11 +7,12 @@
  * compiled during a start, which differs from build to build.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { build } from 'esbuild';
 import { freePort } from '../bench/child.ts';
-import { assets, code, makeDistribution } from './build.ts';
+import { assets, code, makeDistribution, replacing } from './build.ts';
 
 /** As `bin/signet` has them; V8 takes compiled code only with the flags that it was compiled with. */
 const flags = ['--max-semi-space-size=8', '--expose-gc'];
@@ -40,6 +41,7 @@ async function makeExecutable(out: string): Promise<string> {
         'code-cache': cache,
         '../package.json': join(out, 'package.json'),
         ...Object.fromEntries(assets()),
+        ...(await sodium(folder)),
       },
     };
     writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
@@ -48,6 +50,31 @@ async function makeExecutable(out: string): Promise<string> {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** libsodium, if it was installed: its native code, and its JavaScript as a function of that. */
+async function sodium(folder: string): Promise<Record<string, string>> {
+  const library = join(root, 'node_modules/sodium-native');
+  const native = join(library, `prebuilds/${process.platform}-${process.arch}/sodium-native.node`);
+  if (!existsSync(native)) return {};
+  const outfile = join(folder, 'sodium');
+  await build({
+    entryPoints: [join(library, 'index.js')],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    banner: { js: '(function (require, module, addon) {' },
+    footer: { js: '})' },
+    plugins: [
+      replacing(/sodium-native\/binding\.js$/, {
+        "require.addon('.', __filename)": 'addon',
+        "require.addon = require('require-addon')": '',
+      }),
+    ],
+    logLevel: 'warning',
+  });
+  return { sodium: outfile, 'sodium.node': native };
 }
 
 /** Starts a server of nobody's: with a folder of its own, and none of the settings of this machine. */

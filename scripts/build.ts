@@ -53,7 +53,7 @@ export function assets(): Map<string, string> {
 }
 
 /** Replaces lines of a file; the build fails when the file no longer has one of them. */
-const replacing = (file: RegExp, lines: Readonly<Record<string, string>>): Plugin => ({
+export const replacing = (file: RegExp, lines: Readonly<Record<string, string>>): Plugin => ({
   name: `replacing in ${file.source}`,
   setup({ onLoad }) {
     onLoad({ filter: file }, ({ path }) => {
@@ -77,6 +77,7 @@ export async function makeBuild(out: string): Promise<string[]> {
     platform: 'node',
     target: `node${process.versions.node}`,
     format: 'cjs', // what an executable can run with a code cache; what is imported late, runs late here, too
+    supported: { 'dynamic-import': false }, // which an executable does not have: `require` at the same moment instead
     external: notBundled,
     define: { 'import.meta.dirname': '__dirname', 'import.meta.filename': '__filename' },
     logOverride: { 'empty-import-meta': 'silent' }, // of a branch for the sources alone

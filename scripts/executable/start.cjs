@@ -1,4 +1,7 @@
 // What the executable file begins with: it runs the program, most of which was compiled when the file was made.
+const { mkdtempSync, rmSync, writeFileSync } = require('node:fs');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
 const { getAsset, getRawAsset } = require('node:sea');
 const { Script } = require('node:vm');
 
@@ -7,4 +10,21 @@ if (process.channel && require('node:cluster').isWorker) process.argv.splice(1, 
 
 const cachedData = new Uint8Array(getRawAsset('code-cache'));
 const script = new Script(getAsset('code', 'utf8'), { filename: 'signet.cjs', cachedData });
-script.runInThisContext()(require, module, exports, __filename, __dirname);
+const load = (name) => (name === 'sodium-native' ? loadSodium() : require(name));
+script.runInThisContext()(load, module, exports, __filename, __dirname);
+
+/** Native code can be loaded from a file only. Where none may be written or run, the program does without. */
+function loadSodium() {
+  const folder = mkdtempSync(join(tmpdir(), 'signet-'));
+  try {
+    const file = join(folder, 'sodium.node');
+    writeFileSync(file, new Uint8Array(getRawAsset('sodium.node')));
+    const addon = { exports: {} };
+    process.dlopen(addon, file);
+    const library = { exports: {} };
+    new Script(getAsset('sodium', 'utf8')).runInThisContext()(require, library, addon.exports);
+    return library.exports;
+  } finally {
+    rmSync(folder, { recursive: true, force: true }); // what is loaded stays
+  }
+}

@@ -27,8 +27,17 @@ import { makeDistribution } from '../../scripts/build.ts';
 import { afterTest } from '../support/after-test.ts';
 import { newBrowser } from '../support/browser.ts';
 import { freePort } from '../support/free-port.ts';
+import { RegisteredClient } from '../support/relying-party.ts';
 import { scratchFolder } from '../support/scratch.ts';
-import { registerByHttp, runProcess, type Settings, startServer, until } from '../support/server-process.ts';
+import {
+  codeFor,
+  redeemAt,
+  registerByHttp,
+  runProcess,
+  type Settings,
+  startServer,
+  until,
+} from '../support/server-process.ts';
 
 const root = join(import.meta.dirname, '../..');
 const tarball = join(root, 'signet-0.1.0.tgz');
@@ -65,6 +74,15 @@ async function works(t: TestContext, command: string, settings: Settings): Promi
   const { client_id } = await registerByHttp(server, browser);
   const listed = await runProcess(['clients', 'list', '--json'], { command, env });
   assert.equal(JSON.parse(listed.stdout).clients[0].client_id, client_id, listed.stderr);
+
+  const redirect_uri = 'https://rp.test/cb';
+  const app = ['--name', 'Another', '--redirect-uri', redirect_uri, '--scope', 'openid profile email offline_access'];
+  const made = await runProcess(['clients', 'create', ...app, '--approve', '--json'], { command, env });
+  const client = new RegisteredClient(server, { ...JSON.parse(made.stdout), redirect_uri });
+  const { status } = await redeemAt(server.url, client, await codeFor(browser, client));
+  assert.equal(status, 200);
+  const maps = readFileSync(`/proc/${server.pid}/maps`, 'utf8');
+  if (settings.SIGNET_WORKERS !== '2') assert.ok(maps.includes('sodium'), 'tokens are signed by libsodium');
   assert.equal((await runProcess(['healthcheck'], { command, env })).stdout, 'Ready.\n');
   assert.equal((await server.stop()).code, 0);
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { makeBuild } from '../../scripts/build.ts';
+import { code, makeBuild } from '../../scripts/build.ts';
 import { afterTest } from '../support/after-test.ts';
 import { newBrowser } from '../support/browser.ts';
 import { freePort } from '../support/free-port.ts';
@@ -24,6 +24,8 @@ async function installedBuild(t: TestContext): Promise<{ home: string; command: 
 
 test('a build has all that it needs: it starts with the settings and the store of its user, and someone signs in', async (t) => {
   const { home, command } = await installedBuild(t);
+  const program = readFileSync(join(home, 'node_modules/signet', code), 'utf8');
+  assert.ok(!/import\("(node:|sodium)/.test(program), 'an executable has no import()');
   const config = join(home, '.config/signet');
   mkdirSync(config, { recursive: true });
   writeFileSync(join(config, 'signet.env'), 'SIGNET_LOG_LEVEL=warn\nSIGNET_PORT=1\n');
@@ -45,7 +47,7 @@ test('a build has all that it needs: it starts with the settings and the store o
   const check = () => runProcess(['healthcheck'], { env, command });
   assert.deepEqual(await check().then(({ code, stdout }) => [code, stdout]), [0, 'Ready.\n']);
   assert.equal((await server.stop()).stderr, '');
-  const { code, stdout } = await check();
-  assert.equal(code, 1);
-  assert.match(stdout, /^Not ready: no Signet answers on port \d+ \(ECONNREFUSED\)\.\n$/);
+  const refused = await check();
+  assert.equal(refused.code, 1);
+  assert.match(refused.stdout, /^Not ready: no Signet answers on port \d+ \(ECONNREFUSED\)\.\n$/);
 });
