@@ -33,7 +33,9 @@ export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
   pages.show('/developer', async ({ view, owner, query }) => {
     const clients = await listOwnClients(deps, owner.owner_user_id);
     const weeks = await Promise.all(
-      clients.map(({ client_id, status }) => (status === 'approved' ? readClientWeek(deps, client_id) : undefined)),
+      clients.map(async ({ client_id, status }) =>
+        status === 'approved' ? readClientWeek(deps, client_id) : undefined,
+      ),
     );
     const listed = clients.map((client, place) => ({ client, week: weeks[place] }));
     return clientListPage(view, { listed, issuer: deps.config.baseUrl, wasDeleted: query.done === 'deleted' });
