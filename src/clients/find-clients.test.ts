@@ -36,6 +36,9 @@ const row = {
   secret_hash: null,
   secret_created_at: null,
   secret_expires_at: null,
+  secret_name: null,
+  secret_last_four: null,
+  secret_last_used_at: null,
 };
 
 /** A directory over a store that counts its reads and answers on demand. */
