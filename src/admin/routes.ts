@@ -90,7 +90,7 @@ export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
 
 /** For the navigation of each page that is added to `app`. */
 function countWhatWaits(app: FastifyInstance, deps: Deps): void {
-  const counts = ttlCache<TabCounts>(deps.clock, async () => ({
+  const counts = ttlCache<TabCounts>('reviews', deps.clock, async () => ({
     admin_clients: await countWaiting(deps, maxCount + 1),
   }));
   app.addHook('preHandler', async (request) => {

@@ -20,6 +20,7 @@ import { logoutRoutes } from '../oauth/logout/routes.ts';
 import { tokenRoutes } from '../oauth/token/routes.ts';
 import { readBodies } from '../platform/http/body-parsers.ts';
 import { guard, refuseOtherMethods } from '../platform/http/guard.ts';
+import { observeRequests } from '../platform/http/observe-requests.ts';
 import { schemaController } from '../platform/http/operation.ts';
 import { openServing } from '../platform/http/serving.ts';
 import { collectOperations } from '../platform/openapi/document.ts';
@@ -33,6 +34,8 @@ import { ownEntitlementRoutes } from '../self-service/entitlements/routes.ts';
 import { accountRoutes } from '../self-service/profile/routes.ts';
 import type { Config } from './config.ts';
 import { healthRoutes } from './health-routes.ts';
+import { openMetrics, type Scrape } from './metrics.ts';
+import { metricsRoutes } from './metrics-routes.ts';
 
 /** A number counts the proxies that stand before us, nearest first. */
 const trustProxy = ({ trustProxy: trusted }: Config) =>
@@ -41,7 +44,8 @@ const trustProxy = ({ trustProxy: trusted }: Config) =>
 /** Of a path parameter. No id of ours is longer. */
 const longestParameter = 200;
 
-export async function buildApp(deps: Deps): Promise<FastifyInstance> {
+/** @param scrape of the whole node, if this process is not all of it. */
+export async function buildApp(deps: Deps, scrape: Scrape = openMetrics(deps)): Promise<FastifyInstance> {
   const serving = openServing(deps);
   const app: FastifyInstance = fastify({
     logController: new LogController({ disableRequestLogging: true }),
@@ -61,6 +65,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   app.decorate('serving', serving);
   await app.register(cookies, { hook: false });
   readBodies(app);
+  observeRequests(app, deps);
   guard(app, deps);
   handleErrors(app, deps);
   rememberLanguage(app, deps);
@@ -69,6 +74,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   const described = collectOperations(app);
 
   await healthRoutes(app, deps);
+  await metricsRoutes(app, deps.config, scrape);
   await assetRoutes(app, deps);
   await discoveryRoutes(app, deps);
   await authorizeRoutes(app, deps);

@@ -63,7 +63,10 @@ test('without any setting it serves localhost from SQLite beside the code', () =
     },
     operatorPort: undefined,
     operatorHost: '127.0.0.1',
+    metricsToken: undefined,
+    hasMetrics: false,
     logLevel: 'info',
+    logRequests: false,
     logSql: false,
     signUp: true,
     selfApproval: false,
@@ -127,9 +130,10 @@ const provider = (id: string, issuer: string): Environment => ({
 const good: [Environment, Partial<Config>][] = [
   [{ SIGNET_PORT: '8080' }, { port: 8080, baseUrl: 'http://localhost:8080' }],
   [{ SIGNET_PORT: '65535' }, { port: 65_535 }],
+  [{ SIGNET_METRICS_TOKEN: 'a'.repeat(32) }, { metricsToken: 'a'.repeat(32), hasMetrics: true }],
   [
     { SIGNET_OPERATOR_PORT: '9464', SIGNET_OPERATOR_HOST: '::1' },
-    { operatorPort: 9464, operatorHost: '::1' },
+    { operatorPort: 9464, operatorHost: '::1', hasMetrics: true },
   ],
   [{ SIGNET_BASE_URL: 'https://id.example.com' }, { baseUrl: 'https://id.example.com', secure: true, host: '0.0.0.0' }],
   [{ SIGNET_BASE_URL: 'https://ID.Example.com:443/' }, { baseUrl: 'https://id.example.com' }],
@@ -165,6 +169,7 @@ const good: [Environment, Partial<Config>][] = [
   [{ SIGNET_ADMIN_SECOND_FACTOR: 'on' }, { adminSecondFactorFrom: 0 }],
   [{ SIGNET_ADMIN_SECOND_FACTOR: '2027-03-01' }, { adminSecondFactorFrom: 1_803_859_200 }],
   [{ SIGNET_LOG_LEVEL: 'silent' }, { logLevel: 'silent' }],
+  [{ SIGNET_LOG_REQUESTS: 'on' }, { logRequests: true }],
   [{ SIGNET_LOG_SQL: 'on' }, { logSql: true }],
   [{ SIGNET_SIGN_UP: 'off' }, { signUp: false }],
   [{ SIGNET_SMTP_URL: 'smtp://localhost' }, { smtpUrl: 'smtp://localhost' }],
@@ -219,6 +224,7 @@ for (const [environment, expected] of good) {
 
 const malformed: [string, string[], RegExp][] = [
   ['SIGNET_OPERATOR_PORT', ['0', '65536', 'abc'], /from 1 to 65535/],
+  ['SIGNET_METRICS_TOKEN', ['short', `${'a'.repeat(31)} `, 'a'.repeat(201)], /32 to 200 characters/],
   ['SIGNET_OPERATOR_PORT', ['3000'], /must differ from SIGNET_PORT/],
   ['SIGNET_PORT', ['0', '65536', '-1', '3000.5', '1e3', 'abc', ' 80', '0x50', '9'.repeat(400)], /from 1 to 65535/],
   ['SIGNET_BASE_URL', ['id.example.com', 'ftp://id.example.com', 'https://', '//x', 'javascript:1'], /absolute http/],

@@ -24,6 +24,7 @@ const ownSettings = [
   'SIGNET_PORT',
   'SIGNET_OPERATOR_PORT',
   'SIGNET_OPERATOR_HOST',
+  'SIGNET_METRICS_TOKEN',
   'SIGNET_DATA_DIR',
   'SIGNET_DATABASE_URL',
   'SIGNET_DATABASE_MAY_LOSE_COMMITS',
@@ -38,6 +39,7 @@ const ownSettings = [
   'SIGNET_TRUST_PROXY',
   'SIGNET_RATE_LIMITS',
   'SIGNET_LOG_LEVEL',
+  'SIGNET_LOG_REQUESTS',
   'SIGNET_LOG_SQL',
   'SIGNET_SIGN_UP',
   'SIGNET_SELF_APPROVAL',
@@ -112,6 +114,11 @@ export function readConfig(
   const port = readInteger('SIGNET_PORT', 3000, 1, 65_535);
   const operatorPort = read('SIGNET_OPERATOR_PORT') && readInteger('SIGNET_OPERATOR_PORT', 0, 1, 65_535);
   must(operatorPort !== port, 'SIGNET_OPERATOR_PORT must differ from SIGNET_PORT.');
+  const metricsToken = read('SIGNET_METRICS_TOKEN');
+  must(
+    metricsToken === undefined || /^[\w.~+/=-]{32,200}$/.test(metricsToken),
+    'SIGNET_METRICS_TOKEN must be 32 to 200 characters as in base64. Create one with: openssl rand -base64 32',
+  );
   const base = readBaseUrl(read('SIGNET_BASE_URL') ?? `http://localhost:${port}`);
   const secure = base.protocol === 'https:';
   const dataDir = resolve(read('SIGNET_DATA_DIR') ?? defaultDataDir);
@@ -128,6 +135,8 @@ export function readConfig(
     port,
     operatorPort: operatorPort || undefined,
     operatorHost: read('SIGNET_OPERATOR_HOST') ?? '127.0.0.1',
+    metricsToken,
+    hasMetrics: operatorPort !== undefined || metricsToken !== undefined,
     dataDir,
     databaseUrl,
     databaseMayLoseCommits: isOn('SIGNET_DATABASE_MAY_LOSE_COMMITS', 'off'),
@@ -142,6 +151,7 @@ export function readConfig(
     rateLimits: isOn('SIGNET_RATE_LIMITS', 'on'),
     limits: readLimits(readInteger),
     logLevel: readChoice('SIGNET_LOG_LEVEL', 'info', logLevels),
+    logRequests: isOn('SIGNET_LOG_REQUESTS', 'off'),
     logSql: isOn('SIGNET_LOG_SQL', 'off'),
     signUp: isOn('SIGNET_SIGN_UP', 'on'),
     selfApproval: isOn('SIGNET_SELF_APPROVAL', 'off'),

@@ -9,6 +9,7 @@ import { endFailedRequest } from '../platform/http/serving.ts';
 import { loadValidators } from '../platform/validator.ts';
 import type { Config } from './config.ts';
 import { keepKeysFresh, type StopJobs, startJobs } from './jobs.ts';
+import type { Scrape } from './metrics.ts';
 import { closeDeps, openDeps, openLog } from './open-deps.ts';
 import type { Stage } from './operator-server.ts';
 
@@ -23,16 +24,41 @@ export async function serve(config: Config): Promise<void> {
   if (cluster.isWorker) return serveRequests(config);
   const deps = await open(config);
   const stage: Stage = { is: 'starting' };
+  const scrape = await openNodeMetrics(deps);
   if (config.operatorPort !== undefined) {
     const { openOperatorServer } = await import('./operator-server.ts');
-    await openOperatorServer(deps, stage); // the end of the process closes it, so that it answers until then
+    await openOperatorServer(deps, stage, scrape); // the end of the process closes it, so that it answers until then
   }
   await unlessUnwritable(deps, () => deps.heartbeat.start());
   const stopJobs = startJobs(deps);
-  await (config.workers > 1 ? superviseWorkers : listen)(deps, stopJobs, stage);
+  await (config.workers > 1 ? superviseWorkers : listen)(deps, stopJobs, stage, scrape);
   surviveExceptions(deps.log);
   await printWelcome(deps);
   settleLater(config.workers === 1);
+}
+
+/** Of the first process. */
+async function openNodeMetrics(deps: Deps): Promise<Scrape | undefined> {
+  if (!deps.config.hasMetrics) return undefined;
+  const [{ openMetrics, watchEventLoop }, { readWorkers, scrapeForWorkers }] = await Promise.all([
+    import('./metrics.ts'),
+    import('./worker-metrics.ts'),
+  ]);
+  watchEventLoop(deps);
+  if (deps.config.workers === 1) return openMetrics(deps);
+  const scrape = openMetrics(deps, readWorkers());
+  scrapeForWorkers(scrape);
+  return scrape;
+}
+
+async function openWorkerMetrics(deps: Deps): Promise<Scrape> {
+  const [{ watchEventLoop }, { scrapeOfNode, tellCounts }] = await Promise.all([
+    import('./metrics.ts'),
+    import('./worker-metrics.ts'),
+  ]);
+  watchEventLoop(deps);
+  tellCounts();
+  return scrapeOfNode;
 }
 
 /** While PostgreSQL is down or still starting, retries without limit: the process manager decides when to give up. */
@@ -65,7 +91,8 @@ async function serveRequests(config: Config): Promise<void> {
   const deps = await open(config);
   process.on('message', (message) => message === unsettled && deps.timekeeper.markUnsettled());
   process.send?.(opened);
-  const leave = await listen(deps, keepKeysFresh(deps), { is: 'starting' });
+  const scrape = config.hasMetrics ? await openWorkerMetrics(deps) : undefined;
+  const leave = await listen(deps, keepKeysFresh(deps), { is: 'starting' }, scrape);
   process.on('message', (message) => message === retire && leave('retire'));
   surviveExceptions(deps.log, () => process.send?.(replace));
   process.send?.(ready);
@@ -103,9 +130,14 @@ const [opened, ready, replace, retire, unsettled] = ['opened', 'ready', 'replace
 type StopReason = NodeJS.Signals | typeof retire;
 
 /** @returns a function that stops serving and ends the process. */
-async function listen(deps: Deps, stopJobs: StopJobs, stage: Stage): Promise<(leaving: StopReason) => void> {
+async function listen(
+  deps: Deps,
+  stopJobs: StopJobs,
+  stage: Stage,
+  scrape?: Scrape,
+): Promise<(leaving: StopReason) => void> {
   const { buildApp } = await import('./app.ts');
-  const app = await buildApp(deps);
+  const app = await buildApp(deps, scrape);
   await unlessUnwritable(deps, () => deps.issuances.start());
   await app.serving.listen(app);
   return onStop(deps, stage, async (leaving) => {

@@ -19,7 +19,7 @@ import { type Clock, openTimekeeper } from '../platform/clock.ts';
 import { findUnfinishedRestore } from '../platform/copy-mark.ts';
 import type { Db } from '../platform/db/db.ts';
 import { isSetUp, type MigratableDb, migrate, refuseUnlessMigrated } from '../platform/db/migrate.ts';
-import { logStatements, onFullDisk, openDb } from '../platform/db/open.ts';
+import { logStatements, measureStatements, onFullDisk, openDb } from '../platform/db/open.ts';
 import { ConfigError } from '../platform/errors.ts';
 import { findHeartbeat, openHeartbeat } from '../platform/heartbeat.ts';
 import { newId } from '../platform/ids.ts';
@@ -50,6 +50,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
   const masterKey = role === 'server' ? loadMasterKey(given.masterKey) : readMasterKey(given.masterKey);
   const otherKeys = given.otherMasterKey ? [readMasterKey(given.otherMasterKey)] : [];
   const db = await openDb(given, { log, monotonic: outside.monotonic, mayOnlyRead: role === 'server' });
+  if (given.hasMetrics) measureStatements(db, monotonic);
   if (given.logSql) logStatements(db, { log, monotonic });
   try {
     if (role === 'restore') await refuseUnlessSetUp(db);
@@ -59,7 +60,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
     if (role !== 'restore') await refuseUnfinishedRestore(db);
     const config = role === 'server' ? given : await withServerSettings(given, db);
     const keys = await openKeyRing({ db, clock, vault, issuer: config.baseUrl });
-    const services = ttlCache(clock, (credential_id) => readCredential(db, credential_id));
+    const services = ttlCache('services', clock, (credential_id) => readCredential(db, credential_id));
     const mail = (role === 'server' ? openOutbox : openQueue)({ config, db, clock, log, vault });
     const node = newId('node');
     const timekeeper = openTimekeeper({ clock, monotonic: outside.monotonic, log });

@@ -3,8 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Deps } from '../oauth/deps.ts';
 import { ConfigError } from '../platform/errors.ts';
 import { createServer } from '../platform/http/node-http.ts';
+import { metricsType } from '../platform/metrics.ts';
 import { type Health, openHealth } from './health.ts';
 import { readyBody, unready } from './health-routes.ts';
+import { openMetrics, type Scrape } from './metrics.ts';
 
 /** Of the first process, which is the only one unless there are workers. */
 export type Stage = { is: 'starting' | 'serving' | 'stopping' };
@@ -23,11 +25,15 @@ const maxConnections = 64;
 const requestMs = 5000;
 
 /**
- * Health on a port of its own, which need not be reachable from where users are. It answers while the service starts and
+ * Health and metrics on a port of its own, which need not be reachable from where users are. It answers while the service starts and
  * stops, too.
  * @throws {ConfigError} when it cannot listen there.
  */
-export async function openOperatorServer(deps: Deps, stage: Stage): Promise<{ close(): void }> {
+export async function openOperatorServer(
+  deps: Deps,
+  stage: Stage,
+  scrape: Scrape = openMetrics(deps),
+): Promise<{ close(): void }> {
   const { operatorPort: port, operatorHost: host } = deps.config;
   const readHealth = openHealth(deps);
   const pages: Readonly<Record<string, () => Promise<Answer>>> = {
@@ -39,6 +45,7 @@ export async function openOperatorServer(deps: Deps, stage: Stage): Promise<{ cl
       const { status, code, message, details, retryAfter } = refusal;
       return json(status, { error: code, error_description: message, ...details }, { 'Retry-After': `${retryAfter}` });
     },
+    '/metrics': async () => ({ status: 200, type: metricsType, body: await scrape() }),
   };
 
   async function answer({ method, url = '' }: IncomingMessage): Promise<Answer> {

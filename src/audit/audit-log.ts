@@ -43,6 +43,10 @@ export function openAuditLog(deps: ChainDeps & Pick<Deps, 'log'>, onSeal: (event
   }
 
   return {
+    /** No event is sealed, as was found out when it was last tried. */
+    get isStopped() {
+      return lossLoggedAt !== undefined;
+    },
     /**
      * Seals new events and stores the head outside the database. A lost end of the chain is logged once an hour.
      * @throws {AuditLogTampered} when nothing can be sealed; it has been logged.

@@ -1,8 +1,17 @@
 import { setTimeout as pause, setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { isInCalendar } from '../platform/clock.ts';
 import { csvRow } from '../platform/csv.ts';
+import { maxCounted } from '../platform/db/delivery-queue.ts';
 import type { Deps } from './deps.ts';
-import { type AuditFilter, type AuditRow, chainHead, type SealedRow, searchAuditLog, searchUnsealed } from './store.ts';
+import {
+  type AuditFilter,
+  type AuditRow,
+  chainHead,
+  type SealedRow,
+  searchAuditLog,
+  searchUnsealed,
+  unsealedRowsUpTo,
+} from './store.ts';
 
 export {
   type AuditFilter,
@@ -15,6 +24,10 @@ export {
   newestAuditRowOf,
   statesAtDeletion,
 } from './store.ts';
+
+/** How many events wait to be sealed, up to {@link maxCounted}, and when the oldest of them happened. */
+export const unsealedBacklog = async (db: Deps['db']) =>
+  (await unsealedRowsUpTo(db, maxCounted)) ?? { waiting: 0, oldest: null };
 
 type LogDeps = Pick<Deps, 'db' | 'auditLog'>;
 

@@ -123,6 +123,16 @@ export async function countUnsealed(db: Db, since: number): Promise<{ all: numbe
   return { all: counted?.total ?? 0, late: counted?.late ?? 0 };
 }
 
+const Backlog = row('audit_log', { waiting: integer, oldest: nullable(integer) });
+
+/** Events without a place, up to `most` of them, and when the oldest happened. */
+export const unsealedRowsUpTo = (db: Db, most: number) =>
+  db.get(
+    Backlog,
+    sql`select (select count(*) from (select 1 as one from audit_log where seq is null limit ${most}) as part) as waiting,
+               (select min(at) from audit_log where seq is null) as oldest`,
+  );
+
 /** Gives an event its place. The unique index refuses a place that is taken. */
 export const sealRow = (event_id: EventId, seq: number, seal: string): Sql =>
   sql`update audit_log set seq = ${seq}, seal = ${seal} where event_id = ${event_id} and seq is null`;

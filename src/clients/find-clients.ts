@@ -42,7 +42,7 @@ type ReadDeps = Pick<Deps, 'db'>;
 export type ClientDirectory = TtlCache<Client | undefined>;
 
 export function clientDirectory({ db, clock }: { db: Db; clock: Clock }): ClientDirectory {
-  const cache = ttlCache(clock, (client_id) => readClient(db, client_id));
+  const cache = ttlCache('clients', clock, (client_id) => readClient(db, client_id));
   return { ...cache, find: (id) => (isClientId(id) ? cache.find(id) : Promise.resolve(undefined)) };
 }
 

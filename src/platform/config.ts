@@ -10,9 +10,13 @@ export type Config = {
   readonly secure: boolean;
   readonly host: string;
   readonly port: number;
-  /** Where health is answered besides the main port; absent: nowhere. */
+  /** Where health and metrics are answered, besides the main port; absent: nowhere. */
   readonly operatorPort: number | undefined;
   readonly operatorHost: string;
+  /** With it, metrics are read on the main port, too; absent: only on the port for operators. */
+  readonly metricsToken: string | undefined;
+  /** Metrics can be read: there is a port for operators, or a token. */
+  readonly hasMetrics: boolean;
   readonly dataDir: string;
   /** Absent: SQLite in `dataDir`. */
   readonly databaseUrl: string | undefined;
@@ -32,6 +36,8 @@ export type Config = {
   readonly rateLimits: boolean;
   readonly limits: Limits;
   readonly logLevel: (typeof logLevels)[number];
+  /** One line for each request. */
+  readonly logRequests: boolean;
   /** Logs the text of each SQL statement, for development. */
   readonly logSql: boolean;
   readonly signUp: boolean;

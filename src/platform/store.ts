@@ -141,5 +141,15 @@ export const postponeMail = (db: Db, { mail_id, attempts }: WaitingMail, next_at
 export const deleteMail = (db: Db, mail_id: string) =>
   db.run(sql`delete from outgoing_mails where mail_id = ${mail_id}`);
 
+const Counted = row('outgoing_mails', { waiting: integer });
+
+/** @param most it counts no further. */
+export const countMails = async (db: Db, most: number): Promise<number> => {
+  const some = (condition: Sql) =>
+    sql`(select count(*) from (select 1 as one from outgoing_mails where ${condition} limit ${most}) as part)`;
+  const counted = await db.get(Counted, sql`select ${some(sql`attempts = 0`)} + ${some(sql`attempts > 0`)} as waiting`);
+  return Math.min(counted?.waiting ?? 0, most);
+};
+
 export const deleteMailsBefore = (db: Db, created_before: number) =>
   db.run(sql`delete from outgoing_mails where created_at < ${created_before}`);

@@ -1,3 +1,13 @@
+import { counter } from './metrics.ts';
+
+/** By what keeps answers in memory, and whether it had one. */
+export const cacheRequests = counter(
+  'signet_cache_requests_total',
+  'Questions to what is kept in memory, by whether the answer was there.',
+  'cache',
+  'result',
+);
+
 export type TtlCache<Answer> = ReturnType<typeof ttlCache<Answer>>;
 
 const freshForMs = 1000;
@@ -6,8 +16,11 @@ const maxEntries = 10_000;
 /** A pending answer is shared, too. */
 type Entry<Answer> = { askedAt: number; answer: Promise<Answer> };
 
-/** Answers, also "not found", kept for at most a second, so that a revocation takes effect within it. */
-export function ttlCache<Answer>(clock: () => number, read: (key: string) => Promise<Answer>) {
+/**
+ * Answers, also "not found", kept for at most a second, so that a revocation takes effect within it.
+ * @param name in the metrics.
+ */
+export function ttlCache<Answer>(name: string, clock: () => number, read: (key: string) => Promise<Answer>) {
   const entries = new Map<string, Entry<Answer>>();
 
   const isFresh = (entry: Entry<Answer>) => {
@@ -31,7 +44,9 @@ export function ttlCache<Answer>(clock: () => number, read: (key: string) => Pro
     /** @throws the store's error, rather than return an answer that may be old. */
     find(key: string): Promise<Answer> {
       const entry = entries.get(key);
-      return (entry && isFresh(entry) ? entry : ask(key)).answer;
+      const isHit = entry !== undefined && isFresh(entry);
+      cacheRequests.count(name, isHit ? 'hit' : 'miss');
+      return (isHit ? entry : ask(key)).answer;
     },
     /** The next `find` asks anew. */
     forget: (key: string) => void entries.delete(key),

@@ -26,7 +26,7 @@ test('while a slow target keeps its lane busy, the calls of each second do not p
   const sender = openDeliveryLanes(
     { clock: () => 0, log: pino({ level: 'silent' }) },
     {
-      kind: 'deliveries',
+      kind: 'webhook',
       targets: async () => [...due.keys()],
       due: async (target) => due.get(target)?.splice(0) ?? [],
       claim: async () => true,
@@ -57,7 +57,7 @@ test('targets that do not answer share half of the lanes, and the others take tu
   const sender = openDeliveryLanes<QueuedDelivery & { target: string }>(
     { clock: () => seconds * 1000, log: pino({ level: 'silent' }) },
     {
-      kind: 'deliveries',
+      kind: 'webhook',
       targets: async (_, after, limit) => [...due.keys()].filter((target) => target > after).slice(0, limit),
       async due(target, _, limit) {
         const count = Math.min(due.get(target) ?? 0, limit);

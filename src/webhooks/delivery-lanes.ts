@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Deps } from '../audit/deps.ts';
 import { now } from '../platform/clock.ts';
 import type { QueuedDelivery } from '../platform/db/delivery-queue.ts';
+import { deliveryAttempts, deliveryDelays } from '../platform/delivery-metrics.ts';
 import { request as requestHttp } from '../platform/http/node-http.ts';
 import { isIpAddress, subnetList } from '../platform/ip-address.ts';
 import { hostResolver } from './resolve-host.ts';
@@ -67,8 +68,8 @@ export type DeliverySender = {
 
 /** Deliveries of one kind: who receives them, what is posted, and what is kept of it. */
 export type Outgoing<Due extends QueuedDelivery> = {
-  /** For the log. */
-  kind: string;
+  /** For the log and the metrics. */
+  kind: 'webhook' | 'logout';
   /** Those with a delivery that is due, in the order of their ids. */
   targets(now: number, after: string, limit: number): Promise<readonly string[]>;
   /** The most overdue first. */
@@ -99,8 +100,12 @@ export function openDeliveryLanes<Due extends QueuedDelivery>(
   async function attempt(delivery: Due): Promise<'silent' | 'answered' | 'not ours'> {
     const claimed = await outgoing.claim(delivery, { now: now(deps), until: now(deps) + claimSeconds });
     if (!claimed) return 'not ours';
+    const { next_attempt_at } = delivery;
+    if (next_attempt_at !== null) deliveryDelays.observe(Math.max(0, now(deps) - next_attempt_at), outgoing.kind);
     const { problem, answer } = await outgoing.post(delivery);
     const retryAfter = problem?.isFinal ? undefined : retryAfterSeconds[delivery.attempts];
+    const refused = retryAfter === undefined ? 'dead' : 'failed';
+    deliveryAttempts.count(outgoing.kind, problem === undefined ? 'delivered' : refused);
     if (problem === undefined) await outgoing.delivered(delivery, now(deps), answer);
     else if (retryAfter === undefined) await outgoing.giveUp(delivery, problem.message, answer);
     else await outgoing.failed(delivery, problem.message, now(deps) + retryAfter, answer);
@@ -135,7 +140,7 @@ export function openDeliveryLanes<Due extends QueuedDelivery>(
       running.add(target);
       void takeTurn(target)
         .catch((error: unknown) => {
-          deps.log.error({ err: error, target }, `${outgoing.kind} failed`);
+          deps.log.error({ err: error, target }, `${outgoing.kind} deliveries failed`);
           return false;
         })
         .then((hasMore) => {

@@ -27,12 +27,14 @@ export { purgeDead, purgeDelivered, purgeUndeliverable } from './store.ts';
 type SendDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'log' | 'vault'>;
 type Post = ReturnType<typeof openPoster>;
 
+export const webhookBacklog = webhookDeliveries.backlog;
+
 /** Posts deliveries to their webhooks. */
 export function openWebhookSender(deps: SendDeps): DeliverySender {
   const { db } = deps;
   const post = openPoster(deps, { readsBody: true });
   return openDeliveryLanes<DueDelivery>(deps, {
-    kind: 'deliveries of a webhook',
+    kind: 'webhook',
     targets: async (...page) => (await dueWebhooks(db, ...page)).map(({ webhook_id }) => webhook_id),
     due: (webhook_id, at, limit) => dueDeliveries(db, webhook_id, at, limit),
     claim: (delivery, claim) => claimDelivery(db, delivery, claim),

@@ -3,7 +3,7 @@ import { openOperatorServer, type Stage } from '../../src/app/operator-server.ts
 import { StoreUnavailable } from '../../src/platform/db/db.ts';
 import { freePort } from '../support/free-port.ts';
 import { plain } from '../support/plain-sql.ts';
-import { assertRefused } from '../support/relying-party.ts';
+import { assertRefused, tokensOf } from '../support/relying-party.ts';
 import { testSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
 
@@ -89,3 +89,70 @@ testSignet('the port for operators says the same, and nothing else', async ({ si
   assert.equal((await ask('/constructor')).status, 404);
   await assert.rejects(openOperatorServer({ ...signet.deps, config }, stage), /SIGNET_OPERATOR_PORT: cannot listen/);
 });
+
+const token = 'a token of thirty-two characters'.replaceAll(' ', '-');
+const observed = { SIGNET_METRICS_TOKEN: token, SIGNET_LOG_REQUESTS: 'on' };
+
+testSignet(
+  'metrics and the log of requests say what happened, and nothing that is secret',
+  { env: observed },
+  async ({ signet }) => {
+    const scrape = async (authorization = `Bearer ${token}`) =>
+      (await fetch(`${signet.url}/metrics`, { headers: { authorization } })).text();
+    const sampleOf = (text: string, series: string) =>
+      Number(
+        text
+          .split('\n')
+          .find((line) => line.startsWith(`${series} `))
+          ?.slice(series.length + 1) ?? 0,
+      );
+    for (const authorization of ['', 'Bearer wrong', `Basic ${token}`, `Bearer ${token}x`]) {
+      const refused = await fetch(`${signet.url}/metrics`, { headers: { authorization } });
+      assert.equal(refused.status, 401, authorization);
+    }
+    const before = await scrape();
+
+    const user = await signet.signedInUser();
+    const client = await signet.registerClient({ owner: user });
+    const code = await user.authorize(client);
+    const tokens = tokensOf(await client.redeem(code));
+    await client.refresh(tokens.refresh_token);
+    assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
+    await client.post('/oauth/token', { grant_type: 'a stranger"s\ngrant' });
+    await fetch(`${signet.url}/a/strangers/path-${code}?token=${tokens.access_token}`, { method: 'PROPFIND' });
+    await fetch(`${signet.url}/%zz`);
+
+    signet.clock.advance(60);
+    const after = await scrape();
+    const increase = (series: string) => sampleOf(after, series) - sampleOf(before, series);
+    assert.equal(increase('signet_token_requests_total{grant_type="authorization_code",outcome="issued"}'), 1);
+    assert.equal(increase('signet_token_requests_total{grant_type="refresh_token",outcome="invalid_grant"}'), 1);
+    assert.equal(increase('signet_token_requests_total{grant_type="other",outcome="unsupported_grant_type"}'), 1);
+    assert.equal(increase('signet_revocations_total{reason="replay",of="grant"}'), 1);
+    assert.equal(increase('signet_sign_ins_total{method="password",result="succeeded"}'), 1);
+    assert.equal(increase('signet_http_requests_total{method="other",route="",status="404"}'), 1);
+    assert.equal(increase('signet_http_request_duration_seconds_count{route="/oauth/token"}'), 4);
+    assert.equal(sampleOf(after, 'signet_store_up'), 1);
+    assert.ok(sampleOf(after, 'signet_audit_events_unsealed') > 0);
+    assert.ok(sampleOf(after, 'signet_store_size_bytes') > 0);
+    assert.ok(increase('signet_store_duration_seconds_count{kind="change"}') > 3);
+    assert.doesNotMatch(after, /stranger/);
+    for (const line of after.trimEnd().split('\n')) {
+      assert.match(line, /^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{([a-z_]+="([^"\\]|\\.)*",?)+\})? [\d.e+-]+)$/);
+    }
+
+    const lines = signet.logLines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'request');
+    const refusedToken = lines.find(({ error }) => error === 'invalid_grant');
+    assert.deepEqual([refusedToken.method, refusedToken.route, refusedToken.status], ['POST', '/oauth/token', 400]);
+    const answer = await fetch(`${signet.url}/signin`);
+    const last = JSON.parse(signet.logLines.at(-1)!);
+    assert.deepEqual([last.route, last.id], ['/signin', answer.headers.get('x-request-id')]);
+    const secrets = [token, code, client.client_secret!, user.password, ...Object.values(tokens)].filter(
+      (one) => typeof one === 'string' && one.length > 20,
+    );
+    assert.ok(secrets.length >= 5);
+    for (const text of [after, signet.logLines.join('\n')]) {
+      for (const secret of [...secrets, ...user.browser.cookies.values()]) assert.ok(!text.includes(String(secret)));
+    }
+  },
+);

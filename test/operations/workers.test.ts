@@ -13,6 +13,7 @@ import {
   redeemAt,
   refreshAt,
   type ServerProcess,
+  type Settings,
   startServer,
   type TokenAnswer,
   until,
@@ -22,8 +23,8 @@ import {
 /** `oauth/token-races.test.ts` tries the same with one process. Here it is several that share a store. */
 const rounds = repeated(3);
 
-async function startWorkers(t: TestContext, engine: Engine): Promise<ServerProcess> {
-  const settings = { ...(await bareSettings(t, engine)), SIGNET_WORKERS: '2', SIGNET_RATE_LIMITS: 'off' };
+async function startWorkers(t: TestContext, engine: Engine, more: Settings = {}): Promise<ServerProcess> {
+  const settings = { ...(await bareSettings(t, engine)), SIGNET_WORKERS: '2', SIGNET_RATE_LIMITS: 'off', ...more };
   return startServer(t, settings);
 }
 
@@ -51,9 +52,17 @@ onBothEngines(
 );
 
 test('a worker that is killed is replaced, and service goes on', async (t) => {
-  const server = await startWorkers(t, 'sqlite');
+  const SIGNET_METRICS_TOKEN = 'm'.repeat(32);
+  const server = await startWorkers(t, 'sqlite', { SIGNET_METRICS_TOKEN });
+  const headers = { authorization: `Bearer ${SIGNET_METRICS_TOKEN}` };
+  const issued = async () => {
+    const text = await (await fetch(`${server.url}/metrics`, { headers })).text();
+    const counts = text.matchAll(/^signet_token_requests_total\{.*outcome="issued"\} (\d+)$/gm);
+    return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+  };
   const { browser, client } = await signedInClient(server);
   const before = await redeemAt(server.url, client, await codeFor(browser, client));
+  assert.equal(await issued(), 1, 'whichever worker is asked');
   const [firstPid, ...others] = workerPids(server);
   assert.equal(others.length, 1);
   process.kill(firstPid ?? 0, 'SIGKILL');
@@ -65,6 +74,7 @@ test('a worker that is killed is replaced, and service goes on', async (t) => {
   const after = await refreshAt(server.url, client, before.refresh_token);
   assert.equal(after.status, 200, 'the other worker goes on');
   await until(() => workerPids(server).length === 2);
+  assert.equal(await issued(), 2, 'what the killed one had counted is in the sum');
   const answers = await times(32, () => isActiveAt(server.url, client, after.access_token));
   assert.ok(answers.every((isActive) => isActive));
   assert.equal((await server.stop()).code, 0);

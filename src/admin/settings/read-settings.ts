@@ -40,12 +40,14 @@ const readers: { readonly [Group in SettingGroup]?: Readonly<Record<string, Read
     SIGNET_PORT: ({ port }) => port,
     SIGNET_OPERATOR_PORT: ({ operatorPort }) => operatorPort,
     SIGNET_OPERATOR_HOST: ({ operatorHost }) => operatorHost,
+    SIGNET_METRICS_TOKEN: secret,
     SIGNET_COOKIE_PREFIX: ({ cookiePrefix }) => cookiePrefix,
     SIGNET_WORKERS: ({ workers }) => workers,
     SIGNET_DRAIN_SECONDS: ({ drainSeconds }) => drainSeconds,
     SIGNET_TRUST_PROXY: ({ trustProxy }) =>
       trustProxy === false || typeof trustProxy === 'number' ? trustProxy : list(trustProxy),
     SIGNET_LOG_LEVEL: ({ logLevel }) => logLevel,
+    SIGNET_LOG_REQUESTS: ({ logRequests }) => logRequests,
     SIGNET_LOG_SQL: ({ logSql }) => logSql,
   },
   store: {

@@ -3,6 +3,7 @@ import { emailKey } from '../../platform/email-address.ts';
 import { type RequestError, refusal } from '../../platform/errors.ts';
 import { digest } from '../../platform/ids.ts';
 import { addressKey } from '../../platform/ip-address.ts';
+import { counter, gauge, histogram, quickSeconds } from '../../platform/metrics.ts';
 
 /** Who asks for a hash: a key of the account, and of the IP address of a requester who is not identified. */
 export type Asker = { account: string; address?: string };
@@ -29,6 +30,14 @@ export type HashQueueSettings = {
   /** Measures how long hashes take. */
   monotonic: Clock;
 };
+
+const waiting = gauge('signet_password_hashes_waiting', 'Passwords that wait for their turn to be hashed.');
+const waits = histogram('signet_password_hash_wait_seconds', 'How long passwords waited for that.', quickSeconds);
+const refused = counter(
+  'signet_password_hashes_refused_total',
+  'Passwords that were not hashed: too many at once of one account or address, or the queue is full.',
+  'reason',
+);
 
 type Waiter = { lane: string; run: () => void; refuse: () => void };
 
@@ -77,9 +86,12 @@ export function hashQueue({
       if (((ahead + 1) * meanMs) / concurrency > maxWaitMs) throw queueFull();
       if (own.size >= queueLimit && !own.yieldPlaceTo(lane)) throw queueFull();
     }
+    waiting.add(1);
+    const queuedAt = monotonic();
     return new Promise((resolve, reject) => {
       const refuse = () => {
         clearTimeout(timer);
+        waiting.add(-1);
         own.remove(waiter);
         reject(queueFull());
       };
@@ -87,6 +99,8 @@ export function hashQueue({
       timer.unref();
       const run = () => {
         clearTimeout(timer);
+        waiting.add(-1);
+        waits.observe((monotonic() - queuedAt) / 1000);
         resolve();
       };
       const waiter = { lane, run, refuse };
@@ -130,8 +144,14 @@ export const isOfFullQueue = ({ userMessage }: RequestError): boolean =>
 
 /** Seconds: by then what is under way has been hashed. */
 const retryAfter = 2;
-const tooManyAtOnce = () => refusal('rate_limited', { key: 'refusal.passwords_at_once' }, { retryAfter });
-const queueFull = () => refusal('temporarily_unavailable', { key: 'refusal.passwords_waiting' }, { retryAfter });
+const tooManyAtOnce = () => {
+  refused.count('at_once');
+  return refusal('rate_limited', { key: 'refusal.passwords_at_once' }, { retryAfter });
+};
+const queueFull = () => {
+  refused.count('queue_full');
+  return refusal('temporarily_unavailable', { key: 'refusal.passwords_waiting' }, { retryAfter });
+};
 
 /** Waiters in lanes that take turns. */
 function lanes() {

@@ -5,6 +5,7 @@ import { inEnglish } from '../../platform/i18n/translate.ts';
 import { addressKey } from '../../platform/ip-address.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import type { Provider } from '../credentials/providers.ts';
+import { countSignIn } from '../sessions/sign-in-count.ts';
 
 /** A request that came back from a provider. `back`: the page that the error page links to. */
 export type CallbackContext = { provider: Provider; address: string; back: string };
@@ -25,6 +26,7 @@ export async function refuseIdentity(
   { code, reason, problem, user_id }: IdentityRefusal,
 ): Promise<RequestError> {
   const detail = { provider: provider.id, ...(problem === undefined ? {} : { problem }) };
+  countSignIn(['fed'], reason);
   const event = { action: 'session.refused', target: user_id, reason, detail, address } as const;
   await deps.db.change({ run: { event: unauthenticatedEvent(deps, event) } });
   // Users cannot tell a state that was used from one that is unknown.

@@ -16,6 +16,7 @@ import {
   usePasskey,
 } from '../credentials/passkeys.store.ts';
 import { passkeyId, readAssertion, relyingParty, userHandle } from '../credentials/webauthn.ts';
+import { countSignIn } from '../sessions/sign-in-count.ts';
 import {
   type ChallengeUse,
   challengeSeconds,
@@ -74,6 +75,7 @@ export async function acceptAssertion(
     return passkey;
   } catch (error) {
     if (error instanceof RequestError && error.code === 'access_denied') {
+      countSignIn(['hwk'], 'passkey_refused');
       const refused = { action: 'session.refused', target: passkey?.user_id, reason: 'passkey_refused' } as const;
       const event = unauthenticatedEvent(deps, { ...refused, address: asked.address });
       await deps.db.change({ run: { event } });

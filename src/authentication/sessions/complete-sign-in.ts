@@ -17,6 +17,7 @@ import { insertPendingSignIn } from './pending-sign-ins.store.ts';
 import type { Outcome, SignInRequest } from './return-target.ts';
 import { sessionIdleSeconds, sessionSeconds } from './session.ts';
 import { signOutStatements } from './sessions.ts';
+import { countSignIn } from './sign-in-count.ts';
 import {
   deleteSurplusDevices,
   endSurplusSessions,
@@ -101,7 +102,9 @@ export async function completeSignIn(
     },
   });
   if (!done.ok && done.failed === 'limit') throw await limit.refusal(device.limitKey);
-  return done.ok ? { kind: 'session', token } : undefined;
+  if (!done.ok) return undefined;
+  countSignIn(methods, 'succeeded');
+  return { kind: 'session', token };
 }
 
 async function startPendingSignIn(
@@ -126,7 +129,9 @@ async function startPendingSignIn(
     },
   });
   if (!done.ok && done.failed === 'limit') throw await limit.refusal(limitKey);
-  return done.ok ? { kind: 'second_factor', token } : undefined;
+  if (!done.ok) return undefined;
+  countSignIn(methods, 'second_factor_asked');
+  return { kind: 'second_factor', token };
 }
 
 /** Each sign-in is a row of the audit log for good. */

@@ -9,6 +9,7 @@ import type { Deps, SignInDeps } from '../deps.ts';
 import { passwordLimits } from '../passwords/password-limits.ts';
 import { completeSignIn } from '../sessions/complete-sign-in.ts';
 import type { Outcome, SignInRequest } from '../sessions/return-target.ts';
+import { countSignIn } from '../sessions/sign-in-count.ts';
 import { findKnownDevice } from '../sessions/store.ts';
 
 type PasswordAttempt = { username: string; password: string; signInRequest: SignInRequest };
@@ -43,6 +44,7 @@ export async function signInWithPassword(
     await limits.failed(attempt.username, address);
     // The typed address is not stored: users sometimes type a password there.
     const reason = isRight ? 'account_disabled' : 'wrong_password';
+    countSignIn(['pwd'], reason);
     const refused = { action: 'session.refused', target: user?.user_id, reason, address } as const;
     await deps.db.change({ run: { event: unauthenticatedEvent(deps, refused) } });
     return undefined;

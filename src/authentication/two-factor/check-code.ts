@@ -24,6 +24,7 @@ import {
   pendingSignInExists,
 } from '../sessions/pending-sign-ins.store.ts';
 import type { Outcome, SignInRequest } from '../sessions/return-target.ts';
+import { countSignIn } from '../sessions/sign-in-count.ts';
 import { findKnownDevice } from '../sessions/store.ts';
 import { backupCodeHashes } from './backup-codes.ts';
 import { matchingStep, totpPurpose } from './totp.ts';
@@ -54,6 +55,7 @@ export async function checkCode(
   const right = await consumeCode(deps, guess, code);
   if (right === 'disabled' || right === 'wrong') {
     const reason = right === 'wrong' ? 'wrong_code' : 'codes_disabled';
+    countSignIn(attempt.methods, reason);
     await recordRefusal(deps, { ...guess, attempt }, reason, signInRequest.address);
     if (right === 'disabled') throw refusal('access_denied', { key: 'second_factor.disabled' });
     return { kind: 'wrong', triesLeft: attempt.triesLeft };

@@ -12,8 +12,8 @@ import { type Static, Type } from '../../platform/schema.ts';
 import { claimsWithin, type UserClaim, userClaimNames } from '../claims/claims.ts';
 import { appLimit } from '../grants/app-limit.ts';
 import { deleteConsent, listConsents } from '../grants/consents.store.ts';
+import { revokeAll } from '../grants/grants.ts';
 import { activeAccessOf, isConnected } from '../grants/lists.store.ts';
-import { revokeGrants } from '../grants/store.ts';
 
 /** A client that has access to a user's account. */
 export const ConnectedApp = Type.Object({
@@ -99,7 +99,7 @@ export async function disconnectApp(
     require: { connection: isConnected(user_id, client_id, at) },
     run: {
       limit: limit.taken(user_id),
-      grants: revokeGrants({ user_id, client_id }, 'user', at),
+      grants: revokeAll('app', { user_id, client_id })('user', at),
       consent: deleteConsent(user_id, client_id),
       event: event.statement,
       mail: mailTo(deps, session, 'app_disconnected', { app: client.name }),

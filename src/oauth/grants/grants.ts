@@ -12,6 +12,7 @@ import { notFound } from '../../platform/errors.ts';
 import { type ClientId, type GrantId, newId, type UserId } from '../../platform/ids.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { mailTo } from '../../platform/mail/outbox.ts';
+import { counter } from '../../platform/metrics.ts';
 import { deleteBulkRevocation, listBulkRevocations } from './bulk-revocations.store.ts';
 import { activeGrantsOf, type ListedGrant } from './lists.store.ts';
 import { enqueueLogouts } from './logout-deliveries.store.ts';
@@ -49,13 +50,21 @@ type Revocation = {
   address?: string;
 };
 
+const revocations = counter(
+  'signet_revocations_total',
+  'Revocations by reason, and of what: one of a user, session or client ends any number of grants.',
+  'reason',
+  'of',
+);
+
 /**
  * Revokes a grant with all its tokens, unless it is revoked already. The user gets a mail if neither they nor the client
  * asked for it.
  */
 export async function revokeGrant(deps: RevocationDeps, revocation: Revocation): Promise<void> {
   const mail = await mailAbout(deps, revocation);
-  await deps.db.change({ run: { ...statementsOf(deps, revocation), mail } });
+  const done = await deps.db.change({ run: { ...statementsOf(deps, revocation), mail } });
+  if (done.ok) revocations.count(revocation.reason, 'grant');
 }
 
 /** Their clients and the audit log are notified; the grant is not changed if it is revoked already. */
@@ -96,7 +105,8 @@ export async function revokeSurplusGrants(deps: LimitDeps, user_id: UserId, clie
   const at = now(deps);
   for (const found of await findSurplusGrants(deps.db, user_id, client_id, at)) {
     const grant = { ...found, user_id, client_id, revoked_at: null };
-    await deps.db.change({ run: statementsOf(deps, { grant, reason: 'surplus', actor: 'system' }) });
+    const done = await deps.db.change({ run: statementsOf(deps, { grant, reason: 'surplus', actor: 'system' }) });
+    if (done.ok) revocations.count('surplus', 'grant');
   }
 }
 
@@ -149,16 +159,24 @@ export const grantRecord = ({ scope, refreshed_at, ...grant }: ListedGrant) => (
   last_used_at: refreshed_at,
 });
 
+/** For a change, which it counts as committed. `app`: a user's grants to one client. */
+export function revokeAll(of: 'user' | 'session' | 'client' | 'app', which: Parameters<typeof revokeGrants>[0]) {
+  return (reason: RevocationReason, at: number): Sql[] => {
+    revocations.count(reason, of);
+    return revokeGrants(which, reason, at);
+  };
+}
+
 export const revokeGrantsOfUser = (user_id: UserId, reason: RevocationReason, at: number): Sql[] =>
-  revokeGrants({ user_id }, reason, at);
+  revokeAll('user', { user_id })(reason, at);
 
 /** What lower rooms revoke together with a session, a password or a client. */
 export const grants: Grants = {
   revokeOfUser: revokeGrantsOfUser,
-  revokeOfSession: ({ user_id, session_id }, reason, at) => revokeGrants({ user_id, session_id }, reason, at),
+  revokeOfSession: ({ user_id, session_id }, reason, at) => revokeAll('session', { user_id, session_id })(reason, at),
   revokeOfOtherSessions: (user_id, kept_session_id, reason, at) =>
-    revokeGrants({ user_id, kept_session_id }, reason, at),
-  revokeOfClient: (client_id, reason, at) => revokeGrants({ client_id }, reason, at),
+    revokeAll('user', { user_id, kept_session_id })(reason, at),
+  revokeOfClient: (client_id, reason, at) => revokeAll('client', { client_id })(reason, at),
   hasGrantElsewhere,
 };
 

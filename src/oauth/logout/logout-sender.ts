@@ -23,12 +23,14 @@ const logoutTokenSeconds = 120;
 
 type SendDeps = Pick<ClientDeps, 'db' | 'clock' | 'config' | 'log'> & { keys: KeyRing };
 
+export const logoutBacklog = logoutDeliveries.backlog;
+
 /** Posts logout tokens to the clients that took part in a session. */
 export function openLogoutSender(deps: SendDeps): DeliverySender {
   const { db } = deps;
   const post = openPoster(deps);
   return openDeliveryLanes<DueLogoutDelivery>(deps, {
-    kind: 'logout tokens for a client',
+    kind: 'logout',
     targets: async (...page) => (await dueClients(db, ...page)).map(({ client_id }) => client_id),
     due: (client_id, at, limit) => dueLogouts(db, client_id, at, limit),
     claim: (delivery, claim) => claimLogout(db, delivery, claim),

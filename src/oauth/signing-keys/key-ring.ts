@@ -4,6 +4,7 @@ import { type Clock, now } from '../../platform/clock.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { invalidToken, unavailable } from '../../platform/errors.ts';
 import { type PublicDocument, publicDocument } from '../../platform/http/representations.ts';
+import { cacheRequests } from '../../platform/ttl-cache.ts';
 import type { Vault } from '../../platform/vault.ts';
 import { type Sign, signerOf, type Verify, verifierOf } from './signatures.ts';
 import { retiredSeconds } from './signing-keys.ts';
@@ -85,6 +86,7 @@ export async function openKeyRing(deps: RingDeps) {
      */
     async verify(typ: TokenType, token: string): Promise<Claims> {
       const known = typ === 'at+jwt' ? genuine.find(token) : undefined;
+      if (typ === 'at+jwt') cacheRequests.count('access_tokens', known ? 'hit' : 'miss');
       if (known && (await current()).byKid.has(known.kid)) return known.claims;
       const { kid, claims } = await verifySignature(typ, token);
       if (claims.iss !== deps.issuer) throw invalidToken('foreign issuer');

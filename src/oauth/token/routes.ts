@@ -5,6 +5,7 @@ import { accessDenied, invalidClient, invalidRequest, RequestError } from '../..
 import { basicCredentials, noCredentials, readBasic } from '../../platform/http/access.ts';
 import { form, type OperationDescription } from '../../platform/http/operation.ts';
 import { readForm } from '../../platform/http/parameters.ts';
+import { counter } from '../../platform/metrics.ts';
 import { Type } from '../../platform/schema.ts';
 import type { Deps } from '../deps.ts';
 import { authorizationCodeGrant } from './authorization-code-grant.ts';
@@ -28,18 +29,23 @@ export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
     reply.header('pragma', 'no-cache'); // RFC 6749 §5.1
     if (request.url.includes('?')) throw invalidRequest('Send parameters in the body, not in the URL.');
     const presented = presentedBy(request);
-    if (presented.form.grant_type === undefined) throw invalidRequest('grant_type is missing.');
+    const { grant_type } = presented.form;
+    if (grant_type === undefined) throw invalidRequest('grant_type is missing.');
+    return counted(grant_type, () => tokensFor(presented));
+  });
+
+  async function tokensFor(presented: Presented): Promise<TokenResponse> {
     const client = await authenticateClient(deps, presented);
     try {
       return await grantTokens(deps, { client, ...presented });
     } catch (error) {
       if (error instanceof RequestError && error.status < 500) {
-        const place = { client_id: client.client_id, stage: 'token', address: request.ip } as const;
+        const place = { client_id: client.client_id, stage: 'token', address: presented.address } as const;
         deps.clientFailures.record(place, diagnose(error));
       }
       throw error;
     }
-  });
+  }
 
   // RFC 7662. Callers authenticate, since anyone could scan for tokens otherwise (§4).
   app.post('/oauth/introspect', { config: { anySite: true, operation: introspect } }, async (request) => {
@@ -59,6 +65,26 @@ export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
     await revokeToken(deps, form.token, { client, client_id: client?.client_id ?? form.client_id, address });
     return reply.send();
   });
+}
+
+const grantTypes: ReadonlySet<string> = new Set(['authorization_code', 'refresh_token']);
+const tokenRequests = counter(
+  'signet_token_requests_total',
+  'Requests for tokens by grant type and outcome: issued, or the code of the error.',
+  'grant_type',
+  'outcome',
+);
+
+async function counted<Result>(grant_type: string, run: () => Promise<Result>): Promise<Result> {
+  const type = grantTypes.has(grant_type) ? grant_type : 'other';
+  try {
+    const issued = await run();
+    tokenRequests.count(type, 'issued');
+    return issued;
+  } catch (error) {
+    tokenRequests.count(type, error instanceof RequestError ? error.code : 'server_error');
+    throw error;
+  }
 }
 
 function grantTokens(deps: Deps, request: TokenRequest): Promise<TokenResponse> {

@@ -1,6 +1,6 @@
 import type { DeliveryId } from '../ids.ts';
 import type { Db } from './db.ts';
-import { type Fields, id, integer, nullable, type RowSchema, text, type ValuesOf } from './rows.ts';
+import { type Fields, id, integer, nullable, type RowSchema, row, text, type ValuesOf } from './rows.ts';
 import { cutPage, decodeCursor, inOneSlice } from './slices.ts';
 import { asBigint, raw, type Sql, sql } from './sql.ts';
 
@@ -30,6 +30,11 @@ export function stateOf({ delivered_at, dead_at }: Pick<QueuedDelivery, 'deliver
 
 /** {@link stateOf} in the store, spelled as in the indexes of both tables. */
 const state = sql`case when delivered_at is not null then 'delivered' when dead_at is null then 'waiting' else 'dead' end`;
+
+/** Longer queues are all alike, so that counting takes the same time in any store. */
+export const maxCounted = 1000;
+
+const Backlog = row('a queue of deliveries', { waiting: integer });
 
 export type DeliverySearch = {
   /** All without it. */
@@ -78,6 +83,12 @@ export function deliveryQueue<Columns extends DeliveryFields & Fields>(
       );
       const cut = cutPage(found, limit, ({ created_at: at, delivery_id }) => ({ at, id: delivery_id }));
       return { deliveries: cut.rows.map((one) => ({ ...one, state: stateOf(one) })), next: cut.next ?? null };
+    },
+
+    /** How many wait, also for another attempt, up to {@link maxCounted}. */
+    async backlog(db: Db): Promise<number> {
+      const waiting = sql`select 1 as one from ${table} where next_attempt_at is not null limit ${maxCounted}`;
+      return (await db.get(Backlog, sql`select count(*) as waiting from (${waiting}) as part`))?.waiting ?? 0;
     },
 
     purge,

@@ -1,10 +1,13 @@
 import { accessSync, chmodSync, closeSync, constants, existsSync, mkdirSync, openSync, statfsSync } from 'node:fs';
-import { statfs } from 'node:fs/promises';
+import { stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
+import { counter, gauge, histogram, quickSeconds } from '../metrics.ts';
 import { type Db, StoreUnavailable } from './db.ts';
 import type { MigratableDb } from './migrate.ts';
+import { integer, row } from './rows.ts';
+import { sql } from './sql.ts';
 import { openSqlite } from './sqlite.ts';
 
 type DbSettings = {
@@ -142,6 +145,35 @@ export function logStatements(db: Db, { log, monotonic }: { log: Logger; monoton
     );
 }
 
+const pending = gauge('signet_store_pending', 'Reads and changes that the store has not answered.', 'kind');
+const durations = histogram(
+  'signet_store_duration_seconds',
+  'From a read or change to its answer, which for a change comes when it is on disk.',
+  quickSeconds,
+  'kind',
+);
+const failures = counter('signet_store_failures_total', 'Reads and changes that the store did not answer.', 'kind');
+
+/** Counts and times each read and each change from now on. @param monotonic milliseconds. */
+export function measureStatements(db: Db, monotonic: Clock): void {
+  const { query, commit } = db;
+  async function timed<Result>(kind: 'read' | 'change', run: () => Promise<Result>) {
+    const startedAt = monotonic();
+    pending.add(1, kind);
+    try {
+      return await run();
+    } catch (error) {
+      if (error instanceof StoreUnavailable) failures.count(kind);
+      throw error;
+    } finally {
+      pending.add(-1, kind);
+      durations.observe((monotonic() - startedAt) / 1000, kind);
+    }
+  }
+  db.query = (statement) => timed('read', () => query(statement));
+  db.commit = (steps) => timed('change', () => commit(steps));
+}
+
 /**
  * Makes a folder that only its owner can open, and those above it. Not by `recursive: true`, which tries for ever where
  * a folder exists and takes no other, as in `/proc`.
@@ -155,4 +187,16 @@ export function makeFolder(path: string): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error; // another first start was quicker
   }
+}
+
+const Size = row('pg_database', { size: integer });
+
+/** How much the database takes, in bytes; of SQLite also its write-ahead log. */
+export async function storeBytes(db: Db, { dataDir }: DbSettings): Promise<{ database?: number; log?: number }> {
+  if (db.engine === 'postgres') {
+    return { database: (await db.get(Size, sql`select pg_database_size(current_database()) as size`))?.size };
+  }
+  const sizeOf = async (path: string) => (await stat(path).catch(() => undefined))?.size;
+  const path = join(dataDir, databaseFile);
+  return { database: await sizeOf(path), log: await sizeOf(`${path}-wal`) };
 }

@@ -6,6 +6,14 @@ import { METHODS } from './node-http.ts';
 import { fillPath } from './parameters.ts';
 
 declare module 'fastify' {
+  interface FastifyRequest {
+    /** By the monotonic clock, where requests are observed. */
+    arrivedAt: number;
+    /** Under which the request is logged; empty if requests are not. */
+    requestId: string;
+    /** The code of its refusal. */
+    refusedAs: string | undefined;
+  }
   interface FastifyContextConfig {
     /** For people, so its errors are pages. */
     page?: boolean;

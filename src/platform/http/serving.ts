@@ -8,6 +8,7 @@ import type { FastifyInstance, FastifyServerFactoryHandler } from 'fastify';
 import type { Db } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { invalidRequest, RequestError, serverError } from '../errors.ts';
+import { counter } from '../metrics.ts';
 import { createServer, STATUS_CODES } from './node-http.ts';
 
 declare module 'fastify' {
@@ -15,6 +16,11 @@ declare module 'fastify' {
     serving: Serving;
   }
 }
+
+const unreadable = counter(
+  'signet_http_unreadable_total',
+  'Connections that were closed because they sent no readable HTTP, or too slowly.',
+);
 
 type Serving = ReturnType<typeof openServing>;
 
@@ -66,6 +72,7 @@ export function openServing({ config, db, log }: Pick<Deps, 'config' | 'db' | 'l
    * the error carries the raw packet, and that may carry a password.
    */
   function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
+    unreadable.count();
     const last = connections.get(socket);
     if (last !== undefined && !last.writableEnded && last.req.complete) {
       last.shouldKeepAlive = false; // the request before is answered first, and with it the connection ends

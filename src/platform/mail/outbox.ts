@@ -2,12 +2,15 @@ import type { Logger } from 'pino';
 import { type Clock, now } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Db } from '../db/db.ts';
+import { maxCounted } from '../db/delivery-queue.ts';
 import type { Sql } from '../db/sql.ts';
+import { deliveryAttempts, deliveryDelays } from '../delivery-metrics.ts';
 import { emailKey } from '../email-address.ts';
 import { type Locale, type MessageKey, translatePlain } from '../i18n/translate.ts';
 import { digest, newId } from '../ids.ts';
 import {
   claimMail,
+  countMails,
   deleteMail,
   deleteMailsBefore,
   findDueMails,
@@ -157,20 +160,24 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
     const retryAfter = retryAfterSeconds[attempts];
     if (retryAfter === undefined) {
       await deleteMail(deps.db, mail_id);
+      deliveryAttempts.count('mail', 'dead');
       deps.log.error({ mail_id, attempts }, 'an email could not be delivered');
       return undefined;
     }
     // At least once: if the node that claims it dies between sending and deleting, another sends it again.
     if (!(await claimMail(deps.db, waiting, now(deps) + claimSeconds))) return undefined;
+    if (attempts === 0) deliveryDelays.observe(Math.max(0, now(deps) - created_at), 'mail');
     try {
       const mail = openMail(deps.vault, waiting);
       await transport.send({ ...mail, mail_id, created_at });
     } catch (error) {
       const { code, responseCode } = error as { code?: string; responseCode?: number };
+      deliveryAttempts.count('mail', 'failed');
       await postponeMail(deps.db, waiting, now(deps) + retryAfter);
       deps.log.warn({ mail_id, attempts, code, responseCode }, 'an email was not accepted; it will be retried');
       return code !== undefined && unreachable.has(code) ? 'unreachable' : undefined;
     }
+    deliveryAttempts.count('mail', 'delivered');
     await deleteMail(deps.db, mail_id);
     return undefined;
   }
@@ -185,6 +192,9 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
     },
   });
 }
+
+/** How many mails wait, up to {@link maxCounted}. */
+export const mailBacklog = (db: Db): Promise<number> => countMails(db, maxCounted);
 
 /** A mail is two messages of the language files: `mail.<name>.subject` and `mail.<name>.text`. */
 export type MailName = MessageKey extends infer Key ? (Key extends `mail.${infer Name}.subject` ? Name : never) : never;

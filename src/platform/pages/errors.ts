@@ -31,7 +31,7 @@ export function handleErrors(app: FastifyInstance, deps: ViewDeps & KeptFormDeps
     const refusal = refusalOf(error, request);
     const failed = refusal.status >= 500;
     // The pattern of the route, because a URL may contain a secret.
-    const id = newId('req');
+    const id = request.requestId || newId('req');
     const asked = { id, method: request.method, route: request.routeOptions.url };
     const log = { err: failed ? error : undefined, request: asked, code: refusal.code, cause: reasonOf(refusal) };
     if (failed) reply.header(failureHeader, id);
@@ -65,6 +65,7 @@ export function sendRefusal(
   refusal: RequestError,
   id?: string,
 ): FastifyReply {
+  request.refusedAs = refusal.code;
   if (refusal.retryAfter !== undefined) reply.header('retry-after', refusal.retryAfter);
   const challenge = challengeOf(deps, request, refusal);
   if (challenge) reply.header('www-authenticate', challenge);

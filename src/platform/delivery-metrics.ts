@@ -1,0 +1,15 @@
+import { counter, histogram, slowSeconds } from './metrics.ts';
+
+/** Of mails, webhooks and logout tokens alike. */
+export const deliveryDelays = histogram(
+  'signet_delivery_delay_seconds',
+  'How long after it was due something was sent.',
+  slowSeconds,
+  'queue',
+);
+export const deliveryAttempts = counter(
+  'signet_deliveries_total',
+  'Attempts to send something, by result; no attempt follows a dead one.',
+  'queue',
+  'result',
+);
