@@ -129,7 +129,7 @@ const Backlog = row('audit_log', { waiting: integer, oldest: nullable(integer) }
 export const unsealedRowsUpTo = (db: Db, most: number) =>
   db.get(
     Backlog,
-    sql`select (select count(*) from (select 1 as one from audit_log where seq is null limit ${most}) as part) as waiting,
+    sql`select (select count(*) from (select at from audit_log where seq is null order by at limit ${most}) as part) as waiting,
                (select min(at) from audit_log where seq is null) as oldest`,
   );
 
