@@ -1,5 +1,5 @@
-import { get } from 'node:http';
 import { json } from 'node:stream/consumers';
+import { get } from '../platform/http/node-http.ts';
 import { commandWithoutStore } from './command.ts';
 
 /** Longer than `/readyz` waits for the store. */
