@@ -53,16 +53,18 @@ export const newestAuditRowOf = (db: Db, target: string, actions: readonly strin
          order by at desc, event_id desc limit 1`,
   );
 
-/** Who did one of `did` to a target since the newest of `since`, or ever; the very second of that included. */
+/** Who did one of `did` to a target since the newest of `since`, the very second of that included; or ever. */
 export async function actorsSince(
   db: Db,
   target: string,
-  { did, since }: { did: readonly string[]; since: readonly string[] },
+  { did, since }: { did: readonly string[]; since?: readonly string[] },
 ): Promise<string[]> {
+  const isLater = since
+    ? sql`and at >= (select coalesce(max(at), 0) from audit_log where target = ${target} and action in ${oneOf(since)})`
+    : sql``;
   const rows = await db.all(
     AuditRow.pick('actor'),
-    sql`select distinct actor from audit_log where target = ${target} and action in ${oneOf(did)} and at >=
-          (select coalesce(max(at), 0) from audit_log where target = ${target} and action in ${oneOf(since)})`,
+    sql`select distinct actor from audit_log where target = ${target} and action in ${oneOf(did)} ${isLater}`,
   );
   return rows.map(({ actor }) => actor);
 }

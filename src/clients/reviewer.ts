@@ -70,7 +70,6 @@ const hasEnteredAccount = async ({ db }: ReviewDeps, actor: string, user_id: str
   (
     await actorsSince(db, user_id, {
       did: ['password.reset_link_created', 'email.changed', 'email.verified'],
-      since: [],
     })
   ).includes(actor);
 
