@@ -20,6 +20,7 @@ export {
   auditRowsOf,
   type CountedEvent,
   countedEventsAfter,
+  hasActed,
   hasEvent,
   newestAuditRowOf,
   statesAtDeletion,

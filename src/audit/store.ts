@@ -53,21 +53,29 @@ export const newestAuditRowOf = (db: Db, target: string, actions: readonly strin
          order by at desc, event_id desc limit 1`,
   );
 
-/** Who did one of `did` to a target since the newest of `since`, the very second of that included; or ever. */
+/** Who did one of `did` to a target since the newest of `since`, or ever; the very second of that included. */
 export async function actorsSince(
   db: Db,
   target: string,
-  { did, since }: { did: readonly string[]; since?: readonly string[] },
+  { did, since }: { did: readonly string[]; since: readonly string[] },
 ): Promise<string[]> {
-  const isLater = since
-    ? sql`and at >= (select coalesce(max(at), 0) from audit_log where target = ${target} and action in ${oneOf(since)})`
-    : sql``;
   const rows = await db.all(
     AuditRow.pick('actor'),
-    sql`select distinct actor from audit_log where target = ${target} and action in ${oneOf(did)} ${isLater}`,
+    sql`select distinct actor from audit_log where target = ${target} and action in ${oneOf(did)} and at >=
+          (select coalesce(max(at), 0) from audit_log where target = ${target} and action in ${oneOf(since)})`,
   );
   return rows.map(({ actor }) => actor);
 }
+
+/** Whether an actor has ever done one of these to a target. */
+export const hasActed = async (
+  db: Db,
+  { actor, target, did }: { actor: string; target: string; did: readonly string[] },
+): Promise<boolean> =>
+  (await db.get(
+    AuditRow.pick('actor'),
+    sql`select actor from audit_log where target = ${target} and actor = ${actor} and action in ${oneOf(did)} limit 1`,
+  )) !== undefined;
 
 const ChainHead = SealedRow.pick('seq', 'seal', 'at');
 export type ChainHead = RowOf<typeof ChainHead>;

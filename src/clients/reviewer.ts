@@ -4,7 +4,7 @@ import {
   listAdministrators,
   newAdministratorUntil,
 } from '../accounts/administrators.ts';
-import { actorsSince } from '../audit/read-log.ts';
+import { actorsSince, hasActed } from '../audit/read-log.ts';
 import type { Deps } from '../platform/deps.ts';
 import { refusal } from '../platform/errors.ts';
 import type { MessageDescriptor } from '../platform/i18n/translate.ts';
@@ -37,8 +37,7 @@ async function reviewerProblem(
   const user_id = actor.slice('user:'.length);
   const { owner_user_id } = client;
   if (owner_user_id === user_id) return { key: 'clients.own_approval' };
-  if (owner_user_id !== null && (await hasEnteredAccount(deps, actor, owner_user_id)))
-    return { key: 'clients.own_access' };
+  if (owner_user_id !== null && (await couldEnter(deps, actor, owner_user_id))) return { key: 'clients.own_access' };
   const requesters = owner_user_id === null ? await requestersOf(deps, client) : [];
   if (requesters.includes(actor)) return { key: 'clients.own_change' };
   const newUntil = await newAdministratorUntil(deps, user_id);
@@ -66,12 +65,8 @@ export async function readReviewerProblem(
 }
 
 /** Who could have signed in as the owner could have registered and edited everything in their name. */
-const hasEnteredAccount = async ({ db }: ReviewDeps, actor: string, user_id: string): Promise<boolean> =>
-  (
-    await actorsSince(db, user_id, {
-      did: ['password.reset_link_created', 'email.changed', 'email.verified'],
-    })
-  ).includes(actor);
+const couldEnter = ({ db }: ReviewDeps, actor: string, user_id: string): Promise<boolean> =>
+  hasActed(db, { actor, target: user_id, did: ['password.reset_link_created', 'email.changed', 'email.verified'] });
 
 /** Who has registered or edited it since it was last approved. */
 const requestersOf = ({ db }: ReviewDeps, { client_id }: Client): Promise<string[]> =>
