@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { openMetrics } from '../../src/app/metrics.ts';
 import { openOperatorServer, type Stage } from '../../src/app/operator-server.ts';
 import { StoreUnavailable } from '../../src/platform/db/db.ts';
+import { countedByProcess } from '../../src/platform/metrics.ts';
 import { freePort } from '../support/free-port.ts';
 import { plain } from '../support/plain-sql.ts';
 import { assertRefused, tokensOf } from '../support/relying-party.ts';
-import { testSignet } from '../support/signet.ts';
+import { startSignet, testSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
 
 testSignet('/livez and /readyz say whether a node is up and whether to use it', async ({ signet }) => {
@@ -156,3 +161,104 @@ testSignet(
     }
   },
 );
+
+const documented = (path: string) => readFileSync(join(import.meta.dirname, '../../docs', path), 'utf8');
+
+type Alert = Record<'name' | 'expr' | 'severity' | 'summary' | 'runbook', string>;
+
+/** Of a file of rules in which every line is of a shape that is known here, and so is read by any parser of YAML alike. */
+function alertsIn(text: string): Alert[] {
+  const [head = '', ...rules] = text.replaceAll(/^#.*\n/gm, '').split('      - alert: ');
+  assert.equal(head, 'groups:\n  - name: signet\n    rules:\n');
+  // No line begins with an indicator, nor has what would begin a mapping or a comment.
+  const plain = '(?![-?:,\\[\\]{}#&*!|>\'"%@`])(?:(?!: | #).)+(?<![ :])';
+  const shape = new RegExp(
+    `^(?<name>[A-Z][A-Za-z]+)\n {8}expr: (?<expr>${plain})\n(?: {8}for: \\d+[mh]\n)?` +
+      ` {8}labels:\n {10}severity: (?<severity>critical|warning)\n` +
+      ` {8}annotations:\n {10}summary: (?<summary>${plain}\\.)\n {10}runbook: (?<runbook>${plain})\n$`,
+  );
+  return rules.map((rule) => {
+    const found = shape.exec(rule);
+    assert.ok(found, `not of the expected shape:\n${rule}`);
+    return found.groups as Alert;
+  });
+}
+
+/** The expressions of a dashboard, and of the lists at its top. */
+function expressionsIn(dashboard: string): string[] {
+  const found: string[] = [];
+  JSON.parse(dashboard, (key, value) => {
+    const [, listed] = (key === 'query' && /^label_values\((.+), \w+\)$/.exec(value)) || [];
+    if (key === 'expr' || listed) found.push(listed ?? value);
+    return value;
+  });
+  return found;
+}
+
+const grouping = /\b(?:by|without|on|ignoring) \(([\w, ]+)\)/g;
+const matcher = /(\w+)(?:=~|!~|!=|=)"/g;
+
+/** By PromQL; `rated` are those whose increase is asked for. */
+function namesIn(expression: string): { metrics: string[]; rated: string[]; labels: string[] } {
+  const bare = expression.replaceAll(/\{[^}]*\}|\[[^\]]*\]/g, '').replaceAll(grouping, '');
+  return {
+    metrics: [...bare.matchAll(/\b[a-z_]\w*\b(?! *\()/gi)]
+      .map(([name]) => name)
+      .filter((name) => !['and', 'or', 'unless', 'offset'].includes(name)),
+    rated: [...bare.matchAll(/\b(?:rate|increase)\((\w+)/g)].map(([, name = '']) => name),
+    labels: [
+      ...[...expression.matchAll(grouping)].flatMap(([, labels = '']) => labels.split(', ')),
+      ...[...expression.matchAll(matcher)].map(([, label = '']) => label),
+    ],
+  };
+}
+
+test('dashboard and alerts name metrics that are there, and each alert says what to do', async (t) => {
+  const signet = await startSignet(t);
+  const scraped = await openMetrics(signet.deps)();
+  const types = new Map(
+    [...scraped.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name = '', type = '']) => [name, type]),
+  );
+  types.set('up', 'gauge'); // Prometheus's own, as are two labels
+  const labels = new Set(['job', 'instance', 'le', ...countedByProcess().flatMap(({ labelNames }) => labelNames)]);
+  for (const [, label = ''] of scraped.matchAll(/[{,](\w+)="/g)) labels.add(label);
+  const typeOf = (name: string) => {
+    const [, family = '', part] = /^(\w+?)(?:_(bucket|sum|count))?$/.exec(name) ?? [];
+    return part && types.get(family) === 'histogram' ? 'counter' : types.get(name);
+  };
+  /** What is wrong with an expression. */
+  const faultsOf = (expression: string) => {
+    const { metrics, rated, labels: used } = namesIn(expression);
+    return [
+      ...metrics.filter((name) => [undefined, 'histogram'].includes(typeOf(name))).map((name) => `no ${name}`),
+      ...rated.filter((name) => typeOf(name) !== 'counter').map((name) => `${name} does not count`),
+      ...used.filter((label) => !labels.has(label)).map((label) => `no label ${label}`),
+    ];
+  };
+  assert.deepEqual(faultsOf('sum by (kin) (rate(signet_store_pending{a="b"}[5m])) > signet_nothing or up offset 1h'), [
+    'no signet_nothing',
+    'signet_store_pending does not count',
+    'no label kin',
+    'no label a',
+  ]);
+
+  const alerts = alertsIn(documented('monitoring/alerts.yaml'));
+  const panels = expressionsIn(documented('monitoring/dashboard.json'));
+  assert.ok(alerts.length > 15 && panels.length > 30, 'it reads the files');
+  const faults = [...alerts.map(({ expr }) => expr), ...panels].flatMap((one) =>
+    faultsOf(one).map((it) => `${it}: ${one}`),
+  );
+  assert.deepEqual(faults, []);
+
+  const text = documented('monitoring.md');
+  const [, inWords = ''] = text.split('\n## Alerts\n');
+  const explained = [...inWords.matchAll(/^### (\w+)\n\n[^#\n]{40}/gm)].map(([, name]) => name);
+  assert.deepEqual(
+    explained,
+    alerts.map(({ name }) => name),
+  );
+  for (const { name, runbook } of alerts) assert.equal(runbook, `docs/monitoring.md#${name.toLowerCase()}`);
+  const [, table = ''] = text.split('\n## Metrics\n');
+  const listed = [...table.matchAll(/`((?:signet|process)_\w+)`/g)].map(([, name = '']) => name);
+  assert.deepEqual(listed.toSorted(), [...types.keys()].filter((name) => name !== 'up').toSorted());
+});
