@@ -88,12 +88,12 @@ test('processes that write the same file lose no change', async (t) => {
   assert.equal((await plain(db).get<{ n: number }>('select n from things'))?.n, 3 * 200 + 50);
 });
 
-test('processes that start at once on a new folder migrate it once', async (t) => {
+test('processes that start at once on a new folder apply each migration once', async (t) => {
   const { dataDir } = await freshDatabase(t, 'sqlite', { empty: true });
   const folder = join(dataDir, 'new');
   const script = `
     const db = await openDb({ dataDir });
-    console.log((await migrate(db, 0)).length > 0);
+    console.log((await migrate(db, 0)).join());
     await db.close();`;
   const answers = await Promise.all(
     [1, 2, 3, 4].map(async () => {
@@ -102,7 +102,9 @@ test('processes that start at once on a new folder migrate it once', async (t) =
       return answer;
     }),
   );
-  assert.deepEqual(answers.sort(), ['false', 'false', 'false', 'true']);
+  const applied = answers.flatMap((names) => names.split(',').filter(Boolean));
+  assert.ok(applied.length > 0);
+  assert.equal(new Set(applied).size, applied.length);
 });
 
 test('a read sees a change as soon as that is confirmed, and not before', async (t) => {
