@@ -264,11 +264,11 @@ export const clientOperations = {
     ...change,
     id: 'reinstateClient',
     path: '/v1/admin/clients/:client_id/reinstate',
-    summary: 'Reinstate a suspended client',
+    summary: 'Restore a suspended client',
     run: async (deps, { caller, client_id }) => reviewedRecord(await reinstateClient(deps, { client_id, caller })),
     command: {
       name: 'clients reinstate',
-      summary: 'Reinstate a suspended client: users can sign in to it again. Its earlier tokens stay revoked.',
+      summary: 'Restore a suspended client: users can sign in to it again. Its earlier tokens stay revoked.',
       text: describeClient,
     },
   }),
