@@ -11,7 +11,7 @@ import {
 } from '../audit/read-log.ts';
 import type { Head } from '../audit/witness.ts';
 import type { Deps } from '../platform/deps.ts';
-import { table, time } from '../platform/report.ts';
+import { list, table, time } from '../platform/report.ts';
 import { command, type Terminal, UsageError } from './command.ts';
 
 const filters = {
@@ -40,7 +40,7 @@ export const auditCommands = {
         const warning = await filterWarningOf(deps, filter);
         return { json: { events }, text: `No events match the filter.${warning ? ` ${filterHints[warning]}` : ''}` };
       }
-      return { json: { events }, text: table([headings, ...events.map(line)]) };
+      return { json: { events }, text: list([headings, ...events.map(line)]) };
     },
   }),
   'audit export': command({

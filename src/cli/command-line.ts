@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { WriteStream } from 'node:tty';
 import { type Config, readConfig } from '../app/config.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../platform/db/db.ts';
 import { MigrationRefused } from '../platform/db/migrate.ts';
@@ -7,7 +8,7 @@ import { databaseFile } from '../platform/db/open.ts';
 import { CopyRefused } from '../platform/db/sqlite-backup.ts';
 import { ConfigError, RequestError } from '../platform/errors.ts';
 import { mailWarning } from '../platform/heartbeat.ts';
-import { type Report, refusalText } from '../platform/report.ts';
+import { type Report, refusalText, terminalLayout } from '../platform/report.ts';
 import { editDistance, visibleText } from '../platform/text.ts';
 import { type Command, columns, helpOf, overviewOf, readArguments, type Terminal, UsageError } from './command.ts';
 import { commandGroups, commands } from './commands.ts';
@@ -93,7 +94,8 @@ async function run(name: string, args: readonly string[], terminal: Terminal, en
   const role = command.prepares ? 'server' : 'command';
   const deps = await openDeps(config, { clock: Date.now, log: openLog(config.logLevel), role });
   try {
-    const report = await command.run(deps, read.given, terminal, read.json);
+    const layout = layoutOf(terminal.stdout, read.wide, environment);
+    const report = await terminalLayout.run(layout, () => command.run(deps, read.given, terminal, read.json));
     if (!report) return 0;
     const warning = deps.mail.enqueued > 0 ? await mailWarning(deps) : undefined;
     if (warning) terminal.stderr.write(`signet: warning: ${warning}\n`);
@@ -102,6 +104,13 @@ async function run(name: string, args: readonly string[], terminal: Terminal, en
   } finally {
     await closeDeps(deps);
   }
+}
+
+/** Only a terminal has columns and colors; `hasColors` knows NO_COLOR and what else is agreed on. */
+function layoutOf(stdout: Terminal['stdout'], isWide: boolean, environment: Environment) {
+  const { isTTY, columns } = stdout as Partial<WriteStream>;
+  if (!isTTY) return { colors: false };
+  return { columns: isWide ? undefined : columns, colors: (stdout as WriteStream).hasColors(environment) };
 }
 
 function print({ json, text, failed }: Report, asJson: boolean, { stdout }: Terminal): number {

@@ -54,7 +54,7 @@ type Shape<Operands, Options> = {
   summary: string;
   /** In the order in which they are typed. */
   operands?: Operands;
-  /** Besides `--json` and `--help`. */
+  /** Besides those of {@link everywhere}. */
   options?: Options;
   /** It creates tables, master key and signing keys. Every other command refuses a store without them. */
   prepares?: true;
@@ -99,12 +99,19 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
+/** The options of every command. */
+const everywhere = {
+  wide: { help: 'print wide tables in full on a terminal, too' },
+  json: { help: 'print the result as JSON' },
+  help: { help: 'show this help' },
+} as const;
+
 const isSwitch = ({ value, oneOf, integer }: Argument) => !value && !oneOf && !integer;
 
 export function readArguments(
   { operands = {}, options = {} }: Command,
   args: readonly string[],
-): { given: Typed; json: boolean } | 'help' {
+): { given: Typed; json: boolean; wide: boolean } | 'help' {
   const { values, positionals } = parse(options, args);
   if (values.help) return 'help';
   const names = Object.keys(operands);
@@ -121,13 +128,14 @@ export function readArguments(
     given[name] = readOne(operands[name]!.value ?? name, operands[name]!, text);
   }
   for (const [name, option] of Object.entries(options)) given[name] = readOption(name, option, values[name]);
-  return { given, json: values.json !== undefined };
+  return { given, json: values.json !== undefined, wide: values.wide !== undefined };
 }
 
 type Parsed = { values: Record<string, (string | boolean)[] | undefined>; positionals: string[] };
 
 function parse(options: Readonly<Record<string, Option>>, args: readonly string[]): Parsed {
   const accepted: NonNullable<ParseArgsConfig['options']> = {
+    wide: { type: 'boolean', multiple: true },
     json: { type: 'boolean', multiple: true },
     help: { type: 'boolean', short: 'h', multiple: true },
   };
@@ -195,8 +203,8 @@ Usage: signet <command> [options]
 
 ${sections.join('\n\n')}
 
-Commands also work while the server is running. Every command accepts --help and
---json. Exit codes: 0 success, 1 refused or failed, 2 usage error.
+Commands also work while the server is running. Every command accepts --help,
+--json and --wide. Exit codes: 0 success, 1 refused or failed, 2 usage error.
 `;
 }
 
@@ -215,7 +223,7 @@ export function helpOf(name: string, { summary, operands = {}, options = {} }: C
 ${wrap(summary.split(' '), width).join('\n')}
 
 Options:
-${columns([...explained, ['--json', 'print the result as JSON'], ['--help', 'show this help']])}
+${columns([...explained, ...Object.entries(everywhere).map(([name, { help }]) => [`--${name}`, help])])}
 `;
 }
 

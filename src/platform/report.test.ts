@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { table, time } from './report.ts';
+import { stripVTControlCharacters } from 'node:util';
+import { list, table, terminalLayout, time } from './report.ts';
 
 test('what others have chosen commands no terminal and begins no line of its own', () => {
   const forged = 'bored\n  9999  client.approved  cli\tcl_forged';
@@ -17,4 +18,47 @@ test('a time beyond the calendar is a number, and none is a dash', () => {
   assert.equal(time(1_800_000_000), '2027-01-15T08:00:00Z');
   assert.equal(time(Number.MAX_SAFE_INTEGER), '9007199254740991');
   assert.deepEqual([time(null), time(undefined)], ['-', '-']);
+});
+
+const id = (letter: string) => `usr_${letter.repeat(22)}`;
+const headings = ['USER', 'EMAIL', 'NAME', 'STATUS', 'LAST SIGN-IN', 'CREATED'];
+const rows = [
+  headings,
+  [id('a'), 'a-rather-long-address@mail.example.com', 'Ada Lovelace of Ockham', 'active', time(1), time(1)],
+  [id('b'), 'b@example.com', '日本語の名前がここに', 'disabled', null, time(1)],
+];
+const onTerminal = (columns: number | undefined, colors = false) =>
+  terminalLayout.run({ columns, colors }, () => list(rows));
+
+test('a list fits a terminal: text is shortened, ids are whole, and what has no room is named', () => {
+  assert.deepEqual([list(rows), onTerminal(undefined)], [table(rows), table(rows)], 'elsewhere it is whole');
+  assert.equal(onTerminal(200).replaceAll(/ +/g, ' '), list(rows).replaceAll(/ +/g, ' '));
+  const at110 = onTerminal(110);
+  assert.match(at110, /a-rather-long-add\S*… {2}Ada Lovelace .*… +active/);
+  assert.match(at110, / 1970-01-01… {2}1970-01-01…\n/);
+  const at80 = onTerminal(80);
+  assert.match(at80, /\n\nNot shown, for lack of width: CREATED\. Everything: --wide$/);
+  for (const [text, columns] of [
+    [at110, 110],
+    [at80, 80],
+    [onTerminal(60), 60],
+  ] as const) {
+    for (const line of text.split('\n\n')[0]?.split('\n') ?? []) {
+      const wide = line.match(/[\u3041-\u9fff]/g)?.length ?? 0;
+      assert.ok(line.length + wide <= columns, line);
+    }
+    assert.ok(text.includes(id('a')) && text.includes(id('b')), text);
+  }
+});
+
+test('states alone have a color, and only where there are colors', () => {
+  assert.ok(onTerminal(undefined, true).includes(' \u001b[32mactive\u001b[0m    1970'));
+  assert.equal(stripVTControlCharacters(onTerminal(80, true)), onTerminal(80));
+  const shown = () =>
+    table([
+      ['Status', 'suspended'],
+      ['Name', 'active'],
+    ]);
+  assert.equal(terminalLayout.run({ colors: true }, shown), '  Status  \u001b[31msuspended\u001b[0m\n  Name    active');
+  assert.ok(!shown().includes('\u001b'));
 });

@@ -1,5 +1,7 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { isInCalendar } from './clock.ts';
 import type { RequestError } from './errors.ts';
+import { displayWidth, fitColumns, gap, widestOf } from './fit-columns.ts';
 import { visibleText } from './text.ts';
 
 /** The output of a command: `json` for machines, `text` for people. `failed` makes the exit code 1. */
@@ -16,13 +18,58 @@ function cellText(cell: Cell): string {
   return visibleText(text.replaceAll(/[\n\t]+/g, ' '), 10_000);
 }
 
-/** Columns, each as wide as its widest cell. Cells may hold untrusted text: no control characters, no line breaks. */
+/**
+ * What {@link table} and {@link list} write for a terminal. Without it, as for a pipe, they write everything, in no color.
+ * It is of the running command: what makes the texts need not hand it on.
+ */
+export const terminalLayout = new AsyncLocalStorage<{ readonly columns?: number; readonly colors: boolean }>();
+
+/** Labels and values. Cells may hold untrusted text: no control characters, no line breaks. */
 export function table(cells: readonly (readonly Cell[])[]): string {
   const rows = cells.map((row) => row.map(cellText));
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return lines(rows, widestOf(rows), ([label = '']) => label);
+}
+
+/** Rows below headings. They fit the terminal: cells are shortened, ids are not; then columns are left out. */
+export function list(cells: readonly (readonly Cell[])[]): string {
+  const all = cells.map((row) => row.map(cellText));
+  const { columns } = terminalLayout.getStore() ?? {};
+  if (columns === undefined) return lines(all, widestOf(all), (_, column) => all[0]?.[column]);
+  const { rows, widths, leftOut } = fitColumns(all, columns);
+  const text = lines(rows, widths, (_, column) => rows[0]?.[column], displayWidth);
+  if (leftOut.length === 0) return text;
+  return `${text}\n\nNot shown, for lack of width: ${leftOut.join(', ')}. Everything: --wide`;
+}
+
+function lines(
+  rows: readonly (readonly string[])[],
+  widths: readonly number[],
+  labelOf: (row: readonly string[], column: number) => string | undefined,
+  widthOf = (text: string) => text.length,
+): string {
+  const padding = (cell: string, width = 0) => ' '.repeat(Math.max(0, width - widthOf(cell)));
   return rows
-    .map((row) => `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd())
+    .map((row) => row.map((cell, column) => gap + inColor(labelOf(row, column), cell) + padding(cell, widths[column])))
+    .map((cells) => cells.join('').trimEnd())
     .join('\n');
+}
+
+const green = 32;
+const yellow = 33;
+const red = 31;
+const dim = 2;
+const colorOf: ReadonlyMap<string, number> = new Map([
+  ...['active', 'approved', 'enabled', 'on', 'delivered'].map((state) => [state, green] as const),
+  ...['pending_review', 'waiting', 'next', 'retiring', 'past_due'].map((state) => [state, yellow] as const),
+  ...['rejected', 'suspended', 'disabled', 'dead'].map((state) => [state, red] as const),
+  ...['retired', 'expired', 'canceled', 'off'].map((state) => [state, dim] as const),
+]);
+
+/** A state, by its first word; any other cell as it is. */
+function inColor(label: string | undefined, cell: string): string {
+  if (!terminalLayout.getStore()?.colors || !/^(?:status|state)$/i.test(label ?? '')) return cell;
+  const color = colorOf.get(/^\w*/.exec(cell)?.[0] ?? '');
+  return color === undefined ? cell : `\u001b[${color}m${cell}\u001b[0m`;
 }
 
 export function time(seconds: number | null | undefined): string {

@@ -1,7 +1,7 @@
 import { type DeliveryPage, deliveryStates, type ListedDelivery } from '../platform/db/delivery-queue.ts';
 import { nullable, Time } from '../platform/http/operation.ts';
 import { paging } from '../platform/http/paging.ts';
-import { table, time } from '../platform/report.ts';
+import { list, time } from '../platform/report.ts';
 import { Type } from '../platform/schema.ts';
 
 // What operations that list deliveries have in common.
@@ -35,7 +35,7 @@ export function describeDeliveries<Delivery extends Omit<ListedDelivery, 'state'
   heading: string,
   about: (delivery: Delivery) => string,
 ): string {
-  const list = table([
+  const listed = list([
     ['DELIVERY', heading, 'STATE', 'ATTEMPTS', 'CREATED', 'NEXT ATTEMPT', 'LAST ERROR'],
     ...deliveries.map((one) => [
       one.delivery_id,
@@ -47,5 +47,5 @@ export function describeDeliveries<Delivery extends Omit<ListedDelivery, 'state'
       one.last_error,
     ]),
   ]);
-  return next === null ? list : `${list}\n\nMore results: --after ${next}`;
+  return next === null ? listed : `${listed}\n\nMore results: --after ${next}`;
 }

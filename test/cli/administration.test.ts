@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { stripVTControlCharacters } from 'node:util';
 import { runJobs } from '../../src/app/jobs.ts';
 import {
   misunderstood,
@@ -160,7 +161,7 @@ test('webhooks are made, listed and removed; the secret is printed once', async 
   await refused(['webhooks', 'delete', id], env, /Not found\./);
 });
 
-test('logout tokens for a client are listed', async (t) => {
+test('logout tokens for a client are listed, and lists fit a terminal, with states in color', async (t) => {
   const env = await preparedSettings(t);
   const uris = ['--redirect-uri', 'https://rp.test/cb', '--backchannel-logout-uri', 'https://rp.test/logout'];
   const { client_id } = await succeed(['clients', 'create', '--name', 'Shop', ...uris, '--approve'], env);
@@ -168,6 +169,24 @@ test('logout tokens for a client are listed', async (t) => {
   assert.deepEqual(await succeed(list, env), { deliveries: [], next: null });
   await misunderstood([...list, '--state', 'lost'], env, /--state/);
   await refused(['clients', 'logout-deliveries', 'list', 'cl_unknown'], env, /Not found\./);
+
+  const clients = async (more: readonly string[], columns?: number, settings = {}) =>
+    (await runCommand(['clients', 'list', ...more], { env: { ...env, TERM: 'xterm', ...settings }, columns })).stdout;
+  const name = 'A shop with a name for which no terminal of eighty columns has room';
+  await succeed(['clients', 'create', '--name', name, '--redirect-uri', 'https://rp.test/cb'], env);
+  const [piped, shown, wide, plain] = await Promise.all([
+    clients([]),
+    clients([], 80),
+    clients(['--wide'], 80),
+    clients([], 80, { NO_COLOR: '1' }),
+  ]);
+  assert.ok(piped.includes(name) && wide.includes(name) && !plain.includes(name), plain);
+  assert.ok(plain.includes(String(client_id)) && plain.includes('…'), plain);
+  for (const line of plain.split('\n')) assert.ok(line.length <= 80, line);
+  assert.ok(shown.includes('\u001b[32mapproved\u001b[0m'), shown);
+  assert.equal(stripVTControlCharacters(shown), plain);
+  assert.equal(stripVTControlCharacters(wide), piped);
+  for (const text of [piped, plain]) assert.ok(!text.includes('\u001b'), text);
   await refused(['clients', 'logout-deliveries', 'retry', String(client_id), 'lo_unknown'], env, /Not found\./);
 });
 

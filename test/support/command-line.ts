@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
 import { Readable, Writable } from 'node:stream';
 import type { TestContext } from 'node:test';
+import { WriteStream } from 'node:tty';
 import { commandLine } from '../../src/cli/command-line.ts';
 import { newBrowser } from './browser.ts';
 import type { Engine } from './databases.ts';
 import { bareSettings, registerByHttp, type ServerProcess, type Settings } from './server-process.ts';
 
 type Finished = { code: number | undefined; stdout: string; stderr: string };
-/** `closeAfter`: what is read of standard output until its reader goes away. */
-type Typing = { env?: Settings; input?: string; closeAfter?: RegExp };
+/** `closeAfter`: what is read of standard output until its reader goes away; `columns`: of a terminal that it is. */
+type Typing = { env?: Settings; input?: string; closeAfter?: RegExp; columns?: number };
+
+const { hasColors, getColorDepth } = WriteStream.prototype;
 
 /**
  * What `bin/signet` does with these arguments, in this process: for a server in another one it is the same, and it takes
@@ -16,7 +19,7 @@ type Typing = { env?: Settings; input?: string; closeAfter?: RegExp };
  */
 export async function runCommand(
   args: readonly string[],
-  { env = {}, input = '', closeAfter }: Typing = {},
+  { env = {}, input = '', closeAfter, columns }: Typing = {},
 ): Promise<Finished> {
   const said = { stdout: '', stderr: '' };
   const into = (name: keyof typeof said) =>
@@ -28,7 +31,9 @@ export async function runCommand(
         if (name === 'stdout' && closeAfter?.test(text)) this.destroy();
       },
     });
-  const terminal = { stdin: Readable.from([input]), stdout: into('stdout'), stderr: into('stderr') };
+  const screen = columns === undefined ? {} : { isTTY: true, columns, hasColors, getColorDepth };
+  const stdout = Object.assign(into('stdout'), screen);
+  const terminal = { stdin: Readable.from([input]), stdout, stderr: into('stderr') };
   const code = await commandLine(args, terminal, env);
   return { code, ...said };
 }

@@ -13,7 +13,7 @@ import { now } from '../../platform/clock.ts';
 import { invalidFields } from '../../platform/errors.ts';
 import { inCode, nullable, operation, Time } from '../../platform/http/operation.ts';
 import { cursor, limit } from '../../platform/http/paging.ts';
-import { table, time } from '../../platform/report.ts';
+import { list, time } from '../../platform/report.ts';
 import { type Static, type TObject, Type } from '../../platform/schema.ts';
 import { administration } from '../operation-parts.ts';
 
@@ -133,7 +133,7 @@ export const auditOperations = {
       text: ({ events }) =>
         events.length === 0
           ? 'None.'
-          : table([
+          : list([
               ['FIRST', 'LAST', 'COUNT', 'ACTION', 'TARGET', 'REASON', 'ADDRESS'],
               ...events.map(({ first_at, last_at, count, action, target, reason, address }) => [
                 time(first_at),

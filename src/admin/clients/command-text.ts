@@ -2,7 +2,7 @@ import { hasPendingChange, needsReview, type ReviewedRecord } from '../../client
 import type { FieldChange, LastRejection, reviewRecord } from '../../clients/read-review.ts';
 import type { Risk } from '../../clients/risk-signals.ts';
 import type { ClientUsage } from '../../oauth/grants/grants.ts';
-import { table, time } from '../../platform/report.ts';
+import { list, table, time } from '../../platform/report.ts';
 
 export const describeClient = (client: ReviewedRecord): string =>
   table([
@@ -90,8 +90,8 @@ export function describeList(
     riskCount(client.risks),
     client.name,
   ]);
-  const list = table([['CLIENT', 'STATUS', 'REVISION', 'TYPE', 'RISKS', 'NAME'], ...rows]);
-  return [list, ...incomplete, ...(next === null ? [] : [`More results: --after ${next}`])].join('\n\n');
+  const listed = list([['CLIENT', 'STATUS', 'REVISION', 'TYPE', 'RISKS', 'NAME'], ...rows]);
+  return [listed, ...incomplete, ...(next === null ? [] : [`More results: --after ${next}`])].join('\n\n');
 }
 
 /** Risks are assessed only where a review waits. */

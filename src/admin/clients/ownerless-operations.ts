@@ -5,7 +5,7 @@ import { registerClient } from '../../clients/register-client.ts';
 import { EditBody, RegistrationBody, readClientEdit, readRegistration } from '../../clients/registration.ts';
 import { OverlapSeconds, SecretBody, SecretRecord } from '../../developer/api/operations.ts';
 import { nullable, operation } from '../../platform/http/operation.ts';
-import { shownOnce, table, time } from '../../platform/report.ts';
+import { list, shownOnce, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
 import { administration } from '../operation-parts.ts';
 import { changed, one, ReviewedRecord } from './operation-parts.ts';
@@ -72,7 +72,7 @@ export const ownerlessOperations = {
     command: {
       name: 'clients secrets list',
       text: ({ secrets }) =>
-        table([
+        list([
           ['SECRET', 'CREATED', 'EXPIRES', 'LAST USED', 'ENDS IN', 'NAME'],
           ...secrets.map((each) => [
             each.secret_id,

@@ -3,7 +3,7 @@ import { exportEntitlements, findEntitlements } from '../../entitlements/find-en
 import { csvType } from '../../platform/csv.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { paging } from '../../platform/http/paging.ts';
-import { table, time } from '../../platform/report.ts';
+import { list, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
 import { administration } from '../operation-parts.ts';
 
@@ -54,7 +54,7 @@ export const entitlementOperations = {
       summary: 'List current entitlements of all users, last changed first.',
       text: ({ entitlements, next }) =>
         [
-          table([
+          list([
             ['CHANGED', 'PRODUCT', 'PLAN', 'STATUS', 'PERIOD ENDS', 'USER', 'EMAIL'],
             ...entitlements.map((each) => [
               time(each.updated_at),

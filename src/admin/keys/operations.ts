@@ -6,7 +6,7 @@ import {
   rotateNow,
 } from '../../oauth/signing-keys/signing-keys.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
-import { table, time } from '../../platform/report.ts';
+import { list, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
 import { administration } from '../operation-parts.ts';
 
@@ -20,7 +20,7 @@ const KeyRecord = Type.Object({
 });
 
 const describe = (keys: readonly Key[]) =>
-  table([
+  list([
     ['KID', 'ALGORITHM', 'STATUS', 'PUBLISHED', 'ACTIVE SINCE', 'ACTIVE UNTIL'],
     ...keys.map(({ kid, algorithm, status, created_at, activated_at, retired_at }) => [
       kid,

@@ -11,7 +11,7 @@ import { credentialRecord, permissions } from '../../entitlements/service-creden
 import type { Deps } from '../../oauth/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { inCode, nameInCode, nullable, operation, Time } from '../../platform/http/operation.ts';
-import { shownOnce, table, time } from '../../platform/report.ts';
+import { list, shownOnce, table, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
 import { textPatterns } from '../../platform/text.ts';
 import { administration, strictBody } from '../operation-parts.ts';
@@ -146,7 +146,7 @@ export const serviceCredentialOperations = {
     command: {
       name: 'service-credentials list',
       text: ({ service_credentials }) =>
-        table([
+        list([
           ['CLIENT', 'STATUS', 'LAST USED', 'PERMISSIONS', 'PRODUCTS', 'NAME'],
           ...service_credentials.map((each) => [
             each.client_id,

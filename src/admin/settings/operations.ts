@@ -2,7 +2,7 @@ import { requireUser } from '../../accounts/users.ts';
 import { checkProvider } from '../../authentication/federation/check-provider.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
-import { table } from '../../platform/report.ts';
+import { list, table } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
 import { administration } from '../operation-parts.ts';
 import { readSettings, type Setting, settingGroups } from './read-settings.ts';
@@ -96,7 +96,7 @@ export const settingOperations = {
       name: 'config',
       summary: 'List the settings that this command uses and where they come from, without secrets.',
       text: ({ groups }) =>
-        table([
+        list([
           ['SETTING', 'SOURCE', 'VALUE'],
           ...groups.flatMap(({ settings }) => settings.map((one) => [one.name, one.source, printed(one)])),
         ]),

@@ -5,7 +5,7 @@ import { entitlementHistory } from '../../entitlements/read-history.ts';
 import { grantRecord, listGrants, revokeGrantByAdministrator } from '../../oauth/grants/grants.ts';
 import { inCode, nullable, operation, Time } from '../../platform/http/operation.ts';
 import { limit, paging } from '../../platform/http/paging.ts';
-import { table, time } from '../../platform/report.ts';
+import { list, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
 import { administration } from '../operation-parts.ts';
 import { userOperand } from './operations.ts';
@@ -80,7 +80,7 @@ export const accessOperations = {
       summary: 'List the active sessions of a user, most recently used first.',
       operands: userOperand,
       text: ({ sessions }) =>
-        table([
+        list([
           ['SESSION', 'LAST USED', 'METHODS', 'ADDRESS', 'DEVICE'],
           ...sessions.map((each) => [each.session_id, time(each.last_seen_at), each.amr, each.address, each.device]),
         ]),
@@ -129,7 +129,7 @@ export const accessOperations = {
       defaults: { limit: 500 },
       text: ({ grants, next }) =>
         [
-          table([
+          list([
             ['GRANT', 'CLIENT', 'LAST USED', 'SCOPE', 'NAME'],
             ...grants.map((each) => [
               each.grant_id,
@@ -209,8 +209,8 @@ export const accessOperations = {
           ...notesOf(each),
         ]);
         return [
-          table([['PRODUCT', 'PLAN', 'STATUS', 'VERSION', 'PERIOD ENDS', ...notes], ...current]),
-          table([['WRITTEN', 'PRODUCT', 'VERSION', 'PLAN', 'STATUS', 'SOURCE', 'BY', ...notes], ...writes]),
+          list([['PRODUCT', 'PLAN', 'STATUS', 'VERSION', 'PERIOD ENDS', ...notes], ...current]),
+          list([['WRITTEN', 'PRODUCT', 'VERSION', 'PLAN', 'STATUS', 'SOURCE', 'BY', ...notes], ...writes]),
           ...(next === null ? [] : [`More results: --before ${next}`]),
         ].join('\n\n');
       },

@@ -4,7 +4,7 @@ import { emailPattern } from '../../platform/email-address.ts';
 import { inCode, nameInCode, nullable, operation, Time } from '../../platform/http/operation.ts';
 import { paging } from '../../platform/http/paging.ts';
 import { locales } from '../../platform/i18n/translate.ts';
-import { table, time } from '../../platform/report.ts';
+import { list, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
 import { administration, ReasonBody, reasonExample, reasonMember, strictBody } from '../operation-parts.ts';
 import { bulkActions, changeSeveral, maxSelected } from './change-several.ts';
@@ -86,7 +86,7 @@ export const accountOperations = {
       name: 'invitations list',
       text: ({ invitations, next }) =>
         [
-          table([
+          list([
             ['INVITED', 'EXPIRES', 'EMAIL'],
             ...invitations.map((each) => [time(each.invited_at), time(each.expires_at), each.email]),
           ]),
@@ -251,7 +251,7 @@ export const accountOperations = {
       options: { user: 'user_ids' },
       failed: ({ results }) => results.some(({ done }) => !done),
       text: ({ results }) =>
-        table([
+        list([
           ['USER', 'DONE', 'WHY NOT'],
           ...results.map(({ user_id, done, error_description }) => [user_id, done ? 'yes' : 'no', error_description]),
         ]),

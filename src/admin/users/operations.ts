@@ -10,7 +10,7 @@ import type { LockState } from '../../authentication/passwords/password-limits.t
 import type { Deps } from '../../oauth/deps.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { paging } from '../../platform/http/paging.ts';
-import { table, time } from '../../platform/report.ts';
+import { list, table, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
 import { visibleText } from '../../platform/text.ts';
 import { administration, ReasonBody, reasonExample, strictBody } from '../operation-parts.ts';
@@ -115,7 +115,7 @@ export function describeUsers({ users, next, complete }: Listed): string {
   return [
     ...(users.length === 0
       ? ['No users found.']
-      : [table([['USER', 'EMAIL', 'NAME', 'ROLE', 'STATUS', 'LAST SIGN-IN', 'FACTORS', 'CREATED'], ...rows])]),
+      : [list([['USER', 'EMAIL', 'NAME', 'ROLE', 'STATUS', 'LAST SIGN-IN', 'FACTORS', 'CREATED'], ...rows])]),
     ...(complete
       ? []
       : ['The search does not cover all users yet. Until it does, look for a full email address or a user ID.']),

@@ -1,6 +1,6 @@
 import { inCode, nullable, operation, Time } from '../../platform/http/operation.ts';
 import { httpsTargetPattern } from '../../platform/http/url-patterns.ts';
-import { shownOnce, table, time } from '../../platform/report.ts';
+import { list, shownOnce, table, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
 import { textPatterns } from '../../platform/text.ts';
 import { deliveryMembers, deliveryQuery, describeDeliveries } from '../../webhooks/delivery-parts.ts';
@@ -91,7 +91,7 @@ export const webhookOperations = {
     command: {
       name: 'webhooks list',
       text: ({ webhooks }) =>
-        table([
+        list([
           ['WEBHOOK', 'STATE', 'NAME', 'URL', 'EVENTS'],
           ...webhooks.map((each) => [
             each.webhook_id,

@@ -1,0 +1,60 @@
+/** Before the first column, and between two of them. */
+export const gap = '  ';
+
+export const widestOf = (rows: readonly (readonly string[])[], widthOf = (text: string) => text.length): number[] =>
+  (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => widthOf(row[column] ?? ''))));
+
+/** With what `newId` makes, also behind `user:` and the like, or the thumbprint of a key, one can run another command. */
+const id = /^(?:\w+:)?(?:[a-z]{2,4}_[\w-]{22}|[\w-]{43})$/;
+const timestamp = /^\d{4}-\d\d-\d\dT[\d:]+Z$/;
+/** The day and an ellipsis. */
+const shortTime = 11;
+const shortest = 8;
+
+/** As many columns as have room at their shortest, but the first two, and times leave first; the widest are shortened. */
+export function fitColumns(rows: readonly (readonly string[])[], columns: number) {
+  const natural = widestOf(rows, displayWidth);
+  const kinds = natural.map((width, column) => {
+    const cells = rows.slice(1).map((row) => row[column] ?? '');
+    const whole = Math.max(0, ...cells.filter((cell) => id.test(cell)).map(displayWidth));
+    const isTime = cells.some((cell) => timestamp.test(cell));
+    return { column, width, isTime, min: Math.max(whole, Math.min(width, isTime ? shortTime : shortest)) };
+  });
+  const total = (widths: readonly number[]) => widths.reduce((sum, width) => sum + gap.length + width, 0);
+  const kept = [...kinds];
+  while (kept.length > 2 && total(kept.map(({ min }) => min)) > columns) {
+    const leaves = kept.findLast(({ isTime, column }) => isTime && column > 1) ?? kept.at(-1)!;
+    kept.splice(kept.indexOf(leaves), 1);
+  }
+  const capped = (cap: number) =>
+    kept.map(({ width, min, isTime }) => (isTime && cap < width ? min : Math.min(width, Math.max(min, cap))));
+  let cap = Math.min(columns, Math.max(...natural));
+  while (cap > shortest && total(capped(cap)) > columns) cap -= 1;
+  const widths = capped(cap);
+  return {
+    widths,
+    rows: rows.map((row) => kept.map(({ column }, index) => shortened(row[column] ?? '', widths[index] ?? 0))),
+    leftOut: (rows[0] ?? []).filter((_, column) => kept.every((one) => one.column !== column)),
+  };
+}
+
+function shortened(text: string, width: number): string {
+  if (displayWidth(text) <= width) return text;
+  let kept = '';
+  for (const character of text) {
+    if (displayWidth(kept + character) > width - 1) break;
+    kept += character;
+  }
+  return `${kept.trimEnd()}…`;
+}
+
+const noColumn = /\p{M}/u;
+const twoColumns =
+  /[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
+
+/** In the columns of a terminal. */
+export function displayWidth(text: string): number {
+  let width = 0;
+  for (const character of text) width += twoColumns.test(character) ? 2 : noColumn.test(character) ? 0 : 1;
+  return width;
+}
