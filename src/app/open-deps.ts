@@ -146,7 +146,7 @@ async function refuseUnlessSetUp(db: Db): Promise<void> {
 }
 
 /** @throws {ConfigError} In a copy what has ended since would be valid again. */
-async function refuseUnfinishedRestore(db: Db): Promise<void> {
+export async function refuseUnfinishedRestore(db: Db): Promise<void> {
   if (!(await findUnfinishedRestore(db))) return;
   throw new ConfigError(
     'This store is a backup that was put in place and not restored, so what has ended since would be valid again: revoked tokens, sessions, used links. Run: signet restore --after-copy',

@@ -80,7 +80,8 @@ async function run(name: string, args: readonly string[], terminal: Terminal, en
     terminal.stdout.write(helpOf(name, command));
     return 0;
   }
-  const config = readConfig(environment);
+  const config = readSettings(environment, command);
+  if (config instanceof ConfigError) return print(await command.reportSettings!(config), read.json, terminal);
   if (name === 'serve') {
     const { serve } = await import('../app/main.ts');
     await serve(config);
@@ -111,6 +112,16 @@ function layoutOf(stdout: Terminal['stdout'], isWide: boolean, environment: Envi
   const { isTTY, columns } = stdout as Partial<WriteStream>;
   if (!isTTY) return { colors: false };
   return { columns: isWide ? undefined : columns, colors: (stdout as WriteStream).hasColors(environment) };
+}
+
+/** @returns the problem if the command reports it. @throws {ConfigError} if not. */
+function readSettings(environment: Environment, { reportSettings }: Command): Config | ConfigError {
+  try {
+    return readConfig(environment);
+  } catch (error) {
+    if (reportSettings && error instanceof ConfigError) return error;
+    throw error;
+  }
 }
 
 function print({ json, text, failed }: Report, asJson: boolean, { stdout }: Terminal): number {

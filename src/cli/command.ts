@@ -3,6 +3,7 @@ import { type ParseArgsConfig, parseArgs } from 'node:util';
 import type { Config } from '../app/config.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { version } from '../platform/config.ts';
+import type { ConfigError } from '../platform/errors.ts';
 import type { Report } from '../platform/report.ts';
 
 export type Terminal = { stdin: Readable; stdout: Writable; stderr: Writable };
@@ -58,6 +59,8 @@ type Shape<Operands, Options> = {
   options?: Options;
   /** It creates tables, master key and signing keys. Every other command refuses a store without them. */
   prepares?: true;
+  /** Instead of a refusal of settings that cannot be used. */
+  reportSettings?(problem: ConfigError): Promise<Report>;
 };
 
 export type Typed = Record<string, string | number | boolean | string[] | undefined>;

@@ -38,6 +38,7 @@ import { maxReplayed } from '../webhooks/manage-webhook.ts';
 import { auditCommands } from './audit.ts';
 import { backupCommands } from './backup.ts';
 import { type Command, command, UsageError } from './command.ts';
+import { doctorCommand } from './doctor.ts';
 import { healthcheckCommand } from './healthcheck.ts';
 import { commandsOf } from './operation-command.ts';
 import { readPassword } from './password-prompt.ts';
@@ -289,7 +290,14 @@ const mailCommand = {
 export const commandGroups: readonly (readonly [heading: string, commands: Readonly<Record<string, Command>>])[] = [
   [
     'Server',
-    { ...serverCommands, ...healthcheckCommand, ...backupCommands, ...commandsOf(settingOperations), ...mailCommand },
+    {
+      ...serverCommands,
+      ...healthcheckCommand,
+      ...doctorCommand,
+      ...backupCommands,
+      ...commandsOf(settingOperations),
+      ...mailCommand,
+    },
   ],
   [
     'Users',

@@ -8,9 +8,9 @@ export { findHeartbeat } from './store.ts';
 /** Without a heartbeat, after which a server is considered down; servers record one every minute. */
 const silentAfterSeconds = 300;
 /** A heartbeat is written within a few seconds after its time was read. */
-const toleratedSkewSeconds = 10;
+export const toleratedSkewSeconds = 10;
 /** Nodes that differ by more are not trusted to delete what has expired. */
-const dangerousSkewSeconds = 300;
+export const dangerousSkewSeconds = 300;
 /** Without any server, during which the clock may have been set. */
 const longSilenceSeconds = 3600;
 const skewLogIntervalMs = 3_600_000;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Check } from '../../src/app/doctor/check.ts';
 import { newBrowser } from '../support/browser.ts';
 import { misunderstood, preparedSettings, refused, runCommand, succeed } from '../support/command-line.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
@@ -198,6 +199,31 @@ test('what is done from the command line holds for the server that runs', async 
     assert.match((await runCommand(['keys', 'rotate'], { env })).stdout, /^Nothing rotated: .+\n\n {2}KID/);
     assert.deepEqual(await succeed(['migrate'], env), { migrated: true });
     assert.equal((await newBrowser(origin).get('/.well-known/jwks.json')).status, 200);
+  });
+
+  await t.test('the doctor finds nothing wrong with a server that is well, and prints a table', async () => {
+    const { healthy, checks } = (await succeed(['doctor'], env)) as { healthy: boolean; checks: Check[] };
+    const states = Object.fromEntries(checks.map(({ check, state }) => [check, state]));
+    delete states.disk; // of the machine that runs this
+    assert.equal(healthy, true);
+    assert.deepEqual(states, {
+      settings: 'ok',
+      files: 'ok',
+      store: 'ok',
+      'master key': 'ok',
+      'signing keys': 'ok',
+      'server settings': 'ok',
+      clock: 'ok',
+      server: 'ok',
+      'base URL': 'ok',
+      proxy: 'ok',
+      mail: 'skipped',
+      providers: 'skipped',
+    });
+    const { code, stdout } = await runCommand(['doctor'], { env });
+    assert.equal(code, 0);
+    assert.match(stdout, /^ {2}ok +settings +\S/);
+    for (const line of stdout.split('\n')) assert.ok(line.length <= 80 || line.includes('/'), line);
   });
 });
 

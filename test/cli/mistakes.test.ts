@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { chmod, readdir, stat } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { readConfig } from '../../src/app/config.ts';
+import type { Check } from '../../src/app/doctor/check.ts';
+import { examine } from '../../src/app/doctor/doctor.ts';
 import { preparedSettings, runCommand, succeed } from '../support/command-line.ts';
+import { freePort } from '../support/free-port.ts';
+import { openServer } from '../support/open-server.ts';
+import { plain } from '../support/plain-sql.ts';
 import { bareSettings } from '../support/server-process.ts';
 
 test('a first-party client is edited and gets other secrets from the command line', async (t) => {
@@ -83,4 +92,72 @@ test('machines read every foreseen failure as JSON', async (t) => {
     assert.deepEqual([said, finished.stderr], [error, '']);
     assert.ok(error_description);
   }
+});
+
+test('the doctor says of each problem what to do, changes nothing and prints no secret', async (t) => {
+  const env = await preparedSettings(t);
+  const dataDir = String(env.SIGNET_DATA_DIR);
+  const { deps, close } = await openServer(t, env);
+  await deps.heartbeat.record();
+  await plain(deps.db).run('update server_heartbeat set at = at + 4000');
+  await close();
+  await chmod(join(dataDir, 'master.key'), 0o640);
+  const impostor = createServer((_request, response) => response.end('{"issuer":"http://other.test"}'));
+  t.after(() => impostor.close());
+  await once(impostor.listen(Number(env.SIGNET_PORT), 'localhost'), 'listening');
+  const wrong = {
+    ...env,
+    SIGNET_TRUST_PROXY: '0.0.0.0/0',
+    SIGNET_SMTP_URL: 'smtp://user:verysecret@127.0.0.1:1',
+    SIGNET_PROVIDER_ACME_ISSUER: `http://127.0.0.1:${await freePort()}`,
+    SIGNET_PROVIDER_ACME_CLIENT_ID: 'signet',
+    SIGNET_PROVIDER_ACME_CLIENT_SECRET: 'verysecret',
+  };
+  const stateOf = async () =>
+    Promise.all(
+      (await readdir(dataDir)).map(async (name) => {
+        const { mode, mtimeMs } = await stat(join(dataDir, name));
+        return { name, mode, mtimeMs };
+      }),
+    );
+  const before = await stateOf();
+  const { code, stdout, stderr } = await runCommand(['doctor', '--json'], { env: wrong });
+  assert.deepEqual([code, stderr], [1, '']);
+  assert.deepEqual(await stateOf(), before);
+  assert.doesNotMatch(stdout, /verysecret/);
+  const { healthy, checks } = JSON.parse(stdout) as { healthy: boolean; checks: Check[] };
+  assert.equal(healthy, false);
+  const problems = Object.fromEntries(checks.flatMap((one) => (one.state === 'problem' ? [[one.check, one]] : [])));
+  const expected = {
+    files: [/master\.key/, /^Run: chmod 600 \S+$/],
+    'master key': [/can be read by other users/, /^Run: chmod 600/],
+    clock: [/in the future/, /NTP/],
+    server: [/not Signet/, /log/],
+    'base URL': [/http:\/\/other\.test/, /SIGNET_BASE_URL/],
+    proxy: [/SIGNET_TRUST_PROXY/, /addresses of the proxies/],
+    mail: [/ECONNREFUSED/, /SIGNET_SMTP_URL/],
+    'provider acme': [/econnrefused/, /issuer/],
+  } as const;
+  assert.deepEqual(Object.keys(problems).sort(), Object.keys(expected).sort());
+  for (const [name, [found, remedy]] of Object.entries(expected)) {
+    assert.match(problems[name]?.found ?? '', found);
+    assert.match(problems[name]?.remedy ?? '', remedy);
+  }
+
+  // A server that takes the connection and says nothing.
+  const silent = { ...wrong, SIGNET_SMTP_URL: `smtp://localhost:${env.SIGNET_PORT}` };
+  const late = await examine(readConfig(silent), { clock: Date.now, timeoutMs: 100 });
+  assert.match(late.find(({ check }) => check === 'mail')?.found ?? '', /no answer within 0\.1 s/);
+});
+
+test('the doctor reports settings that cannot be used, and makes no store where there is none', async (t) => {
+  const env = await bareSettings(t);
+  const malformed = await runCommand(['doctor', '--json'], { env: { ...env, SIGNET_PORT: 'x' } });
+  const [check] = JSON.parse(malformed.stdout).checks as Check[];
+  assert.deepEqual([malformed.code, check?.check, check?.state], [1, 'settings', 'problem']);
+  assert.match(check?.found ?? '', /SIGNET_PORT must be/);
+  const { code, stdout } = await runCommand(['doctor'], { env });
+  assert.equal(code, 1);
+  assert.match(stdout, /\n {2}problem +store +There is no database in.*signet serve/s);
+  assert.equal(existsSync(String(env.SIGNET_DATA_DIR)), false);
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import pino from 'pino';
 import { readConfig } from '../../src/app/config.ts';
+import type { Check } from '../../src/app/doctor/check.ts';
 import { openDeps } from '../../src/app/open-deps.ts';
 import type { Db } from '../../src/platform/db/db.ts';
 import { preparedSettings, refused, runCommand, succeed } from '../support/command-line.ts';
@@ -34,9 +35,20 @@ onBothEngines('a command refuses a database that no server has set up, and makes
 onBothEngines('a command changes no tables: a database of another version is refused', async (t, engine) => {
   const env = await preparedSettings(t, engine);
   const { db } = (await openServer(t, env)).deps;
+  const well = await runCommand(['doctor', '--json'], { env });
+  assert.deepEqual(
+    (JSON.parse(well.stdout).checks as Check[]).filter(({ state }) => state === 'problem'),
+    [],
+  );
   const newest = `(select max(name) from schema_migrations)`;
   await plain(db).run(`update schema_migrations set name = '9999-newer' where name = ${newest}`);
   await refused(['clients', 'list'], env, /9999-newer, which is unknown to this version of Signet/);
+  const newer = await runCommand(['doctor', '--json'], { env });
+  const found = (name: string, { stdout }: { stdout: string }) =>
+    (JSON.parse(stdout).checks as Check[]).find(({ check }) => check === name);
+  assert.equal(newer.code, 1);
+  assert.match(found('store', newer)?.found ?? '', /9999-newer, which is unknown to this version of Signet/);
+  assert.equal(found('master key', newer)?.state, 'skipped');
   await plain(db).run(`delete from schema_migrations where name = ${newest}`);
   await refused(['clients', 'list'], env, /from an older version: a migration is missing\..*run: signet migrate/);
   assert.equal((await plain(db).all(`select name from schema_migrations where name = '9999-newer'`)).length, 0);

@@ -7,8 +7,7 @@ import type { Locale } from '../../platform/i18n/translate.ts';
 import { newId } from '../../platform/ids.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { composeMail } from '../../platform/mail/outbox.ts';
-import { openTransport } from '../../platform/mail/transport.ts';
-import { visibleText } from '../../platform/text.ts';
+import { mailProblem, openTransport, withoutMailSecrets } from '../../platform/mail/transport.ts';
 
 export type MailTest = {
   to: string;
@@ -37,11 +36,15 @@ export async function testMail(
   const at = now(deps);
   const mail = { ...composeMail(deps.config, to, 'test', {}), mail_id: newId('mail'), created_at: at };
   const outcome = await Promise.race([
-    transport.send(mail).then(accepted, refused),
+    transport.send(mail).then(accepted, (error: unknown) => ({ is_accepted: false, answer: mailProblem(error) })),
     wait(timeoutMs, { is_accepted: false, answer: `no answer within ${timeoutMs / 1000} s` }, { ref: false }),
   ]);
   transport.close();
-  const result = { to: to.email, ...outcome, answer: outcome.answer && withoutSecrets(deps.config, outcome.answer) };
+  const result = {
+    to: to.email,
+    ...outcome,
+    answer: outcome.answer && withoutMailSecrets(deps.config, outcome.answer),
+  };
   const event = auditEvent({ action: 'mail.tested', ...caller, after: { is_accepted: result.is_accepted } }, at);
   await deps.db.change({ run: { event: event.statement } });
   return result;
@@ -51,23 +54,3 @@ const accepted = (sent: unknown) => {
   const { response } = (sent ?? {}) as { response?: unknown };
   return { is_accepted: true, answer: typeof response === 'string' ? response : null };
 };
-
-/** Of an error of Nodemailer: the answer of the server, else what happened on the way to it. */
-function refused(error: unknown) {
-  const { response, message } = error as { response?: string; message?: string };
-  return { is_accepted: false, answer: response || message || 'unknown' };
-}
-
-/** A mail server may quote the line that it refused. */
-function withoutSecrets({ smtpUrl }: Deps['config'], answer: string): string {
-  const { username, password } = new URL(smtpUrl ?? 'smtp://localhost');
-  const [user, secret] = [decodeURIComponent(username), decodeURIComponent(password)];
-  const base64 = (text: string) => Buffer.from(text).toString('base64');
-  const quoted = [secret, base64(secret), base64(`\0${user}\0${secret}`)].filter(
-    (text) => secret !== '' && text !== '',
-  );
-  return visibleText(
-    quoted.reduce((text, one) => text.replaceAll(one, '***'), answer),
-    500,
-  );
-}

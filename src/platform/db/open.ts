@@ -8,7 +8,7 @@ import { type Db, StoreUnavailable } from './db.ts';
 import type { MigratableDb } from './migrate.ts';
 import { integer, row } from './rows.ts';
 import { sql } from './sql.ts';
-import { openSqlite } from './sqlite.ts';
+import { openSqlite, openSqliteToRead } from './sqlite.ts';
 
 type DbSettings = {
   readonly dataDir: string;
@@ -39,6 +39,14 @@ export async function openDb(
     await db?.close();
     throw databaseUrl ? error : onFullDisk(error, dataDir);
   }
+}
+
+/**
+ * The same store for a diagnosis: nothing is made or mended on the way, and of SQLite nothing can be changed.
+ * @throws {StoreUnavailable}
+ */
+export async function openDbToRead(settings: DbSettings): Promise<Db> {
+  return settings.databaseUrl ? openDb(settings) : openSqliteToRead(join(settings.dataDir, databaseFile));
 }
 
 /** SQLite needs as much to open a file and bring its tables up to date, and says no more than that there was an error. */

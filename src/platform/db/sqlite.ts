@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { createDb } from './db.ts';
+import { createDb, type Db } from './db.ts';
 import { type BatchResult, StoreUnavailable, storable } from './engine.ts';
 import type { MigratableDb, MigratableEngine, MigrationSession } from './migrate.ts';
 import type { Param, Statement } from './sql.ts';
@@ -112,6 +112,38 @@ export function openSqlite(path: string, options: LogOptions = {}): MigratableDb
     },
     exclusively: (work) => exclusively(path, work),
   });
+}
+
+/**
+ * For a diagnosis, which leaves everything as it is: no file is made, no mode set, and no log copied into the database. Without a
+ * log no process has the file open, and SQLite would make one, and leave it, unless the file is said to be immutable.
+ * @throws {StoreUnavailable} when the file cannot be opened.
+ */
+export function openSqliteToRead(path: string): Db {
+  try {
+    const name = existsSync(`${path}-wal`) ? path : `${pathToFileURL(path)}?immutable=1`;
+    const connection = new DatabaseSync(name, { readOnly: true, timeout: busyTimeoutMs });
+    const execute = executor(connection);
+    return createDb({
+      engine: 'sqlite',
+      run_id: '',
+      isRunning: async () => true,
+      requestArrived: () => undefined,
+      query: async (statement) => {
+        try {
+          return execute(statement).rows;
+        } catch (error) {
+          throw storeError(error);
+        }
+      },
+      commit: async () => {
+        throw new StoreUnavailable('The database was opened for reading only.');
+      },
+      close: async () => connection.close(),
+    });
+  } catch (error) {
+    throw storeError(error);
+  }
 }
 
 const open = (path: string, options: LogOptions): WriteSession => sessionOf(connect(path), options);

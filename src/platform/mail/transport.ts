@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { isLoopback } from '../ip-address.ts';
+import { visibleText } from '../text.ts';
 
 /** Plain text to one valid address. */
 export type Mail = { to: string; subject: string; text: string };
@@ -44,6 +45,44 @@ function smtp(url: string, from: string): Transport {
     },
     close: () => void transport?.then((one) => one.close()),
   };
+}
+
+/**
+ * Connects to the mail server and signs in, and sends nothing.
+ * @returns why it cannot be used; undefined if it can.
+ */
+export async function verifySmtp(config: Pick<Config, 'smtpUrl'>, timeoutMs: number): Promise<string | undefined> {
+  const { createTransport } = await import('nodemailer');
+  const limits = { connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs };
+  const transport = createTransport({ ...limits, ...smtpOptions(config.smtpUrl ?? '') });
+  try {
+    await transport.verify();
+    return undefined;
+  } catch (error) {
+    return withoutMailSecrets(config, mailProblem(error));
+  } finally {
+    transport.close();
+  }
+}
+
+/** Of an error of Nodemailer: the answer of the server, else what happened on the way to it. */
+export function mailProblem(error: unknown): string {
+  const { response, message } = error as { response?: string; message?: string };
+  return response || message || 'unknown';
+}
+
+/** A mail server may quote the line that it refused. */
+export function withoutMailSecrets({ smtpUrl }: Pick<Config, 'smtpUrl'>, answer: string): string {
+  const { username, password } = new URL(smtpUrl ?? 'smtp://localhost');
+  const [user, secret] = [decodeURIComponent(username), decodeURIComponent(password)];
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  const quoted = [secret, base64(secret), base64(`\0${user}\0${secret}`)].filter(
+    (text) => secret !== '' && text !== '',
+  );
+  return visibleText(
+    quoted.reduce((text, one) => text.replaceAll(one, '***'), answer),
+    500,
+  );
 }
 
 /**

@@ -1,0 +1,35 @@
+import type { Config } from '../config.ts';
+import { type Check, problemOf } from './check.ts';
+import { checkBaseUrl, checkMail, checkProviders, checkServer } from './network-checks.ts';
+import { checkFiles, checkProxy, checkSettings } from './settings-checks.ts';
+import { checksInStore, openStore } from './store-checks.ts';
+
+/** For each request or connection. */
+const defaultTimeoutMs = 5000;
+
+/**
+ * What an operator should know when something does not work. It changes nothing: no file is made or mended, no mail is sent.
+ * @param outside `timeoutMs`: for each request or connection to another machine.
+ */
+export async function examine(
+  config: Config,
+  { clock, timeoutMs = defaultTimeoutMs }: { clock: () => number; timeoutMs?: number },
+): Promise<Check[]> {
+  const deps = { config, clock, timeoutMs };
+  const files = checkFiles(deps); // before SQLite has the database open, and so more files
+  const network = Promise.all([checkServer(deps), checkBaseUrl(deps), checkMail(deps), checkProviders(deps)]);
+  const { db, check: opened } = await openStore(deps);
+  try {
+    const [server, baseUrl, mail, providers] = await network;
+    const store = await checksInStore(deps, db, baseUrl.at).then(
+      (checks) => [opened, ...checks],
+      async (error: unknown) => [
+        problemOf('store', error, 'Read the log of the server and of the database.'),
+        ...(await checksInStore(deps, undefined, baseUrl.at)),
+      ],
+    );
+    return [checkSettings(deps), files, ...store, server, baseUrl.check, checkProxy(deps), mail, ...providers];
+  } finally {
+    await db?.close();
+  }
+}

@@ -1,0 +1,155 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { readLogWithoutSealing } from '../../audit/read-log.ts';
+import { canSign } from '../../oauth/signing-keys/signing-keys.ts';
+import type { Db } from '../../platform/db/db.ts';
+import { refuseUnlessMigrated } from '../../platform/db/migrate.ts';
+import { databaseFile, diskFree, isDiskFull, openDbToRead, storeBytes } from '../../platform/db/open.ts';
+import { dangerousSkewSeconds, findHeartbeat, toleratedSkewSeconds } from '../../platform/heartbeat.ts';
+import { openVaultFor, readMasterKey } from '../../platform/vault.ts';
+import { unreadySentences } from '../health.ts';
+import { refuseUnfinishedRestore } from '../open-deps.ts';
+import { type Check, type CheckDeps, ok, problem, problemOf, skipped, warning, within } from './check.ts';
+
+type Opened = { db: Db; check: Check } | { db?: undefined; check: Check };
+
+const setUp = 'Start the server (signet serve), or run: signet migrate';
+
+/** Whether the store answers, and fits this version. What it depends on besides is in {@link checksInStore}. */
+export async function openStore(deps: CheckDeps): Promise<Opened> {
+  const { config, timeoutMs } = deps;
+  const { dataDir, databaseUrl } = config;
+  if (!databaseUrl && !existsSync(join(dataDir, databaseFile))) {
+    const remedy = `${setUp}. If the server keeps its data elsewhere, set SIGNET_DATA_DIR to that folder.`;
+    return { check: problem('store', `There is no database in ${dataDir}.`, remedy) };
+  }
+  const late = `The database did not answer within ${timeoutMs / 1000} s.`;
+  const remedy = databaseUrl
+    ? 'Check that PostgreSQL runs, and SIGNET_DATABASE_URL.'
+    : 'Check the disk, and run this command as the user of the server.';
+  let hasGivenUp = false;
+  const opening = openDbToRead(config).then(async (db) => {
+    if (hasGivenUp) await db.close();
+    return db;
+  });
+  try {
+    const db = await within<Db | undefined>(timeoutMs, opening, undefined);
+    if (!db) {
+      hasGivenUp = true;
+      return { check: problem('store', late, remedy) };
+    }
+    const check = await within(timeoutMs, checkTables(db, config, remedy), problem('store', late, remedy));
+    if (check.state !== 'problem') return { db, check };
+    await within(timeoutMs, db.close(), undefined);
+    return { check };
+  } catch (error) {
+    return { check: problemOf('store', error, remedy) };
+  }
+}
+
+async function checkTables(db: Db, { databaseMayLoseCommits }: CheckDeps['config'], remedy: string): Promise<Check> {
+  try {
+    await refuseUnlessMigrated(db);
+    await refuseUnfinishedRestore(db);
+  } catch (error) {
+    return problemOf('store', error, remedy);
+  }
+  if (db.engine === 'sqlite') return ok('store', 'SQLite answers, and its tables are up to date.');
+  if (!databaseMayLoseCommits) {
+    return ok('store', 'PostgreSQL answers, loses no confirmed change in a crash, and its tables are up to date.');
+  }
+  return warning(
+    'store',
+    'PostgreSQL answers, but with SIGNET_DATABASE_MAY_LOSE_COMMITS=on a crash may lose confirmed changes.',
+    'Turn on synchronous_commit, fsync and full_page_writes, and remove the setting.',
+  );
+}
+
+/** @param outsideAt what the base URL says the time is, in Unix seconds. */
+export async function checksInStore(deps: CheckDeps, db: Db | undefined, outsideAt?: number): Promise<Check[]> {
+  if (!db) {
+    const names = ['master key', 'signing keys', 'server settings'];
+    return [
+      ...names.map((name) => skipped(name, 'The store cannot be read.')),
+      clockCheck(deps, { outsideAt }),
+      await checkDisk(deps, undefined),
+    ];
+  }
+  const [heartbeat, [newest]] = await Promise.all([findHeartbeat(db), readLogWithoutSealing({ db }, {}, 1)]);
+  return [
+    await checkMasterKey(deps, db),
+    (await canSign(db))
+      ? ok('signing keys', 'There is an active signing key of each algorithm.')
+      : problem('signing keys', unreadySentences.signing_keys, `${setUp}, which make missing keys.`),
+    compareSettings(deps, heartbeat?.base_url),
+    clockCheck(deps, { outsideAt, newestAt: Math.max(heartbeat?.at ?? 0, newest?.at ?? 0) }),
+    await checkDisk(deps, db),
+  ];
+}
+
+async function checkMasterKey({ config }: CheckDeps, db: Db): Promise<Check> {
+  try {
+    const others = config.otherMasterKey ? [readMasterKey(config.otherMasterKey)] : [];
+    await openVaultFor(db, readMasterKey(config.masterKey), others);
+  } catch (error) {
+    return problemOf('master key', error, 'Restore the key that the database was first used with.');
+  }
+  if (!config.otherMasterKey) return ok('master key', 'The master key opens what the store has sealed.');
+  return warning(
+    'master key',
+    'The master key is being replaced: a second one is set, which opens, too.',
+    'Run: signet rekey. Then remove SIGNET_OTHER_MASTER_KEY_FILE.',
+  );
+}
+
+function compareSettings({ config }: CheckDeps, serverUrl: string | undefined): Check {
+  const name = 'server settings';
+  if (serverUrl === undefined) return skipped(name, 'No server has used this store yet.');
+  if (serverUrl === config.baseUrl) return ok(name, `The server has the same base URL, ${serverUrl}.`);
+  return warning(
+    name,
+    `The last server on this store had the base URL ${serverUrl}, and this command has ${config.baseUrl}.`,
+    'Run this command with the settings of the server, or what it finds is not about that server.',
+  );
+}
+
+/** Which clock is wrong cannot be known; only that they differ. */
+function clockCheck({ clock }: CheckDeps, times: { outsideAt?: number; newestAt?: number }): Check {
+  const here = Math.floor(clock() / 1000);
+  const ahead = times.newestAt === undefined ? 0 : Math.max(0, times.newestAt - here);
+  const apart = times.outsideAt === undefined ? 0 : Math.abs(times.outsideAt - here);
+  const remedy = 'Synchronize the clocks of all machines with NTP.';
+  const most = Math.max(ahead, apart);
+  if (most > toleratedSkewSeconds) {
+    const found =
+      ahead >= apart
+        ? `The newest entry of the store is ${ahead} s in the future by the clock of this machine.`
+        : `The clock of this machine and the one behind the base URL differ by ${apart} s.`;
+    return (most > dangerousSkewSeconds ? problem : warning)('clock', found, remedy);
+  }
+  const compared = [
+    times.newestAt !== undefined && 'the store',
+    times.outsideAt !== undefined && 'the base URL',
+  ].filter((one) => one !== false);
+  if (compared.length === 0) return skipped('clock', 'There is nothing to compare the clock with.');
+  return ok('clock', `The clock agrees with ${compared.join(' and ')}.`);
+}
+
+const lowBytes = 256 * 1024 * 1024;
+const mega = (bytes: number): string => `${Math.floor(bytes / 1024 / 1024)} MB`;
+
+async function checkDisk({ config }: CheckDeps, db: Db | undefined): Promise<Check> {
+  if (config.databaseUrl) return skipped('disk', 'The disk of PostgreSQL cannot be seen from here.');
+  const free = await diskFree(config.dataDir);
+  if (free === undefined) return skipped('disk', 'The disk cannot be asked for its free space.');
+  const remedy = 'Free some space on it.';
+  if (await isDiskFull(config, async () => free)) {
+    return problem('disk', `The disk that holds ${config.dataDir} is full.`, remedy);
+  }
+  const { database = 0, log = 0 } = db ? await storeBytes(db, config) : {};
+  if (free < lowBytes || free < database + log) {
+    const than = free < lowBytes ? '' : `, less than the database takes, ${mega(database + log)}`;
+    return warning('disk', `The disk that holds ${config.dataDir} has ${mega(free)} left${than}.`, remedy);
+  }
+  return ok('disk', `The disk that holds ${config.dataDir} has ${mega(free)} left.`);
+}

@@ -1,0 +1,30 @@
+import type { Check } from '../app/doctor/check.ts';
+import type { Report } from '../platform/report.ts';
+import { columns, commandWithoutStore } from './command.ts';
+
+export const doctorCommand = {
+  doctor: commandWithoutStore({
+    summary:
+      'Check settings, files, store, keys, clock, disk, mail, providers and the base URL, and say what to do. Changes nothing; the exit code is 1 if there is a problem.',
+    async runWithoutStore(config) {
+      const { examine } = await import('../app/doctor/doctor.ts');
+      return reportOf(await examine(config, { clock: Date.now }));
+    },
+    async reportSettings(error) {
+      const { problemOf } = await import('../app/doctor/check.ts');
+      const remedy =
+        'Correct the setting; docs/configuration.md lists them all. Everything else is checked after that.';
+      return reportOf([problemOf('settings', error, remedy)]);
+    },
+  }),
+};
+
+function reportOf(checks: readonly Check[]): Report {
+  const failed = checks.some(({ state }) => state === 'problem');
+  const width = Math.max(...checks.map(({ check }) => check.length));
+  const rows = checks.flatMap(({ check, state, found, remedy }) => [
+    [`${state.padEnd('warning'.length)}  ${check.padEnd(width)}`, found],
+    ...(remedy === null ? [] : [['', remedy]]),
+  ]);
+  return { json: { healthy: !failed, checks }, text: columns(rows), failed };
+}
