@@ -47,14 +47,18 @@ export async function openStore(deps: CheckDeps): Promise<Opened> {
   }
 }
 
-async function checkTables(db: Db, { databaseMayLoseCommits }: CheckDeps['config'], remedy: string): Promise<Check> {
+async function checkTables(
+  db: Db,
+  { databaseUrl, databaseMayLoseCommits }: CheckDeps['config'],
+  remedy: string,
+): Promise<Check> {
   try {
     await refuseUnlessMigrated(db);
     await refuseUnfinishedRestore(db);
   } catch (error) {
     return problemOf('store', error, remedy);
   }
-  if (db.engine === 'sqlite') return ok('store', 'SQLite answers, and its tables are up to date.');
+  if (!databaseUrl) return ok('store', 'SQLite answers, and its tables are up to date.');
   if (!databaseMayLoseCommits) {
     return ok('store', 'PostgreSQL answers, loses no confirmed change in a crash, and its tables are up to date.');
   }
