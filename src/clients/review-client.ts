@@ -190,8 +190,8 @@ const policyAfter = (client: Client, change: PolicyChange): Required<PolicyChang
 });
 
 /**
- * Changes the policy of a client that has been approved, suspended ones included. The revision stays: nothing that its
- * owner requested is different.
+ * Changes the policy of a client that has been approved, suspended ones included. The revision stays,
+ * unless the algorithm changes: an edit of its owner that was begun before would otherwise set that back.
  *
  * @returns the client as it is now; unchanged, and without an audit event, if that is the policy already.
  * @throws notFound; invalidState for a client that was never approved; invalidFields; as {@link refuseSelfApproval}, since
@@ -207,6 +207,8 @@ export async function changePolicy(
     await refuseSelfApproval(deps, target.caller.actor, client);
     if (client.status !== 'approved' && client.status !== 'suspended') throw invalidState(client.status);
     const to = approvedPolicyAfter(client, change);
-    return sameJson(to, approvedPolicyAfter(client, {})) ? undefined : { action: 'client.policy_changed', to };
+    if (sameJson(to, approvedPolicyAfter(client, {}))) return undefined;
+    const isRegistered = to.id_token_signed_response_alg !== client.id_token_signed_response_alg;
+    return { action: 'client.policy_changed', to: { ...to, ...(isRegistered && { revision: client.revision + 1 }) } };
   });
 }

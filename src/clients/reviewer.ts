@@ -64,7 +64,10 @@ export async function readReviewerProblem(
   return { userMessage, isOnlyAdministrator: administrators.every((one) => one.user_id === user_id) };
 }
 
-/** Who could have signed in as the owner could have registered and edited everything in their name. */
+/**
+ * Who could have signed in as the owner could have registered and edited everything in their name. An account that an
+ * administrator has opened with an invitation of their own is not recognized: nor is one with another mailbox of theirs.
+ */
 const couldEnter = ({ db }: ReviewDeps, actor: string, user_id: string): Promise<boolean> =>
   hasActed(db, { actor, target: user_id, did: ['password.reset_link_created', 'email.changed', 'email.verified'] });
 

@@ -39,7 +39,9 @@ export const accountOperations = {
     body: strictBody({
       email: email('The address of the new account.'),
       locale: Type.Optional(Type.Enum([...locales], { description: 'The language of the email.' })),
-      replace: Type.Optional(Type.Boolean({ description: 'Revokes earlier invitations of this address.' })),
+      replace: Type.Optional(
+        Type.Boolean({ description: 'Revokes earlier invitations of this address, spelled the same.' }),
+      ),
       ...reasonMember,
     }),
     example: { email: 'ada@example.com', locale: 'en', reason: 'New colleague.' },

@@ -158,7 +158,8 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     input: ({ name = '', email, shown_name, shown_email, email_verified, reason = '' }) => ({
       body: {
         name: name === shown_name ? undefined : name,
-        email: email === shown_email ? undefined : email,
+        // With it, the address is the one that is verified, and no other.
+        email: email === shown_email && email_verified !== 'on' ? undefined : email,
         email_verified: email_verified === 'on' ? (true as const) : undefined,
         reason,
       },

@@ -77,9 +77,10 @@ export async function requireSession(deps: SessionDeps, request: FastifyRequest)
   return session;
 }
 
-/** The pages say until when there is time. */
+/** The pages say until when there is time: until the first of several days. */
 function noteDue(request: FastifyRequest, from: number | undefined, notice: SecondFactorDue['notice']): void {
-  if (from !== undefined) request.secondFactorDue = { from, notice };
+  if (from !== undefined && from < (request.secondFactorDue?.from ?? Infinity))
+    request.secondFactorDue = { from, notice };
 }
 
 /** To change how they sign in, users need a sign-in of at most this age (ASVS 7.5.1). */

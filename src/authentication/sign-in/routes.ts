@@ -12,6 +12,7 @@ import { type View, viewOf } from '../../platform/pages/view.ts';
 import { allConfirmationMethods, confirmationMethodsOf } from '../credentials/sign-in-methods.ts';
 import { parseCredential } from '../credentials/webauthn.ts';
 import type { Deps, PendingRequest } from '../deps.ts';
+import { twoFactors } from '../sessions/authentication.ts';
 import { browserToken, requirePendingRequest } from '../sessions/browser.ts';
 import {
   clientNameOf,
@@ -203,7 +204,7 @@ async function readPageState(deps: Deps, request: FastifyRequest, query: Paramet
     ...(session ? await confirmationMethodsOf(deps, session.user_id) : allConfirmationMethods(deps)),
     clientName: await clientNameOf(deps, pending),
     endsAt: pending?.parameters.redirect_uri,
-    isRequired: requiresSecondFactor(deps),
+    isRequired: requiresSecondFactor(deps) && session?.acr !== twoFactors,
   };
   return { view, form, pending };
 }

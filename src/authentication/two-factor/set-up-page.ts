@@ -40,8 +40,9 @@ ${form.canHavePasskeys && passkeyChoice(view, form)}
 ${exit(view, form)}`,
 });
 
-function reason(view: View, { isRequired, isEssential, clientName = '' }: SetUpForm): Html {
-  if (isRequired) return view.t('set_up.why', { service: view.branding.name });
+function reason(view: View, { request_id, isRequired, isEssential, clientName = '' }: SetUpForm): Html {
+  if (isRequired || request_id === undefined)
+    return view.t(isRequired ? 'set_up.why' : 'set_up.why.soon', { service: view.branding.name });
   const client = html`<strong><bdi>${clientName}</bdi></strong>`;
   return view.t(isEssential ? 'set_up.why.client' : 'set_up.why.preferred', { client });
 }
@@ -64,9 +65,13 @@ ${passkeyForm(view, {
   fields: html`${returnTargetFields(form)}${hidden('name', form.suggestedName)}`,
 })}`;
 
-/** Back to the app, which learns that there is no second factor; from a page of our own, out. */
-function exit(view: View, { request_id, user_id, isRequired, isEssential }: SetUpForm): Html {
-  if (request_id === undefined) return signOutForm(view);
+/** Back to the app, which learns that there is no second factor; from a page of our own, out, or back while there is time. */
+function exit(view: View, form: SetUpForm): Html {
+  const { request_id, user_id, isRequired, isEssential } = form;
+  if (request_id === undefined) {
+    if (isRequired) return signOutForm(view);
+    return html`<p><a id="set-up-not" href="${form.next ?? '/account'}">${view.t('set_up.later')}</a></p>`;
+  }
   const declined = `/oauth/authorize/continue?request=${request_id}&step_up=declined&user=${user_id}`;
   const label = view.t(isRequired || isEssential ? 'set_up.cancel' : 'set_up.decline');
   return html`<p><a id="set-up-not" href="${declined}">${label}</a></p>`;

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { now } from '../../platform/clock.ts';
 import { type Parameters, readForm } from '../../platform/http/parameters.ts';
 import { alert } from '../../platform/pages/form.ts';
 import type { Html } from '../../platform/pages/html.ts';
@@ -12,7 +13,7 @@ import { registrantOf, suggestName } from '../passkeys/routes.ts';
 import { twoFactors } from '../sessions/authentication.ts';
 import { pendingRequestOf } from '../sessions/browser.ts';
 import { resolveReturnTarget, returnPathOf, returnTargetQuery } from '../sessions/return-target.ts';
-import { requiresSecondFactor } from '../sessions/second-factor-policy.ts';
+import { administratorFactorDue, requiresSecondFactor } from '../sessions/second-factor-policy.ts';
 import { enrolling } from '../sessions/session.ts';
 import { confirmTotp, enrollTotp, pendingEnrollment } from './enroll-totp.ts';
 import { newBackupCodesPage } from './page.ts';
@@ -79,11 +80,12 @@ async function readStep(deps: Deps, request: FastifyRequest, { request: request_
     path: `${setUpPath}${returnTargetQuery(returnTarget)}`,
     /** @param problem `code`: of the code that was typed, the last of which ends the pending secret. */
     async page(problem?: Html | false | 'code') {
+      const due = await administratorFactorDue(deps, session);
       const enrollment = await pendingEnrollment(deps, { ...session, locale: view.locale });
       return setUpPage(view, {
         ...returnTarget,
         user_id: session.user_id,
-        isRequired: pending === undefined || requiresSecondFactor(deps),
+        isRequired: requiresSecondFactor(deps) || (due !== undefined && now(deps) >= due),
         isEssential: pending?.parameters.essential_acrs !== undefined,
         enrollment,
         canHavePasskeys: canHavePasskeys(deps.config),
