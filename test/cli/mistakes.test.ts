@@ -160,4 +160,6 @@ test('the doctor reports settings that cannot be used, and makes no store where 
   assert.equal(code, 1);
   assert.match(stdout, /\n {2}problem +store +There is no database in.*signet serve/s);
   assert.equal(existsSync(String(env.SIGNET_DATA_DIR)), false);
+  const unreadable = await runCommand(['doctor'], { env: { ...env, SIGNET_DATA_DIR: '/dev/null/signet' } });
+  assert.match(unreadable.stdout, /The database in \/dev\/null\/signet cannot be read\s+\(ENOTDIR\)/);
 });

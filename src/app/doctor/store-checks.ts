@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { readLogWithoutSealing } from '../../audit/read-log.ts';
 import { canSign } from '../../oauth/signing-keys/signing-keys.ts';
@@ -19,10 +19,8 @@ const setUp = 'Start the server (signet serve), or run: signet migrate';
 export async function openStore(deps: CheckDeps): Promise<Opened> {
   const { config, timeoutMs } = deps;
   const { dataDir, databaseUrl } = config;
-  if (!databaseUrl && !existsSync(join(dataDir, databaseFile))) {
-    const remedy = `${setUp}. If the server keeps its data elsewhere, set SIGNET_DATA_DIR to that folder.`;
-    return { check: problem('store', `There is no database in ${dataDir}.`, remedy) };
-  }
+  const unusable = databaseUrl ? undefined : fileProblem(dataDir);
+  if (unusable) return { check: unusable };
   const late = `The database did not answer within ${timeoutMs / 1000} s.`;
   const remedy = databaseUrl
     ? 'Check that PostgreSQL runs, and SIGNET_DATABASE_URL.'
@@ -44,6 +42,22 @@ export async function openStore(deps: CheckDeps): Promise<Opened> {
     return { check };
   } catch (error) {
     return { check: problemOf('store', error, remedy) };
+  }
+}
+
+/** To a user who may not look into the folder, everything in it seems to be missing. */
+function fileProblem(dataDir: string): Check | undefined {
+  try {
+    statSync(join(dataDir, databaseFile));
+    return undefined;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT') {
+      const remedy = 'Run this command as the user of the server, and check SIGNET_DATA_DIR.';
+      return problem('store', `The database in ${dataDir} cannot be read (${code}).`, remedy);
+    }
+    const remedy = `${setUp}. If the server keeps its data elsewhere, set SIGNET_DATA_DIR to that folder.`;
+    return problem('store', `There is no database in ${dataDir}.`, remedy);
   }
 }
 
