@@ -109,6 +109,14 @@ const everywhere = {
   help: { help: 'show this help' },
 } as const;
 
+/** By their names, as they are typed. */
+export const optionsOf = ({ options = {} }: Command): Readonly<Record<string, Option>> => ({
+  ...options,
+  ...everywhere,
+});
+
+export const takesValue = (argument: Argument): boolean => !isSwitch(argument);
+
 const isSwitch = ({ value, oneOf, integer }: Argument) => !value && !oneOf && !integer;
 
 export function readArguments(

@@ -37,7 +37,7 @@ import { type Report, shownOnce, time } from '../platform/report.ts';
 import { maxReplayed } from '../webhooks/manage-webhook.ts';
 import { auditCommands } from './audit.ts';
 import { backupCommands } from './backup.ts';
-import { type Command, command, UsageError } from './command.ts';
+import { type Command, command, commandWithoutStore, UsageError } from './command.ts';
 import { doctorCommand } from './doctor.ts';
 import { healthcheckCommand } from './healthcheck.ts';
 import { commandsOf } from './operation-command.ts';
@@ -286,6 +286,18 @@ const mailCommand = {
   }),
 };
 
+const completionCommand = {
+  completion: commandWithoutStore({
+    summary: 'Print what makes a shell complete the commands; load it where the shell starts, as its first line says.',
+    operands: { shell: { oneOf: ['bash', 'zsh', 'fish'] } },
+    async runWithoutStore(_, { shell }) {
+      const { completionFor } = await import('./completion.ts');
+      const script = completionFor(shell, commands);
+      return { json: { script }, text: script };
+    },
+  }),
+};
+
 /** Every command, in the order of the help. */
 export const commandGroups: readonly (readonly [heading: string, commands: Readonly<Record<string, Command>>])[] = [
   [
@@ -297,6 +309,7 @@ export const commandGroups: readonly (readonly [heading: string, commands: Reado
       ...backupCommands,
       ...commandsOf(settingOperations),
       ...mailCommand,
+      ...completionCommand,
     },
   ],
   [

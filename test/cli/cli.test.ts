@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -244,6 +245,43 @@ test('every command explains itself without touching a store', async () => {
   for (const line of stdout.split('\n')) assert.ok(line.length <= 80, line);
   const group = await runCommand(['clients', 'secrets', '--help'], { env });
   assert.deepEqual([group.code, group.stdout.match(/^ {2}clients secrets /gm)?.length], [0, 3]);
+});
+
+test('bash completes commands, options and their values by the script that completion prints', async () => {
+  const { stdout: script } = await runCommand(['completion', 'bash'], { env: {} });
+  const typed: (readonly [words: readonly string[], completed: string])[] = [
+    [['serv'], 'serve service-credentials'],
+    [['clients', 'secrets', ''], 'list add retire'],
+    [['help', 'clients', 'secrets', 're'], 'retire'],
+    [['users', 'find', '-'], '--wide --json --help'],
+    [['users', 'role', 'anna@example.com', ''], 'admin user'],
+    [['audit', 'export', '--json', '--format', ''], 'jsonl csv'],
+    [['audit', 'export', '--format', '=', 'c'], 'csv'],
+    [['audit', 'list', '--limit', ''], ''],
+    [['no', 'such', ''], ''],
+  ];
+  const ask = `ask() { COMP_WORDS=(signet "$@"); COMP_CWORD=$#; _signet; echo "\${COMPREPLY[*]}"; }`;
+  const asked = typed.map(([words]) => `ask ${words.map((word) => `'${word}'`).join(' ')}`);
+  const registered = 'complete -p signet';
+  const bash = spawnSync('bash', ['--norc'], {
+    input: [script, ask, registered, ...asked].join('\n'),
+    encoding: 'utf8',
+  });
+  assert.equal(bash.stderr, '');
+  const [registration, ...completed] = bash.stdout.split('\n').slice(0, -1);
+  assert.equal(registration, 'complete -o default -F _signet signet');
+  assert.deepEqual(
+    completed.map((line, index) => [typed[index]?.[0], line]),
+    typed.map(([words, line]) => [words, line]),
+  );
+  for (const shell of ['zsh', 'fish']) {
+    const other = await runCommand(['completion', shell], { env: {} });
+    for (const name of ['service-credentials', 'users reset-link', '--backchannel-logout-uri']) {
+      const word = shell === 'fish' ? name.replace(/^--/, '-l ') : name;
+      assert.ok(other.stdout.includes(word), `${shell}: ${word}`);
+    }
+  }
+  await misunderstood(['completion', 'powershell'], {}, /shell must be one of: bash, zsh, fish/);
 });
 
 test('what is not understood exits with 2 and does nothing', async (t) => {
