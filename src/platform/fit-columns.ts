@@ -17,7 +17,7 @@ export function fitColumns(rows: readonly (readonly string[])[], columns: number
   const kinds = natural.map((width, column) => {
     const cells = rows.slice(1).map((row) => row[column] ?? '');
     const whole = Math.max(0, ...cells.filter((cell) => id.test(cell)).map(displayWidth));
-    const isTime = cells.some((cell) => timestamp.test(cell));
+    const isTime = cells.every((cell) => cell === '-' || timestamp.test(cell)); // also one that has none yet
     return { column, width, isTime, min: Math.max(whole, Math.min(width, isTime ? shortTime : shortest)) };
   });
   const total = (widths: readonly number[]) => widths.reduce((sum, width) => sum + gap.length + width, 0);

@@ -65,10 +65,12 @@ const colorOf: ReadonlyMap<string, number> = new Map([
   ...['retired', 'expired', 'canceled', 'off'].map((state) => [state, dim] as const),
 ]);
 
-/** A state, by its first word; any other cell as it is. */
+/** A state, by its first word, also a shortened one; any other cell as it is. */
 function inColor(label: string | undefined, cell: string): string {
   if (!terminalLayout.getStore()?.colors || !/^(?:status|state)$/i.test(label ?? '')) return cell;
-  const color = colorOf.get(/^\w*/.exec(cell)?.[0] ?? '');
+  const [word = ''] = /^\w*/.exec(cell) ?? [];
+  const whole = cell === `${word}…` ? [...colorOf.keys()].find((state) => state.startsWith(word)) : word;
+  const color = colorOf.get(whole ?? '');
   return color === undefined ? cell : `\u001b[${color}m${cell}\u001b[0m`;
 }
 

@@ -184,6 +184,7 @@ test('logout tokens for a client are listed, and lists fit a terminal, with stat
   assert.ok(plain.includes(String(client_id)) && plain.includes('…'), plain);
   for (const line of plain.split('\n')) assert.ok(line.length <= 80, line);
   assert.ok(shown.includes('\u001b[32mapproved\u001b[0m'), shown);
+  assert.ok(shown.includes('\u001b[33mpending_'), 'a shortened state has its color, too');
   assert.equal(stripVTControlCharacters(shown), plain);
   assert.equal(stripVTControlCharacters(wide), piped);
   for (const text of [piped, plain]) assert.ok(!text.includes('\u001b'), text);
