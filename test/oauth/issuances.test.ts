@@ -224,7 +224,7 @@ testSignet('what was doubtful by a clock that was ahead is not so for ever', asy
   assertRefused(await client.refresh(second.refresh_token), 400, 'invalid_grant');
 });
 
-testSignet('an answer says "nothing was changed" only where that is known', async ({ signet }) => {
+testSignet('an answer says that nothing was changed only where that is known', async ({ signet }) => {
   const { browser } = await signet.signedInUser();
   const failing = async (error: Error, ask: () => Promise<{ status: number; headers: Headers; text: string }>) => {
     const restore = beforeEachCall(signet.deps.db, (sql) => {

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { openDb } from '../../src/platform/db/open.ts';
 import type { Delivery } from '../../src/webhooks/store.ts';
 import type { Browser } from '../support/browser.ts';
@@ -164,3 +167,13 @@ async function examine({ url }: ServerProcess, client: RegisteredClient, chain: 
   if (!isAlive) assert.equal(new Set(uses.map(({ refresh_token }) => refresh_token)).size, 1, `${round}: two alive`);
   return isAlive;
 }
+
+test('npm run torture repeats a subject with the seed it was given, counts its cases, and knows no other subject', async () => {
+  const torture = (...args: string[]) =>
+    promisify(execFile)(process.execPath, ['test/torture.ts', ...args], { cwd: join(import.meta.dirname, '../..') });
+  const { stdout, stderr } = await torture('--minutes', '0', '--rounds', '1', '--only', 'log', '--seed', '7', '--json');
+  const { passed, failed, files, seeds } = JSON.parse(stdout);
+  assert.deepEqual([failed, files, seeds], [[], 1, [7, 7]], stderr);
+  assert.ok(passed > 5);
+  await assert.rejects(torture('--only', 'nothing'), /There is no subject nothing/);
+});

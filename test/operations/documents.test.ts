@@ -145,7 +145,7 @@ async function runNpm(t: TestContext, command: string, given: Given): Promise<vo
   const run = npmCommands[command];
   if (run) return run(t, given);
   // It takes minutes; `bench.test.ts` runs the short form. That it would start, with these options, is what --help shows.
-  const isBench = /^npm run bench(?::size)?(?: --|$)/.test(command);
+  const isBench = /^npm run (?:bench(?::size)?|torture)(?: --|$)/.test(command);
   assert.ok(isBench || command.startsWith('npm run test:one -- '), `no test runs: ${command}`);
   const { code, output } = await shell(`${scriptOf(command)} ${isBench ? '--help' : ''}`).ended;
   assert.equal(code, 0, output);

@@ -1,0 +1,115 @@
+/**
+ * `npm run torture`: the crashes, races and faults of the test suite again and again, each time with another seed and more
+ * rounds, until the time is over. One that fails is printed with the command that repeats it.
+ */
+import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { parseArgs } from 'node:util';
+import { globalSetup, globalTeardown } from './support/global-setup.ts';
+
+/** What is done to Signet, and the files that do it. */
+const subjects: Record<string, readonly string[]> = {
+  crash: ['test/operations/crash.test.ts'],
+  races: ['test/oauth/token-races.test.ts', 'test/operations/bulk-changes.test.ts'],
+  answers: ['test/oauth/issuances.test.ts'],
+  disk: ['src/platform/db/sqlite.test.ts'],
+  log: ['src/platform/db/sqlite-log.test.ts'],
+  postgres: ['src/platform/db/postgres.test.ts'],
+  workers: ['test/operations/workers.test.ts', 'test/operations/stopping.test.ts'],
+  clock: ['test/operations/clock.test.ts'],
+  backup: ['test/operations/restore.test.ts', 'test/operations/rekey.test.ts'],
+  requests: ['test/platform/openapi-fuzz.test.ts', 'test/platform/hostile-bodies.test.ts'],
+};
+
+const usage = `Usage: npm run torture -- [options]
+
+  --minutes N   how long (default 10); what has begun is finished, and each subject is tried once
+  --rounds N    by how much races and crashes are multiplied (default 3)
+  --only NAMES  subjects, separated by commas: ${Object.keys(subjects).join(',')}
+  --seed N      of the first run (default random); the next ones count up
+  --json        the result as JSON on stdout, alone
+  --help        this text
+
+Progress goes to stderr. Needs no network and leaves nothing behind. Exits with 1 when anything failed.`;
+
+type Run = { file: string; seed: number; passed: number; failed: readonly string[] };
+
+const failedTest = /^not ok \d+ - (.*)$/gm;
+const passedTest = /^ *ok \d+ - /gm;
+
+/** One file in a process of its own. */
+async function runFile(file: string, seed: number, rounds: number): Promise<Run> {
+  const env: NodeJS.ProcessEnv = { ...process.env, TEST_SEED: String(seed), TEST_ROUNDS: String(rounds) };
+  delete env.NODE_TEST_CONTEXT; // it would replace the reporter where a test starts this
+  const execArgs = ['--import', import.meta.resolve('./support/untracked-promises.ts'), '--test-reporter=tap'];
+  const child = spawn(process.execPath, [...execArgs, file], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+  const [code] = await once(child, 'close');
+  const failed = [...output.matchAll(failedTest)].map(([, name = '']) => name);
+  if (code !== 0 && failed.length === 0) failed.push('the process');
+  return { file, seed, passed: output.match(passedTest)?.length ?? 0, failed };
+}
+
+async function torture(args: string[]): Promise<number> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      minutes: { type: 'string', default: '10' },
+      rounds: { type: 'string', default: '3' },
+      only: { type: 'string' },
+      seed: { type: 'string' },
+      json: { type: 'boolean' },
+      help: { type: 'boolean' },
+    },
+  });
+  if (values.help) {
+    console.log(usage);
+    return 0;
+  }
+  const names = values.only?.split(',') ?? Object.keys(subjects);
+  const unknown = names.find((name) => !Object.hasOwn(subjects, name));
+  const [minutes, rounds, first] = [values.minutes, values.rounds, values.seed ?? randomInt(2 ** 30)].map(Number);
+  if (unknown !== undefined || !(minutes! >= 0) || !(rounds! >= 1) || !Number.isSafeInteger(first)) {
+    console.error(unknown === undefined ? usage : `There is no subject ${unknown}.\n\n${usage}`);
+    return 2;
+  }
+  const startedAt = performance.now();
+  const seconds = () => (performance.now() - startedAt) / 1000;
+  const runs: Run[] = [];
+  let seed = first!;
+  await globalSetup();
+  try {
+    do {
+      for (const file of names.flatMap((name) => subjects[name]!)) {
+        const run = await runFile(file, seed, rounds!);
+        runs.push(run);
+        const verdict = run.failed.length === 0 ? `${run.passed} passed` : `FAILED: ${run.failed.join('; ')}`;
+        console.error(`${seconds().toFixed(1).padStart(7)} s  seed ${seed}  ${file}  ${verdict}`);
+        if (run.failed.length > 0) {
+          console.error(`           TEST_SEED=${seed} TEST_ROUNDS=${rounds} npm run test:one -- ${file}`);
+        }
+      }
+      seed += 1;
+    } while (seconds() < minutes! * 60);
+  } finally {
+    await globalTeardown();
+  }
+  const failed = runs.filter((run) => run.failed.length > 0);
+  const total = {
+    seconds: Math.round(seconds()),
+    seeds: [first!, seed - 1],
+    files: runs.length,
+    passed: runs.reduce((sum, run) => sum + run.passed, 0),
+    failed,
+  };
+  if (values.json) console.log(JSON.stringify(total));
+  else
+    console.log(
+      `${total.passed} cases passed in ${total.files} runs of files, with the seeds ${first} to ${seed - 1}, in ${total.seconds} s. ${failed.length} runs failed.`,
+    );
+  return failed.length === 0 ? 0 : 1;
+}
+
+process.exitCode = await torture(process.argv.slice(2));
