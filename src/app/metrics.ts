@@ -92,11 +92,17 @@ export function openMetrics(deps: Deps, readOthers: ReadOthers = async () => [])
 /** Asked for at most once at a time, and kept for a while; nothing after a failure, which is logged elsewhere. */
 function kept(clock: Deps['clock'], forMs: number, read: () => Promise<Family[]>): () => Promise<Family[]> {
   let readAt = Number.NEGATIVE_INFINITY;
+  let isAsking = false;
   let answer: Promise<Family[]> = Promise.resolve([]);
   return () => {
-    if (Math.abs(clock() - readAt) >= forMs) {
+    if (!isAsking && Math.abs(clock() - readAt) >= forMs) {
       readAt = clock();
-      answer = read().catch(() => []);
+      isAsking = true;
+      answer = read()
+        .catch(() => [])
+        .finally(() => {
+          isAsking = false;
+        });
     }
     return answer;
   };

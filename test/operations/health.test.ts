@@ -159,6 +159,18 @@ testSignet(
     for (const text of [after, signet.logLines.join('\n')]) {
       for (const secret of [...secrets, ...user.browser.cookies.values()]) assert.ok(!text.includes(String(secret)));
     }
+
+    let calls = 0;
+    beforeEachCall(signet.deps.db, () => {
+      calls += 1;
+    });
+    const scrapeNode = openMetrics(signet.deps);
+    const slow = scrapeNode();
+    signet.clock.advance(60);
+    await Promise.all([slow, scrapeNode()]);
+    const callsOfBoth = calls;
+    await scrapeNode();
+    assert.equal(calls, 2 * callsOfBoth, 'a slow read of the store never has another one beside it');
   },
 );
 
