@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import { resolve } from 'node:path';
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { refused } from '../../test/support/refused-setting.ts';
+import { scratchFolder } from '../../test/support/scratch.ts';
 import { parseMasterKey } from '../platform/vault.ts';
-import { type Config, readConfig } from './config.ts';
+import { type Config, readConfig, readEnvFile } from './config.ts';
 
 const key = Buffer.alloc(32, 9);
 const onPostgres = { SIGNET_DATABASE_URL: 'postgres://u:p@db.test/signet', SIGNET_MASTER_KEY: key.toString('hex') };
@@ -377,6 +379,18 @@ test('an unknown setting that resembles none is answered with all of them', () =
     /^SIGNET_FROBNICATION_STRATEGY is not a setting of Signet\. Known settings: SIGNET_BASE_URL, .+\.$/,
   );
   assert.doesNotMatch(said, /hunter2/);
+});
+
+test('a file of settings that may exist is never passed over', async (t) => {
+  const folder = await scratchFolder('config');
+  t.after(() => rmSync(folder, { recursive: true }));
+  const [file, closed, missing] = [join(folder, 'signet.env'), join(folder, 'closed'), join(folder, 'missing')];
+  writeFileSync(file, 'SIGNET_PORT=3001');
+  symlinkSync(closed, closed); // as a closed folder, also for root: nobody can tell whether there is a file
+  assert.equal(readEnvFile([missing, `${file}/below`, file]).SIGNET_PORT, '3001');
+  assert.equal(readEnvFile([closed, file]).SIGNET_PORT, '3001', "a user's home may be closed to a service");
+  assert.deepEqual(readEnvFile([missing, missing]), {});
+  assert.throws(() => readEnvFile([missing, closed]), /cannot be read \(ELOOP\)\. Run the command as the user/);
 });
 
 test("other programs' variables are none of its business", () => {

@@ -172,19 +172,26 @@ export function readConfig(
   });
 }
 
-function readEnvFile(): Environment {
-  const path = settingsFiles.find((one) => existsSync(one));
-  if (!path) return {};
-  try {
-    const text = readFileSync(path, 'utf8');
-    if (form !== 'sources') process.loadEnvFile(path); // for a clone, `bin/signet` has Node do it
-    return parseEnv(text);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new ConfigError(
-      `The settings in ${path} cannot be read (${code}). Run the command as the user of the server.`,
-    );
+/**
+ * The first of the files that exists. One that may exist where this user may not look is an error: with the defaults instead of its
+ * settings, a command would use another store. Only a home may be closed to its own user, as systemd's `ProtectHome` does.
+ */
+export function readEnvFile(paths: readonly string[] = settingsFiles): Environment {
+  for (const path of paths) {
+    try {
+      const text = readFileSync(path, 'utf8');
+      if (form !== 'sources') process.loadEnvFile(path); // for a clone, `bin/signet` has Node do it
+      return parseEnv(text);
+    } catch (error) {
+      const { code = '' } = error as NodeJS.ErrnoException;
+      const isInClosedHome = path !== paths.at(-1) && !existsSync(path);
+      if (isInClosedHome || ['ENOENT', 'ENOTDIR'].includes(code)) continue;
+      throw new ConfigError(
+        `The settings in ${path} cannot be read (${code}). Run the command as the user of the server.`,
+      );
+    }
   }
+  return {};
 }
 
 /** A variable that was set besides wins over the line of the file. */
