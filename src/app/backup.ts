@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Logger } from 'pino';
@@ -22,7 +22,7 @@ import {
 import { newId } from '../platform/ids.ts';
 import type { Config } from './config.ts';
 import { closeDeps, openDeps } from './open-deps.ts';
-import { completeRestore, type Restored } from './restore.ts';
+import { completeRestore, type Restored, refuseWhileRunning } from './restore.ts';
 
 const onPostgres =
   'The store is PostgreSQL, which has backups of its own: make them with pg_dump or pg_basebackup, restore them with its tools, and then run: signet restore --after-copy. docs/backup.md has the steps.';
@@ -62,15 +62,18 @@ const suffixes = ['', '-journal', '-wal', '-shm'];
 function removeAbandoned(file: string): void {
   for (const name of readdirSync(dirname(file))) {
     const [, pid] = name.startsWith(`${basename(file)}.`) ? (/\.(\d+)\.part(-\w+)?$/.exec(name) ?? []) : [];
-    if (pid !== undefined && !isRunning(Number(pid))) rmSync(join(dirname(file), name), { force: true });
+    if (pid !== undefined && isOver(Number(pid))) rmSync(join(dirname(file), name), { force: true });
   }
 }
 
-function isRunning(pid: number): boolean {
+/** Also of our own number: this process has made nothing yet, and in a container each command may be number 1. */
+function isOver(pid: number): boolean {
+  if (pid === process.pid) return true;
   try {
-    return process.kill(pid, 0);
+    process.kill(pid, 0);
+    return false;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+    return (error as NodeJS.ErrnoException).code === 'ESRCH';
   }
 }
 
@@ -110,22 +113,35 @@ export async function restoreBackup(
     await refuseUnlessSound(copy);
     const restored = await complete({ ...config, dataDir: folder }, outside, restoring);
     closeSqliteFile(copy);
-    const replaced = hadStore ? `${target}.replaced-${outside.clock()}` : null;
-    replaceSqlite(target, copy, replaced ?? '');
-    return { ...restored, replaced };
+    if (process.getuid?.() === 0) giveToOwnerOf(config.dataDir, copy);
+    const replaced = `${target}.replaced-${outside.clock()}`;
+    replaceSqlite(target, copy, replaced);
+    return { ...restored, replaced: hadStore ? replaced : null };
   } finally {
     unlock();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
+/** The server, which is not run by root, must be able to open it. */
+function giveToOwnerOf(folder: string, file: string): void {
+  const { uid, gid } = statSync(folder);
+  chownSync(file, uid, gid);
+}
+
 /** For a store that the tools of its database have put in place. @throws {CopyRefused} while a server runs on it. */
 export const restoreInPlace = (config: Config, outside: Outside, restoring: Restoring): Promise<Restored> =>
-  complete(config, outside, restoring);
+  complete(config, outside, restoring, refuseWhileRunning);
 
-async function complete(config: Config, { clock, log }: Outside, { caller, reason }: Restoring): Promise<Restored> {
+async function complete(
+  config: Config,
+  { clock, log }: Outside,
+  { caller, reason }: Restoring,
+  check?: (deps: Deps) => Promise<void>,
+): Promise<Restored> {
   const deps = await openDeps(config, { clock, log, role: 'restore' });
   try {
+    await check?.(deps);
     return await completeRestore(deps, caller, reason);
   } finally {
     await closeDeps(deps);

@@ -27,22 +27,24 @@ async function inEverySlice(slice: (rows: number) => Promise<number>): Promise<n
   }
 }
 
+/** Not for a copy made aside, which no server has open: it lists those of the store that it is a copy of. */
+export async function refuseWhileRunning({ db }: Pick<Deps, 'db'>): Promise<void> {
+  if ((await findRunning(db)).length === 0) return;
+  throw new CopyRefused(
+    'A server is running on this store, or is issuing tokens from the store that this one is a copy of. Stop it, then try again. Nothing was changed.',
+  );
+}
+
 export type Restored = Awaited<ReturnType<typeof completeRestore>>;
 
 /**
  * Makes the copy of a store safe to serve. What was valid when it was made may have ended since, which the copy does not know. So
  * all of it ends: sessions, grants with their codes and tokens, links, codes for a second factor, consents, what waits for a
  * user, and what browsers keep. Until that is done no server starts on the copy. An interrupted call is repeated.
- * @throws {CopyRefused} while a server runs on the store.
  */
 export async function completeRestore(deps: Deps, caller: Caller, text?: string) {
   const { db } = deps;
   const reason = text === undefined ? undefined : readReason(text);
-  if ((await findRunning(db)).length > 0) {
-    throw new CopyRefused(
-      'A server is running on this store, or is issuing tokens from the store that this one is a copy of. Stop it, then try again. Nothing was changed.',
-    );
-  }
   const at = now(deps);
   await markCopy(db, newId('rst'), null);
   const ended = {

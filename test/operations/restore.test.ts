@@ -1,5 +1,16 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import pino from 'pino';
@@ -8,9 +19,12 @@ import { backUp, restoreBackup, restoreInPlace } from '../../src/app/backup.ts';
 import { closeDeps } from '../../src/app/open-deps.ts';
 import { auditEvent } from '../../src/audit/audit.ts';
 import { verifyAuditLog } from '../../src/audit/chain.ts';
+import { recordRun } from '../../src/oauth/grants/issuances.store.ts';
+import { now } from '../../src/platform/clock.ts';
 import { copySqlite } from '../../src/platform/db/sqlite-backup.ts';
+import { findGeneration, finishRestore, markCopy } from '../../src/platform/store.ts';
 import { preparedSettings, refused, succeed } from '../support/command-line.ts';
-import { onBothEngines } from '../support/databases.ts';
+import { freshDatabase, onBothEngines } from '../support/databases.ts';
 import { assertRefused, type RegisteredClient, tokensOf } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
@@ -56,6 +70,13 @@ async function make(signet: Signet): Promise<Live> {
   };
 }
 
+/** As the parent of this process would be named in the store if it were a server. */
+function nameOfParent(): string {
+  const path = `/proc/${process.ppid}/stat`;
+  const status = existsSync(path) ? readFileSync(path, 'utf8') : '';
+  return `${process.ppid}-${status.slice(status.lastIndexOf(')')).split(' ')[20] ?? ''}-parent`;
+}
+
 const isSignedIn = async ({ browser }: TestUser) => (await browser.get('/account')).status === 200;
 
 async function assertDead(signet: Signet, live: Live): Promise<void> {
@@ -96,6 +117,8 @@ test('what ended after a backup under load stays ended after its restore, and wh
     }
   });
   const file = join(config.dataDir, 'backup.db');
+  writeFileSync(`${file}.${process.pid}.part`, 'of a killed process with the number of this one, as in a container');
+  await recordRun(signet.deps.db, nameOfParent(), now(signet.deps), signet.deps.vault.id); // a server in another process
   const backup = await backUp(signet.deps, caller, file, () => undefined);
   isDone = true;
   await Promise.all(load);
@@ -106,6 +129,18 @@ test('what ended after a backup under load stays ended after its restore, and wh
     readdirSync(config.dataDir).filter((name) => name.startsWith('backup.db')),
     ['backup.db'],
   );
+
+  const elsewhere = {
+    ...config,
+    dataDir: join(config.dataDir, 'drill'),
+    auditHeadFile: join(config.dataDir, 'drill.json'),
+  };
+  mkdirSync(elsewhere.dataDir);
+  if (process.getuid?.() === 0) chownSync(elsewhere.dataDir, 4321, 4321);
+  await restoreBackup(elsewhere, { clock, log }, { ...restoring, path: file, force: false });
+  const { uid, gid, mode } = statSync(join(elsewhere.dataDir, 'signet.db'));
+  const owner = statSync(elsewhere.dataDir);
+  assert.deepEqual([uid, gid, mode & 0o777], [owner.uid, owner.gid, 0o600], 'the server can open what root restored');
 
   const { refresh_token } = tokensOf(await live.client.refresh(live.tokens.refresh_token));
   const later = await live.user.obtainTokens(live.client);
@@ -119,6 +154,7 @@ test('what ended after a backup under load stays ended after its restore, and wh
     restoreBackup(config, { clock, log }, { ...restoring, path: file, force: true }),
     /has .* open\. Stop the server/,
   );
+  await assert.rejects(restoreInPlace(config, { clock, log }, restoring), /A server is running on this store/);
   assert.ok(await isSignedIn(live.user), 'a refused restore changes nothing');
   await stop(signet);
 
@@ -201,6 +237,28 @@ test('a backup and a restore refuse what would cost something, in a sentence', a
   const { replaced, taken_at } = await succeed(['restore', file, '--force'], env);
   assert.ok(existsSync(String(replaced)) && Number(taken_at) > 0);
   await succeed(['keys', 'list'], env);
+
+  for (const name of readdirSync(folder)) if (name.startsWith('signet.db')) rmSync(join(folder, name));
+  writeFileSync(join(folder, 'signet.db-wal'), 'what a lost database has left');
+  await succeed(['restore', file], env);
+  const logs = readdirSync(folder).filter((name) => /^signet\.db.*-wal$/.test(name));
+  assert.match(
+    logs.join(),
+    /^signet\.db\.replaced-\d+-wal$/,
+    'the log of a lost database is kept, and not for another one',
+  );
+  assert.equal(readFileSync(join(folder, logs.join()), 'utf8'), 'what a lost database has left');
+});
+
+onBothEngines('each restore voids what browsers keep, also if the clock was set back', async (t, engine) => {
+  const { db } = await freshDatabase(t, engine);
+  const seen = new Set([await findGeneration(db)]);
+  for (const [id, at] of [['rst_2', 1000] as const, ['rst_1', 500] as const, ['rst_3', 500] as const]) {
+    await markCopy(db, 'rst_copy', null);
+    await db.run(finishRestore(id, at));
+    seen.add(await findGeneration(db));
+  }
+  assert.equal(seen.size, 4);
 });
 
 test('a backup gives up before the log of the store grows so long that changes are refused', async (t) => {

@@ -126,12 +126,10 @@ const damaged = new Set([11, 26]);
  * @param path locked by {@link lockSqlite}, if it exists.
  */
 export function replaceSqlite(path: string, by: string, keptAs: string): void {
-  if (existsSync(path)) {
-    linkSync(path, keptAs);
-    // Of a damaged database, whose log was not copied into it. Another database must not find it.
-    if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${keptAs}-wal`);
-    rmSync(`${path}-shm`, { force: true });
-  }
+  if (existsSync(path)) linkSync(path, keptAs);
+  // Of a database that is damaged or gone, whose log was not copied into it. Another database must not find it.
+  if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${keptAs}-wal`);
+  rmSync(`${path}-shm`, { force: true });
   renameSync(by, path);
   sync(dirname(path));
 }
