@@ -3,13 +3,20 @@ import { sealedHeads } from '../audit/chain.ts';
 import { sealedTotpSecrets } from '../authentication/two-factor/factors.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { findRunning } from '../oauth/grants/issuances.ts';
-import { replaceSigningKeys, sealedPrivateKeys } from '../oauth/signing-keys/signing-keys.ts';
+import { sealedPrivateKeys, stolenKeysReplacement } from '../oauth/signing-keys/signing-keys.ts';
 import { now } from '../platform/clock.ts';
+import { mustChange } from '../platform/db/change.ts';
 import type { SealedColumn } from '../platform/db/sealed-column.ts';
 import { jobSliceRows } from '../platform/db/slices.ts';
 import { ConfigError } from '../platform/errors.ts';
 import { sealedMails } from '../platform/mail/outbox.ts';
-import { retiredKeysSealed, retireOtherKeys, type Vault, WrongMasterKey } from '../platform/vault.ts';
+import {
+  dropCredentialMacs,
+  retiredKeysSealed,
+  retireOtherKeys,
+  type Vault,
+  WrongMasterKey,
+} from '../platform/vault.ts';
 import { sealedSecrets } from '../webhooks/manage-webhook.ts';
 
 type Resealed = SealedColumn & { purposeOf(row_key: string): string };
@@ -27,8 +34,8 @@ const columns: readonly (Resealed & { of: (vault: Vault) => Pick<Vault, 'reseal'
  * Seals under the master key what was sealed under the other one, slice by slice, while servers go on. Interrupted at any
  * point, it is repeated and does the rest. At the end the other key is retired: it opens nothing any more, and what is kept of
  * it verifies what it has authenticated.
- * @param isStolen then refresh tokens and backup codes that it has authenticated are no longer accepted, and the signing keys that it
- * could open are replaced.
+ * @param isStolen then refresh tokens and backup codes that it or a key before it has authenticated are no longer accepted, and the
+ * signing keys that it could open are withdrawn. Also when it was retired before anyone knew.
  * @throws {ConfigError}
  */
 export async function rekey(deps: Deps, caller: Caller, isStolen: boolean) {
@@ -37,7 +44,7 @@ export async function rekey(deps: Deps, caller: Caller, isStolen: boolean) {
       'Set the new master key as SIGNET_MASTER_KEY_FILE and the one of before as SIGNET_OTHER_MASTER_KEY_FILE, for the server, too, and restart it. Then run this again. Nothing was changed.',
     );
   }
-  await refuseWhileOthersSeal(deps);
+  await refuseWhileOthersSeal(deps, 'Nothing was changed.');
   const resealed: Record<string, number> = {};
   let unreadable = 0;
   for (const column of columns) {
@@ -45,23 +52,30 @@ export async function rekey(deps: Deps, caller: Caller, isStolen: boolean) {
     resealed[column.name] = done.resealed;
     unreadable += done.unreadable;
   }
-  if (isStolen) await replaceSigningKeys(deps);
+  // Again, since a node that was forgotten may have started meanwhile.
+  await refuseWhileOthersSeal(deps, 'The other master key is not retired yet.');
   const { sealed: auditSeq } = await deps.auditLog.state();
   const retirement = await retireOtherKeys(deps, auditSeq, isStolen);
   const done = { replaced: retirement !== undefined, resealed, unreadable };
-  if (!retirement) return done;
+  if (!retirement && !isStolen) return done;
   const after = { master_key: deps.vault.id, resealed, stolen: isStolen };
   const { statement } = auditEvent({ action: 'master_key.replaced', ...caller, after }, now(deps));
-  await deps.db.change({ run: { retirement, event: statement } });
+  const stolen = isStolen
+    ? { macs: (await dropCredentialMacs(deps)).map(mustChange), signingKeys: await stolenKeysReplacement(deps) }
+    : {};
+  const changed = await deps.db.change({
+    run: { retirement: retirement?.map(mustChange), ...stolen, event: statement },
+  });
+  if (!changed.ok) throw new ConfigError('Another call has been faster. Run this again to make sure of the rest.');
   return done;
 }
 
 /** A server with the other key in the first place would seal more under it, and one without the new key opens nothing. */
-async function refuseWhileOthersSeal({ db, vault }: Pick<Deps, 'db' | 'vault'>): Promise<void> {
+async function refuseWhileOthersSeal({ db, vault }: Pick<Deps, 'db' | 'vault'>, state: string): Promise<void> {
   const others = (await findRunning(db)).filter(({ master_key_id }) => master_key_id !== vault.id);
   if (others.length === 0) return;
   throw new ConfigError(
-    `${others.length === 1 ? 'A server process still seals' : `${others.length} server processes still seal`} under another master key. Restart every server with the new one as SIGNET_MASTER_KEY_FILE and the one of before as SIGNET_OTHER_MASTER_KEY_FILE, then run this again. Nothing was changed.`,
+    `${others.length === 1 ? 'A server process still seals' : `${others.length} server processes still seal`} under another master key. Restart every server with the new one as SIGNET_MASTER_KEY_FILE and the one of before as SIGNET_OTHER_MASTER_KEY_FILE, then run this again. ${state}`,
   );
 }
 

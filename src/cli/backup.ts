@@ -42,7 +42,7 @@ export const backupCommands = {
       'Replace the master key: seal everything anew under the one of the settings, while servers run with both. Repeat it if it was interrupted.',
     options: {
       stolen: {
-        help: 'others may know the replaced key: refresh tokens and backup codes from its time end, and new signing keys sign',
+        help: 'others may know the replaced key: refresh tokens and backup codes from its time and before end, and the signing keys are withdrawn; also after the replacement',
       },
     },
     async run(deps, { stolen }) {
@@ -53,9 +53,12 @@ export const backupCommands = {
       const text = replaced
         ? `The master key is replaced; ${rows} values were sealed anew. Remove SIGNET_OTHER_MASTER_KEY_FILE from the settings, and keep the replaced key as long as you keep backups from its time.`
         : `The store is under the master key of the settings already; ${rows} values were sealed anew.`;
+      const theft = stolen
+        ? '\n\nThe signing keys are withdrawn. Restart every server without SIGNET_OTHER_MASTER_KEY_FILE: then refresh tokens and backup codes of replaced keys are refused, too.'
+        : '';
       const lost =
         unreadable > 0 ? `\n\n${unreadable} values can be opened with neither key; they were left as they are.` : '';
-      return { json: done, text: text + lost };
+      return { json: done, text: text + theft + lost };
     },
   }),
   restore: commandWithoutStore({

@@ -282,6 +282,12 @@ export async function openVaultFor(db: Db, masterKey: Buffer, others: readonly B
   const generation = await findGeneration(db);
   const vault = openVault(masterKey, generation, { others });
   const check = await findMasterKeyCheck(db);
+  const kept = await listRetiredKeys(db); // after the check: a key that is retired between the two is seen
+  if (kept.some(({ key_id }) => key_id === vault.id)) {
+    throw new ConfigError(
+      'The master key of the settings has been replaced: what it seals could soon be opened by nothing. Start with the new one as SIGNET_MASTER_KEY_FILE. Nothing was changed.',
+    );
+  }
   if (check === '') {
     throw new ConfigError(
       'The database has not been set up yet. Start the server (signet serve), or run: signet migrate. Nothing was changed.',
@@ -294,7 +300,7 @@ export async function openVaultFor(db: Db, masterKey: Buffer, others: readonly B
       'The master key does not match this database. Start with the key that the database was first used with (SIGNET_MASTER_KEY, SIGNET_MASTER_KEY_FILE, or master.key in the data folder), or name that one in SIGNET_OTHER_MASTER_KEY_FILE and then run: signet rekey. Nothing was changed.',
     );
   }
-  const retired = (await listRetiredKeys(db)).map(
+  const retired = kept.map(
     ({ key_id, sealed }) => JSON.parse(vault.open(retiredPurpose(key_id), sealed)) as RetiredKey,
   );
   return retired.length === 0 ? vault : openVault(masterKey, generation, { others, retired });
@@ -303,7 +309,8 @@ export async function openVaultFor(db: Db, masterKey: Buffer, others: readonly B
 /**
  * The other master keys are no longer needed: all that was sealed under them has been sealed anew. What verifies is kept.
  * @param auditSeq the newest sealed event of the audit log.
- * @returns undefined if the store is under the current key already.
+ * @returns undefined if the store is under the current key already. Each statement has to change something, or another call has
+ * been faster.
  */
 export async function retireOtherKeys(
   { db, vault }: { db: Db; vault: Vault },
@@ -317,6 +324,19 @@ export async function retireOtherKeys(
     keepRetiredKey(id, vault.seal(retiredPurpose(id), JSON.stringify(key))),
   );
   return [...kept, replaceMasterKeyCheck(from, to)];
+}
+
+/**
+ * Of keys that were retired before a theft. An attacker with the key after them and a copy of the database has these, too.
+ * Each statement has to change something, or another call has been faster.
+ */
+export async function dropCredentialMacs({ db, vault }: { db: Db; vault: Vault }): Promise<Sql[]> {
+  return (await listRetiredKeys(db)).map(({ key_id, sealed }) => {
+    const { macs, auditSeq }: RetiredKey = JSON.parse(vault.open(retiredPurpose(key_id), sealed));
+    const kept = Object.entries(macs).filter(([purpose]) => !credentialMacs.includes(purpose as MacPurpose));
+    const key: RetiredKey = { auditSeq, macs: Object.fromEntries(kept) };
+    return retiredKeysColumn.replace(key_id, sealed, vault.seal(retiredPurpose(key_id), JSON.stringify(key)));
+  });
 }
 
 /** What was kept of keys that were retired before. */

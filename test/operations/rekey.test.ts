@@ -6,13 +6,14 @@ import { onBothEngines } from '../support/databases.ts';
 import { plain } from '../support/plain-sql.ts';
 import { assertRefused, tokensOf } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
-import { beforeEachCall } from '../support/store-spy.ts';
+import { beforeEachCall, holdNextCall } from '../support/store-spy.ts';
 import { masterKey } from '../support/store-template.ts';
 
 const caller = { actor: 'cli' } as const;
 const before = masterKey.toString('hex');
 const after = Buffer.alloc(32, 9).toString('hex');
 const third = Buffer.alloc(32, 10).toString('hex');
+const fourth = Buffer.alloc(32, 11).toString('hex');
 
 const kidOf = (token: string): string => JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()).kid;
 
@@ -61,6 +62,17 @@ onBothEngines(
     await assert.rejects(rekey(during.deps, caller, false), /killed/);
     restore();
     assert.equal((await (await user.awaitingSecondFactor()).giveCode(app.code())).status, 303, 'a half is sealed anew');
+    if (engine === 'postgres') {
+      const held = holdNextCall(during.deps.db, /^update /);
+      const overtaken = rekey(during.deps, caller, false);
+      await held.reached;
+      const env = { SIGNET_MASTER_KEY: before, SIGNET_OTHER_MASTER_KEY: after };
+      const forgotten = await startSignet(t, { beside: signet, env });
+      await forgotten.deps.issuances.start();
+      held.release();
+      await assert.rejects(overtaken, /seals under another master key.* not retired yet/);
+      await stop(forgotten);
+    }
     const done = await rekey(during.deps, caller, false);
     assert.ok(done.replaced && (done.resealed['totp.secret_sealed'] ?? 0) + changes > 0);
     assert.equal(done.unreadable, 0);
@@ -70,11 +82,12 @@ onBothEngines(
     await during.runJobs();
     await stop(during);
 
-    await assert.rejects(on({ SIGNET_MASTER_KEY: before }), /master key does not match/);
+    await assert.rejects(on({ SIGNET_MASTER_KEY: before }), /has been replaced/);
+    await assert.rejects(on({ SIGNET_MASTER_KEY: before, SIGNET_OTHER_MASTER_KEY: after }), /has been replaced/);
     const next = await on({ SIGNET_MASTER_KEY: after });
     const rotated = tokensOf(await client.refresh(second.refresh_token));
     assert.equal((await (await user.awaitingSecondFactor()).giveCode(app.code())).status, 303);
-    const [code = ''] = app.backup_codes;
+    const [code = '', unused = ''] = app.backup_codes;
     assert.equal((await (await user.awaitingSecondFactor()).giveCode(code)).status, 303, 'a backup code of before');
     assert.equal((await (await user.awaitingSecondFactor()).giveCode(code)).status, 401);
     const [webhook] = await plain(next.deps.db).all<{ webhook_id: string; secret_sealed: string }>(
@@ -91,11 +104,32 @@ onBothEngines(
     const again = await on({ SIGNET_MASTER_KEY: third, SIGNET_OTHER_MASTER_KEY: after });
     assert.ok((await rekey(again.deps, caller, true)).replaced);
     await stop(again);
-    const last = await on({ SIGNET_MASTER_KEY: third });
+    const robbed = await on({ SIGNET_MASTER_KEY: third });
     assertRefused(await client.refresh(rotated.refresh_token), 400, 'invalid_grant');
-    assert.equal((await verifyAuditLog(last.deps)).broken, undefined);
+    assertRefused(await client.refresh(late.refresh_token), 400, 'invalid_grant'); // of the key before: the stolen one opens it
+    assert.equal((await (await user.awaitingSecondFactor()).giveCode(unused)).status, 401);
+    assert.equal(
+      (await robbed.userinfo(rotated.access_token)).status,
+      401,
+      'the stolen signing keys count for nothing',
+    );
+    assert.equal((await verifyAuditLog(robbed.deps)).broken, undefined);
     assert.equal((await (await user.awaitingSecondFactor()).giveCode(app.code())).status, 303);
-    const { access_token } = tokensOf(await client.refresh(late.refresh_token));
-    assert.notEqual(kidOf(access_token), kidOf(rotated.access_token), 'another key signs');
+    const anew = await user.obtainTokens(client);
+    assert.notEqual(kidOf(anew.access_token), kidOf(rotated.access_token), 'another key signs');
+    await stop(robbed);
+
+    // The theft is noticed only when the key has been replaced.
+    const unaware = await on({ SIGNET_MASTER_KEY: fourth, SIGNET_OTHER_MASTER_KEY: third });
+    assert.ok((await rekey(unaware.deps, caller, false)).replaced);
+    const other = await user.obtainTokens(client);
+    assert.equal((await rekey(unaware.deps, caller, true)).replaced, false);
+    assert.equal((await unaware.auditLog({ action: 'master_key.replaced' })).length, 4, 'the theft is an event, too');
+    await stop(unaware);
+    const last = await on({ SIGNET_MASTER_KEY: fourth });
+    assertRefused(await client.refresh(anew.refresh_token), 400, 'invalid_grant');
+    assert.equal((await last.userinfo(other.access_token)).status, 401);
+    tokensOf(await client.refresh(other.refresh_token)); // of the present key, which nobody has stolen
+    assert.equal((await verifyAuditLog(last.deps)).broken, undefined);
   },
 );

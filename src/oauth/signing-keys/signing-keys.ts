@@ -5,8 +5,10 @@ import { sessionSeconds } from '../../authentication/sessions/session.ts';
 import { type Algorithm, algorithms } from '../../clients/client.ts';
 import { now } from '../../platform/clock.ts';
 import type { Db } from '../../platform/db/db.ts';
+import type { Sql } from '../../platform/db/sql.ts';
 import type { Deps } from '../../platform/deps.ts';
 import {
+  deleteAllSigningKeys,
   insertSigningKey,
   type KeyRecord,
   listKeyRecords,
@@ -35,22 +37,34 @@ export const maxRetiredKeys = 20;
 /** At the first start. An active key may sign at once, since no relying party has cached a key set without it. */
 export async function ensureSigningKeys(deps: KeyDeps): Promise<void> {
   const present = await listKeyRecords(deps.db);
+  await deps.db.change({ run: { keys: await missingKeys(deps, present) } });
+}
+
+async function missingKeys(deps: KeyDeps, present: readonly KeyRecord[]): Promise<Sql[]> {
   const missing = algorithms.flatMap((algorithm) =>
     (['active', 'next'] as const)
       .filter((status) => !present.some((key) => key.algorithm === algorithm && key.status === status))
       .map((status) => ({ algorithm, status })),
   );
-  const keys = await Promise.all(
+  return Promise.all(
     missing.map(async ({ algorithm, status }) => insertSigningKey(await newKey(deps, algorithm), status, now(deps))),
   );
-  await deps.db.change({ run: { keys } });
 }
 
 /** Of a restored store: a key that was rotated out since the backup, perhaps because it was stolen, must not sign again. */
 export async function replaceSigningKeys(deps: KeyDeps): Promise<void> {
-  await deps.db.run(retireAllSigningKeys(now(deps)));
-  await ensureSigningKeys(deps);
+  const keys = await missingKeys(deps, []);
+  await deps.db.change({ run: { retired: retireAllSigningKeys(now(deps)), keys } });
 }
+
+/**
+ * For the change that records the theft of all keys. What they have signed is refused from then on, since their private halves
+ * may be in other hands; new ones sign at once.
+ */
+export const stolenKeysReplacement = async (deps: KeyDeps): Promise<Sql[]> => [
+  ...deleteAllSigningKeys,
+  ...(await missingKeys(deps, [])),
+];
 
 /** By algorithm, oldest first. */
 export const listKeys = (deps: Pick<Deps, 'db'>): Promise<KeyRecord[]> => listKeyRecords(deps.db);

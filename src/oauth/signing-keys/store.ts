@@ -97,6 +97,12 @@ export const retireAllSigningKeys = (now: number): Sql =>
   sql`update signing_keys set status = 'retiring', retired_at = ${now}, private_key_sealed = null
        where status in ('active', 'next')`;
 
+/** Nothing that they have signed is accepted any more, not even as a hint. */
+export const deleteAllSigningKeys: readonly Sql[] = [
+  sql`delete from signing_keys`,
+  sql`delete from retired_signing_keys`,
+];
+
 export const privateKeysColumn = sealedColumn('signing_keys', 'kid', 'private_key_sealed');
 
 const RetiredKey = row('retired_signing_keys', {
