@@ -170,7 +170,12 @@ testSignet(
     await Promise.all([slow, scrapeNode()]);
     const callsOfBoth = calls;
     await scrapeNode();
-    assert.equal(calls, 2 * callsOfBoth, 'a slow read of the store never has another one beside it');
+    const callsOfOne = calls - callsOfBoth;
+    // Twice as many if each read for itself; a job may add one.
+    assert.ok(
+      callsOfBoth < 1.5 * callsOfOne,
+      `a slow read of the store has another one beside it: ${callsOfBoth} calls`,
+    );
   },
 );
 
