@@ -9,6 +9,7 @@ export const actionGroups = {
     'user.signed_out',
     'user.unlocked',
     'user.factors_reset',
+    'user.picture_removed',
     'user.role_changed',
     'user.invited',
     'user.invitation_revoked',

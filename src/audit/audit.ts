@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Sql } from '../platform/db/sql.ts';
 import { fieldProblem, invalidFields } from '../platform/errors.ts';
+import { currentRequest } from '../platform/http/current-request.ts';
 import { type EventId, newId } from '../platform/ids.ts';
 import { isSeen } from '../platform/text.ts';
 import type { AuditAction } from './actions.ts';
@@ -36,7 +37,7 @@ type AuditEvent = {
  * @param now Unix seconds.
  */
 export function auditEvent(event: AuditEvent, now: number): { event_id: EventId; statement: Sql } {
-  const event_id: EventId = newId(`evt_${nextPlace()}`);
+  const event_id = newEventId();
   const row = {
     event_id,
     at: now,
@@ -50,6 +51,15 @@ export function auditEvent(event: AuditEvent, now: number): { event_id: EventId;
   };
   return { event_id, statement: insertAuditRow(row, event.onlyIf) };
 }
+
+/** In the course of a logged request the id ends with that of the request, so that the seal is over both. */
+function newEventId(): EventId {
+  const request_id = currentRequest.getStore()?.id;
+  return request_id ? `evt_${nextPlace()}.${request_id}` : newId(`evt_${nextPlace()}`);
+}
+
+/** The request in whose course an event happened; null for one of a command or a job, or while requests are not logged. */
+export const requestIdOf = (event_id: EventId): string | null => /^evt_[0-9a-f]{8}\.(.+)$/.exec(event_id)?.[1] ?? null;
 
 let place = 0;
 

@@ -2,6 +2,7 @@ import { setTimeout as pause, setImmediate as yieldToEventLoop } from 'node:time
 import { isInCalendar } from '../platform/clock.ts';
 import { csvRow } from '../platform/csv.ts';
 import { maxCounted } from '../platform/db/delivery-queue.ts';
+import { requestIdOf } from './audit.ts';
 import type { Deps } from './deps.ts';
 import {
   type AuditFilter,
@@ -33,9 +34,13 @@ export const unsealedBacklog = async (db: Deps['db']) =>
 type LogDeps = Pick<Deps, 'db' | 'auditLog'>;
 
 /** An event as programs read it: states are objects, times Unix seconds. */
-export type AuditRecord = Omit<SealedRow, 'before_state' | 'after_state'> & { before: unknown; after: unknown };
+export type AuditRecord = Omit<SealedRow, 'before_state' | 'after_state'> & {
+  before: unknown;
+  after: unknown;
+  request_id: string | null;
+};
 
-const auditRecord = <Row extends Pick<SealedRow, 'before_state' | 'after_state'>>({
+const auditRecord = <Row extends Pick<SealedRow, 'event_id' | 'before_state' | 'after_state'>>({
   before_state,
   after_state,
   ...row
@@ -43,6 +48,7 @@ const auditRecord = <Row extends Pick<SealedRow, 'before_state' | 'after_state'>
   ...row,
   before: before_state === null ? null : JSON.parse(before_state),
   after: after_state === null ? null : JSON.parse(after_state),
+  request_id: requestIdOf(row.event_id),
 });
 
 export type LogPage = {
@@ -108,16 +114,17 @@ export async function* followLog(
 }
 
 /** The field that looks mistyped in a filter that matches nothing. */
-export type FilterWarning = 'action' | 'actor';
+export type FilterWarning = 'action' | 'actor' | 'request';
 
 /** @returns undefined for a filter that may well be meant as it is. */
 export async function filterWarningOf(
-  { db }: Pick<Deps, 'db'>,
+  { db, config }: Pick<Deps, 'db' | 'config'>,
   filter: AuditFilter,
 ): Promise<FilterWarning | undefined> {
   if (filter.actor && !/^(user|client|service):.|^(cli|system)$/.test(filter.actor)) return 'actor';
   if (filter.action && (await readLogWithoutSealing({ db }, { action: filter.action }, 1)).length === 0)
     return 'action';
+  if (filter.request_id && !config.logRequests && !config.traces) return 'request';
   return undefined;
 }
 
@@ -126,11 +133,11 @@ type ExportFormat = (typeof exportFormats)[number];
 
 /** For what it holds and when: `audit-log_client.approved_usr_x_2027-01-01_2027-01-31T08-00Z.csv`. @param at Unix seconds. */
 export function exportName(filter: AuditFilter, format: ExportFormat, at: number): string {
-  const { action, actor, target, about, since, until = at } = filter;
+  const { action, actor, target, about, request_id, since, until = at } = filter;
   const day = (seconds: number) => new Date(seconds * 1000).toISOString().slice(0, 16).replace(':', '-');
   const from = since === undefined || !isInCalendar(since) ? [] : [`${day(since)}Z`];
   const to = isInCalendar(until) ? [`${day(until)}Z`] : [];
-  const parts = ['audit-log', action, actor, target, about, ...from, ...to].filter(Boolean);
+  const parts = ['audit-log', action, actor, target, about, request_id, ...from, ...to].filter(Boolean);
   return `${parts.map((part) => `${part}`.replaceAll(/[^\w.-]+/g, '-').slice(0, 64)).join('_')}.${format}`;
 }
 
@@ -192,10 +199,13 @@ const csvColumns = [
   'seal',
 ] as const satisfies readonly (keyof SealedRow)[];
 
-const headings = csvRow(csvColumns);
+const headings = csvRow([...csvColumns, 'request_id']);
 
 const csvLine = (row: AnyRow): string =>
-  csvRow(csvColumns.map((column) => (column === 'at' ? new Date(row.at * 1000).toISOString() : row[column])));
+  csvRow([
+    ...csvColumns.map((column) => (column === 'at' ? new Date(row.at * 1000).toISOString() : row[column])),
+    requestIdOf(row.event_id),
+  ]);
 
 const lines = { jsonl: jsonLine, csv: csvLine } as const;
 

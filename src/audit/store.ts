@@ -171,6 +171,8 @@ export type AuditFilter = {
   target?: string;
   /** The id of a user, a client or a service credential: what it did and what was done to it. */
   about?: string;
+  /** The request in whose course it happened. */
+  request_id?: string;
   since?: number;
   until?: number;
   /** The `seq` of the last row of the page before. */
@@ -178,13 +180,14 @@ export type AuditFilter = {
 };
 
 /** Only what is asked for is among the conditions, so that an index can answer it. */
-function conditionsOf({ since, until, actor, target, action }: AuditFilter): Sql[] {
+function conditionsOf({ since, until, actor, target, action, request_id }: AuditFilter): Sql[] {
   const conditions: Sql[] = [];
   if (since !== undefined) conditions.push(sql`at >= ${since}`);
   if (until !== undefined) conditions.push(sql`at <= ${until}`);
   if (action) conditions.push(action.includes('.') ? sql`action = ${action}` : isOfFamily(action));
   if (actor) conditions.push(sql`actor = ${actor}`);
   if (target) conditions.push(sql`target = ${target}`);
+  if (request_id) conditions.push(sql`substr(event_id, 13, 1) = '.'`, sql`substr(event_id, 14) = ${request_id}`);
   return conditions;
 }
 

@@ -19,6 +19,7 @@ const filters = {
   actor: { value: 'actor', help: 'only events caused by user:<id>, client:<id>, service:<id>, cli or system' },
   target: { value: 'id', help: 'only events about the user, client or other object with this ID' },
   about: { value: 'id', help: 'only events caused by or about the user, client or service credential with this ID' },
+  request: { value: 'id', help: 'only events of the request with this ID, as in x-request-id and in the log' },
   since: { value: 'time', help: 'from this day or time on: 2027-01-31 or 2027-01-31T08:00 (UTC)' },
   until: { value: 'time', help: 'up to this time, or to the end of this day' },
 } as const;
@@ -98,7 +99,7 @@ export const auditCommands = {
   }),
 };
 
-const headings = ['SEQ', 'WHEN', 'ACTION', 'ACTOR', 'TARGET', 'REASON'];
+const headings = ['SEQ', 'WHEN', 'ACTION', 'ACTOR', 'TARGET', 'REASON', 'REQUEST'];
 
 /** Until a signal, or until its reader has gone. */
 async function printFollowed(
@@ -131,6 +132,7 @@ const remedyFor = (path: string, why: string) =>
 const filterHints = {
   action: 'No such action has been logged. Actions look like client.approved.',
   actor: 'That is not a valid actor. Use user:, client: or service: followed by an ID; cli; or system.',
+  request: 'Events carry request IDs only with SIGNET_LOG_REQUESTS=on or with traces. Neither is set here.',
 } as const;
 
 const whatIs = {
@@ -156,10 +158,12 @@ const line = (row: AnyRecord): string[] => [
   row.actor,
   row.target ?? '-',
   row.reason ?? '-',
+  row.request_id ?? '-',
 ];
 
-const filterOf = ({ since, until, ...same }: Filters): AuditFilter => ({
+const filterOf = ({ since, until, request, ...same }: Filters): AuditFilter => ({
   ...same,
+  request_id: request,
   since: readTime('since', since, 'first'),
   until: readTime('until', until, 'last'),
 });

@@ -113,7 +113,8 @@ export const refusal = (
   options: { cause?: unknown } & Partial<Pick<RequestError, 'details' | 'back' | 'retryAfter' | 'title'>> = {},
 ) => new RequestError(code, inEnglish(userMessage), { ...options, userMessage });
 
-export const invalidRequest = (description: string) => new RequestError('invalid_request', description);
+export const invalidRequest = (description: string, cause?: unknown) =>
+  new RequestError('invalid_request', description, { cause });
 export const invalidFields = (problems: readonly FieldProblem[], cause?: unknown) =>
   new RequestError('invalid_request', 'Some fields are invalid. Nothing was changed.', {
     cause,

@@ -59,10 +59,10 @@ const yellow = 33;
 const red = 31;
 const dim = 2;
 const colorOf: ReadonlyMap<string, number> = new Map([
-  ...['active', 'approved', 'enabled', 'on', 'delivered'].map((state) => [state, green] as const),
-  ...['pending_review', 'waiting', 'next', 'retiring', 'past_due'].map((state) => [state, yellow] as const),
-  ...['rejected', 'suspended', 'disabled', 'dead'].map((state) => [state, red] as const),
-  ...['retired', 'expired', 'canceled', 'off'].map((state) => [state, dim] as const),
+  ...['active', 'approved', 'enabled', 'on', 'delivered', 'ok'].map((state) => [state, green] as const),
+  ...['pending_review', 'waiting', 'next', 'retiring', 'past_due', 'warning'].map((state) => [state, yellow] as const),
+  ...['rejected', 'suspended', 'disabled', 'dead', 'problem'].map((state) => [state, red] as const),
+  ...['retired', 'expired', 'canceled', 'off', 'skipped'].map((state) => [state, dim] as const),
 ]);
 
 /** A state, by its first word, also a shortened one; any other cell as it is. */
@@ -73,6 +73,9 @@ function inColor(label: string | undefined, cell: string): string {
   const color = colorOf.get(whole ?? '');
   return color === undefined ? cell : `\u001b[${color}m${cell}\u001b[0m`;
 }
+
+/** A state outside of {@link table} and {@link list}, in the color that it has there. */
+export const stateInColor = (state: string): string => inColor('state', state);
 
 export function time(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined) return '-';

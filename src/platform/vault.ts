@@ -8,10 +8,7 @@ import {
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto';
-import { chmodSync, existsSync, linkSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import type { Db } from './db/db.ts';
-import { databaseFile, makeFolder } from './db/open.ts';
 import type { Sql } from './db/sql.ts';
 import { ConfigError } from './errors.ts';
 import {
@@ -189,79 +186,6 @@ function sealer(saltLength: number, keys: readonly ((salt: Buffer) => Buffer)[])
   };
 }
 
-/** Where the master key comes from. One that `mayCreate` is made at first start, with mode 0600; the others must exist. */
-export type MasterKeySource = { from: 'value'; key: Buffer } | { from: 'file'; path: string; mayCreate: boolean };
-
-/** @param name the setting or file that the text came from. @throws {ConfigError} never with the text in it. */
-export function parseMasterKey(name: string, text: string): Buffer {
-  const trimmed = text.trim();
-  const key = /^[0-9a-f]{64}$/i.test(trimmed) ? Buffer.from(trimmed, 'hex') : Buffer.from(trimmed, 'base64');
-  // Strictly: Node's decoder stops at the first "=", and would take the first of two keys in a file for the key.
-  if (key.length !== 32 || !/^([0-9a-f]{64}|[\w+/-]{43}=?)$/i.test(trimmed)) {
-    throw new ConfigError(
-      `${name} must be 32 random bytes in base64 or hex. Create them with: openssl rand -base64 32`,
-    );
-  }
-  return key;
-}
-
-/**
- * Reads the master key, or makes it where the embedded default allows that.
- * @throws {ConfigError} when it is missing, malformed, or readable by others.
- */
-export function loadMasterKey(source: MasterKeySource): Buffer {
-  if (source.from === 'file' && source.mayCreate && !existsSync(source.path))
-    asConfigError(source.path, () => createMasterKeyFile(source.path));
-  return readMasterKey(source);
-}
-
-/** As {@link loadMasterKey}, but never makes a key. @throws {ConfigError} also when there is none. */
-export function readMasterKey(source: MasterKeySource): Buffer {
-  if (source.from === 'value') return source.key;
-  const { path, mayCreate } = source;
-  if (mayCreate && !existsSync(path)) refuseWithoutKey(path);
-  return asConfigError(path, () => {
-    // An orchestrator chooses the mode of a file that it mounts; one that we made must be private.
-    if (mayCreate && (statSync(path).mode & 0o077) !== 0) {
-      throw new ConfigError(`${path} can be read by other users of this machine. Run: chmod 600 ${path}`);
-    }
-    return parseMasterKey(path, readFileSync(path, 'utf8'));
-  });
-}
-
-function asConfigError<Result>(path: string, work: () => Result): Result {
-  try {
-    return work();
-  } catch (error) {
-    if (error instanceof ConfigError) throw error;
-    throw new ConfigError(`The master key file ${path} cannot be read or created: ${(error as Error).message}`);
-  }
-}
-
-/** @throws {ConfigError} when there is a database that only the missing key opens. */
-function refuseWithoutKey(path: string): void {
-  if (!existsSync(join(dirname(path), databaseFile))) return;
-  throw new ConfigError(
-    `${path} is missing, but the database next to it is encrypted with the key that was in it. Restore the file from a backup. Nothing was changed.`,
-  );
-}
-
-/** Written aside and linked into place, so that of two first starts one wins and no process reads half a key. */
-function createMasterKeyFile(path: string): void {
-  makeFolder(dirname(path));
-  refuseWithoutKey(path);
-  const aside = `${path}.${process.pid}.new`;
-  writeFileSync(aside, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600 });
-  chmodSync(aside, 0o600);
-  try {
-    linkSync(aside, path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  } finally {
-    unlinkSync(aside);
-  }
-}
-
 /** As {@link openVaultFor}; at the very first start it seals the known word, too. */
 export async function prepareVaultFor(db: Db, masterKey: Buffer, others: readonly Buffer[] = []): Promise<Vault> {
   if ((await findMasterKeyCheck(db)) === '') {
@@ -282,12 +206,7 @@ export async function openVaultFor(db: Db, masterKey: Buffer, others: readonly B
   const generation = await findGeneration(db);
   const vault = openVault(masterKey, generation, { others });
   const check = await findMasterKeyCheck(db);
-  const kept = await listRetiredKeys(db); // after the check: a key that is retired between the two is seen
-  if (kept.some(({ key_id }) => key_id === vault.id)) {
-    throw new ConfigError(
-      'The master key of the settings has been replaced: what it seals could soon be opened by nothing. Start with the new one as SIGNET_MASTER_KEY_FILE. Nothing was changed.',
-    );
-  }
+  const kept = await listUsableRetiredKeys(db, vault); // after the check: a key that is retired between the two is seen
   if (check === '') {
     throw new ConfigError(
       'The database has not been set up yet. Start the server (signet serve), or run: signet migrate. Nothing was changed.',
@@ -304,6 +223,21 @@ export async function openVaultFor(db: Db, masterKey: Buffer, others: readonly B
     ({ key_id, sealed }) => JSON.parse(vault.open(retiredPurpose(key_id), sealed)) as RetiredKey,
   );
   return retired.length === 0 ? vault : openVault(masterKey, generation, { others, retired });
+}
+
+/** @throws {ConfigError} when the vault's own key has been retired: `signet rekey` waits for no server that is starting. */
+export async function refuseRetiredKey({ db, vault }: { db: Db; vault: Vault }): Promise<void> {
+  await listUsableRetiredKeys(db, vault);
+}
+
+async function listUsableRetiredKeys(db: Db, { id }: Vault) {
+  const kept = await listRetiredKeys(db);
+  if (kept.some(({ key_id }) => key_id === id)) {
+    throw new ConfigError(
+      'The master key of the settings has been replaced: what it seals could soon be opened by nothing. Start with the new one as SIGNET_MASTER_KEY_FILE. Nothing was changed.',
+    );
+  }
+  return kept;
 }
 
 /**

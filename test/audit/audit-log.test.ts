@@ -5,6 +5,7 @@ import { auditEvent } from '../../src/audit/audit.ts';
 import { type AnyRecord, followLog } from '../../src/audit/read-log.ts';
 import { now } from '../../src/platform/clock.ts';
 import { onBothEngines } from '../support/databases.ts';
+import { sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
 import { watchPlans } from '../support/query-plans.ts';
 import { basic, redirectedTo, tokensOf } from '../support/relying-party.ts';
@@ -243,6 +244,73 @@ testSignet('a family of actions is found by the index, however few events it has
   assert.deepEqual(await seqs('action=often&limit=4'), [5000, 4999, 4998, 4997], 'each action gives its newest');
 });
 
+testSignet(
+  'an event names the request that caused it, by which its events are found',
+  { env: { ...env, SIGNET_LOG_REQUESTS: 'on' } },
+  async ({ signet }) => {
+    const administrator = await signet.signedInUser({ role: 'admin' });
+    const { browser } = administrator;
+    const { db, auditLog } = signet.deps;
+    const user = await signet.newUser();
+    const get = async (path: string) => {
+      const answer = await browser.get(path);
+      assert.equal(answer.status, 200, answer.text);
+      return answer;
+    };
+    const done = await browser.postJson(`/v1/admin/users/${user.user_id}/unlock`, {});
+    await browser.postJson(`/v1/admin/users/${user.user_id}/sign-out`, {});
+    const request_id = done.headers.get('x-request-id') ?? 'none';
+    assert.ok(signet.logLines.some((line) => JSON.parse(line).id === request_id));
+    const bySystem = auditEvent({ action: 'user.enabled', actor: 'system', target: user.user_id }, now(signet.deps));
+    await db.run(bySystem.statement);
+
+    type Caused = Event & { event_id: string; request_id: string | null };
+    const found = async (query: string) =>
+      ((await get(`/v1/admin/audit?${query}`)).json as { events: Caused[] }).events;
+    const [event, ...others] = await found(`request_id=${request_id}`);
+    assert.deepEqual([event?.action, event?.request_id, others], ['user.unlocked', request_id, []]);
+    assert.ok(event?.event_id.endsWith(`.${request_id}`), 'it is in the id, over which the seal is');
+    const byAction = new Map((await found(`target=${user.user_id}`)).map((one) => [one.action, one.request_id]));
+    assert.equal(byAction.get('user.enabled'), null);
+    assert.equal(byAction.get('user.created'), null);
+    assert.match(byAction.get('user.signed_out') ?? '', /^req_/);
+    assert.notEqual(byAction.get('user.signed_out'), request_id);
+    for (const other of [request_id.slice(0, -1), request_id.slice(4), 'req_%', bySystem.event_id.slice(13)])
+      assert.deepEqual(await found(`request_id=${encodeURIComponent(other)}`), [], other);
+    assert.doesNotMatch((await get('/admin/audit?who=req_1')).text, sentence('admin.audit.filter_warning.request'));
+    assert.equal((await auditLog.verify()).broken, undefined);
+
+    const page = await get(`/admin/audit?who=${request_id}`);
+    assert.equal(page.text.match(/<li value=/g)?.length, 1);
+    assert.ok(page.text.includes(`<a href="/admin/audit?who=${request_id}"><code>${request_id}</code></a>`));
+    const link = /href="([^"]+)" id="audit-csv"/.exec(page.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    const [, row, ...rest] = (await get(link)).text.trimEnd().split('\r\n');
+    assert.deepEqual([row?.endsWith(`,${request_id}`), rest], [true, []]);
+
+    await plain(db).run(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000)
+     insert into audit_log (event_id, at, action, actor, target, seq, seal)
+     select 'evt_0000000' || (i / 2500) || '.req_' || (i % 2500), 1, 'user.unlocked', 'cli', $2, cast($1 as bigint) + i, 'x' from n`,
+      [(await plain(db).get<{ seq: number }>('select max(seq) as seq from audit_log'))!.seq, user.user_id],
+    );
+    if (db.engine === 'postgres') await plain(db).run('analyze audit_log');
+    const { plans, stop } = watchPlans(db, /substr\(event_id/);
+    for (const query of [
+      '',
+      '&action=user.unlocked',
+      '&action=user',
+      '&actor=cli',
+      `&target=${user.user_id}`,
+      '&since=0',
+    ])
+      assert.equal((await found(`request_id=req_77${query}`)).length, 2, query);
+    stop();
+    const ofSealed = plans.filter((plan) => !plan.includes('and (seq is null)'));
+    assert.ok(ofSealed.length >= 6, `${ofSealed.length} reads`);
+    for (const plan of ofSealed) assert.match(plan, /audit_log_of_request/, plan);
+  },
+);
+
 onBothEngines('each new event is followed once, also one that was shown before it was sealed', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const { db, auditLog } = signet.deps;
@@ -298,7 +366,7 @@ test('the log is exported whole, a page at a time, and no cell of it is a formul
   assert.equal(table.headers.get('content-disposition'), 'attachment; filename="audit-log_test_2027-01-15T08-00Z.csv"');
   const rows = table.text.trimEnd().split('\r\n');
   assert.equal(rows.length, 1201);
-  assert.equal(rows[0], 'seq,at,action,actor,target,reason,before_state,after_state,address,event_id,seal');
+  assert.equal(rows[0], 'seq,at,action,actor,target,reason,before_state,after_state,address,event_id,seal,request_id');
   assert.match(
     rows.at(-1) ?? '',
     /^\d+,2023-11-14T22:13:20\.000Z,test\.done,cli,thing_0,"'=HYPERLINK\(""https:\/\/evil\.example""\)\n,x",,,,evt_0,/,

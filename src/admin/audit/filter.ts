@@ -30,12 +30,15 @@ export const groupIn = (action: string): ActionGroup | undefined => {
 export type Candidate = { id: string; name: string; detail: string };
 const maxCandidates = 6;
 
-export type WhoIsMeant = { about?: string; actor?: string } | { candidates: readonly Candidate[] };
+export type WhoIsMeant = { about?: string; actor?: string; request_id?: string } | { candidates: readonly Candidate[] };
+
+export const isRequest = (typed: string) => /^req_[\w-]{1,64}$/.test(typed);
 
 /** An id means itself, and what matches a search alone is meant by it. */
 export async function whoIsMeant(deps: StoreDeps, typed: string): Promise<WhoIsMeant> {
   if (typed === '') return {};
   if (/^(?:usr|cl|svc|wh|ses|gr|msg)_[\w-]{1,64}$/.test(typed)) return { about: typed };
+  if (isRequest(typed)) return { request_id: typed };
   if (/^(?:cli|system|(?:user|client|service):.+)$/.test(typed)) return { actor: typed };
   const query = typed.slice(0, 100);
   const [{ users }, { clients }] = await Promise.all([

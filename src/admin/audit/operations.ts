@@ -29,6 +29,11 @@ const AuditRecord = Type.Object({
   after: Type.Unknown(),
   address: nullable(Type.String()),
   seal: Type.String(),
+  request_id: nullable(
+    Type.String({
+      description: 'The request that caused it, as in `x-request-id` and in the log, if requests were logged.',
+    }),
+  ),
 });
 
 export const auditFilters = {
@@ -39,6 +44,9 @@ export const auditFilters = {
     Type.String({
       description: 'The ID of a user, client or service credential: events that it caused or that affected it.',
     }),
+  ),
+  request_id: Type.Optional(
+    Type.String({ description: 'Only events of the request with this ID, which its answer has in `x-request-id`.' }),
   ),
   since: Type.Optional(
     Type.String({

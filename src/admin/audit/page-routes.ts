@@ -17,13 +17,15 @@ import type { Parameters } from '../../platform/http/parameters.ts';
 import { alert } from '../../platform/pages/form.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import { type AuditQuery, filterOf, queryOf, whoIsMeant } from './filter.ts';
-import { namesIn } from './names.ts';
+import { idOf, namesIn } from './names.ts';
 import { auditOperations } from './operations.ts';
 import { type AuditView, auditPage } from './page.ts';
 import { unauthenticatedPage } from './unauthenticated-page.ts';
 
 const path = '/admin/audit';
-const perPage = 50;
+/** With the details of each event, a page of them weighs less than 60 KB. */
+const eventsPerPage = 25;
+const unauthenticatedPerPage = 50;
 const types = { jsonl: 'application/jsonl; charset=utf-8', csv: csvType } as const;
 
 export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
@@ -43,10 +45,12 @@ export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
 
   pages.show(`${path}/unauthenticated`, async ({ view, query: { target = '', address = '', before } }) => {
     const query = { target: target.trim(), address: address.trim() };
-    const list = await listUnauthenticated(deps, { ...query, before, limit: perPage });
+    const list = await listUnauthenticated(deps, { ...query, before, limit: unauthenticatedPerPage });
     const keptDays = deps.config.limits.unauthenticatedEventDays;
     const { providers } = deps.config;
-    return unauthenticatedPage(view, { query, list, keptDays, providers });
+    const accounts = list.events.map(({ target }) => target).filter((target) => target !== null);
+    const names = await namesIn(deps, [], accounts);
+    return unauthenticatedPage(view, { query, list, keptDays, providers, names });
   });
 
   pages.download(`${path}/export`, ({ query: parameters }) => {
@@ -66,16 +70,17 @@ export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
   });
 
   async function found(query: AuditQuery, filter: AuditFilter): Promise<AuditView> {
-    const log = await readLog(deps, filter, perPage);
+    const log = await readLog(deps, filter, eventsPerPage);
     const warning = log.events.length === 0 ? await filterWarningOf(deps, filter) : undefined;
-    const names = await namesIn(deps, log.events, filter.about ? [filter.about] : []);
+    const filteredBy = [filter.about ?? '', query.target, idOf(query.actor)].filter((id) => id !== '');
+    const names = await namesIn(deps, log.events, filteredBy);
     // Links to other pages of the list name who was meant by the id: the name may have become another's.
     return { query: { ...query, who: filter.about ?? query.who }, names, log, warning };
   }
 
   /** The links of the page name a user or a client by the id. */
-  function exportFilter({ about, ...parameters }: Parameters): AuditFilter | undefined {
+  function exportFilter({ about, request_id, ...parameters }: Parameters): AuditFilter | undefined {
     const filter = filterOf(deps, queryOf(parameters), parameters.before);
-    return filter && { ...filter, about };
+    return filter && { ...filter, about, request_id };
   }
 }

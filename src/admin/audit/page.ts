@@ -4,13 +4,13 @@ import { type AuditRecord, exportFormats, type FilterWarning, type LogPage } fro
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { alert, notice } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
-import { exactTime, pathWith } from '../../platform/pages/lists.ts';
+import { emptyList, exactTime, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
 import { adminTab } from '../components.ts';
-import { type AuditQuery, type Candidate, groupIn, groupMark, isPeriod, periods } from './filter.ts';
-import type { Names } from './names.ts';
+import { type AuditQuery, type Candidate, groupIn, groupMark, isPeriod, isRequest, periods } from './filter.ts';
+import { idOf, type Names } from './names.ts';
 import { actionLabel, actorName, entityName, eventSentence } from './sentence.ts';
 
 const path = '/admin/audit';
@@ -52,7 +52,10 @@ const found = (
   { names, log, warning }: { names: Names; log: LogPage; warning?: FilterWarning },
 ) => html`${
   log.events.length === 0
-    ? html`<div class="empty"><p>${view.t('admin.audit.none')}</p>${warning && html`<p>${view.t(`admin.audit.filter_warning.${warning}`)}</p>`}</div>`
+    ? emptyList(
+        html`${view.t('admin.audit.none')}${warning && html` ${view.t(`admin.audit.filter_warning.${warning}`)}`}`,
+        { path, label: view.t('admin.audit.all') },
+      )
     : eventList(view, names, log.events)
 }
 <p class="actions">
@@ -61,8 +64,10 @@ ${exportFormats.map((format) => html`<a href="${exportPath(query, format)}" id="
 
 const isActor = (who: string) => /^(?:cli|system|\w+:.+)$/.test(who);
 
-const exportPath = ({ who, ...query }: AuditQuery, format: string) =>
-  pathWith(`${path}/export`, { ...query, ...(isActor(who) ? { actor: who } : { about: who }), format });
+function exportPath({ who, ...query }: AuditQuery, format: string): string {
+  const meant = isActor(who) ? { actor: who } : isRequest(who) ? { request_id: who } : { about: who };
+  return pathWith(`${path}/export`, { ...query, ...meant, format });
+}
 
 /** A line for each event, newest first. */
 export const eventList = (view: View, names: Names, events: readonly AuditRecord[]): Html =>
@@ -79,6 +84,7 @@ const eventItem = (view: View, names: Names, row: AuditRecord) => html`<li value
 ${row.target !== null && html`<dt>${view.t('admin.audit.target')}</dt><dd><code>${untrusted(row.target, 200)}</code></dd>`}
 ${row.reason !== null && html`<dt>${view.t('admin.audit.reason')}</dt><dd>${untrusted(row.reason, 500)}</dd>`}
 ${state(view.t('admin.audit.before'), row.before)}${state(view.t('admin.audit.after'), row.after)}
+${row.request_id !== null && html`<dt>${view.t('admin.audit.request')}</dt><dd><a href="${pathWith(path, { who: row.request_id })}"><code>${row.request_id}</code></a></dd>`}
 <dt>${view.t('admin.audit.id')}</dt><dd><code>${row.event_id}</code></dd>
 <dt>${view.t('admin.audit.seal')}</dt><dd><code>${row.seq}:${row.seal}</code></dd>
 </dl></details></li>
@@ -98,7 +104,7 @@ const filterForm = (
 <input id="who" name="who" type="search" maxlength="254" autocomplete="off" value="${typedName(query.who, names)}" aria-describedby="who-hint"></div>
 <div><label for="period">${view.t('admin.audit.period')}</label>
 <select id="period" name="period">${option('', view.t('admin.audit.period.any'), query.period)}${periodNames.map((name) => option(name, view.t(`admin.audit.period.${name}`), query.period))}</select></div>
-<button type="submit" id="audit-find">${view.t('admin.audit.find.submit')}</button>
+<button type="submit" class="quiet" id="audit-find">${view.t('admin.audit.find.submit')}</button>
 <p class="hint" id="who-hint">${view.t('admin.audit.who.hint')}</p>
 <details${(query.since || query.until) && html` open`}><summary>${view.t('admin.audit.dates')}</summary>
 <div class="fields"><div><label for="since">${view.t('admin.audit.since')}</label>
@@ -144,9 +150,23 @@ function chips(view: View, query: AuditQuery, names: Names): Html | false {
     if (group) return view.t(groupLabel(group));
     return isAuditAction(action) ? view.t(actionLabel(action)) : html`${visibleText(action, 100)}`;
   });
-  add('who', () => (isActor(who) ? actorName(view, names, who) : entityName(view, names, who)));
-  add('actor', () => view.t('admin.audit.filter.by', { who: visibleText(actor, 100) }));
-  add('target', () => view.t('admin.audit.filter.on', { what: visibleText(target, 100) }));
+  add('who', () =>
+    isRequest(who)
+      ? view.t('admin.audit.filter.request', { id: who })
+      : isActor(who)
+        ? actorName(view, names, who)
+        : entityName(view, names, who),
+  );
+  add('actor', () =>
+    view.t('admin.audit.filter.by', {
+      who: names.has(idOf(actor)) ? actorName(view, names, actor) : visibleText(actor, 100),
+    }),
+  );
+  add('target', () =>
+    view.t('admin.audit.filter.on', {
+      what: names.has(target) ? entityName(view, names, target) : visibleText(target, 100),
+    }),
+  );
   if (since === '' && until === '' && isPeriod(period)) add('period', () => view.t(`admin.audit.period.${period}`));
   add('since', (day) => view.t('admin.audit.filter.since', { day: visibleText(day, 30) }));
   add('until', (day) => view.t('admin.audit.filter.until', { day: visibleText(day, 30) }));
@@ -171,7 +191,7 @@ const chipName = {
 const choiceOf = (view: View, query: AuditQuery, candidates: readonly Candidate[]) => {
   const typed = html`<bdi>${visibleText(query.who, 100)}</bdi>`;
   if (candidates.length === 0)
-    return html`<div class="empty"><p>${view.t('admin.audit.who.none', { query: typed })}</p></div>`;
+    return emptyList(view.t('admin.audit.who.none', { query: typed }), { path, label: view.t('admin.audit.all') });
   return html`<p>${view.t('admin.audit.who.several', { query: typed })}</p>
 <ul class="items">${candidates.map(
     ({ id, name, detail }) =>

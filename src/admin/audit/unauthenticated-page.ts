@@ -6,11 +6,13 @@ import {
 } from '../../audit/unauthenticated.ts';
 import type { Provider } from '../../authentication/credentials/providers.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
-import { exactTime, moreLink, pathWith } from '../../platform/pages/lists.ts';
+import { emptyList, exactTime, moreLink, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import { adminTab, entityLink } from '../components.ts';
+import { adminTab } from '../components.ts';
+import type { Names } from './names.ts';
+import { entityName } from './sentence.ts';
 
 type Query = { target: string; address: string };
 
@@ -21,6 +23,8 @@ export type UnauthenticatedView = {
   keptDays: number;
   /** Those that are switched on, for what they are called. */
   providers: readonly Provider[];
+  /** Of the accounts in the list. */
+  names: Names;
 };
 
 const path = '/admin/audit/unauthenticated';
@@ -31,7 +35,6 @@ export const unauthenticatedPage = (view: View, shown: UnauthenticatedView): Pag
   tab: adminTab('admin_audit'),
   content: html`<h1>${view.t('admin.unauthenticated.title')}</h1>
 <p class="soft">${view.t('admin.unauthenticated.intro')} ${view.t('admin.unauthenticated.kept', { days: shown.keptDays })}</p>
-<p><a href="/admin/audit">${view.t('admin.audit.title')}</a></p>
 ${filterForm(view, shown.query)}
 ${items(view, shown)}
 ${shown.list.next !== undefined && moreLink('unauthenticated-older', pathWith(path, { ...shown.query, before: shown.list.next }), view.t('admin.unauthenticated.older'))}`,
@@ -39,27 +42,32 @@ ${shown.list.next !== undefined && moreLink('unauthenticated-older', pathWith(pa
 
 const filterForm = (view: View, { target, address }: Query) => html`<form method="get" action="${path}" class="fields">
 <div><label for="target">${view.t('admin.unauthenticated.target')}</label>
-<input id="target" name="target" maxlength="100" autocomplete="off" value="${target}"></div>
+<input id="target" name="target" type="search" maxlength="100" autocomplete="off" value="${target}"></div>
 <div><label for="address">${view.t('admin.unauthenticated.address')}</label>
-<input id="address" name="address" maxlength="100" autocomplete="off" value="${address}" aria-describedby="address-hint">
+<input id="address" name="address" type="search" maxlength="100" autocomplete="off" value="${address}" aria-describedby="address-hint">
 <p class="hint" id="address-hint">${view.t('admin.unauthenticated.address.hint')}</p></div>
-<button type="submit" id="unauthenticated-find">${view.t('admin.audit.find.submit')}</button>
-</form>`;
+<button type="submit" class="quiet" id="unauthenticated-find">${view.t('admin.audit.find.submit')}</button>
+</form>
+${(target !== '' || address !== '') && html`<p class="actions"><a href="${path}" id="unauthenticated-clear">${view.t('admin.audit.all')}</a></p>`}`;
 
-function items(view: View, { query, list, providers }: UnauthenticatedView): Html {
+function items(view: View, { query, list, ...known }: UnauthenticatedView): Html {
   if (list.events.length > 0)
-    return html`<ul class="items">${list.events.map((event) => eventItem(view, event, providers))}</ul>`;
+    return html`<ul class="items">${list.events.map((event) => eventItem(view, event, known))}</ul>`;
   const isFiltered = query.target !== '' || query.address !== '';
-  return html`<div class="empty"><p>${view.t(isFiltered ? 'admin.audit.none' : 'admin.unauthenticated.none')}</p></div>`;
+  return emptyList(view.t(isFiltered ? 'admin.audit.none' : 'admin.unauthenticated.none'));
 }
 
-function eventItem(view: View, event: UnauthenticatedRecord, providers: readonly Provider[]): Html {
+function eventItem(
+  view: View,
+  event: UnauthenticatedRecord,
+  { providers, names }: Pick<UnauthenticatedView, 'providers' | 'names'>,
+): Html {
   const { target, address, first_at, last_at, count } = event;
   const problem = textIn(event, 'problem');
   return html`<li><div>
 <h2>${sentence(view, event, providers)}</h2>
 <p>${exactTime(first_at)}${last_at !== first_at && html` – ${exactTime(last_at)}`} · ${view.t('admin.unauthenticated.times', { count })}</p>
-${target !== null && html`<p>${view.t('admin.unauthenticated.of', { target: entityLink(target) })}</p>`}
+${target !== null && html`<p>${view.t('admin.unauthenticated.of', { target: entityName(view, names, target) })}</p>`}
 ${address !== null && html`<p>${view.t('admin.unauthenticated.from', { address: html`<code>${untrusted(address)}</code>` })}</p>`}
 ${problem !== undefined && html`<p>${view.t('admin.unauthenticated.problem')}: <code>${untrusted(problem)}</code></p>`}
 </div></li>

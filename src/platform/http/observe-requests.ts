@@ -1,7 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Config } from '../config.ts';
 import type { Deps } from '../deps.ts';
-import { newId } from '../ids.ts';
+import { newIdAt } from '../ids.ts';
+import { isInSubnets, subnetList } from '../ip-address.ts';
 import { counter, histogram, quickSeconds } from '../metrics.ts';
+import { currentRequest } from './current-request.ts';
 
 const requests = counter(
   'signet_http_requests_total',
@@ -19,24 +22,37 @@ const durations = histogram(
 
 /** Anyone may send any other. */
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-const methodOf = ({ method }: FastifyRequest) => (methods.has(method) ? method : 'other');
+const methodOf = ({ method }: FastifyRequest, other = 'other') => (methods.has(method) ? method : other);
 
 /**
- * Counts, times and logs every request, where that is switched on. Before all other hooks, so that what they refuse is among
- * them. Only the pattern of a route leaves this file: an address may contain a secret.
+ * Counts, times, logs and traces every request, where that is switched on. Before all other hooks, so that what they refuse is
+ * among them. Only the pattern of a route leaves this file: an address may contain a secret.
  */
-export function observeRequests(app: FastifyInstance, deps: Pick<Deps, 'config' | 'timekeeper' | 'log'>): void {
-  const { timekeeper, log } = deps;
-  const { hasMetrics, logRequests } = deps.config;
+export function observeRequests(
+  app: FastifyInstance,
+  deps: Pick<Deps, 'config' | 'clock' | 'timekeeper' | 'log' | 'tracer'>,
+): void {
+  const { clock, timekeeper, log, tracer } = deps;
+  const { hasMetrics, logRequests, trustProxy } = deps.config;
+  const isProxy = trustedPeers(trustProxy);
   app.decorateRequest('requestId', '');
   app.decorateRequest('refusedAs', undefined);
-  if (!hasMetrics && !logRequests) return;
+  if (!hasMetrics && !logRequests && !tracer.isOn) return;
   app.decorateRequest('arrivedAt', 0);
   app.addHook('onRequest', (request, reply, done) => {
     request.arrivedAt = timekeeper.monotonic();
-    if (logRequests) {
-      request.requestId = newId('req');
-      reply.header('x-request-id', request.requestId);
+    const current = currentRequest.getStore();
+    if (current && tracer.isOn && !request.routeOptions.config?.isProbe) {
+      const { traceparent } = request.headers;
+      const sent = typeof traceparent === 'string' ? traceparent : undefined;
+      const attributes = { 'http.request.method': methodOf(request, '_OTHER'), 'url.scheme': request.protocol };
+      current.span = tracer.startRequest(attributes, sent, isProxy(request.socket.remoteAddress));
+    }
+    const id = current?.span?.request_id ?? (logRequests ? newIdAt('req', clock()) : undefined);
+    if (id !== undefined) {
+      request.requestId = id;
+      reply.header('x-request-id', id);
+      if (current) current.id = id;
     }
     done();
   });
@@ -44,19 +60,43 @@ export function observeRequests(app: FastifyInstance, deps: Pick<Deps, 'config' 
   app.addHook('onSend', (request, reply, payload, done) => {
     const route = request.routeOptions.url ?? '';
     const method = methodOf(request);
+    const status = reply.statusCode;
     // No hook ran before an address that the router cannot take apart was refused.
     const ms = request.arrivedAt ? timekeeper.monotonic() - request.arrivedAt : 0;
     if (hasMetrics) {
-      requests.count(method, route, String(reply.statusCode));
+      requests.count(method, route, String(status));
       durations.observe(ms / 1000, route);
     }
+    const trace_id = endSpan(request, status);
     if (logRequests) {
       const { requestId: id, refusedAs: error, ip: address } = request;
-      log.info(
-        { id, method, route, status: reply.statusCode, error, ms: Math.round(ms * 100) / 100, address },
-        'request',
-      );
+      log.info({ id, trace_id, method, route, status, error, ms: Math.round(ms * 100) / 100, address }, 'request');
     }
     done(null, payload);
   });
+}
+
+/** What runs in its course after the answer, such as a timer for mail, is no part of it. @returns the id of its trace. */
+function endSpan(request: FastifyRequest, status: number): string | undefined {
+  const current = currentRequest.getStore();
+  if (current?.span === undefined) return undefined;
+  const { span } = current;
+  current.span = undefined;
+  const route = request.routeOptions.url;
+  const method = methodOf(request, 'HTTP'); // so the conventions for HTTP spans have it
+  const outcome = {
+    'http.route': route,
+    'http.response.status_code': status,
+    'signet.request_id': request.requestId || undefined,
+    'signet.refused_as': request.refusedAs,
+  };
+  span.end(route === undefined ? method : `${method} ${route}`, outcome, status < 500 ? undefined : String(status));
+  return span.trace_id;
+}
+
+/** @returns whether a connection is from one of our own proxies, by its address. */
+function trustedPeers(trusted: Config['trustProxy']): (address: string | undefined) => boolean {
+  if (!Array.isArray(trusted)) return () => trusted !== false && trusted > 0;
+  const subnets = subnetList(trusted);
+  return (address) => address !== undefined && isInSubnets(address, subnets);
 }

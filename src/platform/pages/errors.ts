@@ -11,8 +11,8 @@ import {
   serverError,
   unavailable,
 } from '../errors.ts';
-import { guardAnswer } from '../http/guard.ts';
-import { fillPath, type Parameters } from '../http/parameters.ts';
+import { answerHeaders } from '../http/guard.ts';
+import { FormText, fillPath, type Parameters, parseParameters } from '../http/parameters.ts';
 import { hasChangedSomething } from '../http/serving.ts';
 import type { MessageKey } from '../i18n/translate.ts';
 import { newId } from '../ids.ts';
@@ -52,7 +52,7 @@ export function handleErrors(app: FastifyInstance, deps: ViewDeps & KeptFormDeps
 export const answerUnroutable =
   (deps: ViewDeps) =>
   ({ code }: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
-    guardAnswer(reply, deps.config);
+    reply.headers(answerHeaders(deps.config));
     reply.header('connection', 'close'); // nothing else about the request has been checked, not even its length
     const isLongId = code === 'FST_ERR_MAX_PARAM_LENGTH'; // unknown, since no id of ours is so long
     sendRefusal(deps, request, reply, isLongId ? notFound() : invalidRequest('The URL is malformed.'));
@@ -85,10 +85,17 @@ export function sendRefusal(
 /** A browser is redirected to sign in, and then back. */
 function signInPathFor(request: FastifyRequest, { signInPage }: RequestError): string | undefined {
   if (signInPage === undefined) return undefined;
-  const { form } = request.routeOptions.config;
-  const afterForm = form === undefined ? '/account' : unfinishedAt(fillPath(form, request.params as Parameters));
-  const next = request.method === 'GET' ? request.url : afterForm;
+  const next = request.method === 'GET' ? request.url : pathAfterForm(request);
   return `${signInPage}?${new URLSearchParams({ next })}`;
+}
+
+/** The page of the form that was sent, as it was. Where it leads on, it checks itself. */
+function pathAfterForm({ routeOptions: { config }, params, body }: FastifyRequest): string {
+  const { form, formQuery = [] } = config;
+  if (form === undefined) return '/account';
+  const sent = formQuery.length > 0 && body instanceof FormText ? parseParameters(body.text).values : {};
+  const query = Object.entries(sent).filter((entry): entry is [string, string] => formQuery.includes(entry[0]));
+  return unfinishedAt(fillPath(form, params as Parameters), Object.fromEntries(query));
 }
 
 type Occurrence = { url: string; at: number; id: string | undefined };
@@ -195,7 +202,7 @@ function refusalOf(error: Error & { code?: string; statusCode?: number }, reques
     return hasChangedSomething() ? outcomeUnknown(error) : unavailable(error);
   }
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    const values = { max: request.server.initialConfig.bodyLimit! / 1024 };
+    const values = { max: request.routeOptions.bodyLimit! / 1024 };
     return refusal('content_too_large', { key: 'refusal.content_too_large', values }, { cause: error });
   }
   const { code = '', statusCode = 500 } = error;
