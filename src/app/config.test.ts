@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { refused } from '../../test/support/refused-setting.ts';
 import { scratchFolder } from '../../test/support/scratch.ts';
-import { parseMasterKey } from '../platform/vault.ts';
+import { parseMasterKey } from '../platform/master-key.ts';
 import { type Config, readConfig, readEnvFile } from './config.ts';
 
 const key = Buffer.alloc(32, 9);
@@ -69,6 +69,7 @@ test('without any setting it serves localhost from SQLite beside the code', () =
     hasMetrics: false,
     logLevel: 'info',
     logRequests: false,
+    traces: undefined,
     logSql: false,
     signUp: true,
     selfApproval: false,
@@ -129,6 +130,19 @@ const provider = (id: string, issuer: string): Environment => ({
   [`SIGNET_PROVIDER_${id}_CLIENT_SECRET`]: 'hunter2',
 });
 
+const tracesWith = (named: object, batch: object = {}): Config['traces'] => ({
+  sampler: undefined,
+  samplerArgument: undefined,
+  ...named,
+  batch: {
+    scheduledDelayMillis: undefined,
+    exportTimeoutMillis: undefined,
+    maxQueueSize: undefined,
+    maxExportBatchSize: undefined,
+    ...batch,
+  },
+});
+
 const good: [Environment, Partial<Config>][] = [
   [{ SIGNET_PORT: '8080' }, { port: 8080, baseUrl: 'http://localhost:8080' }],
   [{ SIGNET_PORT: '65535' }, { port: 65_535 }],
@@ -172,6 +186,21 @@ const good: [Environment, Partial<Config>][] = [
   [{ SIGNET_ADMIN_SECOND_FACTOR: '2027-03-01' }, { adminSecondFactorFrom: 1_803_859_200 }],
   [{ SIGNET_LOG_LEVEL: 'silent' }, { logLevel: 'silent' }],
   [{ SIGNET_LOG_REQUESTS: 'on' }, { logRequests: true }],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' }, { traces: tracesWith({}) }],
+  [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://collector.example/v1/traces' }, { traces: tracesWith({}) }],
+  [
+    {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
+      OTEL_TRACES_SAMPLER: 'traceidratio',
+      OTEL_TRACES_SAMPLER_ARG: '0.1',
+      OTEL_BSP_SCHEDULE_DELAY: '500',
+      OTEL_BSP_MAX_QUEUE_SIZE: 'many',
+    },
+    { traces: tracesWith({ sampler: 'traceidratio', samplerArgument: '0.1' }, { scheduledDelayMillis: 500 }) },
+  ],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: '', OTEL_TRACES_SAMPLER: 'always_on' }, { traces: undefined }],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector', OTEL_SDK_DISABLED: 'TRUE' }, { traces: undefined }],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318', OTEL_TRACES_EXPORTER: 'none' }, { traces: undefined }],
   [{ SIGNET_LOG_SQL: 'on' }, { logSql: true }],
   [{ SIGNET_SIGN_UP: 'off' }, { signUp: false }],
   [{ SIGNET_SMTP_URL: 'smtp://localhost' }, { smtpUrl: 'smtp://localhost' }],
@@ -255,6 +284,7 @@ const malformed: [string, string[], RegExp][] = [
   ],
   ['SIGNET_COOKIE_PREFIX', ['a b', 'a;b', 'a=b', 'ä', 'x'.repeat(65), 'a\r\nb'], /letters, digits/],
   ['SIGNET_COOKIE_PREFIX', ['__Host-signet', '__host-x', '__Secure-x'], /https only/],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', ['collector:4318', 'localhost', 'grpc://collector:4317', '/v1'], /URL such as http/],
   ['SIGNET_WORKERS', ['0', '65', '-1', '1.5', 'two', 'auto'], /from 1 to 64/],
   [
     'SIGNET_TRUST_PROXY',

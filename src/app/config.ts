@@ -13,8 +13,9 @@ import { type Brand, logLevels } from '../platform/config.ts';
 import { ConfigError } from '../platform/errors.ts';
 import { isLoopback, isSubnet } from '../platform/ip-address.ts';
 import { limitSettings, readLimits } from '../platform/limits/limit-settings.ts';
+import { type MasterKeySource, parseMasterKey } from '../platform/master-key.ts';
 import { displayNameProblem, editDistance } from '../platform/text.ts';
-import { type MasterKeySource, parseMasterKey } from '../platform/vault.ts';
+import { readTraceSettings } from './trace-settings.ts';
 
 export type Config = ProviderConfig;
 
@@ -85,6 +86,14 @@ function must(holds: unknown, sentence: string): asserts holds {
 }
 
 /**
+ * Has SQLite put its temporary files beside the database: where a root is read-only, so is `/tmp`. SQLite reads its own
+ * variable once, when the first file is opened.
+ */
+export function keepTemporaryFilesIn(dataDir: string): void {
+  process.env.SQLITE_TMPDIR ??= dataDir;
+}
+
+/**
  * @param file the lines of `.env`, which Node has put into the environment.
  * @throws {ConfigError} for an unknown, malformed or unsafe setting, rather than ignore it.
  */
@@ -152,6 +161,7 @@ export function readConfig(
     limits: readLimits(readInteger),
     logLevel: readChoice('SIGNET_LOG_LEVEL', 'info', logLevels),
     logRequests: isOn('SIGNET_LOG_REQUESTS', 'off'),
+    traces: readTraceSettings(environment),
     logSql: isOn('SIGNET_LOG_SQL', 'off'),
     signUp: isOn('SIGNET_SIGN_UP', 'on'),
     selfApproval: isOn('SIGNET_SELF_APPROVAL', 'off'),

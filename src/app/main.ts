@@ -6,6 +6,7 @@ import { inviteAdministrator } from '../admin/invite-administrator.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { StoreMisconfigured, StoreUnavailable, storeReason } from '../platform/db/db.ts';
 import { endFailedRequest } from '../platform/http/serving.ts';
+import { noTracing, type Tracer, type TraceSettings } from '../platform/tracing.ts';
 import { loadValidators } from '../platform/validator.ts';
 import type { Config } from './config.ts';
 import { keepKeysFresh, type StopJobs, startJobs } from './jobs.ts';
@@ -67,9 +68,16 @@ async function open(config: Config): Promise<Deps> {
   const loading = import('./app.ts'); // while the thread pool generates the first keys
   loading.catch(() => undefined); // it is awaited once there is a store
   for (const signal of stopSignals) process.off(signal, exitImmediately).once(signal, exitImmediately);
+  const tracer = config.traces ? await openTraces(config.traces, log) : noTracing;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const deps = await openDeps(config, { clock: Date.now, monotonic: () => performance.now(), log });
+      const deps = await openDeps(config, {
+        clock: Date.now,
+        monotonic: () => performance.now(),
+        log,
+        tracer,
+        terminal: process.stderr.isTTY ? process.stderr : undefined,
+      });
       await loading;
       return deps;
     } catch (error) {
@@ -80,6 +88,11 @@ async function open(config: Config): Promise<Deps> {
       await sleep(again_in_seconds * 1000);
     }
   }
+}
+
+async function openTraces(settings: TraceSettings, log: Deps['log']): Promise<Tracer> {
+  const { openTracer } = await import('../platform/open-tracer.ts');
+  return openTracer(settings, { log, clock: Date.now });
 }
 
 const stopSignals = ['SIGTERM', 'SIGINT'] as const;

@@ -19,16 +19,18 @@ import { type Clock, openTimekeeper } from '../platform/clock.ts';
 import { findUnfinishedRestore } from '../platform/copy-mark.ts';
 import type { Db } from '../platform/db/db.ts';
 import { isSetUp, type MigratableDb, migrate, refuseUnlessMigrated } from '../platform/db/migrate.ts';
-import { logStatements, measureStatements, onFullDisk, openDb } from '../platform/db/open.ts';
+import { logStatements, measureStatements, onFullDisk, openDb, traceStatements } from '../platform/db/open.ts';
 import { ConfigError } from '../platform/errors.ts';
 import { findHeartbeat, openHeartbeat } from '../platform/heartbeat.ts';
 import { newId } from '../platform/ids.ts';
 import { openClientSecretLimits } from '../platform/limits/failure-limits.ts';
 import { openOutbox, openQueue } from '../platform/mail/outbox.ts';
+import { loadMasterKey, readMasterKey } from '../platform/master-key.ts';
 import { openBranding } from '../platform/pages/branding.ts';
 import { openSecretUses } from '../platform/secret-uses.ts';
+import { noTracing, type Tracer } from '../platform/tracing.ts';
 import { ttlCache } from '../platform/ttl-cache.ts';
-import { loadMasterKey, openVaultFor, prepareVaultFor, readMasterKey, type Vault } from '../platform/vault.ts';
+import { openVaultFor, prepareVaultFor, type Vault } from '../platform/vault.ts';
 import { openSignInCounter } from '../statistics/sign-in-counter.ts';
 import { deliveriesOf } from '../webhooks/manage-webhook.ts';
 import { openWebhookSender } from '../webhooks/webhook-sender.ts';
@@ -41,17 +43,32 @@ import type { Config } from './config.ts';
  */
 type Role = 'server' | 'command' | 'restore';
 
-type Outside = { clock: Clock; monotonic?: Clock; log: Logger; passwords?: PasswordHasher; role?: Role };
+type Outside = {
+  clock: Clock;
+  monotonic?: Clock;
+  log: Logger;
+  tracer?: Tracer;
+  passwords?: PasswordHasher;
+  role?: Role;
+  /** That the log goes to, if it does. */
+  terminal?: NodeJS.WritableStream;
+};
 
 /** @throws {ConfigError} {@link StoreUnavailable} {@link MigrationRefused}, each with a sentence for the operator. */
 export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
-  const { clock, monotonic = clock, log, role = 'server' } = outside;
+  const { clock, monotonic = clock, log, tracer = noTracing, role = 'server', terminal } = outside;
   const { passwords = openPasswordHasher(given.limits, monotonic) } = outside;
   const masterKey = role === 'server' ? loadMasterKey(given.masterKey) : readMasterKey(given.masterKey);
   const otherKeys = given.otherMasterKey ? [readMasterKey(given.otherMasterKey)] : [];
-  const db = await openDb(given, { log, monotonic: outside.monotonic, mayOnlyRead: role === 'server' });
+  const db = await openDb(given, {
+    log,
+    monotonic: outside.monotonic,
+    phases: tracer.phases,
+    mayOnlyRead: role === 'server',
+  });
   if (given.hasMetrics) measureStatements(db, monotonic);
   if (given.logSql) logStatements(db, { log, monotonic });
+  if (tracer.isOn) traceStatements(db, tracer);
   try {
     if (role === 'restore') await refuseUnlessSetUp(db);
     const vault = await (role === 'command'
@@ -61,7 +78,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
     const config = role === 'server' ? given : await withServerSettings(given, db);
     const keys = await openKeyRing({ db, clock, vault, issuer: config.baseUrl });
     const services = ttlCache('services', clock, (credential_id) => readCredential(db, credential_id));
-    const mail = (role === 'server' ? openOutbox : openQueue)({ config, db, clock, log, vault });
+    const mail = (role === 'server' ? openOutbox : openQueue)({ config, db, clock, log, tracer, vault, terminal });
     const node = newId('node');
     const timekeeper = openTimekeeper({ clock, monotonic: outside.monotonic, log });
     const witness = openWitness(config.auditHeadFile, log);
@@ -76,6 +93,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       timekeeper,
       heartbeat: openHeartbeat({ node, config, db, clock, timekeeper, log, mail }),
       log,
+      tracer,
       vault,
       keys,
       passwords,
@@ -84,8 +102,8 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       clientFailures: openFailureRecorder({ db, clock, log }),
       clientSecretUses: openSecretUses({ db, clock, log }, noteSecretUse),
       riskContext: openRiskContext({ db, config }),
-      webhookSender: openWebhookSender({ config, db, clock, log, vault }),
-      logoutSender: openLogoutSender({ config, db, clock, log, keys }),
+      webhookSender: openWebhookSender({ config, db, clock, log, tracer, vault }),
+      logoutSender: openLogoutSender({ config, db, clock, log, tracer, keys }),
       services,
       serviceSecretUses: openSecretUses({ db, clock, log }, noteServiceSecretUse),
       signInCounter: openSignInCounter({ db, clock, log }),
@@ -121,6 +139,7 @@ export async function closeDeps(
     | 'clientSecretUses'
     | 'serviceSecretUses'
     | 'db'
+    | 'tracer'
   >,
   jobs: Promise<void> = Promise.resolve(),
 ): Promise<void> {
@@ -136,7 +155,7 @@ export async function closeDeps(
     deps.serviceSecretUses.close(),
   ];
   await Promise.race([Promise.all(ended), sleep(endingMs, undefined, { ref: false })]);
-  await deps.db.close();
+  await Promise.all([deps.db.close(), deps.tracer.close()]);
 }
 
 /** @throws {ConfigError} */

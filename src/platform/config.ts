@@ -1,6 +1,7 @@
 import { readAsset } from './assets.ts';
 import type { Limits } from './limits/limit-settings.ts';
-import type { MasterKeySource } from './vault.ts';
+import type { MasterKeySource } from './master-key.ts';
+import type { TraceSettings } from './tracing.ts';
 
 /** What an operator may set, upstream identity providers apart. Read once, frozen, handed in; nothing else reads the environment. */
 export type Config = {
@@ -38,6 +39,8 @@ export type Config = {
   readonly logLevel: (typeof logLevels)[number];
   /** One line for each request. */
   readonly logRequests: boolean;
+  /** Absent: the variables of OpenTelemetry name no address to send traces to. */
+  readonly traces: TraceSettings | undefined;
   /** Logs the text of each SQL statement, for development. */
   readonly logSql: boolean;
   readonly signUp: boolean;

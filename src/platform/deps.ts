@@ -6,6 +6,7 @@ import type { ServerHeartbeat } from './heartbeat.ts';
 import type { ClientSecretLimits } from './limits/failure-limits.ts';
 import type { Outbox } from './mail/outbox.ts';
 import type { Branding } from './pages/branding.ts';
+import type { Tracer } from './tracing.ts';
 import type { Vault } from './vault.ts';
 
 /** What every room is handed. A room that has more of its own adds it in its `deps.ts`; `src/app` opens all of it. */
@@ -18,6 +19,7 @@ export type Deps = {
   readonly timekeeper: Timekeeper;
   readonly heartbeat: ServerHeartbeat;
   readonly log: Logger;
+  readonly tracer: Tracer;
   /** For clients and service credentials. */
   readonly clientSecretLimits: ClientSecretLimits;
   readonly vault: Vault;

@@ -2,7 +2,7 @@ import type { DeliveryId } from '../ids.ts';
 import type { Db } from './db.ts';
 import { type Fields, id, integer, nullable, type RowSchema, row, text, type ValuesOf } from './rows.ts';
 import { cutPage, decodeCursor, inOneSlice } from './slices.ts';
-import { asBigint, raw, type Sql, sql } from './sql.ts';
+import { asBigint, oneOf, raw, type Sql, sql } from './sql.ts';
 
 // What every table of deliveries has in common. Each of them has a store of its own.
 
@@ -22,14 +22,26 @@ export type QueuedDelivery = ValuesOf<DeliveryFields>;
 export const deliveryStates = ['waiting', 'delivered', 'dead'] as const;
 export type DeliveryState = (typeof deliveryStates)[number];
 
-/** Where a delivery stands. */
-export function stateOf({ delivered_at, dead_at }: Pick<QueuedDelivery, 'delivered_at' | 'dead_at'>): DeliveryState {
-  if (delivered_at !== null) return 'delivered';
-  return dead_at === null ? 'waiting' : 'dead';
+/** A delivery in one of these is not tried by itself any more. */
+export type EndState = Exclude<DeliveryState, 'waiting'>;
+
+/** Where a delivery stands. One that is sent again waits, and still says when it was delivered or given up before. */
+export function stateOf({
+  next_attempt_at,
+  dead_at,
+}: Pick<QueuedDelivery, 'next_attempt_at' | 'dead_at'>): DeliveryState {
+  if (next_attempt_at !== null) return 'waiting';
+  return dead_at === null ? 'delivered' : 'dead';
 }
 
+/** Whether its attempts are not its first ones: it had ended, and was asked for again. */
+export const isResent = ({ delivered_at, dead_at }: Pick<QueuedDelivery, 'delivered_at' | 'dead_at'>): boolean =>
+  delivered_at !== null || dead_at !== null;
+
 /** {@link stateOf} in the store, spelled as in the indexes of both tables. */
-const state = sql`case when delivered_at is not null then 'delivered' when dead_at is null then 'waiting' else 'dead' end`;
+const state = sql`case when next_attempt_at is not null then 'waiting' when dead_at is null then 'delivered' else 'dead' end`;
+
+export const isInState = (wanted: DeliveryState): Sql => sql`${state} = ${wanted}`;
 
 /** Longer queues are all alike, so that counting takes the same time in any store. */
 export const maxCounted = 1000;
@@ -77,7 +89,7 @@ export function deliveryQueue<Columns extends DeliveryFields & Fields>(
       const found = await db.all(
         Delivery,
         sql`select ${Delivery.columns} from ${table}
-             where ${isOf(receiver_id)} ${wanted ? sql`and ${state} = ${wanted}` : sql``}
+             where ${isOf(receiver_id)} ${wanted ? sql`and ${isInState(wanted)}` : sql``}
                and (created_at, delivery_id) < (${asBigint(place?.at ?? Number.MAX_SAFE_INTEGER)}, ${place?.id ?? ''})
              order by created_at desc, delivery_id desc limit ${limit + 1}`,
       );
@@ -92,8 +104,10 @@ export function deliveryQueue<Columns extends DeliveryFields & Fields>(
     },
 
     purge,
-    purgeDelivered: (db: Db, before: number, rows: number) => purge(db, sql`delivered_at < ${before}`, rows),
-    purgeDead: (db: Db, before: number, rows: number) => purge(db, sql`dead_at < ${before}`, rows),
+    purgeDelivered: (db: Db, before: number, rows: number) =>
+      purge(db, sql`delivered_at < ${before} and ${isInState('delivered')}`, rows),
+    purgeDead: (db: Db, before: number, rows: number) =>
+      purge(db, sql`dead_at < ${before} and ${isInState('dead')}`, rows),
 
     /**
      * Takes a delivery for this node: of several that try, the one that still finds it due and `attempts` as it was.
@@ -130,11 +144,11 @@ export function deliveryQueue<Columns extends DeliveryFields & Fields>(
 
     markDead: (delivery_id: DeliveryId, last_error: string, now: number, more = sql``): Sql =>
       sql`update ${table} set dead_at = ${now}, next_attempt_at = null, last_error = ${last_error}${more}
-           where delivery_id = ${delivery_id} and delivered_at is null`,
+           where delivery_id = ${delivery_id} and next_attempt_at is not null`,
 
-    /** Starts a dead delivery anew. */
-    replay: (delivery_id: DeliveryId, now: number): Sql =>
-      sql`update ${table} set dead_at = null, attempts = 0, next_attempt_at = ${now}
-           where delivery_id = ${delivery_id} and dead_at is not null`,
+    /** Starts a delivery anew that is in one of these states. What came of it before stays until the next end. */
+    replay: (delivery_id: DeliveryId, from: readonly EndState[], now: number): Sql =>
+      sql`update ${table} set attempts = 0, next_attempt_at = ${now}
+           where delivery_id = ${delivery_id} and ${state} in ${oneOf(from)}`,
   };
 }

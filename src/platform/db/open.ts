@@ -4,11 +4,13 @@ import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { counter, gauge, histogram, quickSeconds } from '../metrics.ts';
-import { type Db, StoreUnavailable } from './db.ts';
+import type { Tracer } from '../tracing.ts';
+import { type Db, type Step, StoreUnavailable } from './db.ts';
 import type { MigratableDb } from './migrate.ts';
-import { integer, row } from './rows.ts';
+import { integer, row, text } from './rows.ts';
 import { sql } from './sql.ts';
 import { openSqlite, openSqliteToRead } from './sqlite.ts';
+import { summaryOf } from './statement-summary.ts';
 
 type DbSettings = {
   readonly dataDir: string;
@@ -25,7 +27,7 @@ type DbSettings = {
 export async function openDb(
   { dataDir, databaseUrl, databaseMayLoseCommits }: DbSettings,
   /** `mayOnlyRead`: while the disk is full or read-only. */
-  outside: { log?: Logger; monotonic?: Clock; mayOnlyRead?: boolean } = {},
+  outside: { log?: Logger; monotonic?: Clock; phases?: Tracer['phases']; mayOnlyRead?: boolean } = {},
 ): Promise<MigratableDb> {
   let db: MigratableDb | undefined;
   const isDiskUnwritable = outside.mayOnlyRead ? () => isFull(dataDir) || isReadOnly(dataDir) : undefined;
@@ -76,6 +78,9 @@ export async function isDiskFull({ dataDir, databaseUrl }: DbSettings, freeBytes
   const free = databaseUrl ? undefined : await freeBytes(dataDir);
   return free !== undefined && free < minFreeBytes;
 }
+
+/** The same of a disk that is read-only. */
+export const isDiskReadOnly = ({ dataDir, databaseUrl }: DbSettings): boolean => !databaseUrl && isReadOnly(dataDir);
 
 /** In bytes; undefined where the disk cannot be asked. */
 export async function diskFree(folder: string): Promise<number | undefined> {
@@ -182,6 +187,25 @@ export function measureStatements(db: Db, monotonic: Clock): void {
   db.commit = (steps) => timed('change', () => commit(steps));
 }
 
+/** From now on each read and each change in the course of a request is a span, named for what it does. */
+export function traceStatements(db: Db, tracer: Tracer): void {
+  const { query, commit } = db;
+  const system = db.engine === 'postgres' ? 'postgresql' : 'sqlite';
+  function traced<Result>(steps: readonly Step[], run: () => Promise<Result>): Promise<Result> {
+    const { summary, operation, table } = summaryOf(steps);
+    const attributes = {
+      'db.system.name': system,
+      'db.operation.name': operation,
+      'db.collection.name': table,
+      'db.query.summary': summary,
+      'db.operation.batch.size': steps.length > 1 ? steps.length : undefined,
+    };
+    return tracer.span(summary, attributes, run, db.engine === 'postgres');
+  }
+  db.query = (statement) => traced([statement], () => query(statement));
+  db.commit = (steps) => traced(steps, () => commit(steps));
+}
+
 /**
  * Makes a folder that only its owner can open, and those above it. Not by `recursive: true`, which tries for ever where
  * a folder exists and takes no other, as in `/proc`.
@@ -195,6 +219,14 @@ export function makeFolder(path: string): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error; // another first start was quicker
   }
+}
+
+const Verdict = row('pragma', { integrity_check: text });
+
+/** Reads every page and index of SQLite. @returns the first thing that is wrong, in SQLite's words. */
+export async function findDamage(db: Db): Promise<string | undefined> {
+  const verdict = await db.get(Verdict, sql`pragma integrity_check(1)`);
+  return verdict?.integrity_check === 'ok' ? undefined : (verdict?.integrity_check ?? 'it cannot be read');
 }
 
 const Size = row('pg_database', { size: integer });

@@ -28,7 +28,11 @@ type Unit = {
   readonly steps: readonly Step[];
   readonly resolve: (committed: Committed) => void;
   readonly reject: (error: unknown) => void;
+  /** What becomes of it, for its trace. */
+  readonly enter?: (phase?: string) => void;
 };
+
+export type Phases = () => Unit['enter'];
 /** The answer to the caller once the commit is on disk. */
 type Outcome = Committed | { error: unknown };
 
@@ -52,7 +56,11 @@ export type WriteSession = {
  * nothing of earlier writes. Then changes are refused until the file has been read anew and has taken a write.
  * @param checkAnew resolves when that is so; `session` is another one afterwards.
  */
-export function createGroupCommit(session: () => WriteSession, checkAnew: () => Promise<void>) {
+export function createGroupCommit(
+  session: () => WriteSession,
+  checkAnew: () => Promise<void>,
+  phases: Phases = () => undefined,
+) {
   /** Set, to the reason, while no change is accepted: it is not known what of the last commit is in the file, or it cannot be written. */
   let fenced: string | undefined;
   const queue: Unit[] = [];
@@ -70,6 +78,7 @@ export function createGroupCommit(session: () => WriteSession, checkAnew: () => 
   function commitGroup(): void {
     if (!lock()) return;
     const group = queue.splice(0, unitsPerCommit);
+    for (const unit of group) unit.enter?.('execute');
     const outcomes = commit(group);
     if (!hasWritten || fenced !== undefined) {
       answer(group, outcomes);
@@ -80,6 +89,7 @@ export function createGroupCommit(session: () => WriteSession, checkAnew: () => 
       fence();
       return group.map(() => ({ error }));
     };
+    for (const unit of group) unit.enter?.('flush');
     const { log } = session();
     const flushed = log.flush().then(() => outcomes, unknown);
     void flushed.then((all) => answer(group, all));
@@ -89,6 +99,7 @@ export function createGroupCommit(session: () => WriteSession, checkAnew: () => 
   function answer(group: readonly Unit[], outcomes: readonly Outcome[]): void {
     for (const [index, outcome] of outcomes.entries()) {
       const unit = group[index]!;
+      unit.enter?.();
       if ('error' in outcome) unit.reject(outcome.error);
       else unit.resolve(outcome);
     }
@@ -109,7 +120,10 @@ export function createGroupCommit(session: () => WriteSession, checkAnew: () => 
   }
 
   function refuse(refusal: unknown): void {
-    for (const unit of queue.splice(0)) unit.reject(refusal);
+    for (const unit of queue.splice(0)) {
+      unit.enter?.();
+      unit.reject(refusal);
+    }
   }
 
   /** @returns true when this process may write now; else a later attempt is arranged or the queue is refused. */
@@ -205,7 +219,9 @@ export function createGroupCommit(session: () => WriteSession, checkAnew: () => 
         if (fenced !== undefined) return reject(new StoreUnavailable(fenced));
         session().log.refuseWhileStalled();
         if (queue.length >= longestQueue) return reject(new StoreUnavailable('Too many changes are waiting.'));
-        queue.push({ steps, resolve, reject });
+        const enter = phases();
+        enter?.('wait for the writer');
+        queue.push({ steps, resolve, reject, enter });
         schedule();
       }),
     /** Resolves when everything enqueued so far is answered. */

@@ -8,7 +8,13 @@ import { type BatchResult, StoreUnavailable, storable } from './engine.ts';
 import type { MigratableDb, MigratableEngine, MigrationSession } from './migrate.ts';
 import type { Param, Statement } from './sql.ts';
 import { isBusy, storeError } from './sqlite-errors.ts';
-import { busyTimeoutMs, createGroupCommit, transactionControl, type WriteSession } from './sqlite-group-commit.ts';
+import {
+  busyTimeoutMs,
+  createGroupCommit,
+  type Phases,
+  transactionControl,
+  type WriteSession,
+} from './sqlite-group-commit.ts';
 import { type LogOptions, openLog, writePage } from './sqlite-log.ts';
 import { openSqliteThread } from './sqlite-thread.ts';
 
@@ -26,13 +32,13 @@ type Execute = (statement: Statement) => BatchResult;
  * @param path a file, made when missing; or a `file:` URI.
  * @throws {StoreUnavailable} when the file cannot be opened.
  */
-export function openSqlite(path: string, options: LogOptions = {}): MigratableDb {
+export function openSqlite(path: string, options: LogOptions & { phases?: Phases } = {}): MigratableDb {
   let opened: WriteSession | undefined = openOrOnlyRead(path, options);
   const session = () => {
     if (!opened) throw new StoreUnavailable('The database file cannot be opened again.');
     return opened;
   };
-  const writes = createGroupCommit(session, checkAnew);
+  const writes = createGroupCommit(session, checkAnew, options.phases);
   const run_id = `${process.pid}-${startOf(process.pid)}-${randomUUID().slice(-12)}`;
   let closing: Promise<void> | undefined;
 
@@ -258,7 +264,7 @@ type Prepared = { statement: StatementSync; columns: readonly string[]; isCounte
 const counted = /^\s*(?:insert|update|delete|with)\b/i;
 const columnsOf = (statement: StatementSync) => statement.columns().map(({ name }) => name);
 
-function executor(connection: DatabaseSync): Execute {
+export function executor(connection: DatabaseSync): Execute {
   const cache = new Map<string, Prepared>();
 
   const prepare = (sql: string): Prepared => {

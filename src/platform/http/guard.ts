@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import findMyWay from 'find-my-way';
 import type { Config } from '../config.ts';
@@ -9,7 +10,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** By the monotonic clock, where requests are observed. */
     arrivedAt: number;
-    /** Under which the request is logged; empty if requests are not. */
+    /** Under which the request is logged and traced; empty if it is neither. */
     requestId: string;
     /** The code of its refusal. */
     refusedAs: string | undefined;
@@ -19,8 +20,12 @@ declare module 'fastify' {
     page?: boolean;
     /** The page with the form that posts here, to return to after a sign-in. */
     form?: string;
+    /** Fields of that form which its page had in its query, to return to the same page. */
+    formQuery?: readonly string[];
     /** No cookie authenticates here, or other sites post here on purpose: the cross-site guard does not apply. */
     anySite?: boolean;
+    /** Asked every few seconds by a machine, which no trace should show. */
+    isProbe?: boolean;
     /** Scripts of any origin may call it and read its answers, without credentials. It reads no cookie. */
     cors?: boolean;
   }
@@ -29,11 +34,12 @@ declare module 'fastify' {
 /** Checks of every request before its route runs. */
 export function guard(app: FastifyInstance, deps: { config: Config }): void {
   app.decorateRequest('signedInUser', undefined);
+  const headers = answerHeaders(deps.config);
   app.addHook('onRequest', (request, reply, done) => {
-    guardAnswer(reply, deps.config);
+    reply.headers(headers);
     const { cors, anySite } = request.routeOptions.config ?? {}; // read once: Fastify makes routeOptions anew
-    if (cors) allowAnyOrigin(reply);
-    const malformed = malformation(request, deps.config.baseUrl);
+    if (cors) reply.headers(anyOriginHeaders);
+    const malformed = malformation(request.raw, deps.config.baseUrl);
     if (malformed !== undefined) {
       reply.header('connection', 'close');
       throw invalidRequest(malformed);
@@ -48,20 +54,21 @@ export function guard(app: FastifyInstance, deps: { config: Config }): void {
 }
 
 /** The headers of every answer. A route whose answer may be cached replaces `cache-control`. */
-export function guardAnswer(reply: FastifyReply, { secure }: Pick<Config, 'secure'>): void {
-  reply.header('cache-control', 'no-store');
-  reply.header('x-content-type-options', 'nosniff');
-  if (secure) reply.header('strict-transport-security', 'max-age=31536000; includeSubDomains');
-}
+export const answerHeaders = ({ secure }: Pick<Config, 'secure'>) => ({
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  ...(secure && { 'strict-transport-security': 'max-age=31536000; includeSubDomains' }),
+});
 
 /** Fetch §3.2, for refusals too: a script could not tell them from a network failure. */
-const allowAnyOrigin = (reply: FastifyReply) =>
-  reply
-    .header('access-control-allow-origin', '*')
-    .header('access-control-expose-headers', 'www-authenticate, retry-after, x-request-id');
+export const anyOriginHeaders = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': 'www-authenticate, retry-after, x-request-id',
+};
 
 /** What Node accepts and an intermediary could parse differently (RFC 9112 §3.2). An absolute URL must be one of ours. */
-function malformation({ raw, url }: FastifyRequest, baseUrl: string): string | undefined {
+export function malformation(raw: IncomingMessage, baseUrl: string): string | undefined {
+  const { url = '' } = raw;
   if (raw.httpVersionMajor < 1) return 'The request line does not contain an HTTP version.';
   if (!url.startsWith('/') && !url.startsWith(`${baseUrl}/`))
     return 'The request target is not a path on this service.';
@@ -134,7 +141,7 @@ export function refuseOtherMethods(app: FastifyInstance, longestParameter: numbe
     const allow = methods.filter((method) => known.has(method)).join(', ');
     reply.header('allow', allow);
     if (cors) {
-      allowAnyOrigin(reply);
+      reply.headers(anyOriginHeaders);
       if (isPreflight(request)) return preflight(reply, allow);
     }
     throw new RequestError('method_not_allowed', `Allowed methods: ${allow}.`);

@@ -6,6 +6,7 @@ import { maxCounted } from '../db/delivery-queue.ts';
 import type { Sql } from '../db/sql.ts';
 import { deliveryAttempts, deliveryDelays } from '../delivery-metrics.ts';
 import { emailKey } from '../email-address.ts';
+import { currentRequest } from '../http/current-request.ts';
 import { type Locale, type MessageKey, translatePlain } from '../i18n/translate.ts';
 import { digest, newId } from '../ids.ts';
 import {
@@ -20,13 +21,25 @@ import {
   postponeMail,
   type WaitingMail,
 } from '../store.ts';
+import type { Tracer } from '../tracing.ts';
 import { type Vault, WrongMasterKey } from '../vault.ts';
 
 export { deleteMailsBefore } from '../store.ts';
 
 import { type Mail, openTransport, type Transport } from './transport.ts';
 
-type OutboxDeps = { config: Config; db: Db; clock: Clock; log: Logger; vault: Vault };
+type OutboxDeps = {
+  config: Config;
+  db: Db;
+  clock: Clock;
+  log: Logger;
+  tracer: Tracer;
+  vault: Vault;
+  terminal?: Parameters<typeof openTransport>[0]['terminal'];
+};
+
+/** As it is sealed: with the request that enqueued it, whose trace goes on with it. */
+type QueuedMail = Mail & { request_id?: string };
 
 /** Seconds until the next attempt, by attempts made. After the last the mail is dropped: its link has long expired. */
 const retryAfterSeconds = [30, 120, 600, 1800, 3600, 7200, 14_400, 28_800];
@@ -46,13 +59,13 @@ const undeliverableKeptSeconds = 3 * 86_400;
 const mailPurpose = (mail_id: string) => `mail:${mail_id}`;
 export const sealedMails = { ...mailsColumn, purposeOf: mailPurpose };
 
-function openMail(vault: Vault, { mail_id, message_sealed }: WaitingMail): Mail {
+function openMail(vault: Vault, { mail_id, message_sealed }: WaitingMail): QueuedMail {
   const purpose = mailPurpose(mail_id);
   try {
-    return JSON.parse(vault.mail.open(purpose, message_sealed)) as Mail;
+    return JSON.parse(vault.mail.open(purpose, message_sealed)) as QueuedMail;
   } catch (error) {
     if (!(error instanceof WrongMasterKey)) throw error;
-    return JSON.parse(vault.open(purpose, message_sealed)) as Mail; // queued before mail had a key of its own
+    return JSON.parse(vault.open(purpose, message_sealed)) as QueuedMail; // queued before mail had a key of its own
   }
 }
 
@@ -81,7 +94,8 @@ export function openQueue({ config, clock, vault }: OutboxDeps, onEnqueue = () =
       enqueued += 1;
       onEnqueue();
       const mail_id = newId('mail');
-      const message_sealed = vault.mail.seal(mailPurpose(mail_id), JSON.stringify(mail));
+      const queued: QueuedMail = { ...mail, request_id: currentRequest.getStore()?.span?.request_id };
+      const message_sealed = vault.mail.seal(mailPurpose(mail_id), JSON.stringify(queued));
       const lane = digest(emailKey(mail.to));
       return [insertMail({ mail_id, message_sealed, lane, isPrompt }, now({ clock }), onlyIf)];
     },
@@ -168,8 +182,10 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
     if (!(await claimMail(deps.db, waiting, now(deps) + claimSeconds))) return undefined;
     if (attempts === 0) deliveryDelays.observe(Math.max(0, now(deps) - created_at), 'mail');
     try {
-      const mail = openMail(deps.vault, waiting);
-      await transport.send({ ...mail, mail_id, created_at });
+      const { request_id, ...mail } = openMail(deps.vault, waiting);
+      await deps.tracer.send('send mail', transport.server, request_id, () =>
+        transport.send({ ...mail, mail_id, created_at }),
+      );
     } catch (error) {
       const { code, responseCode } = error as { code?: string; responseCode?: number };
       deliveryAttempts.count('mail', 'failed');

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { isLoopback } from '../ip-address.ts';
 import { visibleText } from '../text.ts';
+import type { SpanAttributes } from '../tracing.ts';
 
 /** Plain text to one valid address. */
 export type Mail = { to: string; subject: string; text: string };
@@ -9,7 +10,12 @@ export type Mail = { to: string; subject: string; text: string };
 /** `mail_id` and `created_at` (Unix seconds) stay the same at each attempt. */
 type OutgoingMail = Mail & { mail_id: string; created_at: number };
 
-export type Transport = { send(mail: OutgoingMail): Promise<unknown>; close(): void };
+export type Transport = {
+  /** Where it sends to, for traces. */
+  readonly server: SpanAttributes;
+  send(mail: OutgoingMail): Promise<unknown>;
+  close(): void;
+};
 
 /** Milliseconds: a mail server that does not answer must not delay the next mails. */
 const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 };
@@ -20,16 +26,31 @@ const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTim
  */
 const pool = { pool: true, maxConnections: 1, maxMessages: 100, maxRequeues: 1, idleTimeout: 5000 } as const;
 
+/** @param terminal that the log goes to, if it does. */
+type TransportDeps = { config: Config; log: Logger; terminal?: { write(text: string): unknown } };
+
 /** SMTP, or on loopback the log, to try Signet out. None elsewhere: a reader of the log could take over accounts. */
-export function openTransport({ config, log }: { config: Config; log: Logger }): Transport | undefined {
+export function openTransport({ config, log, terminal }: TransportDeps): Transport | undefined {
   if (config.smtpUrl !== undefined) return smtp(config.smtpUrl, config.mailFrom);
   if (config.secure) return undefined;
   return {
-    async send({ to, subject, text }) {
-      log.info({ to, subject, text }, 'this email would have been sent; set SIGNET_SMTP_URL to send it');
+    server: {},
+    async send(mail) {
+      if (terminal && log.isLevelEnabled('info')) terminal.write(readable(mail));
+      else log.info(shown(mail), notSent);
     },
     close() {},
   };
+}
+
+const notSent = 'this email would have been sent; set SIGNET_SMTP_URL to send it';
+const shown = ({ to, subject, text }: Mail) => ({ to, subject, text });
+
+/** To try Signet out at a terminal: a link in a line of JSON is cut out of it with care. What others chose cannot move the cursor. */
+function readable({ to, subject, text }: Mail): string {
+  const rule = '-'.repeat(72);
+  const lines = [rule, `To:      ${to}`, `Subject: ${subject}`, '', ...text.trimEnd().split('\n'), rule];
+  return `\n${lines.map((line) => visibleText(line, 2000)).join('\n')}\n(${notSent})\n\n`;
 }
 
 function smtp(url: string, from: string): Transport {
@@ -38,7 +59,9 @@ function smtp(url: string, from: string): Transport {
     return createTransport({ ...pool, ...timeouts, ...smtpOptions(url) });
   };
   let transport: ReturnType<typeof open> | undefined;
+  const { host, port } = smtpOptions(url);
   return {
+    server: { 'server.address': host, 'server.port': port },
     async send(mail) {
       transport ??= open();
       return (await transport).sendMail(messageOf(mail, from));
