@@ -93,4 +93,5 @@ export const isOpenLink = async (deps: StoreDeps, token: string, purposes: reado
 /** Others share the text of one of these. */
 type ExplainedPurpose = 'sign_up' | 'verify_email' | 'password_reset' | 'invitation';
 
-export const spentLink = (purpose: ExplainedPurpose) => refusal('invalid_request', { key: `link.spent.${purpose}` });
+export const spentLink = (purpose: ExplainedPurpose) =>
+  refusal('invalid_request', { key: `link.spent.${purpose}` }, { title: 'error.link_spent' });

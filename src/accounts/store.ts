@@ -6,6 +6,7 @@ import { allOf, asBigint, raw, type Sql, sql } from '../platform/db/sql.ts';
 import { emailKey } from '../platform/email-address.ts';
 import type { UserId } from '../platform/ids.ts';
 import { releaseHandle } from './handles.store.ts';
+import { deletePicture } from './pictures.store.ts';
 import { deleteTerms, insertTerms, replaceTerms, type SearchedField, searchedFields } from './terms.store.ts';
 
 /** What users say about themselves (OIDC Core §5.1), beside `name`, `picture` and `locale`. */
@@ -154,6 +155,7 @@ const rowsFitOneSlice = (user_id: UserId): Sql =>
 export const deleteUser = (user_id: UserId, now: number): Sql[] => [
   releaseHandle(user_id, now),
   deleteTerms(user_id),
+  deletePicture(user_id),
   sql`delete from users where user_id = ${user_id} and ${rowsFitOneSlice(user_id)}`,
   sql`update users set email = '', email_key = 'deleted:' || user_id, email_verified_at = null, name = null,
              picture = null, locale = null, ${noStandardClaims}, role = 'user', role_granted_by = null, disabled_at = ${now},

@@ -10,7 +10,14 @@ import type { TestUser } from '../support/test-user.ts';
 const day = 86_400;
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 
-type ListedSession = { session_id: string; current: boolean; device: string | null; address: string; amr: string[] };
+type ListedSession = {
+  session_id: string;
+  name: string | null;
+  current: boolean;
+  device: string | null;
+  address: string;
+  amr: string[];
+};
 type ListedGrant = {
   client_id: string;
   name: string;
@@ -163,6 +170,68 @@ testSignet('a user looks after their sessions and applications', async ({ signet
     assert.doesNotMatch((await here.browser.get('/account/sessions')).text, /end-others/); // nothing is left to end
   });
 
+  await t.test('a user names a session, for themselves alone, and the name stays as long as the session', async () => {
+    const desk = await signet.signedInUser();
+    const phone = await desk.signedInElsewhere({
+      'user-agent': 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_1) AppleWebKit/605 Safari/604.1',
+    });
+    const { session_id } = (await sessionsOf(desk)).find(({ current }) => !current)!;
+    const nameOf = async () => (await sessionsOf(desk)).find((one) => one.session_id === session_id)?.name;
+    assert.equal(await nameOf(), null);
+    const path = `/v1/me/sessions/${session_id}`;
+    assert.equal((await desk.browser.patch(path, { name: '  Mum’s phone ' })).status, 204);
+    assert.equal(await nameOf(), 'Mum’s phone');
+    const { text } = await desk.browser.get('/account/sessions');
+    assert.match(text, /<h2[^>]*><bdi>Mum’s phone<\/bdi>/);
+    assert.match(text, /<p>Safari, iPhone<\/p>/, 'a name does not hide what the browser is');
+
+    const admin = await signet.signedInUser({ role: 'admin' });
+    const seen = [`/v1/admin/users/${desk.user_id}/sessions`, `/admin/users/${desk.user_id}`].map((address) =>
+      admin.browser.get(address),
+    );
+    for (const answer of await Promise.all(seen)) {
+      assert.equal(answer.status, 200);
+      assert.match(answer.text, /Safari, iPhone/);
+      assert.doesNotMatch(answer.text, /Mum’s phone/);
+    }
+    const exported = await admin.browser.postJson(`/v1/admin/users/${desk.user_id}/export`, { reason: 'Asked for.' });
+    assert.match(exported.text, /Mum’s phone/, 'the copy of the data is whole');
+    assert.match(text, /an export of your data, which administrators can make, contains it/);
+
+    await phone.signIn(); // the same session under a new secret
+    assert.equal(await nameOf(), 'Mum’s phone');
+    const named = await desk.browser.post('/account/sessions/name', { session_id, name: '<b>Tablet</b>' });
+    assert.deepEqual([named.status, named.location], [303, '/account/sessions?done=named']);
+    assert.match((await desk.browser.get('/account/sessions')).text, /<bdi>&lt;b&gt;Tablet&lt;\/b&gt;<\/bdi>/);
+    await desk.browser.post('/account/sessions/name', { session_id, name: ' ' });
+    assert.equal(await nameOf(), null);
+  });
+
+  await t.test('a name that cannot be read is refused, and so is one for a session of somebody else', async () => {
+    const user = await signet.signedInUser();
+    const [{ session_id } = assert.fail()] = await sessionsOf(user);
+    const path = `/v1/me/sessions/${session_id}`;
+    for (const name of ['', '   ', 'x'.repeat(101), 'a\u202eb', 'a\nb', '\u200b', 7, undefined]) {
+      const answer = await user.browser.patch(path, { name });
+      assertRefused(answer, 400, 'invalid_request');
+    }
+    const typed = 'a\u202eb';
+    const redrawn = await user.browser.post('/account/sessions/name', { session_id, name: typed });
+    assert.equal(redrawn.status, 400);
+    assert.match(redrawn.text, sentence('problem.name'));
+    assert.match(redrawn.text, new RegExp(`value="${typed}"[^>]* aria-invalid="true"`));
+    assert.equal((await sessionsOf(user))[0]?.name, null);
+
+    const attacker = await signet.signedInUser();
+    for (const id of [session_id, 'ses_unknown'])
+      assertRefused(await attacker.browser.patch(`/v1/me/sessions/${id}`, { name: 'Mine' }), 404, 'not_found');
+    assert.equal((await attacker.browser.post('/account/sessions/name', { session_id, name: 'Mine' })).status, 404);
+    await user.browser.post('/signout');
+    await user.signIn();
+    assertRefused(await user.browser.patch(path, { name: 'Over' }), 404, 'not_found');
+    assert.equal((await sessionsOf(user))[0]?.name, null);
+  });
+
   await t.test('CO-01: a user sees what each application may, since when, and when it was last used', async () => {
     const user = await signet.signedInUser();
     assert.deepEqual(await grantsOf(user), []);
@@ -301,6 +370,7 @@ test('SS-04: other sites cannot end a session, disconnect an application or chan
   const { session_id } = (await sessionsOf(user)).find(({ current }) => !current)!;
   const writes: [string, string, string?][] = [
     ['POST', '/account', 'name=Mallory&locale='],
+    ['POST', '/account/sessions/name', `session_id=${session_id}&name=Mine`],
     ['POST', '/account/sessions/end', `session_id=${session_id}`],
     ['POST', '/account/sessions/end-others', ''],
     ['POST', '/account/apps/disconnect', `client_id=${client.client_id}`],

@@ -123,6 +123,7 @@ export type SignedInUser = {
   readonly locale: string | null;
   readonly name: string | null;
   readonly email: string;
+  readonly picture: string | null;
   readonly role: string;
 };
 
@@ -156,8 +157,9 @@ export function refuseFormOfAnother(request: FastifyRequest, user_id: string): v
 /** In the query of a form's page if its submission led to a sign-in: the form was not processed, and the page says so. */
 const mark = 'unfinished';
 
-/** @param path without a query. */
-export const unfinishedAt = (path: string): string => `${path}?${mark}=1`;
+/** @param path without a query. @param query what the page of the form had in its query. */
+export const unfinishedAt = (path: string, query: Readonly<Record<string, string>> = {}): string =>
+  `${path}?${new URLSearchParams({ ...query, [mark]: '1' })}`;
 
 /** @param query without its question mark; undefined where a page answers a form. */
 export const isUnfinished = (query: string | undefined): boolean =>

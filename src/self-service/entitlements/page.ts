@@ -1,6 +1,7 @@
 import { accountTab } from '../../authentication/account-tab.ts';
 import { type Entitlement, nameOfKey } from '../../entitlements/entitlement.ts';
 import { html } from '../../platform/pages/html.ts';
+import { itemsOr } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 
@@ -9,11 +10,10 @@ export const entitlementsPage = (view: View, entitlements: readonly Entitlement[
   tab: accountTab('entitlements'),
   content: html`<h1>${view.t('entitlements.title')}</h1>
 <p class="soft">${view.t('entitlements.intro')}</p>
-${
-  entitlements.length === 0
-    ? html`<div class="empty"><p>${view.t('entitlements.none')}</p></div>`
-    : html`<ul class="items">${entitlements.map((entitlement) => item(view, entitlement))}</ul>`
-}`,
+${itemsOr(
+  entitlements.map((entitlement) => item(view, entitlement)),
+  view.t('entitlements.none'),
+)}`,
 });
 
 const item = (view: View, { product, plan, status, current_period_end }: Entitlement) => html`<li><div>

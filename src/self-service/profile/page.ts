@@ -7,9 +7,13 @@ import type { Parameters } from '../../platform/http/parameters.ts';
 import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';
 import { fieldAlert, notice } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
-import { personInitials } from '../../platform/pages/initials.ts';
+import { personAvatar, pictureOf } from '../../platform/pages/initials.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { maxPictureKb, maxPictureSide } from '../../platform/picture-files.ts';
+
+export const profileNotices = ['yes', 'picture', 'picture_removed'] as const;
+type ProfileNotice = (typeof profileNotices)[number];
 
 type ProfileForm = {
   session: Session;
@@ -17,7 +21,7 @@ type ProfileForm = {
   /** What was entered, if it was refused. */
   typed?: Parameters;
   problems?: readonly FieldProblem[];
-  isDone?: boolean;
+  done?: ProfileNotice;
   offersPasskey?: boolean;
 };
 
@@ -41,9 +45,8 @@ const claimFields: readonly { name: StandardClaim; hasHint?: true; attributes: H
   { name: 'zoneinfo', hasHint: true, attributes: html` maxlength="60" autocapitalize="none" spellcheck="false"` },
 ];
 
-/** With initials instead of the picture, since our pages load nothing from other hosts. */
 export const profilePage = (view: View, form: ProfileForm): Page => {
-  const { session, user, typed, problems = [], isDone = false, offersPasskey = false } = form;
+  const { session, user, typed, problems = [], done, offersPasskey = false } = form;
   const isWrong = (field: string) => problems.some(({ path }) => path === field);
   const value = (field: keyof Profile) => (typed === undefined ? user[field] : typed[field]?.trim());
   const input = (name: 'name' | 'picture' | StandardClaim, attributes: Html, hasHint = false) => {
@@ -52,19 +55,20 @@ export const profilePage = (view: View, form: ProfileForm): Page => {
       isWrong(name) && html` aria-invalid="true"`
     }${describedBy !== '' && html` aria-describedby="${describedBy}"`}>`;
   };
+  const hasUploaded = pictureOf(view.baseUrl, user) !== undefined;
   return {
     title: view.plain('account.title'),
     tab: accountTab('profile'),
-    scripts: offersPasskey ? passkeyOfferScripts : [],
+    scripts: [...(offersPasskey ? passkeyOfferScripts : []), 'picture'],
     content: html`<div class="person">
-<span class="initials" aria-hidden="true">${personInitials(session)}</span>
+${personAvatar(view, { ...user, email: session.email })}
 <div>
 <h1><bdi>${session.name ?? view.t('account.title')}</bdi></h1>
 <p class="soft">${session.email}</p>
 </div>
 </div>
 ${fieldAlert(view, problems)}
-${notice(isDone && view.t('account.saved'))}
+${notice(done && view.t(`account.done.${done}`))}
 ${offersPasskey && passkeyOffer(view)}
 <form method="post" action="/account">
 <label for="name">${view.t('field.name')}</label>
@@ -74,10 +78,13 @@ ${input('name', html` autocomplete="name" required maxlength="200"`)}
 <option value="">${view.t('account.language.automatic')}</option>
 ${locales.map((locale) => languageOption(locale, value('locale') ?? null))}
 </select>
-<label for="picture">${view.t('account.picture')}</label>
+${
+  !hasUploaded &&
+  html`<label for="picture">${view.t('account.picture')}</label>
 ${input('picture', html` type="url" inputmode="url" autocomplete="photo" autocapitalize="none" spellcheck="false" maxlength="2048" placeholder="https://"`, true)}
 <p class="hint" id="picture-hint">${view.t('account.picture.hint')}</p>
-<fieldset aria-describedby="claims-hint">
+`
+}<fieldset aria-describedby="claims-hint">
 <legend><h2>${view.t('account.claims')}</h2></legend>
 <p class="hint" id="claims-hint">${view.t('account.claims.hint')}</p>
 ${claimFields.map(
@@ -87,7 +94,18 @@ ${hasHint && html`<p class="hint" id="${name}-hint">${view.t(`account.claims.${n
 )}</fieldset>
 <button type="submit" id="profile-submit">${view.t('account.save')}</button>
 </form>
-<h2>${view.t('account.about')}</h2>
+<h2>${view.t('account.upload')}</h2>
+<form method="post" action="/account/picture" enctype="multipart/form-data">
+<label for="content">${view.t('account.upload.file')}</label>
+<input id="content" name="content" type="file" accept="image/png,image/jpeg,image/webp" required data-picture aria-describedby="content-hint${isWrong('content') && ' problem'}"${isWrong('content') && html` aria-invalid="true"`}>
+<p class="hint" id="content-hint">${view.t('account.upload.hint', { kb: maxPictureKb, side: maxPictureSide })}</p>
+<button type="submit" class="quiet" id="picture-submit">${view.t('account.upload.submit')}</button>
+</form>
+${
+  hasUploaded &&
+  html`<form method="post" action="/account/picture/remove"><button type="submit" class="quiet" id="picture-remove">${view.t('account.upload.remove')}</button></form>
+`
+}<h2>${view.t('account.about')}</h2>
 <dl>
 <dt>${view.t('field.email')}</dt>
 <dd>${session.email} ${verifiedBadge(view, session)}<br><a href="/account/email">${view.t('account.change_email')}</a></dd>

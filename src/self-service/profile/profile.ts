@@ -1,4 +1,5 @@
 import {
+  deletePicture,
   lockUser,
   mayTakeHandle,
   type Profile,
@@ -23,6 +24,7 @@ import { inCode, nameInCode, nullable, Time } from '../../platform/http/operatio
 import { httpsUrlPattern } from '../../platform/http/url-patterns.ts';
 import { locales, type MessageDescriptor } from '../../platform/i18n/translate.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
+import { picturesPath } from '../../platform/pages/initials.ts';
 import { type Static, Type } from '../../platform/schema.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import { profileRules } from './profile-rules.ts';
@@ -50,7 +52,7 @@ export const ProfileBody = Type.Object(
     picture: Type.Optional(
       Type.Union([Type.String(inCode({ format: 'uri', maxLength: 2048, pattern: httpsUrlPattern })), Type.Null()], {
         description:
-          'An https address of a named host, 2048 characters at most; null: none. It is passed on, never fetched.',
+          'An https address of a named host, 2048 characters at most; null: none. It is passed on, never fetched. `PUT /v1/me/picture` uploads one.',
       }),
     ),
     ...perStandardClaim((claim) =>
@@ -76,13 +78,11 @@ export async function changeProfile(
 ): Promise<void> {
   const at = now(deps);
   const stored = await requireUser(deps, user_id);
-  const changes = readEdit(edit, stored, { now: at, service: deps.config.brand.name });
+  const changes = readEdit(edit, stored, { now: at, service: deps.config.brand.name, baseUrl: deps.config.baseUrl });
   // The log outlives the account, so it keeps the names of the fields and no personal data.
   const fields = Object.keys(changes);
   if (fields.length === 0) return;
-  const limit = deps.config.limits.profileChangesPerHour;
-  // Each is a row of the audit log for good.
-  await windowLimit(deps, { name: 'profile-change', limit, windowSeconds: 3600 }).take(user_id);
+  await limitProfileChanges(deps, user_id);
   const { statement } = auditEvent({ action: 'user.changed', ...caller, target: user_id, after: { fields } }, at);
   const handle = changes.preferred_username;
   const written = await deps.db.change({
@@ -92,6 +92,7 @@ export async function changeProfile(
       released: handle === undefined ? undefined : releaseHandle(user_id, at),
       taken: handle ? mustChange(takeHandle(user_id, handle, at)) : undefined,
       profile: setProfile(user_id, changes, at),
+      file: changes.picture === undefined ? undefined : deletePicture(user_id),
       event: statement,
     },
   });
@@ -100,8 +101,18 @@ export async function changeProfile(
   throw invalidFields([fieldProblem('preferred_username', { key: `problem.profile.preferred_username.${why}` })]);
 }
 
+/** Each change is a row of the audit log for good. @throws {RequestError} `rate_limited`. */
+export function limitProfileChanges(deps: LimitDeps, user_id: string): Promise<void> {
+  const limit = deps.config.limits.profileChangesPerHour;
+  return windowLimit(deps, { name: 'profile-change', limit, windowSeconds: 3600 }).take(user_id);
+}
+
 /** @returns what differs from the stored profile. @throws {RequestError} `invalid_request`. */
-function readEdit(edit: ProfileEdit, stored: User, context: { now: number; service: string }): Partial<Profile> {
+function readEdit(
+  edit: ProfileEdit,
+  stored: User,
+  context: { now: number; service: string; baseUrl: string },
+): Partial<Profile> {
   const problems: FieldProblem[] = [];
   const changes: Partial<Profile> = {};
   function take(field: keyof Profile, value: string | null, problem: MessageDescriptor | undefined): void {
@@ -116,7 +127,7 @@ function readEdit(edit: ProfileEdit, stored: User, context: { now: number; servi
     else take('name', normalizeName(name), undefined);
   }
   if (locale !== undefined) take('locale', locale, undefined);
-  if (picture !== undefined) take('picture', picture, picture === null ? undefined : logoUrlProblem(picture));
+  if (picture !== undefined) take('picture', picture, picture === null ? undefined : pictureProblem(picture, context));
   for (const field of standardClaimNames) {
     const typed = edit[field];
     const { problem, normalize = (text: string) => text } = profileRules[field];
@@ -129,6 +140,12 @@ function readEdit(edit: ProfileEdit, stored: User, context: { now: number; servi
   if (problems.length > 0) throw invalidFields(problems);
   return changes;
 }
+
+/** Only an upload makes a URL of ours: another one is a replaced picture, which is gone, or that of another user. */
+const pictureProblem = (picture: string, { baseUrl }: { baseUrl: string }): MessageDescriptor | undefined =>
+  URL.parse(picture)?.href.startsWith(new URL(`${picturesPath}/`, baseUrl).href)
+    ? { key: 'problem.profile.picture' }
+    : logoUrlProblem(picture);
 
 export const CurrentUser = Type.Object({
   user_id: Type.String(),

@@ -9,8 +9,9 @@ import type { Deps } from '../../oauth/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { jsonBody } from '../../platform/http/bodies.ts';
 import { addOperations, operation } from '../../platform/http/operation.ts';
+import { pictureOf } from '../../platform/pages/initials.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
-import { profilePage } from './page.ts';
+import { profileNotices, profilePage } from './page.ts';
 import { CurrentUser, changeProfile, currentUser, ProfileBody } from './profile.ts';
 import { securityPage } from './security-page.ts';
 
@@ -51,7 +52,7 @@ export async function accountRoutes(app: FastifyInstance, deps: Deps) {
     profilePage(view, {
       session,
       user: await requireUser(deps, session.user_id),
-      isDone: done === 'yes',
+      done: profileNotices.find((notice) => notice === done),
       offersPasskey: await offersPasskey(deps, request, session),
     }),
   );
@@ -60,11 +61,13 @@ export async function accountRoutes(app: FastifyInstance, deps: Deps) {
     async act({ session, caller }, form) {
       const filled = (field: keyof Profile) => form[field]?.trim() || null;
       const claims = Object.fromEntries(standardClaimNames.map((claim) => [claim, filled(claim)]));
+      // A page that was drawn before the upload must not take it back.
+      const hasUploaded = pictureOf(deps.config.baseUrl, await requireUser(deps, session.user_id)) !== undefined;
       const edit = readProfile({
         ...claims,
         name: form.name ?? '',
         locale: filled('locale'),
-        picture: filled('picture'),
+        ...(!hasUploaded && { picture: filled('picture') }),
       });
       await changeProfile(deps, session, edit, caller);
       return '/account?done=yes';

@@ -1,0 +1,37 @@
+import type { Db } from '../platform/db/db.ts';
+import { id, integer, row, text } from '../platform/db/rows.ts';
+import { type Sql, sql } from '../platform/db/sql.ts';
+import type { UserId } from '../platform/ids.ts';
+
+const StoredPicture = row('user_pictures', {
+  picture_id: text,
+  user_id: id<UserId>(),
+  media_type: text,
+  /** Base64. */
+  content: text,
+  created_at: integer,
+});
+const Picture = StoredPicture.pick('media_type', 'content');
+
+/** In place of the one before. */
+export const insertPicture = (
+  picture: { picture_id: string; user_id: UserId; media_type: string; content: string },
+  now: number,
+): Sql[] => [
+  deletePicture(picture.user_id),
+  sql`insert into user_pictures ${StoredPicture.values({ ...picture, created_at: now })}`,
+];
+
+export const deletePicture = (user_id: UserId): Sql => sql`delete from user_pictures where user_id = ${user_id}`;
+
+/** Unless its user is disabled, or shows another one by now, which a node of the version before may have set. */
+export const findPicture = (db: Db, picture_id: string) =>
+  db.get(
+    Picture,
+    sql`select ${Picture.columnsOf('p')} from user_pictures p join users u on u.user_id = p.user_id
+         where p.picture_id = ${picture_id} and u.disabled_at is null
+           and u.picture like '%/' || p.picture_id`,
+  );
+
+export const findPictureOf = (db: Db, user_id: UserId) =>
+  db.get(Picture, sql`select ${Picture.columns} from user_pictures where user_id = ${user_id}`);

@@ -1,0 +1,53 @@
+import { findPicture, insertPicture, lockUser, setProfile } from '../../accounts/users.ts';
+import { auditEvent, type Caller } from '../../audit/audit.ts';
+import { now } from '../../platform/clock.ts';
+import type { Deps, LimitDeps } from '../../platform/deps.ts';
+import { fieldProblem, invalidFields, notFound } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import { picturesPath } from '../../platform/pages/initials.ts';
+import { maxPictureKb, maxPictureSide, readPicture } from '../../platform/picture-files.ts';
+import { limitProfileChanges } from '../profile/profile.ts';
+
+/**
+ * Keeps a picture of a user, in place of the one before, and makes its URL their `picture`. The URL has a new random ID each
+ * time, so what is behind it never changes, and it cannot be guessed.
+ * @param file as it was sent; its metadata is not kept.
+ * @throws {RequestError} `invalid_request` for what is no picture, or too large; `rate_limited`.
+ */
+export async function setPicture(
+  deps: LimitDeps,
+  user_id: string,
+  file: Buffer,
+  caller: Caller,
+): Promise<{ picture: string }> {
+  const values = { kb: maxPictureKb, side: maxPictureSide };
+  const refuse = (key: 'missing' | 'size' | 'type' | 'side') =>
+    invalidFields([fieldProblem('content', { key: `problem.picture.${key}`, values })]);
+  if (file.length === 0) throw refuse('missing');
+  if (file.length > maxPictureKb * 1024) throw refuse('size');
+  const found = readPicture(file);
+  if (found === undefined) throw refuse('type');
+  const { media_type, width, height, content } = found;
+  if (Math.min(width, height) < 1 || Math.max(width, height) > maxPictureSide) throw refuse('side');
+  await limitProfileChanges(deps, user_id);
+  const at = now(deps);
+  const picture_id = newId('pic');
+  const picture = `${deps.config.baseUrl}${picturesPath}/${picture_id}`;
+  const event = { action: 'user.changed', ...caller, target: user_id, after: { fields: ['picture'] } } as const;
+  await deps.db.change({
+    lock: lockUser(user_id),
+    run: {
+      file: insertPicture({ picture_id, user_id, media_type, content: content.toString('base64') }, at),
+      profile: setProfile(user_id, { picture }, at),
+      event: auditEvent(event, at).statement,
+    },
+  });
+  return { picture };
+}
+
+/** For anyone who has its URL. @throws {RequestError} `not_found`, also for one that its user has replaced or removed. */
+export async function readUserPicture({ db }: Pick<Deps, 'db'>, picture_id: string) {
+  const found = await findPicture(db, picture_id);
+  if (!found) throw notFound();
+  return { media_type: found.media_type, content: Buffer.from(found.content, 'base64') };
+}

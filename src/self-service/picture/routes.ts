@@ -1,0 +1,139 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { requireUser } from '../../accounts/users.ts';
+import { requireFirstFactor, signedIn } from '../../authentication/sessions/session.ts';
+import type { Deps } from '../../oauth/deps.ts';
+import { invalidRequest, unavailable } from '../../platform/errors.ts';
+import { addOperations, inCode, operation } from '../../platform/http/operation.ts';
+import { FormText } from '../../platform/http/parameters.ts';
+import { picturesPath } from '../../platform/pages/initials.ts';
+import { pagesFor } from '../../platform/pages/page-routes.ts';
+import { maxPictureKb, maxPictureSide } from '../../platform/picture-files.ts';
+import { Type } from '../../platform/schema.ts';
+import { profilePage } from '../profile/page.ts';
+import { changeProfile } from '../profile/profile.ts';
+import { readUserPicture, setPicture } from './picture.ts';
+
+/** Four thirds of a file in base64, and what surrounds it in JSON or in a form of several parts. */
+const bodyKb = Math.ceil((maxPictureKb * 4) / 3) + 4;
+
+const setOwnPicture = operation({
+  id: 'setPicture',
+  tag: 'Account',
+  access: signedIn,
+  method: 'PUT',
+  path: '/v1/me/picture',
+  summary: 'Upload your picture',
+  description: `A PNG, JPEG or WebP file of at most ${maxPictureKb} KB and ${maxPictureSide} pixels a side, recognized by its bytes. Metadata is removed. \`PATCH /v1/me\` with \`picture: null\` removes it.`,
+  body: Type.Object(
+    {
+      content: Type.String({
+        description: 'The file in base64.',
+        ...inCode({ contentEncoding: 'base64', maxLength: Math.ceil((maxPictureKb * 1024) / 3) * 4 }),
+      }),
+    },
+    { additionalProperties: false },
+  ),
+  example: {
+    content: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
+  },
+  answer: { description: 'Its URL, which anyone may read.', schema: Type.Object({ picture: Type.String() }) },
+  refusals: ['rate_limited'],
+  run: (deps: Deps, { session, caller, body }) =>
+    setPicture(deps, session.user_id, Buffer.from(body.content, 'base64'), caller),
+});
+
+/** A form with a file, which is read whole: it is small. */
+class FormWithFile extends FormText {
+  readonly file: Buffer;
+  constructor(text: string, file: Buffer) {
+    super(text);
+    this.file = file;
+  }
+}
+
+async function readFormWithFile(type: string | undefined, body: Buffer): Promise<FormWithFile> {
+  const form = await new Response(new Uint8Array(body), { headers: { 'content-type': type ?? '' } })
+    .formData()
+    .catch((error: unknown) => {
+      throw invalidRequest('The body is not valid multipart/form-data.', error);
+    });
+  const fields = new URLSearchParams();
+  let file = Buffer.alloc(0);
+  for (const [name, value] of form) {
+    if (typeof value === 'string') fields.append(name, value);
+    else if (name === 'content') file = Buffer.from(await value.arrayBuffer());
+  }
+  return new FormWithFile(`${fields}`, file);
+}
+
+/** Uploads in progress, each with a buffer of its own: of this process, and of one user. */
+const maxUploads = 16;
+const maxUploadsOfUser = 2;
+
+/** Bodies of this size are read only for users who are signed in, and not of any number at a time. */
+function limitUploads(uploads: FastifyInstance, deps: Deps): void {
+  const uploading = new Map<string, number>();
+  let all = 0;
+  uploads.addHook('onRequest', async (request, reply) => {
+    const { user_id } = await requireFirstFactor(deps, request);
+    if (reply.raw.destroyed) return; // closed meanwhile: there would be no second event to count it out
+    const own = uploading.get(user_id) ?? 0;
+    if (all >= maxUploads || own >= maxUploadsOfUser) throw unavailable();
+    all += 1;
+    uploading.set(user_id, own + 1);
+    reply.raw.once('close', () => {
+      all -= 1;
+      const left = (uploading.get(user_id) ?? 1) - 1;
+      if (left > 0) uploading.set(user_id, left);
+      else uploading.delete(user_id);
+    });
+  });
+}
+
+/** The picture of a user: uploaded by its user, and read by anyone who has its URL. */
+export async function pictureRoutes(app: FastifyInstance, deps: Deps) {
+  app.get<{ Params: { picture_id: string } }>(`${picturesPath}/:picture_id`, async (request, reply) => {
+    const { media_type, content } = await readUserPicture(deps, request.params.picture_id);
+    return reply
+      .headers({
+        'cache-control': 'public, max-age=31536000, immutable',
+        'content-security-policy': "default-src 'none'; sandbox",
+        'cross-origin-resource-policy': 'cross-origin', // apps show it
+      })
+      .type(media_type)
+      .send(content);
+  });
+
+  // Larger bodies, and those of several parts, are read for these routes alone.
+  await app.register(async (uploads) => {
+    uploads.addHook('onRoute', (route) => {
+      route.bodyLimit = Math.max(bodyKb, deps.config.limits.bodyKb) * 1024;
+    });
+    limitUploads(uploads, deps);
+    uploads.addContentTypeParser(
+      'multipart/form-data',
+      { parseAs: 'buffer' },
+      (request: FastifyRequest, body: Buffer) => readFormWithFile(request.headers['content-type'], body),
+    );
+    addOperations(uploads, deps, [setOwnPicture]);
+
+    const pages = pagesFor(uploads, deps, signedIn);
+    pages.post('/account/picture', {
+      page: '/account',
+      async act({ session, caller, request: { body } }) {
+        const file = body instanceof FormWithFile ? body.file : Buffer.alloc(0);
+        await setPicture(deps, session.user_id, file, caller);
+        return '/account?done=picture';
+      },
+      redraw: async ({ view, session }, { refusal: { problems } }) =>
+        profilePage(view, { session, user: await requireUser(deps, session.user_id), problems }),
+    });
+    pages.post('/account/picture/remove', {
+      page: '/account',
+      async act({ session, caller }) {
+        await changeProfile(deps, session, { picture: null }, caller);
+        return '/account?done=picture_removed';
+      },
+    });
+  });
+}
