@@ -74,6 +74,8 @@ export type AuthorizationRequests = {
   find(request_id: string, browser_hash: string): Promise<PendingRequest | undefined>;
   /** The name of the application that sent the user, for the page. */
   clientName(client_id: string): Promise<string | undefined>;
+  /** Whether the application gets no code from a session with one factor. */
+  requiresTwoFactors(pending: PendingRequest): Promise<boolean>;
   /** For the change that starts or renews the session. */
   markAuthenticated(request_id: string, session_id: string, token_hash: string): Sql;
 };

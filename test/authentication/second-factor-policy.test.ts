@@ -107,6 +107,36 @@ test('where everyone needs a second factor, who has none sets one up during the 
   });
 });
 
+test('a set-up that is sent too late keeps where it leads', async (t) => {
+  const signet = await startSignet(t, { env: { SIGNET_SECOND_FACTOR: 'required' } });
+  const user = await signet.signedInUser();
+  const { browser } = user;
+  const next = '/developer?tab=a&b=c';
+  const path = `/signin/set-up?${new URLSearchParams({ next })}`;
+  assert.equal((await browser.get(path)).status, 200);
+  signet.clock.advance(901);
+  const late = await browser.post('/signin/set-up/enroll', { next }, html);
+  const [confirm, query] = late.location.split('?');
+  assert.equal(confirm, '/signin/confirm');
+  const back = new URLSearchParams(query).get('next') ?? '';
+  assert.equal(back, `${path}&unfinished=1`);
+  const { password } = user;
+  const confirmed = await browser.post('/signin/confirm', { username: user.email, password, next: back });
+  assert.equal(confirmed.location, back);
+  const page = await browser.get(back);
+  assert.match(page.text, sentence('layout.not_submitted'));
+  assert.match(page.text, pattern`name="next" value="/developer\?tab=a&amp;b=c"`);
+  const authenticator = newAuthenticator(signet.url);
+  const credential = authenticator.create(await passkeyOptions(browser, '/signin/set-up/passkey'));
+  const added = await postAssertion(browser, '/signin/set-up/passkey', credential, { next, name: 'Phone' });
+  assert.equal(added.location, next);
+  // Another origin is no place to lead to, here as anywhere.
+  signet.clock.advance(901);
+  const evil = await browser.post('/signin/set-up/enroll', { next: 'https://evil.example/' }, html);
+  const after = new URLSearchParams(evil.location.split('?')[1]).get('next') ?? '';
+  assert.ok(after.startsWith('/signin/set-up?'), after);
+});
+
 test('where administrators need a second factor, one without it is led to set one up', async (t) => {
   const signet = await startSignet(t, { env: { SIGNET_ADMIN_SECOND_FACTOR: 'on' } });
   const admin = await signet.signedInUser({ role: 'admin' });
@@ -140,6 +170,9 @@ test('from the day that the operator has chosen, and not before', async (t) => {
   const { browser } = await signet.signedInUser();
   assert.doesNotMatch((await browser.get('/account/security')).text, sentence('security.admin_due_from'));
   assert.match((await browser.get('/account')).text, sentence('layout.second_factor_due'));
+  const early = await browser.get('/signin/set-up?next=%2Faccount%2Fapps');
+  assert.match(early.text, sentence('set_up.why.soon'));
+  assert.match(early.text, /id="set-up-not" href="\/account\/apps"/);
   assert.equal((await browser.get('/v1/me')).status, 200);
   signet.clock.advance(Date.parse('2027-02-01') / 1000 - signet.clock() / 1000 - 1);
   await admin.signIn();

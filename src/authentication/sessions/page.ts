@@ -1,5 +1,5 @@
-import { notice } from '../../platform/pages/form.ts';
-import { type Html, html } from '../../platform/pages/html.ts';
+import { hidden, notice } from '../../platform/pages/form.ts';
+import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { accountTab } from '../account-tab.ts';
@@ -7,13 +7,17 @@ import type { Method } from './authentication.ts';
 import { deviceName } from './browser.ts';
 import type { ListedSession } from './store.ts';
 
+export const sessionNotices = ['one', 'others', 'named'] as const;
+
 type SessionsList = {
   sessions: readonly ListedSession[];
   /** The session of the request, and its IP address. */
   current: string;
   address: string;
-  /** What was just ended. */
-  done?: 'one' | 'others';
+  /** What was just done. */
+  done?: (typeof sessionNotices)[number];
+  /** The name that was refused, and why. */
+  refused?: { problem: Html | false; session_id?: string; name?: string };
 };
 
 /** On a page without a navigation. */
@@ -26,6 +30,7 @@ export const sessionsPage = (view: View, list: SessionsList): Page => ({
   content: html`<h1>${view.t('sessions.title')}</h1>
 <p class="soft">${view.t('sessions.intro')}</p>
 ${notice(list.done && view.t(`sessions.done.${list.done}`))}
+${list.refused?.problem}
 <ul class="items">${list.sessions.map((session) => sessionItem(view, session, list))}</ul>
 ${
   list.sessions.length > 1 &&
@@ -35,20 +40,21 @@ ${
 }`,
 });
 
-function sessionItem(view: View, session: ListedSession, { current, address }: SessionsList): Html {
+function sessionItem(view: View, session: ListedSession, { current, address, refused }: SessionsList): Html {
   const { t } = view;
   const isCurrent = session.session_id === current;
-  const name = deviceName(session.user_agent) ?? t('sessions.unknown_device');
+  const device = deviceName(session.user_agent) ?? view.plain('sessions.unknown_device');
   const id = `session-${session.session_id}`;
   return html`<li>
 <div>
-<h2 id="${id}">${name}${isCurrent && html` <span class="badge">${t('sessions.this_one')}</span>`}</h2>
-<p>${t('sessions.signed_in', { when: view.ago(session.auth_time), how: methodsInWords(view, session.amr) })}</p>
+<h2 id="${id}">${session.name === null ? device : untrusted(session.name)}${isCurrent && html` <span class="badge">${t('sessions.this_one')}</span>`}</h2>
+${session.name !== null && html`<p>${device}</p>\n`}<p>${t('sessions.signed_in', { when: view.ago(session.auth_time), how: methodsInWords(view, session.amr) })}</p>
 <p id="${id}-seen">${isCurrent ? t('sessions.seen_now') : t('sessions.seen', { when: view.ago(session.last_seen_at) })}${
     session.address &&
     html` · ${t(session.address === address ? 'sessions.same_address' : 'sessions.address', { address: session.address })}`
   }</p>
 </div>
+${naming(view, session, device, refused?.session_id === session.session_id ? refused : undefined)}
 ${
   !isCurrent &&
   html`<form method="post" action="/account/sessions/end">
@@ -57,6 +63,25 @@ ${
 </form>`
 }
 </li>`;
+}
+
+function naming(
+  view: View,
+  { session_id, name }: ListedSession,
+  device: string,
+  refused: SessionsList['refused'],
+): Html {
+  const id = `name-${session_id}`;
+  return html`<details${refused && html` open`}>
+<summary aria-label="${view.t('sessions.name.which', { device: name ?? device })}">${view.t('sessions.name')}</summary>
+<form method="post" action="/account/sessions/name">
+${hidden('session_id', session_id)}<label for="${id}">${view.t('sessions.name.label')}</label>
+<input id="${id}" name="name" value="${refused ? refused.name : name}" maxlength="100" autocomplete="off" aria-describedby="${id}-hint${refused && ' problem'}"${
+    refused && html` aria-invalid="true"`
+  }>
+<p class="hint" id="${id}-hint">${view.t('sessions.name.hint')}</p>
+<button type="submit" class="quiet">${view.t('sessions.name.submit')}</button>
+</form></details>`;
 }
 
 /** "password and one-time code". */

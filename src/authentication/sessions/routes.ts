@@ -1,12 +1,19 @@
 import type { FastifyInstance } from 'fastify';
 import { clearCookie, cookieNames } from '../../platform/http/cookies.ts';
-import { addOperations, operation } from '../../platform/http/operation.ts';
-import { pagesFor } from '../../platform/pages/page-routes.ts';
+import { addOperations, nameInCode, nullable, operation } from '../../platform/http/operation.ts';
+import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
 import { Type } from '../../platform/schema.ts';
 import type { Deps } from '../deps.ts';
-import { sessionsPage } from './page.ts';
-import { signedIn } from './session.ts';
-import { endOwnOtherSessions, endUserSession, listSessions, SessionRecord, sessionRecord } from './sessions.ts';
+import { sessionNotices, sessionsPage } from './page.ts';
+import { type SignedIn, signedIn } from './session.ts';
+import {
+  endOwnOtherSessions,
+  endUserSession,
+  listSessions,
+  nameSession,
+  SessionRecord,
+  sessionRecord,
+} from './sessions.ts';
 
 const shared = { tag: 'Account', access: signedIn } as const;
 
@@ -22,6 +29,11 @@ const listOwnSessions = operation({
       sessions: Type.Array(
         Type.Object({
           ...SessionRecord.properties,
+          name: nullable(
+            Type.String({
+              description: 'What you call it. Lists show it to you alone; an export of your data contains it.',
+            }),
+          ),
           current: Type.Boolean({ description: 'Whether this is the session of the request.' }),
         }),
       ),
@@ -30,9 +42,32 @@ const listOwnSessions = operation({
   run: async (deps: Deps, { session: { user_id, session_id } }) => ({
     sessions: (await listSessions(deps, user_id)).map((one) => ({
       ...sessionRecord(one),
+      name: one.name,
       current: one.session_id === session_id,
     })),
   }),
+});
+
+const NameBody = Type.Object(
+  { name: nullable(Type.String({ description: '1 to 100 visible characters; null: none.', ...nameInCode })) },
+  { additionalProperties: false },
+);
+
+const renameSession = operation({
+  ...shared,
+  id: 'nameSession',
+  method: 'PATCH',
+  path: '/v1/me/sessions/:session_id',
+  summary: 'Name one of your sessions',
+  description:
+    'The name lasts as long as the session. Lists show it to you alone; an export of your data, which administrators can make, contains it.',
+  parameters: { session_id: 'As in the list.' },
+  body: NameBody,
+  example: { name: 'Work laptop' },
+  answer: { description: 'Named.' },
+  refusals: ['not_found'],
+  run: (deps: Deps, { session: { user_id }, session_id, body: { name } }) =>
+    nameSession(deps, { user_id, session_id }, name),
 });
 
 const endSession = operation({
@@ -69,17 +104,32 @@ const path = '/account/sessions';
 
 /** A user's own sessions. Ending access is always allowed, so no route here requires a recent sign-in. */
 export async function sessionRoutes(app: FastifyInstance, deps: Deps) {
-  addOperations(app, deps, [listOwnSessions, endSession, endOtherSessions]);
+  addOperations(app, deps, [listOwnSessions, renameSession, endSession, endOtherSessions]);
   const pages = pagesFor(app, deps, signedIn);
 
-  pages.show(path, async ({ view, session, caller: { address }, query: { done } }) =>
+  type Context = Pick<PageContext<SignedIn, typeof path>, 'view' | 'session' | 'caller'>;
+  const draw = async (
+    { view, session, caller: { address } }: Context,
+    shown: Pick<Parameters<typeof sessionsPage>[1], 'done' | 'refused'>,
+  ) =>
     sessionsPage(view, {
+      ...shown,
       sessions: await listSessions(deps, session.user_id),
       current: session.session_id,
       address,
-      done: done === 'one' || done === 'others' ? done : undefined,
-    }),
+    });
+
+  pages.show(path, (context) =>
+    draw(context, { done: sessionNotices.find((notice) => notice === context.query.done) }),
   );
+  pages.run(renameSession, {
+    path: `${path}/name`,
+    page: path,
+    input: ({ session_id = '', name = '' }) => ({ session_id, body: { name: name.trim() || null } }),
+    redraw: (context, { problem, form: { session_id, name } }) =>
+      draw(context, { refused: { problem, session_id, name } }),
+    done: `${path}?done=named`,
+  });
   pages.run(endSession, {
     path: `${path}/end`,
     page: path,

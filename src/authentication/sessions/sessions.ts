@@ -5,10 +5,13 @@ import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
-import { notFound } from '../../platform/errors.ts';
+import { fieldProblem, invalidFields, notFound } from '../../platform/errors.ts';
 import { nullable, Time } from '../../platform/http/operation.ts';
+import { canonicalAddress } from '../../platform/ip-address.ts';
 import { mailTo } from '../../platform/mail/outbox.ts';
 import { Type } from '../../platform/schema.ts';
+import { matcherOf, maxWords } from '../../platform/search-terms.ts';
+import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import { deletePendingTotp } from '../credentials/two-factor.store.ts';
 import type { Deps, RevocationDeps } from '../deps.ts';
 import { deviceName } from './browser.ts';
@@ -21,6 +24,7 @@ import {
   hasOtherActiveAccess,
   isActiveSessionOf,
   type ListedSession,
+  renameSession,
 } from './store.ts';
 
 // The statements on sessions that other rooms put into their changes and jobs.
@@ -35,10 +39,29 @@ export {
   purgeSessions,
 } from './store.ts';
 
-export const listSessions = (deps: StoreDeps, user_id: string): Promise<ListedSession[]> =>
-  activeSessionsOf(deps.db, user_id, now(deps));
+/**
+ * A user's active sessions, a hundred at most, last used first.
+ * @param query beginnings of words of the device; an IP address or its beginning; or a session_id.
+ */
+export async function listSessions(deps: StoreDeps, user_id: string, query = ''): Promise<ListedSession[]> {
+  const sessions = await activeSessionsOf(deps.db, user_id, now(deps));
+  if (query.trim() === '') return sessions;
+  const words = query.trim().split(/\s+/, maxWords);
+  return sessions.filter(
+    ({ session_id, address, user_agent }) =>
+      session_id === query.trim() ||
+      words.every((word) => matcherOf(word)(deviceName(user_agent) ?? '') || isAddressFoundBy(word, address ?? '')),
+  );
+}
 
-/** A session in answers: without its secret, and without the User-Agent as it was sent. */
+/** An address that is complete is no beginning of others: 10.0.0.1 does not find 10.0.0.15. */
+function isAddressFoundBy(word: string, address: string): boolean {
+  const wanted = canonicalAddress(word);
+  const canonical = canonicalAddress(address) ?? address;
+  return wanted === undefined ? canonical.startsWith(word.toLowerCase()) : canonical === wanted;
+}
+
+/** A session in answers: without its secret, its name, and the User-Agent as it was sent. */
 export const SessionRecord = Type.Object({
   session_id: Type.String(),
   device: nullable(Type.String({ description: 'Browser and operating system, from the User-Agent header.' })),
@@ -51,10 +74,27 @@ export const SessionRecord = Type.Object({
   acr: Type.String(),
 });
 
-export const sessionRecord = ({ user_agent, ...session }: ListedSession) => ({
+export const sessionRecord = ({ user_agent, name: _, ...session }: ListedSession) => ({
   ...session,
   device: deviceName(user_agent) ?? null,
 });
+
+/**
+ * Names a session of the user, or takes its name away. Only its user's own pages and the export of their data show it, and
+ * nothing depends on it, so no event reports it; the browser stays visible beside it, and no session can be passed off as another device.
+ * @throws {RequestError} `invalid_request` for a name as {@link displayNameProblem} says; `not_found` for a session that has
+ * ended, is unknown or belongs to another user, all alike.
+ */
+export async function nameSession(
+  deps: StoreDeps,
+  { user_id, session_id }: { user_id: string; session_id: string },
+  name: string | null,
+): Promise<void> {
+  if (name !== null && displayNameProblem(name)) throw invalidFields([fieldProblem('name', { key: 'problem.name' })]);
+  const stored = name === null ? null : normalizeName(name);
+  const { changes } = await deps.db.run(renameSession(user_id, session_id, stored, now(deps)));
+  if (changes === 0) throw notFound();
+}
 
 /** The statements that sign out. The event comes first: it is written only if the session is active. */
 export function signOutStatements(

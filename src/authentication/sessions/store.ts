@@ -8,7 +8,7 @@ import { hasPasskey } from '../credentials/passkeys.store.ts';
 import { hasTotp } from '../credentials/two-factor.store.ts';
 import { type Method, twoFactors } from './authentication.ts';
 
-const ListedSession = row('sessions', {
+const SessionFacts = row('sessions', {
   session_id: id<SessionId>(),
   created_at: integer,
   auth_time: integer,
@@ -19,10 +19,16 @@ const ListedSession = row('sessions', {
   address: nullable(text),
   user_agent: nullable(text),
 });
+
+const ListedSession = row('sessions', {
+  ...SessionFacts.fields,
+  /** Given by the user, for the user alone. */
+  name: nullable(text),
+});
 export type ListedSession = RowOf<typeof ListedSession>;
 
 const StoredSession = row('sessions', {
-  ...ListedSession.fields,
+  ...SessionFacts.fields,
   /** Of the secret in the cookie. A change can require that the session still has the hash of its request. */
   token_hash: text,
   user_id: id<UserId>(),
@@ -33,7 +39,7 @@ type StoredSession = RowOf<typeof StoredSession>;
 const { email, email_verified_at, name, picture, role, locale } = User.fields;
 
 const SessionRow = row('sessions', {
-  ...ListedSession.pick('session_id', 'auth_time', 'amr', 'acr', 'last_seen_at', 'expires_at').fields,
+  ...SessionFacts.pick('session_id', 'auth_time', 'amr', 'acr', 'last_seen_at', 'expires_at').fields,
   ...StoredSession.pick('token_hash', 'user_id').fields,
   session_created_at: integer,
   /** The user has TOTP and this session was confirmed without it: it is older, or an attacker's. It gets no codes. */
@@ -143,6 +149,11 @@ export const recordFactors = (session_id: SessionId, factors: Pick<StoredSession
 export const isActiveSessionOf = (user_id: UserId, session_id: SessionId, now: number): Sql =>
   sql`exists (select 1 from sessions s where s.session_id = ${session_id} and s.user_id = ${user_id}
                and s.ended_at is null and ${isUnexpired(now)})`;
+
+/** The name stays with the session when its user signs in again in the same browser. */
+export const renameSession = (user_id: UserId, session_id: SessionId, name: string | null, now: number): Sql =>
+  sql`update sessions set name = ${name}
+       where session_id = ${session_id} and user_id = ${user_id} and ended_at is null and ${isUnexpired(now)}`;
 
 export const endSession = (session_id: SessionId, reason: string, now: number): Sql =>
   sql`update sessions set ended_at = ${now}, end_reason = ${reason}

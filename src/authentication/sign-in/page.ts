@@ -18,7 +18,7 @@ export type SignInForm = ReturnTarget &
     /** A message that is no problem, such as a cancelled sign-in at a provider. */
     notice?: Renderable;
     endsAt?: string;
-    /** The operator requires a second factor of every user. */
+    /** The operator, or the client, requires a second factor that the session lacks. */
     isRequired: boolean;
     /** Whether users can sign up here, and reset a password. */
     offersSignUp: boolean;

@@ -204,10 +204,14 @@ async function readPageState(deps: Deps, request: FastifyRequest, query: Paramet
     ...(session ? await confirmationMethodsOf(deps, session.user_id) : allConfirmationMethods(deps)),
     clientName: await clientNameOf(deps, pending),
     endsAt: pending?.parameters.redirect_uri,
-    isRequired: requiresSecondFactor(deps) && session?.acr !== twoFactors,
+    isRequired:
+      session?.acr !== twoFactors && (requiresSecondFactor(deps) || (await isRequiredByClient(deps, pending))),
   };
   return { view, form, pending };
 }
+
+const isRequiredByClient = async (deps: Deps, pending: PendingRequest | undefined): Promise<boolean> =>
+  pending !== undefined && deps.authorizationRequests.requiresTwoFactors(pending);
 
 /** A user who is signed in and nevertheless came to the form: because their app asks for it, or on their own. */
 async function whySignInAgain(

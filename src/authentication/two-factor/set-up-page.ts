@@ -10,14 +10,14 @@ import { enrollmentSteps } from './page.ts';
 
 export const setUpPath = '/signin/set-up';
 
+/** Who requires a second factor: the service, or the client of the pending request; `soon`: the service, from a later day. */
+export type SetUpReason = 'service' | 'client' | 'soon';
+
 type SetUpForm = ReturnTarget & {
   user_id: string;
   clientName: string | undefined;
   endsAt: string | undefined;
-  /** The operator requires a second factor of every user, or of this administrator. */
-  isRequired: boolean;
-  /** The client requires it; otherwise it receives an error. */
-  isEssential: boolean;
+  reason: SetUpReason;
   /** The secret that awaits its first code. */
   enrollment: Enrollment | undefined;
   canHavePasskeys: boolean;
@@ -33,18 +33,17 @@ export const setUpPage = (view: View, form: SetUpForm): Page => ({
   endsAt: form.endsAt,
   scripts: passkeyScripts,
   content: html`<h1>${view.t('set_up.title')}</h1>
-<p>${reason(view, form)} ${view.t('set_up.what')}</p>
+<p>${why(view, form)} ${view.t('set_up.what')}</p>
 ${form.problem}
 ${form.enrollment ? appSteps(view, form, form.enrollment) : appChoice(view, form)}
 ${form.canHavePasskeys && passkeyChoice(view, form)}
 ${exit(view, form)}`,
 });
 
-function reason(view: View, { request_id, isRequired, isEssential, clientName = '' }: SetUpForm): Html {
-  if (isRequired || request_id === undefined)
-    return view.t(isRequired ? 'set_up.why' : 'set_up.why.soon', { service: view.branding.name });
-  const client = html`<strong><bdi>${clientName}</bdi></strong>`;
-  return view.t(isEssential ? 'set_up.why.client' : 'set_up.why.preferred', { client });
+function why(view: View, { reason, clientName = '' }: SetUpForm): Html {
+  if (reason === 'client')
+    return view.t('set_up.why.client', { client: html`<strong><bdi>${clientName}</bdi></strong>` });
+  return view.t(reason === 'soon' ? 'set_up.why.soon' : 'set_up.why', { service: view.branding.name });
 }
 
 const appChoice = (view: View, form: SetUpForm): Html => html`<h2>${view.t('totp.title')}</h2>
@@ -67,12 +66,11 @@ ${passkeyForm(view, {
 
 /** Back to the app, which learns that there is no second factor; from a page of our own, out, or back while there is time. */
 function exit(view: View, form: SetUpForm): Html {
-  const { request_id, user_id, isRequired, isEssential } = form;
+  const { request_id, user_id, reason } = form;
   if (request_id === undefined) {
-    if (isRequired) return signOutForm(view);
+    if (reason === 'service') return signOutForm(view);
     return html`<p><a id="set-up-not" href="${form.next ?? '/account'}">${view.t('set_up.later')}</a></p>`;
   }
   const declined = `/oauth/authorize/continue?request=${request_id}&step_up=declined&user=${user_id}`;
-  const label = view.t(isRequired || isEssential ? 'set_up.cancel' : 'set_up.decline');
-  return html`<p><a id="set-up-not" href="${declined}">${label}</a></p>`;
+  return html`<p><a id="set-up-not" href="${declined}">${view.t('set_up.cancel')}</a></p>`;
 }

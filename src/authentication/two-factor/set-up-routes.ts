@@ -7,38 +7,41 @@ import { type Page, sendPage } from '../../platform/pages/page.ts';
 import { answerForm } from '../../platform/pages/page-routes.ts';
 import { viewOf } from '../../platform/pages/view.ts';
 import { canHavePasskeys, parseCredential } from '../credentials/webauthn.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, PendingRequest } from '../deps.ts';
 import { registerPasskey, registrationOptions } from '../passkeys/register-passkey.ts';
 import { registrantOf, suggestName } from '../passkeys/routes.ts';
 import { twoFactors } from '../sessions/authentication.ts';
 import { pendingRequestOf } from '../sessions/browser.ts';
 import { resolveReturnTarget, returnPathOf, returnTargetQuery } from '../sessions/return-target.ts';
 import { administratorFactorDue, requiresSecondFactor } from '../sessions/second-factor-policy.ts';
-import { enrolling } from '../sessions/session.ts';
+import { enrolling, type Session } from '../sessions/session.ts';
 import { confirmTotp, enrollTotp, pendingEnrollment } from './enroll-totp.ts';
 import { newBackupCodesPage } from './page.ts';
-import { setUpPage, setUpPath } from './set-up-page.ts';
+import { type SetUpReason, setUpPage, setUpPath } from './set-up-page.ts';
 
 /**
  * A user without a second factor sets one up on the way to what requires it. The use-cases are those of the account's pages,
- * with their recent sign-in, mails and events. A user who has a factor is asked for that instead, so none is replaced here.
+ * with their recent sign-in, mails and events. A user who has a factor is asked for that instead, so none is replaced here;
+ * where nothing requires one, the browser goes on.
  */
 export async function setUpRoutes(app: FastifyInstance, deps: Deps) {
   app.get(setUpPath, { config: { page: true } }, async (request, reply) => {
-    const { isDone, next, view, page } = await readStep(deps, request, request.queryParameters);
-    return isDone ? reply.redirect(next, 303) : sendPage(reply, view, await page());
+    const { page, next, view } = await readStep(deps, request, request.queryParameters);
+    return page ? sendPage(reply, view, await page()) : reply.redirect(next, 303);
   });
 
   const post = (
     path: string,
     act: (step: Step, form: Parameters, request: FastifyRequest, reply: FastifyReply) => Promise<string | Page>,
   ) =>
-    app.post(`${setUpPath}/${path}`, { config: { page: true, form: setUpPath } }, async (request, reply) => {
+    app.post(`${setUpPath}/${path}`, { config: { page: true, form: setUpPath, formQuery } }, async (request, reply) => {
       const form = readForm(request.body);
       const step = await readStep(deps, request, form);
-      return answerForm(reply, step.view, {
-        act: async () => (step.isDone ? step.next : act(step, form, request, reply)),
-        redraw: (_, problem) => step.page(path === 'confirm' ? 'code' : problem),
+      const { page, next, view } = step;
+      if (!page) return reply.redirect(next, 303);
+      return answerForm(reply, view, {
+        act: () => act(step, form, request, reply),
+        redraw: (_, problem) => page(path === 'confirm' ? 'code' : problem),
         explains: ({ status }) => status === 400 || status === 409,
       });
     });
@@ -64,6 +67,9 @@ export async function setUpRoutes(app: FastifyInstance, deps: Deps) {
   );
 }
 
+/** The page of the form is another one for another return target. */
+const formQuery = ['request', 'next'];
+
 type Step = Awaited<ReturnType<typeof readStep>>;
 
 async function readStep(deps: Deps, request: FastifyRequest, { request: request_id, next }: Parameters) {
@@ -72,27 +78,44 @@ async function readStep(deps: Deps, request: FastifyRequest, { request: request_
   const returnTarget = await resolveReturnTarget(deps, request, { request_id, next });
   const pending = await pendingRequestOf(deps, request, returnTarget.request_id);
   const view = viewOf(deps, request, returnTarget.ui_locales, session.locale);
+  const reason = await reasonFor(deps, session, pending);
   return {
     user,
     view,
-    isDone: session.acr === twoFactors,
     next: returnPathOf(returnTarget),
     path: `${setUpPath}${returnTargetQuery(returnTarget)}`,
-    /** @param problem `code`: of the code that was typed, the last of which ends the pending secret. */
-    async page(problem?: Html | false | 'code') {
-      const due = await administratorFactorDue(deps, session);
-      const enrollment = await pendingEnrollment(deps, { ...session, locale: view.locale });
-      return setUpPage(view, {
-        ...returnTarget,
-        user_id: session.user_id,
-        isRequired: requiresSecondFactor(deps) || (due !== undefined && now(deps) >= due),
-        isEssential: pending?.parameters.essential_acrs !== undefined,
-        enrollment,
-        canHavePasskeys: canHavePasskeys(deps.config),
-        suggestedName: suggestName(request),
-        codeProblem: problem === 'code' && enrollment && view.t('totp.wrong'),
-        problem: problem === 'code' ? !enrollment && alert(view.t('totp.nothing_pending')) : problem,
-      });
-    },
+    /**
+     * Undefined if there is nothing to set up.
+     * @param problem `code`: of the code that was typed, the last of which ends the pending secret.
+     */
+    page:
+      reason &&
+      (async (problem?: Html | false | 'code') => {
+        const enrollment = await pendingEnrollment(deps, { ...session, locale: view.locale });
+        return setUpPage(view, {
+          ...returnTarget,
+          user_id: session.user_id,
+          reason,
+          enrollment,
+          canHavePasskeys: canHavePasskeys(deps.config),
+          suggestedName: suggestName(request),
+          codeProblem: problem === 'code' && enrollment && view.t('totp.wrong'),
+          problem: problem === 'code' ? !enrollment && alert(view.t('totp.nothing_pending')) : problem,
+        });
+      }),
   };
+}
+
+/** @returns undefined where no second factor is required, and for a session that has one. */
+async function reasonFor(
+  deps: Deps,
+  session: Session,
+  pending: PendingRequest | undefined,
+): Promise<SetUpReason | undefined> {
+  if (session.acr === twoFactors) return undefined;
+  if (requiresSecondFactor(deps)) return 'service';
+  if (pending) return (await deps.authorizationRequests.requiresTwoFactors(pending)) ? 'client' : undefined;
+  const due = await administratorFactorDue(deps, session);
+  if (due !== undefined && now(deps) >= due) return 'service';
+  return due !== undefined || deps.config.secondFactorFrom !== undefined ? 'soon' : undefined;
 }

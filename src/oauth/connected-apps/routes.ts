@@ -5,6 +5,7 @@ import { isScope } from '../../clients/scopes.ts';
 import { addOperations, operation } from '../../platform/http/operation.ts';
 import { notice } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
+import { itemsOr } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -68,11 +69,10 @@ const connectedAppsPage = (view: View, apps: readonly ConnectedApp[], isDone: bo
   content: html`<h1>${view.t('apps.title')}</h1>
 <p class="soft">${view.t('apps.intro')}</p>
 ${notice(isDone && view.t('apps.done'))}
-${
-  apps.length === 0
-    ? html`<div class="empty"><p>${view.t('apps.none')}</p></div>`
-    : html`<ul class="items">${apps.map((app) => appItem(view, app))}</ul>`
-}`,
+${itemsOr(
+  apps.map((app) => appItem(view, app)),
+  view.t('apps.none'),
+)}`,
 });
 
 /** Name and host are text; nothing of the client is linked or loaded. */
