@@ -1,3 +1,4 @@
+import { type Acr, oneFactor, twoFactors } from '../authentication/sessions/authentication.ts';
 import {
   choice,
   flag,
@@ -47,6 +48,8 @@ const reviewed = {
   /** Logout tokens without `sid` are of no use to it (Back-Channel Logout 1.0 §2.2). */
   backchannel_logout_session_required: flag,
   allowed_scopes: jsonTexts<Scope>(),
+  /** See {@link secondFactorOf}. */
+  default_acr_values: jsonTexts<Acr>(),
   logo_url: nullable(text),
   homepage_url: nullable(text),
   /** Links of the consent page (RFC 7591 §2): how the client uses data of its users, and its terms of service. */
@@ -104,6 +107,26 @@ export const SecretRow = row('client_secrets', {
   last_used_at: nullable(integer),
 });
 export type ClientSecret = Readonly<Omit<RowOf<typeof SecretRow>, 'client_id'>>;
+
+/** What a client is registered to ask of its users beside a first factor. */
+export const secondFactors = ['optional', 'preferred', 'required'] as const;
+export type SecondFactor = (typeof secondFactors)[number];
+
+/**
+ * The classes are those that the client accepts, by preference. With two factors alone it requires them, whatever a request
+ * says: requests pass through the user's browser. With one factor behind them it prefers them, which a request overrides
+ * (OpenID Connect Dynamic Client Registration 1.0 §2; decision 7). Any other list asks for nothing.
+ */
+export function secondFactorOf(default_acr_values: readonly string[]): SecondFactor {
+  if (default_acr_values[0] !== twoFactors) return 'optional';
+  return default_acr_values.includes(oneFactor) ? 'preferred' : 'required';
+}
+
+/** The list by which a form or command registers it. */
+export function acrValuesFor(secondFactor: SecondFactor): readonly Acr[] {
+  if (secondFactor === 'optional') return [];
+  return secondFactor === 'required' ? [twoFactors] : [twoFactors, oneFactor];
+}
 
 /** A registered client. It is shared between requests by the directory. A public client has no secrets. */
 export type Client = Readonly<RowOf<typeof ClientRow>> & { readonly secrets: readonly ClientSecret[] };

@@ -18,6 +18,7 @@ const row = {
   library: null,
   redirect_uris: '["https://rp.test/cb"]',
   allowed_scopes: '["openid"]',
+  default_acr_values: '[]',
   logo_url: null,
   homepage_url: null,
   policy_uri: null,

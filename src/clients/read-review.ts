@@ -1,3 +1,4 @@
+import { setImmediate as letOthersRun } from 'node:timers/promises';
 import { findUser, type User } from '../accounts/users.ts';
 import { isDigestOnly, toLoggedValue } from '../audit/audit.ts';
 import { newestAuditRowOf } from '../audit/read-log.ts';
@@ -91,7 +92,12 @@ async function assess(deps: RiskDeps, clients: readonly Client[]): Promise<Map<s
   const assessed = clients.filter(needsReview).slice(0, maxAssessed);
   if (assessed.length === 0) return new Map();
   const context = await deps.riskContext();
-  return new Map(assessed.map((client) => [client.client_id, riskSignals(client, context)]));
+  const risks = new Map<string, Risk[]>();
+  for (const client of assessed) {
+    risks.set(client.client_id, riskSignals(client, context));
+    await letOthersRun(); // beside thousands of clients, one takes milliseconds
+  }
+  return risks;
 }
 
 /** A list as programs read it, with `risks` where they were assessed. */

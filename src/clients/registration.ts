@@ -1,3 +1,4 @@
+import { acrs } from '../authentication/sessions/authentication.ts';
 import { type FieldProblem, fieldProblem, invalidFields } from '../platform/errors.ts';
 import { inCode, nameInCode } from '../platform/http/operation.ts';
 import { httpsUrlPattern, redirectUriPattern, serverUriPattern } from '../platform/http/url-patterns.ts';
@@ -64,6 +65,14 @@ const optional = Type.Partial(
     ]),
     backchannel_logout_session_required: Type.Boolean(),
     allowed_scopes: Type.Array(Type.Enum(scopeNames), { minItems: 1, uniqueItems: true }),
+    default_acr_values: Type.Array(Type.Enum([...acrs]), {
+      maxItems: acrs.length,
+      uniqueItems: true,
+      description:
+        'Authentication context classes that the client accepts, by preference. With `urn:signet:acr:2fa` alone, a second ' +
+        'factor is required at every sign-in, whatever a request asks for. With `urn:signet:acr:1fa` behind it, it is ' +
+        'preferred, unless a request says otherwise in `acr_values` or `claims`. Default: none.',
+    }),
     logo_url: Type.Union([Type.String({ description: 'HTTPS, on a named host.', ...link }), Type.Null()]),
     homepage_url: Type.Union([Type.String({ description: 'HTTPS.', ...link }), Type.Null()]),
     policy_uri: Type.Union([Type.String({ description: 'The privacy policy. HTTPS.', ...link }), Type.Null()]),
@@ -101,6 +110,17 @@ export const EditBody = Type.Object(
   { additionalProperties: false },
 );
 
+/** Of every operation that registers a client. */
+export const registrationBody = {
+  body: RegistrationBody,
+  parsesBody: true as const,
+  example: {
+    name: 'Example shop',
+    client_type: 'confidential' as const,
+    redirect_uris: ['https://shop.example.com/callback'],
+  },
+};
+
 /** Body of `POST /v1/oauth/clients/check`: a registration that is not complete yet. */
 export const CheckBody = Type.Partial(RegistrationBody, { additionalProperties: false });
 
@@ -133,6 +153,7 @@ const defaults = {
   backchannel_logout_uri: null,
   backchannel_logout_session_required: false,
   allowed_scopes: [...defaultScope],
+  default_acr_values: [],
   logo_url: null,
   homepage_url: null,
   policy_uri: null,
@@ -221,6 +242,7 @@ const formFields = [
   'redirect_uris',
   'post_logout_redirect_uris',
   'allowed_scopes',
+  'default_acr_values',
   'id_token_signed_response_alg',
   'library',
 ] as const;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Client } from './client.ts';
 import { looksAlike, nameSkeleton } from './name-skeleton.ts';
+import { listedRecords } from './read-review.ts';
 import { comparedClient, type RiskCode, riskContextOf, riskSignals } from './risk-signals.ts';
 
 const context = riskContextOf({
@@ -40,6 +41,7 @@ const harmless: Client = {
   library: null,
   redirect_uris: ['https://shop.example/weather'],
   allowed_scopes: ['openid', 'profile'],
+  default_acr_values: [],
   logo_url: 'https://shop.example/logo.svg',
   homepage_url: 'https://shop.example/',
   policy_uri: 'https://policies.example/shop',
@@ -240,4 +242,25 @@ test('names of any letters have a skeleton, and it is one of itself', () => {
   ]) {
     assert.equal(nameSkeleton(nameSkeleton(name)), nameSkeleton(name), name);
   }
+});
+
+test('a list of clients is assessed one at a time, so that other requests go on in between', async () => {
+  const clients = Array.from(
+    { length: 20 },
+    (_, number): Client => ({
+      ...harmless,
+      client_id: `cl_1${number}`,
+      status: 'pending_review',
+    }),
+  );
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  const records = await listedRecords({ db: undefined as never, riskContext: async () => context }, clients);
+  clearImmediate(next);
+  assert.ok(records.every((record) => 'risks' in record));
+  assert.ok(turns >= clients.length - 1, `${turns} turns of the event loop`);
 });

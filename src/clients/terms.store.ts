@@ -1,10 +1,14 @@
-import { raw, type Sql, sql } from '../platform/db/sql.ts';
-import { insertTermRows, termTable } from '../platform/db/term-search.ts';
+import { allOf, raw, type Sql, sql } from '../platform/db/sql.ts';
+import { firstTermOf, insertTermRows, termTable } from '../platform/db/term-search.ts';
 import type { ClientId } from '../platform/ids.ts';
-import { termsOf } from '../platform/search-terms.ts';
+import { type TermRange, termsOf } from '../platform/search-terms.ts';
 
 /** What clients are found by, beside their id and their owner. */
 export const clientTerms = termTable('client_terms', 'client_id');
+
+/** A condition: each word of a query begins a term of the client's name. */
+export const hasClientTerms = (client_id: Sql, ranges: readonly TermRange[]): Sql =>
+  allOf(ranges.map((range) => sql`${firstTermOf(clientTerms, client_id, range)} is not null`));
 
 /** For a client without terms. */
 export const insertTerms = (client_id: ClientId, name: string): Sql[] =>

@@ -73,6 +73,7 @@ testSignet('clients', async ({ signet, t }) => {
       'client_id',
       'client_type',
       'created_at',
+      'default_acr_values',
       'homepage_url',
       'id_token_signed_response_alg',
       'library',

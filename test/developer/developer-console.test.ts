@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseEnv } from 'node:util';
 import * as openidClient from 'openid-client';
+import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import { libraries } from '../../src/clients/libraries/catalogue.ts';
 import { registerClient } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
@@ -1018,6 +1019,7 @@ test('a registration begins with the kind of app and its library', async (t) => 
       backchannel_logout_uri: 'https://shop.test/backchannel',
       backchannel_logout_session_required: 'on',
       claims_in_id_token: 'on',
+      default_acr_values: twoFactors,
       token_endpoint_auth_method: 'client_secret_basic',
     });
     const client_id = idIn(answer);
@@ -1029,6 +1031,7 @@ test('a registration begins with the kind of app and its library', async (t) => 
       backchannel_logout_uri: 'https://shop.test/backchannel',
       backchannel_logout_session_required: true,
       claims_in_id_token: true,
+      default_acr_values: [twoFactors],
       token_endpoint_auth_method: 'client_secret_basic',
     };
     assert.partialDeepStrictEqual(await read(), wanted);
@@ -1037,6 +1040,16 @@ test('a registration begins with the kind of app and its library', async (t) => 
     assert.match(shown, />\nhttps:\/\/shop\.test\/\nhttps:\/\/shop\.test\/bye<\/textarea>/);
     assert.match(shown, /name="backchannel_logout_uri"[^>]*value="https:\/\/shop\.test\/backchannel"/);
     assert.match(shown, /name="claims_in_id_token" value="on" checked/);
+    assert.match(shown, /name="default_acr_values" value="urn:signet:acr:2fa" checked/);
+    for (const stored of ['urn:signet:acr:1fa', 'urn:signet:acr:1fa urn:signet:acr:2fa', 'urn:signet:acr:2fa']) {
+      await plain(signet.deps.db).run('update clients set default_acr_values = $1 where client_id = $2', [
+        JSON.stringify(stored.split(' ')),
+        client_id,
+      ]);
+      const { text } = await ada.browser.get(page(client_id, '/edit'));
+      assert.ok(text.includes(`name="default_acr_values" value="${stored}" checked`), 'saving the form keeps it');
+      assert.equal(text.match(/name="default_acr_values"[^>]* checked/g)?.length, 1);
+    }
     const edited = await ada.browser.post(page(client_id, '/edit'), { ...filledIn, revision: '1', library: '' });
     assert.equal(edited.location, `${page(client_id)}?done=saved`);
     assert.partialDeepStrictEqual(await read(), {
@@ -1044,6 +1057,7 @@ test('a registration begins with the kind of app and its library', async (t) => 
       post_logout_redirect_uris: [],
       backchannel_logout_uri: null,
       claims_in_id_token: false,
+      default_acr_values: [],
       token_endpoint_auth_method: null,
     });
   });
@@ -1054,9 +1068,15 @@ test('a registration begins with the kind of app and its library', async (t) => 
       application_type: 'spa',
       post_logout_redirect_uris: 'http://shop.test/bye',
       backchannel_logout_uri: 'http://shop.test/',
+      default_acr_values: 'urn:example:gold',
     });
     assert.equal(refused.status, 400);
     assert.match(refused.text, sentence('problem.client.library'));
+    assert.match(
+      refused.text,
+      pattern`id="default_acr_values-problem"><ul><li>${sentence('problem.client.default_acr_values')}`,
+    );
+    assert.match(refused.text, /name="default_acr_values" value="" checked/, 'what is refused is not sent again');
     assert.match(refused.text, pattern`http://shop\.test/bye</bdi></code> ${sentence('problem.redirect_uri.http')}`);
     const inconsistent = await register(ada, { application_type: 'spa', token_endpoint_auth_method: 'none' });
     assert.match(inconsistent.text, sentence('problem.client.application_type.secret'));

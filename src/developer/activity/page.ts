@@ -3,11 +3,12 @@ import { commonEnd, commonStart } from '../../clients/failures.ts';
 import { findLibrary, proposedRetryWindow, symptomOf } from '../../clients/libraries/catalogue.ts';
 import type { Symptom } from '../../clients/libraries/library.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
+import { emptyList } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import { aboveClient, developerTab } from '../navigation.ts';
-import { libraryName, settingOf } from '../setup/setup.ts';
+import { aboveClient, clientPath, developerTab } from '../navigation.ts';
+import { libraryInSentence, settingOf } from '../setup/setup.ts';
 import type { Activity, ListedFailure, ListedSignIn } from './activity.ts';
 import { causeList } from './cause-list.ts';
 import { againSeconds } from './inferred-failures.ts';
@@ -30,7 +31,7 @@ ${charts}
 <p class="soft">${view.t('developer.failures.intro')}</p>
 ${
   failures.length === 0
-    ? html`<p class="empty">${view.t('developer.failures.none')}</p>`
+    ? emptyList(view.t('developer.failures.none'))
     : html`<table id="failures">
 <thead><tr><th scope="col">${view.t('developer.when')}</th><th scope="col">${view.t('developer.stage')}</th><th scope="col">${view.t('developer.why')}</th></tr></thead>
 <tbody>${failures.map((failure) => failureRow(view, client, failure, issuer))}</tbody>
@@ -40,7 +41,10 @@ ${
 <p class="soft">${view.t('developer.sign_ins.intro')}</p>
 ${
   sign_ins.length === 0
-    ? html`<p class="empty">${view.t('developer.sign_ins.none')}</p>`
+    ? emptyList(view.t('developer.sign_ins.none'), {
+        path: `${clientPath(client)}#setup`,
+        label: view.t('developer.setup'),
+      })
     : html`<table id="sign-ins">
 <thead><tr><th scope="col">${view.t('developer.when')}</th><th scope="col">${view.t('developer.user')}</th><th scope="col">${view.t('clients.field.allowed_scopes')}</th><th scope="col">${view.t('developer.connected')}</th></tr></thead>
 <tbody>${sign_ins.map((signIn) => signInRow(view, signIn))}</tbody>
@@ -85,7 +89,7 @@ function mendOf(view: View, client: Client, { code }: ListedFailure): Html | fal
   if (lack === undefined) return false;
   if (library === undefined) return lack === 'pkce' && html`<p>${view.t('developer.mend.choose')}</p>`;
   const symptom = symptomOf(library, lack);
-  const name = libraryName(view, library);
+  const name = libraryInSentence(view, library);
   if (symptom === undefined) return false;
   if (lack === 'retry_window')
     return html`<p>${view.t('developer.gap.retry_window', { library: name, seconds: proposedRetryWindow(client) })}</p>`;

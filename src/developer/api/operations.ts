@@ -1,3 +1,4 @@
+import { acrs } from '../../authentication/sessions/authentication.ts';
 import {
   algorithms,
   applicationTypes,
@@ -14,9 +15,9 @@ import {
   CheckBody,
   checkDraft,
   EditBody,
-  RegistrationBody,
   readClientEdit,
   readRegistration,
+  registrationBody,
 } from '../../clients/registration.ts';
 import { nameInCode, nullable, operation, Time } from '../../platform/http/operation.ts';
 import { chooseLocale, translatePlain } from '../../platform/i18n/translate.ts';
@@ -35,6 +36,7 @@ export const ClientRecord = Type.Object({
   backchannel_logout_uri: nullable(Type.String()),
   backchannel_logout_session_required: Type.Boolean(),
   allowed_scopes: Type.Array(Type.String()),
+  default_acr_values: Type.Array(Type.Enum([...acrs])),
   logo_url: nullable(Type.String()),
   homepage_url: nullable(Type.String()),
   policy_uri: nullable(Type.String()),
@@ -101,13 +103,7 @@ export const ownClientOperations = [
     path: list,
     summary: 'Register a client',
     description: 'The client stays in `pending_review` until an administrator approves it.',
-    body: RegistrationBody,
-    parsesBody: true,
-    example: {
-      name: 'Example shop',
-      client_type: 'confidential',
-      redirect_uris: ['https://shop.example.com/callback'],
-    },
+    ...registrationBody,
     answer: {
       description: '`client_secret` is returned only once; null for a public client.',
       schema: Type.Object({ client_id: Type.String(), client_secret: nullable(Type.String()) }),

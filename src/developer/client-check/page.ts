@@ -5,7 +5,7 @@ import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { aboveClient, clientPath, developerTab } from '../navigation.ts';
-import { libraryName, symptomTable } from '../setup/setup.ts';
+import { libraryInSentence, symptomTable } from '../setup/setup.ts';
 import type { Step } from './flow.ts';
 import type { Check, InspectedToken } from './inspect-token.ts';
 
@@ -122,6 +122,6 @@ function libraryPart(view: View, client: Client): Html | false {
   return (
     library !== undefined &&
     table !== false &&
-    html`<h2>${view.t('developer.test.library', { library: libraryName(view, library) })}</h2>${table}`
+    html`<h2>${view.t('developer.test.library', { library: libraryInSentence(view, library) })}</h2>${table}`
   );
 }

@@ -1,4 +1,4 @@
-import type { Client, ReviewedFields } from '../../clients/client.ts';
+import { type Client, type ReviewedFields, secondFactorOf } from '../../clients/client.ts';
 import { findLibrary } from '../../clients/libraries/catalogue.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { libraryName } from '../setup/setup.ts';
@@ -16,6 +16,11 @@ export const fieldTexts: Readonly<Partial<Record<Field, FieldText>>> = {
   application_type: (view, value) => view.plain(`developer.application_type.${value as Client['application_type']}`),
   backchannel_logout_session_required: yesOrNo,
   claims_in_id_token: yesOrNo,
+  default_acr_values(view, value) {
+    const classes = value as Client['default_acr_values'];
+    const words = view.plain(`developer.second_factor.${secondFactorOf(classes)}`);
+    return classes.length === 0 ? words : `${words} (${classes.join(', ')})`;
+  },
   library(view, value) {
     const library = findLibrary(value as Client['library']);
     return library ? libraryName(view, library) : view.plain('developer.library.none');

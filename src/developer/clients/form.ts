@@ -1,10 +1,14 @@
 import {
+  acrValuesFor,
   algorithms,
   applicationTypes,
   authenticationMethods,
   type Client,
   clientTypes,
   proposalOf,
+  type SecondFactor,
+  secondFactorOf,
+  secondFactors,
 } from '../../clients/client.ts';
 import { findLibrary } from '../../clients/libraries/catalogue.ts';
 import { defaultScope, scopeNames } from '../../clients/scopes.ts';
@@ -68,6 +72,8 @@ ${scopeNames.map(
   }> ${view.t(`scope.${scope}`)} <code>${scope}</code></label>
 `,
 )}${problemBox(context, 'allowed_scopes')}</fieldset>
+<fieldset><legend>${view.t('clients.field.default_acr_values')}</legend>
+${secondFactors.map((one) => secondFactorRadio(context, one))}${problemBox(context, 'default_acr_values')}</fieldset>
 <fieldset><legend>${view.t('developer.algorithm')}</legend>
 ${algorithms.map((algorithm) =>
   radio(context, 'id_token_signed_response_alg', algorithm, `developer.algorithm.${algorithm}`),
@@ -149,9 +155,20 @@ const radio = (
 <p class="hint" id="${name}-${value}-hint">${view.t(`${label}.hint`)}</p>
 `;
 
+/** Its value is the list of classes; of the one that is checked as it is stored, which may be another that means the same. */
+function secondFactorRadio({ view, formValues, problems }: FormContext, one: SecondFactor): Html {
+  const stored = formValues.default_acr_values;
+  const isChecked = secondFactorOf(wordsOf(stored)) === one;
+  const isAccepted = problemsOf(problems, 'default_acr_values').length === 0;
+  return html`<label>
+<input type="radio" name="default_acr_values" value="${isChecked && isAccepted ? stored : acrValuesFor(one).join(' ')}"${isChecked && html` checked`} aria-describedby="second-factor-${one}-hint"> ${view.t(`developer.second_factor.${one}`)}</label>
+<p class="hint" id="second-factor-${one}-hint">${view.t(`developer.second_factor.${one}.hint`)}</p>
+`;
+}
+
 type Explained = Exclude<
   keyof FormValues,
-  'client_type' | 'application_type' | 'allowed_scopes' | 'id_token_signed_response_alg'
+  'client_type' | 'application_type' | 'allowed_scopes' | 'default_acr_values' | 'id_token_signed_response_alg'
 >;
 
 const hint = (view: View, name: Explained): Html =>
@@ -189,6 +206,8 @@ type FormValues = {
   /** One a line. */
   post_logout_redirect_uris: string;
   allowed_scopes: readonly string[];
+  /** Separated by spaces. */
+  default_acr_values: string;
   id_token_signed_response_alg: string;
   token_endpoint_auth_method: string;
   claims_in_id_token: boolean;
@@ -211,6 +230,7 @@ export const readFormValues = (form: Parameters): FormValues => ({
   redirect_uris: form.redirect_uris ?? '',
   post_logout_redirect_uris: form.post_logout_redirect_uris ?? '',
   allowed_scopes: scopeNames.filter((scope) => form[scopeField(scope)] !== undefined),
+  default_acr_values: form.default_acr_values ?? '',
   id_token_signed_response_alg: form.id_token_signed_response_alg ?? '',
   token_endpoint_auth_method: form.token_endpoint_auth_method ?? '',
   claims_in_id_token: form.claims_in_id_token !== undefined,
@@ -234,6 +254,7 @@ export function formValuesOf(client: Client): FormValues {
     ...proposal,
     redirect_uris: proposal.redirect_uris.join('\n'),
     post_logout_redirect_uris: proposal.post_logout_redirect_uris.join('\n'),
+    default_acr_values: proposal.default_acr_values.join(' '),
     library: proposal.library ?? '',
     token_endpoint_auth_method: proposal.token_endpoint_auth_method ?? '',
     backchannel_logout_uri: proposal.backchannel_logout_uri ?? '',
@@ -243,6 +264,8 @@ export function formValuesOf(client: Client): FormValues {
     logo_url: proposal.logo_url ?? '',
   };
 }
+
+const wordsOf = (text: string): string[] => text.split(' ').filter(Boolean);
 
 const linesOf = (text: string): string[] =>
   text
@@ -256,6 +279,7 @@ export const bodyOf = (formValues: FormValues) => ({
   application_type: formValues.application_type || undefined,
   redirect_uris: linesOf(formValues.redirect_uris),
   post_logout_redirect_uris: linesOf(formValues.post_logout_redirect_uris),
+  default_acr_values: wordsOf(formValues.default_acr_values),
   library: formValues.library || null,
   token_endpoint_auth_method: formValues.token_endpoint_auth_method || null,
   backchannel_logout_uri: formValues.backchannel_logout_uri || null,

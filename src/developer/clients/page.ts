@@ -94,7 +94,7 @@ function values(view: View, client: Client): Html {
   }</tr></thead>
 <tbody>${reviewedFields.map(
     (field) => html`<tr><th scope="row">${view.t(`clients.field.${field}`)}</th>
-<td data-label="${view.plain(label)}">${value(view, client, field)}</td>${
+<td${pending_change !== null && html` data-label="${view.plain(label)}"`}>${value(view, client, field)}</td>${
       pending_change !== null &&
       html`<td data-label="${view.plain('developer.waiting')}">${Object.hasOwn(pending_change, field) ? value(view, proposalOf(client), field) : view.t('developer.unchanged')}</td>`
     }</tr>
@@ -191,14 +191,20 @@ export const clientListPage = (
 ${notice(wasDeleted && view.t('developer.done.deleted'))}
 ${
   listed.length === 0
-    ? html`<div class="empty"><p>${view.t('developer.list.none')}</p></div>
-<ol>${(['register', 'review', 'connect'] as const).map((one) => html`<li>${view.t(`developer.list.step.${one}`)}</li>`)}</ol>`
+    ? html`<p>${view.t('developer.list.none')}</p>
+<ol>${firstSteps.map(({ name, path }) => html`<li>${view.t(`developer.list.step.${name}`, { link: html`<a href="${path}">${view.t(`developer.list.step.${name}.link`)}</a>` })}</li>`)}</ol>`
     : html`<ul class="items">${listed.map((one) => clientItem(view, one))}</ul>`
 }
 <p><a class="button" id="register" href="/developer/register">${view.t('developer.list.register')}</a></p>
 <h2>${view.t('developer.list.server')}</h2>
 ${serverAddresses(view, issuer)}`,
 });
+
+const firstSteps = [
+  { name: 'register', path: '/developer/register' },
+  { name: 'review', path: '/account/email' },
+  { name: 'connect', path: '/reference' },
+] as const;
 
 /** What every library asks for, whichever client it is. */
 const serverAddresses = (view: View, issuer: string): Html => html`<dl>

@@ -11,8 +11,7 @@ import type { ClientManager } from '../owner.ts';
 import { secretPage, secretsPage } from './page.ts';
 
 /**
- * Secrets of a client.
- * @param access with a recent sign-in also for the list, so that changes are not interrupted by one.
+ * Secrets of a client. Of owners, `access` demands a recent sign-in also for the list, so that no change is interrupted by one.
  */
 export async function clientSecretRoutes(
   app: FastifyInstance,

@@ -17,6 +17,10 @@ import { type ClientArea, clientPath } from '../navigation.ts';
 export const libraryName = (view: View, { id, name }: Library): string =>
   id === 'other' ? view.plain('developer.library.other') : name;
 
+/** In a sentence about the client: "Another library" would be one that it does not use. */
+export const libraryInSentence = (view: View, library: Library): string =>
+  library.id === 'other' ? view.plain('developer.library.yours') : library.name;
+
 /** @param chosen id of the selected one. */
 export const libraryOptions = (view: View, chosen: string | null): Html =>
   html`${ecosystems.map((ecosystem) => {
@@ -67,7 +71,7 @@ export const librarySelect = (view: View, client: Client, asked: string | undefi
 
 /** What would not work, and the setting of the client that mends it. */
 function gapList(view: View, library: Library, client: Client, area?: ClientArea): Html | false {
-  const name = libraryName(view, library);
+  const name = libraryInSentence(view, library);
   const missing = gapsOf(library, client).map((gap) =>
     view.t(`developer.gap.${gap}`, {
       library: name,

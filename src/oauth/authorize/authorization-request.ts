@@ -1,4 +1,4 @@
-import { type Acr, acrs } from '../../authentication/sessions/authentication.ts';
+import { acrs } from '../../authentication/sessions/authentication.ts';
 import { type Client, type ClientStatus, isClientId } from '../../clients/client.ts';
 import { closestMatch, type Failure, failuresPathOf } from '../../clients/failures.ts';
 import { matchesRegistered } from '../../clients/redirect-uri.ts';
@@ -16,6 +16,7 @@ import {
 import type { Deps } from '../deps.ts';
 import { isCodeChallenge } from '../token/authorization-code-grant.ts';
 import { undefinedIfInvalid } from '../token/tokens.ts';
+import { requestedAcrs } from './requested-acrs.ts';
 
 type ClientDeps = Pick<Deps, 'clients' | 'clientFailures'>;
 
@@ -38,7 +39,7 @@ export const AuthorizationRequest = Type.Object({
   prompt: Type.Array(Type.Enum(prompts)),
   /** Seconds. */
   max_age: Type.Optional(Type.Integer()),
-  /** The first of `acr_values` that exists here: a preference of the client (OIDC Core §5.5.1.1). */
+  /** The first class that exists here of those that the client prefers (OIDC Core §5.5.1.1). */
   acr: Type.Optional(Type.Enum(acrs)),
   login_hint: Type.Optional(Type.String()),
   ui_locales: Type.Optional(Type.String()),
@@ -231,8 +232,8 @@ export async function readAuthorizationRequest(
   }
   refuseUnsupported(values, redirect_uri);
   const { requested, subjects, acr } = readClaims(values.claims, client);
-  const classes = readAcrs(acr?.values ?? []);
-  if (acr?.isEssential && classes.length === 0) throw unmet();
+  const classes = requestedAcrs(values.acr_values, acr, client);
+  if (classes.essential_acrs?.length === 0) throw unmet('claims');
   return {
     client_id: client.client_id,
     redirect_uri,
@@ -243,8 +244,7 @@ export async function readAuthorizationRequest(
     code_challenge: readCodeChallenge(values.code_challenge, values.code_challenge_method),
     prompt: readPrompt(values.prompt),
     max_age: readMaxAge(values.max_age),
-    acr: readAcrs(values.acr_values?.split(' ') ?? [])[0] ?? classes[0],
-    essential_acrs: acr?.isEssential ? classes : undefined,
+    ...classes,
     subjects,
     claims: requested,
     login_hint: values.login_hint?.slice(0, 254),
@@ -321,15 +321,14 @@ function readMaxAge(text: string | undefined): number | undefined {
   return Number(text);
 }
 
-/** Classes by preference (OIDC Core §3.1.2.1). One that is not reached is no error: the token says what was reached. */
-const readAcrs = (values: readonly string[]): Acr[] =>
-  values.flatMap((value) => acrs.find((acr) => acr === value) ?? []);
-
-/** OpenID Connect Core Error Code UNMET_AUTHENTICATION_REQUIREMENTS §2. */
-export const unmet = () =>
+/**
+ * OpenID Connect Core Error Code UNMET_AUTHENTICATION_REQUIREMENTS §2.
+ * @param requiredBy where the client requires it: the parameter `claims`, or its registration.
+ */
+export const unmet = (requiredBy: 'claims' | 'default_acr_values') =>
   new AuthorizationError(
     'unmet_authentication_requirements',
-    'claims requires a value of acr that this sign-in does not reach.',
+    `${requiredBy} requires a value of acr that this sign-in does not reach.`,
   );
 
 function readClaims(text: string | undefined, { allowed_scopes }: Client): Partial<ClaimsParameter> {

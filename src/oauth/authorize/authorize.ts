@@ -19,7 +19,7 @@ import { InsertedGrant, insertGrant } from '../grants/store.ts';
 import { refreshIdleSeconds } from '../token/refresh-token-grant.ts';
 import { accessTokenSeconds } from '../token/tokens.ts';
 import { AuthorizationError, type AuthorizationRequest } from './authorization-request.ts';
-import { nextStep, type Step } from './next-step.ts';
+import { clientRequiresTwoFactors, nextStep, type Step } from './next-step.ts';
 import {
   deletePendingRequest,
   findPendingRequest,
@@ -232,5 +232,9 @@ export async function giveConsent(deps: LimitDeps, session: Session, pending: Pe
 export const authorizationRequests = (deps: Pick<ClientDeps, 'db' | 'clock' | 'clients'>): AuthorizationRequests => ({
   find: (request_id, browser_hash) => findPendingRequest(deps.db, request_id, browser_hash, now(deps)),
   clientName: async (client_id) => (await deps.clients.find(client_id))?.name,
+  async requiresTwoFactors({ parameters }) {
+    const client = await deps.clients.find(parameters.client_id);
+    return client !== undefined && clientRequiresTwoFactors(parameters, client);
+  },
   markAuthenticated,
 });

@@ -1,6 +1,6 @@
-import { twoFactors } from '../../authentication/sessions/authentication.ts';
+import { oneFactor, twoFactors } from '../../authentication/sessions/authentication.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
-import type { Client } from '../../clients/client.ts';
+import { type Client, secondFactorOf } from '../../clients/client.ts';
 import { claimsWithin } from '../claims/claims.ts';
 import { claimsBeyondScope } from '../claims/claims-parameter.ts';
 import type { Consented } from '../grants/consents.store.ts';
@@ -62,9 +62,11 @@ function decideStep(request: AuthorizationRequest, flowState: FlowState): Step {
 
   const hasChosen = hasJustSignedIn || pending?.account_selected_user_id === session.user_id;
   if (request.prompt.includes('select_account') && !hasChosen) return 'select_account';
-  if (flowState.requiresTwoFactors && session.acr !== twoFactors) {
-    if (flowState.declinesStepUp) throw new AuthorizationError('access_denied', 'A second factor is required.');
-    return strongerStep(session);
+  if (session.acr !== twoFactors && (flowState.requiresTwoFactors || isRegisteredWithTwoFactors(client))) {
+    if (!flowState.declinesStepUp) return strongerStep(session);
+    throw flowState.requiresTwoFactors
+      ? new AuthorizationError('access_denied', 'A second factor is required.')
+      : unmet('default_acr_values');
   }
   const hasConsented = pending?.consented_user_id === session.user_id;
   if (!hasConsented && needsConsent(request, client, consented)) return 'consent';
@@ -74,10 +76,19 @@ function decideStep(request: AuthorizationRequest, flowState: FlowState): Step {
     if (request.essential_acrs?.includes(twoFactors) && isReachable && !flowState.declinesStepUp) {
       return strongerStep(session);
     }
-    throw unmet();
+    throw unmet('claims');
   }
   return requiresStepUp(request, session, flowState) ? 'step_up' : 'code';
 }
+
+const isRegisteredWithTwoFactors = ({ default_acr_values }: Client): boolean =>
+  secondFactorOf(default_acr_values) === 'required';
+
+/** The client gets no code from a session with one factor, by its registration or by this request. */
+export const clientRequiresTwoFactors = (
+  { essential_acrs }: { readonly essential_acrs?: readonly string[] },
+  client: Client,
+): boolean => isRegisteredWithTwoFactors(client) || essential_acrs?.includes(oneFactor) === false;
 
 /** A user who has a second factor confirms with it, any other sets one up. */
 const strongerStep = ({ lacks_strongest_factor }: Session): Step => (lacks_strongest_factor ? 'step_up' : 'set_up');
@@ -87,8 +98,9 @@ const isUnmet = ({ essential_acrs }: AuthorizationRequest, { acr }: Session): bo
   essential_acrs !== undefined && !essential_acrs.some((one) => one === acr);
 
 /**
- * `acr_values` is voluntary (OIDC Core §3.1.2.1, §5.5.1.1): a user who has a stronger factor than this session has seen is
- * asked for it, may decline, and is not asked where no page may be shown. The token says what was reached.
+ * What a request or the registration prefers is voluntary (OIDC Core §3.1.2.1, §5.5.1.1): a user who has a stronger factor
+ * than this session has seen is asked for it, may decline, and is not asked where no page may be shown. The token says what
+ * was reached.
  */
 const requiresStepUp = ({ acr, prompt }: AuthorizationRequest, session: Session, { declinesStepUp }: FlowState) =>
   acr === twoFactors && session.lacks_strongest_factor && !declinesStepUp && !prompt.includes('none');

@@ -237,7 +237,7 @@ const authorize: OperationDescription = {
       'Claims by name, as JSON with the members `userinfo` and `id_token` (OIDC Core section 5.5); up to 4096 bytes. A claim is released if its scope is among those that the client is allowed. `sub` selects the user, an essential `acr` has to be reached.',
     ),
     acr_values: text(
-      'Authentication context classes, in order of preference, as a voluntary claim: with `urn:signet:acr:2fa` first, a user who has a passkey and has not used it is asked for it and may decline. `acr` in the ID token states the class that was reached.',
+      'Authentication context classes, in order of preference, as a voluntary claim: with `urn:signet:acr:2fa` first, a user who has a passkey and has not used it is asked for it and may decline. Without it, `default_acr_values` of the client apply; a second factor that they require is required in any case. `acr` in the ID token states the class that was reached.',
     ),
   },
   answers: {

@@ -3,7 +3,7 @@ import { invalidRequest } from '../../platform/errors.ts';
 import { accessToken, bearerToken, isBearer } from '../../platform/http/access.ts';
 import type { OperationDescription } from '../../platform/http/operation.ts';
 import { readForm } from '../../platform/http/parameters.ts';
-import { publicDocument, sendPublicDocument } from '../../platform/http/representations.ts';
+import { publicDocument } from '../../platform/http/representations.ts';
 import { Type } from '../../platform/schema.ts';
 import type { Deps } from '../deps.ts';
 import { discoveryDocument } from './discovery.ts';
@@ -18,15 +18,11 @@ export async function discoveryRoutes(app: FastifyInstance, deps: Deps) {
     ['/.well-known/openid-configuration', operation.id],
     ['/.well-known/oauth-authorization-server', 'readServerMetadata'],
   ] as const) {
-    app.get(path, { config: { operation: { ...operation, id }, cors: true } }, async (request, reply) =>
-      sendPublicDocument(request, reply, discovery),
-    );
+    app.serving.publish(app, path, { ...operation, id }, () => discovery);
   }
 
   // From memory alone, cacheable for five minutes (specification 4.2).
-  app.get('/.well-known/jwks.json', { config: { operation: readKeySet, cors: true } }, async (request, reply) =>
-    sendPublicDocument(request, reply, deps.keys.published),
-  );
+  app.serving.publish(app, '/.well-known/jwks.json', readKeySet, () => deps.keys.published);
 
   // OIDC Core §5.3.1 wants both methods.
   app.get('/oauth/userinfo', { config: { operation: readUserinfo, cors: true } }, (request, reply) =>

@@ -13,6 +13,7 @@ import { type ClientId, type GrantId, newId, type UserId } from '../../platform/
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { mailTo } from '../../platform/mail/outbox.ts';
 import { counter } from '../../platform/metrics.ts';
+import { rangesOf } from '../../platform/search-terms.ts';
 import { deleteBulkRevocation, listBulkRevocations } from './bulk-revocations.store.ts';
 import { activeGrantsOf, type ListedGrant } from './lists.store.ts';
 import { enqueueLogouts } from './logout-deliveries.store.ts';
@@ -137,17 +138,20 @@ export async function revokeGrantByAdministrator(
 
 /**
  * A user's active grants, newest first.
+ * @param page.query beginnings of words of the client's name; or the id of a grant, a client or a session.
  * @param page.after `next` of the previous page.
  * @throws {RequestError} `invalid_request` for an `after` that no page has given.
  */
 export async function listGrants(
   deps: StoreDeps,
   user_id: UserId,
-  { after, limit }: { after?: string; limit: number },
+  { query = '', after, limit }: { query?: string; after?: string; limit: number },
 ): Promise<{ grants: ListedGrant[]; next: string | undefined }> {
   const cursor = decodeCursor('after', after);
   const place = cursor && { created_at: cursor.at, grant_id: cursor.id };
-  const found = await activeGrantsOf(deps.db, user_id, now(deps), { after: place, limit: limit + 1 });
+  const id = query.trim().slice(0, 254);
+  const search = id === '' ? undefined : { id, ranges: rangesOf(id) };
+  const found = await activeGrantsOf(deps.db, user_id, now(deps), { search, after: place, limit: limit + 1 });
   const { rows, next } = cutPage(found, limit, (last) => ({ at: last.created_at, id: last.grant_id }));
   return { grants: rows, next };
 }

@@ -4,7 +4,7 @@ import { type Clock, now } from '../../platform/clock.ts';
 import { type Db, OutcomeUnknown, StoreUnavailable } from '../../platform/db/db.ts';
 import { outcomeUnknown, RequestError } from '../../platform/errors.ts';
 import { newSuffix } from '../../platform/ids.ts';
-import type { Vault } from '../../platform/vault.ts';
+import { refuseRetiredKey, type Vault } from '../../platform/vault.ts';
 import {
   deleteRun,
   findRun,
@@ -202,12 +202,16 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger; vault: 
       if (await hasCrashedSince(run, issued_at)) return true;
       return Math.abs(now(deps) - issued_at) < retryWindowSeconds && (await isMarkedLate(grant));
     },
-    /** Makes this run known, so that a crash is noticed. */
+    /**
+     * Makes this run known, so that a crash is noticed, and `signet rekey` sees under which key it seals.
+     * @throws {ConfigError} if that key was retired before this run was known.
+     */
     async start(): Promise<void> {
       const repeat = () =>
         heartbeat().catch((error) => logUnlessUnavailable(error, 'this server run was not recorded'));
       heartbeats = setInterval(repeat, heartbeatMs).unref();
       await heartbeat();
+      await refuseRetiredKey(deps);
     },
     /** Records that a run that was started has answered all requests; while something is unconfirmed, its end counts as a crash. */
     async close(): Promise<void> {

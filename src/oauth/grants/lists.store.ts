@@ -1,7 +1,9 @@
+import { hasClientTerms } from '../../clients/find-clients.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { flag, id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { asText, join, type Sql, sql } from '../../platform/db/sql.ts';
 import type { ClientId, GrantId, SessionId, UserId } from '../../platform/ids.ts';
+import type { TermRange } from '../../platform/search-terms.ts';
 import { userClaimNames } from '../claims/claims.ts';
 import { effectiveRevocation, isRevokedInBulk } from './bulk-revocations.store.ts';
 import { isOfTest } from './test-grants.store.ts';
@@ -59,19 +61,34 @@ const ListedGrant = row('grants join clients', {
 /** An active grant, as administrators see it. Times are Unix seconds. */
 export type ListedGrant = RowOf<typeof ListedGrant>;
 
-/** Newest first, without codes that are not redeemed yet. @param page.after where the page before ended. */
+/** What a list is narrowed to: an id of the grant, its client or its session, or words of the client's name. */
+type GrantSearch = { id: string; ranges: readonly TermRange[] };
+
+/** Without words it is the id alone. */
+const isFound = ({ id, ranges }: GrantSearch): Sql =>
+  sql`and (grants.client_id = ${id} or grant_id = ${id} or session_id = ${id}
+           or (${ranges.length > 0 ? sql`1 = 1` : sql`1 = 0`} and ${hasClientTerms(sql`grants.client_id`, ranges)}))`;
+
+/**
+ * Newest first, without codes that are not redeemed yet. A search reads the grants of this user, and no others.
+ * @param page.after where the page before ended.
+ */
 export const activeGrantsOf = (
   db: Db,
   user_id: UserId,
   now: number,
-  { after, limit }: { after?: Pick<ListedGrant, 'created_at' | 'grant_id'>; limit: number },
+  {
+    search,
+    after,
+    limit,
+  }: { search?: GrantSearch; after?: Pick<ListedGrant, 'created_at' | 'grant_id'>; limit: number },
 ) =>
   db.all(
     ListedGrant,
     sql`select grant_id, grants.client_id, c.name as client_name, session_id, scope, grants.created_at, refreshed_at,
                expires_at
           from grants join clients c on c.client_id = grants.client_id
-         where user_id = ${user_id} and ${isActive(now)} and c.status <> 'deleted'
+         where user_id = ${user_id} and ${isActive(now)} and c.status <> 'deleted' ${search ? isFound(search) : sql``}
            ${
              after
                ? sql`and (grants.created_at < ${after.created_at}

@@ -41,5 +41,5 @@ export async function resendLogout(
     throw refusal('invalid_state', { key: 'logouts.no_uri' }, { details });
   }
   const event = { action: 'logout.replayed', after: { client_id } } as const;
-  return resendDelivery(deps, caller, logoutDeliveries, { receiver_id: client_id, delivery_id, event });
+  return resendDelivery(deps, caller, logoutDeliveries, { receiver_id: client_id, delivery_id, from: ['dead'], event });
 }

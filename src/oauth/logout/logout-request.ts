@@ -42,6 +42,7 @@ const refuse = (
 ) =>
   new RequestError(code, description, {
     userMessage,
+    title: 'error.not_signed_out',
     back: '/oauth/logout',
     developerPath: client && failuresPathOf(client),
   });

@@ -21,14 +21,14 @@ export const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
 /** A logout token is signed when it is sent, each time. */
 const logoutTokenSeconds = 120;
 
-type SendDeps = Pick<ClientDeps, 'db' | 'clock' | 'config' | 'log'> & { keys: KeyRing };
+type SendDeps = Pick<ClientDeps, 'db' | 'clock' | 'config' | 'log' | 'tracer'> & { keys: KeyRing };
 
 export const logoutBacklog = logoutDeliveries.backlog;
 
 /** Posts logout tokens to the clients that took part in a session. */
 export function openLogoutSender(deps: SendDeps): DeliverySender {
   const { db } = deps;
-  const post = openPoster(deps);
+  const post = openPoster(deps, 'logout');
   return openDeliveryLanes<DueLogoutDelivery>(deps, {
     kind: 'logout',
     targets: async (...page) => (await dueClients(db, ...page)).map(({ client_id }) => client_id),
