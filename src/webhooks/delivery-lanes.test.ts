@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import pino from 'pino';
 import { readConfig } from '../app/config.ts';
 import type { QueuedDelivery } from '../platform/db/delivery-queue.ts';
+import { noTracing } from '../platform/tracing.ts';
 import { type Answer, openDeliveryLanes, openPoster, unexpectedStatus } from './delivery-lanes.ts';
 
 const delivery: QueuedDelivery = {
@@ -116,7 +117,8 @@ test('a target that answers with interim responses and nothing else is cut off',
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => server.close());
-  const post = openPoster({ clock: () => 0, config: readConfig({ SIGNET_WEBHOOK_INTERNAL: '127.0.0.1' }) });
+  const config = readConfig({ SIGNET_WEBHOOK_INTERNAL: '127.0.0.1' });
+  const post = openPoster({ clock: () => 0, config, tracer: noTracing }, 'webhook');
   const target = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, headers: {}, body: '' };
   assert.deepEqual((await post(target, unexpectedStatus)).problem, unexpectedStatus(204));
   const { problem } = await post(target, unexpectedStatus);

@@ -5,6 +5,7 @@ import type { QueuedDelivery } from '../platform/db/delivery-queue.ts';
 import { deliveryAttempts, deliveryDelays } from '../platform/delivery-metrics.ts';
 import { request as requestHttp } from '../platform/http/node-http.ts';
 import { isIpAddress, subnetList } from '../platform/ip-address.ts';
+import type { SendingSpan, SpanAttributes } from '../platform/tracing.ts';
 import { hostResolver } from './resolve-host.ts';
 import { forbiddenTarget, guardedLookup, InternalTarget, mayDeliver } from './target.ts';
 
@@ -187,25 +188,39 @@ export function openDeliveryLanes<Due extends QueuedDelivery>(
   };
 }
 
-type Message = { url: string; headers: Readonly<Record<string, string>>; body: string };
+type Message = {
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  body: string;
+  /** Whose trace goes on with it. */
+  request_id?: string | null;
+};
 
 /**
  * Posts to a target that users name, so it reaches no internal address that the operator does not allow.
  * @param options.readsBody keeps the beginning of an answer. Without it nothing of the body is read.
  */
-export function openPoster(deps: Pick<Deps, 'clock' | 'config'>, { readsBody = false } = {}) {
+export function openPoster(
+  deps: Pick<Deps, 'clock' | 'config' | 'tracer'>,
+  kind: Outgoing<never>['kind'],
+  { readsBody = false } = {},
+) {
   const resolveHost = hostResolver(deps);
 
   /** Redirects are not followed. */
-  async function send({ url: target, headers, body }: Message): Promise<Omit<Answer, 'milliseconds'>> {
+  async function send({ url: target, headers, body }: Message, traceparent: string | undefined) {
     const url = new URL(target);
     const allowed = subnetList(deps.config.webhookInternal);
     if (isIpAddress(url.hostname) && !mayDeliver(url.protocol, url.hostname, allowed))
       throw forbiddenTarget(url.protocol);
     const lookup = guardedLookup(resolveHost, url.protocol, allowed);
     const request = url.protocol === 'https:' ? (await import('node:https')).request : requestHttp;
-    const sized = { ...headers, 'content-length': String(Buffer.byteLength(body)) };
-    return new Promise((resolve, reject) => {
+    const sized = {
+      ...headers,
+      ...(traceparent && { traceparent }),
+      'content-length': String(Buffer.byteLength(body)),
+    };
+    return new Promise<Omit<Answer, 'milliseconds'>>((resolve, reject) => {
       let isAnswered = false;
       const fail = (error: Error) => {
         if (!isAnswered) reject(error); // else the answer counts, whatever becomes of its body
@@ -235,21 +250,44 @@ export function openPoster(deps: Pick<Deps, 'clock' | 'config'>, { readsBody = f
   }
 
   /** @param judge what the status of the answer means. */
-  return async (message: Message, judge: (status: number) => Problem | undefined): Promise<Attempt> => {
+  async function post(
+    message: Message,
+    judge: (status: number) => Problem | undefined,
+    { traceparent, note }: SendingSpan,
+  ): Promise<Attempt> {
     const startedAt = deps.clock();
     const noAnswer = (text: string): Attempt => ({
       problem: { message: text, isSilent: true },
       answer: { status: null, body: null, milliseconds: deps.clock() - startedAt },
     });
     try {
-      const { status, body } = await send(message);
+      const { status, body } = await send(message, traceparent);
       const problem = judge(status ?? 0);
+      note({ 'http.response.status_code': status ?? undefined }, problem && String(status));
       return { ...(problem && { problem }), answer: { status, body, milliseconds: deps.clock() - startedAt } };
     } catch (error) {
-      if (error instanceof InternalTarget) return noAnswer(error.message);
+      if (error instanceof InternalTarget) {
+        note({}, error.name);
+        return noAnswer(error.message);
+      }
       const { code = 'no response' } = error as NodeJS.ErrnoException;
+      note({}, code);
       return noAnswer(`The receiver could not be reached: ${code}.`);
     }
+  }
+
+  return (message: Message, judge: (status: number) => Problem | undefined): Promise<Attempt> =>
+    deps.tracer.send(`POST ${kind}`, targetOf(message.url), message.request_id, (span) => post(message, judge, span));
+}
+
+/** Not its path and query, which may be a secret of its owner. */
+function targetOf(target: string): SpanAttributes {
+  const { protocol, hostname, port } = new URL(target);
+  return {
+    'http.request.method': 'POST',
+    'url.scheme': protocol.slice(0, -1),
+    'server.address': hostname,
+    'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
   };
 }
 

@@ -6,7 +6,7 @@ import {
 } from '../platform/db/delivery-queue.ts';
 import { hidden } from '../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../platform/pages/html.ts';
-import { badge, exactTime, itemsOr, moreLink } from '../platform/pages/lists.ts';
+import { badge, emptyList, exactTime, itemsOr, moreLink } from '../platform/pages/lists.ts';
 import type { View } from '../platform/pages/view.ts';
 
 /** How a page shows the deliveries of one kind. */
@@ -30,7 +30,7 @@ export const deliveryItems = <Delivery extends ListedDelivery>(
     (delivery) => html`<li><div>
 <h3 id="${delivery.delivery_id}">${title(delivery)} ${badge(view.t(`deliveries.state.${delivery.state}`), tones[delivery.state])}</h3>
 <p>${exactTime(delivery.created_at)} · <code>${delivery.delivery_id}</code></p>
-<p>${attemptsOf(view, delivery, resend === undefined)}${answer?.(delivery)}</p>
+<p>${view.t('deliveries.attempts', { count: delivery.attempts })}${nextAttempt(view, delivery, resend === undefined)}${answer?.(delivery)}</p>
 ${delivery.last_error !== null && html`<p lang="en">${untrusted(delivery.last_error, 300)}</p>`}
 </div>
 ${
@@ -44,13 +44,15 @@ ${hidden('delivery_id', delivery.delivery_id)}
   );
 
 /** @param isPaused none is sent at present, so there is no next attempt to announce. */
-export const attemptsOf = (view: View, { attempts, next_attempt_at }: ListedDelivery, isPaused: boolean): Html =>
-  html`${view.t('deliveries.attempts', { count: attempts })}${
-    next_attempt_at !== null &&
-    (isPaused
-      ? html` ${view.t('deliveries.kept')}`
-      : attempts > 0 && html` ${view.t('deliveries.next', { when: view.ago(next_attempt_at) })}`)
-  }`;
+export const nextAttempt = (
+  view: View,
+  { attempts, next_attempt_at }: ListedDelivery,
+  isPaused: boolean,
+): Html | false =>
+  next_attempt_at !== null &&
+  (isPaused
+    ? html` ${view.t('deliveries.kept')}`
+    : attempts > 0 && html` ${view.t('deliveries.next', { when: view.ago(next_attempt_at) })}`);
 
 /** @param state undefined: all. */
 export const stateName = (view: View, state: DeliveryState | undefined): Html =>
@@ -71,7 +73,7 @@ export const deliveryList = <Delivery extends ListedDelivery>(
   { pathTo, none, ...look }: ListLook<Delivery>,
 ): Html =>
   deliveries.length === 0 && state === undefined
-    ? html`<p class="empty">${none}</p>`
+    ? emptyList(none)
     : html`<p class="actions">${[undefined, ...deliveryStates].map(
         (one) =>
           html`<a href="${pathTo({ state: one })}"${one === state && html` aria-current="true"`}>${stateName(view, one)}</a>\n`,

@@ -11,6 +11,7 @@ export const eventTypes = [
   'user.deleted',
   'user.signed_out',
   'user.factors_reset',
+  'user.picture_removed',
   'user.role_changed',
   'user.data_exported',
   'user.list_exported',

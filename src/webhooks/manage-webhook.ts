@@ -205,7 +205,11 @@ export async function rotateSecret(deps: StoreDeps & Pick<Deps, 'vault'>, caller
   return { webhook_id, secret };
 }
 
-/** Sends a dead delivery once more. @throws {RequestError} `not_found`; `invalid_state` if it is not dead, or the webhook disabled. */
+/**
+ * Sends a delivery once more, whether it had failed or succeeded: a receiver may have lost what it took. It keeps its id and
+ * that of its event, by which a receiver recognizes the repeat.
+ * @throws {RequestError} `not_found`; `invalid_state` if it is waiting, or the webhook disabled.
+ */
 export async function replay(
   deps: StoreDeps,
   caller: Caller,
@@ -215,6 +219,7 @@ export async function replay(
   return resendDelivery(deps, caller, webhookDeliveries, {
     receiver_id: webhook_id,
     delivery_id,
+    from: ['dead', 'delivered'],
     event: { action: 'webhook.replayed' },
     lock: lockWebhook(webhook_id),
   });

@@ -2,7 +2,7 @@ import type { AuditAction } from '../audit/actions.ts';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';
-import { type DeliveryQueue, stateOf } from '../platform/db/delivery-queue.ts';
+import { type DeliveryQueue, type EndState, stateOf } from '../platform/db/delivery-queue.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { StoreDeps } from '../platform/deps.ts';
 import { invalidState, notFound } from '../platform/errors.ts';
@@ -11,27 +11,31 @@ import type { DeliveryId } from '../platform/ids.ts';
 type Resend = {
   receiver_id: string;
   delivery_id: DeliveryId;
+  /** In which it may be sent again. */
+  from: readonly EndState[];
   /** Of the audit log. */
   event: { action: AuditAction; after?: Readonly<Record<string, unknown>> };
   /** The row of the receiver, where other changes of it compete. */
   lock?: Sql;
 };
 
-/** Starts a dead delivery anew. @throws {RequestError} `not_found`; `invalid_state` if it is not dead. */
+/** Starts a delivery anew, under the same id. @throws {RequestError} `not_found`; `invalid_state` in another state. */
 export async function resendDelivery(
   deps: StoreDeps,
   caller: Caller,
   queue: DeliveryQueue,
-  { receiver_id, delivery_id, event, lock }: Resend,
+  { receiver_id, delivery_id, from, event, lock }: Resend,
 ): Promise<{ delivery_id: DeliveryId }> {
   const delivery = await queue.find(deps.db, receiver_id, delivery_id);
   if (!delivery) throw notFound();
   const at = now(deps);
-  const { statement } = auditEvent({ ...event, ...caller, target: delivery_id }, at);
+  const { delivered_at } = delivery;
+  const before = delivered_at === null ? undefined : { delivered_at };
+  const { statement } = auditEvent({ ...event, before, ...caller, target: delivery_id }, at);
   const done = await deps.db.change({
     lock: lock && [lock],
-    run: { delivery: mustChange(queue.replay(delivery_id, at)), event: statement },
+    run: { delivery: mustChange(queue.replay(delivery_id, from, at)), event: statement },
   });
-  if (!done.ok) throw invalidState(stateOf({ ...delivery, dead_at: null }));
+  if (!done.ok) throw invalidState(stateOf((await queue.find(deps.db, receiver_id, delivery_id)) ?? delivery));
   return { delivery_id };
 }

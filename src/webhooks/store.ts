@@ -1,5 +1,5 @@
 import type { Db } from '../platform/db/db.ts';
-import { deliveryFields, deliveryQueue } from '../platform/db/delivery-queue.ts';
+import { deliveryFields, deliveryQueue, isInState } from '../platform/db/delivery-queue.ts';
 import { id, integer, jsonTexts, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { sealedColumn } from '../platform/db/sealed-column.ts';
 import { fitsOneSlice, inOneSlice } from '../platform/db/slices.ts';
@@ -155,9 +155,9 @@ export const hasOnlyFailed = (webhook_id: WebhookId, since: number): Sql =>
 
 /** Starts the oldest dead deliveries anew. @param max the others are left. */
 export const replayDeadDeliveries = (webhook_id: WebhookId, max: number, now: number): Sql =>
-  sql`update webhook_deliveries set dead_at = null, attempts = 0, next_attempt_at = ${now}
-       where dead_at is not null and delivery_id in
-         (select delivery_id from webhook_deliveries where webhook_id = ${webhook_id} and dead_at is not null
+  sql`update webhook_deliveries set attempts = 0, next_attempt_at = ${now}
+       where ${isInState('dead')} and delivery_id in
+         (select delivery_id from webhook_deliveries where webhook_id = ${webhook_id} and ${isInState('dead')}
            order by created_at, delivery_id limit ${max})`;
 
 const DeadCount = row('webhook_deliveries', { webhook_id: id<WebhookId>(), dead: integer });
@@ -171,7 +171,7 @@ export async function countDeadDeliveries(db: Db, which?: WebhookId): Promise<Re
     DeadCount,
     sql`select w.webhook_id,
                (select count(*) from (select 1 as one from webhook_deliveries d
-                 where d.webhook_id = w.webhook_id and d.dead_at is not null limit ${maxDeadCounted}) as found) as dead
+                 where d.webhook_id = w.webhook_id and ${isInState('dead')} limit ${maxDeadCounted}) as found) as dead
           from webhooks w ${which === undefined ? sql`` : sql`where w.webhook_id = ${which}`}`,
   );
   return new Map(counted.map(({ webhook_id, dead }) => [webhook_id, dead]));

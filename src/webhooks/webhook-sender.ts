@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
-import { auditEvent } from '../audit/audit.ts';
+import { auditEvent, requestIdOf } from '../audit/audit.ts';
 import type { Deps } from '../audit/deps.ts';
 import { now } from '../platform/clock.ts';
+import { isResent } from '../platform/db/delivery-queue.ts';
 import {
   type Answer,
   type Attempt,
@@ -24,7 +25,7 @@ import {
 
 export { purgeDead, purgeDelivered, purgeUndeliverable } from './store.ts';
 
-type SendDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'log' | 'vault'>;
+type SendDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'log' | 'tracer' | 'vault'>;
 type Post = ReturnType<typeof openPoster>;
 
 export const webhookBacklog = webhookDeliveries.backlog;
@@ -32,7 +33,7 @@ export const webhookBacklog = webhookDeliveries.backlog;
 /** Posts deliveries to their webhooks. */
 export function openWebhookSender(deps: SendDeps): DeliverySender {
   const { db } = deps;
-  const post = openPoster(deps, { readsBody: true });
+  const post = openPoster(deps, 'webhook', { readsBody: true });
   return openDeliveryLanes<DueDelivery>(deps, {
     kind: 'webhook',
     targets: async (...page) => (await dueWebhooks(db, ...page)).map(({ webhook_id }) => webhook_id),
@@ -47,32 +48,35 @@ export function openWebhookSender(deps: SendDeps): DeliverySender {
   });
 }
 
-/** Marks the delivery dead. A webhook without a success since it was planned, days ago, is disabled with it. */
-async function giveUp(
-  deps: SendDeps,
-  { webhook_id, delivery_id, created_at }: DueDelivery,
-  problem: string,
-  answer: Answer,
-) {
+/**
+ * Marks the delivery dead. A webhook without a success since it was planned, days ago, is disabled with it; never by one that
+ * was sent again: a receiver may well refuse what it already has, and successes of that time may have been deleted.
+ */
+async function giveUp(deps: SendDeps, delivery: DueDelivery, problem: string, answer: Answer) {
+  const { webhook_id, delivery_id, created_at } = delivery;
   const at = now(deps);
   const reason = 'No delivery has succeeded for days.';
   const { statement } = auditEvent({ action: 'webhook.disabled', actor: 'system', target: webhook_id, reason }, at);
   const dead = webhookDeliveries.markDead(delivery_id, problem, at, keepAnswer(answer));
-  const disabled = await deps.db.change({
-    lock: lockWebhook(webhook_id),
-    require: { failing: hasOnlyFailed(webhook_id, created_at) },
-    run: { dead, webhook: disableWebhook(webhook_id, at), event: statement },
-  });
-  if (!disabled.ok) await deps.db.run(dead);
+  const isDisabled =
+    !isResent(delivery) &&
+    (
+      await deps.db.change({
+        lock: lockWebhook(webhook_id),
+        require: { failing: hasOnlyFailed(webhook_id, created_at) },
+        run: { dead, webhook: disableWebhook(webhook_id, at), event: statement },
+      })
+    ).ok;
+  if (!isDisabled) await deps.db.run(dead);
   deps.log.warn({ webhook_id, delivery_id, problem }, 'a webhook delivery has failed; an administrator can resend it');
-  if (disabled.ok) deps.log.error({ webhook_id }, 'a webhook was disabled: no delivery has succeeded for days');
+  if (isDisabled) deps.log.error({ webhook_id }, 'a webhook was disabled: no delivery has succeeded for days');
 }
 
 /** It was taken when the answer is a 2xx. */
 async function postDelivery(
   deps: SendDeps,
   post: Post,
-  { url, delivery_id, webhook_id, payload, secret_sealed }: DueDelivery,
+  { url, delivery_id, event_id, webhook_id, payload, secret_sealed }: DueDelivery,
 ): Promise<Attempt> {
   const secret = secretOf(deps, webhook_id, secret_sealed);
   if (secret === undefined) {
@@ -87,7 +91,7 @@ async function postDelivery(
     'webhook-timestamp': timestamp,
     'webhook-signature': sign(secret, `${delivery_id}.${timestamp}.${payload}`),
   };
-  return post({ url, headers, body: payload }, (status) =>
+  return post({ url, headers, body: payload, request_id: requestIdOf(event_id) }, (status) =>
     status >= 200 && status < 300 ? undefined : unexpectedStatus(status),
   );
 }

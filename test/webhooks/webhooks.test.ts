@@ -5,12 +5,14 @@ import { test } from 'node:test';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { quickJobs, runJobs } from '../../src/app/jobs.ts';
 import { auditEvent } from '../../src/audit/audit.ts';
+import { readLog } from '../../src/audit/read-log.ts';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
+import type { DeliveryState } from '../../src/platform/db/delivery-queue.ts';
 import { subnetList } from '../../src/platform/ip-address.ts';
 import { type EventType, eventTypes } from '../../src/webhooks/event-types.ts';
 import { findDeliveries, findDelivery } from '../../src/webhooks/list-webhooks.ts';
-import { createWebhook, enable, replay } from '../../src/webhooks/manage-webhook.ts';
-import { findWebhook } from '../../src/webhooks/store.ts';
+import { createWebhook, enable, replay, replayDead } from '../../src/webhooks/manage-webhook.ts';
+import { countDeadDeliveries, findWebhook } from '../../src/webhooks/store.ts';
 import { guardedLookup, InternalTarget, isAllowedAddress } from '../../src/webhooks/target.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
@@ -102,10 +104,20 @@ test('a delivery that fails is retried at growing intervals, is given up in the 
   await replay(signet.deps, caller, { webhook_id, delivery_id: dead.delivery_id });
   await runJobs(signet.deps, quickJobs);
   assert.ok((await deliveriesTo(signet, webhook_id))[0]?.delivered_at);
+
+  const [taken] = receiver.deliveries.splice(0).slice(-1);
+  await replay(signet.deps, caller, { webhook_id, delivery_id: dead.delivery_id });
   await assert.rejects(
     replay(signet.deps, caller, { webhook_id, delivery_id: dead.delivery_id }),
     ({ code }: { code: string }) => code === 'invalid_state',
+    'it waits already',
   );
+  await runJobs(signet.deps, quickJobs);
+  const [repeat, ...more] = receiver.deliveries.splice(0);
+  assert.deepEqual(more, []);
+  assert.equal(repeat?.headers['webhook-id'], taken?.headers['webhook-id'], 'a receiver recognizes the repeat');
+  assert.equal(repeat?.body, taken?.body);
+  assert.deepEqual((await deliveriesTo(signet, webhook_id))[0]?.state, 'delivered');
 
   signet.clock.advance(1);
   receiver.status = 500;
@@ -124,6 +136,54 @@ test('a delivery that fails is retried at growing intervals, is given up in the 
   assert.equal(states.filter((isDead) => isDead).length, 1, 'one was given up');
   assert.equal((await findWebhook(signet.deps.db, webhook_id))?.disabled_at, null, 'others came through: it stays on');
 });
+
+testSignet(
+  'a delivery that is sent again stays known as delivered, and switches no webhook off',
+  { env },
+  async ({ signet, t }) => {
+    const receiver = await openReceiver(t);
+    const { webhook_id } = await createWebhook(signet.deps, caller, {
+      url: receiver.url,
+      event_types: ['user.created'],
+    });
+    await signet.newUser();
+    await runJobs(signet.deps, quickJobs);
+    const delivered_at = signet.clock() / 1000;
+    const [{ delivery_id } = assert.fail()] = await deliveriesTo(signet, webhook_id);
+    const listed = async (state: DeliveryState) =>
+      (await findDeliveries(signet.deps, webhook_id, { state })).deliveries.map((one) => one.delivery_id);
+    const failForDays = async () => {
+      for (let day = 0; day < 12; day += 1) {
+        signet.clock.advance(86_400);
+        await runJobs(signet.deps, quickJobs);
+      }
+    };
+    const isOff = async () => (await findWebhook(signet.deps.db, webhook_id))?.disabled_at !== null;
+    receiver.status = 500; // as of one that takes no event twice
+
+    await replay(signet.deps, caller, { webhook_id, delivery_id });
+    const again = await findDelivery(signet.deps, webhook_id, delivery_id);
+    assert.deepEqual([again.state, again.attempts, again.delivered_at], ['waiting', 0, delivered_at]);
+    assert.deepEqual([await listed('waiting'), await listed('delivered')], [[delivery_id], []]);
+    const { events } = await readLog(signet.deps, { action: 'webhook.replayed' }, 10);
+    assert.deepEqual(events[0]?.before, { delivered_at });
+    await failForDays();
+    const failed = await findDelivery(signet.deps, webhook_id, delivery_id);
+    assert.deepEqual([failed.state, failed.attempts, failed.delivered_at], ['dead', 11, delivered_at]);
+    assert.deepEqual([await listed('dead'), await listed('delivered')], [[delivery_id], []]);
+    assert.equal((await countDeadDeliveries(signet.deps.db)).get(webhook_id), 1);
+    assert.equal(await isOff(), false, 'after a success');
+
+    assert.deepEqual(await replayDead(signet.deps, caller, webhook_id), { replayed: 1, dead: 0 });
+    await plain(signet.deps.db).run('update webhook_deliveries set delivered_at = null'); // as of one that never was
+    await failForDays();
+    assert.deepEqual([await listed('dead'), await isOff()], [[delivery_id], false]);
+
+    await signet.newUser();
+    await failForDays();
+    assert.equal(await isOff(), true, 'what failed by itself counts');
+  },
+);
 
 testSignet(
   'the beginning of an answer is kept if it is text, and an answer that never ends counts',

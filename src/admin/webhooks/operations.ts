@@ -166,6 +166,7 @@ export const webhookOperations = {
     run: (deps, { caller, webhook_id }) => removeWebhook(deps, caller, webhook_id),
     command: {
       name: 'webhooks delete',
+      confirm: 'This deletes the webhook and its deliveries, and cannot be undone.',
       json: (_, { webhook_id }) => ({ deleted: webhook_id }),
       text: (_, { webhook_id }) => `${webhook_id} has been deleted.`,
     },
@@ -180,7 +181,7 @@ export const webhookOperations = {
     run: (deps, { caller, webhook_id }) => enable(deps, caller, webhook_id),
     command: {
       name: 'webhooks enable',
-      summary: 'Enable a webhook and send its pending deliveries.',
+      summary: 'Enable a webhook and send its waiting deliveries.',
       json: ({ webhook_id }) => ({ enabled: webhook_id }),
       text: ({ webhook_id }) => `${webhook_id} is enabled.`,
     },
@@ -229,6 +230,7 @@ export const webhookOperations = {
     run: (deps, { caller, webhook_id }) => rotateSecret(deps, caller, webhook_id),
     command: {
       name: 'webhooks rotate-secret',
+      confirm: 'The present secret stops signing at once, and cannot be restored.',
       summary: 'Rotate the signing secret of a webhook. Prints the new secret, which cannot be shown again.',
       text: ({ webhook_id, secret }) => shownOnce({ webhook_id, secret }),
     },
@@ -286,7 +288,9 @@ export const webhookOperations = {
     ...change,
     id: 'replayWebhookDelivery',
     path: `${path}/:webhook_id/deliveries/:delivery_id/replay`,
-    summary: 'Resend a failed delivery',
+    summary: 'Resend a delivery that has failed or succeeded',
+    description:
+      'It has the same webhook-id and event_id as before, by which the receiver recognizes the repeat. One that is waiting is refused. If the repeat fails, the webhook stays enabled.',
     parameters: { ...one.parameters, delivery_id: 'As in the list.' },
     answer: { description: 'Accepted for delivery.', schema: Type.Object({ delivery_id: Type.String() }) },
     run: (deps, { caller, webhook_id, delivery_id }) => replay(deps, caller, { webhook_id, delivery_id }),

@@ -2,15 +2,15 @@ import type { DeliveryState } from '../../platform/db/delivery-queue.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import { alert, copyScripts, describedField, hidden, problemAt } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
-import { badge, exactTime, itemsOr, moreLink, pathWith } from '../../platform/pages/lists.ts';
+import { badge, emptyList, exactTime, itemsOr, moreLink, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
 import {
-  attemptsOf,
   type DeliveryLook,
   deliveryItems,
   deliveryList,
+  nextAttempt,
   stateName,
   tones,
 } from '../../webhooks/delivery-page.ts';
@@ -136,7 +136,7 @@ ${dead.next !== null && moreLink('webhook-dead', deliveriesPath(one, { state: 'd
 <h2>${view.t('admin.webhooks.deliveries')}</h2>
 ${
   latest.deliveries.length === 0
-    ? html`<p class="empty">${view.t('admin.webhooks.deliveries.none')}</p>`
+    ? emptyList(view.t('admin.webhooks.deliveries.none'))
     : html`<ul class="items">${deliveryItems(
         view,
         latest.deliveries.filter(({ state }) => state !== 'dead'),
@@ -174,7 +174,7 @@ export const deliveriesPage = (
   tab,
   above: [{ path: pathOf(webhook), label: webhookName(webhook) }],
   content: html`<h1>${webhookName(webhook)}</h1>
-<h2>${stateName(view, state)}</h2>
+<h2 class="state">${stateName(view, state)}</h2>
 ${deliveryList(view, found, state, {
   ...lookOf(view, webhook),
   pathTo: (query) => deliveriesPath(webhook, query),
@@ -208,18 +208,21 @@ export const deliveryPage = (view: View, webhook: Webhook, one: Awaited<ReturnTy
 <dt>${view.t('admin.webhooks.event')}</dt><dd>${isEventType(one.event_type) ? eventWords(view, one.event_type) : html`<code>${one.event_type}</code>`}</dd>
 <dt>${view.t('admin.id')}</dt><dd><code>${one.delivery_id}</code></dd>
 <dt>${view.t('admin.created')}</dt><dd>${exactTime(one.created_at)}</dd>
-<dt>${view.t('deliveries.attempts_made')}</dt><dd>${attemptsOf(view, one, webhook.disabled_at !== null)}</dd>
+<dt>${view.t('deliveries.attempts_made')}</dt><dd>${one.attempts}${nextAttempt(view, one, webhook.disabled_at !== null)}</dd>
 ${one.delivered_at !== null && html`<dt>${view.t('deliveries.delivered')}</dt><dd>${exactTime(one.delivered_at)}</dd>`}
 ${one.last_error !== null && html`<dt>${view.t('deliveries.error')}</dt><dd lang="en">${untrusted(one.last_error, 300)}</dd>`}
 </dl>
 ${
-  one.state === 'dead' &&
+  one.state !== 'waiting' &&
   (webhook.disabled_at === null
-    ? buttonForm(view.t('deliveries.resend'), {
-        ...formOf(webhook, 'replay'),
-        fields: hidden('delivery_id', one.delivery_id),
-      })
-    : html`<p class="soft">${view.t('admin.webhooks.dead.off', { count: 1 })}</p>`)
+    ? html`${one.state === 'delivered' && html`<p class="soft">${view.t('deliveries.resend.what')}</p>\n`}${buttonForm(
+        view.t('deliveries.resend'),
+        {
+          ...formOf(webhook, 'replay', one.state === 'delivered' ? 'quiet' : undefined),
+          fields: hidden('delivery_id', one.delivery_id),
+        },
+      )}`
+    : html`<p class="soft">${view.t('deliveries.resend.off')}</p>`)
 }
 <h2>${view.t('deliveries.request')}</h2>
 <p class="soft">${view.t('deliveries.request.what')}</p>
@@ -252,6 +255,8 @@ const eventChoices = (view: View, chosen: readonly EventType[], problems: readon
   const hasAll = (names: readonly EventType[]) => names.every((name) => chosen.includes(name));
   const box = (group: EventGroup | typeof everything, names: readonly EventType[], isChosen: boolean) =>
     html`<label><input type="checkbox" name="group:${group}" value="on"${isChosen && html` checked`}> ${view.t('admin.webhooks.group.every', { count: names.length })}</label>`;
+  const eventBox = (name: EventType, isChosen: boolean) =>
+    html`<label><input type="checkbox" name="event:${name}" value="on"${isChosen && html` checked`}> ${eventWords(view, name)}</label>\n`;
   const isEverything = hasAll(eventTypes);
   return html`<h2 id="event_types">${view.t('admin.webhooks.events')}</h2>
 <p class="soft">${view.t('admin.webhooks.events.what')}</p>${problemAt(view, problems, 'event_types')}
@@ -260,13 +265,13 @@ ${box(everything, eventTypes, isEverything)}</fieldset>
 <div class="groups">${eventGroups.map(({ group, names }) => {
     const isWhole = !isEverything && hasAll(names);
     const single = isEverything || isWhole ? [] : names.filter((name) => chosen.includes(name));
-    return html`<fieldset><legend>${view.t(`admin.webhooks.group.${group}`)}</legend>
+    const legend = html`<legend>${view.t(`admin.webhooks.group.${group}`)}</legend>`;
+    if (names.length === 1)
+      return html`<fieldset>${legend}\n${names.map((name) => eventBox(name, isWhole))}</fieldset>\n`;
+    return html`<fieldset>${legend}
 ${box(group, names, isWhole)}
 <details${single.length > 0 && html` open`}><summary>${view.t('admin.webhooks.group.single')}</summary>
-${names.map(
-  (name) =>
-    html`<label><input type="checkbox" name="event:${name}" value="on"${single.includes(name) && html` checked`}> ${eventWords(view, name)}</label>\n`,
-)}</details></fieldset>\n`;
+${names.map((name) => eventBox(name, single.includes(name)))}</details></fieldset>\n`;
   })}</div>`;
 };
 
