@@ -48,17 +48,27 @@ export function doneNotice<const Area extends string>(
   return name !== undefined && notice(view.t(`admin.${area}.done.${name}` as MessageKey));
 }
 
-/** Searches a list; with an id for each area. */
+type SearchArea = 'users' | 'clients' | 'users.sessions' | 'users.grants';
+
+/** Searches a list, at its path. @param field the id of its input; a page may have several. */
 export const searchForm = (
   view: View,
-  area: 'users' | 'clients',
+  area: SearchArea,
   query: string,
-) => html`<form method="get" action="/admin/${area}" role="search">
-<label for="q">${view.t(`admin.${area}.find`)}</label>
-<input id="q" name="q" type="search" maxlength="254" autocomplete="off" value="${query}" aria-describedby="q-hint">
-<p class="hint" id="q-hint">${view.t(`admin.${area}.find.hint`)}</p>
-<button type="submit" class="quiet" id="${area}-find">${view.t('admin.users.find.submit')}</button>
+  { path = `/admin/${area}`, field = 'q' } = {},
+) => html`<form method="get" action="${path}" role="search">
+<label for="${field}">${view.t(`admin.${area}.find`)}</label>
+<input id="${field}" name="q" type="search" maxlength="254" autocomplete="off" value="${query}" aria-describedby="${field}-hint">
+<p class="hint" id="${field}-hint">${view.t(`admin.${area}.find.hint`)}</p>
+<button type="submit" class="quiet" id="${area.split('.').at(-1)}-find">${view.t('admin.users.find.submit')}</button>
 </form>`;
+
+/** What a search has found, or where it looked, and how to leave it. Nothing without a query. */
+export const searchOutcome = (view: View, query: string, isEmpty: boolean, path: string): Html | false =>
+  query !== '' &&
+  html`<div${isEmpty && html` class="empty"`}><p>${view.t(isEmpty ? 'admin.find.none' : 'admin.find.found', {
+    query: html`<q>${untrusted(query)}</q>`,
+  })} <a href="${path}" id="search-clear">${view.t('admin.clients.find.clear')}</a></p></div>`;
 
 /** The reason of an action: it stays in the log, and its subject may read it. */
 export const reasonField = (view: View, id: string): Html => html`<label for="${id}">${view.t('admin.reason')}</label>

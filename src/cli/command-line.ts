@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { WriteStream } from 'node:tty';
-import { type Config, readConfig } from '../app/config.ts';
+import { type Config, keepTemporaryFilesIn, readConfig } from '../app/config.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../platform/db/db.ts';
 import { MigrationRefused } from '../platform/db/migrate.ts';
 import { databaseFile } from '../platform/db/open.ts';
@@ -12,6 +12,7 @@ import { type Report, refusalText, terminalLayout } from '../platform/report.ts'
 import { editDistance, visibleText } from '../platform/text.ts';
 import { type Command, columns, helpOf, overviewOf, readArguments, type Terminal, UsageError } from './command.ts';
 import { commandGroups, commands } from './commands.ts';
+import { requireConfirmation } from './password-prompt.ts';
 
 type Environment = Parameters<typeof readConfig>[0];
 
@@ -81,21 +82,24 @@ async function run(name: string, args: readonly string[], terminal: Terminal, en
     return 0;
   }
   const config = readSettings(environment, command);
+  if (!(config instanceof ConfigError) && environment === undefined) keepTemporaryFilesIn(config.dataDir);
   if (config instanceof ConfigError) return print(await command.reportSettings!(config), read.json, terminal);
   if (name === 'serve') {
     const { serve } = await import('../app/main.ts');
     await serve(config);
     return undefined;
   }
+  const layout = layoutOf(terminal.stdout, read.wide, environment);
   if (command.runWithoutStore) {
-    return print(await command.runWithoutStore(config, read.given, terminal, read.json), read.json, terminal);
+    const work = () => command.runWithoutStore!(config, read.given, terminal, read.json);
+    return print(await terminalLayout.run(layout, work), read.json, terminal);
   }
+  if (command.confirm && !read.given.yes && !read.json) await requireConfirmation(terminal, command.confirm);
   const { closeDeps, openDeps, openLog } = await import('../app/open-deps.ts');
   if (!command.prepares) refuseEmptyFolder(config);
   const role = command.prepares ? 'server' : 'command';
   const deps = await openDeps(config, { clock: Date.now, log: openLog(config.logLevel), role });
   try {
-    const layout = layoutOf(terminal.stdout, read.wide, environment);
     const report = await terminalLayout.run(layout, () => command.run(deps, read.given, terminal, read.json));
     if (!report) return 0;
     const warning = deps.mail.enqueued > 0 ? await mailWarning(deps) : undefined;

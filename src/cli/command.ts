@@ -57,6 +57,8 @@ type Shape<Operands, Options> = {
   operands?: Operands;
   /** Besides those of {@link everywhere}. */
   options?: Options;
+  /** What is lost. On a terminal, the user is asked first; the command has the switch `yes` against that. */
+  confirm?: string;
   /** It creates tables, master key and signing keys. Every other command refuses a store without them. */
   prepares?: true;
   /** Instead of a refusal of settings that cannot be used. */

@@ -24,7 +24,15 @@ import {
 import { overviewRecord, userOverview, userRecord } from '../admin/users/read-user.ts';
 import { webhookOperations } from '../admin/webhooks/operations.ts';
 import { createUser } from '../authentication/account-links/create-user.ts';
-import { applicationTypes, authenticationMethods, type Client, reviewedRecord } from '../clients/client.ts';
+import {
+  acrValuesFor,
+  applicationTypes,
+  authenticationMethods,
+  type Client,
+  reviewedRecord,
+  type SecondFactor,
+  secondFactors,
+} from '../clients/client.ts';
 import { editClient } from '../clients/edit-client.ts';
 import { findAnyClient } from '../clients/find-clients.ts';
 import { readClientEdit } from '../clients/registration.ts';
@@ -66,7 +74,7 @@ const serverCommands = {
 const webhookCommands = {
   ...commandsOf(webhookOperations),
   'webhooks replay': command({
-    summary: 'Resend a failed delivery; with --all, every failed delivery of the webhook.',
+    summary: 'Resend a delivery, failed or delivered; with --all, every failed delivery of the webhook.',
     operands: { webhook_id: { value: 'webhook_id' }, delivery_id: { value: 'delivery_id', optional: true } },
     options: { all: { help: `resend all failed deliveries, oldest first, up to ${maxReplayed} each time` } },
     async run(deps, { webhook_id, delivery_id, all }) {
@@ -184,6 +192,7 @@ const relyingPartyOptions = {
   'post-logout-redirect-uri': { value: 'uri', separator: /\s+/, help: 'all URIs to redirect to after sign-out' },
   'backchannel-logout-uri': { value: 'uri', help: 'URI that logout tokens are sent to; "" for none' },
   'claims-in-id-token': { oneOf: ['on', 'off'], help: "whether ID tokens contain the user's claims" },
+  'second-factor': { value: 'choice', oneOf: secondFactors, help: 'whether users need a second factor' },
   'auth-method': { value: 'method', oneOf: authenticationMethods, help: 'the only authentication method to accept' },
   library: { value: 'library', help: 'library that it uses, named as in docs/relying-parties; "" for none' },
   'homepage-url': { value: 'url', help: 'URL of its homepage; "" for none' },
@@ -192,13 +201,16 @@ const relyingPartyOptions = {
   'logo-url': { value: 'url', help: 'URL of its logo; "" for none' },
 } as const;
 
-type RelyingPartyOptions = { readonly [Name in keyof typeof relyingPartyOptions]?: unknown };
+type RelyingPartyOptions = { readonly [Name in keyof typeof relyingPartyOptions]?: unknown } & {
+  readonly 'second-factor'?: SecondFactor | undefined;
+};
 
 const relyingPartyFields = (given: RelyingPartyOptions) => ({
   application_type: given['application-type'],
   post_logout_redirect_uris: given['post-logout-redirect-uri'],
   backchannel_logout_uri: orNone(given['backchannel-logout-uri']),
   claims_in_id_token: given['claims-in-id-token'] && given['claims-in-id-token'] === 'on',
+  default_acr_values: given['second-factor'] && acrValuesFor(given['second-factor']),
   token_endpoint_auth_method: given['auth-method'],
   library: orNone(given.library),
   homepage_url: orNone(given['homepage-url']),

@@ -1,14 +1,17 @@
 import type { Check } from '../app/doctor/check.ts';
-import type { Report } from '../platform/report.ts';
+import { type Report, stateInColor } from '../platform/report.ts';
 import { columns, commandWithoutStore } from './command.ts';
 
 export const doctorCommand = {
   doctor: commandWithoutStore({
     summary:
       'Check settings, files, store, keys, clock, disk, mail, providers and the base URL, and say what to do. Changes nothing; the exit code is 1 if there is a problem.',
-    async runWithoutStore(config) {
+    options: {
+      deep: { help: 'also read every page and index of the SQLite database; of a large one that takes minutes' },
+    },
+    async runWithoutStore(config, { deep }) {
       const { examine } = await import('../app/doctor/doctor.ts');
-      return reportOf(await examine(config, { clock: Date.now }));
+      return reportOf(await examine(config, { clock: Date.now, isDeep: deep }));
     },
     async reportSettings(error) {
       const { problemOf } = await import('../app/doctor/check.ts');
@@ -26,5 +29,6 @@ function reportOf(checks: readonly Check[]): Report {
     [`${state.padEnd('warning'.length)}  ${check.padEnd(width)}`, found],
     ...(remedy === null ? [] : [['', remedy]]),
   ]);
-  return { json: { healthy: !failed, checks }, text: columns(rows), failed };
+  const text = columns(rows).replaceAll(/^ {2}(\w+)/gm, (_, state) => `  ${stateInColor(state)}`);
+  return { json: { healthy: !failed, checks }, text, failed };
 }

@@ -47,16 +47,9 @@ function commandOf(one: Operation<Deps>, part: NonNullable<Operation<Deps>['comm
     return { caller: { actor: 'cli' }, ...ids, query: valuesOf(inQuery), body: valuesOf(inBody) };
   }
 
-  return {
-    summary: part.summary ?? `${one.summary}.`,
-    operands: Object.fromEntries(
-      operandNames.map((name) => [
-        name,
-        operands[name]?.oneOf ? operands[name] : { value: operands[name]?.value ?? name },
-      ]),
-    ),
-    options: Object.fromEntries(
-      Object.entries(members)
+  const optionsOf = (of: Record<string, Member>): Record<string, Option> =>
+    Object.fromEntries(
+      Object.entries(of)
         .filter(([member]) => !operandNames.includes(member) && !(member in fixed))
         .map(([member, schema]) => {
           const mayBeLeftOut = optional.includes(member) || isOptional(schema) || 'default' in schema;
@@ -66,7 +59,21 @@ function commandOf(one: Operation<Deps>, part: NonNullable<Operation<Deps>['comm
           };
           return [nameOf(member), { ...optionFor(nameOf(member), schema), ...common }];
         }),
+    );
+
+  return {
+    summary: part.summary ?? `${one.summary}.`,
+    confirm: part.confirm,
+    operands: Object.fromEntries(
+      operandNames.map((name) => [
+        name,
+        operands[name]?.oneOf ? operands[name] : { value: operands[name]?.value ?? name },
+      ]),
     ),
+    options: {
+      ...optionsOf(members),
+      ...(part.confirm && { yes: { help: 'do not ask first; without a terminal, nothing is asked' } }),
+    },
     async run(deps, given) {
       const input = await inputOf(deps, given);
       const result = await one.run(deps, input);

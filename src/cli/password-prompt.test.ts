@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
+import { commandLine } from './command-line.ts';
 import { readPassword } from './password-prompt.ts';
 
 /** Types into a terminal. @returns what is read, what the terminal shows, and whether it was raw at the time. */
 async function typing(keys: string) {
   const raw: boolean[] = [];
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (isRaw: boolean) => raw.push(isRaw) });
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const [stdout, stderr] = [new PassThrough(), Object.assign(new PassThrough(), { isTTY: true })];
   const read = readPassword({ stdin, stdout, stderr }, false).finally(() => stderr.end());
   for (const key of keys.match(/.{1,4}/gsu) ?? []) stdin.write(key);
   const outcome = await read.then(
@@ -47,4 +48,51 @@ test('without a terminal it is read from standard input, if that was asked for',
   });
   assert.equal(await readPassword(from('four tall words\r\n'), true), 'four tall words');
   await assert.rejects(readPassword(from('four tall words\n'), false), /--password-stdin/);
+});
+
+/** Runs a command at a terminal on which this is typed. @returns its exit code, and what the terminal shows. */
+async function answering(args: string[], typed: string | undefined, isShown = true) {
+  const stdin = Object.assign(new PassThrough(), { isTTY: typed !== undefined, setRawMode() {} });
+  stdin.end(typed);
+  const [stdout, stderr] = [new PassThrough(), Object.assign(new PassThrough(), { isTTY: isShown })];
+  const code = await commandLine(args, { stdin, stdout, stderr }, { SIGNET_DATA_DIR: '/nowhere/at/all' });
+  stdout.end();
+  stderr.end();
+  return { code, shown: await text(stderr), printed: await text(stdout) };
+}
+
+test('a terminal is asked before something is lost, and nothing happens without a yes', async () => {
+  const command = ['webhooks', 'delete', 'wh_x'];
+  for (const answer of ['n\n', '\n', 'yeah\n', '']) {
+    const { code, shown } = await answering(command, answer);
+    assert.equal(code, 2, answer);
+    assert.match(shown, /^This deletes the webhook and its deliveries, and cannot be undone\. Continue\? \[y\/N\] /);
+    assert.match(shown, /Cancelled\. Nothing was changed\./);
+  }
+  for (const answer of ['y\n', 'YES\r\n']) {
+    const { code, shown } = await answering(command, answer);
+    assert.equal(code, 1);
+    assert.match(shown, /There is no database in/, 'it has gone on');
+  }
+});
+
+test('--yes, --json and a script are asked nothing', async () => {
+  const command = ['webhooks', 'delete', 'wh_x'];
+  const went = /^signet: There is no database in/;
+  assert.match((await answering([...command, '--yes'], 'n\n')).shown, went);
+  assert.match((await answering(command, undefined)).shown, went);
+  assert.match((await answering([...command, '--json'], 'n\n')).printed, /"error":"configuration_error"/);
+  const { code, printed } = await answering([...command, '--help'], 'n\n');
+  assert.equal(code, 0);
+  assert.match(printed, /--yes +do not ask first; without a terminal, nothing is asked/);
+  assert.match((await answering(['webhooks', 'list', '--yes'], 'n\n')).shown, /Unknown option: --yes/);
+});
+
+test('where a question would be written to a file, nothing is asked', async () => {
+  const { code, shown } = await answering(['webhooks', 'delete', 'wh_x'], '', false);
+  assert.notEqual(code, 2);
+  assert.doesNotMatch(shown, /Continue\?/);
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode() {} });
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  await assert.rejects(readPassword({ stdin, stdout, stderr }, false), /--password-stdin/);
 });

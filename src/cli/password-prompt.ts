@@ -3,17 +3,21 @@ import { text } from 'node:stream/consumers';
 import { type Terminal, UsageError } from './command.ts';
 
 type Keyboard = Readable & { isTTY: true; setRawMode(isRaw: boolean): unknown };
-const isKeyboard = (stdin: Readable): stdin is Keyboard => 'isTTY' in stdin && stdin.isTTY === true;
+const isTerminal = (stream: object): boolean => 'isTTY' in stream && stream.isTTY === true;
+/** A question that is written to a file is not seen, and would be waited for in vain. */
+const isAsked = (terminal: Terminal): terminal is Terminal & { stdin: Keyboard } =>
+  isTerminal(terminal.stdin) && isTerminal(terminal.stderr);
 
 /**
  * A new password: from standard input if asked for, else typed twice without being shown. No option has it: the list of
  * processes shows those, and the history of the shell keeps them.
  * @throws {UsageError} where there is no terminal, when the two differ, and for Ctrl+C.
  */
-export async function readPassword({ stdin, stderr }: Terminal, isFromStdin: boolean): Promise<string> {
-  if (isFromStdin) return (await text(stdin)).replace(/\r?\n$/, '');
-  if (!isKeyboard(stdin)) throw new UsageError('Without a terminal to ask for the password, give --password-stdin.');
-  const line = lineReader(stdin);
+export async function readPassword(terminal: Terminal, isFromStdin: boolean): Promise<string> {
+  if (isFromStdin) return (await text(terminal.stdin)).replace(/\r?\n$/, '');
+  if (!isAsked(terminal)) throw new UsageError('Without a terminal to ask for the password, give --password-stdin.');
+  const { stdin, stderr } = terminal;
+  const line = lineReader(stdin, 'No password was given.');
   stdin.setRawMode(true);
   try {
     stderr.write('Password: ');
@@ -29,8 +33,27 @@ export async function readPassword({ stdin, stderr }: Terminal, isFromStdin: boo
   }
 }
 
+/**
+ * Asks whether to go on. Where there is no terminal, nothing is asked: a script has been written on purpose.
+ * @param loss a sentence.
+ * @throws {UsageError} for any answer but yes.
+ */
+export async function requireConfirmation(terminal: Terminal, loss: string): Promise<void> {
+  if (!isAsked(terminal)) return;
+  const { stdin, stderr } = terminal;
+  stderr.write(`${loss} Continue? [y/N] `);
+  try {
+    const answer = await lineReader(stdin, cancelled)();
+    if (!/^y(?:es)?$/i.test(answer.trim())) throw new UsageError(cancelled);
+  } finally {
+    stdin.pause();
+  }
+}
+
+const cancelled = 'Cancelled. Nothing was changed.';
+
 /** @returns a function that resolves to the next line that is typed; what was pasted beyond it is kept. */
-function lineReader(stdin: Keyboard): () => Promise<string> {
+function lineReader(stdin: Keyboard, nothing: string): () => Promise<string> {
   let pending = '';
   stdin.setEncoding('utf8');
   return () =>
@@ -41,7 +64,7 @@ function lineReader(stdin: Keyboard): () => Promise<string> {
         stdin.off('data', read).off('end', end);
         settle();
       };
-      const end = () => finish(() => reject(new UsageError('No password was given.')), '');
+      const end = () => finish(() => reject(new UsageError(nothing)), '');
       function read(chunk: string): void {
         const keys = [...chunk];
         for (const [place, key] of keys.entries()) {

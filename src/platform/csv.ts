@@ -15,4 +15,8 @@ export function csvCell(value: string | number | null): string {
   return /[",\r\n]/.test(harmless) || harmless !== text ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
 
+/** The name of a file: what is in it, and the day on which it was made. @param at Unix seconds. */
+export const csvName = (what: readonly (string | undefined)[], at: number): string =>
+  `${[...what.filter((one) => one !== undefined), new Date(at * 1000).toISOString().slice(0, 10)].join('_').replace(/[^\w.-]+/g, '-')}.csv`;
+
 export const csvRow = (cells: readonly (string | number | null)[]): string => `${cells.map(csvCell).join(',')}\r\n`;

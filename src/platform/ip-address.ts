@@ -14,6 +14,9 @@ export const isIpAddress = (hostname: string): boolean => parse(hostname) !== un
 /** All IPv6 addresses that are assigned to networks (RFC 4291 §2.4, IANA). */
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
 
+/** @returns how the address is usually written (RFC 5952); undefined for what is none. */
+export const canonicalAddress = (text: string): string | undefined => parse(text)?.toString();
+
 /** @returns whether it is an IP address on the public internet: of no special-purpose range (RFC 6890). */
 export function isPublicAddress(text: string): boolean {
   const address = parse(text);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { rangesOf, termsOf } from './search-terms.ts';
+import { matcherOf, rangesOf, termsOf } from './search-terms.ts';
 
 const wordsOf = (query: string) => rangesOf(query).map(({ from }) => from);
 
@@ -18,6 +18,12 @@ test('a text is found by its words and their parts, without case and accents', (
   assert.deepEqual(termsOf('"(the) best" ★ 100%'), ['the', 'best', '★', '100%']);
   assert.deepEqual(termsOf('a\u200bb\ud800'), ['ab']);
   assert.deepEqual(termsOf(' '), []);
+});
+
+test('a text in memory is found as one in a table', () => {
+  const found = (query: string) => matcherOf(query)('Samsung Internet, Android 203.0.113.9');
+  for (const query of ['andr sam', '203.0', '0.113.9', 'ÁNDROID']) assert.ok(found(query), query);
+  for (const query of ['ndroid', '203.1', 'android iphone', ' ,']) assert.ok(!found(query), query);
 });
 
 test('what one text may cost is bounded', () => {

@@ -6,7 +6,7 @@ const longestTerm = 64;
 /** More words and parts of one text are not found by. */
 const maxTerms = 12;
 /** More words of a query are ignored. */
-const maxWords = 6;
+export const maxWords = 6;
 /** Folding takes quadratic time. No name or address is longer. */
 const longestQuery = 254;
 
@@ -51,6 +51,15 @@ export function termsOf(text: string): string[] {
     return parts.length === 0 ? [word] : parts;
   });
   return [...new Set(terms.slice(0, maxTerms).map(cut))];
+}
+
+/** For a short list in memory: whether a text has a term for each word of the query, which has one at least. */
+export function matcherOf(query: string): (text: string) => boolean {
+  const ranges = rangesOf(query);
+  return (text) => {
+    const terms = termsOf(text);
+    return ranges.length > 0 && ranges.every(({ from }) => terms.some((term) => term.startsWith(from)));
+  };
 }
 
 /** Terms that begin with a word: from `from` on, and before `to`. */

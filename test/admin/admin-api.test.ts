@@ -357,6 +357,77 @@ test('a user is shown with how they sign in and what they have, and never with a
   }
 });
 
+testSignet('sessions and grants of a user are searched', { env }, async ({ signet }) => {
+  const root = await administratorOf(signet);
+  const user = await signet.signedInUser();
+  const phone = await user.signedInElsewhere({
+    'user-agent': 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_1) AppleWebKit/605 Safari/604.1',
+  });
+  const path = `/users/${user.user_id}`;
+  const clients = new Map<string, string>();
+  for (const name of ['Écran Desk', 'Field Notes', 'Field Works']) {
+    const client = await signet.registerClient({ name });
+    for (const one of [user, user, phone]) await one.obtainTokens(client);
+    clients.set(name, client.client_id);
+  }
+  const other = await signet.signedInUser();
+  await other.obtainTokens(await signet.registerClient());
+
+  const devicesFor = async (query: string) =>
+    ((await root.get(`${path}/sessions?${new URLSearchParams({ query })}`)).sessions as Json[]).map(
+      ({ device }) => device,
+    );
+  assert.deepEqual(await devicesFor('iph'), ['Safari, iPhone']);
+  assert.deepEqual((await devicesFor('127.0')).length, 2);
+  assert.deepEqual((await devicesFor('')).length, 2);
+  assert.deepEqual(await devicesFor('android'), []);
+  // An address is found by the whole of it or by its beginning, and by nothing that another address has, too.
+  const queriesFor: Record<string, readonly string[]> = {
+    '10.0.0.15': ['10.0.0.15', '10.0.0', '::ffff:10.0.0.15', 'iphone 10.0'],
+    '10.203.0.9': ['10.203.0.9', '10.203', '10.203.'],
+    '2001:db8::1:15': ['2001:db8::1:15', '2001:DB8:0::1:15', '2001:DB8', 'safari 2001:'],
+  };
+  const foreign = [
+    '10.0.0.1',
+    '203.0',
+    '0.0.15',
+    '::1',
+    '15',
+    'db8',
+    '2001:db8::1',
+    'android 10.0',
+    '10.0.0.15 10.203.0.9',
+  ];
+  for (const [address, queries] of Object.entries(queriesFor)) {
+    await plain(signet.deps.db).run(`update sessions set address = $1 where user_id = $2`, [address, user.user_id]);
+    for (const query of queries)
+      assert.ok((await devicesFor(query)).includes('Safari, iPhone'), `${address}: ${query}`);
+    for (const query of foreign) assert.deepEqual(await devicesFor(query), [], `${address}: ${query}`);
+  }
+
+  const grantsFor = async (query: string, more: Record<string, string> = {}) =>
+    root.get(`${path}/grants?${new URLSearchParams({ query, ...more })}`);
+  const namesFor = async (query: string) =>
+    [...new Set(((await grantsFor(query)).grants as Json[]).map(({ client_name }) => client_name))].sort();
+  assert.deepEqual(await namesFor('field'), ['Field Notes', 'Field Works']);
+  assert.deepEqual(await namesFor('not fie'), ['Field Notes']);
+  assert.deepEqual(await namesFor('ecran'), ['Écran Desk']);
+  assert.deepEqual(await namesFor(clients.get('Field Works')!), ['Field Works']);
+  assert.deepEqual(await namesFor(other.user_id), []);
+  assert.deepEqual(await namesFor(','), []);
+  const { sessions } = (await root.get(`${path}/sessions?query=iphone`)) as { sessions: Json[] };
+  const ofPhone = (await grantsFor(String(sessions[0]?.session_id))).grants as Json[];
+  assert.deepEqual(
+    ofPhone.map(({ session_id }) => session_id),
+    Array(3).fill(sessions[0]?.session_id),
+  );
+
+  const first = await grantsFor('field', { limit: '4' });
+  const second = await grantsFor('field', { limit: '4', after: String(first.next) });
+  const found = [first, second].flatMap(({ grants }) => (grants as Json[]).map(({ grant_id }) => grant_id));
+  assert.deepEqual([found.length, new Set(found).size, second.next], [6, 6, null]);
+});
+
 test('a session is ended only under the name of its user', async (t) => {
   const signet = await startSignet(t, { env });
   const root = await administratorOf(signet);
@@ -731,7 +802,13 @@ testSignet('of many who replay one delivery or remove one webhook at once, one d
   );
   const many = async (method: string, address: string) =>
     (await Promise.all([1, 2, 3, 4].map(() => root.send(method, address)))).map(({ status }) => status).sort();
-  assert.deepEqual(await many('POST', `${path}/deliveries/msg_1/replay`), [200, 409, 409, 409]);
+  for (const state of ['dead_at', 'delivered_at'] as const) {
+    const other = state === 'dead_at' ? 'delivered_at' : 'dead_at';
+    await plain(signet.deps.db).run(
+      `update webhook_deliveries set next_attempt_at = null, ${other} = null, ${state} = 1`,
+    );
+    assert.deepEqual(await many('POST', `${path}/deliveries/msg_1/replay`), [200, 409, 409, 409], state);
+  }
 
   // All that was given up, after days without an answer: found a page at a time, and sent again by one request.
   await plain(signet.deps.db).run(
@@ -763,7 +840,8 @@ testSignet('of many who replay one delivery or remove one webhook at once, one d
   refused(await root.send('POST', '/webhooks/wh_unknown/deliveries/replay'), [404, 'not_found']);
 
   assert.deepEqual(await many('DELETE', path), [204, 404, 404, 404]);
-  for (const event of ['webhook.replayed&target=msg_1', 'webhook.deleted']) {
-    assert.equal(((await root.get(`/audit?action=${event}`)).events as Json[]).length, 1, event);
+  const events = { 'webhook.replayed&target=msg_1': 2, 'webhook.deleted': 1 };
+  for (const [event, times] of Object.entries(events)) {
+    assert.equal(((await root.get(`/audit?action=${event}`)).events as Json[]).length, times, event);
   }
 });

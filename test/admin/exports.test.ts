@@ -14,6 +14,8 @@ type Json = Record<string, unknown>;
 /** A user with something in every section. */
 async function userWithEverything(signet: Signet) {
   const user = await signet.signedInUser({ name: 'Ada "Countess" Lovelace' });
+  const { session } = (await user.browser.get('/v1/me')).json as { session: { id: string } };
+  await user.browser.patch(`/v1/me/sessions/${session.id}`, { name: 'Analytical engine' });
   const totp = await user.enableTotp();
   await user.addPasskey();
   const client = await signet.registerClient({ owner: user, consent: 'required' });
@@ -64,6 +66,7 @@ testSignet(
       counts,
       sections.map((name) => [name, true]),
     );
+    assert.ok(data.sessions?.some(({ name }) => name === 'Analytical engine'));
     assert.equal((data.sign_in_methods as Json as { passkeys: Json[] }).passkeys.length, 1);
     assert.deepEqual(
       data.clients?.map(({ client_id }) => client_id),
@@ -229,6 +232,16 @@ test('sessions and grants of a user have pages of their own, and each button ano
   const first = await admin.browser.get(`${path}/grants`);
   const [, after = ''] = /href="[^"]*after=([^"]+)"/.exec(first.text) ?? [];
   const second = await admin.browser.get(`${path}/grants?after=${after}`);
+  const search = pattern`role="search".*href="${new RegExp(path)}/sessions"`;
+  assert.match(text, search, 'where there are more than the page shows');
+  const found = await admin.browser.get(`${path}/grants?q=desk`);
+  assert.match(found.text, pattern`<input id="grants-q"[^>]* value="desk"`);
+  assert.match(found.text, /id="search-clear"/);
+  assert.match(found.text, pattern`href="[^"]*/grants\?q=desk&amp;after=`, 'the next page is one of the search');
+  const none = await admin.browser.get(`${path}/grants?q=${encodeURIComponent('<b>lamp')}`);
+  assert.match(none.text, pattern`class="empty".*<bdi>&lt;b&gt;lamp</bdi>.*id="search-clear"`);
+  assert.doesNotMatch(none.text, /gr_[\w-]+\/end/);
+  assert.match((await admin.browser.get(`${path}/sessions?q=netscape`)).text, /class="empty"/);
   const ids = [first, second].flatMap((page) => page.text.match(/gr_[\w-]+(?=\/end)/g) ?? []);
   assert.deepEqual([ids.length, new Set(ids).size], [61, 61]);
 });

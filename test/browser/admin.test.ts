@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { rejectClient } from '../../src/clients/review-client.ts';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
@@ -262,6 +262,64 @@ test('a user is found and disabled; after 15 minutes the administrator confirms 
   assert.equal((await user.browser.get('/v1/me')).status, 401);
   expectQuiet();
 });
+
+test('a review, a suspension and the disabling of a user are done by the keyboard alone', async (t) => {
+  const signet = await startSignet(t, { env });
+  const admin = await signet.signedInUser({ role: 'admin' });
+  const user = await signet.signedInUser();
+  const { client_id } = await signet.registerClient({ owner: user, name: 'Field Notes', approved: false });
+  const { page, expectQuiet } = await withScripts(t, signet, admin);
+  const link = (name: string) => page.getByRole('link', { name }).first();
+  const press = async (target: Locator, key = 'Enter') => {
+    await tabTo(page, target);
+    await page.keyboard.press(key);
+  };
+  const write = async (target: Locator, text: string) => {
+    await tabTo(page, target);
+    await page.keyboard.type(text);
+  };
+  const done = (text: RegExp) => page.getByRole('status').filter({ hasText: text }).waitFor();
+
+  await page.goto(`${signet.url}/admin`);
+  await press(link(message('admin.tab.clients')));
+  await page.waitForURL('**/admin/clients');
+  await press(page.getByRole('main').getByRole('link', { name: 'Field Notes' }).first());
+  await page.waitForURL(`**/admin/clients/${client_id}*`);
+  const approval = page.locator('form[action$="/approve"]');
+  await press(approval.getByRole('radio').first(), 'Space');
+  const required = approval.getByLabel(message('admin.clients.consent.required'));
+  if (!(await required.isChecked())) await page.keyboard.press('ArrowDown');
+  assert.ok(await required.isChecked());
+  await press(page.getByRole('button', { name: message('admin.clients.approve.submit', { revision: 1 }) }));
+  await done(sentence('admin.clients.done.approved'));
+  assert.equal((await signet.deps.clients.find(client_id))?.consent, 'required');
+
+  await press(page.locator('summary', { hasText: message('admin.clients.suspend') }));
+  await write(page.getByLabel(message('admin.reason')), 'Phishing');
+  await press(page.locator('#client-suspend'));
+  await done(sentence('admin.clients.done.suspended'));
+
+  await press(link(message('admin.tab.users')));
+  await page.waitForURL('**/admin/users');
+  await write(page.getByLabel(message('admin.users.find')), user.email);
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/admin/users?*');
+  await press(page.locator(`main a[href^="/admin/users/${user.user_id}"]`).first());
+  await page.waitForURL(`**/admin/users/${user.user_id}*`);
+  await press(page.locator('summary', { hasText: message('admin.users.disable') }));
+  await write(page.locator('#disable-reason'), 'Asked for it');
+  await press(page.locator('#user-disable'));
+  await done(sentence('admin.users.done.disabled'));
+  assert.equal((await user.browser.get('/v1/me')).status, 401);
+  expectQuiet();
+});
+
+/** As far as a page has anything to stop at. */
+async function tabTo(page: Page, target: Locator): Promise<void> {
+  const isFocused = () => target.evaluate((element) => element === document.activeElement);
+  for (let stops = 0; stops < 150 && !(await isFocused()); stops += 1) await page.keyboard.press('Tab');
+  assert.ok(await isFocused(), `${page.url()}: ${target} cannot be reached by the keyboard`);
+}
 
 test('what strangers chose breaks no page: markup, what turns letters around, words without end', async (t) => {
   const signet = await startSignet(t, { env });

@@ -44,8 +44,10 @@ test('a developer registers with a script that warns at once and copies', async 
   await open(page, signet, ada, '/developer');
   await page
     .getByRole('main')
-    .getByRole('link', { name: message('developer.list.register') })
-    .click();
+    .getByRole('list')
+    .getByRole('link', { name: message('developer.list.step.register.link') })
+    .click(); // the first of three steps
+
   await picture(page, 'developer-choice', 'desktop', 'light');
   await picture(page, 'developer-choice', 'phone', 'dark');
   await page.locator('a[href$="?kind=web&library=authjs"]').click();

@@ -34,7 +34,10 @@ test('the example registers once, uses that client again, and registers anew whe
 test('the example says what it needs', async (t) => {
   const unreachable = await runExample(t, await exampleSettings(t, `http://localhost:${await freePort()}`));
   assert.equal(unreachable.code, 1);
-  assert.match(unreachable.stderr, /^Signet does not answer at .* Start it first, in another terminal: npm start\n$/);
+  assert.match(
+    unreachable.stderr,
+    /^Signet does not answer at .* Start it first, in another terminal: npm start\. If .* EXAMPLE_ISSUER to that\.\n$/,
+  );
 
   const settings = await bareSettings(t);
   const elsewhere = await bareSettings(t);

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
+import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import type { Visitor } from '../support/chromium.ts';
 import { linkIn } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
@@ -26,6 +27,7 @@ export async function cataloguePages(seeded: SeededSignet, visitors: Visitors): 
     ...(await signInPages(seeded, visitors)),
     ...(await linkPages(seeded)),
     ...accountPages,
+    ...(await setUpPages(seeded, visitors)),
     ...(await consentPages(seeded, visitors)),
     ...(await logoutPages(seeded)),
   ];
@@ -151,11 +153,18 @@ const accountPages: CataloguePage[] = [
   { name: 'apps', path: '/account/apps', as: 'ada' },
   { name: 'apps-none', path: '/account/apps', as: 'mary' },
   { name: 'entitlements', path: '/account/entitlements', as: 'ada' },
-  { name: 'set-up', path: '/signin/set-up?next=/account/security', as: 'ada', act: passkeyButton },
-  { name: 'set-up-app', path: '/signin/set-up?next=/account/security', as: 'mary', act: passkeyButton },
   { name: 'confirm', path: '/signin/confirm?next=/account/security', as: 'ada' },
   { name: 'confirm-every-way', path: '/signin/confirm?next=/account/security', as: 'grace', act: passkeyButton },
 ];
+
+/** Where a client requires the second factor. */
+async function setUpPages({ signet, ada: owner }: SeededSignet, { ada, mary }: Visitors): Promise<CataloguePage[]> {
+  const client = await signet.registerClient({ owner, name: 'Vault', default_acr_values: [twoFactors] });
+  return [
+    { name: 'set-up', path: await waiting(ada, signet, client), as: 'ada', act: passkeyButton },
+    { name: 'set-up-app', path: await waiting(mary, signet, client), as: 'mary', act: passkeyButton },
+  ];
+}
 
 async function consentPages({ signet, ada, client }: SeededSignet, visitors: Visitors): Promise<CataloguePage[]> {
   const asking = await signet.registerClient({

@@ -60,7 +60,11 @@ test('an account is looked after without JavaScript', async (t) => {
   assert.match((await page.textContent('main')) ?? '', sentence('apps.none'));
 
   await page.getByRole('link', { name: message('account.tab.sessions') }).click();
-  await page.getByRole('listitem').filter({ hasText: 'Safari, iPhone' }).getByRole('button').click();
+  await page
+    .getByRole('listitem')
+    .filter({ hasText: 'Safari, iPhone' })
+    .getByRole('button', { name: message('sessions.end') })
+    .click();
   assert.match((await page.getByRole('status').textContent()) ?? '', sentence('sessions.done.one'));
   assert.equal(await page.locator('.items > li').count(), 1);
 
@@ -69,7 +73,7 @@ test('an account is looked after without JavaScript', async (t) => {
   await page.getByLabel(message('account.language')).selectOption({ label: 'Deutsch' });
   await page.getByRole('button', { name: message('account.save') }).click();
   assert.equal(await page.locator('h1').textContent(), 'Augusta Ada King');
-  assert.match((await page.textContent('main')) ?? '', sentence('account.saved', {}, 'de'));
+  assert.match((await page.textContent('main')) ?? '', sentence('account.done.yes', {}, 'de'));
 
   await page.locator('#user-menu').click();
   await page.getByRole('button', { name: message('account.sign_out', {}, 'de') }).click();

@@ -12,6 +12,7 @@ import {
 } from '../support/command-line.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { openServer } from '../support/open-server.ts';
+import { plain } from '../support/plain-sql.ts';
 import { basic } from '../support/relying-party.ts';
 import { bareSettings, codeFor, isActiveAt, redeemAt, startServer } from '../support/server-process.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
@@ -72,6 +73,7 @@ test('while the server runs', async (t) => {
     assert.equal((JSON.parse(stdout) as { user: Json }).user.name, 'Helped');
     const csv = await runCommand(['users', 'export-csv', '--filter', 'no_second_factor'], { env });
     assert.match(csv.stdout, /^user_id,email,.*\r\n(?:.*\r\n)*usr_[^,]+,helped@example\.com,yes,Helped,user,enabled,/);
+    await refused(['users', 'remove-picture', user], env, /no_picture/);
     await refused(['users', 'delete', user, '--email', 'other@example.com'], env, sentence('problem.email.other'));
     await succeed(['users', 'delete', user, '--email', user], env);
     await refused(['users', 'show', user], env, /Not found/);
@@ -88,6 +90,11 @@ test('while the server runs', async (t) => {
     assert.equal(await isActiveAt(url, client, tokens.access_token), false);
     await refused(['grants', 'revoke', String(grant.grant_id)], env, /Not found\./);
 
+    for (const kind of ['sessions', 'grants'])
+      assert.equal(
+        (await runCommand([kind, 'list', user, '--query', 'nowhere'], { env })).stdout.trim(),
+        `No active ${kind} match.`,
+      );
     const session = first(await succeed(['sessions', 'list', user], env), 'sessions');
     assert.doesNotMatch(JSON.stringify(session), /st_[\w-]{20}|token/);
     await succeed(['sessions', 'end', user, String(session.session_id)], env);
@@ -266,6 +273,19 @@ test('the audit log is verified against what an earlier check gave, and filtered
   for (const day of ['yesterday', '20270131', '2027-02-31', '2027-01-31T25:00']) {
     await misunderstood(['audit', 'list', '--since', day], env, /--since requires a day such as 2027-01-31/);
   }
+  await plain(server.deps.db).run(
+    `update audit_log set event_id = 'evt_00000000.req_' || seq where seq = 2`, // as of an invitation by request
+  );
+  assert.deepEqual(await seqs('--request', 'req_2'), [2]);
+  assert.match((await runCommand(['audit', 'list', '--request', 'req_2'], { env })).stdout, / REQUEST\n.+ req_2\n/);
+  assert.deepEqual(await seqs('--request', 'req_1'), []);
+  const requested = async (logged: string, id = 'req_1') =>
+    (await runCommand(['audit', 'list', '--request', id], { env: { ...env, SIGNET_LOG_REQUESTS: logged } })).stdout;
+  assert.match(
+    await requested('off'),
+    /^No events match the filter\. Events carry request IDs only with SIGNET_LOG_REQUESTS=on/,
+  );
+  assert.equal((await requested('on')).trim(), 'No events match the filter.');
   // Until its reader goes away: here after the first line.
   const followed = await runCommand(['audit', 'list', '--follow', '--json', '--limit', '1'], { env, closeAfter: /\n/ });
   assert.deepEqual([followed.code, followed.stderr], [0, '']);
@@ -305,12 +325,18 @@ test('the audit log is exported in either format', async (t) => {
 
 test('the policy of a client is changed from the command line, which prints the current one', async (t) => {
   const env = await preparedSettings(t);
-  const registration = ['--name', 'Desk', '--redirect-uri', 'https://desk.example/cb'];
+  const registration = ['--name', 'Desk', '--redirect-uri', 'https://desk.example/cb', '--second-factor', 'required'];
   const { client_id } = await succeed(['clients', 'create', ...registration], env);
   const policy = ['clients', 'policy', String(client_id)];
   await refused([...policy, '--consent', 'required'], env, /pending_review/);
   const approved = await runCommand(['clients', 'approve', String(client_id), '--revision', '1'], { env });
   assert.match(approved.stdout, /Consent +skip \(users are not asked\)\n {2}Retry window +0 s\n/);
+  assert.match(approved.stdout, /Second factor +required\n/);
+  const edit = ['clients', 'edit', String(client_id), '--second-factor'];
+  await misunderstood([...edit, 'sometimes'], env, /--second-factor must be .*optional.*required/);
+  const edited = await succeed([...edit, 'preferred'], env);
+  const preferred = ['urn:signet:acr:2fa', 'urn:signet:acr:1fa'];
+  assert.deepEqual(edited.pending_change, { default_acr_values: preferred });
   await misunderstood(policy, env, /Nothing to change: give at least one of --consent, --retry-window, --alg\./);
   await misunderstood([...policy, '--retry-window', '61'], env, /--retry-window/);
   const changed = await succeed([...policy, '--consent', 'required', '--retry-window', '5'], env);

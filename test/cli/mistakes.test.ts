@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, readdir, stat } from 'node:fs/promises';
+import { chmod, open, readdir, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { readConfig } from '../../src/app/config.ts';
 import type { Check } from '../../src/app/doctor/check.ts';
@@ -146,8 +147,27 @@ test('the doctor says of each problem what to do, changes nothing and prints no 
 
   // A server that takes the connection and says nothing.
   const silent = { ...wrong, SIGNET_SMTP_URL: `smtp://localhost:${env.SIGNET_PORT}` };
-  const late = await examine(readConfig(silent), { clock: Date.now, timeoutMs: 100 });
-  assert.match(late.find(({ check }) => check === 'mail')?.found ?? '', /no answer within 0\.1 s/);
+  const late = await examine(readConfig(silent), { clock: Date.now, timeoutMs: 500 });
+  assert.match(late.find(({ check }) => check === 'mail')?.found ?? '', /no answer within 0\.5 s/);
+});
+
+test('the doctor finds a damaged page when it reads all of them, and has colors on a terminal', async (t) => {
+  const env = await preparedSettings(t);
+  const well = await runCommand(['doctor', '--deep'], { env: { ...env, TERM: 'xterm' }, columns: 80 });
+  assert.ok(well.stdout.includes('\n  \u001b[32mok\u001b[0m       database file    Every page'), well.stdout);
+  const path = join(String(env.SIGNET_DATA_DIR), 'signet.db');
+  const db = new DatabaseSync(path);
+  const [index] = db.prepare("select rootpage from sqlite_master where name = 'users_newest'").all();
+  db.close();
+  const file = await open(path, 'r+');
+  await file.write(Buffer.alloc(4096, 7), 0, 4096, (Number(index?.rootpage) - 1) * 4096);
+  await file.close();
+  const { code, stdout } = await runCommand(['doctor', '--deep', '--json'], { env });
+  const found = (JSON.parse(stdout).checks as Check[]).find(({ check }) => check === 'database file');
+  assert.deepEqual([code, found?.state], [1, 'problem']);
+  assert.match(found?.found ?? '', /^The database is damaged: \S/);
+  assert.match(found?.remedy ?? '', /keep a copy of signet\.db.*restore/);
+  assert.doesNotMatch((await runCommand(['doctor'], { env })).stdout, /database file/);
 });
 
 test('the doctor reports settings that cannot be used, and makes no store where there is none', async (t) => {

@@ -1,4 +1,4 @@
-import { hasPendingChange, needsReview, type ReviewedRecord } from '../../clients/client.ts';
+import { hasPendingChange, needsReview, type ReviewedRecord, secondFactorOf } from '../../clients/client.ts';
 import type { FieldChange, LastRejection, reviewRecord } from '../../clients/read-review.ts';
 import type { Risk } from '../../clients/risk-signals.ts';
 import type { ClientUsage } from '../../oauth/grants/grants.ts';
@@ -17,6 +17,7 @@ export const describeClient = (client: ReviewedRecord): string =>
     ['Post-logout URIs', client.post_logout_redirect_uris],
     ['Back-channel logout', client.backchannel_logout_uri],
     ['Scopes', client.allowed_scopes],
+    ['Second factor', secondFactorOf(client.default_acr_values)],
     ['Home page', client.homepage_url],
     ['Privacy policy', client.policy_uri],
     ['Terms of service', client.tos_uri],

@@ -55,7 +55,7 @@ function row(view: View, { left, right, fields, changes }: Compared, field: Fiel
   const isKept = before !== null || !Array.isArray(after);
   const text = (value: Value) => fieldTexts[field]?.(view, value, fields);
   return html`<tr><th scope="row">${view.t(`clients.field.${field}`)}${change !== undefined && html` <strong>${view.t('admin.diff.changed')}</strong>`}</th>
-<td data-label="${view.plain(left)}">${isKept ? (text(before) ?? shown(view, before, change && asList(after), 'admin.diff.removed')) : view.t('admin.diff.not_kept')}</td>${
+<td${right !== undefined && html` data-label="${view.plain(left)}"`}>${isKept ? (text(before) ?? shown(view, before, change && asList(after), 'admin.diff.removed')) : view.t('admin.diff.not_kept')}</td>${
     right !== undefined &&
     html`<td data-label="${view.plain(right)}">${change === undefined ? view.t('admin.diff.unchanged') : (text(after) ?? shown(view, after, isKept ? asList(before) : undefined, 'admin.diff.added'))}</td>`
   }</tr>

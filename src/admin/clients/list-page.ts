@@ -5,7 +5,7 @@ import type { ListedClient } from '../../clients/read-review.ts';
 import type { Risk } from '../../clients/risk-signals.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
-import { badge, moreLink, pathWith, type Tone } from '../../platform/pages/lists.ts';
+import { badge, emptyList, moreLink, pathWith, type Tone } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { clientInitials } from '../../platform/text.ts';
@@ -73,8 +73,10 @@ const clearSearch = (view: View) =>
 /** What was looked through, and how to leave the search. */
 function nothing(view: View, { filter, q, next }: ClientListView): Html {
   if (q === '') {
+    if (filter === 'all') return emptyList(view.t('admin.clients.none.registered'));
     const isQueue = filter === 'waiting' || filter === 'changes';
-    return html`<p class="empty">${view.t(isQueue ? 'admin.clients.none.waiting' : 'admin.clients.none')}</p>`;
+    const key = isQueue ? 'admin.clients.none.waiting' : 'admin.clients.none';
+    return emptyList(view.t(key), { path: pathWith(path, { state: 'all' }), label: view.t('admin.clients.none.all') });
   }
   const said =
     next === undefined

@@ -7,26 +7,28 @@ import { pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { deliveryList, stateName } from '../../webhooks/delivery-page.ts';
-import { adminTab, entityLink, type Shown } from '../components.ts';
+import type { Names } from '../audit/names.ts';
+import { entityName } from '../audit/sentence.ts';
+import { adminTab, type Shown } from '../components.ts';
 
 /** The logout tokens for one client, all of them or those in one state, a page at a time. */
 export function logoutsPage(
   view: View,
   client: Client,
-  { state, found }: { state: DeliveryState | undefined; found: LogoutPage },
+  { state, found, names }: { state: DeliveryState | undefined; found: LogoutPage; names: Names },
   shown: Shown,
 ): Page {
   const path = `/admin/clients/${client.client_id}`;
   return {
     title: view.plain('logouts.title'),
     tab: adminTab('admin_clients'),
+    above: [{ path, label: untrusted(client.name) }],
     content: html`<h1>${view.t('logouts.title')}</h1>
-<p><a href="${path}">${untrusted(client.name)}</a></p>
 ${shown.problem}${shown.query?.done === 'resent' && notice(view.t('logouts.resent'))}
 <p class="soft">${view.t('admin.clients.logouts.intro')}</p>
-<h2>${stateName(view, state)}</h2>
+<h2 class="state">${stateName(view, state)}</h2>
 ${deliveryList(view, found, state, {
-  title: ({ sub }) => entityLink(sub),
+  title: ({ sub }) => entityName(view, names, sub),
   resend: `${path}/logout-deliveries/retry`,
   pathTo: (query) => pathWith(`${path}/logout-deliveries`, query),
   none: view.t('admin.clients.logouts.none'),

@@ -13,7 +13,8 @@ import {
 import { riskCodes } from '../../clients/risk-signals.ts';
 import { scopeNames } from '../../clients/scopes.ts';
 import { readUsage } from '../../oauth/grants/grants.ts';
-import { csvType } from '../../platform/csv.ts';
+import { now } from '../../platform/clock.ts';
+import { csvName, csvType } from '../../platform/csv.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { paging } from '../../platform/http/paging.ts';
 import { Type } from '../../platform/schema.ts';
@@ -117,7 +118,7 @@ export const clientOperations = {
     answer: { description: 'Oldest first, as an attachment.', media: ['text/csv'] },
     refusals: ['invalid_request'],
     run: async (deps, { query: { status = 'all' } }) => ({
-      name: `clients-${status}.csv`,
+      name: csvName([`clients-${status}`], now(deps)),
       type: csvType,
       content: exportClients(deps, status),
     }),
@@ -257,7 +258,11 @@ export const clientOperations = {
     example: reasonExample,
     run: async (deps, { caller, client_id, body }) =>
       reviewedRecord(await suspendClient(deps, { client_id, caller }, body.reason)),
-    command: { name: 'clients suspend', text: describeClient },
+    command: {
+      name: 'clients suspend',
+      confirm: 'Its users can no longer sign in with it, and its tokens are revoked for good.',
+      text: describeClient,
+    },
   }),
 
   reinstate: operation({
@@ -284,6 +289,7 @@ export const clientOperations = {
     run: (deps, { caller, client_id }) => deleteClient(deps, { client_id, caller }),
     command: {
       name: 'clients delete',
+      confirm: 'This deletes the client, and its tokens stop working. It cannot be undone.',
       summary: 'Delete a client with its secrets, grants and consents. This cannot be undone.',
       json: (_, { client_id }) => ({ deleted: client_id }),
       text: (_, { client_id }) => `${client_id} has been deleted, and its tokens have been revoked.`,

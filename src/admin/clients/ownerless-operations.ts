@@ -2,7 +2,7 @@ import { reviewedRecord } from '../../clients/client.ts';
 import { editClient } from '../../clients/edit-client.ts';
 import { addSecret, listSecrets, retireSecret } from '../../clients/manage-secrets.ts';
 import { registerClient } from '../../clients/register-client.ts';
-import { EditBody, RegistrationBody, readClientEdit, readRegistration } from '../../clients/registration.ts';
+import { EditBody, readClientEdit, readRegistration, registrationBody } from '../../clients/registration.ts';
 import { OverlapSeconds, SecretBody, SecretRecord } from '../../developer/api/operations.ts';
 import { nullable, operation } from '../../platform/http/operation.ts';
 import { list, shownOnce, time } from '../../platform/report.ts';
@@ -23,13 +23,7 @@ export const ownerlessOperations = {
     summary: 'Register a first-party client, which has no owner',
     description:
       'The client stays in `pending_review` until another administrator approves it, or the same one if the service is configured to allow that.',
-    body: RegistrationBody,
-    parsesBody: true,
-    example: {
-      name: 'Example shop',
-      client_type: 'confidential',
-      redirect_uris: ['https://shop.example.com/callback'],
-    },
+    ...registrationBody,
     answer: {
       description: '`client_secret` is returned only once; null for a public client.',
       schema: Type.Object({ ...ReviewedRecord.properties, client_secret: nullable(Type.String()) }),
@@ -128,6 +122,7 @@ export const ownerlessOperations = {
       retireSecret(deps, ownerless({ client_id, secret_id, caller, overlapSeconds })),
     command: {
       name: 'clients secrets retire',
+      confirm: 'The secret stops working, and cannot be restored.',
       options: { overlap: 'overlap_seconds' },
       text: ({ secret_id, expires_at }) => `${secret_id} works until ${time(expires_at)}.`,
     },

@@ -12,7 +12,8 @@ import { clientCharts } from '../../developer/activity/charts.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { lastSignInOf, readUsage } from '../../oauth/grants/grants.ts';
 import { findLogoutDeliveries } from '../../oauth/logout/deliveries.ts';
-import { csvType } from '../../platform/csv.ts';
+import { now } from '../../platform/clock.ts';
+import { csvName, csvType } from '../../platform/csv.ts';
 import { deliveryStates } from '../../platform/db/delivery-queue.ts';
 import { fieldProblem, invalidFields } from '../../platform/errors.ts';
 import { type Parameters, readChoice } from '../../platform/http/parameters.ts';
@@ -20,6 +21,7 @@ import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts'
 import type { View } from '../../platform/pages/view.ts';
 import { normalizeName } from '../../platform/text.ts';
 import { readClientStatistics } from '../../statistics/read-statistics.ts';
+import { namesIn } from '../audit/names.ts';
 import { checkedNames, explains, type Shown } from '../components.ts';
 import { type ClientFilter, clientFilters, clientsPage } from './list-page.ts';
 import { logoutsPage } from './logouts-page.ts';
@@ -53,7 +55,7 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
 
   pages.download(`${list}/export`, ({ query }) => {
     const listing = listingOf(filterOf(query));
-    return { name: `clients-${listing}.csv`, type: csvType, content: exportClients(deps, listing) };
+    return { name: csvName([`clients-${listing}`], now(deps)), type: csvType, content: exportClients(deps, listing) };
   });
 
   pages.show(one, (context) => redraw(context, context));
@@ -112,7 +114,12 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
     const { query = {} } = shown;
     const state = readChoice(query, 'state', deliveryStates);
     const found = await findLogoutDeliveries(deps, client_id, { state, after: query.after });
-    return logoutsPage(view, client, { state, found }, shown);
+    const names = await namesIn(
+      deps,
+      [],
+      found.deliveries.map(({ sub }) => sub),
+    );
+    return logoutsPage(view, client, { state, found, names }, shown);
   }
 
   async function redraw({ view, administrator_id, client_id }: ClientContext, shown: Shown) {

@@ -71,7 +71,7 @@ ${facts(view, of)}
 <h2>${view.t('admin.overview.days')}</h2>
 ${charts}
 <p><a href="${path(client)}/logout-deliveries">${view.t('logouts.title')}</a></p>
-<p><a href="/admin/audit?target=${client.client_id}">${view.t('admin.history')}</a></p>
+<p><a href="/admin/audit?who=${client.client_id}">${view.t('admin.history')}</a></p>
 </div>
 <div class="decision" id="decision" role="region" aria-label="${view.t('admin.clients.decision')}">
 ${decisions(view, client, reviewerProblem, usage)}

@@ -1,6 +1,7 @@
 import { entitlementStatuses } from '../../entitlements/entitlement.ts';
 import { exportEntitlements, findEntitlements } from '../../entitlements/find-entitlements.ts';
-import { csvType } from '../../platform/csv.ts';
+import { now } from '../../platform/clock.ts';
+import { csvName, csvType } from '../../platform/csv.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { paging } from '../../platform/http/paging.ts';
 import { list, time } from '../../platform/report.ts';
@@ -82,7 +83,11 @@ export const entitlementOperations = {
     refusals: ['invalid_request'],
     async run(deps, { query }) {
       await findEntitlements(deps, { ...query, limit: 1 }); // a filter that is refused begins no file
-      return { name: 'entitlements.csv', type: csvType, content: exportEntitlements(deps, query) };
+      return {
+        name: csvName(['entitlements', query.product, query.plan, query.status], now(deps)),
+        type: csvType,
+        content: exportEntitlements(deps, query),
+      };
     },
   }),
 };

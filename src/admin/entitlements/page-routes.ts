@@ -4,7 +4,8 @@ import { entitlementStatuses } from '../../entitlements/entitlement.ts';
 import { type EntitlementFilter, exportEntitlements, findEntitlements } from '../../entitlements/find-entitlements.ts';
 import { allCredentials } from '../../entitlements/service-credentials/manage-credential.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { csvType } from '../../platform/csv.ts';
+import { now } from '../../platform/clock.ts';
+import { csvName, csvType } from '../../platform/csv.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import { entitlementsPage } from './page.ts';
@@ -30,11 +31,14 @@ export async function entitlementPageRoutes(app: FastifyInstance, deps: Deps) {
     });
   });
 
-  pages.download(`${path}/export`, ({ query }) => ({
-    name: 'entitlements.csv',
-    type: csvType,
-    content: exportEntitlements(deps, filterOf(query)),
-  }));
+  pages.download(`${path}/export`, ({ query }) => {
+    const filter = filterOf(query);
+    return {
+      name: csvName(['entitlements', filter.product, filter.plan, filter.status], now(deps)),
+      type: csvType,
+      content: exportEntitlements(deps, filter),
+    };
+  });
 }
 
 /** A plan without its product is left out: it would be one of any product. */

@@ -2,7 +2,7 @@ import { entitlementStatuses, nameOfKey } from '../../entitlements/entitlement.t
 import type { EntitlementFilter, HeldEntitlement } from '../../entitlements/find-entitlements.ts';
 import { type Html, html, type Renderable, untrusted } from '../../platform/pages/html.ts';
 import { personInitials } from '../../platform/pages/initials.ts';
-import { moreLink, pathWith } from '../../platform/pages/lists.ts';
+import { emptyList, moreLink, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { adminTab } from '../components.ts';
@@ -52,9 +52,11 @@ const isNarrowed = (filter: EntitlementFilter) => Object.values(filter).some((on
 
 const nothing = (view: View, filter: EntitlementFilter): Html =>
   isNarrowed(filter)
-    ? html`<p class="empty">${view.t('admin.entitlements.none.here')}</p>`
-    : html`<div class="empty"><p>${view.t('admin.entitlements.none')}</p>
-<p><a href="/admin/service-credentials">${view.t('admin.tab.services')}</a></p></div>`;
+    ? emptyList(view.t('admin.entitlements.none.here'))
+    : emptyList(view.t('admin.entitlements.none'), {
+        path: '/admin/service-credentials',
+        label: view.t('admin.tab.services'),
+      });
 
 const columns = ['user', 'product', 'plan', 'status', 'until', 'changed'] as const;
 

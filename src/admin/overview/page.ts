@@ -1,7 +1,7 @@
 import { rotationPeriodSeconds } from '../../oauth/signing-keys/signing-keys.ts';
 import { dayChart, figures } from '../../platform/pages/chart.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
-import { badge } from '../../platform/pages/lists.ts';
+import { badge, emptyList } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { maxDeadCounted } from '../../webhooks/list-webhooks.ts';
@@ -42,7 +42,10 @@ function reviews(view: View, { reviews, waiting }: Overview): Html {
   return html`<h2>${view.t('admin.overview.reviews')}</h2>
 ${
   reviews.length === 0
-    ? html`<p class="soft">${view.t('admin.overview.reviews.none')}</p>`
+    ? emptyList(view.t('admin.overview.reviews.none'), {
+        path: '/admin/clients?state=all',
+        label: view.t('admin.clients.none.all'),
+      })
     : html`<p class="soft">${view.t('admin.overview.clients', waiting)}</p>
 <ul class="items">${reviews.map(
         ({ client, owner, risks }) => html`<li><div>

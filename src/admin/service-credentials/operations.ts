@@ -223,6 +223,7 @@ export const serviceCredentialOperations = {
     run: (deps, { caller, client_id }) => recordAfter(retire(deps, caller, client_id), deps, client_id),
     command: {
       name: 'service-credentials retire',
+      confirm: 'The credential stops working, and cannot be restored.',
       json: (_, { client_id }) => ({ retired: client_id }),
       text: (_, { client_id }) => `${client_id} has been retired.`,
     },

@@ -69,21 +69,37 @@ export const accessOperations = {
     method: 'GET',
     path: '/v1/admin/users/:user_id/sessions',
     summary: 'List the active sessions of a user',
+    query: {
+      query: Type.Optional(
+        Type.String({
+          description:
+            'Beginnings of words of the device, or an IP address or its beginning, in any order; or a session_id.',
+        }),
+      ),
+    },
     answer: { description: 'Last used first.', schema: Type.Object({ sessions: Type.Array(SessionRecord) }) },
     refusals: ['not_found'],
-    async run(deps, { user_id }) {
+    async run(deps, { user_id, query: { query } }) {
       await requireUser(deps, user_id);
-      return { sessions: (await listSessions(deps, user_id)).map(sessionRecord) };
+      return { sessions: (await listSessions(deps, user_id, query)).map(sessionRecord) };
     },
     command: {
       name: 'sessions list',
       summary: 'List the active sessions of a user, most recently used first.',
       operands: userOperand,
       text: ({ sessions }) =>
-        list([
-          ['SESSION', 'LAST USED', 'METHODS', 'ADDRESS', 'DEVICE'],
-          ...sessions.map((each) => [each.session_id, time(each.last_seen_at), each.amr, each.address, each.device]),
-        ]),
+        sessions.length === 0
+          ? 'No active sessions match.'
+          : list([
+              ['SESSION', 'LAST USED', 'METHODS', 'ADDRESS', 'DEVICE'],
+              ...sessions.map((each) => [
+                each.session_id,
+                time(each.last_seen_at),
+                each.amr,
+                each.address,
+                each.device,
+              ]),
+            ]),
     },
   }),
 
@@ -111,7 +127,15 @@ export const accessOperations = {
     method: 'GET',
     path: '/v1/admin/users/:user_id/grants',
     summary: 'List the active grants of a user',
-    query: paging,
+    query: {
+      query: Type.Optional(
+        Type.String({
+          description:
+            "Beginnings of words of the client's name, in any order; or a client_id, grant_id or session_id.",
+        }),
+      ),
+      ...paging,
+    },
     answer: {
       description: 'Newest first.',
       schema: Type.Object({ grants: Type.Array(GrantRecord), next: nullable(Type.String()) }),
@@ -129,16 +153,18 @@ export const accessOperations = {
       defaults: { limit: 500 },
       text: ({ grants, next }) =>
         [
-          list([
-            ['GRANT', 'CLIENT', 'LAST USED', 'SCOPE', 'NAME'],
-            ...grants.map((each) => [
-              each.grant_id,
-              each.client_id,
-              time(each.last_used_at ?? each.created_at),
-              each.scope,
-              each.client_name,
-            ]),
-          ]),
+          grants.length === 0
+            ? 'No active grants match.'
+            : list([
+                ['GRANT', 'CLIENT', 'LAST USED', 'SCOPE', 'NAME'],
+                ...grants.map((each) => [
+                  each.grant_id,
+                  each.client_id,
+                  time(each.last_used_at ?? each.created_at),
+                  each.scope,
+                  each.client_name,
+                ]),
+              ]),
           ...(next === null ? [] : [`More results: --after ${next}`]),
         ].join('\n\n'),
     },

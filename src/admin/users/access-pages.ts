@@ -4,10 +4,10 @@ import { methodsInWords } from '../../authentication/sessions/page.ts';
 import type { ListedSession } from '../../authentication/sessions/sessions.ts';
 import type { ListedGrant } from '../../oauth/grants/grants.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
-import { moreLink, pathWith } from '../../platform/pages/lists.ts';
+import { emptyList, moreLink, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { adminTab } from '../components.ts';
+import { adminTab, searchForm, searchOutcome } from '../components.ts';
 
 // What a user has access to: a few of each on the user's page, and all on a page of their own.
 
@@ -18,12 +18,12 @@ export const sessionList = (
   title: Title = h3,
 ): Html =>
   sessions.length === 0
-    ? html`<p class="soft">${view.t('admin.users.sessions.none')}</p>`
+    ? emptyList(view.t('admin.users.sessions.none'))
     : html`<ul class="items">${sessions.map((session) => sessionItem(view, user_id, session, title))}</ul>`;
 
 export const grantList = (view: View, user_id: string, grants: readonly ListedGrant[], title: Title = h3): Html =>
   grants.length === 0
-    ? html`<p class="soft">${view.t('admin.users.grants.none')}</p>`
+    ? emptyList(view.t('admin.users.grants.none'))
     : html`<ul class="items">${grants.map((grant) => grantItem(view, user_id, grant, title))}</ul>`;
 
 type Title = (id: string, text: Html) => Html;
@@ -48,32 +48,48 @@ ${title(grant.grant_id, html`<a href="/admin/clients/${grant.client_id}">${untru
 <form method="post" action="/admin/users/${user_id}/grants/${grant.grant_id}/end">${namedButton(grant.grant_id, view.t('admin.users.grants.end'))}</form></li>
 `;
 
-const listPage = (view: View, user: User, name: 'sessions' | 'grants', content: Html): Page => ({
+type AccessList = 'sessions' | 'grants';
+
+const pathTo = ({ user_id }: Pick<User, 'user_id'>, name: AccessList) => `/admin/users/${user_id}/${name}`;
+
+/** To all of them, on their own page, and a search among them. */
+export const searchAccess = (view: View, user: Pick<User, 'user_id'>, name: AccessList, query = ''): Html =>
+  searchForm(view, `users.${name}`, query, { path: pathTo(user, name), field: `${name}-q` });
+
+type Found = { query: string; isEmpty: boolean; list: Html };
+
+const listPage = (view: View, user: User, name: AccessList, { query, isEmpty, list }: Found): Page => ({
   title: view.plain(`admin.users.${name}`),
   tab: adminTab('admin_users'),
   above: [{ path: `/admin/users/${user.user_id}`, label: untrusted(user.name ?? user.email) }],
   content: html`<h1>${view.t(`admin.users.${name}`)}</h1>
-${content}`,
+${(query !== '' || !isEmpty) && searchAccess(view, user, name, query)}
+${searchOutcome(view, query, isEmpty, pathTo(user, name))}
+${(query === '' || !isEmpty) && list}`,
 });
 
-export const userSessionsPage = (view: View, user: User, sessions: readonly ListedSession[]): Page =>
-  listPage(view, user, 'sessions', sessionList(view, user.user_id, sessions, h2));
+export const userSessionsPage = (view: View, user: User, query: string, sessions: readonly ListedSession[]): Page =>
+  listPage(view, user, 'sessions', {
+    query,
+    isEmpty: sessions.length === 0,
+    list: sessionList(view, user.user_id, sessions, h2),
+  });
 
 export const userGrantsPage = (
   view: View,
   user: User,
+  query: string,
   { grants, next }: { grants: readonly ListedGrant[]; next: string | undefined },
 ): Page =>
-  listPage(
-    view,
-    user,
-    'grants',
-    html`${grantList(view, user.user_id, grants, h2)}${
+  listPage(view, user, 'grants', {
+    query,
+    isEmpty: grants.length === 0,
+    list: html`${grantList(view, user.user_id, grants, h2)}${
       next !== undefined &&
       moreLink(
         'grants-more',
-        pathWith(`/admin/users/${user.user_id}/grants`, { after: next }),
+        pathWith(pathTo(user, 'grants'), { q: query, after: next }),
         view.t('admin.users.grants.more'),
       )
     }`,
-  );
+  });

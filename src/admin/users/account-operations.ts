@@ -14,6 +14,7 @@ import { exportUsers } from './export-list.ts';
 import { exportUser } from './export-user.ts';
 import { administratorWarning, describeUser, UserRecord, userOperand } from './operations.ts';
 import { userRecord } from './read-user.ts';
+import { removePicture } from './remove-picture.ts';
 import { resetLinkFor } from './reset-link.ts';
 
 const one = { ...administration, parameters: { user_id: 'user_id of any user.' } };
@@ -171,6 +172,29 @@ export const accountOperations = {
     },
   }),
 
+  removePicture: operation({
+    ...one,
+    id: 'removeUserPicture',
+    method: 'DELETE',
+    path: '/v1/admin/users/:user_id/picture',
+    summary: 'Remove the picture of a user',
+    description:
+      'The file of an uploaded picture is deleted, and apps no longer receive the URL. A copy that a browser or an app has ' +
+      'may stay there. The user may set another picture.',
+    body: ReasonBody,
+    example: reasonExample,
+    answer: { description: 'It is gone.' },
+    refusals: ['not_found', 'invalid_state'],
+    run: (deps, { caller, user_id, body }) => removePicture(deps, caller, user_id, body.reason),
+    command: {
+      name: 'users remove-picture',
+      operands: userOperand,
+      optional: ['reason'],
+      json: (_, { user_id }) => ({ picture_removed: user_id }),
+      text: (_, { user_id }) => `The picture of ${user_id} has been removed.`,
+    },
+  }),
+
   export: operation({
     ...one,
     id: 'exportUser',
@@ -248,6 +272,7 @@ export const accountOperations = {
     },
     command: {
       name: 'users bulk',
+      confirm: 'This changes several accounts.',
       summary: 'Sign out, disable or change the role of several users. The exit code is 1 if one of them was refused.',
       operands: { action: { oneOf: bulkActions } },
       options: { user: 'user_ids' },
@@ -276,6 +301,7 @@ export const accountOperations = {
     run: (deps, { caller, user_id, body }) => deleteUserByAdministrator(deps, caller, user_id, body),
     command: {
       name: 'users delete',
+      confirm: 'This deletes the account and everything in it, and cannot be undone.',
       summary: 'Delete a user permanently, with all sessions, grants and factors. --email confirms which one.',
       operands: userOperand,
       optional: ['reason'],

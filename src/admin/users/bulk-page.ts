@@ -2,6 +2,7 @@ import type { User } from '../../accounts/users.ts';
 import { refusalMessage } from '../../platform/pages/errors.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
+import { emptyList } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { adminTab, reasonField, type Shown } from '../components.ts';
@@ -26,7 +27,7 @@ export function bulkPreviewPage(view: View, action: BulkAction, selected: readon
 ${shown.problem}
 ${
   affected.length === 0
-    ? html`<p class="empty">${view.t('admin.users.bulk.none')}</p>`
+    ? emptyList(view.t('admin.users.bulk.none'))
     : html`<p>${view.t('admin.users.bulk.affected', { count: affected.length })}</p>
 <ul>${affected.map(({ user }) => userLine(user))}</ul>`
 }

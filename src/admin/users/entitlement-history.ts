@@ -3,7 +3,7 @@ import { nameOfKey } from '../../entitlements/entitlement.ts';
 import type { EntitlementHistory, EntitlementVersion, StoredEntitlement } from '../../entitlements/read-history.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
-import { badge, exactTime, moreLink, pathWith } from '../../platform/pages/lists.ts';
+import { badge, emptyList, exactTime, moreLink, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
@@ -13,7 +13,10 @@ import { adminTab, entityLink } from '../components.ts';
 export function entitlementSection(view: View, user_id: string, history: EntitlementHistory): Html {
   const { entitlements, versions } = history;
   if (entitlements.length + versions.length === 0) {
-    return html`<p class="soft">${view.t('admin.users.entitlements.none')}</p>`;
+    return emptyList(view.t('admin.users.entitlements.none'), {
+      path: '/admin/service-credentials',
+      label: view.t('admin.tab.services'),
+    });
   }
   return html`<ul class="items">${entitlements.map((one) => entitlementItem(view, user_id, one))}</ul>
 <p><a href="${pathTo(user_id, {})}" id="user-writes">${view.t('admin.users.entitlements.all_writes')}</a></p>`;
@@ -30,7 +33,7 @@ export const entitlementHistoryPage = (
   above: [{ path: `/admin/users/${user_id}`, label: untrusted(name ?? email) }],
   content: html`<h1>${view.t('admin.users.entitlements.writes')}</h1>
 ${product !== undefined && html`<p>${productName(product)}</p>`}
-${history.versions.length === 0 ? html`<p class="empty">${view.t('admin.users.entitlements.none')}</p>` : writes(view, user_id, history, product)}`,
+${history.versions.length === 0 ? emptyList(view.t('admin.users.entitlements.none')) : writes(view, user_id, history, product)}`,
 });
 
 const entitlementItem = (view: View, user_id: string, one: StoredEntitlement) => html`<li><div>

@@ -2,7 +2,7 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { UserFilter } from '../../accounts/users.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
-import { csvRow, csvType } from '../../platform/csv.ts';
+import { csvName, csvRow, csvType } from '../../platform/csv.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
 import type { FileAnswer } from '../../platform/http/operation.ts';
 import { time } from '../../platform/report.ts';
@@ -25,7 +25,7 @@ export async function exportUsers(
   const after = { filter: filter ?? 'all' };
   const event = auditEvent({ action: 'user.list_exported', ...caller, reason: why, after }, now(deps));
   await deps.db.change({ run: { event: event.statement } });
-  return { name: `users-${after.filter}.csv`, type: csvType, content: contentOf(deps, filter) };
+  return { name: csvName([`users-${after.filter}`], now(deps)), type: csvType, content: contentOf(deps, filter) };
 }
 
 const columns = {

@@ -1,5 +1,5 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { requireUser, type User } from '../../accounts/users.ts';
+import { findPictureOf, requireUser, type User } from '../../accounts/users.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { readLog } from '../../audit/read-log.ts';
 import { listUnauthenticated } from '../../audit/unauthenticated.ts';
@@ -37,7 +37,8 @@ export async function exportUser(deps: Deps, caller: Caller, user_id: string, re
 }
 
 async function* contentOf(deps: Deps, user: User, exported_at: number): AsyncGenerator<string> {
-  const head = { exported_at, user, sign_in_methods: await signInMethods(deps, user.user_id) };
+  const picture = (await findPictureOf(deps.db, user.user_id)) ?? null;
+  const head = { exported_at, user, picture, sign_in_methods: await signInMethods(deps, user.user_id) };
   yield JSON.stringify(head).slice(0, -1);
   for (const [name, pages] of Object.entries(sections(deps, user.user_id))) {
     yield `,${JSON.stringify(name)}:[`;
@@ -80,6 +81,7 @@ const sections = (deps: Deps, user_id: string): Readonly<Record<string, Pages>> 
   sessions: once(async () =>
     (await listSessions(deps, user_id)).map((session) => ({
       ...sessionRecord(session),
+      name: session.name,
       user_agent: session.user_agent,
     })),
   ),

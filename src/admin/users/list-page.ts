@@ -5,7 +5,7 @@ import type { MessageKey } from '../../platform/i18n/translate.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html, type Renderable, untrusted } from '../../platform/pages/html.ts';
 import { personInitials } from '../../platform/pages/initials.ts';
-import { badge, moreLink, pathWith } from '../../platform/pages/lists.ts';
+import { badge, emptyList, moreLink, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
@@ -52,7 +52,7 @@ ${filter === undefined && html`<p class="actions">${view.t('admin.users.order')}
 }
 ${
   users.length === 0
-    ? html`<p class="empty">${view.t(next === undefined ? 'admin.users.none' : 'admin.users.none.here')}</p>`
+    ? emptyList(view.t(next === undefined ? 'admin.users.none' : 'admin.users.none.here'))
     : html`<p class="actions"><a href="${pathWith(path, { q, filter, order: search.order, after, all: 'on' })}" id="users-select-all">${view.t('admin.users.select_all')}</a></p>
 ${usersTable(view, users, providers, all === 'on')}
 ${bulkForm(view)}`
@@ -83,7 +83,7 @@ const usersTable = (
   areSelected: boolean,
 ): Html => {
   const heading = (key: MessageKey) => html`<th scope="col">${view.t(key)}</th>`;
-  return html`<table class="people">
+  return html`<table class="list people">
 <caption class="unseen">${view.t('admin.users.title')}</caption>
 <thead><tr><td></td>${heading('admin.users.column.person')}${heading('admin.users.column.last_sign_in')}${heading('admin.users.factors')}${heading('admin.users.column.state')}${heading('admin.users.column.created')}</tr></thead>
 <tbody>

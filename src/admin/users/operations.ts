@@ -268,6 +268,7 @@ export const userOperations = {
       recordAfter(resetFactors(deps, caller, user_id, body.reason), deps, user_id),
     command: {
       name: 'users reset-factors',
+      confirm: "This removes the user's authenticator app, backup codes and passkeys, and cannot be undone.",
       summary:
         "Remove a user's authenticator app, backup codes and passkeys, end all sessions, and notify the user by email.",
       operands: userOperand,

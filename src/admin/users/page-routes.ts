@@ -101,14 +101,14 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     return entitlementHistoryPage(view, user, { product, history });
   });
 
-  pages.show(`${one}/sessions`, async ({ view, user_id }) => {
+  pages.show(`${one}/sessions`, async ({ view, user_id, query: { q = '' } }) => {
     const user = await requireUser(deps, user_id);
-    return userSessionsPage(view, user, await listSessions(deps, user_id));
+    return userSessionsPage(view, user, q.trim(), await listSessions(deps, user_id, q));
   });
-  pages.show(`${one}/grants`, async ({ view, user_id, query: { after } }) => {
+  pages.show(`${one}/grants`, async ({ view, user_id, query: { q = '', after } }) => {
     const user = await requireUser(deps, user_id);
-    const page = await listGrants(deps, user_id, { after, limit: grantsPerPage });
-    return userGrantsPage(view, user, page);
+    const page = await listGrants(deps, user_id, { query: q, after, limit: grantsPerPage });
+    return userGrantsPage(view, user, q.trim(), page);
   });
 
   const onPage = { page: one, explains, redraw };
@@ -121,6 +121,12 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
   pages.run(operations.resetFactors, { done: `${one}?done=factors_reset`, ...withReason, ...onPage });
   pages.run(accountOperations.resetLink, {
     done: async (link, { view, user_id }) => resetLinkPage(view, await requireUser(deps, user_id), link),
+    ...withReason,
+    ...onPage,
+  });
+  pages.run(accountOperations.removePicture, {
+    path: `${one}/remove-picture`,
+    done: `${one}?done=picture_removed`,
     ...withReason,
     ...onPage,
   });

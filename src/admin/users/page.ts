@@ -7,13 +7,14 @@ import type { ListedGrant } from '../../oauth/grants/grants.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html, type Renderable, untrusted } from '../../platform/pages/html.ts';
-import { personInitials } from '../../platform/pages/initials.ts';
+import { personAvatar } from '../../platform/pages/initials.ts';
+import { emptyList } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
 import { statusBadge } from '../clients/list-page.ts';
 import { adminTab, doneNotice, reasonField, type Shown, step } from '../components.ts';
-import { grantList, sessionList } from './access-pages.ts';
+import { grantList, searchAccess, sessionList } from './access-pages.ts';
 import { entitlementSection } from './entitlement-history.ts';
 import { userBadges } from './list-page.ts';
 import type { UserOverview } from './read-user.ts';
@@ -44,6 +45,7 @@ const done = [
   'role_changed',
   'unlocked',
   'edited',
+  'picture_removed',
 ] as const;
 
 export function userPage(view: View, of: UserView, shown: Shown): Page {
@@ -51,11 +53,12 @@ export function userPage(view: View, of: UserView, shown: Shown): Page {
   const { user_id } = user;
   const all = (name: 'sessions' | 'grants', hasMore: boolean) =>
     hasMore &&
-    html`<p><a href="/admin/users/${user_id}/${name}" id="user-${name}">${view.t(`admin.users.${name}.all`)}</a></p>\n`;
+    html`${searchAccess(view, user, name)}
+<p><a href="/admin/users/${user_id}/${name}" id="user-${name}">${view.t(`admin.users.${name}.all`)}</a></p>\n`;
   return {
     title: visibleText(user.name ?? user.email),
     tab: adminTab('admin_users'),
-    content: html`<div class="person"><span class="initials" aria-hidden="true">${personInitials(user)}</span>
+    content: html`<div class="person">${personAvatar(view, user)}
 <div><h1>${untrusted(user.name ?? user.email)}${userBadges(view, user)}</h1>
 <p class="soft">${untrusted(user.email, 254)} (${view.t(user.email_verified_at === null ? 'admin.users.unverified' : 'admin.users.verified')})</p></div></div>
 ${shown.problem}${doneNotice(view, shown, 'users', done)}
@@ -70,7 +73,7 @@ ${sessionList(view, user_id, of.sessions.slice(0, itemsShown))}${all('sessions',
 <h2>${view.t('admin.users.grants')}</h2>
 ${grantList(view, user_id, of.grants.grants)}${all('grants', of.grants.next !== undefined)}
 <h2>${view.t('admin.users.clients')}</h2>
-${of.clients.length === 0 ? html`<p class="soft">${view.t('admin.users.clients.none')}</p>` : html`<ul class="items">${of.clients.map(clientItem(view))}</ul>`}
+${of.clients.length === 0 ? emptyList(view.t('admin.users.clients.none')) : html`<ul class="items">${of.clients.map(clientItem(view))}</ul>`}
 <h2>${view.t('admin.users.entitlements')}</h2>
 ${entitlementSection(view, user_id, of.entitlements)}`,
   };
@@ -131,6 +134,8 @@ function userActions(view: View, { overview: { user, lock }, isSelf, restriction
     step(view, 'admin.users.reset', form('reset-factors', 'danger', reasonField(view, 'reset-reason')));
   const resetLink = () =>
     step(view, 'admin.users.reset_link', form('reset-link', 'quiet', reasonField(view, 'link-reason')));
+  const pictureRemoval = () =>
+    step(view, 'admin.users.picture', form('remove-picture', 'danger', reasonField(view, 'picture-reason')));
   const dataExport = () =>
     step(view, 'admin.users.export', form('export', 'quiet', reasonField(view, 'export-reason')));
   const deletion = () =>
@@ -152,6 +157,7 @@ ${reasonField(view, 'delete-reason')}`,
   }
 <p class="actions"><a class="button quiet" href="/admin/users/${user.user_id}/edit" id="user-edit">${view.t('admin.users.edit')}</a></p>
 ${!takeover && user.disabled_at === null && resetLink()}
+${user.picture !== null && pictureRemoval()}
 ${!restriction && step(view, 'admin.users.sign_out', form('sign-out', 'danger'))}
 ${!isSelf && !restriction && reset()}
 ${user.disabled_at === null ? !restriction && disable() : step(view, 'admin.users.enable', form('enable', 'quiet'))}

@@ -4,6 +4,7 @@ import { cookieNames } from '../http/cookies.ts';
 import { type Tag, tags } from '../http/operation.ts';
 import { publicDocument, sendPublicDocument } from '../http/representations.ts';
 import { type Html, html, untrusted } from '../pages/html.ts';
+import { emptyList } from '../pages/lists.ts';
 import { type Page, sendPage } from '../pages/page.ts';
 import type { View, ViewDeps } from '../pages/view.ts';
 import { type ApiDocument, type DescribedOperation, type DescribedRoute, describeApi } from './document.ts';
@@ -68,7 +69,7 @@ function searchPage(view: View, document: ApiDocument, q: string): Page {
     content: html`<h1>${view.t('reference.title')}</h1>
 ${searchForm(view, q)}
 <p><a href="/reference" id="reference-clear">${view.t('reference.search.clear')}</a></p>
-${found.length === 0 ? html`<p class="empty">${view.t('reference.search.none', { query: html`<q>${untrusted(q)}</q>` })}</p>` : found.map((group) => groupOf(group))}`,
+${found.length === 0 ? emptyList(view.t('reference.search.none', { query: html`<q>${untrusted(q)}</q>` })) : found.map((group) => groupOf(group))}`,
   };
 }
 

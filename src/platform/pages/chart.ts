@@ -25,7 +25,7 @@ export function dayChart(
   const caption = html`<figcaption><strong>${number.format(total)}</strong> ${title}</figcaption>`;
   if (total === 0) return html`<figure class="chart">${caption}<p class="soft">${view.t('chart.none')}</p></figure>\n`;
   const max = Math.max(...counts);
-  const format = new Intl.DateTimeFormat(view.locale, { dateStyle: 'medium', timeZone: 'UTC' });
+  const format = new Intl.DateTimeFormat(view.locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
   const days = counts.map((_, place) => format.format((firstDay + place) * dayMs));
   const description = view.t('chart.description', {
     what: title,

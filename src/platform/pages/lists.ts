@@ -15,8 +15,12 @@ export function pathWith(path: string, query: Parameters): string {
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
 }
 
+/** What an empty list is for, and where to go from there. */
+export const emptyList = (text: Html, next?: { path: string; label: Html }): Html =>
+  html`<div class="empty"><p>${text}</p>${next && html`<p><a href="${next.path}">${next.label}</a></p>`}</div>`;
+
 export const itemsOr = (items: readonly Html[], none: Html): Html =>
-  items.length === 0 ? html`<p class="empty">${none}</p>` : html`<ul class="items">${items}</ul>`;
+  items.length === 0 ? emptyList(none) : html`<ul class="items">${items}</ul>`;
 
 /** To the next page of a list, or to all of it. */
 export const moreLink = (id: string, path: string, text: Html): Html =>

@@ -4,7 +4,7 @@ import { locales, type MessageKey, nameOfLanguage } from '../i18n/translate.ts';
 import type { Branding } from './branding.ts';
 import { bindForms, hidden, isUnfinished, type SignedInUser } from './form.ts';
 import { type Html, html, type Renderable, untrusted } from './html.ts';
-import { personInitials } from './initials.ts';
+import { personAvatar } from './initials.ts';
 import { linkProblems, withFocus } from './messages.ts';
 import { refill } from './refill.ts';
 import type { View } from './view.ts';
@@ -83,10 +83,11 @@ const scriptsOf = ({ scripts = [], content }: Page): readonly string[] =>
 const pathOf = (url: string): string => url.split('?', 1)[0]!;
 
 /** Who is signed in, and the way to every area that they may enter. */
-function userMenu({ t, locale, query }: View, user: SignedInUser, url: string): Html {
+function userMenu(view: View, user: SignedInUser, url: string): Html {
+  const { t, locale, query } = view;
   const name = untrusted(user.name ?? user.email, 100);
   const link = (path: string, key: MessageKey) => html`<li><a href="${path}">${t(key)}</a></li>`;
-  return html`<details class="menu"><summary id="user-menu"><span class="initials small" aria-hidden="true">${personInitials(user)}</span> ${name}</summary>
+  return html`<details class="menu"><summary id="user-menu">${personAvatar(view, user, 'small')} ${name}</summary>
 <div>
 <p><strong>${name}</strong>${user.name !== null && html`<br>${user.email}`}</p>
 <nav aria-label="${t('layout.areas')}"><ul>

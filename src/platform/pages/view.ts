@@ -55,6 +55,7 @@ export function decorateRequests(app: FastifyInstance, deps: ViewDeps): void {
 export type View = {
   readonly locale: Locale;
   readonly branding: Branding;
+  readonly baseUrl: string;
   /** The query of the page; absent where it answers a form, which no link can repeat. */
   readonly query?: string;
   readonly t: Translate;
@@ -80,6 +81,7 @@ export function viewOf(
   return {
     locale,
     branding: deps.branding,
+    baseUrl: deps.config.baseUrl,
     ...(request.method === 'GET' && { query: queryOf(request.url) }),
     t: translator(locale),
     plain: (key, values) => translatePlain(locale, { key, values }),
