@@ -31,6 +31,7 @@ import { decorateRequests, rememberLanguage } from '../platform/pages/view.ts';
 import { userRoutes } from '../self-service/delete-account/routes.ts';
 import { emailAddressRoutes } from '../self-service/email-address/routes.ts';
 import { ownEntitlementRoutes } from '../self-service/entitlements/routes.ts';
+import { pictureRoutes } from '../self-service/picture/routes.ts';
 import { accountRoutes } from '../self-service/profile/routes.ts';
 import type { Config } from './config.ts';
 import { healthRoutes } from './health-routes.ts';
@@ -91,6 +92,7 @@ export async function buildApp(deps: Deps, scrape: Scrape = openMetrics(deps)): 
   await userRoutes(app, deps);
   await federationRoutes(app, deps);
   await accountRoutes(app, deps);
+  await pictureRoutes(app, deps);
   await sessionRoutes(app, deps);
   await connectedAppRoutes(app, deps);
   await ownEntitlementRoutes(app, deps);

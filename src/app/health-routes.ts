@@ -9,9 +9,9 @@ export async function healthRoutes(app: FastifyInstance, deps: Deps) {
   const readHealth = openHealth(deps);
 
   // Only that the process answers: an unavailable store must not get every node restarted.
-  app.get('/livez', async (_request, reply) => reply.send({ status: 'live' }));
+  app.get('/livez', { config: { isProbe: true } }, async (_request, reply) => reply.send({ status: 'live' }));
 
-  app.get('/readyz', async (request, reply) => {
+  app.get('/readyz', { config: { isProbe: true } }, async (request, reply) => {
     const health: Health = app.serving.isStopping ? { reasons: ['stopping'], warnings: [] } : await readHealth();
     const refusal = unready(health);
     return refusal ? sendRefusal(deps, request, reply, refusal) : reply.send(readyBody(health));

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Deps } from '../oauth/deps.ts';
 import { canSign } from '../oauth/signing-keys/signing-keys.ts';
-import { isDiskFull } from '../platform/db/open.ts';
+import { isDiskFull, isDiskReadOnly } from '../platform/db/open.ts';
 
 /** Why a node should not receive requests. */
 export const unreadySentences = {
@@ -9,7 +9,7 @@ export const unreadySentences = {
   stopping: 'Not ready: this node is shutting down.',
   store: 'Not ready: the database does not respond.',
   signing_keys: 'Not ready: a signing key is missing.',
-  disk: 'Not ready: the disk that holds the database is full.',
+  disk: 'Not ready: the disk that holds the database is full or read-only.',
 };
 export type Unready = keyof typeof unreadySentences;
 
@@ -42,7 +42,7 @@ export function openHealth(deps: Pick<Deps, 'db' | 'clock' | 'config' | 'timekee
 }
 
 async function findReasons({ db, config, log }: Pick<Deps, 'db' | 'config' | 'log'>): Promise<readonly Unready[]> {
-  const disk = (await isDiskFull(config)) ? (['disk'] as const) : [];
+  const disk = isDiskReadOnly(config) || (await isDiskFull(config)) ? (['disk'] as const) : [];
   try {
     return (await canSign(db)) ? disk : ['signing_keys', ...disk];
   } catch (error) {

@@ -10,7 +10,7 @@ import type { Scrape } from './metrics.ts';
 export async function metricsRoutes(app: FastifyInstance, { metricsToken }: Config, scrape: Scrape) {
   if (metricsToken === undefined) return;
   const expected = Buffer.from(digest(metricsToken));
-  app.get('/metrics', async (request, reply) => {
+  app.get('/metrics', { config: { isProbe: true } }, async (request, reply) => {
     const [, presented = ''] = /^Bearer ([^ ]{1,200})$/i.exec(request.headers.authorization ?? '') ?? [];
     // Digests, which have one length, so that the time reveals nothing.
     if (!timingSafeEqual(Buffer.from(digest(presented)), expected)) throw invalidToken('not the token for metrics');

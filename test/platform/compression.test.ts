@@ -3,6 +3,7 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { sendRaw } from '../support/raw-socket.ts';
 import { startSignet } from '../support/signet.ts';
 
 type Answer = { status: number; headers: IncomingHttpHeaders; body: Buffer };
@@ -60,4 +61,26 @@ test('what is the same for everybody is compressed, and nothing else is', async 
     const { headers } = await get(signet.url + path, { cookie, 'accept-encoding': 'br, gzip', accept: 'text/html' });
     assert.equal(headers['content-encoding'], undefined, path);
   }
+});
+
+test('a document that is answered before the routes is the one that its route answers', async (t) => {
+  const signet = await startSignet(t);
+  for (const path of ['openid-configuration', 'oauth-authorization-server', 'jwks.json']) {
+    const url = `${signet.url}/.well-known/${path}`;
+    const withoutTime = async (asked: string, headers: Record<string, string>) => {
+      const answer = await get(asked, headers);
+      delete answer.headers.date;
+      return answer;
+    };
+    await get(url, {}); // compresses it
+    for (const coding of ['br, gzip', 'gzip', 'identity', 'br;q=0, *', '', undefined]) {
+      const headers = { origin: 'https://app.example', ...(coding !== undefined && { 'accept-encoding': coding }) };
+      const before = await withoutTime(url, headers);
+      assert.equal(before.status, 200);
+      assert.deepEqual(before, await withoutTime(`${url}?`, headers), `${path}: ${coding}`); // has no such shortcut
+    }
+  }
+  const port = Number(new URL(signet.url).port);
+  const twoHosts = 'GET /.well-known/jwks.json HTTP/1.1\r\nHost: localhost\r\nHost: other.example\r\n\r\n';
+  assert.match((await sendRaw(port, twoHosts)).text, /^HTTP\/1\.1 400 /);
 });

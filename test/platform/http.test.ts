@@ -175,6 +175,14 @@ test('the edges of HTTP', async (t) => {
     const pipelined = await sendRaw(port, `${head('GET /v1/me')}\0\0\r\n\r\n`);
     assert.match(pipelined.text, /^HTTP\/1\.1 401 /, 'the request before is answered first');
     assert.ok(pipelined.closed);
+    await fetch(`${signet.url}/.well-known/jwks.json`); // from then on it is answered at once
+    const queued = await sendRaw(
+      port,
+      `${head('GET /v1/me')}\r\n${head('GET /.well-known/jwks.json')}\r\n\0\0\r\n\r\n`,
+    );
+    const statuses = [...queued.text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status);
+    assert.deepEqual(statuses, ['401', '200'], 'also one that waits for the answer before it');
+    assert.ok(queued.closed);
   });
 
   await t.test('HT-03: a body that comes too slowly is answered with 408, and the connection ends', async () => {
@@ -228,7 +236,7 @@ test('the edges of HTTP', async (t) => {
       '/v1/auth/providers': 'GET, HEAD',
       '/v1/me': 'GET, HEAD, PATCH, DELETE',
       '/v1/me/sessions': 'GET, HEAD, DELETE',
-      '/v1/me/sessions/ses_x': 'DELETE',
+      '/v1/me/sessions/ses_x': 'PATCH, DELETE',
       '/v1/me/grants/cl_x': 'DELETE',
       '/v1/oauth/clients': 'GET, HEAD, POST',
       '/v1/oauth/clients/cl_x': 'GET, HEAD, PATCH, DELETE',

@@ -255,6 +255,10 @@ const calls: Record<string, Prepare> = {
   'patch /v1/admin/users/{user_id}': ofUser,
   'delete /v1/admin/users/{user_id}': (given) => ({ ...ofUser(given), body: { email: given.user.email } }),
   'post /v1/admin/users/{user_id}/reset-link': ofUser,
+  'delete /v1/admin/users/{user_id}/picture': async (given) => {
+    await given.user.browser.patch('/v1/me', { picture: 'https://pictures.example.com/ada.jpg' });
+    return ofUser(given);
+  },
   'post /v1/admin/users/{user_id}/export': ofUser,
   'post /v1/admin/users/export': () => ({}),
   'post /v1/admin/users/bulk': ({ user }) => ({ body: { user_ids: [user.user_id] } }),
@@ -330,6 +334,12 @@ async function enrolled(signet: Signet, { browser }: TestUser) {
   return { code: new TOTP({ secret }).generate({ timestamp: signet.clock() }) };
 }
 
+async function withAnotherSession({ user }: Given) {
+  const { browser } = await user.signedInElsewhere();
+  const { json } = await browser.get('/v1/me');
+  return { browser: user.browser, path: { session_id: String((json?.session as { id?: string })?.id) } };
+}
+
 /** A passkey as its ceremony would have left it. */
 async function withPasskey({ signet, user }: Given): Promise<Call> {
   await plain(signet.deps.db).run(
@@ -348,6 +358,7 @@ const accountCalls: Record<string, Prepare> = {
   'get /v1/auth/providers': () => ({}),
   'get /v1/me': asUser,
   'patch /v1/me': asUser,
+  'put /v1/me/picture': asUser,
   'delete /v1/me': ({ user }) => ({ browser: user.browser, body: { email: user.email } }),
   'get /v1/me/2fa': asUser,
   'post /v1/me/2fa/totp/enroll': asUser,
@@ -378,11 +389,8 @@ const accountCalls: Record<string, Prepare> = {
   'delete /v1/me/password': withPasskey,
   'get /v1/me/sessions': asUser,
   'delete /v1/me/sessions': asUser,
-  'delete /v1/me/sessions/{session_id}': async ({ user }) => {
-    const elsewhere = await user.signedInElsewhere();
-    const { json } = await elsewhere.browser.get('/v1/me');
-    return { browser: user.browser, path: { session_id: String((json?.session as { id?: string })?.id) } };
-  },
+  'patch /v1/me/sessions/{session_id}': withAnotherSession,
+  'delete /v1/me/sessions/{session_id}': withAnotherSession,
 };
 
 /** What takes an authenticator or an upstream provider; their own tests play those ceremonies through. */
@@ -464,6 +472,8 @@ async function readEverything(signet: Signet, admin: TestUser): Promise<void> {
       `about=${client_id}&action=client&since=1`,
       'since=1',
       'until=9',
+      'request_id=req_x',
+      'request_id=req_x&action=grant',
     ].map((filter) => `/v1/admin/audit?${filter}`),
     ...[`target=${user_id}`, 'address=127.0.0.1'].map((filter) => `/v1/admin/audit/unauthenticated?${filter}`),
     ...[...userFilters.map((one) => `filter=${one}`), 'order=last_sign_in'].map((query) => `/v1/admin/users?${query}`),

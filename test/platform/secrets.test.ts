@@ -4,6 +4,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { listSigningKeys } from '../../src/oauth/signing-keys/store.ts';
+import { onBothEngines } from '../support/databases.ts';
 import { plain } from '../support/plain-sql.ts';
 import { sendRaw } from '../support/raw-socket.ts';
 import {
@@ -14,8 +15,9 @@ import {
   tokensOf,
   verifier,
 } from '../support/relying-party.ts';
-import { type Signet, testSignet } from '../support/signet.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
+import { openCollector, tracerTo } from '../support/trace-collector.ts';
 
 type Journey = { user: TestUser; client: RegisteredClient; live: Tokens; secrets: Map<string, string> };
 
@@ -115,7 +117,9 @@ async function tablesOf({ deps: { db } }: Signet): Promise<Record<string, Record
   );
 }
 
-testSignet('secrets', async ({ signet, t }) => {
+onBothEngines('secrets', async (t, engine) => {
+  const collector = await openCollector(t);
+  const signet = await startSignet(t, { engine, tracer: tracerTo(collector) });
   const { user, client, live, secrets } = await journey(signet);
   const { dataDir, masterKey } = signet.deps.config;
   assert.ok(masterKey.from === 'value');
@@ -126,6 +130,15 @@ testSignet('secrets', async ({ signet, t }) => {
     assertHoldsNone('the log', signet.logLines.join('\n'), secrets);
     const packets = signet.logLines.filter((line) => /rawPacket|"cookie"|"authorization"/i.test(line));
     assert.deepEqual(packets, []);
+  });
+
+  await t.test('no span holds a secret, or who it is about', async () => {
+    await signet.deps.tracer.close();
+    const { spans, requests } = collector;
+    assert.ok(spans.length > 50 && spans.some(({ name }) => name === 'POST /oauth/token'), `${spans.length} spans`);
+    const people = [user.user_id, user.email, client.client_id].map((text) => [text, 'id'] as const);
+    for (const { body } of requests)
+      assertHoldsNone('a span', body.toString('latin1'), new Map([...secrets, ...people]));
   });
 
   await t.test('RT-08: no table holds a secret', async () => {

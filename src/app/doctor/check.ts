@@ -12,6 +12,8 @@ export type CheckDeps = {
   clock: () => number;
   /** For each request or connection to another machine, in milliseconds. */
   timeoutMs: number;
+  /** Whether to read the whole of the database, too. */
+  isDeep: boolean;
 };
 
 export const ok = (check: string, found: string): Check => ({ check, state: 'ok', found, remedy: null });

@@ -1,8 +1,8 @@
 import type { Config } from '../config.ts';
-import { type Check, problemOf } from './check.ts';
+import { type Check, type CheckDeps, problemOf } from './check.ts';
 import { checkBaseUrl, checkMail, checkProviders, checkServer } from './network-checks.ts';
 import { checkFiles, checkProxy, checkSettings } from './settings-checks.ts';
-import { checksInStore, openStore } from './store-checks.ts';
+import { checkPages, checksInStore, openStore } from './store-checks.ts';
 
 /** For each request or connection. */
 const defaultTimeoutMs = 5000;
@@ -13,18 +13,24 @@ const defaultTimeoutMs = 5000;
  */
 export async function examine(
   config: Config,
-  { clock, timeoutMs = defaultTimeoutMs }: { clock: () => number; timeoutMs?: number },
+  {
+    clock,
+    timeoutMs = defaultTimeoutMs,
+    isDeep = false,
+  }: Pick<CheckDeps, 'clock'> & Partial<Pick<CheckDeps, 'timeoutMs' | 'isDeep'>>,
 ): Promise<Check[]> {
-  const deps = { config, clock, timeoutMs };
+  const deps = { config, clock, timeoutMs, isDeep };
   const files = checkFiles(deps); // before SQLite has the database open, and so more files
   const network = Promise.all([checkServer(deps), checkBaseUrl(deps), checkMail(deps), checkProviders(deps)]);
   const { db, check: opened } = await openStore(deps);
   try {
     const [server, baseUrl, mail, providers] = await network;
+    const pages = isDeep && db ? [await checkPages(deps, db)] : [];
     const store = await checksInStore(deps, db, baseUrl.at).then(
-      (checks) => [opened, ...checks],
+      (checks) => [opened, ...pages, ...checks],
       async (error: unknown) => [
         problemOf('store', error, 'Read the log of the server and of the database.'),
+        ...pages,
         ...(await checksInStore(deps, undefined, baseUrl.at)),
       ],
     );

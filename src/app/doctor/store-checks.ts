@@ -4,9 +4,18 @@ import { readLogWithoutSealing } from '../../audit/read-log.ts';
 import { canSign } from '../../oauth/signing-keys/signing-keys.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { refuseUnlessMigrated } from '../../platform/db/migrate.ts';
-import { databaseFile, diskFree, isDiskFull, openDbToRead, storeBytes } from '../../platform/db/open.ts';
+import {
+  databaseFile,
+  diskFree,
+  findDamage,
+  isDiskFull,
+  isDiskReadOnly,
+  openDbToRead,
+  storeBytes,
+} from '../../platform/db/open.ts';
 import { dangerousSkewSeconds, findHeartbeat, toleratedSkewSeconds } from '../../platform/heartbeat.ts';
-import { openVaultFor, readMasterKey } from '../../platform/vault.ts';
+import { readMasterKey } from '../../platform/master-key.ts';
+import { openVaultFor } from '../../platform/vault.ts';
 import { unreadySentences } from '../health.ts';
 import { refuseUnfinishedRestore } from '../open-deps.ts';
 import { type Check, type CheckDeps, ok, problem, problemOf, skipped, warning, within } from './check.ts';
@@ -105,6 +114,16 @@ export async function checksInStore(deps: CheckDeps, db: Db | undefined, outside
   ];
 }
 
+/** Without a limit of time, which grows with the database. */
+export async function checkPages({ config }: CheckDeps, db: Db): Promise<Check> {
+  const name = 'database file';
+  if (config.databaseUrl) return skipped(name, 'PostgreSQL checks its own files, with pg_amcheck.');
+  const damage = await findDamage(db).catch((error: Error) => error.message);
+  if (damage === undefined) return ok(name, 'Every page and every index of the database is sound.');
+  const remedy = `Stop the server, keep a copy of ${databaseFile}, and restore the newest backup; see docs/backup.md.`;
+  return problem(name, `The database is damaged: ${damage}.`, remedy);
+}
+
 async function checkMasterKey({ config }: CheckDeps, db: Db): Promise<Check> {
   try {
     const others = config.otherMasterKey ? [readMasterKey(config.otherMasterKey)] : [];
@@ -163,6 +182,9 @@ async function checkDisk({ config }: CheckDeps, db: Db | undefined): Promise<Che
   const remedy = 'Free some space on it.';
   if (await isDiskFull(config, async () => free)) {
     return problem('disk', `The disk that holds ${config.dataDir} is full.`, remedy);
+  }
+  if (isDiskReadOnly(config)) {
+    return problem('disk', `The disk that holds ${config.dataDir} is read-only.`, 'Make it writable.');
   }
   const { database = 0, log = 0 } = db ? await storeBytes(db, config) : {};
   if (free < lowBytes || free < database + log) {

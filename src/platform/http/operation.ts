@@ -176,6 +176,8 @@ type Shape<Deps, Given, Result> = {
     defaults?: Readonly<Record<string, unknown>>;
     /** Members that have no option. */
     fixed?: Readonly<Record<string, unknown>>;
+    /** What is lost, for a question that a terminal is asked first, unless `--yes` is given. */
+    confirm?: string;
     /** Whether the exit code is 1. */
     failed?(result: Result): boolean;
     /** What a terminal shows. */

@@ -1,10 +1,15 @@
 import { hash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 type Coding = 'br' | 'gzip';
-type Representation = { readonly body: Buffer | string; readonly etag: string; readonly coding: Coding | undefined };
+export type Representation = {
+  readonly body: Buffer | string;
+  readonly etag: string;
+  readonly coding: Coding | undefined;
+};
 
 type Representations = ReturnType<typeof representations>;
 
@@ -21,11 +26,18 @@ export function representations(given: Buffer | string) {
   const digest = hash('sha256', content, 'base64url');
   const plain: Representation = { body: given, etag: `"${digest}"`, coding: undefined };
   let compressed: Promise<readonly Representation[]> | undefined;
+  let ready: readonly Representation[] | undefined;
   return {
     plain,
+    /** What {@link compressed} resolves to, once it has. */
+    get ready() {
+      return ready;
+    },
     /** The smallest first; compressed at the first request, on the thread pool. */
     compressed() {
-      compressed ??= content.length < minBytes ? Promise.resolve([]) : compress(content, digest);
+      compressed ??= (content.length < minBytes ? Promise.resolve([]) : compress(content, digest)).then(
+        (all) => (ready = all),
+      );
       return compressed;
     },
   };
@@ -51,8 +63,7 @@ export async function sendRepresentation(
   type: string,
 ): Promise<FastifyReply> {
   const smaller = await compressed();
-  const accepted = acceptedCodings(request.headers['accept-encoding']);
-  const { body, etag, coding } = smaller.find(({ coding }) => coding !== undefined && accepted(coding)) ?? plain;
+  const { body, etag, coding } = representationFor(request.headers, plain, smaller);
   if (smaller.length > 0) reply.header('vary', 'accept-encoding');
   reply.header('etag', etag);
   const known = request.headers['if-none-match'];
@@ -61,10 +72,21 @@ export async function sendRepresentation(
   return reply.type(type).send(body);
 }
 
+/** @returns the first of `smaller` that the client accepts. */
+export function representationFor(
+  { 'accept-encoding': header }: IncomingHttpHeaders,
+  plain: Representation,
+  smaller: readonly Representation[],
+): Representation {
+  if (header === undefined) return plain;
+  const accepted = acceptedCodings(header);
+  return smaller.find(({ coding }) => coding !== undefined && accepted(coding)) ?? plain;
+}
+
 /** RFC 9110 §12.5.3. Malformed entries are ignored. */
-function acceptedCodings(header: string | string[] | undefined): (coding: Coding) => boolean {
+function acceptedCodings(header: string | string[]): (coding: Coding) => boolean {
   const accepted = new Map<string, boolean>();
-  for (const entry of String(header ?? '').split(',', 20)) {
+  for (const entry of String(header).split(',', 20)) {
     const [, name, quality = '1'] =
       /^\s*([\w*-]+)\s*(?:;\s*q=(1(?:\.0{0,3})?|0(?:\.\d{0,3})?)\s*)?$/i.exec(entry) ?? [];
     if (name !== undefined) accepted.set(name.toLowerCase(), Number(quality) > 0);
@@ -80,8 +102,13 @@ export function publicDocument(value: unknown) {
   return { body, etag: forms.plain.etag, forms };
 }
 
+export const publicHeaders = {
+  'cache-control': 'public, max-age=300',
+  'content-type': 'application/json; charset=utf-8',
+};
+
 /** A document that anyone may read and cache for five minutes. */
 export function sendPublicDocument(request: FastifyRequest, reply: FastifyReply, { forms }: PublicDocument) {
-  reply.header('cache-control', 'public, max-age=300');
-  return sendRepresentation(request, reply, forms, 'application/json; charset=utf-8');
+  reply.header('cache-control', publicHeaders['cache-control']);
+  return sendRepresentation(request, reply, forms, publicHeaders['content-type']);
 }

@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -9,7 +8,9 @@ import type { Db } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { invalidRequest, RequestError, serverError } from '../errors.ts';
 import { counter } from '../metrics.ts';
+import { currentRequest } from './current-request.ts';
 import { createServer, STATUS_CODES } from './node-http.ts';
+import { hasBody, publishedDocuments } from './published.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -30,10 +31,6 @@ const checkEveryMs = 1_000;
 /** A kept-alive connection that was silent for this long is unlikely to be used soon. */
 const quietMs = 1_000;
 
-/** One that may be empty (RFC 9112 §6.3). */
-const hasBody = ({ headers }: IncomingMessage) =>
-  headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
-
 /** The connections of one process, from the first that is accepted to the last that is closed. */
 export function openServing({ config, db, log }: Pick<Deps, 'config' | 'db' | 'log'>) {
   const servers: Server[] = [];
@@ -42,6 +39,7 @@ export function openServing({ config, db, log }: Pick<Deps, 'config' | 'db' | 'l
   let isDraining = false;
   let isStopping = false;
   let handle: FastifyServerFactoryHandler;
+  const published = publishedDocuments(config);
   watchChanges(db);
 
   function serve(request: IncomingMessage, response: ServerResponse): void {
@@ -49,11 +47,12 @@ export function openServing({ config, db, log }: Pick<Deps, 'config' | 'db' | 'l
     // Fastify would wait for the end of a body that never begins.
     if (request.headers['content-type'] !== undefined && !hasBody(request)) delete request.headers['content-type'];
     if (isDraining) response.shouldKeepAlive = false;
+    if (published.answer(request, response)) return;
     if (config.trustProxy !== false) {
       // Before anything reads `request.ip`, which is counted, logged and stored.
       request.headers['x-forwarded-for'] = readableForwardedFor(String(request.headers['x-forwarded-for'] ?? ''));
     }
-    current.run(response, handleSafely, request, response);
+    currentRequest.run({ response, id: '', hasChanged: false }, handleSafely, request, response);
   }
 
   function handleSafely(request: IncomingMessage, response: ServerResponse): void {
@@ -74,8 +73,10 @@ export function openServing({ config, db, log }: Pick<Deps, 'config' | 'db' | 'l
   function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
     unreadable.count();
     const last = connections.get(socket);
-    if (last !== undefined && !last.writableEnded && last.req.complete) {
-      last.shouldKeepAlive = false; // the request before is answered first, and with it the connection ends
+    if (last !== undefined && !last.writableFinished && last.req.complete) {
+      // The requests before are answered first, and with the last of these answers the connection ends.
+      if (last.writableEnded) last.once('finish', () => socket.destroySoon());
+      else last.shouldKeepAlive = false;
       return;
     }
     // What is wrong with the body of a request that has been answered already gets no second answer: the client would take
@@ -123,6 +124,8 @@ export function openServing({ config, db, log }: Pick<Deps, 'config' | 'db' | 'l
 
   return {
     answerUnreadable,
+    /** A route for a document that everyone reads. */
+    publish: published.publish,
 
     /** True from the moment when the service was asked to stop. */
     get isStopping() {
@@ -216,30 +219,21 @@ function bareAnswer({ status, code, message }: RequestError) {
   return { status, headers, body };
 }
 
-/** The response to the request in whose course code runs, timers and callbacks included. */
-const current = new AsyncLocalStorage<ServerResponse>();
-
-/** The responses in whose course something was changed. */
-const changed = new WeakSet<ServerResponse>();
-
 /** Whether the request in whose course this runs has changed something, so that its refusal must not say otherwise. */
-export function hasChangedSomething(): boolean {
-  const response = current.getStore();
-  return response !== undefined && changed.has(response);
-}
+export const hasChangedSomething = (): boolean => currentRequest.getStore()?.hasChanged === true;
 
 /** From now on, {@link hasChangedSomething} knows of the changes of this store. */
 function watchChanges(db: Db): void {
   const { commit } = db;
   db.commit = async (steps) => {
     const committed = await commit(steps);
-    const response = current.getStore();
-    if (response === undefined || 'refusedAt' in committed) return committed;
+    const request = currentRequest.getStore();
+    if (request === undefined || 'refusedAt' in committed) return committed;
     const isChange = committed.results.some(({ changes }, index) => {
       const { isRequirement, isIncidental } = steps[index]!;
       return changes > 0 && !isRequirement && !isIncidental;
     });
-    if (isChange) changed.add(response);
+    request.hasChanged ||= isChange;
     return committed;
   };
 }
@@ -250,7 +244,8 @@ function watchChanges(db: Db): void {
  * @returns false outside of a request in progress.
  */
 export function endFailedRequest(): boolean {
-  const response = current.getStore();
+  const { response, span } = currentRequest.getStore() ?? {};
+  span?.end('request', { 'http.response.status_code': 500 }, 'exception');
   if (response === undefined || response.writableEnded || response.destroyed) return false;
   if (response.headersSent) {
     response.destroy();
