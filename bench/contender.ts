@@ -6,6 +6,8 @@ export type Contender = {
   readonly name: ContenderName;
   readonly address: Address;
   readonly pid: number;
+  /** Processes that answer with it: those of its database. */
+  readonly helpers?: () => readonly number[];
   /**
    * New authorization codes, each good for one exchange.
    * @param use which access token the exchange must return: what a resource server takes (always a JWT), or what
@@ -15,6 +17,8 @@ export type Contender = {
   readonly codes: (count: number, use: 'resource server' | 'own endpoints', areKept?: boolean) => Promise<Issued[]>;
   /** The authorization request of a user who has a session, which gives a code. */
   readonly authorize?: Buffer;
+  /** The form of a sign-in with the right password. */
+  readonly signIn?: Buffer;
   /** Answers requests for these paths as another server does, from memory. */
   readonly copy?: (paths: readonly string[], from: Address) => Promise<void>;
   /** Before the first request; where it was measured. */

@@ -2,11 +2,11 @@
  * What no provider in Node can beat: a bare node:http server that reads a form, signs an access token and an id token
  * and answers. It checks nothing and keeps nothing. Documents it sends as they are. Started by `startFloor`, in its own process.
  */
-import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+import { argon2, createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { startChild } from './child.ts';
 import { basicAuthorization, type Contender, nonce, scope } from './contender.ts';
-import type { Address } from './load.ts';
+import { type Address, formRequest } from './load.ts';
 
 export async function startFloor(port: number): Promise<Contender> {
   const child = await startChild('./floor.ts', port);
@@ -15,6 +15,7 @@ export async function startFloor(port: number): Promise<Contender> {
     name: 'floor',
     address: { host: '127.0.0.1', port },
     pid: child.pid,
+    signIn: formRequest({ host: '127.0.0.1', port }, signInPath, {}, 'username=ada&password=a-long-passphrase'),
     codes: async (count) =>
       Array.from({ length: count }, () => ({ text: `ac_${randomBytes(32).toString('base64url')}`, basic })),
     copy: async (paths, from) => {
@@ -24,6 +25,10 @@ export async function startFloor(port: number): Promise<Contender> {
     stop: child.stop,
   };
 }
+
+const signInPath = '/signin';
+/** As Signet's, in src/authentication/credentials/password-hash.ts. */
+const hashCost = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 };
 
 type Document = { path: string; headers: Record<string, string>; body: string };
 
@@ -102,6 +107,13 @@ function serve(port: number) {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', async () => {
+      if (request.url === signInPath) {
+        const message = Buffer.concat(chunks);
+        argon2('argon2id', { ...hashCost, message, nonce: randomBytes(16) }, (error) => {
+          response.writeHead(error ? 500 : 303).end();
+        });
+        return;
+      }
       const { status, text } = await exchange(Buffer.concat(chunks).toString('utf8'));
       response.writeHead(status, {
         'content-type': 'application/json; charset=utf-8',

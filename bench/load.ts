@@ -15,6 +15,8 @@ export type Load = {
   status: number;
   /** Text that every good answer has in its head or body; a 200 alone does not say that a token is active. */
   contains: string;
+  /** Other than {@link connections}. */
+  connections?: number;
   /** @param request whose answer it is. */
   onAnswer?: (answer: Answer, request: Buffer) => void;
 };
@@ -61,7 +63,7 @@ export async function run(address: Address, load: Load): Promise<number> {
     else send(connection);
   };
 
-  const opening = Array.from({ length: Math.min(connections, load.count) }, () =>
+  const opening = Array.from({ length: Math.min(load.connections ?? connections, load.count) }, () =>
     openConnection(address, onAnswer, reject),
   );
   try {

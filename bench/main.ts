@@ -8,7 +8,7 @@ import type { Contender, ContenderName } from './contender.ts';
 import { startFloor } from './floor.ts';
 import { connections, run } from './load.ts';
 import { startPeer } from './peer.ts';
-import { processorTime, residentMemory } from './processor-time.ts';
+import { processorTimes, residentMemory, usedBetween } from './processor-time.ts';
 import {
   codeExchange,
   documentPaths,
@@ -20,6 +20,7 @@ import {
   type Scenario,
   type ScenarioName,
   scenarioNames,
+  signInLoad,
 } from './scenarios.ts';
 import { startSignet } from './signet.ts';
 import { targets } from './targets.ts';
@@ -33,6 +34,7 @@ const help = `Usage: npm run bench -- [options]
   --only NAMES    scenarios, separated by commas: ${scenarioNames.join(',')}
   --json          the result as JSON on stdout, alone
   --check         exit with 1 when a figure misses its target
+  --postgres      Signet on a PostgreSQL of its own, whose processor time is added to Signet's
   --fsync-ms N    let each flush of Signet's disk take N milliseconds more, as in a cloud (Linux, with a C compiler)
   --profile DIR   have the Signet server write a .cpuprofile there
   --help          this text
@@ -45,6 +47,8 @@ const smokeRequests = 100;
 const smokeTokens = { accessTokens: 10, families: smokeRequests };
 /** After so many seconds --quick starts no other round, however slow the machine is. */
 const quickBudgetSeconds = 40;
+
+const storeName = () => (options.postgres ? 'PostgreSQL' : 'SQLite');
 
 type Entrant = { contender: Contender; scenarios: Partial<Record<ScenarioName, Scenario>> };
 /** One window: answers per second, and microseconds of processor for each. */
@@ -121,6 +125,7 @@ function parse() {
       help: { type: 'boolean', default: false },
       rounds: { type: 'string' },
       only: { type: 'string' },
+      postgres: { type: 'boolean', default: false },
       'fsync-ms': { type: 'string' },
       profile: { type: 'string' },
     },
@@ -134,10 +139,11 @@ function refuse(message: string): never {
 
 async function startAll(): Promise<Entrant[]> {
   if (options.profile) await mkdir(options.profile, { recursive: true });
-  progress('starting Signet (SQLite on disk), oidc-provider (in memory) and the floor');
+  const { profile, postgres, fsyncMs } = options;
+  progress(`starting Signet (${storeName()} on disk), oidc-provider (in memory) and the floor`);
   const settled = await Promise.allSettled([
     freePort().then((port) =>
-      startSignet(port, options.profile, { exchanges: expectedExchanges(), fsyncMs: options.fsyncMs, say: progress }),
+      startSignet(port, profile, { exchanges: expectedExchanges(), fsyncMs, postgres, say: progress }),
     ),
     freePort().then(startPeer),
     freePort().then(startFloor),
@@ -155,7 +161,10 @@ async function startAll(): Promise<Entrant[]> {
 }
 
 async function scenariosOf(contender: Contender): Promise<Entrant['scenarios']> {
-  if (contender.name === 'floor') return { code_exchange: codeExchange(contender), ...documentScenarios(contender) };
+  if (contender.name === 'floor') {
+    const sign_in = signInLoad(contender.signIn!);
+    return { code_exchange: codeExchange(contender), sign_in, ...documentScenarios(contender) };
+  }
   const compared = await prepare(contender, options.smoke ? smokeTokens : undefined);
   return contender.name === 'signet' ? { ...compared, ...ownScenarios(contender) } : compared;
 }
@@ -228,16 +237,17 @@ function samePace(entrants: Entrant[]): Map<string, number> {
 }
 
 async function measure(
-  { name: who, address, pid }: Contender,
+  { name: who, address, pid, helpers = () => [] }: Contender,
   name: ScenarioName,
   scenario: Scenario,
   count: number,
 ): Promise<Measurement> {
   try {
     const load = await scenario(count);
-    const usedBefore = processorTime(pid);
+    const used = () => processorTimes([pid, ...helpers()]);
+    const before = used();
     const rate = await run(address, load);
-    return { rate, processor: (processorTime(pid) - usedBefore) / load.count };
+    return { rate, processor: usedBetween(before, used()) / load.count };
   } catch (cause) {
     throw new Error(`${name} of ${who}: ${cause instanceof Error ? cause.message : cause}`, { cause });
   }
@@ -287,7 +297,8 @@ function summarize(rounds: MeasurementTable) {
     }
   }
   const count = rounds[options.scenarios[0]!]?.length ?? 0;
-  return { ...whereAndWhen('bench'), fsync_ms: options.fsyncMs, ratios, rates, processor_us, rounds: count };
+  const store = options.postgres ? 'postgres' : 'sqlite';
+  return { ...whereAndWhen('bench'), store, fsync_ms: options.fsyncMs, ratios, rates, processor_us, rounds: count };
 }
 
 /** The median of the rounds' ratios, not the ratio of the medians: only neighbours in time compare. */
@@ -308,11 +319,17 @@ function median(values: number[]): number {
 }
 
 /** @returns a sentence for each figure that misses its target. One that was not measured is not looked at. */
-function missed({ ratios, memory_mb, first_start_ms, later_start_ms, idle_mb }: Result): string[] {
+function missed({ ratios, processor_us, memory_mb, first_start_ms, later_start_ms, idle_mb }: Result): string[] {
+  const { postgres } = options;
   const footprint = { first_start_ms, later_start_ms, idle_mb, loaded_mb: memory_mb.signet };
+  const least: Record<keyof typeof ratios, Record<string, number>> = postgres
+    ? { ...targets.ratios, oidc_provider: targets.postgres.oidc_provider, floor: {} }
+    : targets.ratios;
+  const sign_in = (processor_us.signet?.sign_in ?? Number.NaN) / (processor_us.floor?.sign_in ?? Number.NaN);
+  const exchange_us = postgres ? (processor_us.signet?.code_exchange ?? 0) : 0;
   return [
     ...(['oidc_provider', 'floor', 'relative'] as const).flatMap((other) =>
-      Object.entries<number>(targets.ratios[other])
+      Object.entries(least[other])
         .map(([name, least]) => ({ name, least, value: (ratios[other] as Record<string, number | undefined>)[name] }))
         .filter(({ least, value }) => value !== undefined && !(value >= least))
         .map(({ name, least, value }) => {
@@ -320,6 +337,10 @@ function missed({ ratios, memory_mb, first_start_ms, later_start_ms, idle_mb }: 
           return `${name} ${value} of ${compared} (target ${least})`;
         }),
     ),
+    ...(sign_in > targets.sign_in ? [`sign_in ${sign_in.toFixed(2)} of its hash (target ${targets.sign_in})`] : []),
+    ...(exchange_us > targets.postgres.exchange_us
+      ? [`code_exchange ${exchange_us} µs with its database (target ${targets.postgres.exchange_us})`]
+      : []),
     ...(['first_start_ms', 'later_start_ms', 'idle_mb', 'loaded_mb'] as const)
       .filter((name) => (footprint[name] ?? 0) > targets.footprint[name])
       .map((name) => `${name} ${footprint[name]} (target ${targets.footprint[name]})`),
@@ -360,6 +381,6 @@ function table(result: Result, measured: MeasurementTable): string {
     '',
     `Signet starts in ${result.first_start_ms} ms for the first time and in ${result.later_start_ms} ms later, and idles with ${result.idle_mb} MB.`,
     `Medians over ${rounds} rounds on ${availableParallelism()} cores, ${connections} connections. Targets missed: ${missed(result).join(', ') || 'none'}.`,
-    `Signet flushes every change to its disk before it answers (SQLite${options.fsyncMs ? `, each flush ${options.fsyncMs} ms slower` : ''}); the peer keeps everything in memory.`,
+    `Signet flushes every change to its disk before it answers (${storeName()}${options.fsyncMs ? `, each flush ${options.fsyncMs} ms slower` : ''}); the peer keeps everything in memory.`,
   ].join('\n');
 }

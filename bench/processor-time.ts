@@ -1,18 +1,40 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
 /**
- * What all threads of a process have used so far, in microseconds; NaN where the system does not say, which Linux does
- * (https://docs.kernel.org/scheduler/sched-stats.html).
+ * What each thread of some processes has used so far, in microseconds, by the thread's id; NaN where the system does not
+ * say, which Linux does (https://docs.kernel.org/scheduler/sched-stats.html).
  */
-export function processorTime(pid: number): number {
+export function processorTimes(pids: number[]): Map<number, number> {
+  return new Map(pids.flatMap((pid) => threadsOf(pid).map((thread) => [thread, timeOf(pid, thread)] as const)));
+}
+
+/** What was used between two readings, in microseconds. A thread that ended takes its own time with it, and no more. */
+export function usedBetween(before: Map<number, number>, after: Map<number, number>): number {
+  return after.entries().reduce((sum, [thread, time]) => sum + time - (before.get(thread) ?? 0), 0);
+}
+
+function threadsOf(pid: number): number[] {
   try {
-    const threads = readdirSync(`/proc/${pid}/task`);
-    const nanoseconds = threads.map((thread) =>
-      Number.parseInt(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8'), 10),
-    );
-    return nanoseconds.reduce((sum, one) => sum + one) / 1000;
+    return readdirSync(`/proc/${pid}/task`).map(Number);
   } catch {
-    return Number.NaN;
+    return [pid];
+  }
+}
+
+function timeOf(pid: number, thread: number): number {
+  try {
+    return Number.parseInt(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8'), 10) / 1000;
+  } catch {
+    return existsSync('/proc/self/schedstat') ? 0 : Number.NaN;
+  }
+}
+
+/** What a process has started and still runs, as far as the system says. */
+export function childrenOf(pid: number): number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
   }
 }
 

@@ -3,7 +3,7 @@ import { formRequest, getRequest, type Headers, type Load, run } from './load.ts
 
 /** Of each server that keeps tokens. */
 export const tokenScenarioNames = ['code_exchange', 'refresh', 'userinfo', 'introspect'] as const;
-const ownScenarioNames = ['userinfo_new', 'authorize', 'discovery', 'key_set'] as const;
+const ownScenarioNames = ['userinfo_new', 'authorize', 'sign_in', 'discovery', 'key_set'] as const;
 export const scenarioNames = [...tokenScenarioNames, ...ownScenarioNames] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 type TokenScenarios = Record<(typeof tokenScenarioNames)[number], Scenario>;
@@ -35,15 +35,21 @@ export async function prepare(
 
 /** What has no counterpart at the peer. */
 export function ownScenarios(signet: Contender): Partial<Record<ScenarioName, Scenario>> {
-  const { authorize } = signet;
+  const { authorize, signIn } = signet;
   return {
     userinfo_new: userinfoOnce(signet),
     ...(authorize && {
       authorize: async (count) => ({ count, next: () => authorize, status: 302, contains: 'code=' }),
     }),
+    ...(signIn && { sign_in: signInLoad(signIn) }),
     ...documentScenarios(signet),
   };
 }
+
+/** As many at a time as Signet hashes passwords. */
+export const signInLoad =
+  (request: Buffer): Scenario =>
+  async (count) => ({ count, next: () => request, status: 303, contains: '', connections: 2 });
 
 /** What some scenarios of Signet are compared with: another of its own. */
 export const relatives: Partial<Record<ScenarioName, ScenarioName>> = {

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { startEmptyPostgres } from '../test/support/postgres-server.ts';
 import { collect, stop } from './child.ts';
 import {
   basicAuthorization,
@@ -17,17 +18,28 @@ import {
   scope,
   user,
 } from './contender.ts';
-import { type Address, getRequest, type Headers, run } from './load.ts';
-import { residentMemory } from './processor-time.ts';
+import { type Address, formRequest, getRequest, type Headers, run } from './load.ts';
+import { childrenOf, residentMemory } from './processor-time.ts';
 import { slowFsync } from './slow-fsync.ts';
 
 /** What a server still loads once it listens. */
 const settlingMs = 500;
 
+/** Signs in again and again; the sessions of the others are needed. */
+const returning = 'alan@example.com';
+
+type Options = {
+  exchanges: number;
+  fsyncMs?: number;
+  /** Not SQLite. */
+  postgres?: boolean;
+  say?: (text: string) => void;
+};
+
 const root = join(import.meta.dirname, '..');
 
 /**
- * The real server, as its operator starts it: own process, SQLite in a new folder, every setting at its default but
+ * The real server, as its operator starts it: own process, a new store, every setting at its default but
  * the rate limits. All that the bench has it gets by the front door: command line, sign-in, registration, authorize.
  * @param profileDir where the server writes a `.cpuprofile` when it stops.
  * @param exchanges how many codes there will be, roughly: one client after the other takes some, since of one user each may
@@ -37,12 +49,16 @@ const root = join(import.meta.dirname, '..');
 export async function startSignet(
   port: number,
   profileDir: string | undefined,
-  { exchanges, fsyncMs, say }: { exchanges: number; fsyncMs?: number; say?: (text: string) => void },
+  { exchanges, fsyncMs, postgres, say }: Options,
 ): Promise<Contender> {
   const dataDir = await newDataDir();
   const slow = fsyncMs ? slowFsync(fsyncMs, dataDir) : {};
   if (typeof slow === 'string') say?.(slow);
-  const environment = settings(dataDir, port);
+  const database = postgres ? await startEmptyPostgres({ max_connections: '100' }) : undefined;
+  const environment = {
+    ...settings(dataDir, port),
+    ...(database && { SIGNET_DATABASE_URL: database.url, SIGNET_MASTER_KEY: randomBytes(32).toString('hex') }),
+  };
   const password = randomBytes(18).toString('base64url');
   const address = { host: '127.0.0.1', port };
   const commandLine = (args: string[], input = '') => runSignet(args, environment, input);
@@ -60,6 +76,7 @@ export async function startSignet(
   let server: ChildProcess | undefined;
   const stopAll = async () => {
     if (server) await stop(server);
+    await database?.stop();
     await rm(dataDir, { recursive: true, force: true });
   };
   try {
@@ -74,10 +91,14 @@ export async function startSignet(
       ['users', 'create', '--email', reviewer.email, '--name', reviewer.name, '--admin', '--password-stdin'],
       password,
     );
+    await commandLine(['users', 'create', '--email', returning, '--name', 'Alan Turing', '--password-stdin'], password);
     const cookie = await signIn(address, password);
     const reviewing = await signIn(address, password, reviewer.email);
     const newSource = () => codeSource(address, cookie, reviewing);
-    const spent = await Promise.all(Array.from({ length: Math.ceil(exchanges / grantsOfClient) }, newSource));
+    const spent: Awaited<ReturnType<typeof newSource>>[] = [];
+    for (let left = Math.ceil(exchanges / grantsOfClient); left > 0; left -= sourcesAtOnce) {
+      spent.push(...(await Promise.all(Array.from({ length: Math.min(left, sourcesAtOnce) }, newSource))));
+    }
     const { authorize } = await newSource(); // of a client without other grants
     let turn = 0;
     return {
@@ -86,6 +107,8 @@ export async function startSignet(
       pid: server!.pid!,
       footprint,
       authorize,
+      signIn: formRequest(address, '/signin', {}, `username=${encodeURIComponent(returning)}&password=${password}`),
+      ...(database && { helpers: () => [database.pid, ...childrenOf(database.pid)] }),
       codes: async (count, _use, areKept) => {
         const codes: Issued[] = [];
         while (codes.length < count) {
@@ -121,6 +144,9 @@ export const settings = (dataDir: string, port: number): NodeJS.ProcessEnv => ({
 
 /** Below the maximum of one user and client. */
 const grantsOfClient = 90;
+
+/** More would wait for each other's changes of one user, and a store refuses what has waited for seconds. */
+const sourcesAtOnce = 16;
 
 /** A client with its approval, for codes of the user of a session. */
 async function codeSource(address: Address, cookie: string, reviewing: string) {

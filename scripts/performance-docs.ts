@@ -38,7 +38,7 @@ export type Size = Measured & {
   key_set_ms_requests: number;
   wal_bytes: number;
 };
-export type Results = { bench: Bench; slowDisk: Bench; size: Size };
+export type Results = { bench: Bench; slowDisk: Bench; postgres: Bench; size: Size };
 
 const decimal = (value: number): string => value.toFixed(2);
 
@@ -72,7 +72,7 @@ const bytesOfRow = ({ tables }: Size, name: string): number =>
   tables[name] ? tables[name].bytes / tables[name].rows : 0;
 
 function aims(results: Results): Aim[] {
-  const { bench, size } = results;
+  const { bench, postgres, size } = results;
   const { footprint } = targets;
   const onSlowDisk = partsOnSlowDisk(results).code_exchange;
   const slowest = size.comparisons.toSorted((a, b) => b.ratio - a.ratio)[0];
@@ -86,6 +86,23 @@ function aims(results: Results): Aim[] {
         const figure = `${nameOf(scenario)}, as a multiple of ${nameOf(other)}`;
         return target === undefined ? [] : [atLeast(figure, ratio, target, ' ×')];
       }),
+    ),
+    ...Object.entries(targets.postgres.oidc_provider).map(([scenario, target]) => {
+      const figure = `${nameOf(scenario)} on PostgreSQL, as a multiple of oidc-provider`;
+      return atLeast(figure, postgres.ratios.oidc_provider?.[scenario] ?? 0, target, ' ×');
+    }),
+    atMost(
+      'processor time of a code exchange on PostgreSQL, with its database',
+      postgres.processor_us.signet?.code_exchange ?? Number.NaN,
+      targets.postgres.exchange_us,
+      ' µs',
+    ),
+    atMost(
+      'processor time of a sign-in, as a multiple of its password hash',
+      (bench.processor_us.signet?.sign_in ?? Number.NaN) / (bench.processor_us.floor?.sign_in ?? Number.NaN),
+      targets.sign_in,
+      ' ×',
+      decimal,
     ),
     ...(onSlowDisk === undefined
       ? []
@@ -206,7 +223,7 @@ function rateTable({ rates, processor_us, ratios }: Bench): string {
 }
 
 function performancePage(results: Results): string {
-  const { bench, slowDisk, size } = results;
+  const { bench, slowDisk, postgres, size } = results;
   const all = aims(results);
   const missed = all.filter(({ isReached }) => !isReached);
   const within = size.comparisons.filter(({ ratio }) => ratio <= targets.size.ratio).length;
@@ -254,6 +271,15 @@ Signet answers first ${whole(bench.first_start_ms)} ms after its start with a ne
 ${whole(bench.idle_mb)} MB of resident memory before the first request and ${whole(bench.memory_mb.signet ?? Number.NaN)} MB after the load, \`oidc-provider\` then has ${whole(bench.memory_mb.oidc_provider ?? Number.NaN)} MB.
 
 ${measuredOn(bench)}
+
+## On PostgreSQL
+
+The same with a PostgreSQL of its own defaults on the same machine, which flushes every commit. Its processor time is added to
+that of Signet.
+
+${rateTable(postgres)}
+
+${measuredOn(postgres)}
 
 ## A slower disk
 
@@ -308,7 +334,7 @@ ${measuredOn(size)}
 
 ## Measure again
 
-Replace \`performance/bench.json\`, \`performance/bench-slow-disk.json\` and \`performance/size.json\` by what the commands above
+Replace \`performance/bench.json\`, \`performance/bench-postgres.json\`, \`performance/bench-slow-disk.json\` and \`performance/size.json\` by what the commands above
 write to standard output, on a machine without other work. Then this draws the page and its charts, and a test checks that
 they are what it draws:
 
@@ -341,6 +367,7 @@ const read = <Kept>(name: string) => JSON.parse(readFileSync(join(folder, name),
 export const readResults = (): Results => ({
   bench: read('bench.json'),
   slowDisk: read('bench-slow-disk.json'),
+  postgres: read('bench-postgres.json'),
   size: read('size.json'),
 });
 

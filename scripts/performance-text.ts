@@ -9,6 +9,7 @@ const names: Readonly<Record<string, string>> = {
   introspect: 'introspection',
   userinfo_new: 'userinfo with a new token',
   authorize: 'authorization',
+  sign_in: 'sign-in with a password',
   relative: 'its counterpart',
 };
 export const nameOf = (key: string): string => names[key] ?? key.replaceAll('_', ' ');

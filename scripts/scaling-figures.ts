@@ -10,8 +10,6 @@ const assumed = {
   /** Of a processor that is to be used in the busiest second. */
   load: 0.5,
   coresPerMachine: 8,
-  /** Milliseconds of one processor: decision 27. */
-  hashMs: 30,
   /** One code in so many is exchanged for a refresh token, too. */
   offlineOneOf: 10,
   /** Days for which rows stay: 90 and 7 after it for a grant with a refresh token, 7 for another; 14 and 7 for a session. */
@@ -44,9 +42,9 @@ const bytes = (count: number): string => {
   return `${count / size >= 10 ? whole(count / size) : (count / size).toFixed(1)} ${unit}`;
 };
 
-/** Microseconds of processor: of Signet as it was measured, and of a sign-in the hash of its password. */
+/** Microseconds of processor: of Signet as it was measured, and a sign-in with its password hash. */
 const costsOf = ({ processor_us }: Bench): Record<Operation, number> => ({
-  sign_in: assumed.hashMs * 1000,
+  sign_in: processor_us.signet?.sign_in ?? Number.NaN,
   code_exchange: processor_us.signet?.code_exchange ?? Number.NaN,
   refresh: processor_us.signet?.refresh ?? Number.NaN,
   userinfo: processor_us.signet?.userinfo ?? Number.NaN,
@@ -134,11 +132,11 @@ function chain({ works }: Size): string {
   );
 }
 
-function assumptions(): string {
+function assumptions(bench: Bench): string {
   return [
     `- The busiest second has ${assumed.peak} times the requests of the average one, and processors are to be busy for ${assumed.load * 100} % of it.`,
     `- One code in ${assumed.offlineOneOf} is exchanged for a refresh token, too (\`offline_access\`).`,
-    `- A password takes ${assumed.hashMs} ms of a processor ([decision 27](decisions/0027-shared-queues.md)); a sign-in with a passkey takes none of it.`,
+    `- A sign-in with a password takes ${whole(costsOf(bench).sign_in / 1000)} ms of a processor ([decision 27](decisions/0027-shared-queues.md)); a sign-in with a passkey takes none of it.`,
     `- A person uses ${assumed.appsOfPerson} apps, and causes ${assumed.otherEventsOfYear} audit events a year besides sign-ins.`,
   ].join('\n');
 }
@@ -146,7 +144,7 @@ function assumptions(): string {
 /** The parts of docs/scaling.md between their marks, by the names of these. */
 export const scalingFigures = (bench: Bench, size: Size): Readonly<Record<string, string>> => ({
   costs: costs(bench),
-  assumptions: assumptions(),
+  assumptions: assumptions(bench),
   machines: machines(bench),
   disk: disk(size),
   chain: chain(size),

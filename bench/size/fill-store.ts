@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 
 /** Rows of a store, of each kind that grows with use. */
-export type Size = { readonly users: number; readonly grants: number };
+export type Size = { readonly users: number; readonly grants: number; readonly clients: number };
 
 /** What the rows are copies of, made by the server itself. */
 export type Originals = { readonly user_id: string; readonly client_id: string; readonly other_client_id: string };
@@ -25,14 +25,14 @@ type Columns = Readonly<Record<string, string>>;
 
 /**
  * Fills the store of a server that is stopped with copies of what its own endpoints have made: users with a session,
- * consents, an entitlement and its history, grants (five of six of one client), and events of the audit log. So each row has the form of a
+ * consents, an entitlement and its history, clients in several states, grants (five of six of one client), and events of the audit log. So each row has the form of a
  * real one, whatever columns later versions add.
  * @param progress gets a sentence now and then.
  * @returns the events of the audit log, which the server has yet to seal.
  */
 export function fillStore(
   path: string,
-  { users, grants }: Size,
+  { users, grants, clients }: Size,
   { user_id, client_id, other_client_id }: Originals,
   progress: (text: string) => void,
 ): number {
@@ -44,7 +44,7 @@ export function fillStore(
   const userOf = (number: string) => `id_of('usr', ${number} % ${users})`;
   const pastMonth = `${at} - (n % 2592000)`;
   const events = Math.floor(users / 4);
-  const all = users * 6 + grants + events;
+  const all = users * 6 + grants + clients + events;
   let done = 0;
 
   function copy(table: string, count: number, original: string, columns: Columns): void {
@@ -93,6 +93,15 @@ export function fillStore(
   copy('entitlement_versions', users, `user_id = '${user_id}'`, {
     user_id: userOf('n'),
     event_id: `id_of('event', n)`,
+  });
+  copy('clients', clients, `client_id = '${client_id}'`, {
+    client_id: `id_of('cl', n)`,
+    owner_user_id: userOf('n'),
+    name: `'App of ' || name_of(n)`,
+    status: `case n % 3 when 0 then 'pending_review' when 1 then 'suspended' else 'approved' end`,
+    event_id: `id_of('client', n)`,
+    terms_of: 'null',
+    created_at: pastMonth,
   });
   copy('grants', grants, `client_id = '${client_id}' and redeemed_at is not null`, {
     grant_id: `id_of('gr', n)`,

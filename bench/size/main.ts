@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { basicAuthorization } from '../contender.ts';
-import { run } from '../load.ts';
+import { getRequest, run } from '../load.ts';
 import { prepare, tokenScenarioNames } from '../scenarios.ts';
 import { targets as allTargets } from '../targets.ts';
 import { whereAndWhen } from '../where-and-when.ts';
@@ -30,12 +30,14 @@ const options = readOptions();
 const warmUps = 2;
 
 /** Enough that each list has a full first page: an empty one would only compare how much is shown. */
-const small = { users: 300, grants: 900 };
+const small = { users: 300, grants: 900, clients: 600 };
 const targets = allTargets.size;
 /** More families than connections; and no more than a user may have active grants for a client. */
 const tokens = { accessTokens: 20, families: 75 };
 /** Requests of one measurement of a scenario. */
 const scenarioRequests = options.smoke ? 100 : 300;
+/** Some pages want a sign-in of the last 15 minutes, and a large store takes longer to compare. */
+const recentSignInMs = 5 * 60_000;
 /** One of so many grants expires before the purge. */
 const expiredOneOf = 7;
 
@@ -86,10 +88,11 @@ function readOptions() {
     const users = Number(values.users ?? (values.smoke ? 60 : 100_000));
     const rounds = Number(values.rounds ?? (values.smoke ? 1 : 15));
     const grants = Number(values.grants ?? users * 3);
+    const clients = Math.ceil(users / 10);
     if (![users, grants, rounds].every((number) => Number.isInteger(number) && number > 0)) {
       throw new Error('--users, --grants and --rounds take a whole number from 1.');
     }
-    return { ...values, size: { users, grants }, rounds };
+    return { ...values, size: { users, grants, clients }, rounds };
   } catch (error) {
     console.error(`${(error as Error).message}\n\n${help}`);
     process.exit(2);
@@ -127,8 +130,9 @@ async function measure() {
     });
     const upkeep = [sealed];
     if (!options.smoke) {
-      const indexed = await watchWork(probe, 'index users for search', async () => {
+      const indexed = await watchWork(probe, 'index users and clients for search', async () => {
         await whenZero(many, 'select count(*) from users where terms_of is distinct from updated_at');
+        await whenZero(many, 'select count(*) from clients where terms_of is distinct from name');
         return options.size.users;
       });
       upkeep.push(indexed);
@@ -184,11 +188,22 @@ async function compareRequests([few, many]: Pair<Subject>): Promise<Comparison[]
   const requests = [await findRequests(few), await findRequests(many)] as const;
   const connections = [await exchangeBytes(few.address), await exchangeBytes(many.address)] as const;
   const comparisons: Comparison[] = [];
-  for (const name of requests[1].keys()) {
-    if (!requests[0].has(name)) continue;
+  let cookies = [await few.newCookie(), await many.newCookie()] as const;
+  let signedInAt = performance.now();
+  for (const [name, pathOfMany] of requests[1]) {
+    const pathOfFew = requests[0].get(name);
+    if (pathOfFew === undefined) continue;
+    if (performance.now() - signedInAt > recentSignInMs) {
+      cookies = [await few.newCookie(), await many.newCookie()];
+      signedInAt = performance.now();
+    }
+    const get = [
+      getRequest(few.address, pathOfFew, { Cookie: cookies[0] }),
+      getRequest(many.address, pathOfMany, { Cookie: cookies[1] }),
+    ] as const;
     const compared = await compare(name, (side) =>
       timed(async () => {
-        const { status } = await connections[side].exchange(requests[side].get(name)!);
+        const { status } = await connections[side].exchange(get[side]);
         if (status !== 200) throw new Error(`${name} was answered with ${status}.`);
       }),
     );

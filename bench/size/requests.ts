@@ -2,12 +2,12 @@ import { getRequest } from '../load.ts';
 import { exchangeBytes } from './one-connection.ts';
 import type { Subject } from './subject.ts';
 
-/** Requests by what they ask for, in the same words for every store: `GET /admin/users/:user`. */
-export type Requests = ReadonlyMap<string, Buffer>;
+/** Paths by what they ask for, in the same words for every store: `GET /admin/users/:user`. */
+export type Requests = ReadonlyMap<string, string>;
 
 const entrances = ['/account', '/developer', '/admin'];
-/** Leads away, and is no page of lists: each session has its own. */
-const skipped = /^\/(signout|docs|openapi|assets|auth|static|oauth)/;
+/** Leads away, is no page of lists since each session has its own, or is a file of a whole list, which is measured as a job. */
+const skipped = /^\/(signout|docs|openapi|assets|auth|static|oauth)|\/export\b/;
 
 /**
  * Every page that links lead to from the account, the developer console and the administration, one of each kind, and
@@ -18,7 +18,7 @@ export async function findRequests(subject: Subject): Promise<Requests> {
   const cookie = await subject.newCookie();
   const { exchange, close } = await exchangeBytes(address);
   const get = (path: string) => getRequest(address, path, { Cookie: cookie });
-  const found = new Map<string, Buffer>();
+  const found = new Map<string, string>();
   try {
     const queue = [...entrances, ...searches.map((query) => `/admin/users?query=${query}`)];
     for (let path = queue.shift(); path !== undefined; path = queue.shift()) {
@@ -26,14 +26,14 @@ export async function findRequests(subject: Subject): Promise<Requests> {
       if (found.has(name) || skipped.test(path)) continue;
       const { status, head, body } = await exchange(get(path));
       if (status !== 200 || !/content-type: text\/html/i.test(head)) continue;
-      found.set(name, get(path));
+      found.set(name, path);
       queue.push(...linksIn(body.toString(), path));
     }
     const { body } = await exchange(get('/openapi.json'));
     for (const path of readingOperations(JSON.parse(body.toString()), subject)) {
       const name = `GET ${templateOf(path, subject)}`;
       const { status } = await exchange(get(path));
-      if (status === 200) found.set(name, get(path));
+      if (status === 200) found.set(name, path);
     }
     return found;
   } finally {

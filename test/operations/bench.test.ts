@@ -35,7 +35,7 @@ test('npm run bench: every scenario runs on every server, and each answer is rig
     const [head, ...measured] = rows.slice(rows.findIndex(([first]) => first === title));
     assert.deepEqual(head?.slice(0, 4), [title, 'signet', 'oidc-provider', 'floor']);
     const compared = { code_exchange: 3, refresh: 2, userinfo: 2, introspect: 2 };
-    const servers = { ...compared, userinfo_new: 1, authorize: 1, discovery: 2, key_set: 2 };
+    const servers = { ...compared, userinfo_new: 1, authorize: 1, sign_in: 2, discovery: 2, key_set: 2 };
     for (const [at, [scenario, count]] of Object.entries(servers).entries()) {
       const [name, ...cells] = measured[at] ?? [];
       assert.equal(name, scenario);
