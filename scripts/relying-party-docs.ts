@@ -161,6 +161,21 @@ ${kinds
   )
   .join('\n\n')}
 
+## A second factor
+
+A client asks for a second factor at every sign-in by \`default_acr_values\`, in the form under _Second factor_. It needs no
+setting of the library, and takes effect once it is approved:
+
+| \`default_acr_values\` | what users see |
+| --- | --- |
+| \`["urn:signet:acr:2fa"]\` | Required, whatever a request asks for. A user who has none sets one up during the sign-in. One who declines comes back with \`unmet_authentication_requirements\`; \`prompt=none\` is answered with \`login_required\`. |
+| \`["urn:signet:acr:2fa", "urn:signet:acr:1fa"]\` | Preferred. A user who has a passkey is asked for it and may continue without it. \`acr_values\` or \`claims\` of a request override it. |
+| \`[]\` | Neither. |
+
+Alone or beside it, a request may send \`acr_values=urn:signet:acr:2fa\`, as a preference, or make \`acr\` essential in
+\`claims\`. A user with an authenticator app always enters its code. \`acr\` in the ID token says what was reached; of a refreshed
+one, at the sign-in that it goes back to.
+
 ## Logout tokens
 
 A session of your app does not end by itself when its user signs out elsewhere, or is disabled. A client with a
