@@ -3,12 +3,11 @@
  * cannot do is skipped, and said.
  */
 import assert from 'node:assert/strict';
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
   cpSync,
-  existsSync,
   globSync,
   mkdirSync,
   readdirSync,
@@ -18,10 +17,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import type { IncomingHttpHeaders } from 'node:http';
-import { type RequestOptions, request } from 'node:https';
 import { dirname, join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { before, type TestContext, test } from 'node:test';
 import { makeDistribution } from '../../scripts/build.ts';
 import { afterTest } from '../support/after-test.ts';
@@ -36,8 +32,8 @@ import {
   runProcess,
   type Settings,
   startServer,
-  until,
 } from '../support/server-process.ts';
+import { hasNginx, startNginx } from './nginx.ts';
 
 const root = join(import.meta.dirname, '../..');
 const tarball = join(root, 'signet-0.1.0.tgz');
@@ -128,6 +124,8 @@ test('what .containerignore lets into the container is enough to build it', asyn
   for (const path of letIn.map((line) => line.slice(1)))
     cpSync(join(root, path), join(context, path), { recursive: true });
   cpSync(join(root, 'node_modules'), join(context, 'node_modules'), { recursive: true, verbatimSymlinks: true });
+  // As `npm ci` does first: it refuses packages that do not fit together, by the rules of .npmrc.
+  execFileSync('npm', ['ci', '--dry-run', '--ignore-scripts', '--offline'], { cwd: context, stdio: 'pipe' });
   execFileSync('npm', ['run', 'build:executable'], { cwd: context, stdio: 'pipe' });
   assert.equal(execFileSync(join(context, 'dist/signet'), ['--version'], { encoding: 'utf8' }), '0.1.0\n');
 });
@@ -166,6 +164,10 @@ test('the last stage of the Containerfile works: a user without a name, a root t
   );
   assert.equal(set.SIGNET_DATA_DIR, '/var/lib/signet');
   await works(t, command, set);
+  const account = ['--email', 'last@example.com', '--name', 'Last', '--password-stdin'];
+  const env = { PATH, ...set, TMPDIR: '/tmp' }; // which is read-only
+  const made = await runProcess(['users', 'create', ...account], { command, env, input: 'ordinary words in a row' });
+  assert.equal(made.code, 0, made.stderr);
   assert.deepEqual(readdirSync(join(bare, 'tmp')), []);
   assert.equal(statSync(join(volume, 'signet.db')).uid, 10_001);
 });
@@ -185,63 +187,17 @@ test('systemd finds nothing to complain about in the unit, and little that could
 });
 
 test('the site of nginx serves a sign-in over TLS, and tells Signet who asks', async (t) => {
-  const nginx = process.env.NGINX ?? 'nginx';
-  if (spawnSync(nginx, ['-v']).status !== 0) return t.skip('nginx is not installed; NGINX may name one');
+  if (!hasNginx()) return t.skip('nginx is not installed; NGINX may name one');
   const home = await emptyFolder(t);
-  const [port, tls, plain] = [await freePort(), await freePort(), await freePort()];
-  const base = `https://localhost:${tls}`;
-  const [key, certificate] = [join(home, 'privkey.pem'), join(home, 'fullchain.pem')];
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
-  execFileSync(
-    'openssl',
-    ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', certificate, ...subject],
-    {
-      stdio: 'ignore',
-    },
-  );
-  const site = readFileSync(join(root, 'deploy/nginx.conf'), 'utf8');
-  const changed = site
-    .replaceAll('/etc/letsencrypt/live/id.example.com', home)
-    .replaceAll('id.example.com', 'localhost')
-    .replace('127.0.0.1:3000', `127.0.0.1:${port}`)
-    .replace('listen 443', `listen 127.0.0.1:${tls}`)
-    .replace('listen 80', `listen 127.0.0.1:${plain}`);
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (name) => `${name}_temp_path ${home}/${name};`,
-  );
-  const whole = `pid ${home}/pid; error_log ${home}/error.log; events {} http { access_log off; ${temporary.join(' ')}\n${changed} }`;
-  writeFileSync(join(home, 'nginx.conf'), whole);
-  const own = ['SIGNET_BASE_URL', 'SIGNET_HOST', 'SIGNET_TRUST_PROXY'].map((name) => [
-    name,
-    name === 'SIGNET_BASE_URL' ? base : (new RegExp(`${name}=(\\S+)`).exec(site)?.[1] ?? assert.fail(name)),
-  ]);
-  const env = { PATH, HOME: home, SIGNET_PORT: String(port), SIGNET_DRAIN_SECONDS: '0', ...Object.fromEntries(own) };
+  const port = await freePort();
+  const { base, settings, ask } = await startNginx(t, home, port);
+  const env = { PATH, HOME: home, SIGNET_PORT: String(port), SIGNET_DRAIN_SECONDS: '0', ...settings };
   const command = join(root, 'dist/signet');
   const server = await startServer(t, env, { command });
   const account = ['--email', 'anna@example.com', '--name', 'Anna', '--admin', '--password-stdin'];
   const password = 'ordinary words in a row';
   await runProcess(['users', 'create', ...account], { command, env, input: password });
-  const proxy = spawn(nginx, [
-    '-e',
-    join(home, 'error.log'),
-    '-p',
-    home,
-    '-c',
-    join(home, 'nginx.conf'),
-    '-g',
-    'daemon off;',
-  ]);
-  afterTest(t, () => proxy.kill('SIGTERM')); // which ends its workers, too
-  await until(() => existsSync(join(home, 'pid')));
 
-  const ca = readFileSync(certificate);
-  const ask = (path: string, options: RequestOptions = {}, body = '') =>
-    new Promise<{ status: number; headers: IncomingHttpHeaders; body: string }>((resolve, reject) => {
-      const asked = request(new URL(path, base), { ca, agent: false, ...options }, async (answer) =>
-        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: await text(answer) }),
-      );
-      asked.on('error', reject).end(body);
-    });
   assert.equal(JSON.parse((await ask('/.well-known/openid-configuration')).body).issuer, base);
   assert.equal((await ask('/readyz')).status, 403);
   const form = new URLSearchParams({ username: 'anna@example.com', password }).toString();
