@@ -10,15 +10,18 @@ import { globalSetup, globalTeardown } from './support/global-setup.ts';
 
 /** What is done to Signet, and the files that do it. */
 const subjects: Record<string, readonly string[]> = {
-  crash: ['test/operations/crash.test.ts'],
+  crash: ['test/operations/crash.test.ts', 'test/operations/crash-images.test.ts'],
+  connections: ['test/operations/slow-clients.test.ts'],
   races: ['test/oauth/token-races.test.ts', 'test/operations/bulk-changes.test.ts'],
   answers: ['test/oauth/issuances.test.ts'],
   disk: ['src/platform/db/sqlite.test.ts'],
   log: ['src/platform/db/sqlite-log.test.ts'],
-  postgres: ['src/platform/db/postgres.test.ts'],
+  postgres: ['src/platform/db/postgres.test.ts', 'test/operations/failover.test.ts'],
   workers: ['test/operations/workers.test.ts', 'test/operations/stopping.test.ts'],
   clock: ['test/operations/clock.test.ts'],
   backup: ['test/operations/restore.test.ts', 'test/operations/rekey.test.ts'],
+  simulation: ['test/oauth/simulation.test.ts'],
+  upgrade: ['test/operations/upgrade.test.ts'],
   requests: ['test/platform/openapi-fuzz.test.ts', 'test/platform/hostile-bodies.test.ts'],
 };
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openMetrics } from '../../src/app/metrics.ts';
@@ -152,6 +152,9 @@ testSignet(
     const answer = await fetch(`${signet.url}/signin`);
     const last = JSON.parse(signet.logLines.at(-1)!);
     assert.deepEqual([last.route, last.id], ['/signin', answer.headers.get('x-request-id')]);
+    const refused = await fetch(`${signet.url}/oauth/authorize`);
+    assert.equal(refused.status, 400);
+    assert.ok((await refused.text()).includes(`<code>${refused.headers.get('x-request-id')}</code>`));
     const secrets = [token, code, client.client_secret!, user.password, ...Object.values(tokens)].filter(
       (one) => typeof one === 'string' && one.length > 20,
     );
@@ -267,15 +270,32 @@ test('dashboard and alerts name metrics that are there, and each alert says what
   );
   assert.deepEqual(faults, []);
 
-  const text = documented('monitoring.md');
-  const [, inWords = ''] = text.split('\n## Alerts\n');
-  const explained = [...inWords.matchAll(/^### (\w+)\n\n[^#\n]{40}/gm)].map(([, name]) => name);
+  const dashboard = documented('monitoring/dashboard.json');
+  const index = documented('incidents/README.md');
+  const listed = [...index.matchAll(/^\| \[(\w+)\]\(\1\.md\) \| (\w+) \| (.+) \|$/gm)].map((row) => row.slice(1));
   assert.deepEqual(
-    explained,
-    alerts.map(({ name }) => name),
+    listed,
+    alerts.map(({ name, severity, summary }) => [name, severity, summary]),
   );
-  for (const { name, runbook } of alerts) assert.equal(runbook, `docs/monitoring.md#${name.toLowerCase()}`);
+  const folder = new URL('../../docs/incidents', import.meta.url);
+  assert.deepEqual(
+    readdirSync(folder).sort(),
+    ['README.md', ...alerts.map(({ name }) => `${name}.md`)].sort(),
+    'a page for each alert, and no other',
+  );
+  for (const { name, runbook } of alerts) {
+    assert.equal(runbook, `docs/incidents/${name}.md`);
+    const page = documented(`incidents/${name}.md`);
+    const parts = [...page.matchAll(/^(#+ .+)\n\n(?=[^#\n])/gm)].map(([, heading]) => heading);
+    assert.deepEqual(parts, [
+      ...['## What it means', '## What people notice', '## What to look at', '## What to do', '## When it is over'],
+    ]);
+    assert.ok(page.startsWith(`# ${name}\n`), name);
+    const panels = [...page.matchAll(/\b_([A-Z][^_\n]*)_\b/g)].map(([, panel = '']) => panel);
+    for (const panel of panels) assert.ok(dashboard.includes(`"title": "${panel}"`), `${name}: no panel ${panel}`);
+  }
+  const text = documented('monitoring.md');
   const [, table = ''] = text.split('\n## Metrics\n');
-  const listed = [...table.matchAll(/`((?:signet|process)_\w+)`/g)].map(([, name = '']) => name);
-  assert.deepEqual(listed.toSorted(), [...types.keys()].filter((name) => name !== 'up').toSorted());
+  const named = [...table.matchAll(/`((?:signet|process)_\w+)`/g)].map(([, name = '']) => name);
+  assert.deepEqual(named.toSorted(), [...types.keys()].filter((name) => name !== 'up').toSorted());
 });

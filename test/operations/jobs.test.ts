@@ -86,6 +86,9 @@ testSignet('the jobs remove what has expired, to the second, and nothing else', 
     webhook('wh_off', 1),
     delivery('gone: arrived', 'wh_on', { delivered_at: at - week - 1 }),
     delivery('kept: arrived a week ago', 'wh_on', { delivered_at: at - week }),
+    delivery('kept: waits once more', 'wh_on', { delivered_at: at - week - 1, next_attempt_at: at + 1 }),
+    delivery('kept: so does this', 'wh_on', { dead_at: at - month - 1, next_attempt_at: at + 1 }),
+    delivery('kept: was sent again in vain', 'wh_on', { delivered_at: at - week - 1, dead_at: at }),
     delivery('gone: given up', 'wh_on', { dead_at: at - month - 1 }),
     delivery('kept: given up a month ago, may be sent again', 'wh_on', { dead_at: at - month }),
     delivery('gone: its webhook is off for too long', 'wh_off', { next_attempt_at: at - month - 1 }),
@@ -107,7 +110,7 @@ testSignet('the jobs remove what has expired, to the second, and nothing else', 
     failure_counters: 'counter_key',
     webhook_deliveries: 'delivery_id',
   };
-  const expected: Record<string, number> = { sessions: 3, grants: 4, webhook_deliveries: 4 };
+  const expected: Record<string, number> = { sessions: 3, grants: 4, webhook_deliveries: 7 };
   for (const [table, column] of Object.entries(expiring)) {
     const left = seeded(await idsIn(signet, table, column));
     assert.equal(left.length, expected[table] ?? 1, `${table}: ${left}`);

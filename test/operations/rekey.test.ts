@@ -62,18 +62,21 @@ onBothEngines(
     await assert.rejects(rekey(during.deps, caller, false), /killed/);
     restore();
     assert.equal((await (await user.awaitingSecondFactor()).giveCode(app.code())).status, 303, 'a half is sealed anew');
+    const env = { SIGNET_MASTER_KEY: before, SIGNET_OTHER_MASTER_KEY: after };
     if (engine === 'postgres') {
       const held = holdNextCall(during.deps.db, /^update /);
       const overtaken = rekey(during.deps, caller, false);
       await held.reached;
-      const env = { SIGNET_MASTER_KEY: before, SIGNET_OTHER_MASTER_KEY: after };
       const forgotten = await startSignet(t, { beside: signet, env });
       await forgotten.deps.issuances.start();
       held.release();
       await assert.rejects(overtaken, /seals under another master key.* not retired yet/);
       await stop(forgotten);
     }
+    const starting = engine === 'postgres' ? await startSignet(t, { beside: signet, env }) : undefined;
     const done = await rekey(during.deps, caller, false);
+    if (starting) await assert.rejects(starting.deps.issuances.start(), /has been replaced/);
+    if (starting) await stop(starting);
     assert.ok(done.replaced && (done.resealed['totp.secret_sealed'] ?? 0) + changes > 0);
     assert.equal(done.unreadable, 0);
     const repeated = await rekey(during.deps, caller, false);

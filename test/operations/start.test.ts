@@ -267,7 +267,13 @@ test('a library that few processes use is loaded when one does, not at every sta
   const started = await server.stop();
   const early = librariesIn(started.stderr).filter((name) => name !== 'typebox'); // that is loaded a moment after the start
   assert.deepEqual(early, ['@fastify/cookie', 'fastify', 'find-my-way', 'intl-messageformat', 'ipaddr.js', 'pino']);
-  const listed = await runProcess(['users', 'list'], { env: settings });
+  const traces = { ...settings, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
+  const traced = await (await startServer(t, traces)).stop();
+  assert.deepEqual(
+    librariesIn(traced.stderr).filter((name) => name.startsWith('@opentelemetry/')),
+    Object.keys(packageJson.dependencies).filter((name) => name.startsWith('@opentelemetry/')),
+  );
+  const listed = await runProcess(['users', 'list'], { env: traces });
   assert.deepEqual(librariesIn(listed.stderr), ['intl-messageformat', 'ipaddr.js', 'pino']);
   const asked = await runProcess(['--version'], { env: settings });
   assert.deepEqual(librariesIn(asked.stderr), []);

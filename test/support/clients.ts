@@ -18,6 +18,7 @@ import { grants } from '../../src/oauth/grants/grants.ts';
 import type { Db } from '../../src/platform/db/db.ts';
 import { RequestError } from '../../src/platform/errors.ts';
 import { openQueue } from '../../src/platform/mail/outbox.ts';
+import { noTracing } from '../../src/platform/tracing.ts';
 import { openVault } from '../../src/platform/vault.ts';
 import { type Engine, freshDatabase } from './databases.ts';
 
@@ -42,7 +43,14 @@ export async function openClients(
     config,
     riskContext: openRiskContext({ db, config }),
     mail: {
-      ...openQueue({ config, db, clock, log: pino({ enabled: false }), vault: openVault(Buffer.alloc(32)) }),
+      ...openQueue({
+        config,
+        db,
+        clock,
+        log: pino({ enabled: false }),
+        tracer: noTracing,
+        vault: openVault(Buffer.alloc(32)),
+      }),
       works: false,
     },
   };

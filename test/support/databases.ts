@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -46,18 +46,22 @@ export async function freshDatabase(t: TestContext, engine: Engine, options?: Em
   return { db, ...store };
 }
 
-const migrations = new URL('../../src/platform/db/migrations/', import.meta.url);
+export const migrations = new URL('../../src/platform/db/migrations/', import.meta.url);
 
 /** A {@link freshDatabase} with the schema that the migrations before this one make. @param migration its number, `0029`. */
 export async function databaseBefore(t: TestContext, engine: Engine, migration: string): Promise<FreshDatabase> {
   const database = await freshDatabase(t, engine, { empty: true });
-  const before = join(database.dataDir, 'before');
-  await mkdir(before);
-  for (const name of await readdir(migrations)) {
-    if (name < migration) await copyFile(new URL(name, migrations), join(before, name));
-  }
-  await migrate(database.db, 0, pathToFileURL(`${before}/`));
+  await migrate(database.db, 0, await migrationsUpTo(database.dataDir, (name) => name < migration));
   return database;
+}
+
+/** A folder, below the given one, of those of our migrations whose file names are chosen. */
+export async function migrationsUpTo(dataDir: string, isChosen: (name: string) => boolean): Promise<URL> {
+  const folder = await mkdtemp(join(dataDir, 'migrations-'));
+  for (const name of await readdir(migrations)) {
+    if (isChosen(name)) await copyFile(new URL(name, migrations), join(folder, name));
+  }
+  return pathToFileURL(`${folder}/`);
 }
 
 async function freshPostgres(t: TestContext, template: string): Promise<string> {

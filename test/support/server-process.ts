@@ -159,7 +159,7 @@ export function isRunning(pid: number): boolean {
 }
 
 /** Fails after a minute. */
-export async function until(condition: () => boolean): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = AbortSignal.timeout(60_000);
-  while (!condition()) await sleep(20, undefined, { signal: deadline });
+  while (!(await condition())) await sleep(20, undefined, { signal: deadline });
 }

@@ -32,7 +32,7 @@ export const writeOf = (user_id: string, more: Write = {}): Write => ({
   ...more,
 });
 
-export async function postEntitlement(signet: Signet, authorization: string | undefined, body: unknown) {
+export async function postEntitlement(signet: Pick<Signet, 'url'>, authorization: string | undefined, body: unknown) {
   const {
     status,
     headers,

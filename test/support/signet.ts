@@ -14,9 +14,10 @@ import type { RegistrationBody } from '../../src/clients/registration.ts';
 import { approveClient } from '../../src/clients/review-client.ts';
 import type { Deps } from '../../src/oauth/deps.ts';
 import type { Static } from '../../src/platform/schema.ts';
+import type { Tracer } from '../../src/platform/tracing.ts';
 import { afterTest } from './after-test.ts';
 import { type Answer, type Browser, newBrowser } from './browser.ts';
-import { type Engine, freshStore, onBothEngines } from './databases.ts';
+import { type Engine, type FreshStore, freshStore, onBothEngines } from './databases.ts';
 import { watchRefusals } from './documented-refusals.ts';
 import { freePort } from './free-port.ts';
 import { type Mailbox, openMailbox } from './mailbox.ts';
@@ -67,16 +68,19 @@ export type Options = {
   mail?: boolean;
   /** Another node on the store, key and clock of this one. */
   beside?: Signet;
+  /** A store that was made at another time, in Unix seconds, by another version. */
+  on?: FreshStore & { at: number };
   /** Where hashing itself matters, or what happens meanwhile: the real one. */
   passwords?: PasswordHasher;
+  /** Where its spans go; nowhere by default. */
+  tracer?: Tracer;
   /** A clock that is not set with the test's: then a test that moves that one sets the clock of the machine. */
   monotonic?: () => number;
 };
 
 const remembered = rememberingHasher();
 
-export function movableClock(): MovableClock {
-  let at = clockStart;
+export function movableClock(at = clockStart): MovableClock {
   return Object.assign(() => at, {
     advance(seconds: number) {
       at += seconds * 1000;
@@ -86,14 +90,14 @@ export function movableClock(): MovableClock {
 
 /** The whole service on a real port and a database of its own. It is stopped after the test. */
 export async function startSignet(t: TestContext, options: Options = {}): Promise<Signet> {
-  const clock = options.beside?.clock ?? movableClock();
+  const clock = options.beside?.clock ?? movableClock(options.on && options.on.at * 1000);
   const logLines: string[] = [];
   const mailbox = options.mail ? (options.beside?.mailbox ?? (await openMailbox(t))) : undefined;
   const log: Logger = pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) });
-  const { passwords = remembered, monotonic } = options;
+  const { passwords = remembered, monotonic, tracer } = options;
   const mail = mailbox && { SIGNET_SMTP_URL: mailbox.url };
   const config = await configFor(t, { ...options, env: { ...mail, ...options.env } });
-  const deps = await openDeps(config, { clock, monotonic, log, passwords });
+  const deps = await openDeps(config, { clock, monotonic, log, tracer, passwords });
   const assertRevocationsAnnounced = watchRevocations(deps.db);
   const app = await buildApp(deps);
   const assertRefusalsDocumented = watchRefusals(app);
@@ -151,9 +155,9 @@ export function testSignet(name: string, ...rest: [SignetTest] | [SignetTestOpti
   });
 }
 
-async function configFor(t: TestContext, { engine = 'sqlite', env = {}, beside }: Options): Promise<Config> {
+async function configFor(t: TestContext, { engine = 'sqlite', env = {}, beside, on }: Options): Promise<Config> {
   const port = await freePort();
-  const store = beside ? beside.deps.config : await freshStore(t, engine);
+  const store = beside ? beside.deps.config : (on ?? (await freshStore(t, engine)));
   return readConfig({
     SIGNET_PORT: String(port),
     SIGNET_BASE_URL: beside?.url ?? `http://localhost:${port}`,

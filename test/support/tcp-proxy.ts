@@ -8,14 +8,14 @@ export type TcpProxy = {
   url: string;
   /** Ends every connection and refuses new ones. */
   cut(): Promise<void>;
-  /** Lets everything through again. */
-  mend(): Promise<void>;
+  /** Lets everything through again, to the same server or, with its address, to another one. */
+  mend(serverUrl?: string): Promise<void>;
   /** Keeps connections up and delivers nothing more from the server. */
   silence(): void;
 };
 
 export async function tcpProxy(t: TestContext, serverUrl: string): Promise<TcpProxy> {
-  const target = new URL(serverUrl);
+  let target = new URL(serverUrl);
   const sockets = new Set<Socket>();
   let silent = false;
   let listener: Server | undefined;
@@ -54,7 +54,10 @@ export async function tcpProxy(t: TestContext, serverUrl: string): Promise<TcpPr
   return {
     url: url.href,
     cut,
-    mend: async () => void (await listen(port)),
+    mend: async (to = serverUrl) => {
+      target = new URL(to);
+      await listen(port);
+    },
     silence: () => {
       silent = true;
     },

@@ -14,8 +14,8 @@ import { pathToFileURL } from 'node:url';
 import { globalSetup, globalTeardown } from './global-setup.ts';
 import { scratchFolder } from './scratch.ts';
 
-/** Three on two cores: a test waits now and then for a browser, a database or another process. */
-const concurrency = 3;
+/** Four on two cores: a test waits now and then for a browser, a database or another process. */
+const concurrency = 4;
 /** Few enough to share, and enough that the last processes to finish are short ones. */
 const processes = 24;
 const execArgv = ['--import', new URL('untracked-promises.ts', import.meta.url).href];

@@ -29,8 +29,13 @@ http.createServer = ((options: http.ServerOptions, listener: RequestListener) =>
   createServer(options, (request, response) => {
     const { url = '' } = request;
     const way = ways[url];
-    // The router is the first to read it, in the course of the request.
+    // First it is looked for among the published documents, and then the router reads it, in the course of the request.
+    let isKnown = false;
     const read = () => {
+      if (!isKnown) {
+        isKnown = true;
+        return url;
+      }
       Object.defineProperty(request, 'url', { value: url });
       way?.(response);
       return url;

@@ -1,0 +1,106 @@
+import { type ChildProcess, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterTest } from './after-test.ts';
+import { freePort } from './free-port.ts';
+import { asAdmin } from './postgres-admin.ts';
+import { importWithoutExitHook } from './postgres-server.ts';
+import { scratchFolder } from './scratch.ts';
+
+/** A primary whose commits wait for its standby, and what an operator does when the primary is lost. */
+export type PostgresPair = {
+  /** Of the primary, and after {@link promote} of what was its standby. */
+  url: string;
+  /** `kill -9` of the primary. */
+  kill(): Promise<void>;
+  promote(): Promise<void>;
+};
+
+const password = 'test';
+const urlOf = (port: number) => `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
+
+export async function startPostgresPair(t: TestContext): Promise<PostgresPair> {
+  const EmbeddedPostgres = await importWithoutExitHook();
+  const lines: string[] = [];
+  const serverAt = async (folder: string, flags: readonly string[]) => {
+    const port = await freePort();
+    const server = new EmbeddedPostgres({
+      databaseDir: folder,
+      port,
+      password,
+      persistent: true,
+      createPostgresUser: process.getuid?.() === 0,
+      initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C'],
+      postgresFlags: flags.flatMap((flag) => ['-c', flag]),
+      onLog: (line) => lines.push(String(line)),
+      onError: (error) => lines.push(String(error)),
+    });
+    return { server, port, url: urlOf(port) };
+  };
+  const common = ['max_connections=40', 'shared_buffers=32MB', 'autovacuum=off'];
+  const folder = await scratchFolder('primary');
+  const copy = await scratchFolder('standby');
+  afterTest(t, () => Promise.all([folder, copy].map((path) => rm(path, { recursive: true, force: true }))));
+
+  const primary = await serverAt(folder, common);
+  await primary.server.initialise();
+  await primary.server.start();
+  afterTest(t, () => end(primary.server));
+  await asAdmin(primary.url, async (client) => {
+    await client.query(`select pg_backup_start('standby', true)`);
+    rmSync(copy, { recursive: true });
+    const copied = spawnSync('cp', ['-a', folder, copy], { encoding: 'utf8' });
+    if (copied.status !== 0) throw new Error(copied.stderr);
+    const { rows } = await client.query<{ labelfile: string }>('select labelfile from pg_backup_stop(false)');
+    const { uid, gid } = statSync(copy);
+    for (const [name, text] of [
+      ['backup_label', rows[0]!.labelfile],
+      ['standby.signal', ''],
+    ] as const) {
+      writeFileSync(join(copy, name), text);
+      chownSync(join(copy, name), uid, gid);
+    }
+    rmSync(join(copy, 'postmaster.pid'));
+  });
+
+  const source = `host=127.0.0.1 port=${primary.port} user=postgres password=${password} application_name=standby`;
+  const standby = await serverAt(copy, [...common, `primary_conninfo=${source}`]);
+  void standby.server.start().catch(() => undefined); // it says that it is ready when it has been promoted
+  afterTest(t, () => end(standby.server));
+  await asAdmin(primary.url, async (client) => {
+    const isStreaming = `select 1 from pg_stat_replication where state = 'streaming'`;
+    for (let tries = 0; (await client.query(isStreaming)).rowCount === 0; tries += 1) {
+      if (tries === 1_000) throw new Error(`The standby did not connect:\n${lines.join('')}`);
+      await sleep(20);
+    }
+    await client.query(`alter system set synchronous_standby_names = 'standby'`);
+    await client.query('select pg_reload_conf()');
+    const waits = `select 1 from pg_stat_replication where sync_state = 'sync'`;
+    for (let tries = 0; (await client.query(waits)).rowCount === 0 && tries < 1_000; tries += 1) await sleep(20);
+  });
+
+  const pair: PostgresPair = {
+    url: primary.url,
+    async kill() {
+      await end(primary.server);
+    },
+    async promote() {
+      await asAdmin(standby.url, (client) => client.query('select pg_promote(true)'));
+      pair.url = standby.url;
+    },
+  };
+  return pair;
+}
+
+/** `kill -9` of the process that starts all others; these end as soon as they notice. */
+async function end(server: object): Promise<void> {
+  const { process: postmaster } = server as { process?: ChildProcess };
+  if (postmaster?.exitCode !== null || postmaster.signalCode !== null) return;
+  const gone = once(postmaster, 'exit');
+  postmaster.kill('SIGKILL');
+  await gone;
+}
