@@ -9,7 +9,8 @@ import * as oidc from 'openid-client';
 import { relyingParty, scope } from './relying-party.ts';
 
 const env = process.env;
-const issuer = new URL(env.EXAMPLE_ISSUER || 'http://localhost:3000');
+// The settings of a Signet that runs beside it, if they are set in this shell, too.
+const issuer = new URL(env.EXAMPLE_ISSUER || env.SIGNET_BASE_URL || `http://localhost:${env.SIGNET_PORT || 3000}`);
 const port = Number(env.EXAMPLE_PORT || 4000);
 const clientFile = env.EXAMPLE_CLIENT_FILE || fileURLToPath(new URL('.client.json', import.meta.url));
 
@@ -32,7 +33,9 @@ async function discover({ client_id, client_secret }: Credentials): Promise<oidc
   try {
     return await oidc.discovery(issuer, client_id, {}, oidc.ClientSecretBasic(client_secret), { execute });
   } catch (cause) {
-    const start = isOnThisMachine ? 'Start it first, in another terminal: npm start' : 'Is EXAMPLE_ISSUER right?';
+    const start = isOnThisMachine
+      ? 'Start it first, in another terminal: npm start. If it runs at another address, set EXAMPLE_ISSUER to that.'
+      : 'Is EXAMPLE_ISSUER right?';
     throw new Stop(`Signet does not answer at ${issuer.origin}. ${start}`, { cause });
   }
 }
