@@ -127,16 +127,15 @@ export function fillStore(
   return events;
 }
 
-/** Lets one of so many grants have expired so long ago that it is to be deleted. @returns how many. */
-export function expireGrants(path: string, oneOf: number): number {
+/** Lets one of so many grants have expired so long ago that it is to be deleted. */
+export function expireGrants(path: string, oneOf: number): void {
   const db = new DatabaseSync(path);
   const longAgo = seconds() - 86_400 * 30;
-  const { changes } = db
-    .prepare('update grants set expires_at = ?, idle_expires_at = ?, expiry_check_at = null where created_at % ? = 0')
-    .run(longAgo, longAgo, oneOf);
+  db.prepare(
+    'update grants set expires_at = ?, idle_expires_at = ?, expiry_check_at = null where created_at % ? = 0',
+  ).run(longAgo, longAgo, oneOf);
   db.exec('pragma wal_checkpoint(truncate)');
   db.close();
-  return Number(changes);
 }
 
 /** Rows that a query counts, while the server runs or not. */

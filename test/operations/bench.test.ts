@@ -96,5 +96,8 @@ test('npm run bench:size: a store is filled, and every page and operation is com
 test('npm run bench:size: a number that it cannot use is said, and nothing is measured', async () => {
   const { code, stdout, stderr } = await run(mainOfSize, '--users', 'many');
   assert.deepEqual([code, stdout], [2, '']);
-  assert.match(stderr, /^--users, --grants and --rounds take a whole number from 1\.\n\nUsage: npm run bench:size/);
+  assert.match(
+    stderr,
+    /^--users, --grants, --rounds and --watch take a whole number from 1\.\n\nUsage: npm run bench:size/,
+  );
 });
