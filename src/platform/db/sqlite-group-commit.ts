@@ -97,13 +97,14 @@ export function createGroupCommit(
   }
 
   function answer(group: readonly Unit[], outcomes: readonly Outcome[]): void {
+    // First, so that the disk flushes the next group while the answers to this one are made.
+    proceed();
     for (const [index, outcome] of outcomes.entries()) {
       const unit = group[index]!;
       unit.enter?.();
       if ('error' in outcome) unit.reject(outcome.error);
       else unit.resolve(outcome);
     }
-    proceed();
   }
 
   function fence(reason = checking, onEnd = () => {}): void {
@@ -201,7 +202,8 @@ export function createGroupCommit(
   function proceed(): void {
     scheduled = false;
     if (queue.length > 0) {
-      schedule();
+      scheduled = true;
+      commitGroup();
       return;
     }
     for (const resolve of whenDrained.splice(0)) resolve();
