@@ -19,6 +19,7 @@ import {
   ParentBasedSampler,
   type Sampler,
   type SpanExporter,
+  type SpanProcessor,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
@@ -32,6 +33,8 @@ import type { RequestSpan, SpanAttributes, Tracer, TraceSettings } from './traci
 /** For a collector that does not answer. */
 const closingMs = 2_000;
 const loggedEverySeconds = 60;
+/** What OpenTelemetry's specification has for OTEL_BSP_MAX_QUEUE_SIZE. */
+const queueSize = 2048;
 
 /**
  * Spans by OpenTelemetry's SDK, sent as OTLP over HTTP in protobuf. Its packages read where to, with which headers and in whose name
@@ -40,15 +43,18 @@ const loggedEverySeconds = 60;
  */
 export function openTracer(settings: TraceSettings, { log, clock }: { log: Logger; clock: Clock }): Tracer {
   const own = { 'service.name': 'signet', 'service.version': version, 'service.instance.id': newId('node') };
+  const losses = spanLosses(settings.batch.maxQueueSize ?? queueSize, { log, clock });
   const provider = new TracerProvider({
     resource: defaultResource()
       .merge(resourceFromAttributes(own))
       .merge(detectResources({ detectors: [envDetector] })),
     sampler: samplerOf(settings, log),
     spanProcessors: [
+      losses.beforeQueue, // asked first
       new BatchSpanProcessor({
-        exporter: loggingFailures(new OTLPTraceExporter(), { log, clock }),
+        exporter: losses.afterQueue(new OTLPTraceExporter()),
         ...settings.batch,
+        maxQueueSize: settings.batch.maxQueueSize ?? queueSize,
       }),
     ],
   });
@@ -98,9 +104,10 @@ export function openTracer(settings: TraceSettings, { log, clock }: { log: Logge
 
     async span(name, attributes, work, isRemote = false) {
       const parent = current();
-      if (parent === undefined) return work();
+      if (parent === undefined) return work(() => {});
       const kind = isRemote ? SpanKind.CLIENT : SpanKind.INTERNAL;
-      return run(tracer.startSpan(name, { kind, attributes }, parent), parent, work);
+      const span = tracer.startSpan(name, { kind, attributes }, parent);
+      return run(span, parent, () => work(noteOn(span)));
     },
 
     phases() {
@@ -117,22 +124,24 @@ export function openTracer(settings: TraceSettings, { log, clock }: { log: Logge
       const left = request_id ? spanContextIn(request_id) : undefined;
       const parent = left ? trace.setSpanContext(ROOT_CONTEXT, left) : ROOT_CONTEXT;
       const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, parent);
-      const note = (noted: SpanAttributes, error?: string) => {
-        span.setAttributes(noted);
-        if (error !== undefined) fail(span, error);
-      };
-      return run(span, parent, () => work({ traceparent: traceparentOf(span.spanContext()), note }));
+      const traceparent = traceparentOf(span.spanContext());
+      return run(span, parent, () => work({ traceparent, note: noteOn(span) }));
     },
 
     close() {
       closing ??= Promise.race([
         provider.shutdown().catch(() => undefined), // it has been logged
         sleep(closingMs, undefined, { ref: false }),
-      ]);
+      ]).finally(losses.close);
       return closing;
     },
   };
 }
+
+const noteOn = (span: Span) => (noted: SpanAttributes, error?: string) => {
+  span.setAttributes(noted);
+  if (error !== undefined) fail(span, error);
+};
 
 function fail(span: Span, error: string): void {
   span.setAttribute('error.type', error).setStatus({ code: SpanStatusCode.ERROR });
@@ -193,27 +202,61 @@ function samplerOf({ sampler: name, samplerArgument: argument }: TraceSettings, 
   return Object.hasOwn(samplers, name) ? samplers[name]!() : byDefault();
 }
 
-/** The SDK itself says nothing of spans that were not taken. */
-function loggingFailures(exporter: SpanExporter, { log, clock }: { log: Logger; clock: Clock }): SpanExporter {
+/**
+ * Counts the spans that are lost, and logs them once a minute and at the end: the SDK itself says nothing of those that were not
+ * taken, and of those for which its queue has no room.
+ */
+function spanLosses(maxQueued: number, { log, clock }: { log: Logger; clock: Clock }) {
   let lost = 0;
   let loggedAt: number | undefined;
-  return {
+  let lastError: string | number | undefined;
+  /** In the queue of the SDK, which has `maxQueued` places; and taken from it, but not confirmed. */
+  let queued = 0;
+  let leaving = 0;
+
+  function say(): void {
+    loggedAt = now({ clock });
+    log.warn({ spans: lost, error: lastError }, 'spans could not be sent to OTEL_EXPORTER_OTLP_ENDPOINT and are lost');
+    lost = 0;
+  }
+  function lose(count: number, error: string | number | undefined): void {
+    lost += count;
+    lastError = error;
+    if (loggedAt === undefined || now({ clock }) - loggedAt >= loggedEverySeconds) say();
+  }
+  const beforeQueue: SpanProcessor = {
+    onStart() {},
+    onEnd(span) {
+      if (!isSampled(span.spanContext())) return;
+      if (queued >= maxQueued) lose(1, 'queue_full');
+      else queued += 1;
+    },
+    forceFlush: async () => {},
+    shutdown: async () => {},
+  };
+  const afterQueue = (exporter: SpanExporter): SpanExporter => ({
     export(spans, done) {
+      queued -= spans.length;
+      leaving += spans.length;
       exporter.export(spans, (result) => {
         done(result);
+        leaving -= spans.length;
         if (result.code === 0) return;
-        lost += spans.length;
-        if (loggedAt !== undefined && now({ clock }) - loggedAt < loggedEverySeconds) return;
-        loggedAt = now({ clock });
         const { name, code } = (result.error ?? {}) as { name?: string; code?: string | number };
-        log.warn(
-          { spans: lost, error: code ?? name },
-          'spans could not be sent to OTEL_EXPORTER_OTLP_ENDPOINT and are lost',
-        );
-        lost = 0;
+        lose(spans.length, code ?? name);
       });
     },
     forceFlush: async () => exporter.forceFlush?.(),
     shutdown: () => exporter.shutdown(),
+  });
+  return {
+    beforeQueue,
+    afterQueue,
+    /** Nothing more will be sent. */
+    close() {
+      lost += queued + leaving;
+      if (queued + leaving > 0) lastError = 'closed';
+      if (lost > 0) say();
+    },
   };
 }

@@ -1,6 +1,16 @@
 /** What a span says. Never an id or an address of a user, a query string, a value of a statement, or a secret. */
 export type SpanAttributes = Readonly<Record<string, string | number | undefined>>;
 
+/** Who is asked. Not the path and query, which may be a secret of the server's owner, or name a user. */
+export function serverOf(url: string): SpanAttributes {
+  const { protocol, hostname, port } = new URL(url);
+  return {
+    'url.scheme': protocol.slice(0, -1),
+    'server.address': hostname,
+    'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+  };
+}
+
 /** What the packages of OpenTelemetry do not read from the environment by themselves. */
 export type TraceSettings = {
   /** A name of the specification of OpenTelemetry, or anything. */
@@ -46,12 +56,13 @@ export type Tracer = {
   startRequest(attributes: SpanAttributes, traceparent: string | undefined, isTrusted: boolean): RequestSpan;
   /**
    * Work in the course of the current request. Outside of one it has no span.
+   * @param work is given a function that adds to the span.
    * @param isRemote another system does it.
    */
   span<Result>(
     name: string,
     attributes: SpanAttributes,
-    work: () => Promise<Result>,
+    work: (note: SendingSpan['note']) => Promise<Result>,
     isRemote?: boolean,
   ): Promise<Result>;
   /**
@@ -75,7 +86,7 @@ const noSpan = { trace_id: '', request_id: undefined, traceparent: undefined, en
 export const noTracing: Tracer = {
   isOn: false,
   startRequest: () => noSpan,
-  span: (_name, _attributes, work) => work(),
+  span: (_name, _attributes, work) => work(noSpan.note),
   phases: () => undefined,
   send: (_name, _attributes, _request_id, work) => work(noSpan),
   close: async () => {},

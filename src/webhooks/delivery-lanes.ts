@@ -5,7 +5,7 @@ import type { QueuedDelivery } from '../platform/db/delivery-queue.ts';
 import { deliveryAttempts, deliveryDelays } from '../platform/delivery-metrics.ts';
 import { request as requestHttp } from '../platform/http/node-http.ts';
 import { isIpAddress, subnetList } from '../platform/ip-address.ts';
-import type { SendingSpan, SpanAttributes } from '../platform/tracing.ts';
+import { type SendingSpan, serverOf } from '../platform/tracing.ts';
 import { hostResolver } from './resolve-host.ts';
 import { forbiddenTarget, guardedLookup, InternalTarget, mayDeliver } from './target.ts';
 
@@ -277,18 +277,12 @@ export function openPoster(
   }
 
   return (message: Message, judge: (status: number) => Problem | undefined): Promise<Attempt> =>
-    deps.tracer.send(`POST ${kind}`, targetOf(message.url), message.request_id, (span) => post(message, judge, span));
-}
-
-/** Not its path and query, which may be a secret of its owner. */
-function targetOf(target: string): SpanAttributes {
-  const { protocol, hostname, port } = new URL(target);
-  return {
-    'http.request.method': 'POST',
-    'url.scheme': protocol.slice(0, -1),
-    'server.address': hostname,
-    'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
-  };
+    deps.tracer.send(
+      `POST ${kind}`,
+      { 'http.request.method': 'POST', ...serverOf(message.url) },
+      message.request_id,
+      (span) => post(message, judge, span),
+    );
 }
 
 /** The first bytes of an answer, or as many as arrive in time; null if they are no text. */

@@ -47,7 +47,10 @@ const flood = (count: number, request: () => Promise<Answer>) => {
 const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => status).sort();
 
 test('one account takes its share of password hashing, and no more', { timeout: 120_000 }, async (t) => {
-  const signet: Signet = await startSignet(t, { passwords: newHasher({}, 600_000), env: { SIGNET_TRUST_PROXY: '1' } });
+  const signet: Signet = await startSignet(t, {
+    passwords: newHasher({}, { maxWaitMs: 600_000 }),
+    env: { SIGNET_TRUST_PROXY: '1' },
+  });
   const user = await signet.newUser();
   const owner = await signet.signedInUser();
   const other = await signet.newUser();

@@ -33,6 +33,7 @@ import {
   type Settings,
   startServer,
 } from '../support/server-process.ts';
+import { openCollector } from '../support/trace-collector.ts';
 import { hasNginx, startNginx } from './nginx.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -113,7 +114,12 @@ for (const workers of ['1', '2']) {
     const home = await emptyFolder(t);
     mkdirSync(join(home, 'bin'));
     cpSync(join(root, 'dist/signet'), join(home, 'bin/signet'));
-    await works(t, join(home, 'bin/signet'), { HOME: home, SIGNET_WORKERS: workers });
+    const collector = await openCollector(t);
+    const variables = { SIGNET_WORKERS: workers, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
+    await works(t, join(home, 'bin/signet'), { HOME: home, ...variables });
+    const names = new Set(collector.spans.map(({ name }) => name));
+    for (const name of ['POST /oauth/token', 'update grants', 'flush', 'hash a password'])
+      assert.ok(names.has(name), name);
   });
 }
 

@@ -3,96 +3,137 @@ import { test } from 'node:test';
 import { quickJobs, runJobs } from '../../src/app/jobs.ts';
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
 import { onBothEngines } from '../support/databases.ts';
+import { startFederatedSignet } from '../support/federated-signet.ts';
+import { newHasher } from '../support/remembering-hasher.ts';
 import { bareSettings, startServer } from '../support/server-process.ts';
 import { startSignet } from '../support/signet.ts';
 import { openCollector, tracerTo } from '../support/trace-collector.ts';
+import { signInUpstream } from '../support/upstream.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
 const env = { SIGNET_WEBHOOK_INTERNAL: '127.0.0.0/8', SIGNET_LOG_REQUESTS: 'on' };
 const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
-onBothEngines('a trace leads from a request through its statements to its mail and its webhook', async (t, engine) => {
-  const collector = await openCollector(t);
-  const signet = await startSignet(t, { engine, env, mail: true, tracer: tracerTo(collector) });
-  const receiver = await openReceiver(t);
-  const caller = { actor: 'cli' } as const;
-  await createWebhook(signet.deps, caller, { url: `${receiver.url}?key=s3cret`, event_types: ['session.started'] });
-  const user = await signet.newUser();
-  const form = { username: user.email, password: user.password };
-  const signedIn = await signet.newBrowser().post('/signin', form, { traceparent });
-  assert.equal(signedIn.status, 303);
-  const reset = await signet.newBrowser().post('/reset', { email: user.email });
-  const request_id = signedIn.headers.get('x-request-id') ?? 'none';
-  await runJobs(signet.deps, quickJobs);
-  await runJobs(signet.deps, quickJobs);
-  await signet.deps.mail.deliver();
-  await signet.deps.tracer.close();
-  const { spans } = collector;
+onBothEngines(
+  'a trace leads from a request through its work and statements to its mail and its webhook',
+  async (t, engine) => {
+    const collector = await openCollector(t);
+    const tracer = tracerTo(collector);
+    const passwords = newHasher({}, { phases: tracer.phases });
+    const { signet, upstream } = await startFederatedSignet(t, { engine, env, mail: true, tracer, passwords });
+    const receiver = await openReceiver(t);
+    const caller = { actor: 'cli' } as const;
+    await createWebhook(signet.deps, caller, { url: `${receiver.url}?key=s3cret`, event_types: ['session.started'] });
+    const user = await signet.newUser();
+    const form = { username: user.email, password: user.password };
+    const signedIn = await signet.newBrowser().post('/signin', form, { traceparent });
+    assert.equal(signedIn.status, 303);
+    const { answer: federated } = await signInUpstream(signet.newBrowser());
+    assert.equal(federated.status, 303, federated.text);
+    const reset = await signet.newBrowser().post('/reset', { email: user.email });
+    const request_id = signedIn.headers.get('x-request-id') ?? 'none';
+    await runJobs(signet.deps, quickJobs);
+    await runJobs(signet.deps, quickJobs);
+    await signet.deps.mail.deliver();
+    await signet.deps.tracer.close();
+    const { spans } = collector;
 
-  const request = spans.find(({ attributes }) => attributes['signet.request_id'] === request_id);
-  assert.ok(request, 'the request has a span');
-  const { trace_id, span_id } = request;
-  assert.deepEqual(
-    { name: request.name, kind: request.kind, attributes: request.attributes },
-    {
-      name: 'POST /signin',
-      kind: 2,
-      attributes: {
-        'http.request.method': 'POST',
-        'url.scheme': 'http',
-        'http.route': '/signin',
-        'http.response.status_code': 303,
-        'signet.request_id': request_id,
+    const request = spans.find(({ attributes }) => attributes['signet.request_id'] === request_id);
+    assert.ok(request, 'the request has a span');
+    const { trace_id, span_id } = request;
+    assert.deepEqual(
+      { name: request.name, kind: request.kind, attributes: request.attributes },
+      {
+        name: 'POST /signin',
+        kind: 2,
+        attributes: {
+          'http.request.method': 'POST',
+          'url.scheme': 'http',
+          'http.route': '/signin',
+          'http.response.status_code': 303,
+          'signet.request_id': request_id,
+        },
       },
-    },
-  );
-  const below = (name: string, parent_id = span_id) =>
-    spans.filter((span) => span.name === name && span.parent_id === parent_id && span.trace_id === trace_id);
-  const [change, ...others] = spans.filter(
-    (span) => span.parent_id === span_id && span.name.includes('insert sessions'),
-  );
-  assert.ok(change && others.length === 0, 'the change of the request is one span');
-  assert.match(change.name, /insert audit_log/);
-  assert.equal(change.trace_id, trace_id);
-  assert.equal(change.attributes['db.system.name'], engine === 'sqlite' ? 'sqlite' : 'postgresql');
-  assert.equal(change.kind, engine === 'sqlite' ? 1 : 3);
-  assert.equal(change.attributes['db.query.summary'], change.name);
-  assert.ok(below('select users').length > 0, 'so are its reads');
-  for (const phase of ['wait for the writer', 'execute', 'flush'])
-    assert.equal(below(phase, change.span_id).length, engine === 'sqlite' ? 1 : 0, phase);
+    );
+    const below = (name: string, parent_id = span_id) =>
+      spans.filter((span) => span.name === name && span.parent_id === parent_id && span.trace_id === trace_id);
+    const [change, ...others] = spans.filter(
+      (span) => span.parent_id === span_id && span.name.includes('insert sessions'),
+    );
+    assert.ok(change && others.length === 0, 'the change of the request is one span');
+    assert.match(change.name, /insert audit_log/);
+    assert.equal(change.trace_id, trace_id);
+    assert.equal(change.attributes['db.system.name'], engine === 'sqlite' ? 'sqlite' : 'postgresql');
+    assert.equal(change.kind, engine === 'sqlite' ? 1 : 3);
+    assert.equal(change.attributes['db.query.summary'], change.name);
+    assert.ok(below('select users').length > 0, 'so are its reads');
+    for (const phase of ['wait for the writer', 'execute', 'flush'])
+      assert.equal(below(phase, change.span_id).length, engine === 'sqlite' ? 1 : 0, phase);
 
-  const [webhook] = below('POST webhook');
-  assert.ok(webhook, 'the webhook is below the request');
-  const port = Number(new URL(receiver.url).port);
-  assert.deepEqual(webhook.attributes, {
-    'http.request.method': 'POST',
-    'url.scheme': 'http',
-    'server.address': '127.0.0.1',
-    'server.port': port,
-    'http.response.status_code': 204,
-  });
-  const [delivery] = receiver.deliveries;
-  assert.equal(delivery?.headers.traceparent, `00-${trace_id}-${webhook.span_id}-01`);
+    for (const phase of ['wait for a password hash', 'hash a password']) assert.equal(below(phase).length, 1, phase);
 
-  const asking = spans.find(({ attributes }) => attributes['signet.request_id'] === reset.headers.get('x-request-id'));
-  assert.ok(asking);
-  const [mail] = spans.filter(({ name }) => name === 'send mail');
-  assert.deepEqual([mail?.trace_id, mail?.parent_id, mail?.kind], [asking.trace_id, asking.span_id, 3]);
-  assert.equal(mail?.attributes['server.address'], new URL(signet.mailbox.url).hostname);
+    const requests = new Map(spans.filter(({ kind }) => kind === 2).map((span) => [span.span_id, span]));
+    const calls = spans.filter(({ name }) => / provider$/.test(name));
+    assert.deepEqual(
+      calls.map(({ name, parent_id }) => `${requests.get(parent_id)?.name}: ${name}`),
+      [
+        'GET /auth/:provider/login: GET provider',
+        'GET /auth/:provider/callback: POST provider',
+        'GET /auth/:provider/callback: GET provider',
+      ],
+    );
+    for (const { kind, attributes } of calls) {
+      const { hostname, port } = new URL(upstream.issuer);
+      const { 'http.request.method': _, ...others } = attributes;
+      assert.deepEqual(
+        [kind, others],
+        [
+          3,
+          {
+            'url.scheme': 'http',
+            'server.address': hostname,
+            'server.port': Number(port),
+            'http.response.status_code': 200,
+          },
+        ],
+      );
+    }
 
-  const [line] = signet.logLines.map((text) => JSON.parse(text)).filter(({ id }) => id === request_id);
-  assert.equal(line.trace_id, trace_id);
-  const events = await signet.auditLog({ action: 'session.started' });
-  assert.ok(events.some(({ event_id }) => event_id.endsWith(`.${request_id}`)));
-  assert.notEqual(trace_id, traceparent.split('-')[1], 'a stranger does not choose the trace');
-  assert.deepEqual(request.links, [{ trace_id: traceparent.split('-')[1], span_id: traceparent.split('-')[2] }]);
-  assert.ok(
-    spans.every(({ parent_id, kind }) => parent_id !== '' || kind === 2),
-    'jobs make no traces of their own',
-  );
-  for (const { body } of collector.requests)
-    for (const text of [user.user_id, user.email, 's3cret', '/hook']) assert.ok(!body.includes(text), text);
-});
+    const [webhook] = below('POST webhook');
+    assert.ok(webhook, 'the webhook is below the request');
+    const port = Number(new URL(receiver.url).port);
+    assert.deepEqual(webhook.attributes, {
+      'http.request.method': 'POST',
+      'url.scheme': 'http',
+      'server.address': '127.0.0.1',
+      'server.port': port,
+      'http.response.status_code': 204,
+    });
+    const [delivery] = receiver.deliveries;
+    assert.equal(delivery?.headers.traceparent, `00-${trace_id}-${webhook.span_id}-01`);
+
+    const asking = spans.find(
+      ({ attributes }) => attributes['signet.request_id'] === reset.headers.get('x-request-id'),
+    );
+    assert.ok(asking);
+    const [mail] = spans.filter(({ name }) => name === 'send mail');
+    assert.deepEqual([mail?.trace_id, mail?.parent_id, mail?.kind], [asking.trace_id, asking.span_id, 3]);
+    assert.equal(mail?.attributes['server.address'], new URL(signet.mailbox.url).hostname);
+
+    const [line] = signet.logLines.map((text) => JSON.parse(text)).filter(({ id }) => id === request_id);
+    assert.equal(line.trace_id, trace_id);
+    const events = await signet.auditLog({ action: 'session.started' });
+    assert.ok(events.some(({ event_id }) => event_id.endsWith(`.${request_id}`)));
+    assert.notEqual(trace_id, traceparent.split('-')[1], 'a stranger does not choose the trace');
+    assert.deepEqual(request.links, [{ trace_id: traceparent.split('-')[1], span_id: traceparent.split('-')[2] }]);
+    assert.ok(
+      spans.every(({ parent_id, kind }) => parent_id !== '' || kind === 2),
+      'jobs make no traces of their own',
+    );
+    for (const { body } of collector.requests)
+      for (const text of [user.user_id, user.email, 's3cret', '/hook']) assert.ok(!body.includes(text), text);
+  },
+);
 
 test('the trace of a trusted proxy goes on, and a sampler decides about others', async (t) => {
   const collector = await openCollector(t);
@@ -144,6 +185,26 @@ test('a server sends its spans under the name that it was given, also the last o
   assert.ok(collector.spans.some(({ name }) => name === 'GET /signin'));
 });
 
+test('each span that is lost is counted, also where there was no room for it', async (t) => {
+  const collector = await openCollector(t);
+  collector.holds = true;
+  const sizes = { OTEL_BSP_MAX_QUEUE_SIZE: '4', OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '2' };
+  const lines: { error?: string; spans?: number }[] = [];
+  const tracer = tracerTo(collector, { ...sizes, OTEL_EXPORTER_OTLP_TIMEOUT: '50' }, lines);
+  for (let times = 0; times < 10; times += 1) tracer.startRequest({}, undefined, false).end('GET /', {});
+  await tracer.close();
+  const [first] = lines;
+  assert.deepEqual(
+    [first?.error, first?.spans],
+    ['queue_full', 1],
+    'the first is logged at once, the others at the end',
+  );
+  assert.equal(
+    lines.reduce((sum, { spans = 0 }) => sum + spans, 0),
+    10,
+  );
+});
+
 test('a collector that is away or refuses changes nothing but the log', async (t) => {
   const collector = await openCollector(t);
   collector.status = 403;
@@ -160,7 +221,7 @@ test('a collector that is away or refuses changes nothing but the log', async (t
   while (collector.requests.length < 2) assert.equal((await fetch(`${server.url}/signin`)).status, 200);
   assert.equal((await server.stop()).code, 0);
   const lines = said.split('\n').filter((line) => line.includes('spans could not be sent'));
-  assert.equal(lines.length, 1, 'once a minute');
+  assert.equal(lines.length, 2, 'once a minute, and at the end');
   assert.deepEqual(
     { ...JSON.parse(lines[0]!), time: 0, spans: 0 },
     {

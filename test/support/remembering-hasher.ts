@@ -1,10 +1,17 @@
 import type { Asker } from '../../src/authentication/credentials/hash-queue.ts';
 import { openPasswordHasher, type PasswordHasher } from '../../src/authentication/credentials/password-hash.ts';
 import { type Limits, readLimits } from '../../src/platform/limits/limit-settings.ts';
+import type { Tracer } from '../../src/platform/tracing.ts';
 
 /** The hasher of a server with the default limits. To measure how long hashes take is for tests of the queue alone. */
-export const newHasher = (limits: Partial<Limits> = {}, maxWaitMs?: number): PasswordHasher =>
-  openPasswordHasher({ ...readLimits((_, fallback) => fallback), ...limits }, () => 0, maxWaitMs);
+export const newHasher = (
+  limits: Partial<Limits> = {},
+  { maxWaitMs, phases }: { maxWaitMs?: number; phases?: Tracer['phases'] } = {},
+): PasswordHasher =>
+  openPasswordHasher(
+    { ...readLimits((_, fallback) => fallback), ...limits },
+    { monotonic: () => 0, phases, maxWaitMs },
+  );
 
 /**
  * The real hasher, asked once a process for each question: a suite that signs in thousands of times with a handful of
@@ -12,7 +19,7 @@ export const newHasher = (limits: Partial<Limits> = {}, maxWaitMs?: number): Pas
  * after them. Tests of hashing itself, and of what happens while one is under way, take the real one.
  */
 export function rememberingHasher(): PasswordHasher {
-  const real = newHasher({ passwordsAtOnce: 64, passwordsAtOncePerAddress: 64 }, 60_000);
+  const real = newHasher({ passwordsAtOnce: 64, passwordsAtOncePerAddress: 64 }, { maxWaitMs: 60_000 });
   const answers = new Map<string, Promise<unknown>>();
   const once = <Answer>(question: unknown[], ask: () => Promise<Answer>): Promise<Answer> => {
     const key = JSON.stringify(question);

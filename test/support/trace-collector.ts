@@ -24,8 +24,9 @@ export type CollectedSpan = {
 
 export type Collector = {
   url: string;
-  /** Answers with it; 200 takes the spans. */
+  /** Answers with it; 200 takes the spans. While it `holds`, it answers nothing. */
   status: number;
+  holds?: boolean;
   spans: CollectedSpan[];
   /** Of those who have sent them. */
   resources: Values[];
@@ -39,6 +40,7 @@ export async function openCollector(t: TestContext): Promise<Collector> {
   const server = createServer(async (request, response) => {
     const body = await buffer(request);
     collector.requests.push({ path: request.url ?? '', headers: request.headers, body });
+    if (collector.holds) return;
     if (collector.status === 200) keep(collector, body);
     response.writeHead(collector.status, { 'content-type': 'application/x-protobuf' }).end();
   });
@@ -52,12 +54,19 @@ export async function openCollector(t: TestContext): Promise<Collector> {
   return collector;
 }
 
-/** The server's own tracer, in this process. What it sends is there after its `close`. */
-export function tracerTo({ url }: Pick<Collector, 'url'>, variables: Record<string, string> = {}): Tracer {
+/** The server's own tracer, in this process. What it sends is there after its `close`. @param lines what it logs. */
+export function tracerTo(
+  { url }: Pick<Collector, 'url'>,
+  variables: Record<string, string> = {},
+  lines: Record<string, unknown>[] = [],
+): Tracer {
   const set = { OTEL_EXPORTER_OTLP_ENDPOINT: url, ...variables };
   Object.assign(process.env, set); // the packages of OpenTelemetry read it themselves
   try {
-    return openTracer(readTraceSettings(set)!, { log: pino({ enabled: false }), clock: () => 0 });
+    return openTracer(readTraceSettings(set)!, {
+      log: pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }),
+      clock: () => 0,
+    });
   } finally {
     for (const name of Object.keys(set)) delete process.env[name];
   }

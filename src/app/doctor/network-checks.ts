@@ -1,6 +1,7 @@
 import { checkProvider } from '../../authentication/federation/check-provider.ts';
 import { verifySmtp } from '../../platform/mail/transport.ts';
 import { visibleText } from '../../platform/text.ts';
+import { noTracing } from '../../platform/tracing.ts';
 import { askReadiness } from '../ask-readiness.ts';
 import { type Check, type CheckDeps, ok, problem, skipped, warning, within } from './check.ts';
 
@@ -45,7 +46,7 @@ export async function checkProviders(deps: CheckDeps): Promise<Check[]> {
   if (providers.length === 0) return [skipped('providers', 'No provider is configured.')];
   return Promise.all(
     providers.map(async ({ id, issuer }) => {
-      const asked = checkProvider(deps, id).then(({ problem }) => problem);
+      const asked = checkProvider({ ...deps, tracer: noTracing }, id).then(({ problem }) => problem);
       const code = await within(deps.timeoutMs, asked, 'timeout');
       const name = `provider ${id}`;
       if (code === null) return ok(name, `Discovery and keys of ${issuer} can be read.`);

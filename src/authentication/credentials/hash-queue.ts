@@ -4,6 +4,7 @@ import { type RequestError, refusal } from '../../platform/errors.ts';
 import { digest } from '../../platform/ids.ts';
 import { addressKey } from '../../platform/ip-address.ts';
 import { counter, gauge, histogram, quickSeconds } from '../../platform/metrics.ts';
+import type { Tracer } from '../../platform/tracing.ts';
 
 /** Who asks for a hash: a key of the account, and of the IP address of a requester who is not identified. */
 export type Asker = { account: string; address?: string };
@@ -29,6 +30,8 @@ export type HashQueueSettings = {
   maxWaitMs: number;
   /** Measures how long hashes take. */
   monotonic: Clock;
+  /** Traces how long one waits, and takes. */
+  phases?: Tracer['phases'];
 };
 
 const waiting = gauge('signet_password_hashes_waiting', 'Passwords that wait for their turn to be hashed.');
@@ -55,6 +58,7 @@ export function hashQueue({
   perAddress,
   maxWaitMs,
   monotonic,
+  phases,
 }: HashQueueSettings) {
   const identified = lanes();
   const others = lanes();
@@ -119,8 +123,11 @@ export function hashQueue({
     const count = (key: string) => underWay.get(key) ?? 0;
     for (const [key, limit] of limits) if (count(key) >= limit) throw tooManyAtOnce();
     for (const key of limits.keys()) underWay.set(key, count(key) + 1);
+    const phase = phases?.();
     try {
+      phase?.('wait for a password hash');
       await turnOf(asker);
+      phase?.('hash a password');
       const startedAt = monotonic();
       try {
         return await task();
@@ -130,6 +137,7 @@ export function hashQueue({
         startNext();
       }
     } finally {
+      phase?.();
       for (const key of limits.keys()) {
         if (count(key) > 1) underWay.set(key, count(key) - 1);
         else underWay.delete(key);

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../platform/clock.ts';
 import { invalidRequest, unavailable } from '../../platform/errors.ts';
 import type { Limits } from '../../platform/limits/limit-settings.ts';
+import type { Tracer } from '../../platform/tracing.ts';
 import { type Asker, type HashQueueSettings, hashQueue } from './hash-queue.ts';
 
 /**
@@ -32,7 +33,10 @@ export type PasswordHasher = ReturnType<typeof passwordHasher>;
 const maxConcurrent = 2;
 
 /** A flood of sign-ins must end in prompt refusals, not in unbounded memory and latency. */
-export const openPasswordHasher = (limits: Limits, monotonic: Clock, maxWaitMs = 5000): PasswordHasher =>
+export const openPasswordHasher = (
+  limits: Limits,
+  { monotonic, phases, maxWaitMs = 5000 }: { monotonic: Clock; phases?: Tracer['phases']; maxWaitMs?: number },
+): PasswordHasher =>
   passwordHasher({
     concurrency: maxConcurrent,
     queueLimit: 64,
@@ -40,6 +44,7 @@ export const openPasswordHasher = (limits: Limits, monotonic: Clock, maxWaitMs =
     perAddress: limits.passwordsAtOncePerAddress,
     maxWaitMs,
     monotonic,
+    phases,
   });
 
 /** Hashes on libuv's threads, in the order of {@link hashQueue}, whose refusals it throws. */

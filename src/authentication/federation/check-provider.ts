@@ -25,7 +25,7 @@ export type ProviderCheck = {
  * @throws {RequestError} `not_found`.
  */
 export async function checkProvider(
-  deps: Pick<Deps, 'clock'> & { config: ProviderConfig },
+  deps: Pick<Deps, 'clock' | 'tracer'> & { config: ProviderConfig },
   id: string,
 ): Promise<ProviderCheck> {
   const provider = findProvider(deps.config, id);
@@ -33,7 +33,7 @@ export async function checkProvider(
   const { label, issuer } = provider;
   const of = { provider: id, label, issuer, redirect_uri: callbackUrl(deps, provider), checked_at: now(deps) };
   try {
-    return { ...of, found: await readIssuer(provider), problem: null };
+    return { ...of, found: await readIssuer(deps, provider), problem: null };
   } catch (error) {
     if (error instanceof UpstreamFailure) return { ...of, found: null, problem: error.reason };
     throw error;

@@ -2,6 +2,7 @@ import type { ClientAuth, Configuration, CustomFetch, ServerMetadata } from 'ope
 import { now } from '../../platform/clock.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { isLoopback } from '../../platform/ip-address.ts';
+import { serverOf } from '../../platform/tracing.ts';
 import type { Provider } from '../credentials/providers.ts';
 
 /** An upstream that is down, slow, or answers against the specification. `reason` goes to the log, so it quotes no token. */
@@ -25,12 +26,12 @@ export type Upstreams = ReturnType<typeof openUpstreams>;
  * The metadata of the configured issuers.
  * @param timeoutSeconds the time for one answer of an upstream, until its last byte.
  */
-export function openUpstreams(deps: Pick<Deps, 'clock'>, timeoutSeconds = defaultTimeoutSeconds) {
+export function openUpstreams(deps: Pick<Deps, 'clock' | 'tracer'>, timeoutSeconds = defaultTimeoutSeconds) {
   const opened = new Map<string, { configuration: Configuration; opened_at: number }>();
   const underWay = new Map<string, Promise<Configuration>>();
 
   async function discover(provider: Provider): Promise<Configuration> {
-    const configuration = await discoverIssuer(provider, timeoutSeconds);
+    const configuration = await discoverIssuer(deps, provider, timeoutSeconds);
     opened.set(provider.id, { configuration, opened_at: now(deps) });
     return configuration;
   }
@@ -53,7 +54,11 @@ export function openUpstreams(deps: Pick<Deps, 'clock'>, timeoutSeconds = defaul
   };
 }
 
-async function discoverIssuer(provider: Provider, timeoutSeconds: number): Promise<Configuration> {
+async function discoverIssuer(
+  deps: Pick<Deps, 'tracer'>,
+  provider: Provider,
+  timeoutSeconds: number,
+): Promise<Configuration> {
   const library = await import('openid-client');
   const issuer = new URL(provider.issuer);
   let configuration: Configuration;
@@ -66,7 +71,7 @@ async function discoverIssuer(provider: Provider, timeoutSeconds: number): Promi
       authentication(library, provider.client_secret),
       {
         timeout: timeoutSeconds,
-        [library.customFetch]: guardedFetch(issuer),
+        [library.customFetch]: guardedFetch(deps, issuer),
         // TLS authenticates the sender, so the signature need not be checked (OIDC Core §3.1.3.7, 6). It is, in case
         // TLS ends at a proxy.
         execute: [
@@ -86,13 +91,16 @@ async function discoverIssuer(provider: Provider, timeoutSeconds: number): Promi
  * The discovery document and the keys of an issuer as they are now, past what is kept of them.
  * @throws {UpstreamFailure}
  */
-export async function readIssuer(provider: Provider): Promise<{ authorization_endpoint: string; keys: number }> {
-  const configuration = await discoverIssuer(provider, defaultTimeoutSeconds);
+export async function readIssuer(
+  deps: Pick<Deps, 'tracer'>,
+  provider: Provider,
+): Promise<{ authorization_endpoint: string; keys: number }> {
+  const configuration = await discoverIssuer(deps, provider, defaultTimeoutSeconds);
   const { authorization_endpoint = '', jwks_uri = '' } = configuration.serverMetadata();
   try {
     const signal = AbortSignal.timeout(defaultTimeoutSeconds * 1000);
     const options = { method: 'GET', headers: { accept: 'application/json' }, body: undefined, signal };
-    const response = await guardedFetch(new URL(provider.issuer))(jwks_uri, { ...options, redirect: 'manual' });
+    const response = await guardedFetch(deps, new URL(provider.issuer))(jwks_uri, { ...options, redirect: 'manual' });
     if (response.status !== 200) throw new UpstreamFailure(`keys_status_${response.status}`);
     const { keys } = (await response.json()) as { keys?: unknown };
     if (!Array.isArray(keys) || keys.length === 0) throw new UpstreamFailure('keys_missing');
@@ -123,13 +131,22 @@ function checkMetadata(metadata: ServerMetadata, issuer: URL): void {
 
 /** Follows no redirect, and limits the size of an answer. */
 const guardedFetch =
-  (issuer: URL): CustomFetch =>
+  ({ tracer }: Pick<Deps, 'tracer'>, issuer: URL): CustomFetch =>
   async (url, options) => {
     if (!isAllowed(url, issuer)) throw new UpstreamFailure('address_not_allowed');
-    const response = await fetch(url, { ...(options as RequestInit), redirect: 'manual' });
-    const body = await readBounded(response);
-    const { status, headers } = response;
-    return new Response(body.length === 0 ? null : body, { status, headers });
+    const attributes = { 'http.request.method': options.method, ...serverOf(url) };
+    return tracer.span(
+      `${options.method} provider`,
+      attributes,
+      async (note) => {
+        const response = await fetch(url, { ...(options as RequestInit), redirect: 'manual' });
+        const body = await readBounded(response);
+        const { status, headers } = response;
+        note({ 'http.response.status_code': status }, status < 400 ? undefined : String(status));
+        return new Response(body.length === 0 ? null : body, { status, headers });
+      },
+      true,
+    );
   };
 
 async function readBounded(response: Response): Promise<Buffer<ArrayBuffer>> {
