@@ -1,6 +1,6 @@
 import { now } from '../platform/clock.ts';
 import type { Deps, StoreDeps } from '../platform/deps.ts';
-import { refusal } from '../platform/errors.ts';
+import { type ExitLink, refusal } from '../platform/errors.ts';
 import { digest, newSecret } from '../platform/ids.ts';
 import { findOpenLink, type MailedLink, type OneTimeLink } from './links.store.ts';
 
@@ -93,5 +93,17 @@ export const isOpenLink = async (deps: StoreDeps, token: string, purposes: reado
 /** Others share the text of one of these. */
 type ExplainedPurpose = 'sign_up' | 'verify_email' | 'password_reset' | 'invitation';
 
+/** Where another one is to be had. */
+const exits: Readonly<Record<ExplainedPurpose, ExitLink>> = {
+  sign_up: { path: '/signup', label: 'error.new_link' },
+  verify_email: { path: '/account/email', label: 'error.to_email' },
+  password_reset: { path: '/reset', label: 'error.new_link' },
+  invitation: { path: '/signin', label: 'signin.submit' },
+};
+
 export const spentLink = (purpose: ExplainedPurpose) =>
-  refusal('invalid_request', { key: `link.spent.${purpose}` }, { title: 'error.link_spent' });
+  refusal(
+    'invalid_request',
+    { key: `link.spent.${purpose}` },
+    { title: { key: 'error.link_spent' }, exit: exits[purpose] },
+  );

@@ -64,4 +64,9 @@ export async function acceptInvitation(
   );
 }
 
-export const spentInvitation = () => refusal('invalid_request', { key: 'invitation.spent' }, { back: '/signin' });
+export const spentInvitation = () =>
+  refusal(
+    'invalid_request',
+    { key: 'invitation.spent' },
+    { title: { key: 'error.link_spent' }, exit: { path: '/signin', label: 'signin.submit' } },
+  );

@@ -32,6 +32,9 @@ export const statusOf = {
 
 export type ErrorCode = keyof typeof statusOf;
 
+/** A path on our own origin, and what a button that leads there says. */
+export type ExitLink = { path: string; label: MessageKey };
+
 /**
  * Thrown to refuse a request. The caller reads `code`, `message` and `details`; `cause` is for our log alone.
  * `message` becomes `error_description`: printable ASCII without `"` and `\` (RFC 6749 §5.2), and never what was sent.
@@ -50,14 +53,14 @@ export class RequestError extends Error {
   readonly userMessage: MessageDescriptor | undefined;
   /** What is wrong with which field, for a form to show. */
   readonly problems: readonly FieldProblem[];
-  /** Where the page of the error links to: a path on our own origin. */
-  readonly back: string | undefined;
+  /** The button on the page of the error. */
+  readonly exit: ExitLink | undefined;
   /** Where the developer of the client reads more than its users should: a path on our own origin. */
   readonly developerPath: string | undefined;
   /** The page that a browser is sent to first, and then back; of codes that ask for a sign-in. */
   readonly signInPage: string | undefined;
   /** What the page of the error is titled, where the code alone does not tell. */
-  readonly title: MessageKey | undefined;
+  readonly title: MessageDescriptor | undefined;
   /** What the client sent, by the name of its parameter, for its developer. */
   readonly sent: Readonly<Record<string, string | undefined>>;
 
@@ -72,7 +75,7 @@ export class RequestError extends Error {
         | 'scope'
         | 'userMessage'
         | 'problems'
-        | 'back'
+        | 'exit'
         | 'developerPath'
         | 'signInPage'
         | 'title'
@@ -88,7 +91,7 @@ export class RequestError extends Error {
     this.scope = options.scope;
     this.userMessage = options.userMessage;
     this.problems = options.problems ?? [];
-    this.back = options.back;
+    this.exit = options.exit;
     this.developerPath = options.developerPath;
     this.signInPage = options.signInPage;
     this.title = options.title;
@@ -110,7 +113,7 @@ export const fieldProblem = (path: string, userMessage: MessageDescriptor): Fiel
 export const refusal = (
   code: ErrorCode,
   userMessage: MessageDescriptor,
-  options: { cause?: unknown } & Partial<Pick<RequestError, 'details' | 'back' | 'retryAfter' | 'title'>> = {},
+  options: { cause?: unknown } & Partial<Pick<RequestError, 'details' | 'exit' | 'retryAfter' | 'title'>> = {},
 ) => new RequestError(code, inEnglish(userMessage), { ...options, userMessage });
 
 export const invalidRequest = (description: string, cause?: unknown) =>

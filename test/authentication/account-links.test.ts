@@ -61,6 +61,7 @@ testSignet('a user signs up with a link from a mail', { mail: true }, async ({ s
     const late = await browser.post(path, { name: 'Late', password: phrase });
     assert.equal(late.status, 400);
     assert.match(late.text, sentence('link.spent.sign_up'));
+    assert.match(late.text, /id="way-back" href="\/signup"/);
     assert.equal(await findUserByEmail(signet.deps.db, 'late@example.com'), undefined);
   });
 

@@ -453,7 +453,12 @@ onBothEngines('a connection that was begun in a session that has ended is not ma
     locale: null,
     auth_time: undefined,
   };
-  const context = { provider, address: '::1', back: '/account' };
+  const context = {
+    provider,
+    address: '::1',
+    mode: 'link',
+    exit: { path: '/account', label: 'error.to_account' },
+  } as const;
   const user = { user_id, email, name: null, locale: null, session_id } as unknown as Session;
   const { agreement } = linkConfirmation(user, 'thief');
   const link = (token_hash: string) =>

@@ -155,6 +155,7 @@ test('FD-01: of two tabs the newer one continues, and the older one gets a helpf
   const answer = await browser.get(older);
   await assertRefused(signet, answer, 400, 'state_unknown');
   assert.match(answer.text, sentence('federation.state_unknown'));
+  assert.match(answer.text, pattern`<h1>${sentence('error.sign_in_over')}</h1>`);
   assert.equal((await browser.get(newer)).status, 303);
 });
 
@@ -217,7 +218,7 @@ test('FD-01: whatever an upstream gets wrong ends in a page that says so, and ne
       const { answer, callback } = await signInUpstream(browser, '/auth/acme/login?next=/account/apps');
       upstream.lies = {};
       await assertRefused(signet, answer, 502, 'upstream_failed');
-      assert.match(answer.text, pattern`<h1>${sentence('error.upstream')}</h1>`);
+      assert.match(answer.text, pattern`<h1>${sentence('error.provider.sign_in', { provider: 'Acme' })}</h1>`);
       assert.match(answer.text, /id="way-back" href="\/signin\?next=%2Faccount%2Fapps"/, 'the goal is kept');
       const seen = await refusals(signet);
       assert.ok(

@@ -81,14 +81,14 @@ test('a user connects a provider, signs in with it and disconnects it', async (t
 
   // The identity is linked to no account now, and its address is not verified.
   await page.getByRole('link', { name: message('signin.with', acme) }).click();
-  await page.getByRole('heading', { name: message('error.refused') }).waitFor();
+  await page.getByRole('heading', { name: message('error.provider.sign_in', acme) }).waitFor();
   await expectAccessible(page);
   upstream.lies.callback = { code: undefined, error: 'access_denied' };
-  await page.getByRole('link', { name: message('error.continue') }).click();
+  await page.getByRole('link', { name: message('reset.back') }).click();
   await page.getByRole('link', { name: message('signin.with', acme) }).click();
   await page.getByText(sentence('federation.cancelled', acme)).waitFor();
   upstream.lies = { signedWith: 'another_key' };
   await page.getByRole('link', { name: message('signin.with', acme) }).click();
-  await page.getByRole('heading', { name: message('error.upstream') }).waitFor();
+  await page.getByRole('heading', { name: message('error.provider.sign_in', acme) }).waitFor();
   expectQuiet();
 });

@@ -8,8 +8,8 @@ import { checkFailures, countFailure, type IdentityRefusal, refuseIdentity } fro
 import { failureOf, suggestsStaleMetadata, UpstreamFailure, type Upstreams } from './upstream.ts';
 import { accountOf, checkIdToken, claimsOf, type UpstreamAccount } from './upstream-account.ts';
 import {
+  callbackContext,
   callbackUrl,
-  failureReturnPath,
   isStale,
   type UpstreamAuthorization,
   upstreamAuthorizationSeconds,
@@ -35,7 +35,7 @@ export async function completeUpstreamAuthorization(
   { authorization, query, address }: CallbackInput,
 ): Promise<UpstreamAccount | 'cancelled'> {
   const refuse = (identityRefusal: IdentityRefusal) =>
-    refuseIdentity(deps, { provider, address, back: failureReturnPath(authorization) }, identityRefusal);
+    refuseIdentity(deps, callbackContext(provider, address, authorization), identityRefusal);
   // First of all, so that of any number of callbacks with one state a single one is processed.
   if (!(await spendOnce(deps, `federation:${authorization.state}`, authorization))) {
     throw await refuse({ code: 'invalid_request', reason: 'state_used' });

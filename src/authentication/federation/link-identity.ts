@@ -143,6 +143,9 @@ export async function unlinkIdentity(
   throw refusal(
     'invalid_state',
     { key: 'federation.last_sign_in_method' },
-    { details: { current_status: 'last_way_in' }, back: '/account/security/providers' },
+    {
+      details: { current_status: 'last_way_in' },
+      exit: { path: '/account/security/providers', label: 'error.to_providers' },
+    },
   );
 }

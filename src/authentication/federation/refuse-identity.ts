@@ -1,14 +1,20 @@
 import { type RefusalReason, unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
-import { type ErrorCode, RequestError } from '../../platform/errors.ts';
+import { type ErrorCode, type ExitLink, RequestError } from '../../platform/errors.ts';
 import { inEnglish } from '../../platform/i18n/translate.ts';
 import { addressKey } from '../../platform/ip-address.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import type { Provider } from '../credentials/providers.ts';
 import { countSignIn } from '../sessions/sign-in-count.ts';
 
-/** A request that came back from a provider. `back`: the page that the error page links to. */
-export type CallbackContext = { provider: Provider; address: string; back: string };
+/** A request that came back from a provider. `mode`: what it was to do; unknown of one that we did not start, or no more. */
+export type CallbackContext = {
+  provider: Provider;
+  address: string;
+  mode: 'sign_in' | 'confirm' | 'link' | undefined;
+  /** The button on the page of the error. */
+  exit: ExitLink;
+};
 
 export type IdentityRefusal = {
   code: ErrorCode;
@@ -22,7 +28,7 @@ export type IdentityRefusal = {
 /** Records why an upstream's answer is refused. @returns the refusal, for the caller to throw. */
 export async function refuseIdentity(
   deps: LimitDeps,
-  { provider, address, back }: CallbackContext,
+  { provider, address, mode, exit }: CallbackContext,
   { code, reason, problem, user_id }: IdentityRefusal,
 ): Promise<RequestError> {
   const detail = { provider: provider.id, ...(problem === undefined ? {} : { problem }) };
@@ -30,13 +36,16 @@ export async function refuseIdentity(
   const event = { action: 'session.refused', target: user_id, reason, detail, address } as const;
   await deps.db.change({ run: { event: unauthenticatedEvent(deps, event) } });
   // Users cannot tell a state that was used from one that is unknown.
-  const key = reason === 'state_used' ? 'federation.state_unknown' : (`federation.${reason}` as const);
+  const isOver = reason === 'state_used' || mode === undefined;
+  const key = isOver ? 'federation.state_unknown' : (`federation.${reason}` as const);
+  const values = { provider: provider.label };
   // A label may have any letters; an error_description has ASCII only, as an id does.
   return new RequestError(code, inEnglish({ key, values: { provider: provider.id } }), {
-    userMessage: { key, values: { provider: provider.label } },
+    userMessage: { key, values },
+    title: isOver ? { key: 'error.sign_in_over' } : { key: `error.provider.${mode}`, values },
     details: code === 'invalid_state' ? { current_status: reason } : {},
     cause: problem === undefined ? reason : `${reason}: ${problem}`,
-    back,
+    exit,
   });
 }
 

@@ -17,11 +17,12 @@ import { providerAccountRoutes } from './account-routes.ts';
 import { completeUpstreamAuthorization, spendOnce } from './complete-upstream-authorization.ts';
 import { type Confirmation, confirmationPage, openConfirmation, sealConfirmation } from './confirmation.ts';
 import { linkBySignedInUser } from './link-identity.ts';
-import { type CallbackContext, refuseIdentity } from './refuse-identity.ts';
+import { refuseIdentity } from './refuse-identity.ts';
 import { confirmWithIdentity, signInWithIdentity } from './sign-in-with-identity.ts';
 import { openUpstreams } from './upstream.ts';
 import type { UpstreamAccount } from './upstream-account.ts';
 import {
+  callbackContext,
   failureReturnPath,
   isCrossSiteRequest,
   isSameOriginRequest,
@@ -172,7 +173,11 @@ async function confirmationUpstreamRequest(
   const session = await requireFirstFactor(deps, request);
   if ((await confirmationMethodsOf(deps, session.user_id)).secondFactor === 'passkey') {
     const back = failureReturnPath({ ...safeReturnTarget(deps, from.returnTarget), mode: 'confirm' });
-    throw refusal('access_denied', { key: 'confirm.passkey.only' }, { back });
+    throw refusal(
+      'access_denied',
+      { key: 'confirm.passkey.only' },
+      { title: { key: 'confirm.title' }, exit: { path: back, label: 'error.to_passkey' } },
+    );
   }
   const identities = await listIdentities(deps.db, session.user_id);
   const login_hint = identities.find((one) => one.issuer === issuer)?.email ?? undefined;
@@ -185,7 +190,7 @@ const readAuthorizationCookie = (deps: Deps, request: FastifyRequest, provider: 
 const refuseUnknownState = (deps: Deps, request: FastifyRequest, provider: Provider) =>
   refuseIdentity(
     deps,
-    { provider, address: request.ip, back: '/account' },
+    { provider, address: request.ip, mode: undefined, exit: { path: '/account', label: 'error.continue' } },
     { code: 'invalid_request', reason: 'state_unknown' },
   );
 
@@ -198,7 +203,7 @@ type ReceivedIdentity = {
 
 async function handleIdentity(deps: Deps, request: FastifyRequest, reply: FastifyReply, received: ReceivedIdentity) {
   const { authorization, provider, account, agreement } = received;
-  const context: CallbackContext = { provider, address: request.ip, back: failureReturnPath(authorization) };
+  const context = callbackContext(provider, request.ip, authorization);
   const signInRequest = await signInRequestOf(deps, request, authorization);
   const session = signInRequest.previous;
   const ask = (confirmation: Confirmation) =>
@@ -212,7 +217,7 @@ async function handleIdentity(deps: Deps, request: FastifyRequest, reply: Fastif
   // For `confirm` and `link` the browser must still have the session that began the authorization.
   if (!session || session.session_id !== session_id || session.user_id !== user_id) {
     const refused = { code: 'access_denied', reason: 'session_changed', user_id } as const;
-    throw await refuseIdentity(deps, { ...context, back: '/signin' }, refused);
+    throw await refuseIdentity(deps, { ...context, exit: { path: '/signin', label: 'signin.submit' } }, refused);
   }
   if (authorization.mode === 'confirm') {
     return redirectAfterSignIn(deps, reply, signInRequest, await confirmWithIdentity(deps, signIn, session.user_id));

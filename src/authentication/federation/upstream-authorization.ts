@@ -1,10 +1,11 @@
 import { now } from '../../platform/clock.ts';
 import type { Deps, SecretDeps } from '../../platform/deps.ts';
+import type { MessageKey } from '../../platform/i18n/translate.ts';
 import { newSecret } from '../../platform/ids.ts';
 import type { Provider } from '../credentials/providers.ts';
 import { localPath, type ReturnTarget, returnTargetQuery } from '../sessions/return-target.ts';
 import type { Session } from '../sessions/session.ts';
-import { checkFailures, countFailure, refuseIdentity } from './refuse-identity.ts';
+import { type CallbackContext, checkFailures, countFailure, refuseIdentity } from './refuse-identity.ts';
 import { failureOf, type Upstreams } from './upstream.ts';
 import type { UpstreamAccount } from './upstream-account.ts';
 
@@ -91,7 +92,7 @@ export async function startUpstreamAuthorization(
     return { url: url.href, cookie: deps.vault.browser.seal('federation', JSON.stringify(authorization)) };
   } catch (error) {
     await countFailure(deps, address);
-    const context = { provider, address, back: failureReturnPath(authorization) };
+    const context = callbackContext(provider, address, authorization);
     const problem = failureOf(error).reason;
     throw await refuseIdentity(deps, context, { code: 'upstream_failed', reason: 'upstream_failed', problem });
   }
@@ -133,6 +134,23 @@ export function failureReturnPath({ mode, ...returnTarget }: ReturnTarget & Pick
   if (mode === 'link') return '/account/security/providers';
   return `${mode === 'confirm' ? '/signin/confirm' : '/signin'}${returnTargetQuery(returnTarget)}`;
 }
+
+const exitLabels = {
+  sign_in: 'reset.back',
+  confirm: 'error.again',
+  link: 'error.to_providers',
+} as const satisfies Record<Demands['mode'], MessageKey>;
+
+export const callbackContext = (
+  provider: Provider,
+  address: string,
+  authorization: UpstreamAuthorization,
+): CallbackContext => ({
+  provider,
+  address,
+  mode: authorization.mode,
+  exit: { path: failureReturnPath(authorization), label: exitLabels[authorization.mode] },
+});
 
 /** Allowed difference between the upstream's clock and ours. */
 const leewaySeconds = 60;

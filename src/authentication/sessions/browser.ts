@@ -47,7 +47,8 @@ export async function requirePendingRequest(
   return waiting;
 }
 
-export const startAgain = () => refusal('invalid_request', { key: 'signin.over' });
+export const startAgain = () =>
+  refusal('invalid_request', { key: 'signin.over' }, { title: { key: 'error.sign_in_over' } });
 
 /** A browser that a user has signed in with is remembered for a year after its last sign-in. */
 export const deviceSeconds = 365 * 86_400;

@@ -177,7 +177,7 @@ export const administratorPage: Access<Deps, { caller: Caller; administrator_id:
   async authenticate(deps, request) {
     const session = await requireSession(deps, request);
     if (session.role !== 'admin')
-      throw refusal('access_denied', { key: 'refusal.administrator' }, { title: 'error.administrators' });
+      throw refusal('access_denied', { key: 'refusal.administrator' }, { title: { key: 'error.administrators' } });
     const due = await administratorFactorDue(deps, session);
     if (due !== undefined && now(deps) >= due) requireTwoFactors(session, recentSeconds);
     noteDue(request, due, 'layout.admin_factor_due');

@@ -202,7 +202,10 @@ function openTest(
   throw refusal(
     'invalid_request',
     { key: 'developer.test.over' },
-    { back: `/developer/clients/${client.client_id}/test` },
+    {
+      title: { key: 'error.test_over' },
+      exit: { path: `/developer/clients/${client.client_id}/test`, label: 'error.to_test' },
+    },
   );
 }
 

@@ -134,7 +134,7 @@ const invalidLink = (
 ) =>
   new RequestError('invalid_request', description, {
     userMessage,
-    title: 'error.app_misconfigured',
+    title: { key: 'error.app_misconfigured' },
     sent: legible({ client_id, redirect_uri }),
     developerPath: client && failuresPathOf(client),
   });
@@ -189,7 +189,7 @@ export async function authorizeClient(
     const userMessage = { key: `authorize.${client.status}`, values: { client: client.name } } as const;
     throw new RequestError('unauthorized_client', `This client ${refusalByStatus[client.status]}`, {
       userMessage,
-      title: client.status === 'suspended' ? 'error.app_suspended' : 'error.app_not_approved',
+      title: { key: client.status === 'suspended' ? 'error.app_suspended' : 'error.app_not_approved' },
       sent: legible({ client_id, redirect_uri }),
       developerPath: failuresPathOf(client),
     });

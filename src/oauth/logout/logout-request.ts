@@ -42,8 +42,8 @@ const refuse = (
 ) =>
   new RequestError(code, description, {
     userMessage,
-    title: 'error.not_signed_out',
-    back: '/oauth/logout',
+    title: { key: 'error.not_signed_out' },
+    exit: { path: '/oauth/logout', label: 'logout.sign_out' },
     developerPath: client && failuresPathOf(client),
   });
 
@@ -68,7 +68,7 @@ export async function readLogoutRequest(deps: CheckDeps, text: string, address: 
   if (twice !== undefined) {
     const description = `${twice} was sent more than once.`;
     await note({ code: 'request', detail: () => ({ description }) });
-    throw refuse(description, { key: 'logout.repeated', values: { parameter: twice } });
+    throw refuse(description, { key: 'logout.repeated' });
   }
   const isUnverified = values.id_token_hint !== undefined && hint === undefined;
   if (isUnverified) await note({ code: 'id_token_hint' });

@@ -100,7 +100,7 @@ function refuseCrossSiteWrite(request: FastifyRequest, baseUrl: string): void {
   // distinguishes our own form from a foreign sandboxed frame.
   if ((origin === undefined || origin === 'null') && site === 'same-origin') return;
   if (origin === undefined && site === undefined) return;
-  throw refusal('access_denied', { key: 'refusal.cross_site' });
+  throw refusal('access_denied', { key: 'refusal.cross_site' }, { title: { key: 'error.blocked' } });
 }
 
 const isWrite = (request: FastifyRequest) => !['GET', 'HEAD', 'OPTIONS', 'TRACE'].includes(request.method);

@@ -3,6 +3,7 @@ import { now } from '../clock.ts';
 import { ForeignKeyViolation, OutcomeUnknown, StoreUnavailable, storeReason } from '../db/db.ts';
 import {
   type ErrorCode,
+  type ExitLink,
   invalidRequest,
   notFound,
   outcomeUnknown,
@@ -14,7 +15,7 @@ import {
 import { answerHeaders } from '../http/guard.ts';
 import { FormText, fillPath, type Parameters, parseParameters } from '../http/parameters.ts';
 import { hasChangedSomething } from '../http/serving.ts';
-import type { MessageKey } from '../i18n/translate.ts';
+import type { MessageDescriptor, MessageKey } from '../i18n/translate.ts';
 import { newId } from '../ids.ts';
 import { unfinishedAt } from './form.ts';
 import { type Html, html, untrustedUrl } from './html.ts';
@@ -102,12 +103,12 @@ type Occurrence = { url: string; at: number; id: string | undefined };
 
 function errorPage(view: View, refusal: RequestError, occurrence: Occurrence): Page {
   const message = refusalMessage(view, refusal);
-  const heading = headingOf(refusal);
+  const { key: heading, values } = headingOf(refusal);
   const advice = adviceFor(refusal);
   const exit = exitOf(refusal, occurrence.url);
   return {
-    title: view.plain(heading),
-    content: html`<h1>${view.t(heading)}</h1>
+    title: view.plain(heading, values),
+    content: html`<h1>${view.t(heading, values)}</h1>
 ${message === undefined ? html`<p lang="en">${refusal.message}</p>` : html`<p>${message}</p>`}
 ${advice && html`<p class="soft">${view.t(advice)}</p>`}
 ${refusal.status >= 500 && occurrence.id && html`<p class="hint">${view.t('error.reference', { id: html`<code>${occurrence.id}</code>` })}</p>`}
@@ -116,12 +117,15 @@ ${refusal.status !== 404 && forDeveloper(view, refusal, occurrence)}`,
   };
 }
 
-/** What a developer is asked for, or looks up in the log. Nothing of it is a link but the one to their own console. */
+/**
+ * What a developer is asked for, or looks up in the log; where no client is at fault, the operator does. Nothing of it is a
+ * link but the one to the developer's own console.
+ */
 function forDeveloper(view: View, refusal: RequestError, { at, id }: Occurrence): Html {
   const { code, message, sent, developerPath } = refusal;
   const values = Object.entries(sent).filter(([, value]) => value !== undefined);
   return html`<details id="for-developer">
-<summary>${view.t('error.developer')}</summary>
+<summary>${view.t(values.length > 0 || developerPath !== undefined ? 'error.developer' : 'error.details')}</summary>
 <dl>
 <dt><code>error</code></dt><dd><code>${code}</code></dd>
 <dt><code>error_description</code></dt><dd lang="en">${message}</dd>
@@ -136,15 +140,14 @@ ${developerPath !== undefined && html`<p class="hint">${view.t('error.for_develo
 </details>`;
 }
 
-type ExitLink = { path: string; label: MessageKey };
 const areas: readonly ExitLink[] = [
   { path: '/admin', label: 'error.to_admin' },
   { path: '/developer', label: 'error.to_developer' },
 ];
 
 /** After 403 not to the area itself, which may be what was refused. */
-function exitOf({ status, back }: RequestError, url: string): ExitLink {
-  if (back !== undefined) return { path: back, label: 'error.continue' };
+function exitOf({ status, exit }: RequestError, url: string): ExitLink {
+  if (exit !== undefined) return exit;
   const above = areas.find(({ path }) => status === 404 && url.startsWith(`${path}/`));
   return above ?? { path: '/account', label: 'error.to_account' };
 }
@@ -157,13 +160,20 @@ function adviceFor({ status, userMessage }: RequestError): MessageKey | undefine
   return userMessage ? undefined : 'error.advice.back';
 }
 
-function headingOf({ status, code, title }: RequestError): MessageKey {
+const headings: Partial<Record<ErrorCode, MessageKey>> = {
+  access_denied: 'error.denied',
+  not_found: 'error.nothing',
+  invalid_state: 'error.impossible',
+  stale_revision: 'error.changed',
+  content_too_large: 'error.too_large',
+  rate_limited: 'error.too_many',
+  temporarily_unavailable: 'error.unavailable',
+};
+
+function headingOf({ status, code, title, userMessage }: RequestError): MessageDescriptor {
   if (title !== undefined) return title;
-  if (code === 'upstream_failed') return 'error.upstream';
-  if (status >= 500) return 'error.ours';
-  if (status === 404) return 'error.nothing';
-  if (status === 429) return 'error.too_many';
-  return 'error.refused';
+  if (userMessage?.key === 'refusal.outcome_unknown') return { key: 'error.unconfirmed' };
+  return { key: headings[code] ?? (status >= 500 ? 'error.ours' : 'error.refused') };
 }
 
 /** On an address for people unless they ask for JSON; on an unknown address only if they ask for a page. */

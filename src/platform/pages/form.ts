@@ -151,7 +151,7 @@ export function refuseFormOfAnother(request: FastifyRequest, user_id: string): v
   const drawnFor = parseParameters(request.body.text).values[field];
   if (drawnFor === undefined || drawnFor === user_id) return;
   const details = { current_status: 'other_account' };
-  throw refusal('invalid_state', { key: 'refusal.other_account' }, { details, back: '/account' });
+  throw refusal('invalid_state', { key: 'refusal.other_account' }, { details, title: { key: 'error.other_account' } });
 }
 
 /** In the query of a form's page if its submission led to a sign-in: the form was not processed, and the page says so. */

@@ -120,7 +120,8 @@ type Opener = Pick<SignedIn, 'session' | 'caller'>;
  */
 export async function requireAddressLink(deps: StoreDeps, token: string, session: Session | undefined) {
   const link = await requireLink(deps, token, purposes);
-  if (session && link.user_id !== session.user_id) throw refusal('access_denied', { key: 'email.other_account' });
+  if (session && link.user_id !== session.user_id)
+    throw refusal('access_denied', { key: 'email.other_account' }, { title: { key: 'error.other_account' } });
   if (session && link.purpose === 'change_email') requireRecentSignIn(deps, session);
   return link;
 }
