@@ -90,9 +90,10 @@ const rowsOfUser = 5;
 /**
  * Makes users known to the search who are not in it yet, since an earlier version has written them. Safe on every node at
  * any time; after a crash the next run continues.
+ * @returns false if the signal ended it before all was done.
  */
-export async function completeMissingTerms({ db }: { db: Db }, signal?: AbortSignal): Promise<void> {
-  await inSlices(async (rows) => {
+export function completeMissingTerms({ db }: { db: Db }, signal?: AbortSignal): Promise<boolean> {
+  return inSlices(async (rows) => {
     const users = await usersWithMissingTerms(db, Math.ceil(rows / rowsOfUser));
     await Promise.all(users.map((user) => completeTerms(db, user)));
     return users.length * rowsOfUser;

@@ -34,6 +34,7 @@ import { countsKeptSeconds, purgeActiveUsers, purgeDailyCounts } from '../statis
 import { finishWebhookDeletions } from '../webhooks/manage-webhook.ts';
 import { purgeDead, purgeDelivered, purgeUndeliverable } from '../webhooks/webhook-sender.ts';
 
+/** Resolves to false if the signal ended it before all was done. */
 type Job = (deps: Deps, signal?: AbortSignal) => Promise<unknown>;
 
 /** Ended sessions and grants are kept this long, for questions about what happened. */
@@ -91,28 +92,37 @@ type PurgeName = keyof typeof purges;
 
 /**
  * Deletes nothing while the clock is unsettled, which each slice checks: rows that only seem to have expired would be lost.
- * @returns how many rows it were.
+ * @param onDeleted gets the number of rows of each slice.
+ * @returns false if the signal ended it before all was done.
  */
-async function purge(deps: Deps, some: Purges, signal?: AbortSignal): Promise<number> {
+async function purge(
+  deps: Deps,
+  some: Purges,
+  signal?: AbortSignal,
+  onDeleted: (rows: number) => void = () => {},
+): Promise<boolean> {
   const at = now(deps);
-  let all = 0;
   for (const [one, kept] of some) {
     const before = at - (typeof kept === 'number' ? kept : kept(deps));
     const slice = async (rows: number) => {
       const { changes } = deps.timekeeper.isSettled() ? await one(deps.db, before, rows) : { changes: 0 };
-      all += changes;
+      onDeleted(changes);
       return changes;
     };
-    await inSlices(slice, signal);
+    if (!(await inSlices(slice, signal))) return false;
   }
-  return all;
+  return true;
 }
 
 /** All purges at once, for an operator who does not want to wait for the jobs. @returns how many rows each has changed. */
 export async function purgeNow(deps: Deps): Promise<Record<PurgeName, number>> {
-  const counts: Partial<Record<PurgeName, number>> = {};
-  for (const name of namesOf(purges)) counts[name] = await purge(deps, purges[name]);
-  return counts as Record<PurgeName, number>;
+  const counts = Object.fromEntries(namesOf(purges).map((name) => [name, 0])) as Record<PurgeName, number>;
+  for (const name of namesOf(purges)) {
+    await purge(deps, purges[name], undefined, (rows) => {
+      counts[name] += rows;
+    });
+  }
+  return counts;
 }
 
 const namesOf = <Name extends string>(some: Record<Name, unknown>) => Object.keys(some) as Name[];
@@ -152,22 +162,54 @@ type JobName = keyof typeof jobs | keyof typeof longJobs;
 export const quickJobs: readonly JobName[] = ['seal the audit log', 'deliver webhooks', 'deliver logout tokens'];
 const slowJobs = namesOf(jobs).filter((name) => !quickJobs.includes(name));
 
-/** @param signal ends a long job between two slices, and the jobs after it. @returns whether all of them succeeded. */
+async function runJob(
+  deps: Deps,
+  name: JobName,
+  logFailure: ReturnType<typeof failureLog>,
+  signal?: AbortSignal,
+): Promise<'done' | 'unfinished' | 'failed'> {
+  try {
+    return (await everyJob[name]!(deps, signal)) === false ? 'unfinished' : 'done';
+  } catch (error) {
+    if (!(error instanceof AuditLogTampered)) logFailure(name, error); // that is logged where it is thrown
+    return 'failed';
+  }
+}
+
+/** One after the other, each to its end. @returns whether all of them succeeded. */
 export async function runJobs(
   deps: Deps,
   names: readonly JobName[] = [...namesOf(jobs), ...namesOf(longJobs)],
-  signal?: AbortSignal,
   logFailure = failureLog(deps),
 ): Promise<boolean> {
   let isWell = true;
-  for (const name of names) {
-    if (signal?.aborted) return isWell;
-    await everyJob[name]!(deps, signal).catch((error: unknown) => {
-      isWell = false;
-      if (!(error instanceof AuditLogTampered)) logFailure(name, error); // that is logged where it is thrown
-    });
-  }
+  for (const name of names) isWell = (await runJob(deps, name, logFailure)) !== 'failed' && isWell;
   return isWell;
+}
+
+/** So long each long job works before the next one does. */
+const turnMs = 10_000;
+
+/**
+ * All long jobs in turns, until none has anything left to do: to write the revocations of a client with millions of grants
+ * takes an hour, and what has expired is deleted meanwhile.
+ * @param signal ends them between two slices.
+ * @returns whether all of them succeeded. After a failure the rest is left to the next run.
+ */
+export async function runLongJobs(
+  deps: Deps,
+  signal: AbortSignal,
+  logFailure = failureLog(deps),
+  ms = turnMs,
+): Promise<boolean> {
+  for (;;) {
+    const outcomes = new Set<string>();
+    for (const name of namesOf(longJobs)) {
+      outcomes.add(await runJob(deps, name, logFailure, AbortSignal.any([signal, AbortSignal.timeout(ms)])));
+    }
+    if (outcomes.has('failed')) return false;
+    if (!outcomes.has('unfinished') || signal.aborted) return true;
+  }
 }
 
 /** In an outage every job fails alike, some of them each second: each is logged once a minute, without a stack. */
@@ -192,11 +234,11 @@ const quickPeriodMs = 1000;
 export function startJobs(deps: Deps): StopJobs {
   const stopping = new AbortController();
   const logFailure = failureLog(deps);
-  const run = (names: readonly JobName[], signal?: AbortSignal) => runJobs(deps, names, signal, logFailure);
+  const run = (names: readonly JobName[]) => runJobs(deps, names, logFailure);
   const stops = [
     async () => stopping.abort(),
     every(periodMs, () => run(slowJobs)),
-    every(periodMs, () => run(namesOf(longJobs), stopping.signal)),
+    every(periodMs, () => runLongJobs(deps, stopping.signal, logFailure)),
     every(quickPeriodMs, () => run(['seal the audit log'])),
     keepKeysFresh(deps, logFailure),
     // Not awaited: it starts a lane for each target and skips those that still run; the sender waits when it is closed.
@@ -213,7 +255,7 @@ export function startJobs(deps: Deps): StopJobs {
 export const keepKeysFresh = (deps: Deps, logFailure = failureLog(deps)): StopJobs =>
   every(quickPeriodMs, () => {
     deps.timekeeper.isSettled(); // called this often, it can distinguish drift from a jump
-    return runJobs(deps, ['refresh keys'], undefined, logFailure);
+    return runJobs(deps, ['refresh keys'], logFailure);
   });
 
 /** After failures with exponential backoff, up to a minute. */

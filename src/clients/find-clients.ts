@@ -127,9 +127,9 @@ export async function countListings({ db }: ReadDeps): Promise<Readonly<Record<C
 /** What one takes in the search, roughly. */
 const rowsOfClient = 4;
 
-/** Makes clients known to the search that an earlier version has written. Safe on every node at any time. */
-export async function completeMissingClientTerms({ db }: ReadDeps, signal?: AbortSignal): Promise<void> {
-  await inSlices(async (rows) => {
+/** Makes clients known to the search that an earlier version has written. Safe on every node at any time. @returns false if the signal ended it before all was done. */
+export function completeMissingClientTerms({ db }: ReadDeps, signal?: AbortSignal): Promise<boolean> {
+  return inSlices(async (rows) => {
     const clients = await clientsWithMissingTerms(db, Math.ceil(rows / rowsOfClient));
     await Promise.all(clients.map((client) => completeTerms(db, client)));
     return clients.length * rowsOfClient;

@@ -24,13 +24,14 @@ const rowsOfClient: readonly ((db: Db, client_id: ClientId, rows: number) => Pro
   deleteRequestsOfClient,
 ];
 
-/** Deletes the rows that belong to deleted clients, in slices, and then the clients' own. */
-export async function finishClientDeletions({ db }: Pick<Deps, 'db'>, signal?: AbortSignal): Promise<void> {
+/** Deletes the rows that belong to deleted clients, in slices, and then the clients' own. @returns false if the signal ended it before all was done. */
+export async function finishClientDeletions({ db }: Pick<Deps, 'db'>, signal?: AbortSignal): Promise<boolean> {
   for (const { client_id } of await deletedClients(db)) {
     for (const deleteRows of rowsOfClient) {
       const isDone = await inSlices(async (rows) => (await deleteRows(db, client_id, rows)).changes, signal);
-      if (!isDone) return;
+      if (!isDone) return false;
     }
     await deleteDeletedClient(db, client_id);
   }
+  return true;
 }

@@ -7,8 +7,8 @@ import { accountsChanged, countInSlices, Tally } from './daily-counts.ts';
 import { forgetActive } from './store.ts';
 
 /** Counts what the audit log has gained: sign-ins, new users and clients, and who was active. */
-export async function countAuditEvents(deps: StoreDeps, signal?: AbortSignal): Promise<void> {
-  await countInSlices(
+export function countAuditEvents(deps: StoreDeps, signal?: AbortSignal): Promise<boolean> {
+  return countInSlices(
     deps,
     async ({ audit_seq }, rows) => {
       const events = await countedEventsAfter(deps.db, audit_seq, rows);
@@ -47,8 +47,8 @@ function countsOf(deps: StoreDeps, events: readonly CountedEvent[]): Sql[] {
 const graceSeconds = 300;
 
 /** Counts refused sign-ins from the unauthenticated events, an hour at a time. */
-export async function countRefusedSignIns(deps: StoreDeps, signal?: AbortSignal): Promise<void> {
-  await countInSlices(
+export function countRefusedSignIns(deps: StoreDeps, signal?: AbortSignal): Promise<boolean> {
+  return countInSlices(
     deps,
     async ({ hour }) => {
       const over = now(deps) - hourSeconds - graceSeconds;

@@ -68,13 +68,14 @@ type Slice = { to: Partial<Places>; counted: readonly Sql[]; isLast: boolean };
  * Counts a source to its end, a slice at a time: each commits with the place up to which it went, or not at all. Any node
  * may count at any time.
  * @param read the next slice, at most `rows` rows of the source; undefined at its end.
+ * @returns false if the signal ended it before all was done.
  */
-export async function countInSlices(
+export function countInSlices(
   { db }: { db: Db },
   read: (places: Places, rows: number) => Promise<Slice | undefined>,
   signal?: AbortSignal,
-): Promise<void> {
-  await inSlices(async (rows) => {
+): Promise<boolean> {
+  return inSlices(async (rows) => {
     const from = await readPlaces(db);
     const slice = from && (await read(from, rows));
     if (!from || !slice) return 0;

@@ -157,13 +157,14 @@ export async function removeWebhook(deps: StoreDeps, caller: Caller, webhook_id:
   }));
 }
 
-/** Deletes the deliveries of deleted webhooks, in slices, and then their rows. */
-export async function finishWebhookDeletions({ db }: { db: Db }, signal?: AbortSignal): Promise<void> {
+/** Deletes the deliveries of deleted webhooks, in slices, and then their rows. @returns false if the signal ended it before all was done. */
+export async function finishWebhookDeletions({ db }: { db: Db }, signal?: AbortSignal): Promise<boolean> {
   for (const { webhook_id } of await deletedWebhooks(db)) {
     const isDone = await inSlices(async (rows) => (await deleteDeliveriesOf(db, webhook_id, rows)).changes, signal);
-    if (!isDone) return;
+    if (!isDone) return false;
     await deleteDeletedWebhook(db, webhook_id);
   }
+  return true;
 }
 
 /** Its events are not delivered until it is enabled. @throws {RequestError} `not_found`; `invalid_state` if disabled. */

@@ -177,7 +177,7 @@ testSignet(
  * Another node has begun to write the next slice, and commits it only when this one waits for its rows: then this one
  * finds nothing left in the slice that it has chosen.
  */
-async function whileAnotherNodeHas(t: TestContext, { deps }: Signet, slice: Statement, work: () => Promise<void>) {
+async function whileAnotherNodeHas(t: TestContext, { deps }: Signet, slice: Statement, work: () => Promise<unknown>) {
   const other = await openTransaction(t, deps, slice);
   const working = work();
   await other.untilBlocked([working]);

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { failureLog, keepKeysFresh, purgeNow, quickJobs, runJobs } from '../../src/app/jobs.ts';
+import { failureLog, keepKeysFresh, purgeNow, quickJobs, runJobs, runLongJobs } from '../../src/app/jobs.ts';
+import { suspendClient } from '../../src/clients/review-client.ts';
 import { now } from '../../src/platform/clock.ts';
 import { type Statement, StoreUnavailable } from '../../src/platform/db/db.ts';
 import { onBothEngines } from '../support/databases.ts';
@@ -145,6 +146,35 @@ testSignet('the jobs leave a grant that is in use alone, for its ninety days', a
   assert.deepEqual(await idsIn(signet, 'sessions', 'session_id'), []);
 });
 
+testSignet('work over many rows is done in turns, so that no other job waits for its end', async ({ signet }) => {
+  const { deps } = signet;
+  const client = await signet.registerClient();
+  const { user_id } = await signet.signedInUser();
+  const columns = {
+    ...{
+      client_id: `'${client.client_id}'`,
+      user_id: `'${user_id}'`,
+      session_id: `'x'`,
+      scope: `'openid'`,
+      amr: `'pwd'`,
+    },
+    ...{ redirect_uri: `'x'`, code_challenge: `'x'`, acr: `'x'`, code_expires_at: 0, redeemed_at: now(deps) },
+    ...{ refresh_seq: 0, idle_expires_at: now(deps) + week, expires_at: now(deps) + week, auth_time: 0, created_at: 0 },
+  };
+  await plain(deps.db).run(
+    `insert into grants (grant_id, code_hash, ${Object.keys(columns)})
+     with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 2000)
+     select 'many-' || n, 'many-' || n, ${Object.values(columns)} from numbers`,
+  );
+  await suspendClient(deps, { client_id: client.client_id, caller: { actor: 'cli' } }, 'Phishing.');
+  const left = () => idsIn(signet, "grants where revoked_at is null and grant_id like 'many%'", 'grant_id');
+  const leftAtFlush: number[] = [];
+  const signInCounter = { ...deps.signInCounter, flush: async () => void leftAtFlush.push((await left()).length) };
+  assert.ok(await runLongJobs({ ...deps, signInCounter }, new AbortController().signal, failureLog(deps), 1));
+  assert.ok(leftAtFlush[0]! > 0, `${leftAtFlush}`);
+  assert.deepEqual(await left(), []);
+});
+
 testSignet('a job that fails is logged, and the others run all the same', async ({ signet }) => {
   const expired = now(signet.deps) - 1;
   await plain(signet.deps.db).batch([insert('revoked_access_tokens', { jti: 'gone', expires_at: expired })]);
@@ -167,7 +197,7 @@ test('while the store is away each job logs one short line a minute', async (t) 
     throw new StoreUnavailable('The store is away.', { cause: new Error('connect ECONNREFUSED') });
   });
   const logFailure = failureLog(signet.deps);
-  const run = () => runJobs(signet.deps, quickJobs, undefined, logFailure);
+  const run = () => runJobs(signet.deps, quickJobs, logFailure);
   const lines = () => signet.logLines.map((line) => JSON.parse(line)).filter(({ msg }) => msg.startsWith('job failed'));
   for (let second = 0; second < 60; second += 1) {
     await run();

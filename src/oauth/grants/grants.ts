@@ -196,11 +196,13 @@ const keptSeconds = 600;
  * Writes bulk revocations to the rows of their grants (decisions §7: every revocation is on the row, with its reason).
  * Nothing depends on when, since until then every read asks for the bulk revocation itself. Safe on every node at any
  * time; after a crash the next run continues.
+ * @returns false if the signal ended it before all was done.
  */
-export async function applyBulkRevocations(deps: StoreDeps, signal?: AbortSignal): Promise<void> {
+export async function applyBulkRevocations(deps: StoreDeps, signal?: AbortSignal): Promise<boolean> {
   for (const revocation of await listBulkRevocations(deps.db, bulkRevocationsPerRun)) {
     const isDone = await inSlices((rows) => applyBulkRevocation(deps.db, revocation, rows, now(deps)), signal);
-    if (!isDone) return;
+    if (!isDone) return false;
     if (revocation.ended_at < now(deps) - keptSeconds) await deleteBulkRevocation(deps.db, revocation);
   }
+  return true;
 }

@@ -82,14 +82,15 @@ const rowsOfUser: readonly ((db: Db, user_id: string, rows: number, now: number)
   deleteVersionsOfUser,
 ];
 
-/** Deletes the rows of accounts that no read returns any more, in slices, and then the accounts. */
-export async function finishAccountDeletions(deps: Pick<Deps, 'db' | 'clock'>, signal?: AbortSignal): Promise<void> {
+/** Deletes the rows of accounts that no read returns any more, in slices, and then the accounts. @returns false if the signal ended it before all was done. */
+export async function finishAccountDeletions(deps: Pick<Deps, 'db' | 'clock'>, signal?: AbortSignal): Promise<boolean> {
   const { db } = deps;
   for (const { user_id } of await deletedUsers(db)) {
     for (const deleteRows of rowsOfUser) {
       const isDone = await inSlices(async (rows) => (await deleteRows(db, user_id, rows, now(deps))).changes, signal);
-      if (!isDone) return;
+      if (!isDone) return false;
     }
     await deleteDeletedUser(db, user_id);
   }
+  return true;
 }
