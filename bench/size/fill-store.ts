@@ -9,11 +9,19 @@ export type Originals = { readonly user_id: string; readonly client_id: string; 
 
 /** Rows in one transaction. */
 const rowsPerCommit = 20_000;
+const month = 30 * 86_400;
 const seconds = () => Math.floor(Date.now() / 1000);
 
 /** As long and as random as the ids that Signet makes, and the same for the same number, so that rows can refer to others. */
 const idOf = (prefix: string, number: number) =>
   `${prefix}_${createHash('sha256').update(`${prefix} ${number}`).digest('base64url').slice(0, 22)}`;
+
+/** The same for rows whose ids begin with the milliseconds of their creation (48 bits). */
+function idAt(prefix: string, number: number, milliseconds: number): string {
+  const time = Buffer.alloc(6);
+  time.writeUIntBE(milliseconds, 0, time.length);
+  return `${prefix}_${time.toString('base64url')}${idOf(prefix, number).slice(-14)}`;
+}
 
 const firstNames = ['Ada', 'Björn', 'Chloé', 'Dmitri', 'Emre', 'Fatima', 'Grace', 'Hedy', 'Ida', 'Jürgen', 'Katherine'];
 const lastNames = ['Adler', 'Brown', 'Çelik', 'Dubois', 'Evans', 'Fischer', 'García', 'Hopper', 'Ivanova', 'Jackson'];
@@ -39,10 +47,14 @@ export function fillStore(
   const db = new DatabaseSync(path, { enableForeignKeyConstraints: false });
   db.exec('pragma journal_mode = wal; pragma synchronous = off; pragma cache_size = -400000');
   db.function('id_of', { deterministic: true }, (prefix, number) => idOf(String(prefix), Number(number)));
+  db.function('id_at', { deterministic: true }, (prefix, number, at) =>
+    idAt(String(prefix), Number(number), Number(at) * 1000 + (Number(number) % 1000)),
+  );
   db.function('name_of', { deterministic: true }, (number) => nameOf(Number(number)));
   const at = seconds();
   const userOf = (number: string) => `id_of('usr', ${number} % ${users})`;
-  const pastMonth = `${at} - (n % 2592000)`;
+  const pastMonth = `${at} - (n % ${month})`;
+  const inOrder = (rows: number) => `${at - month} + n * ${month} / ${rows}`;
   const events = Math.floor(users / 4);
   const all = users * 6 + grants + clients + events;
   let done = 0;
@@ -104,12 +116,12 @@ export function fillStore(
     created_at: pastMonth,
   });
   copy('grants', grants, `client_id = '${client_id}' and redeemed_at is not null`, {
-    grant_id: `id_of('gr', n)`,
+    grant_id: `id_at('gr', n, ${inOrder(grants)})`,
     client_id: `case when n % 6 = 5 then '${other_client_id}' else '${client_id}' end`,
     user_id: userOf('n'),
     session_id: `id_of('ses', n % ${users})`,
     code_hash: `id_of('code', n)`,
-    created_at: pastMonth,
+    created_at: inOrder(grants),
     issuance_id: 'null',
     unanswered_until: 'null',
   });
