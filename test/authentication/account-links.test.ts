@@ -136,7 +136,7 @@ testSignet(
   async ({ signet, mailbox }) => {
     const user = await signet.signedInUser({ email: 'typed@example.com', emailVerified: false });
     const { browser } = user;
-    assert.match((await browser.get('/account/email')).text, sentence('email.is_not_verified'));
+    assert.match((await browser.get('/account/email')).text, sentence('account.unverified'));
     assert.equal((await browser.post('/account/email/verify')).location, '/account/email?done=link_sent');
     const path = linkIn(await mailbox.next(user.email), /^\/verify-email\//);
 

@@ -15,11 +15,14 @@ type TotpForm = {
   notice?: Renderable;
 };
 
+/** Where the pages about its codes stand. */
+const aboveTotp = (view: View) => [{ path: '/account/security/totp', label: view.t('totp.title') }];
+
 /** The authenticator app: not set up, pending, or active. */
 export const totpPage = (view: View, form: TotpForm): Page => ({
   title: view.plain('totp.title'),
   tab: accountTab('security'),
-  content: html`<h1>${view.t('totp.title')}</h1>
+  content: html`<h1>${view.t('totp.title')}${form.state.enabled && html` <span class="badge">${view.t('totp.badge.on')}</span>`}</h1>
 ${notice(form.notice)}
 ${form.state.enabled ? activeTotpSection(view, form) : html`<p>${view.t('totp.why')}</p>`}
 ${form.enrollment ? enrollmentSteps(view, { ...form, enrollment: form.enrollment, path: '/account/security/totp' }) : begin(view, form)}`,
@@ -38,7 +41,7 @@ ${button}
 
 function activeTotpSection(view: View, { state: { totp } }: TotpForm): Html {
   const { confirmed_at, last_used_at } = totp;
-  return html`<p>${view.t('totp.active')} <span class="badge">${view.t('totp.badge.on')}</span></p>
+  return html`<p>${view.t('totp.active')}</p>
 <dl>
 <dt>${view.t('totp.since')}</dt><dd>${confirmed_at !== null && view.day(confirmed_at)}</dd>
 <dt>${view.t('totp.last_used')}</dt><dd>${last_used_at !== null && view.ago(last_used_at)}</dd>
@@ -90,6 +93,7 @@ ${
 export const disableTotpPage = (view: View, isShort: boolean): Page => ({
   title: view.plain('totp.disable.title'),
   tab: accountTab('security'),
+  above: aboveTotp(view),
   content: html`<h1>${view.t('totp.disable.title')}</h1>
 <p>${view.t('totp.disable.what')}</p>
 <p class="soft">${view.t('totp.disable.password')} ${isShort && view.t('totp.disable.short_password', { min: minCharacters() })}</p>
@@ -125,8 +129,8 @@ export const backupCodesPage = (
 ): Page => ({
   title: view.plain('backup_codes.title'),
   tab: accountTab('security'),
-  content: html`<p><a href="/account/security/totp">${view.t('totp.title')}</a></p>
-<h1>${view.t('backup_codes.title')}</h1>
+  above: aboveTotp(view),
+  content: html`<h1>${view.t('backup_codes.title')}</h1>
 <p>${view.t('backup_codes.what')}</p>
 <dl>
 <dt>${view.t('backup_codes.remaining')}</dt><dd>${view.t('backup_codes.remaining.of', { remaining, total })}</dd>

@@ -81,6 +81,7 @@ export async function readPendingSignIn(deps: Deps, request: FastifyRequest) {
     view: viewOf(deps, request, waiting?.parameters.ui_locales, user?.locale),
     form: {
       ...returnTarget,
+      email: user?.email,
       clientName: await clientNameOf(deps, waiting),
       endsAt: waiting?.parameters.redirect_uri,
       offersPasskey: passkeys.length > 0 && !methods.includes('hwk'),
@@ -91,6 +92,8 @@ export async function readPendingSignIn(deps: Deps, request: FastifyRequest) {
 type SecondFactorForm = ReturnTarget & {
   /** The alert above the form. */
   problem?: Html | false;
+  /** Whose the first factor was. */
+  email: string | undefined;
   endsAt?: string;
   clientName?: string;
   /** The user has a passkey, and it was not the first factor. */
@@ -105,7 +108,7 @@ export const secondFactorPage = (view: View, form: SecondFactorForm): Page => ({
   scripts: form.offersPasskey ? passkeyScripts : [],
   content: html`<h1>${view.t('second_factor.title')}</h1>
 ${continuesTo(view, form.clientName)}
-<p class="soft">${view.t('second_factor.why')}</p>
+<p class="soft">${view.t('second_factor.why', { email: html`<strong>${form.email}</strong>` })}</p>
 ${form.problem}
 <form method="post" action="${path}">
 ${form.backup && hidden('backup', '1')}
@@ -120,9 +123,6 @@ ${form.backup && hidden('backup', '1')}
 <p class="hint" id="code-hint">${view.t(form.backup ? 'second_factor.hint.backup' : 'second_factor.hint')}</p>
 <button id="second-factor-submit" type="submit">${view.t('second_factor.submit')}</button>
 </form>
-<p><a id="second-factor-other" href="${form.backup ? path : `${path}?backup=1`}">${view.t(
-    form.backup ? 'second_factor.use_app' : 'second_factor.use_backup',
-  )}</a></p>
 ${
   form.offersPasskey &&
   passkeyForm(view, {
@@ -132,6 +132,9 @@ ${
     button: view.t('passkey.button.second_factor'),
   })
 }
+<p><a id="second-factor-other" href="${form.backup ? path : `${path}?backup=1`}">${view.t(
+    form.backup ? 'second_factor.use_app' : 'second_factor.use_backup',
+  )}</a></p>
 <p><a href="/signin${returnTargetQuery(form)}">${view.t('second_factor.start_over')}</a></p>`,
 });
 

@@ -110,7 +110,7 @@ function ago(locale: Locale, seconds: number): string {
   for (const [unit, length] of units) {
     if (Math.abs(seconds) >= length) return format.format(Math.trunc(seconds / length), unit);
   }
-  return format.format(0, 'second');
+  return seconds > 0 ? format.format(0, 'second') : translatePlain(locale, { key: 'time.just_now' });
 }
 
 function duration(locale: Locale, seconds: number): string {

@@ -22,8 +22,7 @@ ${
  maxlength="254">
 <button type="submit" id="delete-submit" class="danger">${view.t('delete.submit')}</button>
 </form>`
-}
-<p><a href="/account">${view.t('confirm.back')}</a></p>`,
+}`,
 });
 
 export const accountDeletedPage = (view: View): Page => ({

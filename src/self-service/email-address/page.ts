@@ -22,7 +22,7 @@ export const emailPage = (view: View, { email, isVerified, mailWorks, done, prob
 ${done && notice(view.t(`email.done.${done}`))}${alert(problem)}
 <dl>
 <dt>${view.t('field.email')}</dt>
-<dd>${email} <span class="badge${!isVerified && ' warn'}">${view.t(isVerified ? 'email.is_verified' : 'email.is_not_verified')}</span></dd>
+<dd>${email} <span class="badge${!isVerified && ' warn'}">${view.t(isVerified ? 'account.verified' : 'account.unverified')}</span></dd>
 </dl>
 ${!mailWorks && html`<p class="soft">${view.t('email.no_mail')}</p>`}
 ${
@@ -33,7 +33,7 @@ ${
 <button type="submit" id="verify-submit">${view.t('email.send_link')}</button>
 </form>`
 }
-<p class="actions">${mailWorks && html`<a class="button quiet" href="/account/email/change">${view.t('email.change')}</a> `}<a href="/account">${view.t('confirm.back')}</a></p>`,
+${mailWorks && html`<p class="actions"><a class="button quiet" href="/account/email/change">${view.t('email.change')}</a></p>`}`,
 });
 
 type ChangeForm = { current: string; email?: string; problem?: Renderable; problems?: readonly FieldProblem[] };
@@ -41,6 +41,7 @@ type ChangeForm = { current: string; email?: string; problem?: Renderable; probl
 export const changeEmailPage = (view: View, { current, email, problem, problems = [] }: ChangeForm): Page => ({
   title: view.plain('email.change'),
   tab: accountTab('profile'),
+  above: [{ path: '/account/email', label: view.t('email.title') }],
   content: html`<h1>${view.t('email.change')}</h1>
 <p class="soft">${view.t('email.change_intro', { email: html`<strong>${current}</strong>` })}</p>
 ${alert(problem)}${fieldAlert(view, problems)}
@@ -49,8 +50,7 @@ ${alert(problem)}${fieldAlert(view, problems)}
 <input id="email" name="email" type="email" autocomplete="email" inputmode="email" autocapitalize="none"
  spellcheck="false" required maxlength="254" value="${email ?? ''}">
 <button type="submit" id="change-email-submit">${view.t('email.send_link')}</button>
-</form>
-<p><a href="/account/email">${view.t('email.back')}</a></p>`,
+</form>`,
 });
 
 /** What the link leads to. A user who is not signed in here does that first, and opens it again. */

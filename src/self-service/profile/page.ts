@@ -56,6 +56,8 @@ export const profilePage = (view: View, form: ProfileForm): Page => {
     }${describedBy !== '' && html` aria-describedby="${describedBy}"`}>`;
   };
   const hasUploaded = pictureOf(view.baseUrl, user) !== undefined;
+  const folded = [...claimFields.map(({ name }) => name), ...(hasUploaded ? [] : (['picture'] as const))];
+  const isFilledIn = folded.some((name) => value(name) || isWrong(name));
   return {
     title: view.plain('account.title'),
     tab: accountTab('profile'),
@@ -78,22 +80,28 @@ ${input('name', html` autocomplete="name" required maxlength="200"`)}
 <option value="">${view.t('account.language.automatic')}</option>
 ${locales.map((locale) => languageOption(locale, value('locale') ?? null))}
 </select>
-${
+<details${isFilledIn && html` open`}><summary>${view.t('account.claims')}</summary>
+<p class="hint">${view.t('account.claims.hint')}</p>
+${claimFields.map(
+  ({ name, hasHint, attributes }) => html`<label for="${name}">${view.t(`claim.${name}`)}</label>
+${input(name, attributes, hasHint)}
+${hasHint && html`<p class="hint" id="${name}-hint">${view.t(`account.claims.${name as ClaimWithHint}.hint`)}</p>\n`}`,
+)}${
   !hasUploaded &&
   html`<label for="picture">${view.t('account.picture')}</label>
 ${input('picture', html` type="url" inputmode="url" autocomplete="photo" autocapitalize="none" spellcheck="false" maxlength="2048" placeholder="https://"`, true)}
 <p class="hint" id="picture-hint">${view.t('account.picture.hint')}</p>
 `
-}<fieldset aria-describedby="claims-hint">
-<legend><h2>${view.t('account.claims')}</h2></legend>
-<p class="hint" id="claims-hint">${view.t('account.claims.hint')}</p>
-${claimFields.map(
-  ({ name, hasHint, attributes }) => html`<label for="${name}">${view.t(`claim.${name}`)}</label>
-${input(name, attributes, hasHint)}
-${hasHint && html`<p class="hint" id="${name}-hint">${view.t(`account.claims.${name as ClaimWithHint}.hint`)}</p>\n`}`,
-)}</fieldset>
+}</details>
 <button type="submit" id="profile-submit">${view.t('account.save')}</button>
 </form>
+<h2>${view.t('account.about')}</h2>
+<dl>
+<dt>${view.t('field.email')}</dt>
+<dd>${session.email} ${verifiedBadge(view, session)}<br><a href="/account/email">${view.t(session.email_verified_at === null ? 'account.verify_email' : 'account.change_email')}</a></dd>
+<dt>${view.t('account.role')}</dt><dd>${view.t(`account.role.${session.role}`)}</dd>
+<dt>${view.t('account.since')}</dt><dd>${view.day(session.user_created_at)}</dd>
+</dl>
 <h2>${view.t('account.upload')}</h2>
 <form method="post" action="/account/picture" enctype="multipart/form-data">
 <label for="content">${view.t('account.upload.file')}</label>
@@ -105,14 +113,7 @@ ${
   hasUploaded &&
   html`<form method="post" action="/account/picture/remove"><button type="submit" class="quiet" id="picture-remove">${view.t('account.upload.remove')}</button></form>
 `
-}<h2>${view.t('account.about')}</h2>
-<dl>
-<dt>${view.t('field.email')}</dt>
-<dd>${session.email} ${verifiedBadge(view, session)}<br><a href="/account/email">${view.t('account.change_email')}</a></dd>
-<dt>${view.t('account.role')}</dt><dd>${view.t(`account.role.${session.role}`)}</dd>
-<dt>${view.t('account.since')}</dt><dd>${view.day(session.user_created_at)}</dd>
-</dl>
-<h2>${view.t('account.elsewhere')}</h2>
+}<h2>${view.t('account.elsewhere')}</h2>
 <ul>
 ${session.role === 'admin' && html`<li><a href="/admin">${view.t('account.elsewhere.admin')}</a></li>`}
 <li><a href="/developer">${view.t('account.elsewhere.developer')}</a></li>
