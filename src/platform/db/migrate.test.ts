@@ -80,17 +80,28 @@ onBothEngines('a database that a newer version has migrated is refused', async (
 
 onBothEngines('a migration that fails leaves nothing behind, and those before it stay', async (t, engine) => {
   const { db, dataDir } = await freshDatabase(t, engine, { empty: true });
+  const files = { '0001-first.sql': first, '0002-second.sql': 'create table second (b bigint);' };
+  await migrate(db, 0, await migrationFolder(dataDir, { '0001-first.sql': first }));
   const broken = await migrationFolder(dataDir, {
-    '0001-first.sql': first,
-    '0002-broken.sql': 'create table second (b bigint); insert into nowhere values (1);',
+    ...files,
+    '0003-broken.sql': 'create table third (c bigint); insert into nowhere values (1);',
   });
   await assert.rejects(migrate(db, 0, broken), /nowhere/);
-  await assert.rejects(plain(db).all('select * from second'), /second/);
-  const mended = await migrationFolder(dataDir, {
-    '0001-first.sql': first,
-    '0002-broken.sql': 'create table second (b bigint);',
-  });
-  assert.deepEqual(await migrate(db, 0, mended), ['0002-broken']);
+  await assert.rejects(plain(db).all('select * from third'), /third/);
+  assert.deepEqual(await plain(db).all('select * from second'), []);
+  const mended = await migrationFolder(dataDir, { ...files, '0003-broken.sql': 'create table third (c bigint);' });
+  assert.deepEqual(await migrate(db, 0, mended), ['0003-broken']);
+});
+
+onBothEngines('a new store gets all its tables at once, or none', async (t, engine) => {
+  const { db, dataDir } = await freshDatabase(t, engine, { empty: true });
+  const files = { '0001-first.sql': first, '0002-broken.sql': 'insert into nowhere values (1);' };
+  await assert.rejects(migrate(db, 0, await migrationFolder(dataDir, files)), /nowhere/);
+  for (const table of ['schema_migrations', 'first']) {
+    await assert.rejects(plain(db).all(`select * from ${table}`), new RegExp(table));
+  }
+  const mended = await migrationFolder(dataDir, { ...files, '0002-broken.sql': 'create table second (b bigint);' });
+  assert.deepEqual(await migrate(db, 0, mended), ['0001-first', '0002-broken']);
 });
 
 onBothEngines('what a migration has for one engine is a comment to the other', async (t, engine) => {

@@ -32,8 +32,9 @@ const ownFolder = 'platform/db/migrations';
 
 /**
  * Brings the tables up to this version. Each missing migration is a transaction of its own: nodes of the version before wait
- * for the locks of one at a time, and what is interrupted goes on where it stopped. Several nodes may start at once: they
- * take turns, and each migration is applied once. Where none is missing, nothing is locked.
+ * for the locks of one at a time, and what is interrupted goes on where it stopped. In a new store, which no
+ * node uses, all are one, which costs one flush. Several nodes may start at once: they take turns, and each migration is applied once. Where
+ * none is missing, nothing is locked.
  * @param now Unix seconds.
  * @param folder holds `NNNN-name.sql`; the tests' own, otherwise ours.
  * @returns the names just applied, in order.
@@ -47,33 +48,34 @@ export async function migrate(db: MigratableDb, now: number, folder?: URL): Prom
   await nextTurn(); // on SQLite a turn's reads share a snapshot, and the caller's next one must see the new tables
   const done: string[] = [];
   for (;;) {
-    const name = await db.exclusively((session) => applyNext(session, db.engine, migrations, now));
-    if (name === undefined) return done;
-    done.push(name);
+    const names = await db.exclusively((session) => applyNext(session, db.engine, migrations, now));
+    if (names.length === 0) return done;
+    done.push(...names);
   }
 }
 
-/** @returns the name of the migration that it applied; undefined if none is missing. */
+/** @returns the names of the migrations that it applied; none if none is missing. */
 async function applyNext(
   session: MigrationSession,
   engine: Db['engine'],
   migrations: readonly Migration[],
   now: number,
-): Promise<string | undefined> {
+): Promise<string[]> {
   await session.exec(
     'create table if not exists schema_migrations (name text primary key, applied_at bigint not null, checksum text not null)',
   );
   const applied = await session.all<Applied>('select name, checksum from schema_migrations order by name');
-  const [next] = missingMigrations(migrations, applied);
-  if (next === undefined) return undefined;
-  const { name, script, checksum } = next;
-  await session.exec(scriptFor(engine, script));
-  await session.all('insert into schema_migrations (name, applied_at, checksum) values ($1, $2, $3)', [
-    name,
-    now,
-    checksum,
-  ]);
-  return name;
+  const missing = missingMigrations(migrations, applied);
+  const next = applied.length === 0 ? missing : missing.slice(0, 1);
+  for (const { name, script, checksum } of next) {
+    await session.exec(scriptFor(engine, script));
+    await session.all('insert into schema_migrations (name, applied_at, checksum) values ($1, $2, $3)', [
+      name,
+      now,
+      checksum,
+    ]);
+  }
+  return next.map(({ name }) => name);
 }
 
 /**
