@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 import { performance } from 'node:perf_hooks';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { hasAdministrator } from '../accounts/administrators.ts';
 import { inviteAdministrator } from '../admin/invite-administrator.ts';
 import type { Deps } from '../oauth/deps.ts';
@@ -65,7 +65,7 @@ async function openWorkerMetrics(deps: Deps): Promise<Scrape> {
 /** While PostgreSQL is down or still starting, retries without limit: the process manager decides when to give up. */
 async function open(config: Config): Promise<Deps> {
   const log = openLog(config.logLevel);
-  const loading = import('./app.ts'); // while the thread pool generates the first keys
+  const loading = nextTurn().then(() => import('./app.ts')); // once the thread pool generates the first keys
   loading.catch(() => undefined); // it is awaited once there is a store
   for (const signal of stopSignals) process.off(signal, exitImmediately).once(signal, exitImmediately);
   const tracer = config.traces ? await openTraces(config.traces, log) : noTracing;

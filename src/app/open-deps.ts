@@ -14,7 +14,7 @@ import { grants } from '../oauth/grants/grants.ts';
 import { openIssuances } from '../oauth/grants/issuances.ts';
 import { openLogoutSender } from '../oauth/logout/logout-sender.ts';
 import { openKeyRing } from '../oauth/signing-keys/key-ring.ts';
-import { ensureSigningKeys } from '../oauth/signing-keys/signing-keys.ts';
+import { ensureSigningKeys, pairsInAdvance } from '../oauth/signing-keys/signing-keys.ts';
 import { type Clock, openTimekeeper } from '../platform/clock.ts';
 import { findUnfinishedRestore } from '../platform/copy-mark.ts';
 import type { Db } from '../platform/db/db.ts';
@@ -173,9 +173,10 @@ export async function refuseUnfinishedRestore(db: Db): Promise<void> {
 }
 
 async function prepare(db: MigratableDb, clock: Clock, ...keys: [Buffer, Buffer[]]): Promise<Vault> {
+  const newPair = (await isSetUp(db)) ? undefined : pairsInAdvance();
   await migrate(db, Math.floor(clock() / 1000));
   const vault = await prepareVaultFor(db, ...keys);
-  await ensureSigningKeys({ db, clock, vault });
+  await ensureSigningKeys({ db, clock, vault }, newPair);
   return vault;
 }
 

@@ -34,20 +34,25 @@ export const retiredSeconds = retiringSeconds + sessionSeconds;
 /** Of each algorithm. Only rotations by command come near it. */
 export const maxRetiredKeys = 20;
 
-/** At the first start. An active key may sign at once, since no relying party has cached a key set without it. */
-export async function ensureSigningKeys(deps: KeyDeps): Promise<void> {
+/**
+ * At the first start. An active key may sign at once, since no relying party has cached a key set without it.
+ * @param newPair as {@link pairsInAdvance} gives.
+ */
+export async function ensureSigningKeys(deps: KeyDeps, newPair = generatePair): Promise<void> {
   const present = await listKeyRecords(deps.db);
-  await deps.db.change({ run: { keys: await missingKeys(deps, present) } });
+  await deps.db.change({ run: { keys: await missingKeys(deps, present, newPair) } });
 }
 
-async function missingKeys(deps: KeyDeps, present: readonly KeyRecord[]): Promise<Sql[]> {
+async function missingKeys(deps: KeyDeps, present: readonly KeyRecord[], newPair = generatePair): Promise<Sql[]> {
   const missing = algorithms.flatMap((algorithm) =>
     (['active', 'next'] as const)
       .filter((status) => !present.some((key) => key.algorithm === algorithm && key.status === status))
       .map((status) => ({ algorithm, status })),
   );
   return Promise.all(
-    missing.map(async ({ algorithm, status }) => insertSigningKey(await newKey(deps, algorithm), status, now(deps))),
+    missing.map(async ({ algorithm, status }) =>
+      insertSigningKey(await newKey(deps, algorithm, newPair), status, now(deps)),
+    ),
   );
 }
 
@@ -134,10 +139,21 @@ async function rotate(deps: KeyDeps, algorithm: Algorithm, activatedBefore: numb
 export const sealedPrivateKeys = { ...privateKeysColumn, purposeOf: (kid: string) => `signing-key:${kid}` };
 
 const generate = promisify(generateKeyPair);
+const generatePair = (algorithm: Algorithm) =>
+  algorithm === 'EdDSA' ? generate('ed25519') : generate('rsa', { modulusLength: 2048 });
 
-async function newKey({ vault }: KeyDeps, algorithm: Algorithm) {
-  const { privateKey, publicKey } =
-    algorithm === 'EdDSA' ? await generate('ed25519') : await generate('rsa', { modulusLength: 2048 });
+/** Has the thread pool generate all pairs of a new store, while the event loop makes its tables. */
+export function pairsInAdvance(): typeof generatePair {
+  const pairs = algorithms.flatMap((algorithm) => [1, 2].map(() => ({ algorithm, pair: generatePair(algorithm) })));
+  for (const { pair } of pairs) pair.catch(() => undefined); // it is awaited when it is taken
+  return (algorithm) => {
+    const index = pairs.findIndex((one) => one.algorithm === algorithm);
+    return index < 0 ? generatePair(algorithm) : pairs.splice(index, 1)[0]!.pair;
+  };
+}
+
+async function newKey({ vault }: KeyDeps, algorithm: Algorithm, newPair = generatePair) {
+  const { privateKey, publicKey } = await newPair(algorithm);
   const public_jwk = publicKey.export({ format: 'jwk' });
   const kid = thumbprint(public_jwk);
   const privatePem = privateKey.export({ format: 'pem', type: 'pkcs8' }) as string;
