@@ -32,8 +32,8 @@ const ownFolder = 'platform/db/migrations';
 
 /**
  * Brings the tables up to this version. Each missing migration is a transaction of its own: nodes of the version before wait
- * for the locks of one at a time, and what is interrupted goes on where it stopped. In a new store, which no
- * node uses, all are one, which costs one flush. Several nodes may start at once: they take turns, and each migration is applied once. Where
+ * for the locks of one at a time, and what is interrupted goes on where it stopped. In a new store, which no node uses, all
+ * are one, which costs one flush. Several nodes may start at once: they take turns, and each migration is applied once. Where
  * none is missing, nothing is locked.
  * @param now Unix seconds.
  * @param folder holds `NNNN-name.sql`; the tests' own, otherwise ours.
