@@ -8,7 +8,7 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { build, type Plugin } from 'esbuild';
+import { type BuildOptions, build, type Plugin } from 'esbuild';
 
 const root = join(import.meta.dirname, '..');
 
@@ -66,33 +66,38 @@ export const replacing = (file: RegExp, lines: Readonly<Record<string, string>>)
   },
 });
 
+/** The whole program as one file. What is imported late, runs late there, too. */
+export const oneFile = {
+  absWorkingDir: root,
+  entryPoints: ['src/cli/main.ts'],
+  bundle: true,
+  platform: 'node',
+  target: `node${process.versions.node}`,
+  format: 'cjs', // what an executable can run with a code cache
+  supported: { 'dynamic-import': false }, // which an executable does not have: `require` at the same moment instead
+  external: notBundled,
+  logOverride: { 'empty-import-meta': 'silent' }, // of a branch for the sources alone
+  legalComments: 'none', // they are in THIRD-PARTY-LICENSES
+  plugins: [
+    // So that esbuild sees a `require` that it can resolve.
+    replacing(/platform\/validator\.ts$/, { 'const require = createRequire(import.meta.url);': '' }),
+    // For servers that Fastify would make; we make our own. They take a tenth of a start to load.
+    replacing(/fastify\/lib\/server\.js$/, {
+      "const https = require('node:https')": 'const https = undefined',
+      "const http2 = require('node:http2')": 'const http2 = undefined',
+    }),
+  ],
+  metafile: true,
+  logLevel: 'warning',
+} as const satisfies BuildOptions;
+
 /** @param out the folder, which is made anew. @returns the folders of the packages that are in it. */
 export async function makeBuild(out: string): Promise<string[]> {
   rmSync(out, { recursive: true, force: true });
   const { metafile } = await build({
-    absWorkingDir: root,
-    entryPoints: ['src/cli/main.ts'],
+    ...oneFile,
     outfile: join(out, code),
-    bundle: true,
-    platform: 'node',
-    target: `node${process.versions.node}`,
-    format: 'cjs', // what an executable can run with a code cache; what is imported late, runs late here, too
-    supported: { 'dynamic-import': false }, // which an executable does not have: `require` at the same moment instead
-    external: notBundled,
     define: { 'import.meta.dirname': '__dirname', 'import.meta.filename': '__filename' },
-    logOverride: { 'empty-import-meta': 'silent' }, // of a branch for the sources alone
-    legalComments: 'none', // they are in THIRD-PARTY-LICENSES
-    plugins: [
-      // So that esbuild sees a `require` that it can resolve.
-      replacing(/platform\/validator\.ts$/, { 'const require = createRequire(import.meta.url);': '' }),
-      // For servers that Fastify would make; we make our own. They take a tenth of a start to load.
-      replacing(/fastify\/lib\/server\.js$/, {
-        "const https = require('node:https')": 'const https = undefined',
-        "const http2 = require('node:http2')": 'const http2 = undefined',
-      }),
-    ],
-    metafile: true,
-    logLevel: 'warning',
   });
   for (const [path, from] of assets()) {
     mkdirSync(dirname(join(out, program, path)), { recursive: true });

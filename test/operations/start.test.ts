@@ -263,18 +263,19 @@ function librariesIn(stderr: string): string[] {
 test('a library that few processes use is loaded when one does, not at every start', async (t) => {
   const preload = new URL('../support/loaded-packages.ts', import.meta.url).href;
   const settings = { ...(await bareSettings(t)), NODE_OPTIONS: `--import=${preload}` };
-  const server = await startServer(t, settings);
+  const program = join(import.meta.dirname, '../../src/cli/main.ts'); // not the one file that a clone has of it
+  const server = await startServer(t, settings, { program });
   const started = await server.stop();
   const early = librariesIn(started.stderr).filter((name) => name !== 'typebox'); // that is loaded a moment after the start
   assert.deepEqual(early, ['@fastify/cookie', 'fastify', 'find-my-way', 'intl-messageformat', 'ipaddr.js', 'pino']);
   const traces = { ...settings, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
-  const traced = await (await startServer(t, traces)).stop();
+  const traced = await (await startServer(t, traces, { program })).stop();
   assert.deepEqual(
     librariesIn(traced.stderr).filter((name) => name.startsWith('@opentelemetry/')),
     Object.keys(packageJson.dependencies).filter((name) => name.startsWith('@opentelemetry/')),
   );
-  const listed = await runProcess(['users', 'list'], { env: traces });
+  const listed = await runProcess(['users', 'list'], { env: traces, program });
   assert.deepEqual(librariesIn(listed.stderr), ['intl-messageformat', 'ipaddr.js', 'pino']);
-  const asked = await runProcess(['--version'], { env: settings });
+  const asked = await runProcess(['--version'], { env: settings, program });
   assert.deepEqual(librariesIn(asked.stderr), []);
 });
