@@ -59,6 +59,9 @@ export const nameOfKey = (key: string): string =>
     ? key.replaceAll(/[-_.]/g, ' ').replace(/^./, (first) => first.toUpperCase())
     : key;
 
+/** What {@link nameOfKey} shows as this name, in the spelling that most keys have. */
+export const keyOfName = (name: string): string => name.toLowerCase().replaceAll(' ', '-');
+
 /** Specification 2.9: exactly these. */
 export const Entitlement = Type.Object({
   product: Type.String(),

@@ -15,7 +15,7 @@ export type DeliveryLook<Delivery extends ListedDelivery> = {
   title(delivery: Delivery): Html;
   /** Where the form of a dead one is posted to; undefined while nothing can be sent. */
   resend: string | undefined;
-  /** What else is known of the latest attempt. */
+  /** What was answered to the latest attempt, if anything; then its error says no more. */
   answer?(delivery: Delivery): Html | false;
 };
 
@@ -31,7 +31,7 @@ export const deliveryItems = <Delivery extends ListedDelivery>(
 <h3 id="${delivery.delivery_id}">${title(delivery)} ${badge(view.t(`deliveries.state.${delivery.state}`), tones[delivery.state])}</h3>
 <p>${exactTime(delivery.created_at)} · <code>${delivery.delivery_id}</code></p>
 <p>${view.t('deliveries.attempts', { count: delivery.attempts })}${nextAttempt(view, delivery, resend === undefined)}${answer?.(delivery)}</p>
-${delivery.last_error !== null && html`<p lang="en">${untrusted(delivery.last_error, 300)}</p>`}
+${delivery.last_error !== null && !answer?.(delivery) && html`<p lang="en">${untrusted(delivery.last_error, 300)}</p>`}
 </div>
 ${
   delivery.state === 'dead' &&

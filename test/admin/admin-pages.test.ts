@@ -212,7 +212,7 @@ test('an edit that comes in between is shown, and not approved unread', async (t
     owner.browser.patch(`/v1/oauth/clients/${client_id}`, { revision, redirect_uris: ['https://rp.test/cb', uri] });
   await edit(1, 'https://harmless.example/cb');
   const page = await admin.browser.get(`/admin/clients/${client_id}`);
-  assert.match(page.text, sentence('admin.diff.changed'));
+  assert.match(page.text, /<details id="unchanged">/, 'what is as before is folded');
   assert.match(page.text, pattern`harmless\.example.*<strong>${sentence('admin.diff.added')}</strong>`);
   await edit(2, 'https://thief.example/cb');
   const stale = await admin.browser.post(`/admin/clients/${client_id}/approve`, {
@@ -820,10 +820,10 @@ test('the first administrator is received with what is to do, which ticks itself
   assert.equal((await signet.auditLog({ action: 'master_key.backup_confirmed' })).length, 1);
   const last = await overview();
   assert.match(last, done(5));
-  assert.match(last, sentence('admin.overview.password_alone'));
+  assert.match(last, sentence('admin.checklist.second_factor.what'));
   await admin.enableTotp();
   const complete = await overview();
-  assert.doesNotMatch(complete, /id="checklist"|id="password-alone"/);
+  assert.doesNotMatch(complete, /id="checklist"/);
   assert.match(complete, sentence('admin.overview.mail.smtp'));
 });
 

@@ -131,14 +131,14 @@ testSignet(
   { env },
   async ({ signet }) => {
     const { browser } = await signet.signedInUser({ role: 'admin' });
-    const user = await signet.newUser();
+    const user = Object.assign(await signet.newUser({ name: 'Mia Rossi' }), { name: 'Mia Rossi' });
     const path = '/admin/audit/unauthenticated';
     const page = async (query: Record<string, string> = {}) => {
       const answer = await browser.get(`${path}?${new URLSearchParams(query)}`);
       assert.equal(answer.status, 200, answer.text);
       return answer.text;
     };
-    const entries = (text: string) => text.split('<li><div>').slice(1);
+    const entries = (text: string) => text.split('<li>\n<span class="log-time">').slice(1);
 
     assert.match(await page(), sentence('admin.unauthenticated.none'));
     for (let times = 0; times < 3; times += 1) await guess(signet, user.email, '192.0.2.1');
@@ -155,11 +155,20 @@ testSignet(
     assert.match(entry, sentence('admin.unauthenticated.refused.wrong_password'));
     assert.match(
       entry,
-      pattern`<time datetime="2027-01-15T08:00:00\.000Z" title="2027-01-15 08:00:00 UTC" data-time="exact">2027-01-15 08:00:00 UTC</time> · ${sentence('admin.unauthenticated.times', { count: 3 })}<`,
+      pattern`<time datetime="2027-01-15T08:00:00\.000Z" title="2027-01-15 08:00:00 UTC" data-time="exact">2027-01-15 08:00:00 UTC</time>.*>${sentence('admin.unauthenticated.times', { count: 3 })}<`,
     );
     assert.match(entry, new RegExp(`href="/admin/users/${user.user_id}"`));
     assert.match(entry, /192\.0\.2\.1/);
     assert.equal(entries(await page({ target: user.user_id })).length, 2);
+    const byAddress = await page({ target: user.email.toUpperCase() });
+    assert.equal(entries(byAddress).length, 2, 'an account is found by its address');
+    assert.match(byAddress, new RegExp(`name="target"[^>]*value="${user.email}"`));
+    assert.match(await page({ target: 'Nemo' }), sentence('admin.unauthenticated.target.none'));
+    const namesake = await signet.newUser({ name: user.name });
+    const several = await page({ target: user.name });
+    assert.match(several, sentence('admin.unauthenticated.target.several'));
+    for (const { user_id } of [user, namesake]) assert.ok(several.includes(`?target=${user_id}`));
+    assert.equal(entries(several).length, 0);
     const ofAddress = await page({ address: '192.0.2.2' });
     assert.equal(entries(ofAddress).length, 2);
     assert.match(ofAddress, sentence('admin.unauthenticated.refused.no_account'));
@@ -192,18 +201,21 @@ testSignet(
       params: [`pad_${index}`],
     }));
     await plain(signet.deps.db).batch([...rows, ...padding]);
-    const first = await page();
-    const older = /id="unauthenticated-older" href="([^"]*)"/.exec(first)?.[1]?.replaceAll('&amp;', '&') ?? '';
-    const second = (await browser.get(older)).text;
-    assert.deepEqual([entries(first).length, entries(second).length], [50, 3 + 40 + rows.length - 50]);
-    assert.doesNotMatch(second, /unauthenticated-older|<b>x|<i>y|<u>z/);
-    for (const reason of [...refusalReasons, 'of_a_later_version'])
-      assert.ok(!(first + second).includes(reason), reason);
-    assert.match(first + second, sentence('admin.unauthenticated.more.sign_in'));
-    assert.match(first + second, sentence('admin.unauthenticated.refused'));
+    const texts = [await page()];
+    for (let older: string | undefined = path; older; ) {
+      older = /id="unauthenticated-older" href="([^"]*)"/.exec(texts.at(-1) ?? '')?.[1]?.replaceAll('&amp;', '&');
+      if (older) texts.push((await browser.get(older)).text);
+    }
+    const whole = texts.join('');
+    assert.deepEqual([texts.length, entries(whole).length], [3, 3 + 40 + rows.length]);
+    assert.doesNotMatch(whole, /<b>x|<i>y|<u>z/);
+    for (const reason of [...refusalReasons, 'of_a_later_version']) assert.ok(!whole.includes(reason), reason);
+    assert.match(whole, sentence('admin.unauthenticated.more.sign_in'));
+    assert.match(whole, sentence('admin.unauthenticated.refused'));
+    assert.match(whole, sentence('admin.provider_problem.other'), 'a code of a later version');
 
     const german = await browser.get(`${path}?ui_locales=de&target=${user.user_id}`);
     assert.match(german.text, sentence('admin.unauthenticated.refused.wrong_password', {}, 'de'));
-    assert.match(german.text, pattern`· ${sentence('admin.unauthenticated.times', { count: 3 }, 'de')}<`);
+    assert.match(german.text, pattern`>${sentence('admin.unauthenticated.times', { count: 3 }, 'de')}<`);
   },
 );

@@ -102,15 +102,15 @@ testSignet('a written entitlement', async ({ signet, t }) => {
       await postEntitlement(signet, service.authorization, writeOf(user.user_id, { version }));
     }
     const shown = (await admin.browser.get(page)).text;
-    assert.match(shown, /<code><bdi>viewer<\/bdi><\/code>.*<bdi>Solo<\/bdi>/s);
+    assert.match(shown, /<bdi>Viewer<\/bdi>.*<bdi>Solo<\/bdi>/s);
     const [, writes = ''] = /href="([^"]+)" id="user-writes"/.exec(shown) ?? [];
     const [, older = ''] = /id="writes-older" href="([^"]+)"/.exec((await admin.browser.get(writes)).text) ?? [];
     const last = (await admin.browser.get(older.replaceAll('&amp;', '&'))).text;
-    assert.match(last, /<code><bdi>viewer<\/bdi><\/code>.*<code><bdi>editor<\/bdi><\/code>.*sub_1/s);
+    assert.match(last, /<bdi>Viewer<\/bdi>.*<bdi>Editor<\/bdi>.*sub_1/s);
     assert.doesNotMatch(last, /id="writes-older"/);
     const ofViewer = await admin.browser.get(`${page}/entitlements?product=viewer`);
     assert.match(ofViewer.text, pattern`<bdi>Solo</bdi>.*${sentence('admin.users.entitlements.current')}`);
-    assert.doesNotMatch(ofViewer.text, /<code><bdi>editor<\/bdi><\/code>/);
+    assert.doesNotMatch(ofViewer.text, /<bdi>Editor<\/bdi>/);
 
     const found: string[] = [];
     for (let next: unknown = ''; next !== null; ) {
@@ -203,9 +203,15 @@ testSignet('entitlements of all users are filtered, paged by an index, and expor
     assertRefused(await admin.browser.get(`/v1/admin/entitlements?${query}`), 400, 'invalid_request');
   }
   const page = (await admin.browser.get('/admin/entitlements?product=editor&plan=team-plus')).text;
-  assert.match(page, /<bdi>Editor<\/bdi> <code><bdi>editor<\/bdi><\/code>.*<bdi>Team plus<\/bdi>/s);
+  assert.match(page, /<bdi>Editor<\/bdi>.*<bdi>Team plus<\/bdi>/s);
   assert.doesNotMatch(page, /<bdi>Solo<\/bdi>/);
   assert.match(page, /id="entitlements-more" href="[^"]*product=editor&amp;plan=team-plus&amp;after=/);
+  const named = (await admin.browser.get('/admin/entitlements?product=Editor&plan=Team+plus')).text;
+  assert.match(
+    named,
+    /id="entitlements-more" href="[^"]*product=editor&amp;plan=team-plus&amp;after=/,
+    'as it is shown',
+  );
   assert.match((await admin.browser.get('/admin/entitlements?plan=solo')).text, sentence('problem.entitlement.plan'));
 
   const file = await admin.browser.get('/admin/entitlements/export?product=%3Dx%2Cy');

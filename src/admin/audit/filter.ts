@@ -40,18 +40,34 @@ export async function whoIsMeant(deps: StoreDeps, typed: string): Promise<WhoIsM
   if (/^(?:usr|cl|svc|wh|ses|gr|msg)_[\w-]{1,64}$/.test(typed)) return { about: typed };
   if (isRequest(typed)) return { request_id: typed };
   if (/^(?:cli|system|(?:user|client|service):.+)$/.test(typed)) return { actor: typed };
-  const query = typed.slice(0, 100);
-  const [{ users }, { clients }] = await Promise.all([
-    findUsers(deps, { query, limit: maxCandidates }),
-    findClients(deps, { listing: 'all', query, limit: maxCandidates }),
+  const [people, { clients }] = await Promise.all([
+    usersMeant(deps, typed),
+    findClients(deps, { listing: 'all', query: typed.slice(0, 100), limit: maxCandidates }),
   ]);
   const named = clients.map(({ client_id, name }) => ({ id: client_id, name, detail: client_id }));
-  const people = users.map(({ user_id, name, email }) => ({ id: user_id, name: name ?? email, detail: email }));
-  const exact = people.find(({ detail }) => detail.toLowerCase() === typed.toLowerCase());
+  const exact = people.find((one) => isAddressOf(one, typed));
   const candidates = exact ? [exact] : [...people, ...named];
   const [only] = candidates;
   return only && candidates.length === 1 ? { about: only.id } : { candidates };
 }
+
+/** The same, of users alone. */
+export async function userMeant(
+  deps: StoreDeps,
+  typed: string,
+): Promise<{ user_id: string } | { candidates: readonly Candidate[] }> {
+  if (typed === '' || /^usr_[\w-]{1,64}$/.test(typed)) return { user_id: typed };
+  const people = await usersMeant(deps, typed);
+  const only = people.find((one) => isAddressOf(one, typed)) ?? (people.length === 1 ? people[0] : undefined);
+  return only ? { user_id: only.id } : { candidates: people };
+}
+
+async function usersMeant(deps: StoreDeps, typed: string): Promise<Candidate[]> {
+  const { users } = await findUsers(deps, { query: typed.slice(0, 100), limit: maxCandidates });
+  return users.map(({ user_id, name, email }) => ({ id: user_id, name: name ?? email, detail: email }));
+}
+
+const isAddressOf = ({ detail }: Candidate, typed: string) => detail.toLowerCase() === typed.toLowerCase();
 
 /** @returns undefined for days and places that are none. */
 export function filterOf(

@@ -16,7 +16,7 @@ import { refusal } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { alert } from '../../platform/pages/form.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
-import { type AuditQuery, filterOf, queryOf, whoIsMeant } from './filter.ts';
+import { type AuditQuery, filterOf, queryOf, userMeant, whoIsMeant } from './filter.ts';
 import { idOf, namesIn } from './names.ts';
 import { auditOperations } from './operations.ts';
 import { type AuditView, auditPage } from './page.ts';
@@ -25,7 +25,6 @@ import { unauthenticatedPage } from './unauthenticated-page.ts';
 const path = '/admin/audit';
 /** With the details of each event, a page of them weighs less than 60 KB. */
 const eventsPerPage = 25;
-const unauthenticatedPerPage = 50;
 const types = { jsonl: 'application/jsonl; charset=utf-8', csv: csvType } as const;
 
 export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
@@ -44,12 +43,18 @@ export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
   });
 
   pages.show(`${path}/unauthenticated`, async ({ view, query: { target = '', address = '', before } }) => {
-    const query = { target: target.trim(), address: address.trim() };
-    const list = await listUnauthenticated(deps, { ...query, before, limit: unauthenticatedPerPage });
+    const typed = { target: target.trim(), address: address.trim() };
     const keptDays = deps.config.limits.unauthenticatedEventDays;
     const { providers } = deps.config;
-    const accounts = list.events.map(({ target }) => target).filter((target) => target !== null);
-    const names = await namesIn(deps, [], accounts);
+    const meant = await userMeant(deps, typed.target);
+    if ('candidates' in meant) {
+      const list = { events: [], next: undefined };
+      return unauthenticatedPage(view, { query: typed, list, keptDays, providers, names: new Map(), ...meant });
+    }
+    const query = { ...typed, target: meant.user_id };
+    const list = await listUnauthenticated(deps, { ...query, before, limit: eventsPerPage });
+    const accounts = [...list.events.map(({ target }) => target), query.target];
+    const names = await namesIn(deps, [], accounts.filter((one) => one !== null && one !== '') as string[]);
     return unauthenticatedPage(view, { query, list, keptDays, providers, names });
   });
 

@@ -193,11 +193,14 @@ const choiceOf = (view: View, query: AuditQuery, candidates: readonly Candidate[
   if (candidates.length === 0)
     return emptyList(view.t('admin.audit.who.none', { query: typed }), { path, label: view.t('admin.audit.all') });
   return html`<p>${view.t('admin.audit.who.several', { query: typed })}</p>
-<ul class="items">${candidates.map(
-    ({ id, name, detail }) =>
-      html`<li><div><a href="${pathWith(path, { ...query, who: id })}">${untrusted(name, 100)}</a><p>${untrusted(detail, 254)}</p></div></li>\n`,
-  )}</ul>`;
+${candidateList(candidates, (id) => pathWith(path, { ...query, who: id }))}`;
 };
+
+export const candidateList = (candidates: readonly Candidate[], pathTo: (id: string) => string): Html =>
+  html`<ul class="items">${candidates.map(
+    ({ id, name, detail }) =>
+      html`<li><div><a href="${pathTo(id)}">${untrusted(name, 100)}</a><p>${untrusted(detail, 254)}</p></div></li>\n`,
+  )}</ul>`;
 
 function verdict(view: View, { verified, head, unsealed, unsealed_late, broken, stopped }: ChainReport) {
   if (broken) {

@@ -5,13 +5,17 @@ import {
   type UnauthenticatedRecord,
 } from '../../audit/unauthenticated.ts';
 import type { Provider } from '../../authentication/credentials/providers.ts';
+import { failureWords } from '../../authentication/federation/failure-words.ts';
+import type { MessageKey } from '../../platform/i18n/translate.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
-import { emptyList, exactTime, moreLink, pathWith } from '../../platform/pages/lists.ts';
+import { badge, emptyList, exactTime, moreLink, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
 import { adminTab } from '../components.ts';
+import type { Candidate } from './filter.ts';
 import type { Names } from './names.ts';
+import { candidateList } from './page.ts';
 import { entityName } from './sentence.ts';
 
 type Query = { target: string; address: string };
@@ -25,6 +29,8 @@ export type UnauthenticatedView = {
   providers: readonly Provider[];
   /** Of the accounts in the list. */
   names: Names;
+  /** Of a name that means no one user: nothing was looked for. */
+  candidates?: readonly Candidate[];
 };
 
 const path = '/admin/audit/unauthenticated';
@@ -35,14 +41,19 @@ export const unauthenticatedPage = (view: View, shown: UnauthenticatedView): Pag
   tab: adminTab('admin_audit'),
   content: html`<h1>${view.t('admin.unauthenticated.title')}</h1>
 <p class="soft">${view.t('admin.unauthenticated.intro')} ${view.t('admin.unauthenticated.kept', { days: shown.keptDays })}</p>
-${filterForm(view, shown.query)}
-${items(view, shown)}
+${filterForm(view, shown.query, shown.names)}
+${shown.candidates ? choiceOf(view, shown.query, shown.candidates) : items(view, shown)}
 ${shown.list.next !== undefined && moreLink('unauthenticated-older', pathWith(path, { ...shown.query, before: shown.list.next }), view.t('admin.unauthenticated.older'))}`,
 });
 
-const filterForm = (view: View, { target, address }: Query) => html`<form method="get" action="${path}" class="fields">
+const filterForm = (
+  view: View,
+  { target, address }: Query,
+  names: Names,
+) => html`<form method="get" action="${path}" class="fields">
 <div><label for="target">${view.t('admin.unauthenticated.target')}</label>
-<input id="target" name="target" type="search" maxlength="100" autocomplete="off" value="${target}"></div>
+<input id="target" name="target" type="search" maxlength="254" autocomplete="off" value="${names.get(target)?.email ?? target}" aria-describedby="target-hint">
+<p class="hint" id="target-hint">${view.t('admin.unauthenticated.target.hint')}</p></div>
 <div><label for="address">${view.t('admin.unauthenticated.address')}</label>
 <input id="address" name="address" type="search" maxlength="100" autocomplete="off" value="${address}" aria-describedby="address-hint">
 <p class="hint" id="address-hint">${view.t('admin.unauthenticated.address.hint')}</p></div>
@@ -52,7 +63,7 @@ ${(target !== '' || address !== '') && html`<p class="actions"><a href="${path}"
 
 function items(view: View, { query, list, ...known }: UnauthenticatedView): Html {
   if (list.events.length > 0)
-    return html`<ul class="items">${list.events.map((event) => eventItem(view, event, known))}</ul>`;
+    return html`<ol class="log">${list.events.map((event) => eventItem(view, event, known))}</ol>`;
   const isFiltered = query.target !== '' || query.address !== '';
   return emptyList(view.t(isFiltered ? 'admin.audit.none' : 'admin.unauthenticated.none'));
 }
@@ -63,14 +74,20 @@ function eventItem(
   { providers, names }: Pick<UnauthenticatedView, 'providers' | 'names'>,
 ): Html {
   const { target, address, first_at, last_at, count } = event;
-  const problem = textIn(event, 'problem');
-  return html`<li><div>
-<h2>${sentence(view, event, providers)}</h2>
-<p>${exactTime(first_at)}${last_at !== first_at && html` – ${exactTime(last_at)}`} · ${view.t('admin.unauthenticated.times', { count })}</p>
-${target !== null && html`<p>${view.t('admin.unauthenticated.of', { target: entityName(view, names, target) })}</p>`}
-${address !== null && html`<p>${view.t('admin.unauthenticated.from', { address: html`<code>${untrusted(address)}</code>` })}</p>`}
-${problem !== undefined && html`<p>${view.t('admin.unauthenticated.problem')}: <code>${untrusted(problem)}</code></p>`}
-</div></li>
+  const said = sentence(view, event, providers);
+  const code = textIn(event, 'problem');
+  const provider = providerIn(event, providers);
+  const row = (label: MessageKey, value: Html) => html`<dt>${view.t(label)}</dt><dd>${value}</dd>\n`;
+  return html`<li>
+<span class="log-time">${exactTime(first_at)}</span>
+<span class="log-what">${target !== null && html`${entityName(view, names, target)} · `}${said}${count > 1 && html` ${badge(view.t('admin.unauthenticated.times', { count }), 'off')}`}</span>
+<span class="log-address">${address !== null && untrusted(address)}</span>
+<details><summary>${view.t('admin.audit.details')}<span class="unseen">: ${said}</span></summary>
+<dl>
+${code !== undefined && row('admin.unauthenticated.problem', html`${view.t(failureWords(code), { provider })} <code>${untrusted(code)}</code>`)}
+${last_at !== first_at && html`${row('admin.unauthenticated.first', exactTime(first_at))}${row('admin.unauthenticated.last', exactTime(last_at))}`}
+${target !== null && row('admin.id', html`<code>${untrusted(target)}</code>`)}
+</dl></details></li>
 `;
 }
 
@@ -88,10 +105,24 @@ function sentence(view: View, event: UnauthenticatedRecord, providers: readonly 
   const reason = refusalReasons.find((one) => one === event.reason);
   if (reason === undefined) return view.t('admin.unauthenticated.refused');
   if (reason === 'wrong_password' && target === null) return view.t('admin.unauthenticated.refused.no_account');
-  const id = textIn(event, 'provider') ?? '';
-  const provider = visibleText(providers.find((one) => one.id === id)?.label ?? id);
-  return view.t(`admin.unauthenticated.refused.${reason}`, { provider });
+  return view.t(`admin.unauthenticated.refused.${reason}`, { provider: providerIn(event, providers) });
 }
+
+function providerIn(event: UnauthenticatedRecord, providers: readonly Provider[]): string {
+  const id = textIn(event, 'provider') ?? '';
+  return visibleText(providers.find((one) => one.id === id)?.label ?? id);
+}
+
+const choiceOf = (view: View, query: Query, candidates: readonly Candidate[]): Html => {
+  const typed = html`<bdi>${visibleText(query.target, 100)}</bdi>`;
+  if (candidates.length === 0)
+    return emptyList(view.t('admin.unauthenticated.target.none', { query: typed }), {
+      path,
+      label: view.t('admin.audit.all'),
+    });
+  return html`<p>${view.t('admin.unauthenticated.target.several', { query: typed })}</p>
+${candidateList(candidates, (id) => pathWith(path, { ...query, target: id }))}`;
+};
 
 function textIn({ detail }: UnauthenticatedRecord, member: 'provider' | 'problem'): string | undefined {
   const value = (detail as Readonly<Record<string, unknown>> | null)?.[member];

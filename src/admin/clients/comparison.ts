@@ -41,10 +41,25 @@ export function differenceTable(view: View, client: Client, lastRejection: LastR
   });
 }
 
-const comparison = (view: View, compared: Compared): Html => html`<table class="compare">
-<caption>${view.t(compared.caption)}</caption>
+/** Of two descriptions what differs is shown, and what does not is folded. */
+function comparison(view: View, compared: Compared): Html {
+  const { right, changes } = compared;
+  if (right === undefined) return table(view, compared, reviewedFields);
+  const isChanged = (field: Field) => changes.some((one) => one.field === field);
+  const changed = reviewedFields.filter(isChanged);
+  const unchanged = reviewedFields.filter((field) => !isChanged(field));
+  return html`${changed.length > 0 && table(view, compared, changed)}
+${
+  unchanged.length > 0 &&
+  html`<details id="unchanged"><summary>${view.t('admin.diff.unchanged_fields', { count: unchanged.length })}</summary>
+${table(view, { ...compared, right: undefined }, unchanged)}</details>`
+}`;
+}
+
+const table = (view: View, compared: Compared, fields: readonly Field[]): Html => html`<table class="compare">
+<caption${compared.right === undefined && html` class="unseen"`}>${view.t(compared.caption)}</caption>
 <thead><tr><th scope="col">${view.t('admin.diff.field')}</th><th scope="col">${view.t(compared.left)}</th>${compared.right !== undefined && html`<th scope="col">${view.t(compared.right)}</th>`}</tr></thead>
-<tbody>${reviewedFields.map((field) => row(view, compared, field))}</tbody>
+<tbody>${fields.map((field) => row(view, compared, field))}</tbody>
 </table>`;
 
 function row(view: View, { left, right, fields, changes }: Compared, field: Field): Html {
@@ -54,10 +69,10 @@ function row(view: View, { left, right, fields, changes }: Compared, field: Fiel
   // A list is null only where the log kept no more than whether it is the same.
   const isKept = before !== null || !Array.isArray(after);
   const text = (value: Value) => fieldTexts[field]?.(view, value, fields);
-  return html`<tr><th scope="row">${view.t(`clients.field.${field}`)}${change !== undefined && html` <strong>${view.t('admin.diff.changed')}</strong>`}</th>
+  return html`<tr><th scope="row">${view.t(`clients.field.${field}`)}</th>
 <td${right !== undefined && html` data-label="${view.plain(left)}"`}>${isKept ? (text(before) ?? shown(view, before, change && asList(after), 'admin.diff.removed')) : view.t('admin.diff.not_kept')}</td>${
     right !== undefined &&
-    html`<td data-label="${view.plain(right)}">${change === undefined ? view.t('admin.diff.unchanged') : (text(after) ?? shown(view, after, isKept ? asList(before) : undefined, 'admin.diff.added'))}</td>`
+    html`<td data-label="${view.plain(right)}">${text(after) ?? shown(view, after, isKept ? asList(before) : undefined, 'admin.diff.added')}</td>`
   }</tr>
 `;
 }

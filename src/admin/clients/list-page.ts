@@ -45,11 +45,12 @@ export function clientsPage(view: View, list: ClientListView): Page {
     tab: adminTab('admin_clients'),
     content: html`<h1>${view.t('admin.clients.title')}</h1>
 ${doneNotice(view, { query }, 'clients', ['deleted'])}
+<p class="actions"><a class="button" href="${path}/register" id="client-register">${view.t('admin.clients.register')}</a></p>
+${searchForm(view, 'clients', q)}
 <nav aria-label="${view.t('admin.clients.filter')}"><p class="actions">${clientFilters.map(
       (one) =>
         html`<a href="${pathWith(path, { state: one })}"${q === '' && one === filter && html` aria-current="page"`}>${view.t(`admin.clients.filter.${one}`)} (${counted(counts[one])})</a>\n`,
     )}</p></nav>
-${searchForm(view, 'clients', q)}
 ${!complete && html`<p class="advice" id="clients-incomplete">${view.t('admin.clients.find.incomplete')}</p>`}
 ${
   q !== '' &&
@@ -58,8 +59,7 @@ ${
 }
 ${clients.length === 0 ? nothing(view, list) : clientTable(view, list)}
 ${next !== undefined && moreLink('clients-more', pathWith(path, { ...more, after: next }), view.t('admin.clients.more'))}
-<p class="actions"><a class="button quiet" href="${path}/register" id="client-register">${view.t('admin.clients.register')}</a>
-${q === '' && html`<a href="${pathWith(`${path}/export`, { state: filter })}" id="clients-export">${view.t('admin.clients.export')}</a>`}</p>`,
+${q === '' && html`<p class="actions"><a href="${pathWith(`${path}/export`, { state: filter })}" id="clients-export">${view.t('admin.clients.export')}</a></p>`}`,
   };
 }
 

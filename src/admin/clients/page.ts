@@ -62,12 +62,12 @@ ${next && nextLink(view, next)}
 ${needsReview(client) && html`<p class="to-decision"><a href="#decision">${view.t('admin.clients.to_decision')}</a></p>`}
 ${client.owner_user_id === null && ownerActions(view, client)}
 <div class="review"><div>
+${facts(view, of)}
 ${lastRejection ? rejectionNote(view, lastRejection) : client.status_reason !== null && html`<p>${view.t('admin.clients.reason', { reason: untrusted(client.status_reason, 500) })}</p>`}
 ${risks.length > 0 && riskList(view, risks, owner)}
 <h2>${view.t(client.pending_change === null ? 'admin.clients.registered' : 'admin.clients.change')}</h2>
 ${links(view, proposalOf(client))}
 ${differenceTable(view, client, lastRejection)}
-${facts(view, of)}
 <h2>${view.t('admin.overview.days')}</h2>
 ${charts}
 <p><a href="${path(client)}/logout-deliveries">${view.t('logouts.title')}</a></p>
@@ -161,24 +161,30 @@ const facts = (view: View, { client, owner, usage }: ClientView) => html`<dl>
 <dt>${view.t('admin.id')}</dt><dd><code>${client.client_id}</code></dd>
 <dt>${view.t('admin.clients.type')}</dt><dd>${view.t(`admin.clients.type.${client.client_type}`)}</dd>
 <dt>${view.t('admin.clients.revision')}</dt><dd>${client.revision}</dd>
-<dt>${view.t('admin.clients.consent')}</dt><dd>${view.t(`admin.clients.consent.${client.consent}`)}</dd>
-<dt>${view.t('admin.clients.retry.window')}</dt><dd>${client.refresh_retry_window === 0 ? view.t('admin.clients.retry.strict') : view.duration(client.refresh_retry_window)}</dd>
+${wasApproved(client) && policyFacts(view, client)}
 <dt>${view.t('admin.clients.usage.title')}</dt><dd>${usageWords(view, usage)}</dd>
 <dt>${view.t('admin.created')}</dt><dd>${view.day(client.created_at)}</dd>
 <dt>${view.t('admin.changed')}</dt><dd>${view.ago(client.updated_at)}</dd>
 </dl>`;
+
+/** Before that nothing is decided: what is stored is a default. */
+const wasApproved = ({ status }: Client) => status === 'approved' || status === 'suspended';
+
+const policyFacts = (view: View, { consent, refresh_retry_window: seconds }: Client) =>
+  html`<dt>${view.t('admin.clients.consent')}</dt><dd>${view.t(`admin.clients.consent.${consent}`)}</dd>
+<dt>${view.t('admin.clients.retry.window')}</dt><dd>${seconds === 0 ? view.t('admin.clients.retry.strict') : view.duration(seconds)}</dd>`;
 
 const path = ({ client_id }: Client) => `/admin/clients/${client_id}`;
 
 /** The decisions that the client's state allows. */
 function decisions(view: View, client: Client, reviewerProblem: ReviewerProblem | undefined, usage: ClientUsage): Html {
   const waits = needsReview(client);
-  const needsReviewer = waits || client.status === 'approved' || client.status === 'suspended';
+  const needsReviewer = waits || wasApproved(client);
   const mayDecide = reviewerProblem === undefined;
   return html`${!mayDecide && needsReviewer && unavailableDecision(view, client, reviewerProblem)}
 ${waits && mayDecide && approval(view, client)}${waits && rejection(view, client)}
 ${client.status === 'suspended' && mayDecide && reinstatement(view, client)}
-${(client.status === 'approved' || client.status === 'suspended') && mayDecide && policy(view, client)}
+${wasApproved(client) && mayDecide && (waits ? foldedPolicy(view, client) : policy(view, client))}
 ${client.status === 'approved' && suspension(view, client, usage)}`;
 }
 
@@ -272,7 +278,14 @@ ${buttonForm(view.t('admin.clients.reinstate.submit'), formOf(client, 'reinstate
 const formOf = (client: Client, name: string) => ({ path: `${path(client)}/${name}`, id: `client-${name}` });
 
 const policy = (view: View, client: Client): Html => html`<h2>${view.t('admin.clients.policy')}</h2>
-<p class="soft">${view.t('admin.clients.policy.what')}</p>
+${policyForm(view, client)}`;
+
+/** Beside a review, which decides the same. */
+const foldedPolicy = (view: View, client: Client): Html =>
+  html`<details><summary>${view.t('admin.clients.policy')}</summary>
+${policyForm(view, client)}</details>`;
+
+const policyForm = (view: View, client: Client): Html => html`<p class="soft">${view.t('admin.clients.policy.what')}</p>
 <form method="post" action="${path(client)}/policy">
 ${policyFields(view, client, 'policy', client.consent)}
 <fieldset aria-describedby="policy-alg-hint"><legend>${view.t('developer.algorithm')}</legend>

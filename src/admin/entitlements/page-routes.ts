@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { administratorPage } from '../../authentication/sessions/session.ts';
-import { entitlementStatuses } from '../../entitlements/entitlement.ts';
+import { entitlementStatuses, keyOfName } from '../../entitlements/entitlement.ts';
 import { type EntitlementFilter, exportEntitlements, findEntitlements } from '../../entitlements/find-entitlements.ts';
 import { allCredentials } from '../../entitlements/service-credentials/manage-credential.ts';
 import type { Deps } from '../../oauth/deps.ts';
@@ -17,11 +17,7 @@ export async function entitlementPageRoutes(app: FastifyInstance, deps: Deps) {
   const pages = pagesFor(app, deps, administratorPage);
 
   pages.show(path, async ({ view, query }) => {
-    const filter = filterOf(query);
-    const [found, credentials] = await Promise.all([
-      findEntitlements(deps, { ...filter, after: query.after }),
-      allCredentials(deps),
-    ]);
+    const [{ filter, ...found }, credentials] = await Promise.all([findAsTyped(query), allCredentials(deps)]);
     const products = [...new Set(credentials.flatMap((one) => one.products))].sort();
     return entitlementsPage(view, {
       ...found,
@@ -39,6 +35,20 @@ export async function entitlementPageRoutes(app: FastifyInstance, deps: Deps) {
       content: exportEntitlements(deps, filter),
     };
   });
+
+  /** By a name as the list shows it, where there is nothing of that key. */
+  async function findAsTyped(query: Parameters) {
+    const filter = filterOf(query);
+    const search = async (filter: EntitlementFilter) => ({
+      filter,
+      ...(await findEntitlements(deps, { ...filter, after: query.after })),
+    });
+    const { product, plan } = filter;
+    const meant = { ...filter, product: product && keyOfName(product), plan: plan && keyOfName(plan) };
+    const found = await search(filter);
+    const isOther = meant.product !== product || meant.plan !== plan;
+    return isOther && found.entitlements.length === 0 ? search(meant) : found;
+  }
 }
 
 /** A plan without its product is left out: it would be one of any product. */

@@ -6,7 +6,7 @@ import { emptyList, moreLink, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { adminTab } from '../components.ts';
-import { productName, statusBadge } from '../users/entitlement-history.ts';
+import { statusBadge } from '../users/entitlement-history.ts';
 
 const path = '/admin/entitlements';
 
@@ -66,14 +66,18 @@ const entitlementTable = (view: View, entitlements: readonly HeldEntitlement[]):
 <tbody>${entitlements.map((one) => entitlementRow(view, one))}</tbody>
 </table>`;
 
+/** The name of a product or plan, which narrows the list to it. */
+const only = (filter: EntitlementFilter, key: string): Html =>
+  html`<a href="${pathWith(path, filter)}">${untrusted(nameOfKey(key))}</a>`;
+
 function entitlementRow(view: View, one: HeldEntitlement): Html {
   const cell = (column: (typeof columns)[number], content: Renderable) =>
     html`<td data-label="${view.plain(`admin.entitlements.column.${column}`)}">${content}</td>`;
   const { user_id, name, email, product, plan, current_period_end } = one;
   return html`<tr><th scope="row"><div class="entry"><span class="initials small" aria-hidden="true">${personInitials(one)}</span>
 <div><a href="/admin/users/${user_id}">${untrusted(name ?? email, 254)}</a>${name !== null && html` <span class="soft">${untrusted(email, 254)}</span>`}</div></div></th>
-${cell('product', productName(product))}
-${cell('plan', untrusted(nameOfKey(plan)))}
+${cell('product', only({ product }, product))}
+${cell('plan', only({ product, plan }, plan))}
 ${cell('status', statusBadge(view, one))}
 ${cell('until', current_period_end === null ? '–' : view.day(current_period_end))}
 ${cell('changed', html`<a href="${pathWith(`/admin/users/${user_id}/entitlements`, { product })}">${view.ago(one.updated_at)}</a>`)}</tr>

@@ -61,7 +61,7 @@ function life(view: View, key: KeyRecord) {
     return view.t('admin.keys.retired', { until: view.ago((key.retired_at ?? 0) + retiredSeconds) });
   }
   return view.t('admin.keys.signing', {
-    since: view.ago(key.activated_at ?? key.created_at),
+    since: view.day(key.activated_at ?? key.created_at),
     until: view.day((key.activated_at ?? key.created_at) + rotationPeriodSeconds),
   });
 }

@@ -19,7 +19,6 @@ export const overviewPage = (view: View, overview: Overview): Page => {
     tab: adminTab('admin'),
     content: html`<h1>${view.t('admin.title')}</h1>
 ${checklist(view, setup)}
-${!setup.second_factor && html`<div class="advice" id="password-alone"><p>${view.t('admin.overview.password_alone')} <a href="/account/security">${view.t('admin.overview.password_alone.go')}</a></p></div>`}
 ${figures(view, [
   { count: users.all, label: view.t('admin.overview.users') },
   { count: users.active7, label: view.t('admin.overview.active', { days: 7 }) },

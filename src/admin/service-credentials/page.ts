@@ -42,7 +42,7 @@ ${termsFields(view, {
 const credentialItem = (view: View, one: ServiceCredential) => html`<li><div>
 <h2><a href="${path}/${one.credential_id}">${untrusted(one.name)}</a> ${one.retired_at !== null && badge(view.t('admin.services.retired'), 'off')}</h2>
 <p>${one.permissions.join(', ')}${one.products.length > 0 && html`: ${productList(one.products)}`}</p>
-<p>${lastUse(view, lastUseOf(one))}</p>
+<p class="state">${lastUse(view, lastUseOf(one))}</p>
 </div></li>
 `;
 
@@ -121,7 +121,7 @@ ${termsFields(view, one)}
   (name) =>
     html`<option value="${overlaps[name]}"${name === 'day' && html` selected`}>${view.t(`overlap.${name}`)}</option>`,
 )}</select>
-<button type="submit" id="service-rotate">${view.t('admin.services.rotate.submit')}</button>
+<button type="submit" class="quiet" id="service-rotate">${view.t('admin.services.rotate.submit')}</button>
 </form>
 ${step(view, 'admin.services.retire', { path: `${path}/${one.credential_id}/retire`, id: 'service-retire', style: 'danger' })}`;
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { ProviderCheck } from '../../authentication/federation/check-provider.ts';
+import { failureWords } from '../../authentication/federation/failure-words.ts';
 import { callbackUrl } from '../../authentication/federation/upstream-authorization.ts';
 import { administratorPage } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
@@ -93,7 +94,7 @@ function providerOutcome(view: View, { label, found, problem, redirect_uri }: Pr
   const provider = untrusted(label);
   if (found === null) {
     return alert(
-      html`${view.t('admin.settings.provider.problem', { provider, problem: html`<code>${problem}</code>` })}`,
+      html`${view.t('admin.settings.provider.problem', { provider, problem: html`${view.t(failureWords(problem ?? ''), { provider })} <code>${problem}</code>` })}`,
     );
   }
   const { keys, authorization_endpoint } = found;

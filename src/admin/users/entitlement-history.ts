@@ -32,12 +32,12 @@ export const entitlementHistoryPage = (
   tab: adminTab('admin_users'),
   above: [{ path: `/admin/users/${user_id}`, label: untrusted(name ?? email) }],
   content: html`<h1>${view.t('admin.users.entitlements.writes')}</h1>
-${product !== undefined && html`<p>${productName(product)}</p>`}
+${product !== undefined && html`<p>${view.t('admin.entitlements.product')}: ${untrusted(nameOfKey(product))}</p>`}
 ${history.versions.length === 0 ? emptyList(view.t('admin.users.entitlements.none')) : writes(view, user_id, history, product)}`,
 });
 
 const entitlementItem = (view: View, user_id: string, one: StoredEntitlement) => html`<li><div>
-<h3>${productName(one.product)} ${statusBadge(view, one)}</h3>
+<h3>${untrusted(nameOfKey(one.product))} ${statusBadge(view, one)}</h3>
 <p><strong>${untrusted(nameOfKey(one.plan))}</strong> · ${view.t('admin.users.entitlements.version', { version: one.version })} · ${exactTime(one.updated_at)} · ${untrusted(one.source)}</p>
 ${details(view, one)}
 <p><a href="${pathTo(user_id, { product: one.product })}">${view.t('admin.users.entitlements.writes_of', { product: untrusted(nameOfKey(one.product)) })}</a></p>
@@ -51,19 +51,13 @@ ${next !== null && moreLink('writes-older', pathTo(user_id, { product, before: n
 }
 
 const writeItem = (view: View, write: EntitlementVersion, counts: boolean) => html`<li><div>
-<p>${productName(write.product)} <strong>${untrusted(nameOfKey(write.plan))}</strong> ${statusBadge(view, write)} ${counts && view.t('admin.users.entitlements.current')}</p>
+<p>${untrusted(nameOfKey(write.product))}: <strong>${untrusted(nameOfKey(write.plan))}</strong> ${statusBadge(view, write)} ${counts && view.t('admin.users.entitlements.current')}</p>
 <p>${view.t('admin.users.entitlements.version', { version: write.version })} · ${exactTime(write.written_at)} · ${untrusted(write.source)} · ${entityLink(write.credential_id)}${write.event_id !== null && html` · <code>${untrusted(write.event_id, 255)}</code>`}</p>
 ${details(view, write)}
 </div></li>
 `;
 
 const pathTo = (user_id: string, query: Parameters) => pathWith(`/admin/users/${user_id}/entitlements`, query);
-
-/** In words, and as it is written where that differs. */
-export const productName = (product: string): Html =>
-  nameOfKey(product) === product
-    ? untrusted(product)
-    : html`${untrusted(nameOfKey(product))} <code>${untrusted(product)}</code>`;
 
 export const statusBadge = (view: View, { status }: Pick<StoredEntitlement, 'status'>) =>
   badge(view.t(`admin.users.entitlements.status.${status}`), status === 'active' ? 'good' : 'off');

@@ -75,9 +75,12 @@ ${!tab && !aside && languageChoice(view)}</body>
 `;
 };
 
-/** Times are shown in the reader's own zone. */
-const scriptsOf = ({ scripts = [], content }: Page): readonly string[] =>
-  content.toString().includes('<time ') ? [...scripts, 'local-times'] : scripts;
+/** Times are shown in the reader's own zone, and on a phone the navigation where its current tab is. */
+const scriptsOf = ({ scripts = [], content, tab }: Page): readonly string[] => [
+  ...scripts,
+  ...(content.toString().includes('<time ') ? ['local-times'] : []),
+  ...(tab ? ['tabs'] : []),
+];
 
 /** A query is not repeated: it may have a code in it. */
 const pathOf = (url: string): string => url.split('?', 1)[0]!;

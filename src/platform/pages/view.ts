@@ -54,6 +54,8 @@ export function decorateRequests(app: FastifyInstance, deps: ViewDeps): void {
 
 export type View = {
   readonly locale: Locale;
+  /** The same language as it is written in the reader's region, where the browser names one. */
+  readonly region: Locale;
   readonly branding: Branding;
   readonly baseUrl: string;
   /** The query of the page; absent where it answers a form, which no link can repeat. */
@@ -77,9 +79,11 @@ export function viewOf(
 ): View {
   const browser = [rememberedLanguage(request, deps), request.headers['accept-language']];
   const locale = chooseLocale(queryLocales(request), ...preferredLocales, ...browser);
+  const region = regionalTag(locale, request.headers['accept-language']);
   const today = now(deps);
   return {
     locale,
+    region,
     branding: deps.branding,
     baseUrl: deps.config.baseUrl,
     ...(request.method === 'GET' && { query: queryOf(request.url) }),
@@ -87,7 +91,7 @@ export function viewOf(
     plain: (key, values) => translatePlain(locale, { key, values }),
     ago: (at) => timeElement(at, ago(locale, at - today)),
     duration: (seconds) => duration(locale, seconds),
-    day: (at) => timeElement(at, formatDay(regionalTag(locale, request.headers['accept-language']), at), 'day'),
+    day: (at) => timeElement(at, formatDay(region, at), 'day'),
   };
 }
 

@@ -17,7 +17,7 @@ ${itemsOr(
 });
 
 const item = (view: View, { product, plan, status, current_period_end }: Entitlement) => html`<li><div>
-<h2><bdi>${nameOfKey(product)}</bdi>${nameOfKey(product) !== product && html` <code>${product}</code>`} <span class="badge${status === 'active' ? '' : ' warn'}">${view.t(`entitlements.status.${status}`)}</span></h2>
+<h2><bdi>${nameOfKey(product)}</bdi> <span class="badge${status === 'active' ? '' : ' warn'}">${view.t(`entitlements.status.${status}`)}</span></h2>
 <p><bdi>${nameOfKey(plan)}</bdi>${
   current_period_end !== null && html` · ${view.t('entitlements.period_end', { day: view.day(current_period_end) })}`
 }</p>
