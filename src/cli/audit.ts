@@ -27,7 +27,7 @@ type Filters = { [Name in keyof typeof filters]: string | undefined };
 
 export const auditCommands = {
   'audit list': command({
-    summary: 'Show the audit log, newest first.',
+    summary: 'List the events of the audit log, newest first. With --follow, prints new events as they happen.',
     options: {
       ...filters,
       limit: { value: 'n', integer: [1, 10_000], help: 'maximum number of events', default: 50 },
@@ -45,7 +45,7 @@ export const auditCommands = {
     },
   }),
   'audit export': command({
-    summary: 'Print every event of the audit log that matches, newest first; redirect the output to a file.',
+    summary: 'Export the audit log, newest first. Prints to standard output; redirect it to a file.',
     options: { ...filters, format: { oneOf: exportFormats, help: 'file format', default: 'jsonl' } },
     async run(deps, { format = 'jsonl', ...given }, { stdout }) {
       for await (const text of exportLogWithoutSealing(deps, filterOf(given), format)) {
@@ -55,7 +55,7 @@ export const auditCommands = {
     },
   }),
   'audit verify': command({
-    summary: 'Verify that no event of the audit log was changed or removed. The exit code is 1 if one was.',
+    summary: 'Verify the audit log. Exits with 1 if an event was changed or removed.',
     options: {
       expect: {
         value: 'seq:seal',
@@ -87,7 +87,8 @@ export const auditCommands = {
   }),
   'audit accept-loss': command({
     summary:
-      'Acknowledge that the end of the audit log is lost, for example after restoring a backup. Sealing then continues after the last remaining event.',
+      'Accept that the end of the audit log is lost, for example after restoring a backup. Sealing then continues after the last remaining event.',
+    confirm: 'Events after the last remaining one are given up. It cannot be undone.',
     options: { reason: { value: 'text', help: 'what happened; recorded in the audit log', required: true } },
     async run(deps, { reason }) {
       const { lost, head } = await deps.auditLog.acceptLoss({ actor: 'cli' }, reason);

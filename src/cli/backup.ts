@@ -11,8 +11,11 @@ const longSilenceSeconds = 3600;
 
 export const backupCommands = {
   purge: command({
-    summary: 'Delete now what has expired, as the server does within a minute or two, and print how much it was.',
-    options: { force: { help: 'also if no server has run lately, by whose clock this one could be checked' } },
+    summary:
+      'Delete expired data now. The server does so by itself every minute or two; prints how many rows were deleted.',
+    options: {
+      force: { help: 'do so even if no server has run in the last hour, so that the clock cannot be checked' },
+    },
     async run(deps, { force }) {
       const last = await findHeartbeat(deps.db);
       const differs = last === undefined ? undefined : Math.abs(now(deps) - last.at);
@@ -28,7 +31,7 @@ export const backupCommands = {
   }),
   backup: command({
     summary:
-      'Copy the SQLite database to a new file while the server runs, and check the copy. The master key is not in it.',
+      'Back up the SQLite database to a new file. Works while the server runs, and checks the copy; the master key is not in it.',
     operands: { file: { value: 'file' } },
     async run(deps, { file }, { stderr }) {
       const { backUp } = await import('../app/backup.ts');
@@ -38,11 +41,15 @@ export const backupCommands = {
     },
   }),
   rekey: command({
+    confirm: ({ stolen }) =>
+      stolen === true
+        ? 'This withdraws the signing keys, and ends refresh tokens and backup codes. It cannot be undone.'
+        : undefined,
     summary:
-      'Replace the master key: seal everything anew under the one of the settings, while servers run with both. Repeat it if it was interrupted.',
+      'Replace the master key by the one in the settings. Seals everything anew while servers run with both keys; run it again if it was interrupted.',
     options: {
       stolen: {
-        help: 'others may know the replaced key: refresh tokens and backup codes from its time and before end, and the signing keys are withdrawn; also after the replacement',
+        help: 'the replaced key may be known to others: withdraw the signing keys, and end refresh tokens and backup codes made until now; also after the replacement',
       },
     },
     async run(deps, { stolen }) {
@@ -63,11 +70,15 @@ export const backupCommands = {
   }),
   restore: commandWithoutStore({
     summary:
-      'Put a backup in place of the SQLite database, while no server runs. Everything that may have ended since the backup ends: everyone is signed out, tokens and links are invalid. With --after-copy it does the same for a database that its own tools have restored.',
+      'Restore the SQLite database from a backup. No server may run. Everything that may have ended since the backup ends: everyone is signed out, and tokens and links stop working. With --after-copy, does the same for a database that its own tools have restored.',
+    confirm: ({ file, 'after-copy': isCopied }) =>
+      isCopied === (file !== undefined)
+        ? undefined
+        : 'This signs everyone out, and ends all tokens and links. It cannot be undone.',
     operands: { file: { value: 'file', optional: true } },
     options: {
-      'after-copy': { help: 'the database of the settings, such as PostgreSQL, has been restored by its own tools' },
-      force: { help: 'replace the database that is there; it is kept under another name' },
+      'after-copy': { help: 'the database in the settings, such as PostgreSQL, has been restored by its own tools' },
+      force: { help: 'replace an existing database; it is kept under another name' },
       reason: { value: 'text', help: 'what happened; recorded in the audit log' },
     },
     async runWithoutStore(config, { file, force, reason, 'after-copy': isCopied }) {

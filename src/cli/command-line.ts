@@ -10,8 +10,20 @@ import { ConfigError, RequestError } from '../platform/errors.ts';
 import { mailWarning } from '../platform/heartbeat.ts';
 import { type Report, refusalText, terminalLayout } from '../platform/report.ts';
 import { editDistance, visibleText } from '../platform/text.ts';
-import { type Command, columns, helpOf, overviewOf, readArguments, type Terminal, UsageError } from './command.ts';
+import {
+  Cancelled,
+  type Command,
+  columns,
+  exampleText,
+  helpOf,
+  overviewOf,
+  readArguments,
+  type Terminal,
+  type Typed,
+  UsageError,
+} from './command.ts';
 import { commandGroups, commands } from './commands.ts';
+import { examples } from './examples.ts';
 import { requireConfirmation } from './password-prompt.ts';
 
 type Environment = Parameters<typeof readConfig>[0];
@@ -33,7 +45,7 @@ async function execute(args: readonly string[], terminal: Terminal, environment:
   const [first, ...rest] = args;
   if (first === 'help' && rest.length > 0) return execute([...rest, '--help'], terminal, environment);
   if (first === undefined || first === 'help' || first === '--help' || first === '-h') {
-    terminal.stdout.write(overviewOf(commandGroups.map(([heading, group]) => [heading, summaries(group)])));
+    terminal.stdout.write(overviewOf(commandGroups.map(([heading, group]) => [heading, firstSentences(group)])));
     return first === undefined ? 2 : 0;
   }
   const name = nameIn(args);
@@ -47,13 +59,19 @@ const nameIn = (args: readonly string[]): string | undefined =>
 const summaries = (group: Readonly<Record<string, Command>>) =>
   Object.entries(group).map(([name, { summary }]) => [name, summary]);
 
+/** So that the list of all commands is one that is read. */
+const firstSentences = (group: Readonly<Record<string, Command>>) =>
+  summaries(group).map(([name = '', summary = '']) => [name, summary.split(/(?<=\.) /, 1)[0]!]);
+
 /** `signet users` lists the commands that begin so. */
 function explainGroup(args: readonly string[], { stdout }: Terminal): number {
   const asked = args.at(-1) === '--help' || args.at(-1) === '-h';
   const prefix = (asked ? args.slice(0, -1) : args).join(' ');
   const group = [...commands].filter(([name]) => name.startsWith(`${prefix} `));
   if (group.length === 0) throw unknownCommand(args);
+  const shown = group.flatMap(([name]) => (examples[name] === undefined ? [] : [exampleText(examples[name])]));
   stdout.write(`${columns(summaries(Object.fromEntries(group)))}\n`);
+  if (shown.length > 0) stdout.write(`\nExamples:\n${shown.join('')}`);
   return asked ? 0 : 2;
 }
 
@@ -78,7 +96,7 @@ async function run(name: string, args: readonly string[], terminal: Terminal, en
   const command = commands.get(name)!;
   const read = argumentsOf(name, args);
   if (read === 'help') {
-    terminal.stdout.write(helpOf(name, command));
+    terminal.stdout.write(helpOf(name, command, examples[name]));
     return 0;
   }
   const config = readSettings(environment, command);
@@ -89,12 +107,12 @@ async function run(name: string, args: readonly string[], terminal: Terminal, en
     await serve(config);
     return undefined;
   }
+  if (!read.json) await confirm(command, read.given, terminal);
   const layout = layoutOf(terminal.stdout, read.wide, environment);
   if (command.runWithoutStore) {
     const work = () => command.runWithoutStore!(config, read.given, terminal, read.json);
     return print(await terminalLayout.run(layout, work), read.json, terminal);
   }
-  if (command.confirm && !read.given.yes && !read.json) await requireConfirmation(terminal, command.confirm);
   const { closeDeps, openDeps, openLog } = await import('../app/open-deps.ts');
   if (!command.prepares) refuseEmptyFolder(config);
   const role = command.prepares ? 'server' : 'command';
@@ -109,6 +127,11 @@ async function run(name: string, args: readonly string[], terminal: Terminal, en
   } finally {
     await closeDeps(deps);
   }
+}
+
+async function confirm({ confirm: loss }: Command, given: Typed, terminal: Terminal): Promise<void> {
+  const question = typeof loss === 'function' ? loss(given) : loss;
+  if (question !== undefined && !given.yes) await requireConfirmation(terminal, question);
 }
 
 /** Only a terminal has columns and colors; `hasColors` knows NO_COLOR and what else is agreed on. */
@@ -143,6 +166,7 @@ function refuseEmptyFolder({ dataDir, databaseUrl }: Config): void {
 
 const kinds = [
   [UsageError, 'usage_error'],
+  [Cancelled, 'cancelled'],
   [ConfigError, 'configuration_error'],
   [MigrationRefused, 'migration_refused'],
   [CopyRefused, 'copy_refused'],

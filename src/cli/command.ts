@@ -57,13 +57,18 @@ type Shape<Operands, Options> = {
   operands?: Operands;
   /** Besides those of {@link everywhere}. */
   options?: Options;
-  /** What is lost. On a terminal, the user is asked first; the command has the switch `yes` against that. */
-  confirm?: string;
+  /** What cannot be undone. On a terminal, the user is asked first; the command has the switch `yes` against that. */
+  confirm?: string | ((given: Typed) => string | undefined);
   /** It creates tables, master key and signing keys. Every other command refuses a store without them. */
   prepares?: true;
   /** Instead of a refusal of settings that cannot be used. */
   reportSettings?(problem: ConfigError): Promise<Report>;
 };
+
+/** The answer to a question was not yes; nothing was done. */
+export class Cancelled extends Error {
+  override name = 'Cancelled';
+}
 
 export type Typed = Record<string, string | number | boolean | string[] | undefined>;
 
@@ -111,9 +116,16 @@ const everywhere = {
   help: { help: 'show this help' },
 } as const;
 
-/** By their names, as they are typed. */
-export const optionsOf = ({ options = {} }: Command): Readonly<Record<string, Option>> => ({
+const withoutQuestion = { yes: { help: 'do not ask first; without a terminal, nothing is asked' } } as const;
+
+const ownOptionsOf = ({ options = {}, confirm }: Command): Readonly<Record<string, Option>> => ({
   ...options,
+  ...(confirm && withoutQuestion),
+});
+
+/** By their names, as they are typed. */
+export const optionsOf = (command: Command): Readonly<Record<string, Option>> => ({
+  ...ownOptionsOf(command),
   ...everywhere,
 });
 
@@ -122,9 +134,11 @@ export const takesValue = (argument: Argument): boolean => !isSwitch(argument);
 const isSwitch = ({ value, oneOf, integer }: Argument) => !value && !oneOf && !integer;
 
 export function readArguments(
-  { operands = {}, options = {} }: Command,
+  command: Command,
   args: readonly string[],
 ): { given: Typed; json: boolean; wide: boolean } | 'help' {
+  const { operands = {} } = command;
+  const options = ownOptionsOf(command);
   const { values, positionals } = parse(options, args);
   if (values.help) return 'help';
   const names = Object.keys(operands);
@@ -216,13 +230,23 @@ Usage: signet <command> [options]
 
 ${sections.join('\n\n')}
 
-Commands also work while the server is running. Every command accepts --help,
---json and --wide. Exit codes: 0 success, 1 refused or failed, 2 usage error.
+For options and an example: signet <command> --help. For the commands of a
+topic with all that they say and examples: signet users --help
+
+Every command accepts --help, --json and --wide. All but restore work while the
+server runs. On a terminal, a command asks before it does what cannot be undone,
+unless it is given --yes or --json; a script is asked nothing.
+
+Exit codes: 0 success; 1 refused, failed or cancelled; 2 usage error.
 `;
 }
 
-export function helpOf(name: string, { summary, operands = {}, options = {} }: Command): string {
-  const rows = Object.entries(options).map(([name, option]) => ({ typed: asTyped(name, option), option }));
+export function helpOf(name: string, command: Command, example?: string): string {
+  const { summary, operands = {} } = command;
+  const rows = Object.entries(ownOptionsOf(command)).map(([name, option]) => ({
+    typed: asTyped(name, option),
+    option,
+  }));
   const pieces = [
     ...Object.values(operands).map(operandOf),
     ...rows.map(({ typed, option }) => (option.required ? typed : `[${typed}]`)),
@@ -237,7 +261,13 @@ ${wrap(summary.split(' '), width).join('\n')}
 
 Options:
 ${columns([...explained, ...Object.entries(everywhere).map(([name, { help }]) => [`--${name}`, help])])}
-`;
+${example === undefined ? '' : `\nExample:\n${exampleText(example)}`}`;
+}
+
+/** As a shell takes it, also over several lines. */
+export function exampleText(example: string): string {
+  const words = example.match(/(?:"[^"]*"|[^\s"])+/g) ?? [];
+  return `  ${wrap(['signet', ...words], width - 8).join(' \\\n      ')}\n`;
 }
 
 function explain({ help, value, oneOf, integer, separator, default: otherwise }: Option): string {

@@ -58,14 +58,14 @@ const resent = (what: string | number) => `${what} will be resent within seconds
 
 const serverCommands = {
   serve: command({
-    summary: 'Start the server. Every setting is an optional SIGNET_* environment variable; see docs/configuration.md.',
+    summary: 'Start the server. Settings are SIGNET_* environment variables, all optional; see docs/configuration.md.',
     prepares: true,
     run: async () => undefined, // the command line starts the server instead
   }),
   migrate: command({
     prepares: true,
     summary:
-      'Migrate the database to this version and create missing keys. `serve` does so, too; no other command does.',
+      'Migrate the database to this version and create missing keys. `signet serve` does so, too; no other command does.',
     // Opening the store has migrated it.
     run: async () => ({ json: { migrated: true }, text: 'The database is up to date.' }),
   }),
@@ -74,7 +74,7 @@ const serverCommands = {
 const webhookCommands = {
   ...commandsOf(webhookOperations),
   'webhooks replay': command({
-    summary: 'Resend a delivery, failed or delivered; with --all, every failed delivery of the webhook.',
+    summary: 'Resend a delivery. With --all, resends every failed delivery of the webhook.',
     operands: { webhook_id: { value: 'webhook_id' }, delivery_id: { value: 'delivery_id', optional: true } },
     options: { all: { help: `resend all failed deliveries, oldest first, up to ${maxReplayed} each time` } },
     async run(deps, { webhook_id, delivery_id, all }) {
@@ -98,7 +98,7 @@ const show = (user: User): Report => ({ json: userRecord(user), text: describeUs
 /** Those that are no operation of the API. */
 const userCommands = {
   'users create': command({
-    summary: 'Create a user. On a terminal, it asks for the password.',
+    summary: 'Create a user. Asks for the password on a terminal.',
     options: {
       email: { value: 'email', help: 'email address, used to sign in', required: true },
       name: { value: 'name', help: 'display name', required: true },
@@ -113,7 +113,7 @@ const userCommands = {
     },
   }),
   'users find': command({
-    summary: `Find users by the beginning of words of the email address, name or handle, or by the ID: up to ${maxFound}.`,
+    summary: `Find users by email address, name, username or ID. Matches beginnings of words, and prints up to ${maxFound} users.`,
     operands: { query: { value: 'query' } },
     async run(deps, { query }) {
       const found = await userOperations.list.run(deps, { caller, ...nothing, query: { query, limit: maxFound } });
@@ -122,11 +122,11 @@ const userCommands = {
     },
   }),
   'users show': command({
-    summary: 'Show a user; with --all, also how they sign in and what they have access to.',
+    summary: 'Show a user. With --all, also shows sign-in methods and access.',
     operands: { user_id: userOperand.user_id },
     options: {
       all: {
-        help: 'also show sign-in methods, failed password attempts, and how many sessions, grants, clients and entitlements there are',
+        help: 'also show sign-in methods, failed password attempts, and counts of sessions, grants, clients and entitlements',
       },
     },
     async run(deps, { user_id, all }) {
@@ -147,7 +147,7 @@ const exportReason = { value: 'text', help: 'reason, recorded in the audit log' 
 
 const exportCommands = {
   'users export': command({
-    summary: 'Print what is stored about a user as JSON, for their own information; redirect the output to a file.',
+    summary: 'Export the data of a user as JSON. Prints to standard output; redirect it to a file.',
     operands: { user_id: userOperand.user_id },
     options: { reason: exportReason },
     async run(deps, { user_id, reason }, { stdout }) {
@@ -156,7 +156,7 @@ const exportCommands = {
     },
   }),
   'users export-csv': command({
-    summary: 'Print the list of users as CSV; redirect the output to a file.',
+    summary: 'Export the list of users as CSV. Prints to standard output; redirect it to a file.',
     options: {
       filter: { value: 'filter', oneOf: userFilters, help: 'only these users, as in users list' },
       reason: exportReason,
@@ -168,7 +168,7 @@ const exportCommands = {
 
 const invitationCommand = {
   'admin invite': command({
-    summary: 'Print a link that creates an administrator account. It works once and expires after a day.',
+    summary: 'Invite an administrator. Prints a link that creates the account; it works once and expires after a day.',
     async run(deps) {
       const invitation = await inviteAdministrator(deps, 'cli');
       return { json: invitation, text: `${invitation.url}\nIt works once, until ${time(invitation.expires_at)}.` };
@@ -223,7 +223,7 @@ const orNone = (value: unknown) => (value === '' ? null : value);
 /** Those that are more than one operation of the API. */
 const clientCommands = {
   'clients create': command({
-    summary: 'Register a first-party client, which has no owner. Prints its secret, which cannot be shown again.',
+    summary: 'Register a first-party client. It has no owner; prints its secret, which cannot be shown again.',
     options: {
       name: { ...name, required: true },
       'redirect-uri': { ...redirectUris, required: true },
@@ -254,7 +254,7 @@ const clientCommands = {
   }),
   'clients edit': command({
     summary:
-      'Edit a client without an owner; a list is replaced as a whole. The approved revision stays in effect until the change is approved.',
+      'Edit a first-party client. Lists are replaced as a whole; the approved revision stays in effect until the change is approved.',
     operands: { client_id: { value: 'client_id' } },
     options: {
       name,
@@ -285,7 +285,7 @@ const clientCommands = {
 
 const mailCommand = {
   'mail test': command({
-    summary: 'Send a test email with the settings of this command, and print what the mail server answered.',
+    summary: 'Send a test email. Uses the settings of this command, and prints what the mail server answered.',
     operands: { email: { value: 'email' } },
     async run(deps, { email }) {
       const key = emailProblem(email);
@@ -300,7 +300,7 @@ const mailCommand = {
 
 const completionCommand = {
   completion: commandWithoutStore({
-    summary: 'Print what makes a shell complete the commands; load it where the shell starts, as its first line says.',
+    summary: 'Print a completion script for a shell. Its first line says how to load it.',
     operands: { shell: { oneOf: ['bash', 'zsh', 'fish'] } },
     async runWithoutStore(_, { shell }) {
       const { completionFor } = await import('./completion.ts');

@@ -5,9 +5,9 @@ import { columns, commandWithoutStore } from './command.ts';
 export const doctorCommand = {
   doctor: commandWithoutStore({
     summary:
-      'Check settings, files, store, keys, clock, disk, mail, providers and the base URL, and say what to do. Changes nothing; the exit code is 1 if there is a problem.',
+      'Check the installation and say what to do. Covers settings, files, store, keys, clock, disk, mail, providers and the base URL, and changes nothing. Exits with 1 if there is a problem.',
     options: {
-      deep: { help: 'also read every page and index of the SQLite database; of a large one that takes minutes' },
+      deep: { help: 'also read every page and index of the SQLite database; takes minutes for a large one' },
     },
     async runWithoutStore(config, { deep }) {
       const { examine } = await import('../app/doctor/doctor.ts');

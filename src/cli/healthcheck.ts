@@ -3,7 +3,7 @@ import { commandWithoutStore } from './command.ts';
 
 export const healthcheckCommand = {
   healthcheck: commandWithoutStore({
-    summary: 'Ask the server on this machine whether it is ready, as `/readyz` says; the exit code is 1 if not.',
+    summary: 'Check whether the server on this machine is ready. Asks its `/readyz`, and exits with 1 if it is not.',
     async runWithoutStore(config) {
       try {
         const { status, error_description: reason = 'Not ready.' } = await askReadiness(config);

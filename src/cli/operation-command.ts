@@ -70,10 +70,7 @@ function commandOf(one: Operation<Deps>, part: NonNullable<Operation<Deps>['comm
         operands[name]?.oneOf ? operands[name] : { value: operands[name]?.value ?? name },
       ]),
     ),
-    options: {
-      ...optionsOf(members),
-      ...(part.confirm && { yes: { help: 'do not ask first; without a terminal, nothing is asked' } }),
-    },
+    options: optionsOf(members),
     async run(deps, given) {
       const input = await inputOf(deps, given);
       const result = await one.run(deps, input);

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
+import { readArguments } from './command.ts';
 import { commandLine } from './command-line.ts';
+import { commands } from './commands.ts';
+import { examples } from './examples.ts';
 import { readPassword } from './password-prompt.ts';
 
 /** Types into a terminal. @returns what is read, what the terminal shows, and whether it was raw at the time. */
@@ -65,14 +68,53 @@ test('a terminal is asked before something is lost, and nothing happens without 
   const command = ['webhooks', 'delete', 'wh_x'];
   for (const answer of ['n\n', '\n', 'yeah\n', '']) {
     const { code, shown } = await answering(command, answer);
-    assert.equal(code, 2, answer);
-    assert.match(shown, /^This deletes the webhook and its deliveries, and cannot be undone\. Continue\? \[y\/N\] /);
+    assert.equal(code, 1, answer);
+    assert.match(shown, /^This deletes the webhook and its deliveries\. It cannot be undone\. Continue\? \[y\/N\] /);
     assert.match(shown, /Cancelled\. Nothing was changed\./);
   }
   for (const answer of ['y\n', 'YES\r\n']) {
     const { code, shown } = await answering(command, answer);
     assert.equal(code, 1);
     assert.match(shown, /There is no database in/, 'it has gone on');
+  }
+});
+
+test('what cannot be undone is asked about, and nothing else', async () => {
+  const asking: string[][] = [
+    ['users', 'disable', 'a@example.com'],
+    ['users', 'sign-out', 'a@example.com'],
+    ['users', 'remove-picture', 'a@example.com'],
+    ['users', 'delete', 'a@example.com', '--email', 'a@example.com'],
+    ['invitations', 'revoke', 'a@example.com'],
+    ['sessions', 'end', 'a@example.com', 'ses_x'],
+    ['grants', 'revoke', 'gr_x'],
+    ['clients', 'suspend', 'cl_x', '--reason', 'leaked'],
+    ['service-credentials', 'rotate', 'svc_x', '--overlap', '0'],
+    ['audit', 'accept-loss', '--reason', 'restored'],
+    ['rekey', '--stolen'],
+    ['restore', '/nowhere/signet.db'],
+  ];
+  for (const command of asking) assert.match((await answering(command, 'n\n')).shown, /Continue\?/, command.join(' '));
+  const others: string[][] = [
+    ['users', 'enable', 'a@example.com'],
+    ['users', 'role', 'a@example.com', 'user'],
+    ['clients', 'reject', 'cl_x', '--reason', 'a name of another'],
+    ['service-credentials', 'rotate', 'svc_x'],
+    ['webhooks', 'disable', 'wh_x'],
+    ['rekey'],
+    ['restore'],
+  ];
+  for (const command of others) {
+    assert.doesNotMatch((await answering(command, 'n\n')).shown, /Continue\?/, command.join(' '));
+  }
+});
+
+test('each example is a command with its options', () => {
+  for (const [name, example] of Object.entries(examples)) {
+    const [typed = ''] = example.split(' > ');
+    assert.ok(typed.startsWith(name), typed);
+    const words = (typed.match(/(?:"[^"]*"|[^\s"])+/g) ?? []).map((word) => word.replaceAll('"', ''));
+    assert.notEqual(readArguments(commands.get(name)!, words.slice(name.split(' ').length)), 'help', typed);
   }
 });
 

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { type Terminal, UsageError } from './command.ts';
+import { Cancelled, type Terminal, UsageError } from './command.ts';
 
 type Keyboard = Readable & { isTTY: true; setRawMode(isRaw: boolean): unknown };
 const isTerminal = (stream: object): boolean => 'isTTY' in stream && stream.isTTY === true;
@@ -11,13 +11,13 @@ const isAsked = (terminal: Terminal): terminal is Terminal & { stdin: Keyboard }
 /**
  * A new password: from standard input if asked for, else typed twice without being shown. No option has it: the list of
  * processes shows those, and the history of the shell keeps them.
- * @throws {UsageError} where there is no terminal, when the two differ, and for Ctrl+C.
+ * @throws {UsageError} where there is no terminal, and when the two differ. @throws {Cancelled} for Ctrl+C.
  */
 export async function readPassword(terminal: Terminal, isFromStdin: boolean): Promise<string> {
   if (isFromStdin) return (await text(terminal.stdin)).replace(/\r?\n$/, '');
   if (!isAsked(terminal)) throw new UsageError('Without a terminal to ask for the password, give --password-stdin.');
   const { stdin, stderr } = terminal;
-  const line = lineReader(stdin, 'No password was given.');
+  const line = lineReader(stdin, new UsageError('No password was given.'));
   stdin.setRawMode(true);
   try {
     stderr.write('Password: ');
@@ -36,15 +36,15 @@ export async function readPassword(terminal: Terminal, isFromStdin: boolean): Pr
 /**
  * Asks whether to go on. Where there is no terminal, nothing is asked: a script has been written on purpose.
  * @param loss a sentence.
- * @throws {UsageError} for any answer but yes.
+ * @throws {Cancelled} for any answer but yes.
  */
 export async function requireConfirmation(terminal: Terminal, loss: string): Promise<void> {
   if (!isAsked(terminal)) return;
   const { stdin, stderr } = terminal;
   stderr.write(`${loss} Continue? [y/N] `);
   try {
-    const answer = await lineReader(stdin, cancelled)();
-    if (!/^y(?:es)?$/i.test(answer.trim())) throw new UsageError(cancelled);
+    const answer = await lineReader(stdin, new Cancelled(cancelled))();
+    if (!/^y(?:es)?$/i.test(answer.trim())) throw new Cancelled(cancelled);
   } finally {
     stdin.pause();
   }
@@ -53,7 +53,7 @@ export async function requireConfirmation(terminal: Terminal, loss: string): Pro
 const cancelled = 'Cancelled. Nothing was changed.';
 
 /** @returns a function that resolves to the next line that is typed; what was pasted beyond it is kept. */
-function lineReader(stdin: Keyboard, nothing: string): () => Promise<string> {
+function lineReader(stdin: Keyboard, nothing: Error): () => Promise<string> {
   let pending = '';
   stdin.setEncoding('utf8');
   return () =>
@@ -64,12 +64,12 @@ function lineReader(stdin: Keyboard, nothing: string): () => Promise<string> {
         stdin.off('data', read).off('end', end);
         settle();
       };
-      const end = () => finish(() => reject(new UsageError(nothing)), '');
+      const end = () => finish(() => reject(nothing), '');
       function read(chunk: string): void {
         const keys = [...chunk];
         for (const [place, key] of keys.entries()) {
           if (key === '\u0003') {
-            finish(() => reject(new UsageError('Cancelled.')), '');
+            finish(() => reject(new Cancelled(cancelled)), '');
             return;
           }
           if (key === '\r' || key === '\n' || key === '\u0004') {

@@ -239,7 +239,7 @@ test('every command explains itself without touching a store', async () => {
     assert.equal(help.code, 0, help.stderr);
     assert.ok(help.stdout.startsWith(`Usage: signet ${name}`), help.stdout);
     assert.deepEqual(await runCommand(['help', ...name.split(' ')], { env }), help);
-    assert.match(help.stdout, /\n {2}--json .+\n {2}--help .+\n$/);
+    assert.match(help.stdout, /\n {2}--json .+\n {2}--help .+\n(?:\nExample:\n {2}signet .+\n(?: {6}.+\n)*)?$/);
     for (const line of help.stdout.split('\n')) assert.ok(line.length <= 80, line);
   }
   for (const line of stdout.split('\n')) assert.ok(line.length <= 80, line);

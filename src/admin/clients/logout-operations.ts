@@ -21,7 +21,7 @@ export const logoutOperations = {
     },
     command: {
       name: 'clients logout-deliveries list',
-      summary: 'List the logout tokens for a client, newest first, one page at a time.',
+      summary: 'List the logout tokens sent to a client, newest first.',
       text: (found) => describeDeliveries(found, 'USER', ({ sub }) => sub),
     },
   }),
@@ -36,6 +36,7 @@ export const logoutOperations = {
       resendLogout(deps, caller, await findAnyClient(deps, client_id), delivery_id),
     command: {
       name: 'clients logout-deliveries retry',
+      summary: 'Resend a failed logout token.',
       text: ({ delivery_id }) => `${delivery_id} will be resent within seconds if the server is running.`,
     },
   }),

@@ -102,7 +102,7 @@ export const clientOperations = {
     },
     command: {
       name: 'clients list',
-      summary: 'List clients, oldest first; with --status waiting, those pending review.',
+      summary: 'List clients, oldest first. With --status waiting, lists those pending review.',
       defaults: { status: 'all' },
       text: (listed, { query }) => describeList(listed, query),
     },
@@ -157,7 +157,7 @@ export const clientOperations = {
     },
     command: {
       name: 'clients show',
-      summary: 'Show a client with its pending change and risk signals.',
+      summary: 'Show a client, its pending change and its risk signals.',
       text: describeReview,
     },
   }),
@@ -192,6 +192,7 @@ export const clientOperations = {
       reviewedRecord(await approveClient(deps, { client_id, caller }, body)),
     command: {
       name: 'clients approve',
+      summary: 'Approve a client or its pending change. --revision names the revision that you reviewed.',
       options: { scope: 'allowed_scopes', 'retry-window': 'refresh_retry_window' },
       text: describeClient,
     },
@@ -223,7 +224,7 @@ export const clientOperations = {
     command: {
       name: 'clients policy',
       summary:
-        'Change whether users of an approved client must consent, its retry window, and how its tokens are signed.',
+        'Change the policy of an approved client. That is whether users must consent, the retry window and how its tokens are signed.',
       options: { 'retry-window': 'refresh_retry_window', alg: 'id_token_signed_response_alg' },
       text: describeClient,
     },
@@ -244,7 +245,7 @@ export const clientOperations = {
       reviewedRecord(await rejectClient(deps, { client_id, caller }, reason, revision)),
     command: {
       name: 'clients reject',
-      summary: 'Reject a client or its pending change. Its owner can edit it and submit it for review again.',
+      summary: 'Reject a client or its pending change. Its owner can edit it and submit it again.',
       text: describeClient,
     },
   }),
@@ -260,7 +261,8 @@ export const clientOperations = {
       reviewedRecord(await suspendClient(deps, { client_id, caller }, body.reason)),
     command: {
       name: 'clients suspend',
-      confirm: 'Its users can no longer sign in with it, and its tokens are revoked for good.',
+      confirm: 'Users can no longer sign in to this client, and its tokens are revoked for good.',
+      summary: 'Suspend a client. Revokes all its grants.',
       text: describeClient,
     },
   }),
@@ -273,7 +275,7 @@ export const clientOperations = {
     run: async (deps, { caller, client_id }) => reviewedRecord(await reinstateClient(deps, { client_id, caller })),
     command: {
       name: 'clients reinstate',
-      summary: 'Restore a suspended client: users can sign in to it again. Its earlier tokens stay revoked.',
+      summary: 'Reinstate a suspended client. Users can sign in to it again; its earlier tokens stay revoked.',
       text: describeClient,
     },
   }),
@@ -289,8 +291,8 @@ export const clientOperations = {
     run: (deps, { caller, client_id }) => deleteClient(deps, { client_id, caller }),
     command: {
       name: 'clients delete',
-      confirm: 'This deletes the client, and its tokens stop working. It cannot be undone.',
-      summary: 'Delete a client with its secrets, grants and consents. This cannot be undone.',
+      confirm: 'This deletes the client and revokes its tokens. It cannot be undone.',
+      summary: 'Delete a client permanently. Deletes its secrets, grants and consents, too.',
       json: (_, { client_id }) => ({ deleted: client_id }),
       text: (_, { client_id }) => `${client_id} has been deleted, and its tokens have been revoked.`,
     },

@@ -65,6 +65,7 @@ export const ownerlessOperations = {
     run: async (deps, { client_id }) => ({ secrets: await listSecrets(deps, client_id, null) }),
     command: {
       name: 'clients secrets list',
+      summary: 'List the active secrets of a first-party client.',
       text: ({ secrets }) =>
         list([
           ['SECRET', 'CREATED', 'EXPIRES', 'LAST USED', 'ENDS IN', 'NAME'],
@@ -102,7 +103,7 @@ export const ownerlessOperations = {
     command: {
       name: 'clients secrets add',
       summary:
-        'Add a secret to a client without an owner and print it; it cannot be shown again. The previous secret still works.',
+        'Add a secret to a first-party client. Prints the secret, which cannot be shown again; earlier ones keep working.',
       text: ({ secret_id, client_secret }) => shownOnce({ secret_id, client_secret }),
     },
   }),
@@ -122,7 +123,8 @@ export const ownerlessOperations = {
       retireSecret(deps, ownerless({ client_id, secret_id, caller, overlapSeconds })),
     command: {
       name: 'clients secrets retire',
-      confirm: 'The secret stops working, and cannot be restored.',
+      confirm: 'The secret stops working. It cannot be restored.',
+      summary: 'Retire a secret of a first-party client.',
       options: { overlap: 'overlap_seconds' },
       text: ({ secret_id, expires_at }) => `${secret_id} works until ${time(expires_at)}.`,
     },

@@ -52,7 +52,7 @@ export const entitlementOperations = {
     },
     command: {
       name: 'entitlements list',
-      summary: 'List current entitlements of all users, last changed first.',
+      summary: 'List the current entitlements of all users, last changed first.',
       text: ({ entitlements, next }) =>
         [
           list([

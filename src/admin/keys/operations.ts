@@ -48,7 +48,7 @@ export const keyOperations = {
     command: {
       name: 'keys list',
       summary:
-        'List the signing keys: active keys sign, next keys are published in advance, retiring keys only verify, retired keys verify id_token_hint alone and are not published.',
+        'List the signing keys. Active keys sign; next keys are published in advance; retiring keys still verify; retired keys verify id_token_hint only and are not published.',
       text: ({ keys }) => describe(keys),
     },
   }),

@@ -190,6 +190,8 @@ export const serviceCredentialOperations = {
     },
     command: {
       name: 'service-credentials rotate',
+      confirm: ({ overlap }) =>
+        overlap === 0 ? 'The current secret stops working at once. It cannot be restored.' : undefined,
       summary: 'Rotate the secret of a service credential. Prints the new secret, which cannot be shown again.',
       options: { overlap: 'overlap_seconds' },
       text: (rotated) =>
@@ -209,6 +211,7 @@ export const serviceCredentialOperations = {
       recordAfter(changeCredentialTerms(deps, caller, client_id, { permissions, products }), deps, client_id),
     command: {
       name: 'service-credentials restrict',
+      summary: 'Replace the permissions and products of a service credential.',
       options: { permission: 'permissions', product: 'products' },
       text: describe,
     },
@@ -223,7 +226,8 @@ export const serviceCredentialOperations = {
     run: (deps, { caller, client_id }) => recordAfter(retire(deps, caller, client_id), deps, client_id),
     command: {
       name: 'service-credentials retire',
-      confirm: 'The credential stops working, and cannot be restored.',
+      confirm: 'The credential stops working. It cannot be restored.',
+      summary: 'Retire a service credential permanently.',
       json: (_, { client_id }) => ({ retired: client_id }),
       text: (_, { client_id }) => `${client_id} has been retired.`,
     },

@@ -66,6 +66,7 @@ export const settingOperations = {
     },
     command: {
       name: 'providers check',
+      summary: 'Check a sign-in provider. Exits with 1 if it cannot be used.',
       failed: ({ problem }) => problem !== null,
       text: ({ issuer, redirect_uri, found, problem }) =>
         table([
@@ -94,7 +95,7 @@ export const settingOperations = {
     run: async ({ config }) => ({ groups: readSettings(config) }),
     command: {
       name: 'config',
-      summary: 'List the settings that this command uses and where they come from, without secrets.',
+      summary: 'List the settings in effect and where each comes from. Secrets are masked.',
       text: ({ groups }) =>
         list([
           ['SETTING', 'SOURCE', 'VALUE'],

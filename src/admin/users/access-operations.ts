@@ -85,7 +85,7 @@ export const accessOperations = {
     },
     command: {
       name: 'sessions list',
-      summary: 'List the active sessions of a user, most recently used first.',
+      summary: "List a user's active sessions, most recently used first.",
       operands: userOperand,
       text: ({ sessions }) =>
         sessions.length === 0
@@ -115,6 +115,8 @@ export const accessOperations = {
     run: (deps, { caller, user_id, session_id }) => endUserSession(deps, caller, { user_id, session_id }),
     command: {
       name: 'sessions end',
+      confirm: 'This signs the user out of that session and revokes the grants made in it. It cannot be undone.',
+      summary: 'End a session of a user. Revokes the grants made in it, too.',
       operands: userOperand,
       json: (_, { session_id }) => ({ ended: session_id }),
       text: (_, { session_id }) => `${session_id} has ended, and its tokens have been revoked.`,
@@ -148,7 +150,7 @@ export const accessOperations = {
     },
     command: {
       name: 'grants list',
-      summary: 'List the active grants of a user, newest first.',
+      summary: "List a user's active grants, newest first.",
       operands: userOperand,
       defaults: { limit: 500 },
       text: ({ grants, next }) =>
@@ -182,6 +184,8 @@ export const accessOperations = {
     run: (deps, { caller, grant_id }) => revokeGrantByAdministrator(deps, caller, grant_id),
     command: {
       name: 'grants revoke',
+      confirm: 'This revokes the grant and all its tokens. It cannot be undone.',
+      summary: 'Revoke a grant and all its tokens.',
       json: (_, { grant_id }) => ({ revoked: grant_id }),
       text: (_, { grant_id }) => `${grant_id} and its tokens have been revoked.`,
     },
@@ -213,7 +217,7 @@ export const accessOperations = {
     run: (deps, { user_id, query }) => entitlementHistory(deps, user_id, query),
     command: {
       name: 'entitlements show',
-      summary: 'Show the entitlements of a user and their history, newest first, one page at a time.',
+      summary: "Show a user's entitlements and their history, newest first.",
       operands: userOperand,
       text({ entitlements, versions, next }) {
         const current = entitlements.map((each) => [

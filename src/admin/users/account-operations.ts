@@ -58,7 +58,7 @@ export const accountOperations = {
       inviteUser(deps, caller, { email, locale, reason, replace }),
     command: {
       name: 'users invite',
-      summary: 'Print a link with which a person creates an account, and email them another if mail is configured.',
+      summary: 'Invite a person to create an account. Prints a link, and emails another one if mail is configured.',
       operands: { email: { value: 'email' } },
       optional: ['reason'],
       text: ({ url, expires_at, mailed }) =>
@@ -87,6 +87,7 @@ export const accountOperations = {
     },
     command: {
       name: 'invitations list',
+      summary: 'List open invitations.',
       text: ({ invitations, next }) =>
         [
           list([
@@ -111,6 +112,8 @@ export const accountOperations = {
     run: (deps, { caller, body }) => revokeInvitation(deps, caller, body),
     command: {
       name: 'invitations revoke',
+      confirm: 'Links in these invitations stop working. They cannot be restored.',
+      summary: 'Revoke the open invitations of an email address.',
       operands: { email: { value: 'email' } },
       optional: ['reason'],
       json: (_, { body }) => ({ revoked: body.email }),
@@ -141,6 +144,7 @@ export const accountOperations = {
     run: async (deps, { caller, user_id, body }) => userRecord(await editUser(deps, caller, user_id, body)),
     command: {
       name: 'users edit',
+      summary: 'Change the name or email address of a user.',
       operands: userOperand,
       options: { verified: 'email_verified' },
       optional: ['reason'],
@@ -165,7 +169,7 @@ export const accountOperations = {
     run: (deps, { caller, user_id, body }) => resetLinkFor(deps, caller, user_id, body.reason),
     command: {
       name: 'users reset-link',
-      summary: 'Print a link with which a user chooses a new password, and notify the user by email.',
+      summary: 'Create a password reset link for a user. Prints the link, and notifies the user by email.',
       operands: userOperand,
       optional: ['reason'],
       text: ({ url, expires_at }) => `${url}\nIt works once, until ${time(expires_at)}.`,
@@ -188,6 +192,8 @@ export const accountOperations = {
     run: (deps, { caller, user_id, body }) => removePicture(deps, caller, user_id, body.reason),
     command: {
       name: 'users remove-picture',
+      confirm: 'This deletes the picture. It cannot be undone.',
+      summary: 'Remove the picture of a user.',
       operands: userOperand,
       optional: ['reason'],
       json: (_, { user_id }) => ({ picture_removed: user_id }),
@@ -272,8 +278,8 @@ export const accountOperations = {
     },
     command: {
       name: 'users bulk',
-      confirm: 'This changes several accounts.',
-      summary: 'Sign out, disable or change the role of several users. The exit code is 1 if one of them was refused.',
+      confirm: 'This changes several accounts. Sessions and grants that end cannot be restored.',
+      summary: 'Sign out, disable or change the role of several users. Exits with 1 if one of them was refused.',
       operands: { action: { oneOf: bulkActions } },
       options: { user: 'user_ids' },
       failed: ({ results }) => results.some(({ done }) => !done),
@@ -301,8 +307,9 @@ export const accountOperations = {
     run: (deps, { caller, user_id, body }) => deleteUserByAdministrator(deps, caller, user_id, body),
     command: {
       name: 'users delete',
-      confirm: 'This deletes the account and everything in it, and cannot be undone.',
-      summary: 'Delete a user permanently, with all sessions, grants and factors. --email confirms which one.',
+      confirm: 'This deletes the account and everything in it. It cannot be undone.',
+      summary:
+        'Delete a user permanently. Deletes all sessions, grants and factors, too; --email must repeat the address.',
       operands: userOperand,
       optional: ['reason'],
       json: (_, { user_id }) => ({ deleted: user_id }),

@@ -193,7 +193,7 @@ export const userOperations = {
     command: {
       name: 'users list',
       summary:
-        'List users, newest first; with --query, those whose email address, name or handle has words that begin so; with --filter, those in a state that deserves a look.',
+        'List users, newest first. --query matches beginnings of words of email addresses, names and usernames; --filter selects users who may need attention.',
       text: describeUsers,
     },
   }),
@@ -222,6 +222,7 @@ export const userOperations = {
     run: async (deps, { caller, user_id, body }) => userRecord(await changeRole(deps, caller, user_id, body.role)),
     command: {
       name: 'users role',
+      summary: 'Change the role of a user.',
       operands: { ...userOperand, role: { oneOf: ['admin', 'user'] } },
       text: async (user, _, deps) =>
         `${user.role === 'admin' ? 'An' : 'Not an'} administrator from the next request on.\n\n${describeUser(user)}${await administratorWarning(deps)}`,
@@ -236,6 +237,8 @@ export const userOperations = {
     run: (deps, { caller, user_id }) => recordAfter(signOutUser(deps, caller, user_id), deps, user_id),
     command: {
       name: 'users sign-out',
+      confirm: 'This ends all sessions of the user and revokes all grants. It cannot be undone.',
+      summary: 'Sign a user out everywhere. Ends all sessions and revokes all grants.',
       operands: userOperand,
       text: (user) => `Signed out everywhere.\n\n${describeUser(user)}`,
     },
@@ -249,7 +252,8 @@ export const userOperations = {
     run: (deps, { caller, user_id }) => recordAfter(unlockUser(deps, caller, user_id), deps, user_id),
     command: {
       name: 'users unlock',
-      summary: "Reset a user's count of failed password attempts. A password disabled by too many of them works again.",
+      summary:
+        'Clear the failed password attempts of a user. A password that too many of them have disabled works again.',
       operands: userOperand,
       text: (user) => `Failed attempts have been reset.\n\n${describeUser(user)}`,
     },
@@ -268,9 +272,9 @@ export const userOperations = {
       recordAfter(resetFactors(deps, caller, user_id, body.reason), deps, user_id),
     command: {
       name: 'users reset-factors',
-      confirm: "This removes the user's authenticator app, backup codes and passkeys, and cannot be undone.",
+      confirm: "This removes the user's authenticator app, backup codes and passkeys. It cannot be undone.",
       summary:
-        "Remove a user's authenticator app, backup codes and passkeys, end all sessions, and notify the user by email.",
+        'Remove the second factors of a user. Removes the authenticator app, backup codes and passkeys, ends all sessions, and notifies the user by email.',
       operands: userOperand,
       json: async (_, { user_id }, deps) => overviewRecord(await userOverview(deps, user_id)),
       text: async (_, { user_id }, deps) =>
@@ -291,7 +295,9 @@ export const userOperations = {
       recordAfter(disableUser(deps, caller, user_id, body.reason), deps, user_id),
     command: {
       name: 'users disable',
-      summary: 'Disable a user immediately: end all sessions, revoke all grants and refuse sign-ins.',
+      confirm:
+        'This ends all sessions of the user and revokes all grants. Enabling the user later does not restore them.',
+      summary: 'Disable a user. Ends all sessions, revokes all grants and refuses sign-ins.',
       operands: userOperand,
       optional: ['reason'],
       text: async (user, _, deps) =>

@@ -166,7 +166,8 @@ export const webhookOperations = {
     run: (deps, { caller, webhook_id }) => removeWebhook(deps, caller, webhook_id),
     command: {
       name: 'webhooks delete',
-      confirm: 'This deletes the webhook and its deliveries, and cannot be undone.',
+      confirm: 'This deletes the webhook and its deliveries. It cannot be undone.',
+      summary: 'Delete a webhook and its deliveries.',
       json: (_, { webhook_id }) => ({ deleted: webhook_id }),
       text: (_, { webhook_id }) => `${webhook_id} has been deleted.`,
     },
@@ -181,7 +182,7 @@ export const webhookOperations = {
     run: (deps, { caller, webhook_id }) => enable(deps, caller, webhook_id),
     command: {
       name: 'webhooks enable',
-      summary: 'Enable a webhook and send its waiting deliveries.',
+      summary: 'Enable a webhook. Sends its pending deliveries.',
       json: ({ webhook_id }) => ({ enabled: webhook_id }),
       text: ({ webhook_id }) => `${webhook_id} is enabled.`,
     },
@@ -211,7 +212,7 @@ export const webhookOperations = {
     run: (deps, { caller, webhook_id }) => sendTest(deps, caller, webhook_id),
     command: {
       name: 'webhooks test',
-      summary: 'Send a webhook.test event; `webhooks deliveries` shows the result.',
+      summary: 'Send a test event to a webhook. `signet webhooks deliveries` shows the result.',
       json: ({ webhook_id }) => ({ tested: webhook_id }),
       text: ({ webhook_id }) => `webhook.test will be sent to ${webhook_id} within seconds if the server is running.`,
     },
@@ -230,7 +231,7 @@ export const webhookOperations = {
     run: (deps, { caller, webhook_id }) => rotateSecret(deps, caller, webhook_id),
     command: {
       name: 'webhooks rotate-secret',
-      confirm: 'The present secret stops signing at once, and cannot be restored.',
+      confirm: 'The current secret stops signing at once. It cannot be restored.',
       summary: 'Rotate the signing secret of a webhook. Prints the new secret, which cannot be shown again.',
       text: ({ webhook_id, secret }) => shownOnce({ webhook_id, secret }),
     },
@@ -251,7 +252,7 @@ export const webhookOperations = {
     run: (deps, { webhook_id, query }) => findDeliveries(deps, webhook_id, query),
     command: {
       name: 'webhooks deliveries',
-      summary: 'List the deliveries of a webhook, newest first, one page at a time.',
+      summary: 'List the deliveries of a webhook, newest first.',
       text: (found) => describeDeliveries(found, 'EVENT', ({ event_type }) => event_type),
     },
   }),
@@ -279,7 +280,7 @@ export const webhookOperations = {
     run: (deps, { webhook_id, delivery_id }) => findDelivery(deps, webhook_id, delivery_id),
     command: {
       name: 'webhooks delivery',
-      summary: 'Show a delivery: what was sent, and what was answered.',
+      summary: 'Show a delivery with its request and response.',
       text: describeDelivery,
     },
   }),

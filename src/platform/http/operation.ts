@@ -177,7 +177,7 @@ type Shape<Deps, Given, Result> = {
     /** Members that have no option. */
     fixed?: Readonly<Record<string, unknown>>;
     /** What is lost, for a question that a terminal is asked first, unless `--yes` is given. */
-    confirm?: string;
+    confirm?: string | ((given: Readonly<Record<string, unknown>>) => string | undefined);
     /** Whether the exit code is 1. */
     failed?(result: Result): boolean;
     /** What a terminal shows. */
