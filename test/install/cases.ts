@@ -34,7 +34,7 @@ import {
   startServer,
 } from '../support/server-process.ts';
 import { openCollector } from '../support/trace-collector.ts';
-import { hasNginx, startNginx } from './nginx.ts';
+import { hasCaddy, hasNginx, startCaddy, startNginx } from './proxies.ts';
 
 const root = join(import.meta.dirname, '../..');
 const tarball = join(root, 'signet-0.1.0.tgz');
@@ -194,10 +194,21 @@ test('systemd finds nothing to complain about in the unit, and little that could
 
 test('the site of nginx serves a sign-in over TLS, and tells Signet who asks', async (t) => {
   if (!hasNginx()) return t.skip('nginx is not installed; NGINX may name one');
+  await signsInThrough(t, startNginx);
+});
+
+test('the site of Caddy serves a sign-in over TLS, and tells Signet who asks', async (t) => {
+  if (!hasCaddy()) return t.skip('Caddy is not installed; CADDY may name one');
+  await signsInThrough(t, startCaddy);
+});
+
+async function signsInThrough(t: TestContext, startProxy: typeof startNginx): Promise<void> {
   const home = await emptyFolder(t);
   const port = await freePort();
-  const { base, settings, ask } = await startNginx(t, home, port);
+  const { base, settings, ask } = await startProxy(t, home, port);
+  const collector = await openCollector(t);
   const env = { PATH, HOME: home, SIGNET_PORT: String(port), SIGNET_DRAIN_SECONDS: '0', ...settings };
+  Object.assign(env, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
   const command = join(root, 'dist/signet');
   const server = await startServer(t, env, { command });
   const account = ['--email', 'anna@example.com', '--name', 'Anna', '--admin', '--password-stdin'];
@@ -211,6 +222,7 @@ test('the site of nginx serves a sign-in over TLS, and tells Signet who asks', a
     origin: base,
     'content-type': 'application/x-www-form-urlencoded',
     'x-forwarded-for': '203.0.113.7', // a lie
+    traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
   };
   const signedIn = await ask('/signin', { method: 'POST', headers }, form);
   assert.equal(signedIn.status, 303, signedIn.body);
@@ -220,4 +232,9 @@ test('the site of nginx serves a sign-in over TLS, and tells Signet who asks', a
   assert.match(body, /127\.0\.0\.1/);
   assert.doesNotMatch(body, /203\.0\.113\.7/);
   assert.equal((await server.stop()).code, 0);
-});
+  assert.ok(collector.spans.length > 0);
+  assert.ok(
+    collector.spans.every(({ trace_id }) => trace_id !== 'a'.repeat(32)),
+    'a visitor chooses no trace',
+  );
+}

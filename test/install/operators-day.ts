@@ -18,7 +18,7 @@ import { asAdmin } from '../support/postgres-admin.ts';
 import { startEmptyPostgres } from '../support/postgres-server.ts';
 import { scratchFolder } from '../support/scratch.ts';
 import { type ServerProcess, type Settings, startServer, until } from '../support/server-process.ts';
-import { hasNginx, startNginx } from './nginx.ts';
+import { hasNginx, startNginx } from './proxies.ts';
 
 const root = join(import.meta.dirname, '../..');
 const PATH =

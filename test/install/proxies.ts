@@ -11,8 +11,10 @@ import { freePort } from '../support/free-port.ts';
 import { type Settings, until } from '../support/server-process.ts';
 
 const nginx = process.env.NGINX ?? 'nginx';
+const caddy = process.env.CADDY ?? 'caddy';
 
 export const hasNginx = (): boolean => spawnSync(nginx, ['-v']).status === 0;
+export const hasCaddy = (): boolean => spawnSync(caddy, ['version']).status === 0;
 
 type Answer = { status: number; headers: IncomingHttpHeaders; body: string };
 /** `settings`: those that the site asks for. `certificate`: the file of the authority that a client has to trust. */
@@ -23,14 +25,31 @@ export type Proxy = {
   ask(path: string, options?: RequestOptions, body?: string): Promise<Answer>;
 };
 
-/** `deploy/nginx.conf` on ports of its own, with a certificate for localhost. @param port of Signet. */
-export async function startNginx(t: TestContext, home: string, port: number): Promise<Proxy> {
-  const [tls, plain] = [await freePort(), await freePort()];
-  const base = `https://localhost:${tls}`;
+/** Of localhost. */
+function makeCertificate(home: string): { key: string; certificate: string } {
   const [key, certificate] = [join(home, 'privkey.pem'), join(home, 'fullchain.pem')];
   const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
   const files = ['-keyout', key, '-out', certificate];
   execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...files, ...subject], { stdio: 'ignore' });
+  return { key, certificate };
+}
+
+function askAt(base: string, certificate: string): Proxy['ask'] {
+  const ca = readFileSync(certificate);
+  return (path, options = {}, body = '') =>
+    new Promise<Answer>((resolve, reject) => {
+      const asked = request(new URL(path, base), { ca, agent: false, ...options }, async (answer) =>
+        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: await text(answer) }),
+      );
+      asked.on('error', reject).end(body);
+    });
+}
+
+/** `deploy/nginx.conf` on ports of its own, with a certificate for localhost. @param port of Signet. */
+export async function startNginx(t: TestContext, home: string, port: number): Promise<Proxy> {
+  const [tls, plain] = [await freePort(), await freePort()];
+  const base = `https://localhost:${tls}`;
+  const { certificate } = makeCertificate(home);
   const site = readFileSync(join(import.meta.dirname, '../../deploy/nginx.conf'), 'utf8');
   const changed = site
     .replaceAll('/etc/letsencrypt/live/id.example.com', home)
@@ -54,13 +73,29 @@ export async function startNginx(t: TestContext, home: string, port: number): Pr
   afterTest(t, () => proxy.kill('SIGTERM')); // which ends its workers, too
   await until(() => existsSync(join(home, 'pid')));
 
-  const ca = readFileSync(certificate);
-  const ask = (path: string, options: RequestOptions = {}, body = '') =>
-    new Promise<Answer>((resolve, reject) => {
-      const asked = request(new URL(path, base), { ca, agent: false, ...options }, async (answer) =>
-        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: await text(answer) }),
-      );
-      asked.on('error', reject).end(body);
-    });
+  return { base, settings, certificate, ask: askAt(base, certificate) };
+}
+
+/** The same with the site that docs/reverse-proxy.md has for Caddy. */
+export async function startCaddy(t: TestContext, home: string, port: number): Promise<Proxy> {
+  const base = `https://localhost:${await freePort()}`;
+  const { key, certificate } = makeCertificate(home);
+  const page = readFileSync(join(import.meta.dirname, '../../docs/reverse-proxy.md'), 'utf8');
+  const [, site = ''] = /```caddyfile\n([\s\S]*?)```/.exec(page) ?? [];
+  const changed = site
+    .replace('id.example.com {', `${base} {\n\ttls ${certificate} ${key}`)
+    .replace('127.0.0.1:3000', `127.0.0.1:${port}`);
+  const file = join(home, 'Caddyfile');
+  writeFileSync(file, `{\n\tadmin off\n\tauto_https disable_redirects\n}\n${changed}`);
+  const proxy = spawn(caddy, ['run', '--config', file], { env: { HOME: home }, stdio: 'ignore' });
+  afterTest(t, () => proxy.kill('SIGTERM'));
+  const ask = askAt(base, certificate);
+  await until(() =>
+    ask('/').then(
+      () => true,
+      () => false,
+    ),
+  );
+  const settings = { SIGNET_BASE_URL: base, SIGNET_HOST: '127.0.0.1', SIGNET_TRUST_PROXY: '1' };
   return { base, settings, certificate, ask };
 }
