@@ -36,7 +36,7 @@ export async function checkMail({ config, timeoutMs }: CheckDeps): Promise<Check
   return problem(
     name,
     `The mail server cannot be used: ${answer}.`,
-    'Check SIGNET_SMTP_URL. Then run: signet mail test',
+    'Check SIGNET_SMTP_URL. Then run: signet mail test <your address>',
   );
 }
 

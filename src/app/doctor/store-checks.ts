@@ -10,6 +10,7 @@ import {
   findDamage,
   isDiskFull,
   isDiskReadOnly,
+  longestWaits,
   openDbToRead,
   storeBytes,
 } from '../../platform/db/open.ts';
@@ -111,7 +112,30 @@ export async function checksInStore(deps: CheckDeps, db: Db | undefined, outside
     compareSettings(deps, heartbeat?.base_url),
     clockCheck(deps, { outsideAt, newestAt: Math.max(heartbeat?.at ?? 0, newest?.at ?? 0) }),
     await checkDisk(deps, db),
+    ...(deps.config.databaseUrl ? [await checkChanges(db)] : []),
   ];
+}
+
+const longWaitSeconds = 2;
+
+/** Reads go on meanwhile, so nothing else shows it. */
+async function checkChanges(db: Db): Promise<Check> {
+  const { standby, lock } = await longestWaits(db);
+  if (standby >= longWaitSeconds) {
+    return problem(
+      'changes',
+      `A change has waited for ${standby} s for a synchronous standby of PostgreSQL.`,
+      'Bring the standby back, or take it out of synchronous_standby_names; see docs/postgresql.md.',
+    );
+  }
+  if (lock >= longWaitSeconds) {
+    return problem(
+      'changes',
+      `A change has waited for ${lock} s for a lock in PostgreSQL.`,
+      'Find out who holds it (pg_blocking_pids), and end that session.',
+    );
+  }
+  return ok('changes', 'No change waits for a standby or a lock.');
 }
 
 /** Without a limit of time, which grows with the database. */

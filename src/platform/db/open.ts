@@ -229,6 +229,21 @@ export async function findDamage(db: Db): Promise<string | undefined> {
   return verdict?.integrity_check === 'ok' ? undefined : (verdict?.integrity_check ?? 'it cannot be read');
 }
 
+const Waits = row('pg_stat_activity', { standby: integer, lock: integer });
+
+/** For how many seconds the oldest change waits for a synchronous standby, and for a lock, on PostgreSQL. */
+export async function longestWaits(db: Db): Promise<{ standby: number; lock: number }> {
+  const waits = await db.get(
+    Waits,
+    sql`select coalesce(max(case when wait_event = 'SyncRep' then seconds end), 0) as standby,
+               coalesce(max(case when wait_event_type = 'Lock' then seconds end), 0) as lock
+          from (select wait_event, wait_event_type,
+                       extract(epoch from clock_timestamp() - query_start)::bigint as seconds
+                  from pg_stat_activity where datname = current_database() and state = 'active') as active`,
+  );
+  return waits ?? { standby: 0, lock: 0 };
+}
+
 const Size = row('pg_database', { size: integer });
 
 /** How much the database takes, in bytes; of SQLite also its write-ahead log. */

@@ -26,7 +26,7 @@ import { type Vault, WrongMasterKey } from '../vault.ts';
 
 export { deleteMailsBefore } from '../store.ts';
 
-import { type Mail, openTransport, type Transport } from './transport.ts';
+import { type Mail, openTransport, type Transport, withoutMailSecrets } from './transport.ts';
 
 type OutboxDeps = {
   config: Config;
@@ -187,10 +187,12 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
         transport.send({ ...mail, mail_id, created_at }),
       );
     } catch (error) {
-      const { code, responseCode } = error as { code?: string; responseCode?: number };
+      const { code, responseCode, message = '' } = error as { code?: string; responseCode?: number; message?: string };
+      // Not what the mail server has answered, which may quote an address.
+      const reason = responseCode === undefined ? withoutMailSecrets(deps.config, message) : undefined;
       deliveryAttempts.count('mail', 'failed');
       await postponeMail(deps.db, waiting, now(deps) + retryAfter);
-      deps.log.warn({ mail_id, attempts, code, responseCode }, 'an email was not accepted; it will be retried');
+      deps.log.warn({ mail_id, attempts, code, responseCode, reason }, 'an email was not accepted; it will be retried');
       return code !== undefined && unreachable.has(code) ? 'unreachable' : undefined;
     }
     deliveryAttempts.count('mail', 'delivered');
