@@ -25,6 +25,7 @@ import { plain } from './plain-sql.ts';
 import { type Fields, postForm, RegisteredClient, userinfo } from './relying-party.ts';
 import { rememberingHasher } from './remembering-hasher.ts';
 import { watchRevocations } from './revocation-events.ts';
+import { watchSecrets } from './secrets-told.ts';
 import { newService, type Service, type ServiceOptions } from './services.ts';
 import { clockStart, masterKey } from './store-template.ts';
 import { TestUser } from './test-user.ts';
@@ -101,12 +102,14 @@ export async function startSignet(t: TestContext, options: Options = {}): Promis
   const assertRevocationsAnnounced = watchRevocations(deps.db);
   const app = await buildApp(deps);
   const assertRefusalsDocumented = watchRefusals(app);
+  const assertNoSecretTold = watchSecrets(app, logLines, mailbox);
   await app.listen({ host: '127.0.0.1', port: deps.config.port });
   afterTest(t, async () => {
     await app.close();
     await closeDeps(deps);
     assertRefusalsDocumented();
     assertRevocationsAnnounced();
+    assertNoSecretTold();
   });
   const signet: Signet = {
     deps,
