@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -156,10 +165,39 @@ const npmCommands: Record<string, (t: TestContext, given: Given) => Promise<void
 async function runNpm(t: TestContext, command: string, given: Given): Promise<void> {
   const run = npmCommands[command];
   if (run) return run(t, given);
-  // It takes minutes; `bench.test.ts` runs the short form. That it would start, with these options, is what --help shows.
-  const isBench = /^npm run (?:bench(?::size)?|torture|simulate)(?: --|$)/.test(command);
-  assert.ok(isBench || command.startsWith('npm run test:one -- '), `no test runs: ${command}`);
-  const { code, output } = await shell(`${scriptOf(command)} ${isBench ? '--help' : ''}`).ended;
+  if (/^npm run (?:bench(?::size)?|torture|simulate)(?: --|$)/.test(command)) return takesOptions(command);
+  assert.ok(command.startsWith('npm run test:one -- '), `no test runs: ${command}`);
+  const [file = '', name] = words(command).slice(4);
+  if (name === undefined) return hasCases(file); // of the three forms the longest is run here, and each of them below
+  const { code, output } = await shell(scriptOf(command)).ended;
+  assert.equal(code, 0, output);
+}
+
+/** A file of tests that is there, or a name that some have. */
+function hasCases(fileOrName: string): void {
+  const isThere = fileOrName.endsWith('.test.ts')
+    ? existsSync(join(root, fileOrName))
+    : globSync('test/**/*.test.ts', { cwd: root }).some((file) => read(file).includes(`${fileOrName}:`));
+  assert.ok(isThere, fileOrName);
+}
+
+const knownOptions = new Map<string, Promise<Ended>>();
+
+/**
+ * It takes minutes; `bench.test.ts` runs the short form. That it would start with these options is what --help shows, asked
+ * once for each script, with the options of all the commands that documents print.
+ */
+async function takesOptions(command: string): Promise<void> {
+  const [, name = ''] = /^npm run (\S+)/.exec(command) ?? [];
+  const script = scripts[name] ?? '';
+  let asked = knownOptions.get(name);
+  if (!asked) {
+    const printed = documents.flatMap((document) => [...linesIn(document), ...mentionsIn(document)]);
+    const its = printed.filter((one) => `${one.command} `.startsWith(`npm run ${name} `));
+    asked = shell([script, ...its.map((one) => scriptOf(one.command).slice(script.length)), '--help'].join(' ')).ended;
+    knownOptions.set(name, asked);
+  }
+  const { code, output } = await asked;
   assert.equal(code, 0, output);
 }
 
