@@ -105,7 +105,10 @@ testSignet('a user uploads a picture, and it goes wherever their profile goes', 
     const page = await user.browser.get('/account');
     assert.doesNotMatch(page.text, /<img class="initials|picture-remove/, 'nor taken for an upload');
     assert.ok(page.text.includes(`value="${alike}"`));
-    await user.browser.post('/account', { name: 'Grace Brewster', picture: '' });
+    await user.browser.post('/account', { name: 'Grace Brewster' });
+    assert.equal(await pictureOf(user), alike, 'saved from a page that was drawn after the upload');
+    assert.match(page.text, /name="picture_field" value="on"/);
+    await user.browser.post('/account', { name: 'Grace Brewster', picture: '', picture_field: 'on' });
     assert.equal(await pictureOf(user), null, 'the field still removes one of another service');
   });
 

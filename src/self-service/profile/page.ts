@@ -5,7 +5,7 @@ import type { Session } from '../../authentication/sessions/session.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';
-import { fieldAlert, notice } from '../../platform/pages/form.ts';
+import { fieldAlert, hidden, notice } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import { personAvatar, pictureOf } from '../../platform/pages/initials.ts';
 import type { Page } from '../../platform/pages/page.ts';
@@ -91,7 +91,7 @@ ${hasHint && html`<p class="hint" id="${name}-hint">${view.t(`account.claims.${n
   html`<label for="picture">${view.t('account.picture')}</label>
 ${input('picture', html` type="url" inputmode="url" autocomplete="photo" autocapitalize="none" spellcheck="false" maxlength="2048" placeholder="https://"`, true)}
 <p class="hint" id="picture-hint">${view.t('account.picture.hint')}</p>
-`
+${hidden('picture_field', 'on')}`
 }</details>
 <button type="submit" id="profile-submit">${view.t('account.save')}</button>
 </form>

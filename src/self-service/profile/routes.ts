@@ -61,13 +61,14 @@ export async function accountRoutes(app: FastifyInstance, deps: Deps) {
     async act({ session, caller }, form) {
       const filled = (field: keyof Profile) => form[field]?.trim() || null;
       const claims = Object.fromEntries(standardClaimNames.map((claim) => [claim, filled(claim)]));
-      // A page that was drawn before the upload must not take it back.
+      // A page that was drawn before an upload must not take it back, and one without the field removes nothing.
       const hasUploaded = pictureOf(deps.config.baseUrl, await requireUser(deps, session.user_id)) !== undefined;
+      const hasField = form.picture !== undefined || form.picture_field === 'on';
       const edit = readProfile({
         ...claims,
         name: form.name ?? '',
         locale: filled('locale'),
-        ...(!hasUploaded && { picture: filled('picture') }),
+        ...(!hasUploaded && hasField && { picture: filled('picture') }),
       });
       await changeProfile(deps, session, edit, caller);
       return '/account?done=yes';
