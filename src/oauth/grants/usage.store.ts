@@ -25,7 +25,7 @@ export async function lastSignInOf(db: Db, client_id: ClientId): Promise<number 
 }
 
 /** The newest grants, which are read to count users; before them are those that expired and are not deleted yet. */
-const maxCounted = 2000;
+const maxCounted = 500;
 
 const Usage = row('grants', { users: integer, counted: integer });
 
