@@ -5,6 +5,7 @@ import { fieldProblem, invalidFields, invalidState, staleRevision } from '../pla
 import { type ClientDeps, type ClientTarget, changeClient, sameJson } from './change-client.ts';
 import {
   type Algorithm,
+  acrValuesFor,
   type Client,
   type ClientStatus,
   type ConsentPolicy,
@@ -14,6 +15,8 @@ import {
   proposalOf,
   type ReviewedFields,
   reviewedFields,
+  type SecondFactor,
+  secondFactorOf,
 } from './client.ts';
 import type { Deps } from './deps.ts';
 import { findAnyClient } from './find-clients.ts';
@@ -30,6 +33,8 @@ type Approval = PolicyChange & {
   revision: number;
   /** Some of the requested scopes. Left out: all of them. */
   allowed_scopes?: readonly string[];
+  /** What the client asks of its users, if not what its owner requested. */
+  second_factor?: SecondFactor;
   /** Refuses an approval without `consent`, of a client that is not first-party: for forms, which have no default. */
   consentMustBeChosen?: boolean;
 };
@@ -58,6 +63,7 @@ export async function approveClient(deps: ReviewDeps, target: ClientTarget, appr
       to: {
         ...client.pending_change,
         ...narrowedScopes(client, approval.allowed_scopes),
+        ...reviewedFactor(client, approval.second_factor),
         pending_change: null,
         status: 'approved',
         status_reason: null,
@@ -162,6 +168,12 @@ function narrowedScopes(client: Client, wanted: Approval['allowed_scopes']): Par
   }
   return { allowed_scopes };
 }
+
+/** What is requested already stays as it is spelled. */
+const reviewedFactor = (client: Client, wanted: SecondFactor | undefined): Partial<ReviewedFields> =>
+  wanted === undefined || wanted === secondFactorOf(proposalOf(client).default_acr_values)
+    ? {}
+    : { default_acr_values: [...acrValuesFor(wanted)] };
 
 /** What administrators decide about a client beside what its owner requests. Left out: unchanged. */
 type PolicyChange = {

@@ -163,7 +163,9 @@ testSignet('what a client requires is reviewed, and ends nothing that was grante
   const read = await admin.browser.get(`/v1/admin/clients/${client_id}`);
   assert.deepEqual(read.json?.changes, [{ field: 'default_acr_values', before: [], after: [two] }]);
   const review = await admin.browser.get(`/admin/clients/${client_id}`);
-  const row = new RegExp(`${message('clients.field.default_acr_values')} <strong>.*?</tr>`, 's').exec(review.text)?.[0];
+  const row = new RegExp(`<th scope="row">${message('clients.field.default_acr_values')}</th>.*?</tr>`, 's').exec(
+    review.text,
+  )?.[0];
   assert.match(row ?? '', sentence('developer.second_factor.optional'));
   assert.match(row ?? '', sentence('developer.second_factor.required'));
   await approveClient(signet.deps, { client_id, caller: { actor: 'cli' } }, { revision: 2 });
@@ -171,6 +173,34 @@ testSignet('what a client requires is reviewed, and ends nothing that was grante
   waitsAt('/signin/set-up', await ask());
   const refreshed = tokensOf(await client.refresh(refresh_token));
   assert.equal(claimsOf(refreshed.id_token).acr, one);
+
+  await t.test('a reviewer may ask for another factor than the owner did', async () => {
+    const other = await signet.registerClient({ owner, name: 'Vault', approved: false });
+    const approve = (second_factor: string) =>
+      admin.browser.postJson(`/v1/admin/clients/${other.client_id}/approve`, { revision: 1, second_factor });
+    assertRefused(await approve('always'), 400, 'invalid_request');
+    const approved = await approve('required');
+    assert.deepEqual([approved.json?.status, approved.json?.default_acr_values], ['approved', [two]], approved.text);
+    waitsAt('/signin/set-up', await browser.get(other.authorizePath()));
+    const [event] = await signet.auditLog({ target: other.client_id, action: 'client.approved' });
+    assert.match(event?.after_state ?? '', /urn:signet:acr:2fa/);
+
+    // The form shows what was requested, and that alone changes nothing: not even how a list is spelled.
+    await owner.browser.patch(`/v1/oauth/clients/${other.client_id}`, { default_acr_values: [one, two] });
+    const shown = (await admin.browser.get(`/admin/clients/${other.client_id}`)).text;
+    assert.match(shown, /<option value="optional" selected>/);
+    assert.match(
+      shown,
+      sentence('admin.clients.second_factor.hint', { requested: message('developer.second_factor.optional') }),
+    );
+    const form = { revision: '2', consent: 'required', 'scope:openid': 'on', refresh_retry_window: '0' };
+    const path = `/admin/clients/${other.client_id}/approve`;
+    assert.equal((await admin.browser.post(path, { ...form, second_factor: 'optional' })).status, 303);
+    assert.deepEqual((await signet.deps.clients.find(other.client_id))?.default_acr_values, [one, two]);
+    await owner.browser.patch(`/v1/oauth/clients/${other.client_id}`, { name: 'Vaults' });
+    assert.equal((await admin.browser.post(path, { ...form, revision: '3', second_factor: 'preferred' })).status, 303);
+    assert.deepEqual((await signet.deps.clients.find(other.client_id))?.default_acr_values, [two, one]);
+  });
 
   await t.test('other classes are refused by the name of the field', async () => {
     const bad = [['urn:example:gold'], [two, two], [one, two, one], two, null, [7], [[two]]];

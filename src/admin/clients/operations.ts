@@ -1,4 +1,4 @@
-import { algorithms, consentPolicies, reviewedRecord } from '../../clients/client.ts';
+import { algorithms, consentPolicies, reviewedRecord, secondFactors } from '../../clients/client.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { exportClients } from '../../clients/export-clients.ts';
 import { findClients, listings, orders } from '../../clients/find-clients.ts';
@@ -181,6 +181,11 @@ export const clientOperations = {
           description: 'The scopes to allow, if not all that are requested.',
         }),
       ),
+      second_factor: Type.Optional(
+        Type.Enum([...secondFactors], {
+          description: 'Whether its users need a second factor, if not as requested; sets `default_acr_values`.',
+        }),
+      ),
     }),
     example: { revision: 1, consent: 'required' },
     answer: {
@@ -193,7 +198,11 @@ export const clientOperations = {
     command: {
       name: 'clients approve',
       summary: 'Approve a client or its pending change. --revision names the revision that you reviewed.',
-      options: { scope: 'allowed_scopes', 'retry-window': 'refresh_retry_window' },
+      options: {
+        scope: 'allowed_scopes',
+        'retry-window': 'refresh_retry_window',
+        'second-factor': 'second_factor',
+      },
       text: describeClient,
     },
   }),

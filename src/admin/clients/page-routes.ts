@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { administratorPage } from '../../authentication/sessions/session.ts';
-import { algorithms, consentPolicies } from '../../clients/client.ts';
+import { algorithms, consentPolicies, secondFactors } from '../../clients/client.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { exportClients } from '../../clients/export-clients.ts';
 import { type ClientListing, countListings, findAnyClient, findClients, orders } from '../../clients/find-clients.ts';
@@ -173,4 +173,5 @@ const approvalOf = (form: Parameters) => ({
   consentMustBeChosen: true,
   revision: revisionOf(form),
   allowed_scopes: checkedNames(form, 'scope:', scopeNames),
+  second_factor: secondFactors.find((one) => one === form.second_factor),
 });

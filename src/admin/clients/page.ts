@@ -6,6 +6,9 @@ import {
   needsConsentChoice,
   needsReview,
   proposalOf,
+  type SecondFactor,
+  secondFactorOf,
+  secondFactors,
 } from '../../clients/client.ts';
 import { countedAtMost } from '../../clients/find-clients.ts';
 import { findLibrary, proposedRetryWindow } from '../../clients/libraries/catalogue.ts';
@@ -227,10 +230,22 @@ ${choices(
     .filter((name) => wanted.includes(name))
     .map((name) => ({ name, label: html`${view.t(`scope.${name}`)} <code>${name}</code>`, isChosen: true })),
 )}
+${factorField(view, secondFactorOf(proposalOf(client).default_acr_values))}
 ${policyFields(view, client, 'approve', needsConsentChoice(client) ? undefined : client.consent)}
 <button type="submit" id="client-approve">${view.t('admin.clients.approve.submit', { revision: client.revision })}</button>
 </form>`;
 }
+
+/** A reviewer may ask more of the users of a client than its owner does, or less. */
+const factorField = (
+  view: View,
+  requested: SecondFactor,
+): Html => html`<label for="second_factor">${view.t('clients.field.default_acr_values')}</label>
+<select id="second_factor" name="second_factor" aria-describedby="second_factor-hint">${secondFactors.map(
+  (one) =>
+    html`<option value="${one}"${one === requested && html` selected`}>${view.t(`developer.second_factor.${one}`)}</option>`,
+)}</select>
+<p class="hint" id="second_factor-hint">${view.t('admin.clients.second_factor.hint', { requested: view.t(`developer.second_factor.${requested}`) })}</p>`;
 
 /** @param selected which consent policy is selected; undefined: the reviewer has to choose (decisions §9). */
 const policyFields = (
