@@ -4,6 +4,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { listSigningKeys } from '../../src/oauth/signing-keys/store.ts';
+import { ask } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { plain } from '../support/plain-sql.ts';
 import { sendRaw } from '../support/raw-socket.ts';
@@ -119,7 +120,9 @@ async function tablesOf({ deps: { db } }: Signet): Promise<Record<string, Record
 
 onBothEngines('secrets', async (t, engine) => {
   const collector = await openCollector(t);
-  const signet = await startSignet(t, { engine, tracer: tracerTo(collector) });
+  const metricsToken = 'metrics'.padEnd(32, 'x');
+  const env = { SIGNET_LOG_REQUESTS: 'on', SIGNET_METRICS_TOKEN: metricsToken };
+  const signet = await startSignet(t, { engine, env, tracer: tracerTo(collector) });
   const { user, client, live, secrets } = await journey(signet);
   const { dataDir, masterKey } = signet.deps.config;
   assert.ok(masterKey.from === 'value');
@@ -130,6 +133,15 @@ onBothEngines('secrets', async (t, engine) => {
     assertHoldsNone('the log', signet.logLines.join('\n'), secrets);
     const packets = signet.logLines.filter((line) => /rawPacket|"cookie"|"authorization"/i.test(line));
     assert.deepEqual(packets, []);
+  });
+
+  await t.test('no metric holds a secret, or who it is about', async () => {
+    const headers = { authorization: `Bearer ${metricsToken}` };
+    const { status, text } = await ask(`${signet.url}/metrics`, { headers });
+    assert.equal(status, 200);
+    assert.match(text, /^signet_token_requests_total\{.*\} [1-9]/m);
+    const people = [user.user_id, user.email, client.client_id].map((one) => [one, 'id'] as const);
+    assertHoldsNone('a metric', text, new Map([...secrets, ...people]));
   });
 
   await t.test('no span holds a secret, or who it is about', async () => {
