@@ -8,7 +8,7 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type BuildOptions, build, type Plugin } from 'esbuild';
+import { type BuildOptions, build, type OutputFile, type Plugin } from 'esbuild';
 
 const root = join(import.meta.dirname, '..');
 
@@ -88,17 +88,27 @@ export const oneFile = {
     }),
   ],
   metafile: true,
+  write: false, // see `asciiOf`
   logLevel: 'warning',
 } as const satisfies BuildOptions;
+
+/**
+ * V8 keeps the text of a program in memory, with two bytes for each character if one needs them. esbuild leaves those in tagged
+ * templates and regular expressions as they are.
+ */
+export const asciiOf = ([file]: readonly OutputFile[]): string =>
+  file!.text.replaceAll(/[^\0-\x7f]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /** @param out the folder, which is made anew. @returns the folders of the packages that are in it. */
 export async function makeBuild(out: string): Promise<string[]> {
   rmSync(out, { recursive: true, force: true });
-  const { metafile } = await build({
+  const { metafile, outputFiles } = await build({
     ...oneFile,
     outfile: join(out, code),
     define: { 'import.meta.dirname': '__dirname', 'import.meta.filename': '__filename' },
   });
+  mkdirSync(dirname(join(out, code)), { recursive: true });
+  writeFileSync(join(out, code), asciiOf(outputFiles));
   for (const [path, from] of assets()) {
     mkdirSync(dirname(join(out, program, path)), { recursive: true });
     cpSync(from, join(out, program, path));

@@ -6,7 +6,7 @@
  *
  * Where that cannot be done (esbuild is missing after `npm ci --omit=dev`), the sources are run.
  */
-import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -21,11 +21,11 @@ const clockMs = 1000;
 /** @returns whether it was made. Not if a source has changed meanwhile, for it is not known which state of it was read. */
 async function makeProgram(): Promise<boolean> {
   const { build } = await import('esbuild');
-  const { oneFile } = await import('./build.ts');
+  const { asciiOf, oneFile } = await import('./build.ts');
   const startedAt = Date.now();
-  const { metafile } = await build({
+  const { metafile, outputFiles } = await build({
     ...oneFile,
-    outfile: `${program}.new`,
+    outfile: program,
     // It finds the sources from bin/start.cjs: the folder of the packages may be a link to that of another clone.
     banner: {
       js: `const sources = require('node:path').join(require.main.path, '../src/cli');
@@ -44,6 +44,8 @@ const resolveUrl = (name) => require('node:url').pathToFileURL(require.resolve(n
   const sources = inputs.filter((path) => !path.includes('node_modules/'));
   if (sources.some((path) => statSync(join(root, path)).mtimeMs > startedAt - clockMs)) return false;
   rmSync(stamps, { force: true });
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(`${program}.new`, asciiOf(outputFiles));
   renameSync(`${program}.new`, program);
   const read = new Set([...inputs, 'node_modules/.package-lock.json', relative(root, program)]);
   const stampOf = (path: string) => {
@@ -60,6 +62,4 @@ try {
   for (let attempt = 1; attempt <= 3 && !(await makeProgram()); attempt += 1) await sleep(clockMs);
 } catch (error) {
   if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') console.error(error);
-} finally {
-  rmSync(`${program}.new`, { force: true });
 }

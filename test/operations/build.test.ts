@@ -57,6 +57,7 @@ test('a build has all that it needs: it starts with the settings and the store o
   const { home, command } = await installedBuild(t);
   const program = readFileSync(join(home, 'node_modules/signet', code), 'utf8');
   assert.ok(!/import\("(node:|sodium)/.test(program), 'an executable has no import()');
+  assert.doesNotMatch(program, /[^\0-\x7f]/, 'it would take twice the memory');
   const config = join(home, '.config/signet');
   mkdirSync(config, { recursive: true });
   writeFileSync(join(config, 'signet.env'), 'SIGNET_LOG_LEVEL=warn\nSIGNET_PORT=1\n');
@@ -113,6 +114,7 @@ test('a clone runs the one file that was made of it, and its sources as soon as 
   assert.equal(await version(), '0.1.0/2\n');
   hide(settings);
   const made = 'node_modules/.cache/signet-program';
+  assert.doesNotMatch(readFileSync(join(folder, made, 'signet.cjs'), 'utf8'), /[^\0-\x7f]/, 'as for a build');
   for (const part of ['node_modules/.package-lock.json', `${made}/inputs.json`, `${made}/signet.cjs`]) {
     const path = join(folder, part);
     renameSync(path, `${path}.away`);
