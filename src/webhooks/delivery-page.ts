@@ -51,8 +51,8 @@ export const nextAttempt = (
 ): Html | false =>
   next_attempt_at !== null &&
   (isPaused
-    ? html` ${view.t('deliveries.kept')}`
-    : attempts > 0 && html` ${view.t('deliveries.next', { when: view.ago(next_attempt_at) })}`);
+    ? html` · ${view.t('deliveries.kept')}`
+    : attempts > 0 && html` · ${view.t('deliveries.next', { when: view.until(next_attempt_at) })}`);
 
 /** @param state undefined: all. */
 export const stateName = (view: View, state: DeliveryState | undefined): Html =>

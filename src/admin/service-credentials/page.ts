@@ -53,7 +53,7 @@ const secretList = (view: View, secrets: readonly ServiceSecret[]): Html =>
   html`<ul class="items">${secrets.map(
     ({ created_at, expires_at, last_four, last_used_at }) => html`<li><div>
 <h3>${last_four === null ? view.t('developer.client_secret') : html`<code>ss_…${last_four}</code>`}${expires_at !== null && html` ${badge(view.t('developer.secrets.ending'), 'warn')}`}</h3>
-<p>${view.t('developer.secrets.created', { when: view.ago(created_at) })} · ${lastUse(view, last_used_at)}${expires_at !== null && html` · ${view.t('developer.secrets.ends', { when: view.ago(expires_at) })}`}</p>
+<p>${view.t('developer.secrets.created', { when: view.ago(created_at) })} · ${lastUse(view, last_used_at)}${expires_at !== null && html` · ${view.t('developer.secrets.ends', { when: view.until(expires_at) })}`}</p>
 </div></li>
 `,
   )}</ul>`;
@@ -138,6 +138,6 @@ ${secretOnce(view, [
   { label: view.t('admin.services.client_id'), value: client_id },
   { label: view.t('admin.services.client_secret'), value: client_secret },
 ])}
-${until !== undefined && html`<p>${view.t('admin.services.secret.before', { until: view.ago(until) })}</p>`}
+${until !== undefined && html`<p>${view.t('admin.services.secret.before', { until: view.until(until) })}</p>`}
 <p><a class="button" href="${path}/${client_id}">${view.t('admin.go_on')}</a></p>`,
 });

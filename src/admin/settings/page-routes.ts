@@ -59,12 +59,20 @@ ${groups
   .filter(({ settings }) => settings.length > 0)
   .map(
     ({ group, settings }) => html`<h2>${view.t(`admin.settings.group.${group}`)}</h2>
-<table class="compare settings"><thead><tr><th scope="col">${view.t('admin.settings.name')}</th><th scope="col">${view.t('admin.settings.value')}</th><th scope="col">${view.t('admin.settings.source')}</th></tr></thead>
-<tbody>${settings.map((one) => settingRow(view, one))}</tbody></table>
+${group === 'limits' ? foldedTable(view, settings) : settingTable(view, settings)}
 ${group === 'mail' && mailTest(view, tests)}${group === 'providers' && providerChecks(view, tests)}
 `,
   )}`,
 });
+
+const settingTable = (view: View, settings: readonly Setting[]): Html =>
+  html`<table class="compare settings"><thead><tr><th scope="col">${view.t('admin.settings.name')}</th><th scope="col">${view.t('admin.settings.value')}</th><th scope="col">${view.t('admin.settings.source')}</th></tr></thead>
+<tbody>${settings.map((one) => settingRow(view, one))}</tbody></table>`;
+
+/** There are forty limits, and hardly anyone sets one. */
+const foldedTable = (view: View, settings: readonly Setting[]): Html =>
+  html`<details${settings.some(({ source }) => source !== 'default') && html` open`}><summary>${view.t('admin.settings.folded', { count: settings.length })}</summary>
+${settingTable(view, settings)}</details>`;
 
 const mailTest = (view: View, { canMail }: Pick<SettingsView, 'canMail'>): Html =>
   canMail

@@ -53,7 +53,7 @@ const pendingItem = (
   place: number,
 ): Html => html`<li><div>
 <h3 id="invitation-${place}">${untrusted(email, 254)}</h3>
-<p>${view.t('admin.users.invitations.when', { invited: view.ago(invited_at), expires: view.ago(expires_at) })}</p></div>
+<p>${view.t('admin.users.invitations.when', { invited: view.ago(invited_at), expires: view.until(expires_at) })}</p></div>
 <details><summary aria-describedby="invitation-${place}">${view.t('admin.users.invitations.change')}</summary>
 <form method="post" action="${invitePath}">
 ${hidden('email', email)}${hidden('locale', view.locale)}${hidden('replace', 'on')}

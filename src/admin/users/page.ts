@@ -93,7 +93,7 @@ ${standardClaimNames.map((claim) => user[claim] !== null && html`<dt>${view.t(`c
 
 const lockWords = (view: View, { blocked_until, disabled }: UserOverview['lock']) =>
   (disabled && html` - ${view.t('admin.users.lock.disabled')}`) ||
-  (blocked_until !== null && html` - ${view.t('admin.users.lock.blocked', { until: view.ago(blocked_until) })}`);
+  (blocked_until !== null && html` - ${view.t('admin.users.lock.blocked', { until: view.until(blocked_until) })}`);
 
 const factors = (
   view: View,

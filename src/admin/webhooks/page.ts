@@ -101,9 +101,9 @@ export const webhookPage = (
 ): Page => ({
   title: visibleText(nameOfWebhook(one)),
   tab,
-  content: html`<h1>${webhookName(one)}</h1>
+  content: html`<h1>${webhookName(one)}${one.disabled_at !== null && html` ${badge(view.t('admin.webhooks.state.off'), 'warn')}`}</h1>
 ${shown.problem}${doneNotice(view, shown, 'webhooks', ['replayed', 'replayed_all', 'enabled', 'disabled', 'tested', 'edited'])}
-${one.disabled_at !== null && html`<p>${badge(view.t('admin.webhooks.state.off'), 'warn')} ${view.t('admin.webhooks.off', { when: view.ago(one.disabled_at) })}</p>`}
+${one.disabled_at !== null && html`<p class="soft">${view.t('admin.webhooks.off', { when: view.ago(one.disabled_at) })}</p>`}
 <dl>
 <dt>${view.t('admin.webhooks.url')}</dt><dd>${untrustedUrl(one.url)}</dd>
 <dt>${view.t('admin.id')}</dt><dd><code>${one.webhook_id}</code></dd>
@@ -134,18 +134,17 @@ ${buttonForm(view.t('admin.webhooks.replay_all'), formOf(one, 'replay-all', 'qui
 ${dead.next !== null && moreLink('webhook-dead', deliveriesPath(one, { state: 'dead' }), view.t('admin.webhooks.dead.more'))}`
 }
 <h2>${view.t('admin.webhooks.deliveries')}</h2>
-${
-  latest.deliveries.length === 0
-    ? emptyList(view.t('admin.webhooks.deliveries.none'))
-    : html`<ul class="items">${deliveryItems(
-        view,
-        latest.deliveries.filter(({ state }) => state !== 'dead'),
-        lookOf(view, one),
-      )}</ul>
-${latest.next !== null && moreLink('webhook-deliveries', deliveriesPath(one, {}), view.t('deliveries.all'))}`
-}
+${latestDeliveries(view, one, latest)}
 ${step(view, 'admin.webhooks.delete', formOf(one, 'delete', 'danger'))}`,
 });
+
+/** Without the failed ones, which have a list of their own. */
+function latestDeliveries(view: View, one: Webhook, { deliveries, next }: WebhookView['latest']): Html {
+  if (deliveries.length === 0) return emptyList(view.t('admin.webhooks.deliveries.none'));
+  const others = deliveries.filter(({ state }) => state !== 'dead');
+  return html`${itemsOr(deliveryItems(view, others, lookOf(view, one)), view.t('admin.webhooks.deliveries.all_dead'))}
+${next !== null && moreLink('webhook-deliveries', deliveriesPath(one, {}), view.t('deliveries.all'))}`;
+}
 
 const formOf = (one: Webhook, name: string, style?: 'quiet' | 'danger') => ({
   path: `${pathOf(one)}/${name}`,
@@ -192,7 +191,7 @@ const lookOf = (view: View, one: Webhook): DeliveryLook<WebhookDeliveries['deliv
     html`<a href="${pathOf(one)}/deliveries/${delivery_id}"><code>${event_type}</code></a>`,
   resend: one.disabled_at === null ? `${pathOf(one)}/replay` : undefined,
   answer: ({ response_status: status, duration_ms: duration }) =>
-    status !== null && html` ${view.t('deliveries.answer', { status, duration })}`,
+    status !== null && html` · ${view.t('deliveries.answer', { status, duration })}`,
 });
 
 /** One delivery: what was sent, and what was answered. Only administrators read it: an answer may hold secrets. */

@@ -84,7 +84,7 @@ function secretItem(view: View, path: string, secrets: readonly SecretRecord[], 
     expires_at !== null && html` <span class="badge warn">${view.t('developer.secrets.ending')}</span>`
   }</h2>
 <p>${view.t('developer.secrets.created', { when: view.ago(created_at) })} · ${last_used_at === null ? view.t('secret.unused') : view.t('secret.used', { when: view.ago(last_used_at) })}${
-    expires_at !== null && html` · ${view.t('developer.secrets.ends', { when: view.ago(expires_at) })}`
+    expires_at !== null && html` · ${view.t('developer.secrets.ends', { when: view.until(expires_at) })}`
   }</p>
 </div>
 ${

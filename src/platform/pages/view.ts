@@ -65,6 +65,8 @@ export type View = {
   plain(key: MessageDescriptor['key'], values?: MessageDescriptor['values']): string;
   /** "3 hours ago". @param at Unix seconds. */
   ago(at: number): Html;
+  /** "in 3 hours"; "now" from then on, for what is late. @param at Unix seconds. */
+  until(at: number): Html;
   /** In its largest fitting unit, rounded up: "5 minutes". */
   duration(seconds: number): string;
   /** A day, as it is written in the reader's region. @param at Unix seconds. */
@@ -90,6 +92,7 @@ export function viewOf(
     t: translator(locale),
     plain: (key, values) => translatePlain(locale, { key, values }),
     ago: (at) => timeElement(at, ago(locale, at - today)),
+    until: (at) => timeElement(at, at > today ? ago(locale, at - today) : translatePlain(locale, { key: 'time.now' })),
     duration: (seconds) => duration(locale, seconds),
     day: (at) => timeElement(at, formatDay(region, at), 'day'),
   };
