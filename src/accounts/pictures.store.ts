@@ -24,14 +24,19 @@ export const insertPicture = (
 
 export const deletePicture = (user_id: UserId): Sql => sql`delete from user_pictures where user_id = ${user_id}`;
 
+const PictureType = StoredPicture.pick('media_type');
+
 /** Unless its user is disabled, or shows another one by now, which a node of the version before may have set. */
-export const findPicture = (db: Db, picture_id: string) =>
+export const findPictureType = (db: Db, picture_id: string) =>
   db.get(
-    Picture,
-    sql`select ${Picture.columnsOf('p')} from user_pictures p join users u on u.user_id = p.user_id
+    PictureType,
+    sql`select ${PictureType.columnsOf('p')} from user_pictures p join users u on u.user_id = p.user_id
          where p.picture_id = ${picture_id} and u.disabled_at is null
            and u.picture like '%/' || p.picture_id`,
   );
+
+export const findPicture = (db: Db, picture_id: string) =>
+  db.get(Picture, sql`select ${Picture.columns} from user_pictures where picture_id = ${picture_id}`);
 
 export const findPictureOf = (db: Db, user_id: UserId) =>
   db.get(Picture, sql`select ${Picture.columns} from user_pictures where user_id = ${user_id}`);

@@ -194,7 +194,7 @@ const turnMs = 10_000;
  * All long jobs in turns, until none has anything left to do: to write the revocations of a client with millions of grants
  * takes an hour, and what has expired is deleted meanwhile.
  * @param signal ends them between two slices.
- * @returns whether all of them succeeded. After a failure the rest is left to the next run.
+ * @returns whether all of them succeeded. One that failed is tried again a minute later, while the others go on.
  */
 export async function runLongJobs(
   deps: Deps,
@@ -202,13 +202,18 @@ export async function runLongJobs(
   logFailure = failureLog(deps),
   ms = turnMs,
 ): Promise<boolean> {
+  const { monotonic } = deps.timekeeper;
+  const failedAt = new Map<JobName, number>();
   for (;;) {
-    const outcomes = new Set<string>();
+    let isDone = true;
     for (const name of namesOf(longJobs)) {
-      outcomes.add(await runJob(deps, name, logFailure, AbortSignal.any([signal, AbortSignal.timeout(ms)])));
+      if (monotonic() - (failedAt.get(name) ?? Number.NEGATIVE_INFINITY) < periodMs) continue;
+      const outcome = await runJob(deps, name, logFailure, AbortSignal.any([signal, AbortSignal.timeout(ms)]));
+      if (outcome === 'failed') failedAt.set(name, monotonic());
+      else failedAt.delete(name);
+      isDone &&= outcome !== 'unfinished';
     }
-    if (outcomes.has('failed')) return false;
-    if (!outcomes.has('unfinished') || signal.aborted) return true;
+    if (isDone || signal.aborted) return failedAt.size === 0;
   }
 }
 

@@ -60,7 +60,7 @@ test('a PNG keeps what it is drawn from, and loses text, Exif and what is behind
 });
 
 test('a JPEG keeps its scans and how it was held, and loses the rest of its metadata', () => {
-  const profile = segment(0xe2, 'ICC_PROFILE\0', 'colors');
+  const profile = segment(0xe2, 'ICC_PROFILE\0\x01\x01', 'colors');
   for (const isLittle of [true, false]) {
     const other = [segment(0xe1, 'http://ns.adobe.com/xap/1.0/\0', secret), segment(0xe2, 'MPF\0', secret)];
     const file = jpegOf(exifOf(6, isLittle), ...other, segment(0xed, secret), segment(0xfe, secret), profile);
@@ -110,6 +110,25 @@ test('a WebP loses Exif and XMP, and says so in its header', () => {
   assert.ok(readPicture(files[0]!)?.content.equals(webpOf(extended(0), lossy)));
   assert.equal(readPicture(webpOf(extended(0b10), ['ANMF', Buffer.alloc(16)])), undefined);
   assert.equal(readPicture(webpOf(extended(0))), undefined, 'a header alone');
+});
+
+test('a color profile is kept while it is small, and a large one is not', () => {
+  const [small, large] = [4000, 5000].map((length) => secret.padEnd(length, 'x')) as [string, string];
+  const ofPng = (profile: string) => {
+    const chunk = Buffer.alloc(12 + profile.length);
+    chunk.writeUInt32BE(profile.length, 0);
+    chunk.write(`iCCP${profile}`, 4, 'latin1');
+    return Buffer.concat([pngOf().subarray(0, 33), chunk, pngOf().subarray(33)]);
+  };
+  const ofJpeg = (profile: string) => jpegOf(segment(0xe2, 'ICC_PROFILE\0\x01\x01', profile));
+  const ofWebp = (profile: string) => webpOf(extended(0b100000), ['ICCP', Buffer.from(profile)], lossy);
+  for (const fileOf of [ofPng, ofJpeg, ofWebp]) {
+    assert.ok(readPicture(fileOf(small))?.content.includes(secret));
+    assert.ok(readPicture(fileOf(large)) && !readPicture(fileOf(large))?.content.includes(secret));
+  }
+  assert.ok(readPicture(ofWebp(large))?.content.equals(webpOf(extended(0), lossy)));
+  const ofTwo = jpegOf(segment(0xe2, 'ICC_PROFILE\0\x01\x02', secret), segment(0xe2, 'ICC_PROFILE\0\x02\x02', secret));
+  assert.ok(!readPicture(ofTwo)?.content.includes(secret));
 });
 
 test('what is no picture, or not all of one, is refused', () => {

@@ -1,6 +1,9 @@
 // Files of pictures that a browser sends. Nothing is decoded: their structure is read, and what is not part of the picture is
 // left out, such as where and with which camera it was taken, a thumbnail of what was cut off, or a second file behind it.
 
+/** Bytes of a color profile. The common ones take less; a larger one describes a single display, or is something else. */
+const maxProfile = 4096;
+
 /** KB of a file, and pixels of a side, at most. */
 export const maxPictureKb = 256;
 export const maxPictureSide = 2048;
@@ -44,7 +47,7 @@ function readPng(file: Buffer): PictureFile | undefined {
     const type = file.toString('latin1', at + 4, at + 8);
     if (type === 'IEND') break;
     if (type === 'IHDR' && kept.length > 1) return undefined;
-    if (pngChunks.has(type)) kept.push(file.subarray(at, end));
+    if (pngChunks.has(type) && !(type === 'iCCP' && end - at > maxProfile)) kept.push(file.subarray(at, end));
     hasImage ||= type === 'IDAT';
     at = end;
   }
@@ -61,10 +64,14 @@ function keptOf(marker: number, segment: Buffer): Buffer | undefined {
   const isFor = (name: string) => segment.toString('latin1', 4, 4 + name.length) === name;
   if (marker === 0xe0 && isFor('JFIF\0')) return shortened(segment, jfifLength, { emptyFrom: jfifThumbnail });
   if (marker === 0xe1) return orientationOf(segment);
-  if (marker === 0xe2 && isFor('ICC_PROFILE\0')) return segment;
+  if (marker === 0xe2 && isFor('ICC_PROFILE\0'))
+    return segment.length <= maxProfile && segment[iccCount] === 1 ? segment : undefined;
   if (marker === 0xee && isFor('Adobe')) return shortened(segment, adobeLength);
   return undefined;
 }
+
+/** Of how many segments a color profile consists (ICC.1 annex B.4). */
+const iccCount = 17;
 
 /** Bytes after the length: of JFIF (ITU-T T.871 §10.1), whose last two say how large the thumbnail is; and of Adobe's. */
 const jfifLength = 14;
@@ -150,12 +157,14 @@ const orientationSegment = (turn: number): Buffer =>
 const webpChunks = new Set(['VP8X', 'VP8 ', 'VP8L', 'ALPH', 'ICCP']);
 /** In the header of an extended file (WebP container specification): Exif and XMP follow; an animation follows. */
 const webpMetadata = 0b1100;
+const webpProfile = 0b100000;
 const webpAnimation = 0b10;
 
 function readWebp(file: Buffer): PictureFile | undefined {
   const kept: Buffer[] = [];
   /** Of the extended header, and of the image itself: each once, and the same. */
   let canvas: Size | undefined;
+  let header: Buffer | undefined;
   let image: Size | undefined;
   const end = 8 + file.readUInt32LE(4);
   if (end > file.length) return undefined;
@@ -168,9 +177,14 @@ function readWebp(file: Buffer): PictureFile | undefined {
     at = next;
     if (!webpChunks.has(type)) continue;
     const data = chunk.subarray(8);
+    if (type === 'ICCP' && length > maxProfile) {
+      if (header) header[8]! &= ~webpProfile;
+      continue;
+    }
     if (type === 'VP8X') {
       if (canvas || image || length !== 10 || (data.readUInt8(0) & webpAnimation) !== 0) return undefined;
       data[0]! &= ~webpMetadata;
+      header = chunk;
       canvas = { width: data.readUIntLE(4, 3) + 1, height: data.readUIntLE(7, 3) + 1 };
     } else if (type === 'VP8 ') {
       if (image) return undefined;

@@ -169,9 +169,16 @@ testSignet('work over many rows is done in turns, so that no other job waits for
   await suspendClient(deps, { client_id: client.client_id, caller: { actor: 'cli' } }, 'Phishing.');
   const left = () => idsIn(signet, "grants where revoked_at is null and grant_id like 'many%'", 'grant_id');
   const leftAtFlush: number[] = [];
-  const signInCounter = { ...deps.signInCounter, flush: async () => void leftAtFlush.push((await left()).length) };
-  assert.ok(await runLongJobs({ ...deps, signInCounter }, new AbortController().signal, failureLog(deps), 1));
-  assert.ok(leftAtFlush[0]! > 0, `${leftAtFlush}`);
+  const flush = async () => {
+    leftAtFlush.push((await left()).length);
+    throw new StoreUnavailable('no');
+  };
+  const signInCounter = { ...deps.signInCounter, flush };
+  assert.ok(
+    !(await runLongJobs({ ...deps, signInCounter }, new AbortController().signal, failureLog(deps), 1)),
+    'one has failed',
+  );
+  assert.ok(leftAtFlush.length === 1 && leftAtFlush[0]! > 0, `${leftAtFlush}`);
   assert.deepEqual(await left(), []);
 });
 

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sentence } from '../support/messages.ts';
 import { pngOf } from '../support/pictures.ts';
 import { assertRefused } from '../support/relying-party.ts';
@@ -39,7 +41,7 @@ testSignet('a user uploads a picture, and it goes wherever their profile goes', 
     const sent = ['content-type', 'x-content-type-options', 'cache-control', 'content-security-policy'];
     assert.deepEqual(
       sent.map((name) => headers.get(name)),
-      ['image/png', 'nosniff', 'public, max-age=31536000, immutable', "default-src 'none'; sandbox"],
+      ['image/png', 'nosniff', 'private, max-age=31536000, immutable', "default-src 'none'; sandbox"],
     );
     assert.equal(headers.get('cross-origin-resource-policy'), 'cross-origin');
     assert.equal(headers.get('set-cookie'), null);
@@ -58,6 +60,19 @@ testSignet('a user uploads a picture, and it goes wherever their profile goes', 
     const exported = await admin.browser.postJson(`/v1/admin/users/${user.user_id}/export`, { reason: 'Asked for.' });
     const data = JSON.parse(exported.text) as { picture: { media_type: string; content: string } };
     assert.deepEqual(data.picture, { media_type: 'image/png', content: pngOf().toString('base64') });
+  });
+
+  await t.test('and a client that asks for it often and reads nothing takes the memory of one', async () => {
+    const user = await signet.signedInUser();
+    await upload(user, signet, pngOf({ width: 500, height: 500, level: 0 }));
+    const { pathname } = new URL((await pictureOf(user))!);
+    const before = process.memoryUsage().arrayBuffers;
+    const socket = connect(Number(new URL(signet.url).port), '127.0.0.1').pause();
+    socket.write(`GET ${pathname} HTTP/1.1\r\nHost: ${new URL(signet.url).host}\r\n\r\n`.repeat(400));
+    await signet.userinfo('');
+    await sleep(300);
+    assert.ok(process.memoryUsage().arrayBuffers - before < 25_000_000, '400 copies would take 100 MB');
+    socket.destroy();
   });
 
   await t.test('another one, the saved profile and a removal do what they say', async () => {

@@ -9,8 +9,12 @@ function chunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([ends.subarray(0, 4), named, ends.subarray(4)]);
 }
 
-/** A gray PNG file. @param text is in it, where cameras and editors write what they know. */
-export function pngOf({ width = 64, height = 64, text = '' } = {}): Buffer {
+/**
+ * A gray PNG file.
+ * @param options.text is in it, where cameras and editors write what they know.
+ * @param options.level of its compression: 0 makes a large file.
+ */
+export function pngOf({ width = 64, height = 64, text = '', level = 6 } = {}): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
@@ -19,7 +23,7 @@ export function pngOf({ width = 64, height = 64, text = '' } = {}): Buffer {
     Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
     chunk('IHDR', header),
     ...(text === '' ? [] : [chunk('tEXt', Buffer.from(`Comment\0${text}`)), chunk('eXIf', Buffer.from(text))]),
-    chunk('IDAT', deflateSync(Buffer.alloc((width + 1) * height, 0x80))),
+    chunk('IDAT', deflateSync(Buffer.alloc((width + 1) * height, 0x80), { level })),
     chunk('IEND', Buffer.alloc(0)),
   ]);
 }

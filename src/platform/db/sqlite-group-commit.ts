@@ -92,13 +92,22 @@ export function createGroupCommit(
     for (const unit of group) unit.enter?.('flush');
     const { log } = session();
     const flushed = log.flush().then(() => outcomes, unknown);
-    void flushed.then((all) => answer(group, all));
+    void flushed.then((all) => {
+      if (!log.isUsed) return answer(group, all);
+      // First, so that the disk flushes the next group while the answers to this one are made.
+      proceed('at once');
+      settle(group, all);
+    });
     log.grown(); // while the flush is under way
   }
 
+  /** Where no flush was waited for, other requests have their turn before the next group. */
   function answer(group: readonly Unit[], outcomes: readonly Outcome[]): void {
-    // First, so that the disk flushes the next group while the answers to this one are made.
+    settle(group, outcomes);
     proceed();
+  }
+
+  function settle(group: readonly Unit[], outcomes: readonly Outcome[]): void {
     for (const [index, outcome] of outcomes.entries()) {
       const unit = group[index]!;
       unit.enter?.();
@@ -199,14 +208,11 @@ export function createGroupCommit(
     }
   }
 
-  function proceed(): void {
-    scheduled = false;
-    if (queue.length > 0) {
-      scheduled = true;
-      commitGroup();
-      return;
-    }
-    for (const resolve of whenDrained.splice(0)) resolve();
+  function proceed(when?: 'at once'): void {
+    scheduled = queue.length > 0;
+    if (!scheduled) for (const resolve of whenDrained.splice(0)) resolve();
+    else if (when === 'at once') commitGroup();
+    else setImmediate(commitGroup);
   }
 
   return {

@@ -93,6 +93,8 @@ export function openLog(
   }
 
   return {
+    /** Else each commit flushes by itself. */
+    isUsed,
     /** Resolves when all that is in the log by now is on disk. @throws the error of the system. */
     flush(): Promise<void> {
       if (!running) return start();

@@ -211,6 +211,27 @@ test('a queue without end is refused, and what is in it is still kept', async (t
   assert.equal((await keys(db)).length, 10_000);
 });
 
+test('changes that change nothing are answered in their order, and let other work go on between them', async (t) => {
+  const { db } = await freshTable(t);
+  const answered: number[] = [];
+  let turns = 0;
+  let isDone = false;
+  const count = () => {
+    turns += 1;
+    if (!isDone) setImmediate(count);
+  };
+  setImmediate(count);
+  const steps = [{ sql: "update things set n = 1 where k = 'missing'" }];
+  const changes = Array.from({ length: 2_000 }, (_, number) => db.commit(steps).then(() => answered.push(number)));
+  await Promise.all(changes);
+  isDone = true;
+  assert.deepEqual(
+    answered,
+    Array.from({ length: 2_000 }, (_, number) => number),
+  );
+  assert.ok(turns >= 5, `${turns} turns`);
+});
+
 test('while another process holds the lock reads go on, and writes wait for it', async (t) => {
   const { db } = await freshTable(t);
   await db.exclusively(async (session) => {

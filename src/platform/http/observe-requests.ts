@@ -33,7 +33,8 @@ export function observeRequests(
   deps: Pick<Deps, 'config' | 'clock' | 'timekeeper' | 'log' | 'tracer'>,
 ): void {
   const { clock, timekeeper, log, tracer } = deps;
-  const { hasMetrics, logRequests, trustProxy } = deps.config;
+  const { hasMetrics, logRequests, trustProxy, baseUrl } = deps.config;
+  const scheme = new URL(baseUrl).protocol.slice(0, -1); // not what a stranger's header says
   const isProxy = trustedPeers(trustProxy);
   app.decorateRequest('requestId', '');
   app.decorateRequest('refusedAs', undefined);
@@ -45,7 +46,7 @@ export function observeRequests(
     if (current && tracer.isOn && !request.routeOptions.config?.isProbe) {
       const { traceparent } = request.headers;
       const sent = typeof traceparent === 'string' ? traceparent : undefined;
-      const attributes = { 'http.request.method': methodOf(request, '_OTHER'), 'url.scheme': request.protocol };
+      const attributes = { 'http.request.method': methodOf(request, '_OTHER'), 'url.scheme': scheme };
       current.span = tracer.startRequest(attributes, sent, isProxy(request.socket.remoteAddress));
     }
     const id = current?.span?.request_id ?? (logRequests ? newIdAt('req', clock()) : undefined);

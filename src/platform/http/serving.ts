@@ -31,6 +31,9 @@ const checkEveryMs = 1_000;
 /** A kept-alive connection that was silent for this long is unlikely to be used soon. */
 const quietMs = 1_000;
 
+/** An answer of which nothing is read for this long is given up, with its connection. */
+const unreadMs = 60_000;
+
 /** The connections of one process, from the first that is accepted to the last that is closed. */
 export function openServing({ config, db, log }: Pick<Deps, 'config' | 'db' | 'log'>) {
   const servers: Server[] = [];
@@ -101,6 +104,7 @@ export function openServing({ config, db, log }: Pick<Deps, 'config' | 'db' | 'l
     };
     const server = createServer(options, serve);
     server.keepAliveTimeout = 72_000; // longer than what load balancers keep theirs for, so that they end it first
+    server.timeout = unreadMs;
     server.on('connection', (socket: Socket) => {
       connections.set(socket, undefined);
       socket.once('close', () => connections.delete(socket));

@@ -11,7 +11,7 @@ import { maxPictureKb, maxPictureSide } from '../../platform/picture-files.ts';
 import { Type } from '../../platform/schema.ts';
 import { profilePage } from '../profile/page.ts';
 import { changeProfile } from '../profile/profile.ts';
-import { readUserPicture, setPicture } from './picture.ts';
+import { pictureReader, setPicture } from './picture.ts';
 
 /** Four thirds of a file in base64, and what surrounds it in JSON or in a form of several parts. */
 const bodyKb = Math.ceil((maxPictureKb * 4) / 3) + 4;
@@ -23,7 +23,7 @@ const setOwnPicture = operation({
   method: 'PUT',
   path: '/v1/me/picture',
   summary: 'Upload your picture',
-  description: `A PNG, JPEG or WebP file of at most ${maxPictureKb} KB and ${maxPictureSide} pixels a side, recognized by its bytes. Metadata is removed. \`PATCH /v1/me\` with \`picture: null\` removes it.`,
+  description: `A PNG, JPEG or WebP file of at most ${maxPictureKb} KB and ${maxPictureSide} pixels a side, recognized by its bytes. Metadata is removed, except a color profile of up to 4 KB. \`PATCH /v1/me\` with \`picture: null\` removes it.`,
   body: Type.Object(
     {
       content: Type.String({
@@ -92,11 +92,12 @@ function limitUploads(uploads: FastifyInstance, deps: Deps): void {
 
 /** The picture of a user: uploaded by its user, and read by anyone who has its URL. */
 export async function pictureRoutes(app: FastifyInstance, deps: Deps) {
+  const readPicture = pictureReader(deps);
   app.get<{ Params: { picture_id: string } }>(`${picturesPath}/:picture_id`, async (request, reply) => {
-    const { media_type, content } = await readUserPicture(deps, request.params.picture_id);
+    const { media_type, content } = await readPicture(request.params.picture_id);
     return reply
       .headers({
-        'cache-control': 'public, max-age=31536000, immutable',
+        'cache-control': 'private, max-age=31536000, immutable', // a shared cache would show it after its end
         'content-security-policy': "default-src 'none'; sandbox",
         'cross-origin-resource-policy': 'cross-origin', // apps show it
       })
