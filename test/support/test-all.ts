@@ -16,24 +16,47 @@ import { scratchFolder } from './scratch.ts';
 
 /** Four on two cores: a test waits now and then for a browser, a database or another process. */
 const concurrency = 4;
-/** Few enough to share, and enough that the last processes to finish are short ones. */
-const processes = 24;
+/** Few, since loading costs each of them half a second. */
+const processes = 14;
+/** So many of them get less and less to do: while the last one works alone, a core is idle. */
+const shorter = 6;
 const execArgv = ['--import', new URL('untracked-promises.ts', import.meta.url).href];
 
-/** Deals the files out by size, so that each process gets large and small ones. @returns a module for each process. */
+/**
+ * How long files take for their size, as measured: where a browser or server processes work for them, longer; without a
+ * server, shorter. The files with a browser share three processes, and so three browsers.
+ */
+const folders: readonly { path: string; weight: number; processes?: number }[] = [
+  { path: 'test/browser/', weight: 5, processes: 3 },
+  { path: 'test/operations/', weight: 2.5 },
+  { path: 'src/', weight: 0.3 },
+  { path: 'packages/', weight: 0.6 },
+];
+
+/** Deals the files out, the longest first, each where the least waits. @returns a module for each process. */
 async function dealOut(files: string[]): Promise<string[]> {
-  const bySize = files.toSorted((a, b) => statSync(b).size - statSync(a).size);
   const folder = await scratchFolder('test-all');
-  const hands = Array.from({ length: Math.min(processes, files.length) }, (_, hand) =>
-    bySize.filter((_, place) => place % processes === hand),
-  );
+  const jobs = files.map((file) => {
+    const { weight = 1, processes: among = processes } = folders.find(({ path }) => file.startsWith(path)) ?? {};
+    return { file, work: statSync(file).size * weight, among };
+  });
+  const hands = Array.from({ length: Math.min(processes, files.length) }, (_, place) => ({
+    files: [] as string[],
+    work: 0,
+    share: Math.min(1, (processes - place) / shorter),
+  }));
+  for (const { file, work, among } of jobs.sort((a, b) => b.work - a.work)) {
+    const fill = (hand: (typeof hands)[number]) => (hand.work + work) / hand.share;
+    const hand = hands.slice(0, among).reduce((least, one) => (fill(one) < fill(least) ? one : least));
+    hand.files.push(file);
+    hand.work += work;
+  }
+  const dealt = hands.filter((hand) => hand.files.length > 0).sort((a, b) => b.work - a.work);
   return Promise.all(
-    hands.map(async (hand, number) => {
+    dealt.map(async (hand, number) => {
       const path = join(folder, `${number}.mjs`);
-      await writeFile(
-        path,
-        hand.map((file) => `import ${JSON.stringify(pathToFileURL(resolve(file)).href)};\n`).join(''),
-      );
+      const imports = hand.files.map((file) => `import ${JSON.stringify(pathToFileURL(resolve(file)).href)};\n`);
+      await writeFile(path, imports.join(''));
       return path;
     }),
   );
