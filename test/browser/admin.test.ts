@@ -113,6 +113,13 @@ test('every page of administration is accessible, light and dark, on a phone and
     '/admin/audit/unauthenticated?address=192.0.2.1',
   ];
   for (const path of paths) await expectPage(page, signet, { path, act: openDetails });
+  // On a phone the navigation is one line, in which the tab of the page is to be seen.
+  await page.setViewportSize({ width: 320, height: 800 });
+  await page.goto(`${signet.url}/admin/settings?ui_locales=de`);
+  const navigation = await page.locator('.tabs').boundingBox();
+  const tab = await page.locator('.tabs [aria-current]').boundingBox();
+  assert.ok(navigation!.height < 80, `${navigation?.height} px`);
+  assert.ok(tab!.x >= 0 && tab!.x + tab!.width <= 320, JSON.stringify(tab));
   const looks = {
     admin: '/admin',
     'admin-clients': '/admin/clients',
@@ -260,11 +267,12 @@ test('a user is found and disabled; after 15 minutes the administrator confirms 
   expectQuiet();
 });
 
-test('a review, a suspension and the disabling of a user are done by the keyboard alone', async (t) => {
+test('what administrators do each day is done by the keyboard alone: reviews, users, the audit log', async (t) => {
   const signet = await startSignet(t, { env });
   const admin = await signet.signedInUser({ role: 'admin' });
   const user = await signet.signedInUser();
   const { client_id } = await signet.registerClient({ owner: user, name: 'Field Notes', approved: false });
+  await signet.registerClient({ owner: user, name: 'Quarry', approved: false });
   const { page, expectQuiet } = await withScripts(t, signet, admin);
   const link = (name: string) => page.getByRole('link', { name }).first();
   const press = async (target: Locator, key = 'Enter') => {
@@ -308,6 +316,48 @@ test('a review, a suspension and the disabling of a user are done by the keyboar
   await press(page.locator('#user-disable'));
   await done(sentence('admin.users.done.disabled'));
   assert.equal((await user.browser.get('/v1/me')).status, 401);
+
+  await press(page.locator('#user-edit'));
+  await page.waitForURL('**/edit');
+  await write(page.locator('#name'), 'Mia Rossi');
+  await write(page.locator('textarea[name=reason]'), 'Asked for it');
+  await page.keyboard.press('Tab');
+  await press(page.locator('main form button[type=submit]').first());
+  await done(sentence('admin.users.done.edited'));
+
+  await press(link(message('admin.tab.users')));
+  await page.waitForURL('**/admin/users');
+  await press(page.locator('#users-invite'));
+  await page.waitForURL('**/invite');
+  await write(page.locator('#email'), 'katherine@example.com');
+  await write(page.locator('textarea[name=reason]'), 'Joins on Monday');
+  await press(page.locator('#user-invite'));
+  await page.locator('#once-0').waitFor();
+
+  await press(link(message('admin.tab.audit')));
+  await page.waitForURL('**/admin/audit');
+  await write(page.locator('#who'), user.email);
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/admin/audit?*');
+  await press(page.locator('.log summary').first());
+  await page.locator('.log details[open]').waitFor();
+  await press(page.locator('#without-who'));
+  await page.waitForURL((url) => !url.searchParams.get('who'));
+
+  // A second client is turned away, with a reason that need not be written; and the policy of the first one is changed.
+  await press(link(message('admin.tab.clients')));
+  await press(page.getByRole('main').getByRole('link', { name: 'Quarry' }).first());
+  await tabTo(page, page.locator('#reject-ready'));
+  await page.keyboard.press('ArrowDown');
+  await press(page.locator('#client-reject'));
+  await done(sentence('admin.clients.done.rejected'));
+  await page.goto(`${signet.url}/admin/clients/${client_id}`);
+  await press(page.locator('#client-reinstate'));
+  await done(sentence('admin.clients.done.reinstated'));
+  await press(page.locator('#policy-retry'), 'ArrowUp');
+  await press(page.locator('#client-policy'));
+  await done(sentence('admin.clients.done.policy'));
+  assert.equal((await signet.deps.clients.find(client_id))?.refresh_retry_window, 1);
   expectQuiet();
 });
 
