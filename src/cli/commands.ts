@@ -292,7 +292,11 @@ const mailCommand = {
       if (key !== undefined) throw invalidFields([fieldProblem('email', { key })]);
       const result = await testMail(deps, caller, { email, name: null, locale: null });
       const said = result.answer === null ? '' : `: ${result.answer}`;
-      const text = result.is_accepted ? `Accepted for ${email}${said}` : `Not accepted${said}`;
+      const accepted =
+        result.answer === null
+          ? `Printed to the log instead of being sent to ${email}; set SIGNET_SMTP_URL to send it.`
+          : `Accepted for ${email}${said}`;
+      const text = result.is_accepted ? accepted : `Not accepted${said}`;
       return { json: result, text, failed: !result.is_accepted };
     },
   }),

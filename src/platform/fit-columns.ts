@@ -5,10 +5,10 @@ export const widestOf = (rows: readonly (readonly string[])[], widthOf = (text: 
   (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => widthOf(row[column] ?? ''))));
 
 /** With what `newId` makes, also behind `user:` and the like, or the thumbprint of a key, one can run another command. */
-const id = /^(?:\w+:)?(?:[a-z]{2,4}_[\w-]{22}|[\w-]{43})$/;
+const id = /^(?:\w+:)?(?:[a-z]{2,4}_[\w-]{22}(?:\.[a-z]{2,4}_[\w-]{22})?|[\w-]{43})$/;
 const timestamp = /^\d{4}-\d\d-\d\dT[\d:]+Z$/;
-/** The day and an ellipsis. */
-const shortTime = 11;
+/** `2027-01-31 08:00` */
+const shortTime = 16;
 const shortest = 8;
 
 /** As many columns as have room at their shortest, but the first two, and times leave first; the widest are shortened. */
@@ -40,6 +40,7 @@ export function fitColumns(rows: readonly (readonly string[])[], columns: number
 
 function shortened(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
+  if (timestamp.test(text) && width >= shortTime) return text.slice(0, shortTime).replace('T', ' ');
   let kept = '';
   for (const character of text) {
     if (displayWidth(kept + character) > width - 1) break;

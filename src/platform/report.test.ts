@@ -34,8 +34,20 @@ test('a list fits a terminal: text is shortened, ids are whole, and what has no 
   assert.deepEqual([list(rows), onTerminal(undefined)], [table(rows), table(rows)], 'elsewhere it is whole');
   assert.equal(onTerminal(200).replaceAll(/ +/g, ' '), list(rows).replaceAll(/ +/g, ' '));
   const at110 = onTerminal(110);
-  assert.match(at110, /a-rather-long-add\S*… {2}Ada Lovelace .*… +active/);
-  assert.match(at110, / 1970-01-01… {2}1970-01-01…\n/);
+  assert.match(at110, /a-rather-long\S*… {2}Ada Lovelace .*… +active/);
+  assert.match(at110, / 1970-01-01 00:00 {2}1970-01-01 00:00\n/);
+  assert.equal(
+    terminalLayout.run({ columns: 80, colors: false }, () => list([headings])),
+    'No entries.',
+  );
+  assert.equal(list([headings]), table([headings]), 'a program finds the headings');
+  const delivery = `msg_${'m'.repeat(22)}.wh_${'w'.repeat(22)}`;
+  const deliveries = () =>
+    list([
+      ['DELIVERY', 'EVENT', 'LAST ERROR'],
+      [delivery, 'user.created', 'x'.repeat(99)],
+    ]);
+  assert.ok(terminalLayout.run({ columns: 80, colors: false }, deliveries).includes(delivery), 'it can be resent');
   const at80 = onTerminal(80);
   assert.match(at80, /\n\nNot shown, for lack of width: CREATED\. Everything: --wide$/);
   for (const [text, columns] of [

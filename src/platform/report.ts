@@ -35,6 +35,7 @@ export function list(cells: readonly (readonly Cell[])[]): string {
   const all = cells.map((row) => row.map(cellText));
   const { columns } = terminalLayout.getStore() ?? {};
   if (columns === undefined) return lines(all, widestOf(all), (_, column) => all[0]?.[column]);
+  if (all.length === 1) return 'No entries.';
   const { rows, widths, leftOut } = fitColumns(all, columns);
   const text = lines(rows, widths, (_, column) => rows[0]?.[column], displayWidth);
   if (leftOut.length === 0) return text;
