@@ -1,29 +1,15 @@
-import { once } from 'node:events';
-import type { Writable } from 'node:stream';
-import { requireUser, requireUserByIdOrEmail, type User, userFilters } from '../accounts/users.ts';
 import { auditOperations } from '../admin/audit/operations.ts';
 import { describeClient } from '../admin/clients/command-text.ts';
 import { clientOperations } from '../admin/clients/operations.ts';
 import { entitlementOperations } from '../admin/entitlements/operations.ts';
-import { inviteAdministrator } from '../admin/invite-administrator.ts';
 import { keyOperations } from '../admin/keys/operations.ts';
 import { serviceCredentialOperations } from '../admin/service-credentials/operations.ts';
 import { settingOperations } from '../admin/settings/operations.ts';
 import { testMail } from '../admin/settings/test-mail.ts';
 import { accessOperations } from '../admin/users/access-operations.ts';
 import { accountOperations } from '../admin/users/account-operations.ts';
-import { exportUsers } from '../admin/users/export-list.ts';
-import { exportUser } from '../admin/users/export-user.ts';
-import {
-  describeOverview,
-  describeUser,
-  describeUsers,
-  userOperand,
-  userOperations,
-} from '../admin/users/operations.ts';
-import { overviewRecord, userOverview, userRecord } from '../admin/users/read-user.ts';
+import { userOperations } from '../admin/users/operations.ts';
 import { webhookOperations } from '../admin/webhooks/operations.ts';
-import { createUser } from '../authentication/account-links/create-user.ts';
 import {
   acrValuesFor,
   applicationTypes,
@@ -40,8 +26,7 @@ import { approveClient } from '../clients/review-client.ts';
 import { defaultScope } from '../clients/scopes.ts';
 import { emailProblem } from '../platform/email-address.ts';
 import { fieldProblem, invalidFields } from '../platform/errors.ts';
-import type { FileAnswer } from '../platform/http/operation.ts';
-import { type Report, shownOnce, time } from '../platform/report.ts';
+import { type Report, shownOnce } from '../platform/report.ts';
 import { maxReplayed } from '../webhooks/manage-webhook.ts';
 import { auditCommands } from './audit.ts';
 import { backupCommands } from './backup.ts';
@@ -49,7 +34,7 @@ import { type Command, command, commandWithoutStore, UsageError } from './comman
 import { doctorCommand } from './doctor.ts';
 import { healthcheckCommand } from './healthcheck.ts';
 import { commandsOf } from './operation-command.ts';
-import { readPassword } from './password-prompt.ts';
+import { exportCommands, invitationCommand, userCommands } from './users.ts';
 
 const caller = { actor: 'cli' } as const;
 const nothing = { body: undefined, query: {} };
@@ -87,91 +72,6 @@ const webhookCommands = {
       const left =
         counts.dead > 0 ? ` ${counts.dead} failed deliveries remain: repeat the command to resend them.` : '';
       return { json: counts, text: resent(counts.replayed) + left };
-    },
-  }),
-};
-
-const maxFound = 500;
-
-const show = (user: User): Report => ({ json: userRecord(user), text: describeUser(userRecord(user)) });
-
-/** Those that are no operation of the API. */
-const userCommands = {
-  'users create': command({
-    summary: 'Create a user. Asks for the password on a terminal.',
-    options: {
-      email: { value: 'email', help: 'email address, used to sign in', required: true },
-      name: { value: 'name', help: 'display name', required: true },
-      'password-stdin': { help: 'read the password from standard input, for scripts' },
-      admin: { help: 'give the user the administrator role' },
-      verified: { help: 'mark the email address as verified' },
-    },
-    async run(deps, { email, name, admin, verified, ...given }, terminal) {
-      const password = await readPassword(terminal, given['password-stdin']);
-      const account = { email, name, password, role: admin ? 'admin' : 'user', emailVerified: verified } as const;
-      return show(await requireUser(deps, await createUser(deps, account, 'cli')));
-    },
-  }),
-  'users find': command({
-    summary: `Find users by email address, name, username or ID. Matches beginnings of words, and prints up to ${maxFound} users.`,
-    operands: { query: { value: 'query' } },
-    async run(deps, { query }) {
-      const found = await userOperations.list.run(deps, { caller, ...nothing, query: { query, limit: maxFound } });
-      const more = found.next === null ? '' : '\n\nThere are more results: use users list --query.';
-      return { json: found, text: describeUsers({ ...found, next: null }) + more };
-    },
-  }),
-  'users show': command({
-    summary: 'Show a user. With --all, also shows sign-in methods and access.',
-    operands: { user_id: userOperand.user_id },
-    options: {
-      all: {
-        help: 'also show sign-in methods, failed password attempts, and counts of sessions, grants, clients and entitlements',
-      },
-    },
-    async run(deps, { user_id, all }) {
-      const user = await requireUserByIdOrEmail(deps, user_id);
-      if (!all) return show(user);
-      const overview = overviewRecord(await userOverview(deps, user.user_id));
-      return { json: overview, text: describeOverview(overview) };
-    },
-  }),
-};
-
-/** To standard output, no more than a page of it in memory. */
-async function print({ content }: FileAnswer, stdout: Writable): Promise<undefined> {
-  for await (const text of content) if (!stdout.write(text)) await once(stdout, 'drain');
-}
-
-const exportReason = { value: 'text', help: 'reason, recorded in the audit log' } as const;
-
-const exportCommands = {
-  'users export': command({
-    summary: 'Export the data of a user as JSON. Prints to standard output; redirect it to a file.',
-    operands: { user_id: userOperand.user_id },
-    options: { reason: exportReason },
-    async run(deps, { user_id, reason }, { stdout }) {
-      const user = await requireUserByIdOrEmail(deps, user_id);
-      return print(await exportUser(deps, caller, user.user_id, reason), stdout);
-    },
-  }),
-  'users export-csv': command({
-    summary: 'Export the list of users as CSV. Prints to standard output; redirect it to a file.',
-    options: {
-      filter: { value: 'filter', oneOf: userFilters, help: 'only these users, as in users list' },
-      reason: exportReason,
-    },
-    run: async (deps, { filter, reason }, { stdout }) =>
-      print(await exportUsers(deps, caller, { filter, reason }), stdout),
-  }),
-};
-
-const invitationCommand = {
-  'admin invite': command({
-    summary: 'Invite an administrator. Prints a link that creates the account; it works once and expires after a day.',
-    async run(deps) {
-      const invitation = await inviteAdministrator(deps, 'cli');
-      return { json: invitation, text: `${invitation.url}\nIt works once, until ${time(invitation.expires_at)}.` };
     },
   }),
 };

@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import { requireUser, requireUserByIdOrEmail, type User, userFilters } from '../accounts/users.ts';
+import { inviteAdministrator } from '../admin/invite-administrator.ts';
+import { exportUsers } from '../admin/users/export-list.ts';
+import { exportUser } from '../admin/users/export-user.ts';
+import {
+  describeOverview,
+  describeUser,
+  describeUsers,
+  userOperand,
+  userOperations,
+} from '../admin/users/operations.ts';
+import { overviewRecord, userOverview, userRecord } from '../admin/users/read-user.ts';
+import { createUser } from '../authentication/account-links/create-user.ts';
+import type { FileAnswer } from '../platform/http/operation.ts';
+import { type Report, time } from '../platform/report.ts';
+import { command } from './command.ts';
+import { readPassword } from './password-prompt.ts';
+
+const caller = { actor: 'cli' } as const;
+
+const maxFound = 500;
+
+const show = (user: User): Report => ({ json: userRecord(user), text: describeUser(userRecord(user)) });
+
+/** Those that are no operation of the API. */
+export const userCommands = {
+  'users create': command({
+    summary: 'Create a user. Asks for the password on a terminal.',
+    options: {
+      email: { value: 'email', help: 'email address, used to sign in', required: true },
+      name: { value: 'name', help: 'display name', required: true },
+      'password-stdin': { help: 'read the password from standard input, for scripts' },
+      admin: { help: 'give the user the administrator role' },
+      verified: { help: 'mark the email address as verified' },
+    },
+    async run(deps, { email, name, admin, verified, ...given }, terminal) {
+      const password = await readPassword(terminal, given['password-stdin']);
+      const account = { email, name, password, role: admin ? 'admin' : 'user', emailVerified: verified } as const;
+      return show(await requireUser(deps, await createUser(deps, account, 'cli')));
+    },
+  }),
+  'users find': command({
+    summary: `Find users by email address, name, username or ID. Matches beginnings of words, and prints up to ${maxFound} users.`,
+    operands: { query: { value: 'query' } },
+    async run(deps, { query }) {
+      const found = await userOperations.list.run(deps, { caller, body: undefined, query: { query, limit: maxFound } });
+      const more = found.next === null ? '' : '\n\nThere are more results: use users list --query.';
+      return { json: found, text: describeUsers({ ...found, next: null }) + more };
+    },
+  }),
+  'users show': command({
+    summary: 'Show a user. With --all, also shows sign-in methods and access.',
+    operands: { user_id: userOperand.user_id },
+    options: {
+      all: {
+        help: 'also show sign-in methods, failed password attempts, and counts of sessions, grants, clients and entitlements',
+      },
+    },
+    async run(deps, { user_id, all }) {
+      const user = await requireUserByIdOrEmail(deps, user_id);
+      if (!all) return show(user);
+      const overview = overviewRecord(await userOverview(deps, user.user_id));
+      return { json: overview, text: describeOverview(overview) };
+    },
+  }),
+};
+
+/** To standard output, no more than a page of it in memory. */
+async function print({ content }: FileAnswer, stdout: Writable): Promise<undefined> {
+  for await (const text of content) if (!stdout.write(text)) await once(stdout, 'drain');
+}
+
+const exportReason = { value: 'text', help: 'reason, recorded in the audit log' } as const;
+
+export const exportCommands = {
+  'users export': command({
+    summary: 'Export the data of a user as JSON. Prints to standard output; redirect it to a file.',
+    operands: { user_id: userOperand.user_id },
+    options: { reason: exportReason },
+    async run(deps, { user_id, reason }, { stdout }) {
+      const user = await requireUserByIdOrEmail(deps, user_id);
+      return print(await exportUser(deps, caller, user.user_id, reason), stdout);
+    },
+  }),
+  'users export-csv': command({
+    summary: 'Export the list of users as CSV. Prints to standard output; redirect it to a file.',
+    options: {
+      filter: { value: 'filter', oneOf: userFilters, help: 'only these users, as in users list' },
+      reason: exportReason,
+    },
+    run: async (deps, { filter, reason }, { stdout }) =>
+      print(await exportUsers(deps, caller, { filter, reason }), stdout),
+  }),
+};
+
+export const invitationCommand = {
+  'admin invite': command({
+    summary: 'Invite an administrator. Prints a link that creates the account; it works once and expires after a day.',
+    async run(deps) {
+      const invitation = await inviteAdministrator(deps, 'cli');
+      return { json: invitation, text: `${invitation.url}\nIt works once, until ${time(invitation.expires_at)}.` };
+    },
+  }),
+};
