@@ -34,7 +34,7 @@ export function observeRequests(
 ): void {
   const { clock, timekeeper, log, tracer } = deps;
   const { hasMetrics, logRequests, trustProxy, baseUrl } = deps.config;
-  const scheme = new URL(baseUrl).protocol.slice(0, -1); // not what a stranger's header says
+  const scheme = new URL(baseUrl).protocol.slice(0, -1); // not what the requester's header says
   const isProxy = trustedPeers(trustProxy);
   app.decorateRequest('requestId', '');
   app.decorateRequest('refusedAs', undefined);
