@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -145,7 +146,11 @@ export async function isActiveAt(url: string, client: RegisteredClient, token: s
   return (await send(url, client, { token }, '/oauth/introspect')).active === true;
 }
 
+/** Asked again and again while a test waits, so it starts no process where Linux knows. */
 export function workerPids({ pid }: Pick<ServerProcess, 'pid'>): number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+  } catch {} // it is gone, or the system does not say
   const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
   const rows = stdout.split('\n').map((row) => row.trim().split(/\s+/).map(Number));
   return rows.filter(([, parent]) => parent === pid).map(([child]) => child ?? 0);
