@@ -101,7 +101,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       clientSecretLimits: openClientSecretLimits({ db, clock, config }),
       clientFailures: openFailureRecorder({ db, clock, log }),
       clientSecretUses: openSecretUses({ db, clock, log }, noteSecretUse),
-      riskContext: openRiskContext({ db, config }),
+      riskContext: openRiskContext({ db, config, clock }),
       webhookSender: openWebhookSender({ config, db, clock, log, tracer, vault }),
       logoutSender: openLogoutSender({ config, db, clock, log, tracer, keys }),
       services,

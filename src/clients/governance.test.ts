@@ -157,6 +157,29 @@ onBothEngines(
   },
 );
 
+onBothEngines('a review compares with the clients as they are, however often it is opened', async (t, engine) => {
+  const { deps, approved, register, pass } = await openClients(t, engine);
+  const { client } = await register({ name: 'Ledgerly Books' }, 'usr_eve');
+  const isAlike = async () =>
+    (await clientReview(deps, client.client_id)).risks.some(({ code }) => code === 'name_resembles_client');
+  const open = async () => {
+    const first = await isAlike();
+    assert.equal(await isAlike(), first);
+    return first;
+  };
+  pass(10);
+  assert.equal(await open(), false);
+  const alike = await approved({ name: 'Ledgerly Book' });
+  assert.equal(await open(), true);
+  pass(10);
+  assert.equal(await open(), true);
+  await suspendClient(deps, asReviewer(alike), 'Phishing.');
+  assert.equal(await open(), false);
+  pass(10);
+  await reinstateClient(deps, asReviewer(alike));
+  assert.equal(await open(), true, 'changed in the second in which it is read');
+});
+
 onBothEngines('an edit that names another revision than the stored one is refused', async (t, engine) => {
   const { register, edit } = await openClients(t, engine);
   const { client } = await register();

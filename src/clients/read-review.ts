@@ -6,7 +6,7 @@ import { sameJson } from './change-client.ts';
 import { type Client, needsReview, proposalOf, type ReviewedFields, reviewedFields, reviewedRecord } from './client.ts';
 import type { Deps } from './deps.ts';
 import { findAnyClient } from './find-clients.ts';
-import { type Risk, riskSignals } from './risk-signals.ts';
+import { type Risk, riskSignalsOnce } from './risk-signals.ts';
 
 export { hasApprovedClient } from './store.ts';
 
@@ -42,7 +42,7 @@ export async function clientReview(deps: Pick<Deps, 'db' | 'riskContext'>, clien
     deps.riskContext(),
     needsReview(client) ? lastRejectionOf(deps, client) : undefined,
   ]);
-  return { client, owner, changes: changesOf(client), risks: riskSignals(client, context), lastRejection };
+  return { client, owner, changes: changesOf(client), risks: riskSignalsOnce(client, context), lastRejection };
 }
 
 /** A review as programs read it. */
@@ -94,7 +94,7 @@ async function assess(deps: RiskDeps, clients: readonly Client[]): Promise<Map<s
   const context = await deps.riskContext();
   const risks = new Map<string, Risk[]>();
   for (const client of assessed) {
-    risks.set(client.client_id, riskSignals(client, context));
+    risks.set(client.client_id, riskSignalsOnce(client, context));
     await letOthersRun(); // beside thousands of clients, one takes milliseconds
   }
   return risks;

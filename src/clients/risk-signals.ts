@@ -1,4 +1,5 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
+import { now } from '../platform/clock.ts';
 import type { Deps } from '../platform/deps.ts';
 import { isLoopback } from '../platform/ip-address.ts';
 import { type Client, proposalOf, type ReviewedFields } from './client.ts';
@@ -6,7 +7,7 @@ import { areSimilar, containsName, looksAlike, nameSkeleton } from './name-skele
 import { mixesScripts } from './presentation.ts';
 import { destinationOf, isPrivateUse } from './redirect-uri.ts';
 import type { Scope } from './scopes.ts';
-import { type ComparedRow, readComparedClients, readRememberedSuspensions } from './store.ts';
+import { type ComparedRow, newestComparedChange, readComparedClients, readRememberedSuspensions } from './store.ts';
 
 /** What a reviewer should look at twice. Each has a message `risk.<code>`; honest clients show some of them, too. */
 export const riskCodes = [
@@ -71,6 +72,18 @@ export const riskContextOf = (compared: Pick<RiskContext, 'service' | 'approved'
 
 /** Scopes by which a client gets more than the user's identity, or keeps access for longer. */
 const sensitiveScopes: readonly Scope[] = ['entitlements:read', 'offline_access'];
+
+/** By the event of the client's newest change. To compare one with thousands takes milliseconds, and a page has fifty. */
+const signalsIn = new WeakMap<RiskContext, Map<string, Risk[]>>();
+
+/** As {@link riskSignals}, computed once for a stored client in one context. */
+export function riskSignalsOnce(client: Client, context: RiskContext): Risk[] {
+  const signals = signalsIn.get(context) ?? new Map<string, Risk[]>();
+  signalsIn.set(context, signals);
+  const risks = signals.get(client.event_id) ?? riskSignals(client, context);
+  if (signals.size < maxCompared) signals.set(client.event_id, risks);
+  return risks;
+}
 
 /** Of the client as it will be if its reviewer approves it; warnings first. */
 export function riskSignals(client: Client, context: RiskContext): Risk[] {
@@ -197,8 +210,15 @@ const rowsAtOnce = 200;
 
 export type ReadRiskContext = () => Promise<RiskContext>;
 
-/** Skeletons and hosts of thousands of clients are cached, and computed again for those that have changed. */
-export function openRiskContext({ db, config }: Pick<Deps, 'db' | 'config'>): ReadRiskContext {
+/** Seconds. Where the clock of another node is behind, its newest change may not look like one. */
+const contextKeptSeconds = 60;
+
+/**
+ * Skeletons and hosts of thousands of clients are cached, and computed again for those that have changed. The whole is kept
+ * while none has changed.
+ */
+export function openRiskContext(deps: Pick<Deps, 'db' | 'config' | 'clock'>): ReadRiskContext {
+  const { db, config } = deps;
   const known = new Map<string, ComparedClient & Pick<ComparedRow, 'version'>>();
 
   async function compared(rows: readonly ComparedRow[]): Promise<ComparedClient[]> {
@@ -213,16 +233,26 @@ export function openRiskContext({ db, config }: Pick<Deps, 'db' | 'config'>): Re
     return clients;
   }
 
+  let kept: { context: RiskContext; changedAt: number; readAt: number } | undefined;
+
   return async () => {
+    const readAt = now(deps);
+    const changedAt = await newestComparedChange(db);
+    const age = readAt - (kept?.readAt ?? 0);
+    // Another change may be of the same second as the newest one that was seen.
+    const isCurrent = kept?.changedAt === changedAt && changedAt < kept.readAt - 1;
+    if (kept && isCurrent && age >= 0 && age < contextKeptSeconds) return kept.context;
     const [approved, suspended, remembered] = await Promise.all([
       readComparedClients(db, 'approved', maxCompared),
       readComparedClients(db, 'suspended', maxCompared),
       readRememberedSuspensions(db, maxCompared),
     ]);
-    return riskContextOf({
+    const context = riskContextOf({
       service: config.brand.name,
       approved: await compared(approved),
       suspended: await compared([...suspended, ...remembered]),
     });
+    kept = { context, changedAt, readAt };
+    return context;
   };
 }

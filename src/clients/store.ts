@@ -70,8 +70,8 @@ export async function listOwnClients({ db }: { db: Db }, owner_user_id: string):
   return rows.map(withoutSecrets);
 }
 
-/** As `hasPendingChange` in client.ts. */
-export const withPendingChange = sql`(c.status = 'approved' and c.pending_change is not null)`;
+/** As `hasPendingChange` in client.ts. Found by the index of pending changes: those of the status would read every approved client. */
+export const withPendingChange = sql`(coalesce(c.status, '') = 'approved' and c.pending_change is not null)`;
 
 /** New clients, and approved ones with a pending change: as many as wait, up to a maximum. */
 export async function countWaiting({ db }: { db: Db }, atMost: number): Promise<number> {
@@ -89,12 +89,16 @@ export async function countWaiting({ db }: { db: Db }, atMost: number): Promise<
 export const hasApprovedClient = (db: Db): Promise<boolean> =>
   db.holds(sql`exists (select 1 from clients where status = 'approved')`);
 
-/** New clients, and approved ones with a pending change. */
+/** More than anybody reviews. */
+const mostNeedingReview = 10_000;
+
+/** New clients, and approved ones with a pending change; of each, {@link mostNeedingReview} are counted. */
 export async function countNeedingReview({ db }: { db: Db }): Promise<{ pending: number; changes: number }> {
+  const counted = (condition: Sql) =>
+    sql`(select count(*) from (select 1 as one from clients c where ${condition} limit ${mostNeedingReview}) as few)`;
   const counts = await db.get(
     row('clients', { pending: integer, changes: integer }),
-    sql`select (select count(*) from clients where status = 'pending_review') as pending,
-               (select count(*) from clients c where ${withPendingChange}) as changes`,
+    sql`select ${counted(sql`c.status = 'pending_review'`)} as pending, ${counted(withPendingChange)} as changes`,
   );
   return { pending: counts?.pending ?? 0, changes: counts?.changes ?? 0 };
 }
@@ -113,6 +117,20 @@ export const readComparedClients = (db: Db, status: ClientStatus, limit: number)
     sql`select client_id, owner_user_id, name, redirect_uris, post_logout_redirect_uris, event_id as version from clients
          where status = ${status} order by created_at, client_id limit ${limit}`,
   );
+
+const NewestChange = row('clients', { approved: integer, suspended: integer, remembered: integer });
+
+/** When a client that reviews compare with changed last, in Unix seconds; 0 for never. */
+export async function newestComparedChange(db: Db): Promise<number> {
+  const newestIn = (status: ClientStatus) =>
+    sql`coalesce((select max(updated_at) from clients where status = ${status}), 0)`;
+  const newest = await db.get(
+    NewestChange,
+    sql`select ${newestIn('approved')} as approved, ${newestIn('suspended')} as suspended,
+               coalesce((select max(deleted_at) from remembered_suspensions), 0) as remembered`,
+  );
+  return Math.max(...Object.values(newest ?? { none: 0 }));
+}
 
 /** Clients that were suspended when they were deleted, the latest first. */
 export const readRememberedSuspensions = (db: Db, limit: number) =>

@@ -41,7 +41,7 @@ export async function openClients(
     clients: clientDirectory({ db, clock }),
     grants,
     config,
-    riskContext: openRiskContext({ db, config }),
+    riskContext: openRiskContext({ db, config, clock }),
     mail: {
       ...openQueue({
         config,
