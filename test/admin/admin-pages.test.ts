@@ -508,7 +508,7 @@ test('a service credential shows its secret once, is narrowed, rotated and retir
   assert.match(
     rotated.text,
     sentence('admin.services.secret.before', {
-      until: '<time datetime="2027-01-15T08:00:00.000Z" title="2027-01-15 08:00:00 UTC">just now</time>',
+      until: '<time datetime="2027-01-15T08:00:00.000Z" title="2027-01-15 08:00:00 UTC">now</time>',
     }),
   );
   assert.notEqual(secretOf(rotated), secretOf(made));
