@@ -89,7 +89,7 @@ export async function countWaiting({ db }: { db: Db }, atMost: number): Promise<
 export const hasApprovedClient = (db: Db): Promise<boolean> =>
   db.holds(sql`exists (select 1 from clients where status = 'approved')`);
 
-/** More than anybody reviews. */
+/** More than are ever reviewed. */
 const mostNeedingReview = 10_000;
 
 /** New clients, and approved ones with a pending change; of each, {@link mostNeedingReview} are counted. */

@@ -64,6 +64,9 @@ onBothEngines(
     assert.equal(code, 1);
     assert.match(stdout, /event 4 is missing.*restored\s+from a backup.*signet audit accept-loss --reason/s);
     assert.equal(await sealedIn(db), 3);
+    const { checks } = JSON.parse((await runCommand(['doctor', '--json'], { env })).stdout);
+    const { state, remedy } = checks.find(({ check }: { check: string }) => check === 'audit log');
+    assert.deepEqual([state, /signet audit verify/.test(remedy)], ['problem', true]);
 
     await server.close();
     const restarted = await openServer(t, env);

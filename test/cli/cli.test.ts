@@ -212,6 +212,7 @@ test('what is done from the command line holds for the server that runs', async 
       files: 'ok',
       store: 'ok',
       'master key': 'ok',
+      'audit log': 'ok',
       'signing keys': 'ok',
       'server settings': 'ok',
       clock: 'ok',

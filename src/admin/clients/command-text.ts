@@ -47,7 +47,10 @@ export function describeReview(review: ReturnType<typeof reviewRecord> & { usage
     ...review.risks.map(({ code, severity, detail }) => `  ${severity}  ${code}  ${detail.map(printed).join(', ')}`),
     ...(review.last_rejection ? rejectionLines(review.last_rejection) : []),
     ...(needsReview(review)
-      ? ['', `To approve exactly this: signet clients approve ${review.client_id} --revision ${review.revision}`]
+      ? [
+          '',
+          `To approve exactly this: signet clients approve ${review.client_id} --revision ${review.revision}${review.owner_user_id === null ? '' : ' --consent required'}`,
+        ]
       : []),
   ];
   return [describeClient(review), usage, ...(lines.length > 0 ? ['', ...lines] : [])].join('\n');

@@ -1,6 +1,9 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { pino } from 'pino';
+import { findLoss } from '../../audit/chain.ts';
 import { readLogWithoutSealing } from '../../audit/read-log.ts';
+import { openWitness } from '../../audit/witness.ts';
 import { canSign } from '../../oauth/signing-keys/signing-keys.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { refuseUnlessMigrated } from '../../platform/db/migrate.ts';
@@ -96,7 +99,7 @@ async function checkTables(
 /** @param outsideAt what the base URL says the time is, in Unix seconds. */
 export async function checksInStore(deps: CheckDeps, db: Db | undefined, outsideAt?: number): Promise<Check[]> {
   if (!db) {
-    const names = ['master key', 'signing keys', 'server settings'];
+    const names = ['master key', 'audit log', 'signing keys', 'server settings'];
     return [
       ...names.map((name) => skipped(name, 'The store cannot be read.')),
       clockCheck(deps, { outsideAt }),
@@ -106,6 +109,7 @@ export async function checksInStore(deps: CheckDeps, db: Db | undefined, outside
   const [heartbeat, [newest]] = await Promise.all([findHeartbeat(db), readLogWithoutSealing({ db }, {}, 1)]);
   return [
     await checkMasterKey(deps, db),
+    await checkAuditLog(deps, db),
     (await canSign(db))
       ? ok('signing keys', 'There is an active signing key of each algorithm.')
       : problem('signing keys', unreadySentences.signing_keys, `${setUp}, which make missing keys.`),
@@ -148,10 +152,31 @@ export async function checkPages({ config }: CheckDeps, db: Db): Promise<Check> 
   return problem(name, `The database is damaged: ${damage}.`, remedy);
 }
 
+/** Whether the log goes on, as the server decides it. The seals are computed by `signet audit verify` alone. */
+async function checkAuditLog({ config }: CheckDeps, db: Db): Promise<Check> {
+  const name = 'audit log';
+  const vault = await openVault(config, db).catch(() => undefined);
+  if (!vault) return skipped(name, 'It cannot be checked without the master key.');
+  const loss = await findLoss({ db, vault, witness: openWitness(config.auditHeadFile, pino({ enabled: false })) });
+  if (!loss) return ok(name, 'Its end is there. To check all of it, run: signet audit verify');
+  const found =
+    loss.why === 'file'
+      ? `${config.auditHeadFile} cannot be read, so it is not known whether the end of the audit log is there.`
+      : 'The end of the audit log is lost.';
+  return problem(
+    name,
+    `${found} No events are sealed and no webhooks are sent.`,
+    'Run: signet audit verify. Then see docs/incidents/SignetAuditLogStopped.md.',
+  );
+}
+
+async function openVault({ masterKey, otherMasterKey }: CheckDeps['config'], db: Db) {
+  return openVaultFor(db, readMasterKey(masterKey), otherMasterKey ? [readMasterKey(otherMasterKey)] : []);
+}
+
 async function checkMasterKey({ config }: CheckDeps, db: Db): Promise<Check> {
   try {
-    const others = config.otherMasterKey ? [readMasterKey(config.otherMasterKey)] : [];
-    await openVaultFor(db, readMasterKey(config.masterKey), others);
+    await openVault(config, db);
   } catch (error) {
     return problemOf('master key', error, 'Restore the key that the database was first used with.');
   }
