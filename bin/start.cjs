@@ -20,4 +20,4 @@ function isCurrent() {
 }
 
 if (isCurrent()) require(join(made, 'signet.cjs'));
-else import('../src/cli/main.ts');
+else void import('../src/cli/main.ts');

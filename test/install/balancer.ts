@@ -22,7 +22,7 @@ export async function startBalancer(t: TestContext, nodes: readonly string[]): P
   let turn = 0;
   const watch = setInterval(() => {
     for (const node of nodes) {
-      ask(`${node}/readyz`)
+      void ask(`${node}/readyz`)
         .then(({ status }) => status === 200)
         .catch(() => false)
         .then((isReady) => (isReady ? ready.add(node) : ready.delete(node)));
