@@ -162,9 +162,9 @@ test('administrators do not change the policy of their own client; a lone admini
   const waiting = await pageOf(alone, client_id);
   assert.doesNotMatch(waiting, /action="[^"]*\/approve"/, 'no form that could only fail');
   assert.match(waiting, sentence('admin.clients.cannot_approve.only_administrator'));
-  assert.match(waiting, /bin\/signet admin invite/);
+  assert.match(waiting, /signet admin invite/);
   assert.match(waiting, /SIGNET_SELF_APPROVAL=on/);
-  const command = `bin/signet clients approve ${client_id} --revision 1 --consent required`;
+  const command = `signet clients approve ${client_id} --revision 1 --consent required`;
   assert.ok(waiting.includes(`<code id="client-command">${command}</code>`), 'as it can be pasted');
 
   const other = await administrator(signet);

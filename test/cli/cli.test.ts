@@ -50,7 +50,7 @@ onBothEngines('accounts are made, shown, disabled and enabled while the server r
   const disabled = await succeed(['users', 'disable', 'asa@example.com', '--reason', 'left'], env);
   assert.equal(disabled.status, 'disabled');
   const unadministered = await runCommand(['users', 'role', 'asa@example.com', 'user'], { env });
-  assert.match(unadministered.stdout, /There is no administrator left\. Create one with: bin\/signet admin invite\n$/);
+  assert.match(unadministered.stdout, /There is no administrator left\. Create one with: signet admin invite\n$/);
   const again = await runCommand(['users', 'role', 'asa@example.com', 'admin'], { env });
   assert.match(again.stdout, /no administrator left/, 'the only one is disabled');
   assert.equal((await browser.get('/v1/oauth/clients')).status, 401, 'the session ended at once');

@@ -198,7 +198,7 @@ function unavailableDecision(view: View, client: Client, { userMessage, isOnlyAd
 ${
   isOnlyAdministrator &&
   html`<p>${view.t('admin.clients.cannot_approve.only_administrator', {
-    invite: html`<code>bin/signet admin invite</code>`,
+    invite: html`<code>signet admin invite</code>`,
     setting: html`<code>SIGNET_SELF_APPROVAL=on</code>`,
   })}</p>
 <p><code id="client-command">${commandFor(client)}</code> ${copyButton(view, 'client-command')}</p>`
@@ -207,11 +207,10 @@ ${
 
 function commandFor(client: Client): string {
   const { client_id, revision, status } = client;
-  if (needsReview(client))
-    return `bin/signet clients approve ${client_id} --revision ${revision}${consentOption(client)}`;
+  if (needsReview(client)) return `signet clients approve ${client_id} --revision ${revision}${consentOption(client)}`;
   return status === 'suspended'
-    ? `bin/signet clients reinstate ${client_id}`
-    : `bin/signet clients policy ${client_id} --consent ${client.consent}`;
+    ? `signet clients reinstate ${client_id}`
+    : `signet clients policy ${client_id} --consent ${client.consent}`;
 }
 
 /** As in the form, the reviewer has to choose; asking users for consent is recommended. */

@@ -142,9 +142,7 @@ function lockText({ failures, blocked_until, disabled }: LockState): string {
 
 /** Commands may remove the last administrator, and then say so. */
 export const administratorWarning = async (deps: Pick<Deps, 'db'>) =>
-  (await hasAdministrator(deps.db))
-    ? ''
-    : '\n\nThere is no administrator left. Create one with: bin/signet admin invite';
+  (await hasAdministrator(deps.db)) ? '' : '\n\nThere is no administrator left. Create one with: signet admin invite';
 
 export const userOperations = {
   list: operation({
