@@ -193,7 +193,7 @@ const turnMs = 10_000;
 /**
  * All long jobs in turns, until none has anything left to do: to write the revocations of a client with millions of grants
  * takes an hour, and what has expired is deleted meanwhile.
- * @param signal ends them between two slices.
+ * @param signal ends them between two slices; no other job begins then.
  * @returns whether all of them succeeded. One that failed is tried again a minute later, while the others go on.
  */
 export async function runLongJobs(
@@ -207,6 +207,7 @@ export async function runLongJobs(
   for (;;) {
     let isDone = true;
     for (const name of namesOf(longJobs)) {
+      if (signal.aborted) break;
       if (monotonic() - (failedAt.get(name) ?? Number.NEGATIVE_INFINITY) < periodMs) continue;
       const outcome = await runJob(deps, name, logFailure, AbortSignal.any([signal, AbortSignal.timeout(ms)]));
       if (outcome === 'failed') failedAt.set(name, monotonic());

@@ -174,6 +174,8 @@ testSignet('work over many rows is done in turns, so that no other job waits for
     throw new StoreUnavailable('no');
   };
   const signInCounter = { ...deps.signInCounter, flush };
+  assert.ok(await runLongJobs({ ...deps, signInCounter }, AbortSignal.abort()));
+  assert.deepEqual(leftAtFlush, [], 'a server that stops begins no job');
   assert.ok(
     !(await runLongJobs({ ...deps, signInCounter }, new AbortController().signal, failureLog(deps), 1)),
     'one has failed',

@@ -19,7 +19,7 @@ export function watchSecrets(app: FastifyInstance, logLines: readonly string[], 
 
   function keep(what: string, secret: string): void {
     const part = partsOf(secret).at(-1); // the signature of a JWT
-    if (part !== undefined && !part.startsWith('usr_')) secrets.set(part, what); // an ID is none
+    if (part !== undefined && !part.startsWith('usr_')) secrets.set(part, what); // the cookie of a declined passkey offer has one, and it is no secret
   }
   function keepFields(value: unknown): void {
     if (typeof value !== 'object' || value === null) return;
