@@ -15,7 +15,7 @@ import { freePort } from '../bench/child.ts';
 import { assets, code, makeDistribution, replacing } from './build.ts';
 
 /** As `bin/signet` has them; V8 takes compiled code only with the flags that it was compiled with. */
-const flags = ['--max-semi-space-size=8', '--expose-gc'];
+const flags = ['--max-semi-space-size=8', '--v8-pool-size=1', '--expose-gc'];
 const root = join(import.meta.dirname, '..');
 const node = join(root, 'node_modules/node/bin/node');
 
