@@ -8,7 +8,9 @@ import { cacheRequests } from '../../platform/ttl-cache.ts';
 import type { Vault } from '../../platform/vault.ts';
 import { type Sign, signerOf, type Verify, verifierOf } from './signatures.ts';
 import { retiredSeconds } from './signing-keys.ts';
+import { openSigningThread, type SigningThread, type Tokens } from './signing-thread.ts';
 import { findRetiredKey, type KeyStatus, listSigningKeys, type SigningKeyRow } from './store.ts';
+import { signCompact, type TokenSigner, tokenSignerOf } from './token-signer.ts';
 
 /**
  * `at+jwt` is an access token (RFC 9068 §2.1), `JWT` an id token, `logout+jwt` a logout token (Back-Channel Logout 1.0 §2.4).
@@ -25,7 +27,7 @@ type LoadedKey = {
   status: KeyStatus;
   verify: Verify;
   /** Undefined when only the public half is there. */
-  sign: Sign | undefined;
+  signing: { sign: Sign; signTokens: TokenSigner } | undefined;
   publicJwk: webcrypto.JsonWebKey;
   /** The encoded JOSE header of each type, which never changes for a key. */
   headers: Record<TokenType, string>;
@@ -45,7 +47,7 @@ const joseAlgorithms: Record<Algorithm, readonly string[]> = {
 
 /** Opens the ring on the keys in the store; there must be some (see `ensureSigningKeys`). */
 export async function openKeyRing(deps: RingDeps) {
-  const opened: OpenedKeys = new Map();
+  const opened: OpenedKeys = { byKid: new Map(), thread: openSigningThread() };
   let snapshot = await load(deps, opened);
   let loading: Promise<Snapshot> | undefined;
   const genuine = genuineTokens();
@@ -72,11 +74,19 @@ export async function openKeyRing(deps: RingDeps) {
       return snapshot.published;
     },
     /** A compact JWS. */
-    async sign(algorithm: Algorithm, typ: TokenType, claims: Claims): Promise<string> {
-      const key = activeKey(await current(), algorithm);
-      const token = await signCompact(key, typ, claims);
-      if (typ === 'at+jwt') genuine.add(token, key.kid, claims);
-      return token;
+    async sign(algorithm: Algorithm, typ: 'logout+jwt', claims: Claims): Promise<string> {
+      const { headers, signing } = activeKey(await current(), algorithm);
+      return signCompact(headers[typ], JSON.stringify(claims), signing.sign);
+    },
+    /**
+     * An access token, and with it the ID token whose `at_hash` binds the two.
+     * @param id the claims of the ID token, if there shall be one.
+     */
+    async signTokens(algorithm: Algorithm, access: Claims, id?: Claims): Promise<Tokens> {
+      const { kid, signing } = activeKey(await current(), algorithm);
+      const tokens = await signing.signTokens({ access: JSON.stringify(access), id: id && JSON.stringify(id) });
+      genuine.add(tokens.access_token, kid, access);
+      return tokens;
     },
     /**
      * Checks that a token is one of ours: the key from our own store by `kid`, the algorithm from that key and never
@@ -128,19 +138,14 @@ function genuineTokens(limit = 5_000) {
   };
 }
 
-type SigningKey = LoadedKey & { sign: Sign };
+type SigningKey = LoadedKey & { signing: NonNullable<LoadedKey['signing']> };
 
 function activeKey({ byKid }: Snapshot, algorithm: Algorithm): SigningKey {
   const isActive = (key: LoadedKey): key is SigningKey =>
-    key.algorithm === algorithm && key.status === 'active' && key.sign !== undefined;
+    key.algorithm === algorithm && key.status === 'active' && key.signing !== undefined;
   const active = byKid.values().find(isActive);
   if (active) return active;
   throw unavailable(new Error(`no active ${algorithm} key`));
-}
-
-async function signCompact(key: SigningKey, typ: TokenType, claims: Claims) {
-  const input = `${key.headers[typ]}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
-  return `${input}.${(await key.sign(Buffer.from(input))).toString('base64url')}`;
 }
 
 /** Read each time: there may be many of them, and hints are rare. */
@@ -204,29 +209,36 @@ async function load(deps: RingDeps, opened: OpenedKeys, before?: Snapshot): Prom
 }
 
 /** By kid. The material of a key never changes, so it is opened and parsed once and not every second. */
-type OpenedKeys = Map<string, Pick<LoadedKey, 'verify' | 'sign'>>;
+type OpenedKeys = { byKid: Map<string, Pick<LoadedKey, 'verify' | 'signing'>>; thread: SigningThread };
 
 function loadKey(row: SigningKeyRow, vault: Vault, opened: OpenedKeys): LoadedKey {
   const header = (typ: TokenType) =>
     Buffer.from(JSON.stringify({ alg: row.algorithm, kid: row.kid, typ })).toString('base64url');
+  const headers = { 'at+jwt': header('at+jwt'), JWT: header('JWT'), 'logout+jwt': header('logout+jwt') };
   return {
-    ...openKey(row, vault, opened),
+    ...openKey(row, headers, vault, opened),
     kid: row.kid,
     algorithm: row.algorithm,
     status: row.status,
     publicJwk: row.public_jwk,
-    headers: { 'at+jwt': header('at+jwt'), JWT: header('JWT'), 'logout+jwt': header('logout+jwt') },
+    headers,
   };
 }
 
-function openKey(row: SigningKeyRow, vault: Vault, opened: OpenedKeys) {
-  const known = opened.get(row.kid);
-  const sealed = row.private_key_sealed;
-  if (known) return sealed ? known : { ...known, sign: undefined };
-  const key = {
-    verify: verifierOf(row.algorithm, createPublicKey({ key: row.public_jwk, format: 'jwk' })),
-    sign: sealed ? signerOf(row.algorithm, createPrivateKey(vault.open(`signing-key:${row.kid}`, sealed))) : undefined,
+function openKey(row: SigningKeyRow, headers: LoadedKey['headers'], vault: Vault, { byKid, thread }: OpenedKeys) {
+  const { kid, algorithm, private_key_sealed: sealed } = row;
+  const known = byKid.get(kid);
+  if (known) return sealed ? known : { ...known, signing: undefined };
+  const key: Pick<LoadedKey, 'verify' | 'signing'> = {
+    verify: verifierOf(algorithm, createPublicKey({ key: row.public_jwk, format: 'jwk' })),
+    signing: undefined,
   };
-  opened.set(row.kid, key);
+  if (sealed) {
+    const privateKey = createPrivateKey(vault.open(`signing-key:${kid}`, sealed));
+    const sign = signerOf(algorithm, privateKey);
+    const material = { kid, algorithm, sign, accessHeader: headers['at+jwt'], idHeader: headers.JWT };
+    key.signing = { sign, signTokens: tokenSignerOf(material, privateKey, thread) };
+  }
+  byKid.set(kid, key);
   return key;
 }

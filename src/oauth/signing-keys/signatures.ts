@@ -31,7 +31,7 @@ export function signerOf(algorithm: Algorithm, key: KeyObject, find = findSodium
   return async (input) => {
     const sodium = await find();
     if (!sodium) return byOpenSsl(input);
-    secretKey ??= secretKeyOf(sodium, key);
+    secretKey ??= edwardsSecretKey(key);
     const signature = Buffer.allocUnsafe(signatureBytes);
     sodium.crypto_sign_detached(signature, input, secretKey);
     return signature;
@@ -60,13 +60,10 @@ export function verifierOf(algorithm: Algorithm, key: KeyObject, find = findSodi
 
 const signatureBytes = 64;
 
-/** libsodium's form of a private key: the seed and the public key. */
-function secretKeyOf(sodium: Sodium, key: KeyObject): Buffer {
-  const seed = Buffer.from(key.export({ format: 'jwk' }).d ?? '', 'base64url');
-  const secretKey = Buffer.alloc(64);
-  sodium.crypto_sign_seed_keypair(Buffer.alloc(32), secretKey, seed);
-  seed.fill(0);
-  return secretKey;
+/** libsodium's form of a private key: the seed and the public key (RFC 8032 §5.1.5). */
+export function edwardsSecretKey(key: KeyObject): Buffer {
+  const { d = '', x = '' } = key.export({ format: 'jwk' });
+  return Buffer.concat([Buffer.from(d, 'base64url'), Buffer.from(x, 'base64url')]);
 }
 
 const digestOf = (algorithm: Algorithm) => (algorithm === 'EdDSA' ? null : 'sha256');

@@ -1,6 +1,5 @@
-import { hash } from 'node:crypto';
 import { findUser } from '../../accounts/users.ts';
-import type { Algorithm, Client } from '../../clients/client.ts';
+import type { Client } from '../../clients/client.ts';
 import { hasScope, isWithinAllowed, withinAllowed } from '../../clients/scopes.ts';
 import { listEntitlements } from '../../entitlements/read-history.ts';
 import { now } from '../../platform/clock.ts';
@@ -61,26 +60,27 @@ export async function issueTokens(
     acr: grant.acr,
     amr: grant.amr.split(' '),
   };
-  const access_token = await deps.keys.sign(algorithm, 'at+jwt', {
+  const claims = {
     ...shared,
     client_id: grant.client_id,
     scope,
     // Leads back to the grant, so that one read says whether the token is active.
     jti: `${grant.grant_id}.${newSuffix()}`,
-  });
+  };
+  const idClaims = hasScope(scope, 'openid')
+    ? {
+        ...(await claimsInIdToken(deps, client, grant, scope)),
+        ...shared,
+        azp: grant.client_id,
+        ...(nonce ? { nonce } : {}),
+      }
+    : undefined;
+  const { access_token, id_token } = await deps.keys.signTokens(algorithm, claims, idClaims);
   const response: TokenResponse = { access_token, token_type: 'Bearer', expires_in: accessTokenSeconds, scope };
   if (hasScope(withinAllowed(grant.scope, client.allowed_scopes), 'offline_access')) {
     response.refresh_token = issueRefreshToken(deps.vault, grant);
   }
-  if (hasScope(scope, 'openid')) {
-    response.id_token = await deps.keys.sign(algorithm, 'JWT', {
-      ...(await claimsInIdToken(deps, client, grant, scope)),
-      ...shared,
-      azp: grant.client_id,
-      at_hash: accessTokenHash(algorithm, access_token),
-      ...(nonce ? { nonce } : {}),
-    });
-  }
+  if (id_token !== undefined) response.id_token = id_token;
   return response;
 }
 
@@ -99,12 +99,6 @@ async function claimsInIdToken(
   const wanted = [...(claims_in_id_token ? claimsWithin(scope) : []), ...requested];
   const user = wanted.length > 0 ? await findUser(db, user_id) : undefined;
   return user ? userClaims(user, wanted, () => listEntitlements(db, user_id)) : {};
-}
-
-/** Left half of the hash that the signature algorithm uses; for Ed25519 that is SHA-512 (OIDC Core §3.1.3.6). */
-export function accessTokenHash(algorithm: Algorithm, access_token: string): string {
-  const digest = hash(algorithm === 'EdDSA' ? 'sha512' : 'sha256', access_token, 'buffer');
-  return digest.subarray(0, digest.length / 2).toString('base64url');
 }
 
 export const grantIdOfAccessToken = (jti: string): GrantId => jti.slice(0, jti.indexOf('.'));

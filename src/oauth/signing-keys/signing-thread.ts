@@ -1,0 +1,121 @@
+import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+
+/** An Ed25519 key, and the encoded JOSE headers of what it signs. */
+export type ThreadKey = { kid: string; secretKey: Buffer; accessHeader: string; idHeader: string };
+/** The claims of an access token and of the ID token that belongs to it, as JSON. */
+export type Unsigned = { access: string; id: string | undefined };
+export type Tokens = { access_token: string; id_token?: string };
+
+export type SigningThread = ReturnType<typeof openSigningThread>;
+
+/** Without work for so long, the thread ends, and its memory is free. */
+const defaultIdleMs = 5_000;
+/** Of its heap, in MB. It keeps nothing but the batch that it signs. */
+const resourceLimits = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 };
+
+/**
+ * A thread that signs by libsodium while the event loop goes on. It starts with the first batch, which is for the caller to sign,
+ * as are those that come before it is ready: a process that is not busy has no such thread.
+ * @param library the file of `sodium-native`. Without it (''), or with a single processor, there is no thread.
+ */
+export function openSigningThread(library = findLibrary(), idleMs = defaultIdleMs) {
+  let isUsable = library !== '' && availableParallelism() > 1;
+  let running: ReturnType<typeof start> | undefined;
+
+  function start() {
+    const worker = new Worker(script, { eval: true, workerData: { library }, resourceLimits });
+    const batches: PromiseWithResolvers<Tokens[]>[] = [];
+    const known = new Set<string>();
+    let isReady = false;
+    let failure: unknown;
+
+    const idle = setTimeout(() => {
+      if (batches.length > 0) return void idle.refresh();
+      running = undefined;
+      void worker.terminate();
+    }, idleMs).unref();
+
+    worker.once('error', (error) => (failure = error));
+    worker.once('exit', () => {
+      clearTimeout(idle);
+      if (running?.worker === worker) {
+        running = undefined;
+        isUsable = false;
+        process.emitWarning('The thread that signs tokens has ended. They are signed without it, and take longer.');
+      }
+      for (const { reject } of batches.splice(0)) reject(failure);
+    });
+    worker.on('message', (answer: Tokens[] | 'ready') => {
+      if (answer === 'ready') isReady = true;
+      else batches.shift()!.resolve(answer);
+      if (batches.length === 0) worker.unref();
+    });
+    worker.unref();
+
+    return {
+      worker,
+      sign(key: ThreadKey, batch: readonly Unsigned[]): Promise<Tokens[]> | undefined {
+        idle.refresh();
+        if (!isReady) return undefined;
+        if (!known.has(key.kid)) worker.postMessage({ key });
+        known.add(key.kid);
+        const signed = Promise.withResolvers<Tokens[]>();
+        if (batches.push(signed) === 1) worker.ref();
+        worker.postMessage({ kid: key.kid, batch });
+        return signed.promise;
+      },
+    };
+  }
+
+  return {
+    /**
+     * @returns in the order of the batch; undefined when the caller should sign by itself. It rejects when the thread ends
+     * before it has signed.
+     */
+    sign(key: ThreadKey, batch: readonly Unsigned[]): Promise<Tokens[]> | undefined {
+      if (!isUsable) return undefined;
+      running ??= start();
+      return running.sign(key, batch);
+    },
+    /** Undefined while there is none. */
+    get worker(): Worker | undefined {
+      return running?.worker;
+    },
+  };
+}
+
+/** None where it was not installed, or is inside an executable file. */
+function findLibrary(): string {
+  try {
+    return createRequire(join(import.meta.dirname, 'beside')).resolve('sodium-native');
+  } catch {
+    return '';
+  }
+}
+
+/** Does what `signTokens` in `token-signer.ts` does, which is tested to be the same. */
+const script = `
+const { hash } = require('node:crypto');
+const { parentPort, workerData } = require('node:worker_threads');
+const sodium = require(workerData.library);
+const keys = new Map();
+const signature = Buffer.alloc(64);
+function sign(header, claims, secretKey) {
+  const input = header + '.' + Buffer.from(claims).toString('base64url');
+  sodium.crypto_sign_detached(signature, Buffer.from(input, 'latin1'), secretKey);
+  return input + '.' + signature.toString('base64url');
+}
+function signTokens({ access, id }, { secretKey, accessHeader, idHeader }) {
+  const access_token = sign(accessHeader, access, secretKey);
+  if (id === undefined) return { access_token };
+  const at_hash = hash('sha512', access_token, 'buffer').toString('base64url', 0, 32);
+  return { access_token, id_token: sign(idHeader, id.slice(0, -1) + ',"at_hash":"' + at_hash + '"}', secretKey) };
+}
+parentPort.on('message', ({ key, kid, batch }) => {
+  if (key) keys.set(key.kid, { ...key, secretKey: Buffer.from(key.secretKey) });
+  else parentPort.postMessage(batch.map((unsigned) => signTokens(unsigned, keys.get(kid))));
+});
+parentPort.postMessage('ready');`;

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
+import { test } from 'node:test';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { signerOf } from './signatures.ts';
+import { openSigningThread, type SigningThread, type Unsigned } from './signing-thread.ts';
+import { tokenSignerOf } from './token-signer.ts';
+
+const { privateKey } = generateKeyPairSync('ed25519');
+const alone = { skip: availableParallelism() === 1 && 'a single processor has no such thread' };
+
+const signerWith = (thread: SigningThread, key: KeyObject = privateKey, kid = 'kid') =>
+  tokenSignerOf(
+    { kid, algorithm: 'EdDSA', sign: signerOf('EdDSA', key), accessHeader: `${kid}-access`, idHeader: `${kid}-id` },
+    key,
+    thread,
+  );
+const requests = (count: number): Unsigned[] =>
+  Array.from({ length: count }, (_, index) => ({
+    access: JSON.stringify({ jti: `${index}`, name: 'Zoë Łukasz 日本 😀' }),
+    id: index % 3 === 0 ? undefined : JSON.stringify({ nonce: `"\\${index}` }),
+  }));
+const expected = (count: number) => Promise.all(requests(count).map(signerWith(openSigningThread(''))));
+
+/** One that is ready. */
+async function openThread(): Promise<SigningThread> {
+  const thread = openSigningThread();
+  await Promise.all(requests(4).map(signerWith(thread)));
+  const kept = setInterval(() => undefined, 1000); // the thread does not keep the process
+  await once(thread.worker!, 'message');
+  clearInterval(kept);
+  return thread;
+}
+
+/** Counts what a thread signs. */
+function watch(thread: SigningThread) {
+  const watched = {
+    signed: 0,
+    sign(...[key, batch]: Parameters<SigningThread['sign']>) {
+      const signed = thread.sign(key, batch);
+      if (signed) watched.signed += batch.length;
+      return signed;
+    },
+    worker: undefined,
+  };
+  return watched;
+}
+
+test('a thread and the event loop share many tokens, and sign what the event loop alone would', alone, async () => {
+  const thread = watch(await openThread());
+  const sign = signerWith(thread);
+  for (const count of [1, 3, 4, 17, 200]) {
+    thread.signed = 0;
+    assert.deepEqual(await Promise.all(requests(count).map(sign)), await expected(count), `${count} at once`);
+    assert.equal(thread.signed > 0, count >= 4, `${thread.signed} of ${count} by the thread`);
+  }
+  assert.ok(thread.signed < 200, 'the event loop has signed some');
+});
+
+test('tokens of two keys are signed with their own', alone, async () => {
+  const thread = await openThread();
+  const other = createPrivateKey(generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  const both = (of: SigningThread) => [signerWith(of), signerWith(of, other, 'other')];
+  const signed = await Promise.all(both(thread).map((sign) => Promise.all(requests(40).map(sign))));
+  const wanted = await Promise.all(both(openSigningThread('')).map((sign) => Promise.all(requests(40).map(sign))));
+  assert.deepEqual(signed, wanted);
+});
+
+test('what a thread that ends has not signed is signed without it', alone, async (t) => {
+  t.mock.method(process, 'emitWarning', () => undefined);
+  const thread = await openThread();
+  const sign = signerWith(thread);
+  const signed = requests(500).map(sign);
+  setImmediate(() => thread.worker?.terminate());
+  assert.deepEqual(await Promise.all(signed), await expected(500));
+  assert.equal(thread.worker, undefined);
+  assert.deepEqual(await Promise.all(requests(20).map(sign)), await expected(20), 'and so are others');
+  assert.equal(thread.worker, undefined, 'no other is started');
+});
+
+test('a thread without work ends, and another begins when there is some', alone, async () => {
+  const thread = openSigningThread(undefined, 1);
+  const sign = signerWith(thread);
+  for (const _ of ['once', 'and again']) {
+    const signed = requests(20).map(sign);
+    await nextTurn();
+    assert.ok(thread.worker);
+    assert.deepEqual(await Promise.all(signed), await expected(20));
+    while (thread.worker) await sleep(1);
+  }
+});
