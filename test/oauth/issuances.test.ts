@@ -142,10 +142,10 @@ testSignet('a token that could not be signed after its rotation may be asked for
   const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner });
   const { refresh_token } = await owner.obtainTokens(client);
-  const { sign } = signet.deps.keys;
-  Object.assign(signet.deps.keys, { sign: () => Promise.reject(unavailable(new Error('no key'))) });
+  const { signTokens } = signet.deps.keys;
+  Object.assign(signet.deps.keys, { signTokens: () => Promise.reject(unavailable(new Error('no key'))) });
   const failed = await client.refresh(refresh_token);
-  Object.assign(signet.deps.keys, { sign });
+  Object.assign(signet.deps.keys, { signTokens });
   assertRefused(failed, 503, 'temporarily_unavailable');
   assert.match(failed.text, /may or may not have been saved/);
   tokensOf(await client.refresh(refresh_token));
@@ -156,10 +156,10 @@ testSignet('a code is a replay once its refresh token was used, answered or not'
   const client = await signet.registerClient({ owner });
   const code = await owner.authorize(client);
   const { refresh_token } = tokensOf(await client.redeem(code));
-  const { sign } = signet.deps.keys;
-  Object.assign(signet.deps.keys, { sign: () => Promise.reject(unavailable(new Error('no key'))) });
+  const { signTokens } = signet.deps.keys;
+  Object.assign(signet.deps.keys, { signTokens: () => Promise.reject(unavailable(new Error('no key'))) });
   assertRefused(await client.refresh(refresh_token), 503, 'temporarily_unavailable');
-  Object.assign(signet.deps.keys, { sign });
+  Object.assign(signet.deps.keys, { signTokens });
   assertRefused(await client.redeem(code), 400, 'invalid_grant');
   assertRefused(await client.refresh(refresh_token), 400, 'invalid_grant');
 });

@@ -63,7 +63,10 @@ const signatureBytes = 64;
 /** libsodium's form of a private key: the seed and the public key (RFC 8032 §5.1.5). */
 export function edwardsSecretKey(key: KeyObject): Buffer {
   const { d = '', x = '' } = key.export({ format: 'jwk' });
-  return Buffer.concat([Buffer.from(d, 'base64url'), Buffer.from(x, 'base64url')]);
+  const secretKey = Buffer.alloc(64); // not of the pool, whose other contents would go to a thread with it
+  secretKey.write(d, 'base64url');
+  secretKey.write(x, 32, 'base64url');
+  return secretKey;
 }
 
 const digestOf = (algorithm: Algorithm) => (algorithm === 'EdDSA' ? null : 'sha256');

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { form } from '../../platform/assets.ts';
 
 /** An Ed25519 key, and the encoded JOSE headers of what it signs. */
 export type ThreadKey = { kid: string; secretKey: Buffer; accessHeader: string; idHeader: string };
@@ -9,12 +10,14 @@ export type ThreadKey = { kid: string; secretKey: Buffer; accessHeader: string; 
 export type Unsigned = { access: string; id: string | undefined };
 export type Tokens = { access_token: string; id_token?: string };
 
+type Answer = { batch: number; tokens: Tokens[] } | { failed: unknown };
+
 export type SigningThread = ReturnType<typeof openSigningThread>;
 
 /** Without work for so long, the thread ends, and its memory is free. */
 const defaultIdleMs = 5_000;
-/** Of its heap, in MB. It keeps nothing but the batch that it signs. */
-const resourceLimits = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 };
+/** Of its heap, in MB. It keeps nothing but the batches that it signs. */
+const resourceLimits = { maxOldGenerationSizeMb: 32 };
 
 /**
  * A thread that signs by libsodium while the event loop goes on. It starts with the first batch, which is for the caller to sign,
@@ -25,46 +28,63 @@ export function openSigningThread(library = findLibrary(), idleMs = defaultIdleM
   let isUsable = library !== '' && availableParallelism() > 1;
   let running: ReturnType<typeof start> | undefined;
 
+  function giveUp(cause: unknown): void {
+    running = undefined;
+    isUsable = false;
+    const detail = cause instanceof Error ? cause.message : String(cause);
+    process.emitWarning('There is no thread that signs tokens. They are signed without it, and take longer.', {
+      detail,
+    });
+  }
+
   function start() {
     const worker = new Worker(script, { eval: true, workerData: { library }, resourceLimits });
-    const batches: PromiseWithResolvers<Tokens[]>[] = [];
+    const batches = new Map<number, PromiseWithResolvers<Tokens[]>>();
     const known = new Set<string>();
     let isReady = false;
-    let failure: unknown;
+    let last = 0;
+    let failure: unknown = new Error('It has ended.');
 
     const idle = setTimeout(() => {
-      if (batches.length > 0) return void idle.refresh();
+      if (batches.size > 0) return void idle.refresh();
       running = undefined;
       void worker.terminate();
     }, idleMs).unref();
+    const fail = (error: unknown) => {
+      failure = error;
+      void worker.terminate();
+    };
 
-    worker.once('error', (error) => (failure = error));
+    worker.on('error', fail);
+    worker.on('messageerror', fail);
     worker.once('exit', () => {
       clearTimeout(idle);
-      if (running?.worker === worker) {
-        running = undefined;
-        isUsable = false;
-        process.emitWarning('The thread that signs tokens has ended. They are signed without it, and take longer.');
-      }
-      for (const { reject } of batches.splice(0)) reject(failure);
+      if (running?.worker === worker) giveUp(failure);
+      for (const { reject } of batches.values()) reject(failure);
+      batches.clear();
     });
-    worker.on('message', (answer: Tokens[] | 'ready') => {
-      if (answer === 'ready') isReady = true;
-      else batches.shift()!.resolve(answer);
-      if (batches.length === 0) worker.unref();
+    worker.on('message', (answer: Answer) => {
+      if ('batch' in answer) {
+        batches.get(answer.batch)?.resolve(answer.tokens);
+        batches.delete(answer.batch);
+        if (batches.size === 0) worker.unref();
+      } else if (answer.failed === undefined) isReady = true;
+      else fail(answer.failed);
     });
     worker.unref();
 
     return {
       worker,
-      sign(key: ThreadKey, batch: readonly Unsigned[]): Promise<Tokens[]> | undefined {
+      sign(key: ThreadKey, unsigned: readonly Unsigned[]): Promise<Tokens[]> | undefined {
         idle.refresh();
         if (!isReady) return undefined;
         if (!known.has(key.kid)) worker.postMessage({ key });
         known.add(key.kid);
         const signed = Promise.withResolvers<Tokens[]>();
-        if (batches.push(signed) === 1) worker.ref();
-        worker.postMessage({ kid: key.kid, batch });
+        last += 1;
+        batches.set(last, signed);
+        if (batches.size === 1) worker.ref();
+        worker.postMessage({ batch: last, kid: key.kid, unsigned });
         return signed.promise;
       },
     };
@@ -75,10 +95,15 @@ export function openSigningThread(library = findLibrary(), idleMs = defaultIdleM
      * @returns in the order of the batch; undefined when the caller should sign by itself. It rejects when the thread ends
      * before it has signed.
      */
-    sign(key: ThreadKey, batch: readonly Unsigned[]): Promise<Tokens[]> | undefined {
+    sign(key: ThreadKey, unsigned: readonly Unsigned[]): Promise<Tokens[]> | undefined {
       if (!isUsable) return undefined;
-      running ??= start();
-      return running.sign(key, batch);
+      try {
+        running ??= start();
+        return running.sign(key, unsigned);
+      } catch (error) {
+        giveUp(error); // the system grants no more threads
+        return undefined;
+      }
     },
     /** Undefined while there is none. */
     get worker(): Worker | undefined {
@@ -87,8 +112,9 @@ export function openSigningThread(library = findLibrary(), idleMs = defaultIdleM
   };
 }
 
-/** None where it was not installed, or is inside an executable file. */
+/** None where it was not installed; an executable file has its own, and loads nothing that may lie beside it. */
 function findLibrary(): string {
+  if (form === 'executable') return '';
   try {
     return createRequire(join(import.meta.dirname, 'beside')).resolve('sodium-native');
   } catch {
@@ -114,8 +140,8 @@ function signTokens({ access, id }, { secretKey, accessHeader, idHeader }) {
   const at_hash = hash('sha512', access_token, 'buffer').toString('base64url', 0, 32);
   return { access_token, id_token: sign(idHeader, id.slice(0, -1) + ',"at_hash":"' + at_hash + '"}', secretKey) };
 }
-parentPort.on('message', ({ key, kid, batch }) => {
+parentPort.on('message', ({ key, kid, batch, unsigned }) => {
   if (key) keys.set(key.kid, { ...key, secretKey: Buffer.from(key.secretKey) });
-  else parentPort.postMessage(batch.map((unsigned) => signTokens(unsigned, keys.get(kid))));
+  else parentPort.postMessage({ batch, tokens: unsigned.map((one) => signTokens(one, keys.get(kid))) });
 });
-parentPort.postMessage('ready');`;
+parentPort.postMessage({ failed: undefined });`;

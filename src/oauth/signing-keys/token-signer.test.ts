@@ -25,11 +25,13 @@ const requests = (count: number): Unsigned[] =>
 const expected = (count: number) => Promise.all(requests(count).map(signerWith(openSigningThread(''))));
 
 /** One that is ready. */
-async function openThread(): Promise<SigningThread> {
-  const thread = openSigningThread();
-  await Promise.all(requests(4).map(signerWith(thread)));
+async function openThread(idleMs?: number): Promise<SigningThread> {
+  const thread = openSigningThread(undefined, idleMs);
   const kept = setInterval(() => undefined, 1000); // the thread does not keep the process
+  const signed = requests(4).map(signerWith(thread));
+  await nextTurn();
   await once(thread.worker!, 'message');
+  await Promise.all(signed);
   clearInterval(kept);
   return thread;
 }
@@ -71,23 +73,61 @@ test('tokens of two keys are signed with their own', alone, async () => {
 test('what a thread that ends has not signed is signed without it', alone, async (t) => {
   t.mock.method(process, 'emitWarning', () => undefined);
   const thread = await openThread();
-  const sign = signerWith(thread);
+  let failed = 0;
+  const counting: SigningThread = {
+    worker: undefined,
+    sign(...batch) {
+      const signed = thread.sign(...batch);
+      signed?.catch(() => (failed += 1));
+      return signed;
+    },
+  };
+  const sign = signerWith(counting);
   const signed = requests(500).map(sign);
   setImmediate(() => thread.worker?.terminate());
   assert.deepEqual(await Promise.all(signed), await expected(500));
+  assert.ok(failed > 0, 'the thread had some');
   assert.equal(thread.worker, undefined);
   assert.deepEqual(await Promise.all(requests(20).map(sign)), await expected(20), 'and so are others');
   assert.equal(thread.worker, undefined, 'no other is started');
 });
 
+for (const [cause, library] of [
+  ['cannot load its library', '/nonexistent/sodium-native.js'],
+  ['cannot be started', Symbol('not to be cloned') as unknown as string],
+] as const) {
+  test(`a thread that ${cause} is done without, and a warning says so`, alone, async (t) => {
+    const warned = t.mock.method(process, 'emitWarning', () => undefined);
+    const thread = openSigningThread(library);
+    const sign = signerWith(thread);
+    while (warned.mock.callCount() === 0) {
+      assert.deepEqual(await Promise.all(requests(20).map(sign)), await expected(20));
+    }
+    assert.deepEqual(await Promise.all(requests(20).map(sign)), await expected(20));
+    assert.equal(warned.mock.callCount(), 1);
+    assert.equal(thread.worker, undefined);
+  });
+}
+
+test('very long claims are left to the event loop', alone, async () => {
+  const thread = watch(await openThread());
+  const long = Array.from({ length: 20 }, () => ({
+    access: JSON.stringify({ text: 'x'.repeat(20_000) }),
+    id: undefined,
+  }));
+  await Promise.all(long.map(signerWith(thread)));
+  assert.equal(thread.signed, 0);
+});
+
 test('a thread without work ends, and another begins when there is some', alone, async () => {
-  const thread = openSigningThread(undefined, 1);
+  const thread = await openThread(100);
   const sign = signerWith(thread);
-  for (const _ of ['once', 'and again']) {
-    const signed = requests(20).map(sign);
-    await nextTurn();
-    assert.ok(thread.worker);
-    assert.deepEqual(await Promise.all(signed), await expected(20));
-    while (thread.worker) await sleep(1);
-  }
+  const first = thread.worker;
+  assert.deepEqual(await Promise.all(requests(20).map(sign)), await expected(20));
+  while (thread.worker) await sleep(5);
+  const signed = requests(20).map(sign);
+  await nextTurn();
+  assert.ok(thread.worker);
+  assert.notEqual(thread.worker, first);
+  assert.deepEqual(await Promise.all(signed), await expected(20));
 });

@@ -1,11 +1,13 @@
 import { hash, type KeyObject } from 'node:crypto';
 import type { Algorithm } from '../../clients/client.ts';
 import { edwardsSecretKey, type Sign } from './signatures.ts';
-import type { SigningThread, Tokens, Unsigned } from './signing-thread.ts';
+import type { SigningThread, ThreadKey, Tokens, Unsigned } from './signing-thread.ts';
 
 /** For fewer, the messages to a thread take as long as the signatures. */
 const smallestBatch = 4;
 const largestBatch = 16;
+/** Characters of claims; the thread has little memory. */
+const longest = 16_384;
 /** One that the thread signs, and one that is there when it has done so. */
 const batchesAhead = 2;
 
@@ -19,7 +21,7 @@ type Key = { kid: string; algorithm: Algorithm; sign: Sign; accessHeader: string
 export function tokenSignerOf(key: Key, privateKey: KeyObject, thread: SigningThread): TokenSigner {
   if (key.algorithm !== 'EdDSA') return (unsigned) => signTokens(unsigned, key); // OpenSSL signs in the thread pool
   const { kid, accessHeader, idHeader } = key;
-  const threadKey = { kid, accessHeader, idHeader, secretKey: edwardsSecretKey(privateKey) };
+  let threadKey: ThreadKey | undefined;
   type Waiting = PromiseWithResolvers<Tokens> & { unsigned: Unsigned };
   const waiting: Waiting[] = [];
   let underWay = 0;
@@ -41,6 +43,7 @@ export function tokenSignerOf(key: Key, privateKey: KeyObject, thread: SigningTh
 
   function handOver(): void {
     while (waiting.length >= smallestBatch && underWay < batchesAhead) {
+      threadKey ??= { kid, accessHeader, idHeader, secretKey: edwardsSecretKey(privateKey) };
       const batch = waiting.slice(0, largestBatch);
       const signed = thread.sign(
         threadKey,
@@ -66,6 +69,7 @@ export function tokenSignerOf(key: Key, privateKey: KeyObject, thread: SigningTh
   }
 
   return (unsigned) => {
+    if (unsigned.access.length + (unsigned.id?.length ?? 0) > longest) return signTokens(unsigned, key);
     const one = { ...Promise.withResolvers<Tokens>(), unsigned };
     waiting.push(one);
     schedule();
