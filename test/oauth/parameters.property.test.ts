@@ -123,8 +123,8 @@ async function setUp(t: TestContext, engine: Engine) {
   return { signet, user, clients: [client, app] as const };
 }
 
-/** Both as they were sent, as text: all that a page repeats, for who has to mend it. */
-const forDeveloper = /<dt><code>(?:client_id|redirect_uri)<\/code><\/dt><dd lang="zxx"><code>.*?<\/code><\/dd>/g;
+/** Both as they were sent, as text with any line breaks: all that a page repeats, for who has to mend it. */
+const forDeveloper = /<dt><code>(?:client_id|redirect_uri)<\/code><\/dt><dd lang="zxx"><code>.*?<\/code><\/dd>/gs;
 
 function assertNothingRepeated(description: string): void {
   assert.match(description, ascii);
