@@ -124,11 +124,11 @@ function findLibrary(): string {
 
 /** Does what `signTokens` in `token-signer.ts` does, which is tested to be the same. */
 const script = `
-const { hash } = require('node:crypto');
 const { parentPort, workerData } = require('node:worker_threads');
 const sodium = require(workerData.library);
 const keys = new Map();
 const signature = Buffer.alloc(64);
+const digest = Buffer.alloc(64);
 function sign(header, claims, secretKey) {
   const input = header + '.' + Buffer.from(claims).toString('base64url');
   sodium.crypto_sign_detached(signature, Buffer.from(input, 'latin1'), secretKey);
@@ -137,7 +137,8 @@ function sign(header, claims, secretKey) {
 function signTokens({ access, id }, { secretKey, accessHeader, idHeader }) {
   const access_token = sign(accessHeader, access, secretKey);
   if (id === undefined) return { access_token };
-  const at_hash = hash('sha512', access_token, 'buffer').toString('base64url', 0, 32);
+  sodium.crypto_hash_sha512(digest, Buffer.from(access_token, 'latin1'));
+  const at_hash = digest.toString('base64url', 0, 32);
   return { access_token, id_token: sign(idHeader, id.slice(0, -1) + ',"at_hash":"' + at_hash + '"}', secretKey) };
 }
 parentPort.on('message', ({ key, kid, batch, unsigned }) => {
