@@ -186,8 +186,8 @@ function jsonOf(error: unknown): object | undefined {
 /** One sentence; a stack only for an unexpected error. */
 function textOf(error: unknown, args: readonly string[]): string | undefined {
   if (error instanceof RequestError) return refusalText(error) + notFoundOperands(error, args);
-  const { code, syscall = '', message, stack } = error as NodeJS.ErrnoException;
-  if (listenCalls.has(syscall)) return listenProblem(code);
+  const { syscall = '', message, stack } = error as NodeJS.ErrnoException;
+  if (listenCalls.has(syscall)) return listenProblem(error as ListenError);
   return jsonOf(error) ? message + reasonOf(error) : stack;
 }
 
@@ -216,10 +216,14 @@ function notFoundOperands({ code }: RequestError, args: readonly string[]): stri
 /** `bind`: of a worker, by its supervisor. */
 const listenCalls = new Set(['listen', 'bind', 'getaddrinfo']);
 
-const listenProblem = (code: string | undefined): string =>
-  code === 'EADDRINUSE'
-    ? 'The address is already in use by another server. Stop it, or set SIGNET_PORT.'
-    : `Cannot listen on that address (${code}). Check SIGNET_HOST and SIGNET_PORT.`;
+type ListenError = NodeJS.ErrnoException & { address?: string; hostname?: string; port?: number };
+
+function listenProblem({ code, address, hostname, port }: ListenError): string {
+  const place = [address ?? hostname, port].filter((part) => part !== undefined).join(' port ') || 'that address';
+  return code === 'EADDRINUSE'
+    ? `Another server already listens on ${place}. Stop it, or set SIGNET_PORT.`
+    : `Cannot listen on ${place} (${code}). Check SIGNET_HOST and SIGNET_PORT.`;
+}
 
 /** The engine's message; see {@link storeReason}. */
 function reasonOf(error: unknown): string {

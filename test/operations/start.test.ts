@@ -198,7 +198,7 @@ for (const workers of ['1', '2']) {
     await once(other, 'listening');
     const refusal = await runProcess(['serve'], { env: { ...settings, SIGNET_WORKERS: workers } });
     assert.equal(refusal.code, 1);
-    assert.match(refusal.stderr, /The address is already in use by another server\. Stop it, or set SIGNET_PORT\./);
+    assert.match(refusal.stderr, /Another server already listens on \S+ port \d+\. Stop it, or set SIGNET_PORT\./);
     assert.doesNotMatch(refusal.stdout, /ready/);
   });
 

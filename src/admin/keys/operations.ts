@@ -76,7 +76,7 @@ export const keyOperations = {
       text: ({ rotated, keys }) =>
         `${
           rotated.length > 0
-            ? `Rotated; ${rotated.length} key(s) stopped signing.`
+            ? `Rotated; ${rotated.length === 1 ? 'one key' : `${rotated.length} keys`} stopped signing.`
             : `Nothing rotated: the next keys were published too recently. Try again in ${waitMinutes} minutes.`
         }\n\n${describe(keys)}`,
     },
