@@ -34,7 +34,12 @@ export function loadMasterKey(source: MasterKeySource): Buffer {
 export function readMasterKey(source: MasterKeySource): Buffer {
   if (source.from === 'value') return source.key;
   const { path, mayCreate } = source;
-  if (mayCreate && !existsSync(path)) refuseWithoutKey(path);
+  if (mayCreate && !existsSync(path)) {
+    refuseWithoutKey(path);
+    throw new ConfigError(
+      `There is no master key in ${path}. For a store that was copied here, put the copy of its key there; for a new one, signet serve makes a key. Nothing was changed.`,
+    );
+  }
   return asConfigError(path, () => {
     // An orchestrator chooses the mode of a file that it mounts; one that we made must be private.
     if (mayCreate && (statSync(path).mode & 0o077) !== 0) {

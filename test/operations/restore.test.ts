@@ -224,6 +224,13 @@ test('a backup and a restore refuse what would cost something, in a sentence', a
     { ...env, SIGNET_MASTER_KEY: Buffer.alloc(32, 3).toString('hex') },
     /master key/,
   );
+  const empty = join(folder, 'empty');
+  await refused(
+    ['restore', file, '--force'],
+    { ...env, SIGNET_DATA_DIR: empty },
+    /There is no master key in \S+\. For a store that was copied here, put the copy of its key there; .*Nothing was changed\./,
+  );
+  assert.ok(!existsSync(join(empty, 'signet.db')), 'nothing was written');
   await succeed(['keys', 'list'], env);
 
   await refused(['purge'], env, /the clock of this machine/);
