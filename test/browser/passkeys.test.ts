@@ -51,12 +51,11 @@ test('a passkey: added on its page, named, used to sign in by the button, remove
   await expectAccessible(page);
 
   await authenticator.present(false);
-  await signOut(page);
-  const button = page.getByRole('button', { name: message('passkey.button.sign_in') });
-  await button.waitFor();
-  await authenticator.present(true); // counts for what is asked from now on, so not for the autofill that waits
-  await button.click();
+  await signOutToOptions(page, url);
+  const touch = await touchedWhenAsked(page, url, authenticator); // by the button, while the autofill waits untouched
+  await page.getByRole('button', { name: message('passkey.button.sign_in') }).click();
   await page.waitForURL(`${url}/account`);
+  await touch.end();
   assert.deepEqual(await amrOf(page), ['hwk', 'mfa']);
 
   await page.goto(url + pages);
@@ -84,14 +83,8 @@ test("by the browser's autofill, without a press of any button of ours, and on t
   await signInWithPassword(page, url, user);
   await addPasskey(page, url);
   await authenticator.present(false);
-  const before = page.waitForResponse(`${url}/signin/passkey/options`);
-  await signOut(page);
-  await before; // the page that signing out leads to asks for options as well
-  // Touched just before the browser asks: the autofill of a page that is left must not take it.
-  await page.route(`${url}/signin/passkey/options`, async (route) => {
-    await authenticator.present(true);
-    await route.continue();
-  });
+  await signOutToOptions(page, url);
+  await touchedWhenAsked(page, url, authenticator);
   const arrival = page.waitForRequest((request) => request.url().startsWith(`${redirect_uri}?code=`));
   await page.goto(url + client.authorizePath()).catch(() => undefined); // left for the client before it has loaded
   await arrival;
@@ -242,6 +235,28 @@ async function signOut(page: Page) {
   await page.waitForURL(/\/signed-out$/);
   await page.locator('#sign-in-again').click();
   await page.waitForURL(/\/signin$/);
+}
+
+const optionsOf = (url: string) => `${url}/signin/passkey/options`;
+
+/** The sign-in page that this leads to has the options for its autofill. */
+async function signOutToOptions(page: Page, url: string) {
+  const answered = page.waitForResponse(optionsOf(url));
+  await signOut(page);
+  await answered;
+}
+
+/** Touched once somebody asks for options from now on: an autofill that already waits must not take it. */
+async function touchedWhenAsked(
+  page: Page,
+  url: string,
+  authenticator: { present(enabled: boolean): Promise<unknown> },
+) {
+  await page.route(optionsOf(url), async (route) => {
+    await authenticator.present(true);
+    await route.continue();
+  });
+  return { end: () => page.unroute(optionsOf(url)) };
 }
 
 const itemOf = (page: Page) => page.locator('ul.items > li');
