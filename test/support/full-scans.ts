@@ -1,4 +1,5 @@
 import type { Db } from '../../src/platform/db/db.ts';
+import { combinedForm, typesOf } from '../../src/platform/db/postgres-combiner.ts';
 import type { Statement } from '../../src/platform/db/sql.ts';
 import { plain } from './plain-sql.ts';
 
@@ -44,8 +45,8 @@ const fewRows = new Set([
 export function watchStatements(db: Db): ReadonlyMap<string, Statement> {
   const statements = new Map<string, Statement>();
   const { query, commit } = db;
-  const note = ({ sql, params }: Statement) => {
-    if (/^\s*(select|with|insert|update|delete)\b/.test(sql)) statements.set(sql, { sql, params });
+  const note = ({ sql, params, key }: Statement) => {
+    if (/^\s*(select|with|insert|update|delete)\b/.test(sql)) statements.set(sql, { sql, params, key });
   };
   const watched: Pick<Db, 'query' | 'commit'> = {
     query(statement) {
@@ -128,20 +129,28 @@ type PlanNode = {
   Plans?: PlanNode[];
 };
 
-/** It reads a small table whole in any case, so it is asked for the plan that it would have for a large one. */
-const asIfLarge = ['seqscan', 'hashjoin', 'mergejoin', 'material'].map(
-  (what) => `set_config('enable_${what}', 'off', true)`,
-);
-
+/** The settings of our connections forbid what would be quicker while a table is small, so these are the plans for a large one. */
 async function fullScansInPostgres(db: Db, statements: readonly Statement[]): Promise<string[]> {
-  const [, ...explained] = await plain(db).batch([
-    { sql: `select ${asIfLarge.join(', ')}` },
-    ...statements.map(({ sql, params }) => ({ sql: `explain (format json) ${sql}`, params })),
-  ]);
-  return statements.flatMap(({ sql }, place) => {
+  const asSent = statements.flatMap((statement) => [statement, ...combinedOf(statement)]);
+  const explained = await plain(db).batch(
+    asSent.map(({ sql, params }) => ({ sql: `explain (format json) ${sql}`, params })),
+  );
+  return asSent.flatMap(({ sql }, place) => {
     const [row] = explained[place]!.rows as { 'QUERY PLAN': { Plan: PlanNode }[] }[];
     return fullScansBelow(row!['QUERY PLAN'][0]!.Plan, false).map((scan) => `${scan}: ${sql}`);
   });
+}
+
+/** The statement as it is sent for several requests at once. */
+export function combinedOf({ sql, params = [], key }: Statement): Statement[] {
+  const types = typesOf(params);
+  if (key === undefined || types === undefined) return [];
+  return [
+    {
+      sql: combinedForm(sql, types).text,
+      params: params.map((param) => JSON.stringify([param]).replace(/^\[(.*)\]$/, '{$1}')),
+    },
+  ];
 }
 
 /** @param isPage whether no more rows are read than a `limit` asks for. */

@@ -5,7 +5,7 @@ import { raiseGrantsEpochOfClient } from '../../clients/find-clients.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { flag, id, integer, json, jsonTexts, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { inOneSlice, sliceRows } from '../../platform/db/slices.ts';
-import { asBigint, join, type Sql, sql } from '../../platform/db/sql.ts';
+import { asBigint, combinable, join, onFoundRow, type Sql, sql } from '../../platform/db/sql.ts';
 import { type ClientId, type GrantId, newId, type SessionId, type UserId } from '../../platform/ids.ts';
 import { RequestedClaims } from '../claims/claims-parameter.ts';
 import {
@@ -66,8 +66,8 @@ export type Grant = RowOf<typeof Grant>;
  * What a token depends on besides its grant: an enabled user, an approved client, no bulk revocation. It is part of every
  * statement that issues, so no check can go stale between a read and a write.
  */
-const isUsable = sql`exists (select 1 from users u where u.user_id = grants.user_id and u.disabled_at is null)
-   and exists (select 1 from clients c where c.client_id = grants.client_id and c.status = 'approved')
+const isUsable = sql`(select u.disabled_at is null from users u where u.user_id = grants.user_id)
+   and (select c.status from clients c where c.client_id = grants.client_id) = 'approved'
    and not ${isRevokedInBulk}`;
 
 type NewGrant = Omit<
@@ -129,20 +129,19 @@ export async function redeemCode(
   now: number,
 ): Promise<IssuableGrant | undefined> {
   const includes = code.allowed_scopes.map((name) => sql`' ' || scope || ' ' like '% ' || ${name} || ' %'`);
-  const { rows } = await db.run(
-    IssuableGrant,
-    sql`update grants set redeemed_at = ${now}, refreshed_at = ${now}, refresh_seq = 1, issuance_id = ${code.issuance_id},
-               unanswered_until = case when issuance_id = ${code.issuance_id} then unanswered_until end,
-               session_token_hash = null
-         where code_hash = ${code.code_hash} and client_id = ${code.client_id} and redirect_uri = ${code.redirect_uri}
+  const isRedeemable = sql`client_id = ${code.client_id} and redirect_uri = ${code.redirect_uri}
            and code_challenge = ${code.code_challenge} and revoked_at is null
            and (redeemed_at is null and code_expires_at > ${now} or refresh_seq = 1 and issuance_id = ${code.issuance_id})
            and (${join(includes, ' or ')})
-           and exists (select 1 from sessions s where s.session_id = grants.session_id and s.ended_at is null
-                          and (s.token_hash = grants.session_token_hash or grants.redeemed_at is not null))
-           and ${isUsable}
-     returning ${IssuableGrant.columns}`,
-  );
+           and (select s.ended_at is null and (s.token_hash = grants.session_token_hash or grants.redeemed_at is not null)
+                  from sessions s where s.session_id = grants.session_id)
+           and ${isUsable}`;
+  const redemption = sql`update grants set redeemed_at = ${now}, refreshed_at = ${now}, refresh_seq = 1, issuance_id = ${code.issuance_id},
+               unanswered_until = case when issuance_id = ${code.issuance_id} then unanswered_until end,
+               session_token_hash = null
+         where code_hash = ${code.code_hash} and ${onFoundRow(isRedeemable)}
+     returning ${IssuableGrant.columns}`;
+  const { rows } = await db.run(IssuableGrant, combinable(redemption, code.code_hash));
   return rows[0];
 }
 
@@ -167,17 +166,15 @@ type Rotation = { grant_id: GrantId; client_id: ClientId; refresh_seq: number; i
 /** Compare-and-swap on the sequence number. Extends `idle_expires_at`, never `expires_at`. */
 export async function rotateRefreshToken(db: Db, rotation: Rotation, now: number): Promise<IssuableGrant | undefined> {
   const { grant_id, client_id, refresh_seq, issuance_id } = rotation;
-  const { rows } = await db.run(
-    IssuableGrant,
-    sql`update grants set refresh_seq = ${refresh_seq + 1}, refreshed_at = ${now}, issuance_id = ${issuance_id},
+  const isCurrent = sql`client_id = ${client_id} and redeemed_at is not null
+           and (refresh_seq = ${refresh_seq} or refresh_seq = ${refresh_seq + 1} and issuance_id = ${issuance_id})
+           and revoked_at is null and idle_expires_at > ${now} and expires_at > ${now} and ${isUsable}`;
+  const swap = sql`update grants set refresh_seq = ${refresh_seq + 1}, refreshed_at = ${now}, issuance_id = ${issuance_id},
                unanswered_until = case when issuance_id = ${issuance_id} then unanswered_until end,
                idle_expires_at = ${rotation.idle_expires_at}
-         where grant_id = ${grant_id} and client_id = ${client_id} and redeemed_at is not null
-           and (refresh_seq = ${refresh_seq} or refresh_seq = ${refresh_seq + 1} and issuance_id = ${issuance_id})
-           and revoked_at is null and idle_expires_at > ${now} and expires_at > ${now}
-           and ${isUsable}
-     returning ${IssuableGrant.columns}`,
-  );
+         where grant_id = ${grant_id} and ${onFoundRow(isCurrent)}
+     returning ${IssuableGrant.columns}`;
+  const { rows } = await db.run(IssuableGrant, combinable(swap, grant_id));
   return rows[0];
 }
 
@@ -192,7 +189,7 @@ export const findReissuable = (db: Db, at: Pick<Grant, 'grant_id' | 'refresh_seq
     IssuableGrant,
     sql`select ${IssuableGrant.columns} from grants
          where grant_id = ${at.grant_id} and refresh_seq = ${at.refresh_seq} and redeemed_at is not null
-           and revoked_at is null and expires_at > ${now} and ${isUsable}`,
+           and ${onFoundRow(sql`revoked_at is null and expires_at > ${now} and ${isUsable}`)}`,
   );
 
 const ActiveRefreshToken = row('grants join clients', {
@@ -202,14 +199,18 @@ const ActiveRefreshToken = row('grants join clients', {
 });
 
 /** The grant of a refresh token that could be used now. */
-export const findActiveRefreshToken = (db: Db, token: Pick<Grant, 'grant_id' | 'refresh_seq'>, now: number) =>
-  db.get(
-    ActiveRefreshToken,
-    sql`select ${Refreshable.columnsOf('grants')}, approved.allowed_scopes
-          from grants join clients approved on approved.client_id = grants.client_id
-         where grant_id = ${token.grant_id} and refresh_seq = ${token.refresh_seq} and redeemed_at is not null
-           and revoked_at is null and idle_expires_at > ${now} and expires_at > ${now} and ${isUsable}`,
-  );
+export function findActiveRefreshToken(
+  db: Db,
+  { grant_id, refresh_seq }: Pick<Grant, 'grant_id' | 'refresh_seq'>,
+  now: number,
+) {
+  const isActive = sql`refresh_seq = ${refresh_seq} and redeemed_at is not null and revoked_at is null
+           and idle_expires_at > ${now} and expires_at > ${now} and ${isUsable}`;
+  const token = sql`select ${Refreshable.columnsOf('grants')}, its.allowed_scopes
+          from grants left join clients its on its.client_id = grants.client_id
+         where grant_id = ${grant_id} and ${onFoundRow(isActive)}`;
+  return db.get(ActiveRefreshToken, combinable(token));
+}
 
 /** With its effective revocation: a bulk revocation counts before the job has written it to the row. */
 export const findGrant = (db: Db, grant_id: GrantId) =>

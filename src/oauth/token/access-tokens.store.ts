@@ -2,7 +2,7 @@ import { standardClaimNames, User } from '../../accounts/users.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { json, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { inOneSlice } from '../../platform/db/slices.ts';
-import { sql } from '../../platform/db/sql.ts';
+import { combinable, onFoundRow, sql } from '../../platform/db/sql.ts';
 import type { GrantId } from '../../platform/ids.ts';
 import { RequestedClaims } from '../claims/claims-parameter.ts';
 import { isRevokedInBulk } from '../grants/bulk-revocations.store.ts';
@@ -29,15 +29,16 @@ const TokenSubject = row('grants join users join clients', {
 export type TokenSubject = RowOf<typeof TokenSubject>;
 
 /** One read says whether an access token is active: its grant, its user, its client, and the token itself. */
-export const findTokenSubject = (db: Db, grant_id: GrantId, jti: string) =>
-  db.get(
-    TokenSubject,
-    sql`select ${Subject.columnsOf('u')}, grants.claims, c.allowed_scopes
-          from grants join users u on u.user_id = grants.user_id join clients c on c.client_id = grants.client_id
-         where grants.grant_id = ${grant_id} and grants.redeemed_at is not null and grants.revoked_at is null
+export function findTokenSubject(db: Db, grant_id: GrantId, jti: string) {
+  const isActive = sql`grants.redeemed_at is not null and grants.revoked_at is null
            and u.disabled_at is null and c.status = 'approved' and not ${isRevokedInBulk}
-           and not exists (select 1 from revoked_access_tokens r where r.jti = ${jti})`,
-  );
+           and (select r.jti from revoked_access_tokens r where r.jti = ${jti}) is null`;
+  // Users and clients are joined to a grant that is there: no plan may begin with them.
+  const subject = sql`select ${Subject.columnsOf('u')}, grants.claims, c.allowed_scopes
+          from grants left join users u on u.user_id = grants.user_id left join clients c on c.client_id = grants.client_id
+         where grants.grant_id = ${grant_id} and ${onFoundRow(isActive)}`;
+  return db.get(TokenSubject, combinable(subject));
+}
 
 /** Remembered until the token would have expired. */
 export const revokeAccessToken = (db: Db, jti: string, expires_at: number) =>

@@ -157,7 +157,7 @@ export async function openLane(url: string, options: LaneOptions, events: LaneEv
     /** It has not been idle for a while. */
     isBusy: false,
     /** One statement in one round trip, its own transaction. */
-    run: async (statement: Statement): Promise<BatchResult> => toResult(await send(prepared(statement))),
+    run: async (statement: BoundStatement): Promise<BatchResult> => toResult(await send(prepared(statement))),
     /** A step by itself: a statement that is its own transaction. */
     commitOne: (step: Step): Promise<Committed> => sendOne(send, step),
     /** `begin`, the steps and `commit` in one round trip. */
@@ -267,6 +267,18 @@ const sessionQuery = `
          ${durabilitySettings.map((name) => `current_setting('${name}') as ${name}`).join(', ')}`;
 
 /**
+ * Every statement finds its rows by an index, and its plan is kept. Without these settings one that is made while a table is
+ * small, or while its statistics say so, reads the whole table for every request until the next `analyze`.
+ */
+const plannerSettings = {
+  enable_seqscan: 'off', // only where there is an index
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  enable_material: 'off',
+  jit: 'off', // before version 18 a scan that is "off" costs so much that the plan would be compiled
+};
+
+/**
  * Other nodes see by its name that this one is there. PostgreSQL cuts names to 63 bytes, once it has written out each byte
  * that is not ASCII as four. The last of equal parameters counts; a URL of `pg`'s may name a socket, which `URL` does not read.
  */
@@ -274,19 +286,24 @@ function ownSession(url: string, { use, run_id }: LaneOptions): string {
   const [, query = ''] = url.split('?');
   const given = new URLSearchParams(query);
   const name = `${(given.get('application_name') ?? 'signet').replace(/[^ -~]/g, '?').slice(0, 40)} ${run_id}`;
-  const settings = [given.get('options'), use === 'batches' && '-c default_transaction_read_only=on'].filter(Boolean);
-  const own = { application_name: name, ...(settings.length > 0 ? { options: settings.join(' ') } : {}) };
+  const settings = { ...plannerSettings, ...(use === 'batches' && { default_transaction_read_only: 'on' }) };
+  const options = Object.entries(settings).map(([setting, value]) => `-c ${setting}=${value}`);
+  const own = { application_name: name, options: [given.get('options') ?? '', ...options].join(' ').trim() };
   const parameters = Object.entries(own).map(([key, value]) => `${key}=${encodeURIComponent(value)}`);
   return `${url}${url.includes('?') ? '&' : '?'}${parameters.join('&')}`;
 }
 
+/** Parameters of a combined statement are lists. */
+export type BoundStatement = Pick<Statement, 'sql'> & { readonly params?: readonly (Param | readonly Param[])[] };
+
 /** By its name the server knows the statement's plan again; the name follows from the text, so it never collides. */
-const prepared = ({ sql, params }: Statement): pg.QueryConfig => ({
+const prepared = ({ sql, params }: BoundStatement): pg.QueryConfig => ({
   name: statementName(sql),
   text: sql,
   values: storableParams(params),
 });
 
-const storableParams = (params: readonly Param[] = []) => params.map(storable);
+const storableParams = (params: BoundStatement['params'] = []) =>
+  params.map((param) => (typeof param === 'object' && param !== null ? param.map(storable) : storable(param)));
 
 const statementName = remembered((sql) => hash('sha256', sql, 'base64url'));

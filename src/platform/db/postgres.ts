@@ -1,9 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { createDb } from './db.ts';
-import { type BatchResult, StoreMisconfigured, StoreUnavailable } from './engine.ts';
+import { type BatchResult, type Committed, type Step, StoreMisconfigured, StoreUnavailable } from './engine.ts';
 import type { MigratableDb, MigratableEngine, MigrationSession } from './migrate.ts';
-import { type Deadlines, durabilitySettings, type Lane, type LaneUse, type Session } from './postgres-lane.ts';
+import { createCombiner, isCombinable } from './postgres-combiner.ts';
+import {
+  type BoundStatement,
+  type Deadlines,
+  durabilitySettings,
+  type Lane,
+  type LaneUse,
+  type Session,
+} from './postgres-lane.ts';
 import { createAbandoned, createLanes, type Lanes } from './postgres-lanes.ts';
 import {
   columnTypes,
@@ -52,19 +60,28 @@ export function openPostgres(
   let whenAnswered: () => void = () => undefined;
   let closing: Promise<void> | undefined;
 
-  async function ask<Reply>(
-    lanes: Lanes,
-    sent: 'read' | 'change',
-    question: (lane: Lane) => Promise<Reply>,
-  ): Promise<Reply> {
+  /** {@link close} waits for it. */
+  async function counted<Reply>(work: () => Promise<Reply>): Promise<Reply> {
     if (closing) throw new StoreUnavailable('The store is closed.');
     asking += 1;
     try {
-      return await retryUnchanged(lanes, sent, question);
+      return await work();
     } finally {
       asking -= 1;
       if (asking === 0) whenAnswered();
     }
+  }
+
+  const read = (statement: BoundStatement) => retryUnchanged(reads, 'read', (lane) => lane.run(statement));
+  const change = (statement: BoundStatement) => retryUnchanged(changes, 'change', (lane) => lane.run(statement));
+  const combinedReads = createCombiner(read);
+  const combinedChanges = createCombiner(change);
+
+  async function commit(steps: readonly Step[]): Promise<Committed> {
+    const [first, ...others] = steps;
+    if (others.length > 0) return retryUnchanged(batches, 'change', (lane) => lane.commit(steps));
+    if (isCombinable(first!)) return { results: [await combinedChanges.run(first)] };
+    return retryUnchanged(changes, 'change', (lane) => lane.commitOne(first!));
   }
 
   async function close(): Promise<void> {
@@ -76,14 +93,11 @@ export function openPostgres(
   return createDb<MigratableEngine>({
     engine: 'postgres',
     run_id,
-    isRunning: async (other) =>
-      isRunning(await ask(reads, 'read', (lane) => lane.run({ sql: connectionsOf, params: [other, run_id] }))),
+    isRunning: (other) => counted(async () => isRunning(await read({ sql: connectionsOf, params: [other, run_id] }))),
     requestArrived: () => undefined, // each read is a transaction of its own
-    query: async (statement) => (await ask(reads, 'read', (lane) => lane.run(statement))).rows,
-    commit: (steps) =>
-      steps.length === 1
-        ? ask(changes, 'change', (lane) => lane.commitOne(steps[0]!))
-        : ask(batches, 'change', (lane) => lane.commit(steps)),
+    query: (statement) =>
+      counted(async () => (await (isCombinable(statement) ? combinedReads.run(statement) : read(statement))).rows),
+    commit: (steps) => counted(() => commit(steps)),
     close: () => {
       closing ??= close();
       return closing;
