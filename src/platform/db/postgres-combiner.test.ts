@@ -151,7 +151,7 @@ test('what is asked while two groups are on the wire gathers for one, and a few 
 test('groups that are not answered hold nobody back for long', async () => {
   const { sent, run } = byHand();
   for (const k of 'ab') {
-    run(find(k));
+    void run(find(k));
     await turn();
   }
   void run(find('c'));
