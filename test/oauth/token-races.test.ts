@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
+import { decodeJwt } from 'jose';
+import pg from 'pg';
 import type { Answer } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import {
@@ -133,3 +135,27 @@ onBothEngines('a sign-out among concurrent refreshes revokes all their tokens', 
 });
 
 const signOutOf = (user: TestUser) => user.browser.post('/signout');
+
+onBothEngines('many users at once: each gets their own tokens and claims', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const client = await signet.registerClient();
+  const users = await Promise.all(Array.from({ length: 24 }, () => signet.signedInUser()));
+  const scope = 'openid email offline_access';
+  const codes = await Promise.all(users.map((user) => user.authorize(client, { scope })));
+  const sent = t.mock.method(pg.Client.prototype, 'query');
+  const redeemed = (await Promise.all(codes.map((code) => client.redeem(code)))).map(tokensOf);
+  const refreshed = (await Promise.all(redeemed.map((tokens) => client.refresh(tokens.refresh_token)))).map(tokensOf);
+  const told = await Promise.all(refreshed.map(({ access_token }) => signet.userinfo(access_token)));
+  const introspected = await Promise.all(refreshed.map(({ refresh_token }) => client.introspect(refresh_token)));
+  for (const [index, { user_id, email }] of users.entries()) {
+    const { sub, email: itsEmail } = told[index]!.json as { sub: string; email: string };
+    assert.deepEqual([sub, itsEmail], [user_id, email]);
+    assert.equal((introspected[index]!.json as { sub: string }).sub, user_id);
+    assert.equal(decodeJwt(refreshed[index]!.id_token ?? '').sub, user_id);
+  }
+  if (engine === 'sqlite') return;
+  const texts = sent.mock.calls.map(({ arguments: [query] }) => (query as { text?: string }).text ?? '');
+  const combined = texts.filter((text) => text.includes(' as asked ('));
+  assert.ok(combined.length >= 4, 'requests that arrive together are one statement');
+  assert.ok(texts.length < users.length * 4, `${texts.length} statements`);
+});
