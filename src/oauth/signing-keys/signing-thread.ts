@@ -10,7 +10,8 @@ export type ThreadKey = { kid: string; secretKey: Buffer; accessHeader: string; 
 export type Unsigned = { access: string; id: string | undefined };
 export type Tokens = { access_token: string; id_token?: string };
 
-type Answer = { batch: number; tokens: Tokens[] } | { failed: unknown };
+/** What the thread sends: that it has loaded the library, and then each batch that it has signed. */
+type Answer = 'ready' | { batch: number; tokens: Tokens[] };
 
 export type SigningThread = ReturnType<typeof openSigningThread>;
 
@@ -64,12 +65,13 @@ export function openSigningThread(library = findLibrary(), idleMs = defaultIdleM
       batches.clear();
     });
     worker.on('message', (answer: Answer) => {
-      if ('batch' in answer) {
-        batches.get(answer.batch)?.resolve(answer.tokens);
-        batches.delete(answer.batch);
-        if (batches.size === 0) worker.unref();
-      } else if (answer.failed === undefined) isReady = true;
-      else fail(answer.failed);
+      if (answer === 'ready') {
+        isReady = true;
+        return;
+      }
+      batches.get(answer.batch)?.resolve(answer.tokens);
+      batches.delete(answer.batch);
+      if (batches.size === 0) worker.unref();
     });
     worker.unref();
 
@@ -145,4 +147,4 @@ parentPort.on('message', ({ key, kid, batch, unsigned }) => {
   if (key) keys.set(key.kid, { ...key, secretKey: Buffer.from(key.secretKey) });
   else parentPort.postMessage({ batch, tokens: unsigned.map((one) => signTokens(one, keys.get(kid))) });
 });
-parentPort.postMessage({ failed: undefined });`;
+parentPort.postMessage('ready');`;
