@@ -25,7 +25,7 @@ import { slowFsync } from './slow-fsync.ts';
 /** What a server still loads once it listens. */
 const settlingMs = 500;
 
-/** Signs in again and again; the sessions of the others are needed. */
+/** Signs in again and again, in a browser that is known; the sessions of the others are needed. */
 const returning = 'alan@example.com';
 
 type Options = {
@@ -94,6 +94,7 @@ export async function startSignet(
     await commandLine(['users', 'create', '--email', returning, '--name', 'Alan Turing', '--password-stdin'], password);
     const cookie = await signIn(address, password);
     const reviewing = await signIn(address, password, reviewer.email);
+    const device = await signIn(address, password, returning, 'device');
     const newSource = () => codeSource(address, cookie, reviewing);
     const spent: Awaited<ReturnType<typeof newSource>>[] = [];
     for (let left = Math.ceil(exchanges / grantsOfClient); left > 0; left -= sourcesAtOnce) {
@@ -107,7 +108,12 @@ export async function startSignet(
       pid: server!.pid!,
       footprint,
       authorize,
-      signIn: formRequest(address, '/signin', {}, `username=${encodeURIComponent(returning)}&password=${password}`),
+      signIn: formRequest(
+        address,
+        '/signin',
+        { Cookie: device },
+        `username=${encodeURIComponent(returning)}&password=${password}`,
+      ),
       ...(database && { helpers: () => [database.pid, ...childrenOf(database.pid)] }),
       codes: async (count, _use, areKept) => {
         const codes: Issued[] = [];
@@ -210,13 +216,19 @@ export async function approved(address: Address, authorize: Buffer) {
   }
 }
 
-export async function signIn(address: Address, password: string, email = user.email): Promise<string> {
+/** @returns a cookie: of the new session, or the one by which the browser is recognized. */
+export async function signIn(
+  address: Address,
+  password: string,
+  email = user.email,
+  kept: 'identity_session' | 'device' = 'identity_session',
+): Promise<string> {
   const answer = await fetch(`http://localhost:${address.port}/signin`, {
     method: 'POST',
     body: new URLSearchParams({ username: email, password }),
     redirect: 'manual',
   });
-  const cookie = answer.headers.getSetCookie().find((one) => one.startsWith('signet_identity_session='));
+  const cookie = answer.headers.getSetCookie().find((one) => one.startsWith(`signet_${kept}=`));
   if (!cookie) throw new Error(`Signing in gave no session: ${answer.status} ${await answer.text()}`);
   return cookie.split(';', 1)[0]!;
 }
