@@ -66,45 +66,57 @@ export function createGroupCommit(
   const queue: Unit[] = [];
   let polls = 0;
   let scheduled = false;
+  /** Until the next group begins a flush beside another. */
+  let spacing: NodeJS.Timeout | undefined;
+  let flushing = 0;
   let hasWritten = false;
   const whenDrained: (() => void)[] = [];
 
+  /** Arranges for the next group, unless the end of a flush will. */
   function schedule(): void {
-    if (scheduled) return;
+    if (scheduled || queue.length === 0) return;
+    const { untilNext } = session().log.flushes;
+    if (untilNext === undefined) return;
     scheduled = true;
-    setImmediate(commitGroup);
+    if (untilNext > 0) spacing = setTimeout(commitGroup, untilNext);
+    else setImmediate(commitGroup);
   }
 
   function commitGroup(): void {
+    clearTimeout(spacing);
+    spacing = undefined;
     if (!lock()) return;
+    scheduled = false;
     const group = queue.splice(0, unitsPerCommit);
     for (const unit of group) unit.enter?.('execute');
     const outcomes = commit(group);
-    if (!hasWritten || fenced !== undefined) {
-      answer(group, outcomes);
+    const { log } = session();
+    // What changed nothing may depend on what the flush before has yet to confirm.
+    const flushed = fenced === undefined ? (hasWritten ? log.flushes.flush() : log.flushes.unflushed) : undefined;
+    if (!flushed) {
+      settle(group, outcomes);
+      proceed(); // other requests have their turn before the next group
       return;
     }
-    const unknown = (cause: unknown) => {
-      const error = new OutcomeUnknown('The disk could not confirm the change.', { cause });
+    for (const unit of group) unit.enter?.('flush');
+    const Failure = hasWritten ? OutcomeUnknown : StoreUnavailable;
+    const unconfirmed = (cause: unknown): Outcome[] => {
+      const error = new Failure('The disk could not confirm the change.', { cause });
       fence();
       return group.map(() => ({ error }));
     };
-    for (const unit of group) unit.enter?.('flush');
-    const { log } = session();
-    const flushed = log.flush().then(() => outcomes, unknown);
-    void flushed.then((all) => {
-      if (!log.isUsed) return answer(group, all);
-      // First, so that the disk flushes the next group while the answers to this one are made.
-      proceed('at once');
-      settle(group, all);
-    });
+    flushing += 1;
+    void flushed
+      .then(() => outcomes, unconfirmed)
+      .then((all) => {
+        flushing -= 1;
+        // First, so that the disk flushes the next group while the answers to this one are made.
+        if (log.isUsed) proceed('at once');
+        settle(group, all);
+        if (!log.isUsed) proceed();
+      });
     log.grown(); // while the flush is under way
-  }
-
-  /** Where no flush was waited for, other requests have their turn before the next group. */
-  function answer(group: readonly Unit[], outcomes: readonly Outcome[]): void {
-    settle(group, outcomes);
-    proceed();
+    schedule();
   }
 
   function settle(group: readonly Unit[], outcomes: readonly Outcome[]): void {
@@ -155,6 +167,7 @@ export function createGroupCommit(
         return false;
       }
       polls = 0;
+      scheduled = false;
       refuse(storeError(error));
       proceed();
       return false;
@@ -209,10 +222,12 @@ export function createGroupCommit(
   }
 
   function proceed(when?: 'at once'): void {
-    scheduled = queue.length > 0;
-    if (!scheduled) for (const resolve of whenDrained.splice(0)) resolve();
-    else if (when === 'at once') commitGroup();
-    else setImmediate(commitGroup);
+    if (when === 'at once' && queue.length > 0 && (spacing || !scheduled) && session().log.flushes.untilNext === 0) {
+      commitGroup();
+    } else {
+      schedule();
+    }
+    if (!scheduled && flushing === 0) for (const resolve of whenDrained.splice(0)) resolve();
   }
 
   return {
@@ -234,7 +249,7 @@ export function createGroupCommit(
       }),
     /** Resolves when everything enqueued so far is answered. */
     async drained(): Promise<void> {
-      if (scheduled) await new Promise<void>((resolve) => whenDrained.push(resolve));
+      if (scheduled || flushing > 0) await new Promise<void>((resolve) => whenDrained.push(resolve));
     },
   };
 }

@@ -8,7 +8,7 @@ import { setImmediate as immediately, setTimeout as sleep } from 'node:timers/pr
 import pino from 'pino';
 import { freshDatabase } from '../../../test/support/databases.ts';
 import { plain } from '../../../test/support/plain-sql.ts';
-import { type Db, OutcomeUnknown, StoreUnavailable } from './db.ts';
+import { type Db, OutcomeUnknown, StoreUnavailable, UniqueViolation } from './db.ts';
 import { openSqlite } from './sqlite.ts';
 import type { LogOptions } from './sqlite-log.ts';
 
@@ -118,6 +118,80 @@ test('when a flush fails, its changes are unknown and the reads that waited for 
     errors.map((error) => error instanceof OutcomeUnknown),
     [true, false, false],
   );
+});
+
+/** Each flush takes ten milliseconds by the clock of the store, until `hold` is called: then each waits for its end in `held`. */
+async function slowDisk(t: TestContext) {
+  let passed = 0;
+  let holds = false;
+  const held: PromiseWithResolvers<void>[] = [];
+  t.after(() => {
+    holds = false;
+    for (const { resolve } of held) resolve();
+  });
+  const flush = async (sync: () => Promise<void>) => {
+    await sync();
+    passed += 10;
+    if (!holds) return;
+    const end = Promise.withResolvers<void>();
+    held.push(end);
+    await end.promise;
+  };
+  const { db } = await freshTable(t, { flush, monotonic: () => passed });
+  for (const k of ['1', '2', '3', '4']) await put(db, k);
+  const reached = async (count: number) => {
+    while (held.length < count) await sleep(1);
+  };
+  return { db, held, reached, hold: () => (holds = true), release: () => (holds = false) };
+}
+
+test('on a slow disk a second flush begins beside the first, and is confirmed after it', async (t) => {
+  const { db, held, reached, hold, release } = await slowDisk(t);
+  hold();
+  const first = put(db, 'a');
+  await reached(1);
+  const second = put(db, 'b');
+  await reached(2);
+  const third = put(db, 'c');
+  const read = keys(db);
+  const refused = put(db, 'b');
+  held[1]!.resolve();
+  assert.deepEqual(await answered([first, second, third, read, refused]), [false, false, false, false, false]);
+  assert.equal(held.length, 2, 'there is no third');
+  release();
+  held[0]!.resolve();
+  await Promise.all([first, second, third]);
+  assert.deepEqual(await read, ['1', '2', '3', '4', 'a', 'b']);
+  await assert.rejects(refused, UniqueViolation);
+});
+
+test('a refusal because of a change is not answered before that change is confirmed', async (t) => {
+  const { db, held, reached, hold } = await slowDisk(t);
+  hold();
+  const change = put(db, 'a');
+  await reached(1);
+  const refused = put(db, 'a');
+  await sleep(10); // longer than a second flush would wait for the half of the first
+  assert.deepEqual(await answered([change, refused]), [false, false]);
+  held[0]!.resolve();
+  await change;
+  await assert.rejects(refused, UniqueViolation);
+});
+
+test('when the first of two flushes fails, the changes of both are unknown', async (t) => {
+  const { db, held, reached, hold, release } = await slowDisk(t);
+  hold();
+  const first = put(db, 'a');
+  await reached(1);
+  const second = put(db, 'b');
+  await reached(2);
+  const outcomes = Promise.allSettled([first, second]);
+  release();
+  held[1]!.resolve();
+  held[0]!.reject(new Error('EIO: i/o error, fdatasync'));
+  for (const outcome of await outcomes) {
+    assert.ok(outcome.status === 'rejected' && outcome.reason instanceof OutcomeUnknown);
+  }
 });
 
 test('when a flush takes more than five seconds, no more changes and reads wait for it', async (t) => {

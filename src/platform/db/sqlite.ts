@@ -67,7 +67,7 @@ export function openSqlite(path: string, options: LogOptions & { phases?: Phases
         opened.transaction.begin();
         opened.connection.exec(writePage);
         opened.transaction.commit();
-        await opened.log.flush();
+        await opened.log.flushes.flush();
         return;
       } catch {
         await sleep(recheckMs, undefined, { ref: false });
@@ -79,9 +79,9 @@ export function openSqlite(path: string, options: LogOptions & { phases?: Phases
     try {
       const { execute, transaction, log } = session();
       log.refuseWhileStalled();
-      if (transaction.beginReading() && !writes.isFenced) void log.flush();
+      if (transaction.beginReading() && !writes.isFenced) void log.flushes.flush();
       const { rows } = execute(statement);
-      return { rows, unflushed: writes.isFenced ? undefined : log.unflushed };
+      return { rows, unflushed: writes.isFenced ? undefined : log.flushes.unflushed };
     } catch (error) {
       throw storeError(error);
     }
