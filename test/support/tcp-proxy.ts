@@ -12,12 +12,18 @@ export type TcpProxy = {
   mend(serverUrl?: string): Promise<void>;
   /** Keeps connections up and delivers nothing more from the server. */
   silence(): void;
+  /** The same for each connection once the server has sent these bytes over it. */
+  silenceAfter(bytes: Buffer): void;
+  /** Lets new connections through again. Those that are silent stay so. */
+  speak(): void;
 };
 
 export async function tcpProxy(t: TestContext, serverUrl: string): Promise<TcpProxy> {
   let target = new URL(serverUrl);
   const sockets = new Set<Socket>();
+  const mute = new WeakSet<Socket>();
   let silent = false;
+  let lastBytes: Buffer | undefined;
   let listener: Server | undefined;
 
   function forward(client: Socket): void {
@@ -27,7 +33,11 @@ export async function tcpProxy(t: TestContext, serverUrl: string): Promise<TcpPr
       [server, client],
     ] as const) {
       sockets.add(from);
-      from.on('data', (chunk) => (silent && from === server) || to.write(chunk));
+      from.on('data', (chunk: Buffer) => {
+        if (silent) mute.add(server);
+        if (!mute.has(from)) to.write(chunk);
+        if (from === server && lastBytes && chunk.includes(lastBytes)) mute.add(server);
+      });
       from.on('error', () => undefined); // 'close' follows
       from.on('close', () => {
         sockets.delete(from);
@@ -60,6 +70,13 @@ export async function tcpProxy(t: TestContext, serverUrl: string): Promise<TcpPr
     },
     silence: () => {
       silent = true;
+    },
+    silenceAfter: (bytes) => {
+      lastBytes = bytes;
+    },
+    speak: () => {
+      silent = false;
+      lastBytes = undefined;
     },
   };
 }

@@ -109,11 +109,13 @@ test('a store that closes first answers what it has gathered', async (t) => {
 /** A combiner whose statements are answered by hand. */
 function byHand() {
   const sent: { statement: BoundStatement; answer: PromiseWithResolvers<BatchResult> }[] = [];
-  const { run } = createCombiner((statement) => {
-    const answer = Promise.withResolvers<BatchResult>();
-    sent.push({ statement, answer });
-    return answer.promise;
-  });
+  const { run } = createCombiner((work) =>
+    work((statement) => {
+      const answer = Promise.withResolvers<BatchResult>();
+      sent.push({ statement, answer });
+      return answer.promise;
+    }),
+  );
   return { sent, run: (statement: Sql) => run(statement as Combinable) };
 }
 const echo = ({ statement }: { statement: BoundStatement }): BatchResult => {

@@ -35,24 +35,29 @@ type Gathering = {
   pause: NodeJS.Timeout | undefined;
 };
 
+/** Hands on what sends a statement, which is its own transaction; all that is sent by it has one deadline in common. */
+type Sending = <Answer>(work: (send: Send) => Promise<Answer>) => Promise<Answer>;
+type Send = (statement: BoundStatement) => Promise<BatchResult>;
+
 export const isCombinable = (statement: Statement): statement is Combinable => statement.key !== undefined;
 
 /**
  * Runs statements of the same text as one, where several requests make them in the same moment. Each gets the rows that are
  * its own. What fails together is tried again one by one.
- * @param send a statement that is its own transaction; throws what a caller of `Db` expects.
+ * @param sending throws what a caller of `Db` expects.
  */
-export function createCombiner(send: (statement: BoundStatement) => Promise<BatchResult>) {
+export function createCombiner(sending: Sending) {
   const gatherings = new Map<string, Gathering>();
   let unanswered = 0;
 
   async function run(statement: Combinable): Promise<BatchResult> {
     if (unanswered >= mostUnanswered) throw new StoreUnavailable('Too many statements are waiting.');
     const types = typesOf(statement.params);
-    if (!types) return send(statement);
+    if (!types) return sending((send) => send(statement));
     const gathering = gatherings.getOrInsertComputed(statement.sql, () => newGathering(statement.sql, types));
     const { form, waiting, keys, pause } = gathering;
-    if (types !== form.types || keys.has(statement.key) || pause !== undefined) return send(statement);
+    if (types !== form.types || keys.has(statement.key) || pause !== undefined)
+      return sending((send) => send(statement));
     unanswered += 1;
     try {
       return await new Promise((resolve, reject) => {
@@ -77,15 +82,15 @@ export function createCombiner(send: (statement: BoundStatement) => Promise<Batc
     const group = gathering.waiting.splice(0, mostUnits);
     for (const { statement } of group) gathering.keys.delete(statement.key);
     gathering.groups += 1;
-    void answer(gathering, group).finally(() => {
+    void sending((send) => answer(gathering, group, send)).finally(() => {
       gathering.groups -= 1;
       if (gathering.waiting.length > 0) schedule(gathering);
     });
     if (gathering.waiting.length > 0) schedule(gathering);
   }
 
-  async function answer(gathering: Gathering, group: readonly Unit[]): Promise<void> {
-    if (group.length < fewestUnits) return answerEach(group);
+  async function answer(gathering: Gathering, group: readonly Unit[], send: Send): Promise<void> {
+    if (group.length < fewestUnits) return answerEach(group, send);
     // Updates that two groups have in common are locked in the same order, so that neither waits for the other.
     const ordered = group.toSorted((one, other) => (one.statement.key < other.statement.key ? -1 : 1));
     try {
@@ -99,7 +104,7 @@ export function createCombiner(send: (statement: BoundStatement) => Promise<Batc
       for (const [index, { resolve }] of ordered.entries()) resolve(results[index]!);
     } catch (error) {
       pause(gathering);
-      if (!(error instanceof StoreUnavailable)) return answerEach(ordered);
+      if (!(error instanceof StoreUnavailable)) return answerEach(ordered, send);
       for (const { reject } of ordered) reject(error);
     }
   }
@@ -108,7 +113,7 @@ export function createCombiner(send: (statement: BoundStatement) => Promise<Batc
     gathering.pause ??= setTimeout(() => (gathering.pause = undefined), pauseMs).unref();
   }
 
-  async function answerEach(units: readonly Unit[]): Promise<void> {
+  async function answerEach(units: readonly Unit[], send: Send): Promise<void> {
     await Promise.all(units.map(({ statement, resolve, reject }) => send(statement).then(resolve, reject)));
   }
 

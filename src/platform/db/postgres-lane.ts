@@ -18,9 +18,10 @@ export type Deadlines = {
   readonly statementMs: number;
   /** We give up on a reply. Above the server's, which says why; ours is for a server or a network that says nothing. */
   readonly replyMs: number;
+  /** We give up on a new connection: on its handshake, and on the first answer after it. */
+  readonly connectMs: number;
 };
 
-const connectMs = 3_000;
 /** Statements that overlap for a moment need no other lane. One that waits for a lock, or a disk, holds back all behind it. */
 const busyAfterMs = 50;
 
@@ -74,7 +75,7 @@ export async function openLane(url: string, options: LaneOptions, events: LaneEv
     pipeline: true,
     types: columnTypes,
     keepAlive: true,
-    connectionTimeoutMillis: connectMs,
+    connectionTimeoutMillis: options.deadlines.connectMs,
     statement_timeout: options.deadlines.statementMs,
     // We write `commit` together with `begin`; a transaction that stays open has lost its client, and holds row locks.
     idle_in_transaction_session_timeout: options.deadlines.statementMs,
@@ -171,11 +172,13 @@ export async function openLane(url: string, options: LaneOptions, events: LaneEv
 
   try {
     await client.connect();
-    const { pid, started_at, read_only, ...settings } = (await client.query(sessionQuery)).rows[0];
+    const first = { text: sessionQuery, query_timeout: options.deadlines.connectMs };
+    const { pid, started_at, read_only, ...settings } = (await client.query(first)).rows[0];
     Object.assign(lane.backend, { pid, started_at });
     const announcedPid = (client as pg.Client & { processID: number | null }).processID;
     const keepsSettings = options.use !== 'batches' || read_only === 'on';
     await options.check({ backend: lane.backend, announcedPid, keepsSettings, settings });
+    if (ended) throw new Error('the connection was lost while it was checked');
   } catch (error) {
     socket.destroy();
     throw error;

@@ -49,6 +49,10 @@ export function createLanes(
   };
 
   function leave(lane: Lane): void {
+    if (closed) {
+      lane.destroy();
+      return;
+    }
     left.add(lane);
     abandoned.add(lane, () => {
       left.delete(lane);

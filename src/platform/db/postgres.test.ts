@@ -11,6 +11,8 @@ import { type Db, OutcomeUnknown, StoreMisconfigured, StoreUnavailable } from '.
 import { openPostgres } from './postgres.ts';
 import type { Deadlines } from './postgres-lane.ts';
 import { createLanes } from './postgres-lanes.ts';
+import { row, text } from './rows.ts';
+import { combinable, sql } from './sql.ts';
 
 async function freshTable(t: TestContext) {
   const { db, url } = await freshDatabase(t, 'postgres', { empty: true });
@@ -20,7 +22,7 @@ async function freshTable(t: TestContext) {
 }
 
 /** Another store on the same database, closed after the test. */
-function opened(t: TestContext, url: string, deadlines?: Deadlines): Db {
+function opened(t: TestContext, url: string, deadlines?: Partial<Deadlines>): Db {
   const db = openPostgres(url, { deadlines, mayLoseCommits: true });
   t.after(() => db.close());
   return db;
@@ -145,8 +147,8 @@ test('a server that never was there is StoreUnavailable', async (t) => {
   const network = await tcpProxy(t, url);
   await network.cut();
   const db = opened(t, network.url);
-  const asked = Array.from({ length: 30 }, () => plain(db).get('select 1 as answer'));
-  for (const question of asked) await assert.rejects(question, StoreUnavailable);
+  const asked = Array.from({ length: 30 }, () => plain(db).run(insert('never sent').sql, ['never sent']));
+  for (const question of asked) await assert.rejects(question, refusedForCertain);
   await network.mend();
   await recovers(db);
 });
@@ -162,7 +164,7 @@ test('a statement past its deadline is StoreUnavailable, and its change is not k
 test('a reply that never comes is StoreUnavailable', async (t) => {
   const { url } = await freshTable(t);
   const network = await tcpProxy(t, url);
-  const db = opened(t, network.url, { statementMs: 60_000, replyMs: 300 });
+  const db = opened(t, network.url, { statementMs: 60_000, replyMs: 300, connectMs: 300 });
   await Promise.all([keys(db), plain(db).run(insert('x').sql, ['x']), plain(db).batch([insert('a')])]);
   network.silence();
   const changes = [plain(db).run(insert('b').sql, ['b']), plain(db).batch([insert('c')])];
@@ -171,6 +173,52 @@ test('a reply that never comes is StoreUnavailable', async (t) => {
     ...changes.map((one) => assert.rejects(one, OutcomeUnknown)),
   ]);
 });
+
+test('a connection that falls silent when it has just been made holds nobody up, and is replaced', async (t) => {
+  const { url } = await freshTable(t);
+  const network = await tcpProxy(t, url);
+  const db = opened(t, network.url, { replyMs: 100, connectMs: 300 });
+  network.silenceAfter(readyForQuery);
+  const reads = Array.from({ length: 4 }, () => keys(db)); // as many as there are connections for them
+  const asked = [...reads, plain(db).run(insert('a').sql, ['a']), plain(db).batch([insert('b'), insert('c')])];
+  for (const question of asked) await assert.rejects(question, refusedForCertain);
+  network.speak();
+  await recovers(db);
+  assert.deepEqual(await keys(db), [], 'what was refused is not sent later');
+});
+
+/** With it the server ends the handshake. */
+const readyForQuery = Buffer.from('Z\0\0\0\x05I', 'latin1');
+
+test('all attempts at a change have one deadline', async (t) => {
+  const { db: direct, url } = await freshTable(t);
+  await plain(direct).run('create sequence attempts');
+  const db = opened(t, url, { replyMs: 250 });
+  const race =
+    "do $$ begin perform nextval('attempts'), pg_sleep(0.15); raise exception using errcode = '40001'; end $$";
+  for (const count of [1, 2]) {
+    const change = count === 1 ? plain(db).run(race) : plain(db).batch([{ sql: race }, insert('a')]);
+    await assert.rejects(change, StoreUnavailable);
+  }
+  const { last_value } = (await plain(direct).get<{ last_value: number }>('select last_value from attempts'))!;
+  assert.ok(last_value <= 4, `${last_value} attempts at two changes`);
+});
+
+test('statements that were refused together and are then sent one by one keep their deadline', async (t) => {
+  const { db: direct, url } = await freshTable(t);
+  await plain(direct).batch([...'abcd'].map(insert));
+  const refusal = "perform pg_sleep(0.15); raise exception 'refused' using errcode = '23514'";
+  await plain(direct).run(
+    `create function refuse() returns trigger language plpgsql as 'begin ${refusal.replaceAll("'", "''")}; end'`,
+  );
+  await plain(direct).run(
+    'create trigger refusing before update on things for each statement execute function refuse()',
+  );
+  const db = opened(t, url, { replyMs: 250 });
+  const raise = (k: string) => db.run(Key, combinable(sql`update things set n = n + 1 where k = ${k} returning k`, k));
+  await Promise.all([...'abcd'].map((k) => assert.rejects(raise(k), StoreUnavailable)));
+});
+const Key = row('things', { k: text });
 
 test('a commit whose synchronous standby is gone is not acknowledged', async (t) => {
   const { db, url } = await freshTable(t);
@@ -189,7 +237,7 @@ test('when the wait for the standby passes the deadline, the change is not ackno
   const { url } = await freshTable(t);
   const waiting = opened(t, withOptions(url, '-c synchronous_commit=on'), { statementMs: 200, replyMs: 400 });
   await assert.rejects(plain(waiting).run(insert('single').sql, ['single']), StoreUnavailable);
-  await assert.rejects(plain(waiting).batch([insert('batch')]), StoreUnavailable);
+  await assert.rejects(plain(waiting).batch([insert('batch'), insert('of two')]), StoreUnavailable);
   await signal(url, 2, 'pg_terminate_backend', "wait_event = 'SyncRep'");
 });
 
@@ -235,7 +283,7 @@ test('commits that wait for a standby cost no more connections than are configur
 test('a connection that was given up counts until its backend is known to be gone', async (t) => {
   const { db: direct, url } = await freshTable(t);
   const abandoned = { add: () => {}, hasAnswered: () => {}, waitForStandby: () => false, close: async () => {} };
-  const deadlines = { statementMs: 60_000, replyMs: 50 };
+  const deadlines = { statementMs: 60_000, replyMs: 50, connectMs: 60_000 };
   const size = 2;
   const lanes = createLanes(url, {
     use: 'changes',

@@ -32,7 +32,7 @@ import type { Param } from './sql.ts';
 const laneSizes = { reads: 4, changes: 6, batches: 4 } as const;
 
 /** No user waits longer for a sign-in. The reply gets more time, for the network and the statements before. */
-const defaultDeadlines: Deadlines = { statementMs: 3_500, replyMs: 5_000 };
+const defaultDeadlines: Deadlines = { statementMs: 3_500, replyMs: 5_000, connectMs: 3_000 };
 
 /** A deadlock or a stale plan seldom comes twice; after so many something else is wrong. */
 const attempts = 4;
@@ -48,8 +48,9 @@ const migrationLock = 7_446_381;
  */
 export function openPostgres(
   url: string,
-  { deadlines = defaultDeadlines, mayLoseCommits = false }: { deadlines?: Deadlines; mayLoseCommits?: boolean } = {},
+  { deadlines: chosen, mayLoseCommits = false }: { deadlines?: Partial<Deadlines>; mayLoseCommits?: boolean } = {},
 ): MigratableDb {
+  const deadlines = { ...defaultDeadlines, ...chosen };
   const run_id = randomUUID().slice(-12);
   const abandoned = createAbandoned(url);
   const check = (session: Session) => checkSession(url, session, mayLoseCommits);
@@ -72,16 +73,31 @@ export function openPostgres(
     }
   }
 
-  const read = (statement: BoundStatement) => retryUnchanged(reads, 'read', (lane) => lane.run(statement));
-  const change = (statement: BoundStatement) => retryUnchanged(changes, 'change', (lane) => lane.run(statement));
-  const combinedReads = createCombiner(read);
-  const combinedChanges = createCombiner(change);
+  async function inTime<Reply>(work: (deadline: Deadline) => Promise<Reply>): Promise<Reply> {
+    const deadline = startDeadline(deadlines.replyMs);
+    try {
+      return await work(deadline);
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  const readBy = (deadline: Deadline) => (statement: BoundStatement) =>
+    retryUnchanged(reads, 'read', (lane) => lane.run(statement), deadline);
+  const changeBy = (deadline: Deadline) => (statement: BoundStatement) =>
+    retryUnchanged(changes, 'change', (lane) => lane.run(statement), deadline);
+  const read = (statement: BoundStatement) => inTime((deadline) => readBy(deadline)(statement));
+  const combinedReads = createCombiner((work) => inTime((deadline) => work(readBy(deadline))));
+  const combinedChanges = createCombiner((work) => inTime((deadline) => work(changeBy(deadline))));
 
   async function commit(steps: readonly Step[]): Promise<Committed> {
     const [first, ...others] = steps;
-    if (others.length > 0) return retryUnchanged(batches, 'change', (lane) => lane.commit(steps));
-    if (isCombinable(first!)) return { results: [await combinedChanges.run(first)] };
-    return retryUnchanged(changes, 'change', (lane) => lane.commitOne(first!));
+    if (others.length === 0 && isCombinable(first!)) return { results: [await combinedChanges.run(first)] };
+    return inTime((deadline) =>
+      others.length > 0
+        ? retryUnchanged(batches, 'change', (lane) => lane.commit(steps), deadline)
+        : retryUnchanged(changes, 'change', (lane) => lane.commitOne(first!), deadline),
+    );
   }
 
   async function close(): Promise<void> {
@@ -116,15 +132,42 @@ const connectionsOf = `
     from pg_stat_activity`;
 const isRunning = ({ rows }: BatchResult): boolean => Number(rows[0]?.theirs) > 0 || Number(rows[0]?.ours) === 0;
 
-/** Asks again where the server promises that nothing happened. */
+/**
+ * For a connection to open and for all attempts together. A lane has its own deadline for each reply; this one only answers
+ * who asked, and leaves the lane in use.
+ */
+type Deadline = ReturnType<typeof startDeadline>;
+
+function startDeadline(ms: number) {
+  const over = Promise.withResolvers<never>();
+  over.promise.catch(() => undefined); // it is for those who ask
+  const deadline = { isOver: false, over: over.promise, clear: () => clearTimeout(timer) };
+  const timer = setTimeout(() => {
+    deadline.isOver = true;
+    over.reject(noReply());
+  }, ms);
+  return deadline;
+}
+
+const noReply = () => new Error('no reply in time');
+
+/** Asks again where the server promises that nothing happened, and only before the deadline. */
 async function retryUnchanged<Reply>(
   lanes: Lanes,
-  sent: 'read' | 'change',
+  kind: 'read' | 'change',
   question: (lane: Lane) => Promise<Reply>,
+  deadline: Deadline,
 ): Promise<Reply> {
+  let sent: 'nothing' | typeof kind;
+  const ask = (lane: Lane) => {
+    if (deadline.isOver) throw noReply();
+    sent = kind;
+    return question(lane);
+  };
   for (let attempt = 1; ; attempt += 1) {
+    sent = 'nothing';
     try {
-      return await lanes.use(question);
+      return await Promise.race([lanes.use(ask), deadline.over]);
     } catch (error) {
       const again = wasRolledBackByRace(error) || isStalePlan(error) || lostItsPreparation(error);
       if (!again || attempt === attempts) throw storeError(error, sent);
