@@ -303,6 +303,19 @@ test('the log is truncated when nothing has been written for a while', async (t)
   assert.equal((await keys(db)).length, 31);
 });
 
+test('the log is truncated once a read has ended that was longer than the pause, and small from then on', async (t) => {
+  const { db, raw, logBytes } = await freshTable(t, { flush, bounds: { ...tight, restart: 1e6, idleMs: 1 } });
+  raw.exec('begin');
+  raw.prepare('select count(*) from things').get();
+  for (let at = 0; at < 300; at += 1) await put(db, `${at}`);
+  await sleep(100); // the pause, many times
+  assert.ok(logBytes() > 300 * page);
+  raw.exec('commit');
+  while (logBytes() > 2 * page) await sleep(5);
+  for (let at = 0; at < 2 * tight.checkpoint; at += 1) await put(db, `after ${at}`);
+  while (logBytes() > 2 * page) await sleep(5);
+});
+
 test('while checkpoints fail nothing is lost; it is logged once, and the next one that succeeds catches up', async (t) => {
   const lines: string[] = [];
   const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });

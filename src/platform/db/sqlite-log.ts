@@ -36,7 +36,7 @@ export type LogBounds = {
   restart: number;
   /** So many, because a reader or a failing disk prevents both for long, and changes are refused: 1 GiB. */
   refuse: number;
-  /** Milliseconds without a checkpoint until the file is truncated and the thread ends. */
+  /** Milliseconds without a checkpoint until the file is truncated and the thread ends; also between attempts at that. */
   idleMs: number;
   /** Milliseconds between two attempts while changes are refused. */
   retryMs: number;
@@ -219,13 +219,15 @@ function createCheckpoints(path: string, bounds: LogBounds, logger: Logger | und
   let isEnding = false;
   let hasFailed = false;
   let idle: NodeJS.Timeout | undefined;
+  /** Since anything was copied. */
+  let isTruncated = true;
 
   /** @returns whether the log was copied whole, so that it begins anew. */
-  async function checkpoint(mode: 'passive' | 'restart' | 'truncate'): Promise<boolean> {
+  async function checkpoint(mode: 'passive' | 'restart' | 'truncate', followedBy = [writePage]): Promise<boolean> {
     if (isEnding) return false;
     try {
       thread ??= openSqliteThread(path);
-      const [[outcome] = []] = await thread.run(`pragma wal_checkpoint(${mode})`, writePage);
+      const [[outcome] = []] = await thread.run(`pragma wal_checkpoint(${mode})`, ...followedBy);
       hasFailed = false;
       return outcome?.busy === 0 && outcome.log === outcome.checkpointed;
     } catch (error) {
@@ -257,9 +259,16 @@ function createCheckpoints(path: string, bounds: LogBounds, logger: Logger | und
     restartAt = bounds.restart + (isWhole ? 0 : pages);
   }
 
+  /**
+   * Again and again until it succeeds. Truncating keeps changes waiting for readers, so it is tried only when no reader needs the
+   * log. The thread stays: another one each time would cost more than the memory of this one while someone reads.
+   */
   async function rest(): Promise<void> {
-    await checkpoint('truncate');
-    await endThread();
+    if (!(await checkpoint('passive', []))) return; // a page each time would add up
+    checkpointAt = bounds.checkpoint;
+    restartAt = bounds.restart;
+    isTruncated = await checkpoint('truncate');
+    if (isTruncated) await endThread();
   }
 
   async function endThread(): Promise<void> {
@@ -269,10 +278,11 @@ function createCheckpoints(path: string, bounds: LogBounds, logger: Logger | und
 
   function work(task: Promise<void>): void {
     clearTimeout(idle);
+    isTruncated = false;
     const current = task.finally(() => {
       if (working !== current) return;
       working = undefined;
-      if (thread && !isEnding) idle = setTimeout(() => work(rest()), bounds.idleMs).unref();
+      if (!isTruncated && !isEnding) idle = setTimeout(() => work(rest()), bounds.idleMs).unref();
     });
     working = current;
   }
