@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { test } from 'node:test';
 import { disableUser } from '../../src/admin/users/administer-user.ts';
 import { type Lies, newAuthenticator } from '../support/authenticator.ts';
 import { sentence } from '../support/messages.ts';
@@ -15,7 +16,7 @@ import {
 } from '../support/passkeys.ts';
 import { plain } from '../support/plain-sql.ts';
 import { assertRefused, redirectedTo } from '../support/relying-party.ts';
-import { testSignet } from '../support/signet.ts';
+import { startSignet, testSignet } from '../support/signet.ts';
 
 testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: true }, async ({ signet, mailbox, t }) => {
   for (const algorithm of ['ES256', 'EdDSA', 'RS256'] as const) {
@@ -322,6 +323,23 @@ testSignet('refused passkeys do not block their address, and are counted in one 
   browser.cookies.delete('signet_identity_session');
   options = await passkeyOptions(browser, '/signin/passkey');
   assert.deepEqual(await refused(1), [41]);
+});
+
+test('whoever has a copy of a passkey fills neither the mailbox of its owner nor the audit log', async (t) => {
+  const signet = await startSignet(t, { mail: true });
+  const user = await signet.signedInUser();
+  const authenticator = newAuthenticator(signet.url);
+  authenticator.counts = true;
+  await user.addPasskey(authenticator);
+  await signInWithPasskey(signet, authenticator, { signCount: 10 });
+  for (let times = 0; times < 7; times += 1) {
+    const { browser, answer } = await signInWithPasskey(signet, authenticator, { signCount: 1 });
+    assertNotSignedIn(answer, browser, 403);
+  }
+  await signet.runJobs();
+  const copied = sentence('mail.passkey_copied.subject');
+  assert.equal(signet.mailbox.mails.filter(({ subject }) => copied.test(subject)).length, 5);
+  assert.equal((await signet.auditLog({ target: user.user_id, action: 'passkey.copy_suspected' })).length, 5);
 });
 
 testSignet('challenges are limited by address, generously', async ({ signet }) => {

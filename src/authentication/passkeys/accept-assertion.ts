@@ -1,5 +1,6 @@
 import type { AuthenticationResponseJSON, PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server';
 import { spendLink } from '../../accounts/links.ts';
+import { mayMailAbout } from '../../accounts/mail-limits.ts';
 import { findUser } from '../../accounts/users.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
@@ -136,8 +137,12 @@ async function spend(deps: MailDeps, { passkey, challenge, use, address }: Spend
   throw refusal('access_denied', { key: 'passkey.problem.copied' }, { cause: 'signature counter' });
 }
 
+/** The holder of a copy can do it again and again. */
+const maxReports = { limit: 5, windowSeconds: 3600 };
+
 /** The counter of an authenticator only grows, so another one has signed with the same key. */
 async function reportCopy(deps: MailDeps, { passkey, use, address }: Omit<Spending, 'challenge'>): Promise<void> {
+  if (!(await mayMailAbout(deps, 'copy', passkey.user_id, maxReports))) return;
   const owner = await findUser(deps.db, passkey.user_id);
   const before = { passkey: passkeyId(passkey), sign_count: passkey.sign_count };
   const after = { sign_count: use.sign_count };
