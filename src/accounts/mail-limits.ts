@@ -2,14 +2,13 @@ import type { Sql } from '../platform/db/sql.ts';
 import type { LimitDeps } from '../platform/deps.ts';
 import { emailKey } from '../platform/email-address.ts';
 import { digest } from '../platform/ids.ts';
-import { addressKey } from '../platform/ip-address.ts';
-import { type Window, windowLimit } from '../platform/limits/failure-limits.ts';
+import { addressLimit, type Window, windowLimit } from '../platform/limits/failure-limits.ts';
 import { linkSeconds } from './links.ts';
 
 /** Of requesters who are not signed in. @throws {RequestError} `rate_limited`. */
 export function limitRequestsFrom(deps: LimitDeps, address: string): Promise<void> {
   const { mailsPerAddress: limit } = deps.config.limits;
-  return windowLimit(deps, { name: 'mail-asked-from', limit, windowSeconds: 600 }).take(addressKey(address));
+  return addressLimit(deps, { name: 'mail-asked-from', limit, windowSeconds: 600 }).take(address);
 }
 
 /** @throws {RequestError} `rate_limited`. */

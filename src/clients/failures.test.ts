@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import pino from 'pino';
@@ -54,7 +54,8 @@ test('no code, token or secret of ours is kept, nor a JWT of anybody, escaped or
   assert.equal(withoutSecrets('https://a.test/mac_book_and_more_words'), 'https://a.test/mac_book_and_more_words');
 });
 
-test('while the store is slow a thousand failures wait, and what comes on top is dropped', async (t) => {
+/** A recorder whose writes wait until they are let go. */
+async function slowRecorder(t: TestContext) {
   const { db } = await freshDatabase(t, 'sqlite');
   const isOpen = Promise.withResolvers<void>();
   const written: string[] = [];
@@ -66,20 +67,41 @@ test('while the store is slow a thousand failures wait, and what comes on top is
   };
   const deps = { db, clock: () => 1_800_000_000_000, log: pino({ level: 'silent' }) };
   const recorder = openFailureRecorder(deps);
-  const fail = (client_id: string) =>
-    recorder.record({ client_id, stage: 'token', address: '192.0.2.1' }, { code: 'request' });
   const until = async (count: number) => {
     const deadline = AbortSignal.timeout(60_000);
     while (written.length < count) await sleep(5, undefined, { signal: deadline });
     assert.equal(written.length, count);
   };
+  return { recorder, letGo: () => isOpen.resolve(), until, written };
+}
+
+test('while the store is slow fifty failures of a client wait, and a thousand in all; what comes on top is dropped', async (t) => {
+  const { recorder, letGo, until, written } = await slowRecorder(t);
+  const fail = (client_id: string, address = '192.0.2.1') =>
+    recorder.record({ client_id, stage: 'token', address }, { code: 'request' });
+  for (let place = 0; place < 55; place += 1) fail('cl_failing', `198.51.100.${place}`);
   for (let client = 0; client < 1500; client += 1) fail(`cl_${client}`);
-  isOpen.resolve();
+  letGo();
   await until(1000);
   await setImmediate(); // the last one leaves the queue after it was written
   fail('cl_later');
   await until(1001);
-  assert.deepEqual([written[0], written[999], written[1000]], ['cl_0', 'cl_999', 'cl_later']);
+  assert.deepEqual(written, [
+    ...Array(50).fill('cl_failing'),
+    ...Array.from({ length: 950 }, (_, client) => `cl_${client}`),
+    'cl_later',
+  ]);
+});
+
+test('of one kind twenty failures a minute are kept from an IPv6 /48, whose addresses do not take the places of others', async (t) => {
+  const { recorder, letGo, written } = await slowRecorder(t);
+  const fail = (address: string) =>
+    recorder.record({ client_id: 'cl_1', stage: 'token', address }, { code: 'request' });
+  for (let place = 0; place < 45; place += 1) fail(`2001:db8:1:${place}::1`);
+  fail('2001:db8:2::1');
+  letGo();
+  await recorder.close();
+  assert.equal(written.length, 21);
 });
 
 onBothEngines('what was kept before failures were counted stays, and counts as one', async (t, engine) => {

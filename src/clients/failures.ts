@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { now } from '../platform/clock.ts';
 import type { Deps, StoreDeps } from '../platform/deps.ts';
 import { digest } from '../platform/ids.ts';
-import { addressKey } from '../platform/ip-address.ts';
+import { addressKey, networkKey } from '../platform/ip-address.ts';
 import { countFailureOf } from '../statistics/daily-counts.ts';
 import type { Client } from './client.ts';
 import { countFailure, trimFailures } from './failures.store.ts';
@@ -58,11 +58,11 @@ export type Failure = { code: FailureCode; detail?: () => FailureDetail };
 
 /**
  * Anyone can make a client's requests fail, so few are kept of each kind, which is a stage and a code. The limits are per
- * kind, or an attacker could hide one failure by causing many of another; and per address, or those of an attacker would
- * take the places of a kind from the app's own.
+ * kind, or an attacker could hide one failure by causing many of another; and per address and network, or those of an
+ * attacker would take the places of a kind from the app's own.
  */
 const maxKept = { latest: 5, mostFrequent: 5 };
-const maxPerMinute = { address: 5, kind: 60 };
+const maxPerMinute = { address: 5, network: 20, kind: 60 };
 /** After it happened last. */
 export const failureKeptSeconds = 28 * 86_400;
 /** Beyond it the oldest minute is dropped, which costs a few writes more. */
@@ -110,6 +110,7 @@ export function openFailureRecorder(deps: StoreDeps & Pick<Deps, 'log'>) {
       const kind = `${place.client_id} ${place.stage} ${failure.code}`;
       const isFull = waiting >= maxWaiting.all || (waitingOf.get(place.client_id) ?? 0) >= maxWaiting.client;
       if (isFull || !hasRoom(`${kind} ${addressKey(place.address)}`, maxPerMinute.address)) return;
+      if (!hasRoom(`${kind} in ${networkKey(place.address)}`, maxPerMinute.network)) return;
       if (!hasRoom(kind, maxPerMinute.kind)) return;
       wait(place.client_id, 1);
       lastWrite = lastWrite

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { addressKey, isLoopback, isPublicAddress, isSubnet } from './ip-address.ts';
+import { addressKey, isLoopback, isPublicAddress, isSubnet, networkKey } from './ip-address.ts';
 
 test('an IPv4 address counts as itself, also when a dual-stack socket reports it as IPv6', () => {
   assert.equal(addressKey('192.0.2.1'), '192.0.2.1');
@@ -34,6 +34,14 @@ test('any IPv6 address shares its count with all others of its /64, and with non
       assert.equal(addressKey(join(network, host)) === addressKey(join(other, host)), join(network) === join(other));
     }),
   );
+});
+
+test('all of a /48 is one network, and an IPv4 address its own', () => {
+  for (const address of ['2001:db8:1:2::1', '2001:DB8:1:ffff::', '2001:0db8:0001::192.0.2.1']) {
+    assert.equal(networkKey(address), '2001:db8:1::/48');
+  }
+  assert.notEqual(networkKey('2001:db8:2::1'), networkKey('2001:db8:1::1'));
+  for (const address of ['192.0.2.1', 'unknown', '']) assert.equal(networkKey(address), addressKey(address));
 });
 
 test('what is no address counts as itself', () => {

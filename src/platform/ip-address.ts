@@ -38,6 +38,12 @@ export function addressKey(text: string): string {
   return `${address.toNormalizedString().split(':', 4).join(':')}::/64`;
 }
 
+/** Of the network around an address: a /48 of IPv6, which one site may have (RFC 6177), and with it 65 536 {@link addressKey}s. */
+export function networkKey(text: string): string {
+  const key = addressKey(text);
+  return key.endsWith('::/64') ? `${key.split(':', 3).join(':')}::/48` : key;
+}
+
 /** @returns whether it is an address, or a subnet in CIDR notation. */
 export function isSubnet(text: string): boolean {
   const [address = '', bits] = text.split('/', 2);

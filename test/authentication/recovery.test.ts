@@ -335,6 +335,25 @@ test('one address asks twenty times in ten minutes', async (t) => {
   assert.equal((await ask(signet, 'n@example.com')).status, 303);
 });
 
+test('a signed-in user causes only so many mails, to whomever', async (t) => {
+  const signet = await startSignet(t, { mail: true, env: { SIGNET_LIMIT_MAILS_PER_PERSON: '3' } });
+  const user = await signet.signedInUser();
+  const other = await signet.signedInUser();
+  const change = (who: typeof user, times: number) =>
+    who.browser.postJson('/v1/me/email', { email: `n${times}@example.com` });
+  for (let times = 0; times < 3; times += 1) assert.ok((await change(user, times)).status < 300);
+  assertRefused(await change(user, 3), 429, 'rate_limited');
+  assert.ok((await change(other, 3)).status < 300, 'another user');
+  await signet.runJobs();
+  assert.deepEqual(
+    signet.mailbox.mails
+      .map(({ to }) => to)
+      .filter((to) => to.startsWith('n'))
+      .sort(),
+    ['n0@example.com', 'n1@example.com', 'n2@example.com', 'n3@example.com'],
+  );
+});
+
 testSignet(
   'FL-01: of twenty uses of a link at once exactly one wins',
   { mail: true },

@@ -378,6 +378,36 @@ test('HT-07: an address that a client claims for itself is not believed', async 
   assert.equal(proxied.addresses.length, 21);
 });
 
+testSignet(
+  'an IPv6 /48 may do sixteen times what one of its addresses may',
+  {
+    mail: true,
+    env: {
+      SIGNET_TRUST_PROXY: '1',
+      SIGNET_LIMIT_MAILS_PER_ADDRESS: '1',
+      SIGNET_LIMIT_WAITING_REQUESTS: '1',
+      SIGNET_LIMIT_PASSKEY_CHALLENGES: '1',
+    },
+  },
+  async ({ signet }) => {
+    const client = await signet.registerClient();
+    const from = (address: string) => ({ 'x-forwarded-for': address });
+    const requests = {
+      mails: (address: string) => signet.newBrowser().post('/reset', { email: 'nobody@example.com' }, from(address)),
+      authorization: (address: string) => signet.newBrowser().get(client.authorizePath(), from(address)),
+      passkeys: (address: string) => signet.newBrowser().postJson('/signin/passkey/options', {}, from(address)),
+    };
+    for (const [name, request] of Object.entries(requests)) {
+      const isRefused = async (address: string) => (await request(address)).status === 429;
+      assert.equal(await isRefused('2001:db8:1:1::1'), false, name);
+      assert.equal(await isRefused('2001:db8:1:1::2'), true, name);
+      for (let place = 2; place <= 16; place += 1) assert.equal(await isRefused(`2001:db8:1:${place}::1`), false, name);
+      assert.equal(await isRefused('2001:db8:1:17::1'), true, name);
+      assert.equal(await isRefused('2001:db8:2:1::1'), false, name);
+    }
+  },
+);
+
 test('HT-07: behind a proxy only an address counts as one, and never its port', async (t) => {
   const signet = await startSignet(t, { env: { SIGNET_TRUST_PROXY: '1' } });
   const guess = async (address: string, tries: number) => {

@@ -48,6 +48,16 @@ test('addresses take turns, so that many requests of one delay another by one', 
   assert.deepEqual(await endAll(), ['a1', 'a2', 'b1', 'c1', 'a3', 'a4']);
 });
 
+test('the addresses of an IPv6 /48 have their turns together', async () => {
+  const { ask, endAll, refused, settle } = heldQueue({ queueLimit: 4 });
+  for (const place of [0, 1, 2, 3, 4]) void ask(`a${place}`, from(`2001:db8:1:${place}::1`));
+  void ask('b', from('2001:db8:2::1'));
+  void ask('c', from('192.0.2.1'));
+  await settle();
+  assert.deepEqual(refused, ['a4 503', 'a3 503']);
+  assert.deepEqual(await endAll(), ['a0', 'a1', 'b', 'c', 'a2']);
+});
+
 test('a requester who is known takes turns with all others together', async () => {
   const { ask, endAll } = heldQueue();
   for (const place of [1, 2, 3, 4, 5]) void ask(`g${place}`, from(`192.0.2.${place}`));

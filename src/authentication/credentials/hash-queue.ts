@@ -2,12 +2,12 @@ import type { Clock } from '../../platform/clock.ts';
 import { emailKey } from '../../platform/email-address.ts';
 import { type RequestError, refusal } from '../../platform/errors.ts';
 import { digest } from '../../platform/ids.ts';
-import { addressKey } from '../../platform/ip-address.ts';
+import { addressKey, networkKey } from '../../platform/ip-address.ts';
 import { counter, gauge, histogram, quickSeconds } from '../../platform/metrics.ts';
 import type { Tracer } from '../../platform/tracing.ts';
 
-/** Who asks for a hash: a key of the account, and of the IP address of a requester who is not identified. */
-export type Asker = { account: string; address?: string };
+/** Who asks for a hash: a key of the account, and of the IP address and its network of a requester who is not identified. */
+export type Asker = { account: string; from?: { address: string; network: string } };
 
 /** A requester whom a session, a known device or a link of this user identifies. */
 export const identified = (user_id: string): Asker => ({ account: user_id });
@@ -15,7 +15,7 @@ export const identified = (user_id: string): Asker => ({ account: user_id });
 /** Any other requester. It does not matter whether the account exists. @param address none of a command. */
 export const unidentified = (email: string, address: string | undefined): Asker => ({
   account: digest(emailKey(email)),
-  address: address && addressKey(address),
+  from: address ? { address: addressKey(address), network: networkKey(address) } : undefined,
 });
 
 export type HashQueueSettings = {
@@ -46,8 +46,8 @@ type Waiter = { lane: string; run: () => void; refuse: () => void };
 
 /**
  * Runs tasks in a fair order. Identified requesters and others take turns; the former have a lane for each account, the
- * latter one for each address, and lanes take turns. So no account and no address delays another by more than one task a
- * turn, and guesses at an account never delay the owner's known devices.
+ * latter one for each network of addresses, and lanes take turns. So no account and no network delays another by more than
+ * one task a turn, and guesses at an account never delay the owner's known devices.
  *
  * When all places are taken, the newest waiter of the longest lane leaves its place to one whose lane is shorter.
  */
@@ -80,10 +80,10 @@ export function hashQueue({
   }
 
   /** Resolves when its turn has come. @throws {RequestError} `temporarily_unavailable`. */
-  function turnOf({ account, address }: Asker): Promise<void> {
-    const own = address === undefined ? identified : others;
+  function turnOf({ account, from }: Asker): Promise<void> {
+    const own = from === undefined ? identified : others;
     const other = own === others ? identified : others;
-    const lane = address ?? account;
+    const lane = from?.network ?? account;
     if (running >= concurrency) {
       const before = own.before(lane);
       const ahead = before + Math.min(other.size, before + 1);
@@ -119,7 +119,7 @@ export function hashQueue({
    */
   return async <Result>(asker: Asker, task: () => Promise<Result>): Promise<Result> => {
     const limits = new Map([[`account ${asker.account}`, perAccount]]);
-    if (asker.address !== undefined) limits.set(`address ${asker.address}`, perAddress);
+    if (asker.from) limits.set(`address ${asker.from.address}`, perAddress);
     const count = (key: string) => underWay.get(key) ?? 0;
     for (const [key, limit] of limits) if (count(key) >= limit) throw tooManyAtOnce();
     for (const key of limits.keys()) underWay.set(key, count(key) + 1);

@@ -2,8 +2,7 @@ import { type RefusalReason, unauthenticatedEvent } from '../../audit/unauthenti
 import type { LimitDeps } from '../../platform/deps.ts';
 import { type ErrorCode, type ExitLink, RequestError } from '../../platform/errors.ts';
 import { inEnglish } from '../../platform/i18n/translate.ts';
-import { addressKey } from '../../platform/ip-address.ts';
-import { windowLimit } from '../../platform/limits/failure-limits.ts';
+import { addressLimit } from '../../platform/limits/failure-limits.ts';
 import type { Provider } from '../credentials/providers.ts';
 import { countSignIn } from '../sessions/sign-in-count.ts';
 
@@ -51,12 +50,10 @@ export async function refuseIdentity(
 
 /** Each code that is sent to a callback, real or made up, costs the upstream a request. */
 const failures = (deps: LimitDeps) =>
-  windowLimit(deps, { name: 'federation-failed', limit: deps.config.limits.providerFailures, windowSeconds: 600 });
+  addressLimit(deps, { name: 'federation-failed', limit: deps.config.limits.providerFailures, windowSeconds: 600 });
 
 /** Before a request to an upstream. @throws {RequestError} `rate_limited`. */
-export const checkFailures = (deps: LimitDeps, address: string): Promise<void> =>
-  failures(deps).check(addressKey(address));
+export const checkFailures = (deps: LimitDeps, address: string): Promise<void> => failures(deps).check(address);
 
 /** After a request to an upstream that identified no user. */
-export const countFailure = (deps: LimitDeps, address: string): Promise<void> =>
-  failures(deps).failed(addressKey(address));
+export const countFailure = (deps: LimitDeps, address: string): Promise<void> => failures(deps).failed(address);

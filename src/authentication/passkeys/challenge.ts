@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { now } from '../../platform/clock.ts';
 import type { Deps, LimitDeps } from '../../platform/deps.ts';
 import { digest } from '../../platform/ids.ts';
-import { addressKey } from '../../platform/ip-address.ts';
-import { windowLimit } from '../../platform/limits/failure-limits.ts';
+import { addressLimit } from '../../platform/limits/failure-limits.ts';
 
 /** A challenge for one use is refused for another. */
 export type ChallengeUse = {
@@ -60,5 +59,5 @@ const macContent = (content: Buffer, { purpose, browser, subject }: ChallengeUse
  */
 export function limitChallenges(deps: LimitDeps, address: string): Promise<void> {
   const limit = deps.config.limits.passkeyChallenges;
-  return windowLimit(deps, { name: 'passkey-options', limit, windowSeconds: 600 }).take(addressKey(address));
+  return addressLimit(deps, { name: 'passkey-options', limit, windowSeconds: 600 }).take(address);
 }

@@ -145,6 +145,23 @@ onBothEngines('moving about inside one IPv6 /64 does not help', async (t, engine
 });
 
 onBothEngines(
+  'moving about inside one IPv6 /48 does not help for long, and leaves few rows behind',
+  async (t, engine) => {
+    const { deps, db } = await world(t, engine, { SIGNET_LIMIT_PASSWORD_ADDRESS_FAILURES: '2' });
+    const limits = passwordLimits(deps);
+    await times(50, async (index) => {
+      const address = `2001:db8:1:${index}::1`;
+      const wait = await waitOf(() => limits.check(`user${index}@example.com`, address));
+      if (wait === undefined) await limits.failed(`user${index}@example.com`, address);
+    });
+    const rows = await rowsOf(db);
+    assert.equal(rows.filter(({ counter_key }) => counter_key.startsWith('password-account:')).length, 32);
+    assert.ok(await waitOf(() => limits.check(ada, '2001:db8:1:999::1')));
+    assert.equal(await waitOf(() => limits.check(ada, '2001:db8:2::1')), undefined);
+  },
+);
+
+onBothEngines(
   'failures below the first block are forgotten after 30 days, blocks after a year; purging changes nothing',
   async (t, engine) => {
     const { deps, db, pass, at } = await world(t, engine);

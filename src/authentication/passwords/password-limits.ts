@@ -4,8 +4,8 @@ import type { Sql } from '../../platform/db/sql.ts';
 import { emailKey } from '../../platform/email-address.ts';
 import { refusal } from '../../platform/errors.ts';
 import { digest } from '../../platform/ids.ts';
-import { addressKey } from '../../platform/ip-address.ts';
 import {
+  addressLimit,
   type Backoff,
   Counter,
   type CounterDeps,
@@ -14,7 +14,6 @@ import {
   clearUnlessBlocked,
   countConsecutive,
   counterOf,
-  countInWindow,
   never,
   readCounters,
   refuseIfBlocked,
@@ -58,11 +57,11 @@ export function passwordLimits(deps: CounterDeps, knownDevice?: string) {
     knownDevice === undefined ? unknownDevicesCounter(email) : devicePrefix(email) + knownDevice;
   // Few passwords tried on many accounts never meet the limit of one account.
   const { passwordAddressFailures: limit, passwordAddressSeconds: windowSeconds } = deps.config.limits;
-  const addressCounter = (address: string) => `password-address:${addressKey(address)}`;
+  const ofAddress = addressLimit(deps, { name: 'password-address', limit, windowSeconds });
 
   async function readUnlessBlocked(email: string, address: string): Promise<Counter[]> {
     if (!deps.config.rateLimits) return [];
-    const counters = await readCounters(deps.db, [accountCounter(email), addressCounter(address)]);
+    const counters = await readCounters(deps.db, [accountCounter(email), ...ofAddress.counterKeys(address)]);
     // Waiting does not open a disabled password. Every email address is answered alike, known or not.
     if (counters.some(({ blocked_until }) => blocked_until === never)) {
       throw refusal('access_denied', { key: 'signin.password_disabled' });
@@ -86,8 +85,8 @@ export function passwordLimits(deps: CounterDeps, knownDevice?: string) {
       if (!deps.config.rateLimits) return 0;
       // Accounts before addresses, always: two batches then never wait for each other's row.
       const account = countConsecutive(accountCounter(email), perAccount(deps.config), now(deps));
-      const ofAddress = countInWindow(addressCounter(address), { limit, windowSeconds }, now(deps));
-      const { results } = await deps.db.change({ run: { account: returning(Counter, account), ofAddress } });
+      const run = { account: returning(Counter, account), address: ofAddress.counts(address) };
+      const { results } = await deps.db.change({ run });
       return counterOf(results.account.rows).failures;
     },
 

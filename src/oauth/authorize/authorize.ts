@@ -9,8 +9,7 @@ import { now } from '../../platform/clock.ts';
 import { mustChange, returning } from '../../platform/db/change.ts';
 import type { Deps, LimitDeps } from '../../platform/deps.ts';
 import { digest, newId, newIdAt, newSecret, type RequestId } from '../../platform/ids.ts';
-import { addressKey } from '../../platform/ip-address.ts';
-import { windowLimit } from '../../platform/limits/failure-limits.ts';
+import { addressLimit } from '../../platform/limits/failure-limits.ts';
 import { claimsBeyondScope } from '../claims/claims-parameter.ts';
 import { appLimit } from '../grants/app-limit.ts';
 import { findConsent, saveConsent } from '../grants/consents.store.ts';
@@ -140,7 +139,7 @@ export async function storeRequest(
   request: AuthorizationRequest,
   { browserToken, address }: Pick<AuthorizationContext, 'browserToken' | 'address'>,
 ): Promise<RequestId> {
-  await windowLimit(deps, waitingRequests(deps)).take(addressKey(address));
+  await addressLimit(deps, waitingRequests(deps)).take(address);
   const request_id = newId('ar');
   const browser_hash = digest(browserToken());
   await insertPendingRequest(deps.db, { request_id, browser_hash, parameters: request }, now(deps));

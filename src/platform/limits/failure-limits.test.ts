@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { onBothEngines } from '../../../test/support/databases.ts';
 import { home, hour, minute, rowsOf, times, waitOf, world } from '../../../test/support/failure-counters.ts';
 import { plain } from '../../../test/support/plain-sql.ts';
-import { openClientSecretLimits, windowLimit } from './failure-limits.ts';
+import { addressLimit, openClientSecretLimits, windowLimit } from './failure-limits.ts';
 
 onBothEngines('30 wrong client secrets: 429 from this address, while another address is served', async (t, engine) => {
   const { deps, pass } = await world(t, engine);
@@ -53,6 +53,23 @@ onBothEngines('a limit of one lets one through', async (t, engine) => {
   assert.equal(await waitOf(() => mails.take('usr_1')), minute);
   pass(minute);
   await mails.take('usr_1');
+});
+
+onBothEngines('the addresses of an IPv6 /48 together may do sixteen times what one may', async (t, engine) => {
+  const { deps, pass } = await world(t, engine);
+  const mails = addressLimit(deps, { name: 'mail', limit: 2, windowSeconds: minute });
+  const within = (network: number) => (_: unknown, index: number) => `2001:db8:${network}:${index % 20}::${index}`;
+  const taken = async (addresses: readonly string[]) => {
+    const waits = await Promise.all(addresses.map((address) => waitOf(() => mails.take(address))));
+    return waits.filter((wait) => wait === undefined).length;
+  };
+  const addresses = Array.from({ length: 80 }, within(1));
+  assert.equal(await taken(addresses), 32);
+  assert.equal(await waitOf(() => mails.check('2001:db8:1:999::1')), minute);
+  assert.equal(await taken(Array.from({ length: 10 }, () => '2001:db8:2:1::1')), 2);
+  assert.equal(await taken(Array.from({ length: 80 }, () => home)), 2, 'an IPv4 address has no network');
+  pass(minute);
+  assert.equal(await taken(addresses), 32);
 });
 
 onBothEngines('failures of a window are counted beyond the limit and apart from other names', async (t, engine) => {

@@ -3,7 +3,7 @@ import { mustChange, returning } from '../db/change.ts';
 import type { Db } from '../db/db.ts';
 import type { Sql } from '../db/sql.ts';
 import { type RequestError, rateLimited } from '../errors.ts';
-import { addressKey } from '../ip-address.ts';
+import { addressKey, networkKey } from '../ip-address.ts';
 import type { Limits } from './limit-settings.ts';
 import {
   Counter,
@@ -52,7 +52,7 @@ export function openClientSecretLimits(deps: CounterDeps) {
   };
 }
 
-/** For each subject, which is an id or an {@link addressKey}: short. @param limit with a unique `name`. */
+/** For each subject, which is an id: short. For addresses there is {@link addressLimit}. @param limit with a unique `name`. */
 export function windowLimit(deps: CounterDeps, limit: Window & { name: string }) {
   const isOn = deps.config.rateLimits;
   const counterKey = (subject: string) => `${limit.name}:${subject}`;
@@ -64,8 +64,9 @@ export function windowLimit(deps: CounterDeps, limit: Window & { name: string })
 
   /** Counts one that has happened, also beyond the limit. */
   async function failed(subject: string): Promise<void> {
-    if (isOn) await deps.db.run(countInWindow(counterKey(subject), limit, now(deps)));
+    if (isOn) await deps.db.run(count(subject));
   }
+  const count = (subject: string): Sql => countInWindow(counterKey(subject), limit, now(deps));
 
   /** As `take`, for actions that may be left out silently. @returns whether it was within the limit. */
   async function mayTake(subject: string): Promise<boolean> {
@@ -100,14 +101,55 @@ export function windowLimit(deps: CounterDeps, limit: Window & { name: string })
   const counted = (subject: string) =>
     isOn
       ? {
-          count: countInWindow(counterKey(subject), limit, now(deps)),
+          count: count(subject),
           isWithin: hasCounted(counterKey(subject), '<=', limit.limit),
           isFirstBeyond: hasCounted(counterKey(subject), '=', limit.limit + 1),
         }
       : undefined;
 
   const forget = (subject: string): Sql => clearCounter(counterKey(subject));
-  return { check, failed, take, mayTake, taken, refusal, counted, forget };
+  return { check, failed, count, take, mayTake, taken, refusal, counted, forget };
+}
+
+/** A provider may put thousands of subscribers into a /48: this many times what one address may, together. */
+const networkFactor = 16;
+
+/** For each IP address, and for the network around an IPv6 one. @param limit with a unique `name`. */
+export function addressLimit(deps: CounterDeps, limit: Window & { name: string }) {
+  const ofAddress = windowLimit(deps, limit);
+  const ofNetwork = windowLimit(deps, { ...limit, limit: limit.limit * networkFactor });
+  const isOn = deps.config.rateLimits;
+  const networkOf = (address: string) => {
+    const key = networkKey(address);
+    return key === addressKey(address) ? undefined : key;
+  };
+  const subjects = (address: string) => [...new Set([addressKey(address), networkKey(address)])];
+  const counterKeys = (address: string) => subjects(address).map((subject) => `${limit.name}:${subject}`);
+
+  /** One for each counter; the address before its network, as in every change. */
+  const counts = (address: string): Sql[] => {
+    const network = networkOf(address);
+    return [ofAddress.count(addressKey(address)), ...(network ? [ofNetwork.count(network)] : [])];
+  };
+
+  /** As those of {@link windowLimit}. */
+  async function check(address: string): Promise<void> {
+    if (isOn) refuseIfBlocked(deps, await readCounters(deps.db, counterKeys(address)));
+  }
+  async function failed(address: string): Promise<void> {
+    if (isOn) await deps.db.change({ run: { counts: counts(address) } });
+  }
+  async function take(address: string): Promise<void> {
+    const network = networkOf(address);
+    if (network === undefined) return ofAddress.take(addressKey(address));
+    const taken = { address: ofAddress.taken(addressKey(address)), network: ofNetwork.taken(network) };
+    const done = await deps.db.change({ run: taken });
+    if (done.ok) return;
+    await check(address); // throws with the time to wait
+    throw rateLimited(1); // the window ended between the two statements
+  }
+
+  return { check, take, failed, counts, counterKeys };
 }
 
 /** @throws {RequestError} `rate_limited` with the time until none of them blocks. */
