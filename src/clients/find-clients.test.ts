@@ -56,7 +56,7 @@ function countingDirectory() {
     return rows.filter(({ client_id }) => client_id === params[0]).map((one) => ({ ...one }));
   };
   const requestArrived = () => undefined;
-  const rest = { isRunning: unused, commit: unused, close: unused, requestArrived };
+  const rest = { room: 1, isRunning: unused, commit: unused, close: unused, requestArrived };
   const db = createDb({ engine: 'sqlite', run_id: '1-a', query, ...rest });
   const pass = (more: number) => {
     milliseconds += more;

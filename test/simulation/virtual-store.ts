@@ -167,6 +167,7 @@ export class VirtualStore {
     return createDb({
       engine: 'sqlite',
       run_id,
+      room: Number.POSITIVE_INFINITY,
       isRunning: async (other) => this.#running.has(other),
       query: (statement) => send([statement], false, () => this.#execute(statement).rows),
       requestArrived: () => undefined,
@@ -187,6 +188,7 @@ export class VirtualStore {
     return createDb<MigratableEngine>({
       engine: 'sqlite',
       run_id: 'direct',
+      room: Number.POSITIVE_INFINITY,
       isRunning: async () => true,
       query: (statement: Statement) => run(() => this.#execute(statement).rows),
       requestArrived: () => undefined,

@@ -19,6 +19,8 @@ export type Engine = {
   readonly engine: 'sqlite' | 'postgres';
   /** Names this process among those that share the store: letters, digits and dashes. */
   readonly run_id: string;
+  /** How many statements may wait for it, some seconds of work: more would be refused. */
+  readonly room: number;
   /** Whether a process by that name holds the store open. Says yes rather than no where it cannot be sure. */
   isRunning(run_id: string): Promise<boolean>;
   query(statement: Statement): Promise<BatchResult['rows']>;

@@ -9,7 +9,7 @@ const reconnectMs = 250;
 /** Unanswered statements on each lane that call for another one. Those of one request are fewer. */
 const deepEnough = 8;
 /** Unanswered statements on one lane. At this depth the last one would miss its deadline. */
-const deepestLane = 1_000;
+export const deepestLane = 1_000;
 
 export type Lanes = ReturnType<typeof createLanes>;
 

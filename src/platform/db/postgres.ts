@@ -12,7 +12,7 @@ import {
   type LaneUse,
   type Session,
 } from './postgres-lane.ts';
-import { createAbandoned, createLanes, type Lanes } from './postgres-lanes.ts';
+import { createAbandoned, createLanes, deepestLane, type Lanes } from './postgres-lanes.ts';
 import {
   columnTypes,
   isStalePlan,
@@ -109,6 +109,7 @@ export function openPostgres(
   return createDb<MigratableEngine>({
     engine: 'postgres',
     run_id,
+    room: laneSizes.reads * deepestLane,
     isRunning: (other) => counted(async () => isRunning(await read({ sql: connectionsOf, params: [other, run_id] }))),
     requestArrived: () => undefined, // each read is a transaction of its own
     query: (statement) =>

@@ -100,6 +100,7 @@ export function openSqlite(path: string, options: LogOptions & { phases?: Phases
   return createDb<MigratableEngine>({
     engine: 'sqlite',
     run_id,
+    room: 10_000,
     isRunning: async (other) => isRunning(run_id, other),
     query: async (statement) => {
       if (closing) throw closed();
@@ -133,6 +134,7 @@ export function openSqliteToRead(path: string): Db {
     return createDb({
       engine: 'sqlite',
       run_id: '',
+      room: 1,
       isRunning: async () => true,
       requestArrived: () => undefined,
       query: async (statement) => {

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import findMyWay from 'find-my-way';
 import type { Config } from '../config.ts';
 import { invalidRequest, RequestError, refusal } from '../errors.ts';
+import { currentRequest } from './current-request.ts';
 import { METHODS } from './node-http.ts';
 import { fillPath } from './parameters.ts';
 
@@ -36,6 +37,8 @@ export function guard(app: FastifyInstance, deps: { config: Config }): void {
   app.decorateRequest('signedInUser', undefined);
   const headers = answerHeaders(deps.config);
   app.addHook('onRequest', (request, reply, done) => {
+    const current = currentRequest.getStore();
+    if (current) current.requester = request;
     reply.headers(headers);
     const { cors, anySite } = request.routeOptions.config ?? {}; // read once: Fastify makes routeOptions anew
     if (cors) reply.headers(anyOriginHeaders);

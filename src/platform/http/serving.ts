@@ -11,6 +11,7 @@ import { counter } from '../metrics.ts';
 import { currentRequest } from './current-request.ts';
 import { createServer, STATUS_CODES } from './node-http.ts';
 import { hasBody, publishedDocuments } from './published.ts';
+import { shareStore } from './store-shares.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -44,6 +45,7 @@ export function openServing({ config, db, log }: Pick<Deps, 'config' | 'db' | 'l
   let handle: FastifyServerFactoryHandler;
   const published = publishedDocuments(config);
   watchChanges(db);
+  shareStore(db);
 
   function serve(request: IncomingMessage, response: ServerResponse): void {
     connections.set(request.socket, response);
