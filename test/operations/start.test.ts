@@ -165,6 +165,25 @@ test('a start waits for a PostgreSQL that is away, and says so', async (t) => {
   assert.equal((await (await server).stop()).code, 0);
 });
 
+test('workers whose first connections fail try again, and the start goes on', async (t) => {
+  const settings = await bareSettings(t, 'postgres');
+  const network = await tcpProxy(t, settings.SIGNET_DATABASE_URL ?? '');
+  let supervisor: string | undefined;
+  let refusals = 0;
+  network.refuse((bytes) => {
+    const [, run_id] = /application_name\0signet (\S+)\0/.exec(bytes.toString('latin1')) ?? [];
+    supervisor ??= run_id;
+    if (run_id === undefined || run_id === supervisor || refusals === 2) return false;
+    refusals += 1;
+    return true;
+  });
+  const server = await startServer(t, { ...settings, SIGNET_DATABASE_URL: network.url, SIGNET_WORKERS: '2' });
+  assert.equal(refusals, 2);
+  assert.match(server.said.stderr, /PostgreSQL is not available yet; retrying/);
+  assert.doesNotMatch(server.said.stderr, /a worker died/);
+  assert.equal((await fetch(`${server.url}/readyz`)).status, 200);
+});
+
 test('SIGTERM ends a start whose workers do not listen yet', async (t) => {
   const settings = await bareSettings(t);
   const env = { PATH: process.env.PATH, ...settings, SIGNET_WORKERS: '2' };

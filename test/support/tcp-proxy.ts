@@ -16,6 +16,8 @@ export type TcpProxy = {
   silenceAfter(bytes: Buffer): void;
   /** Lets new connections through again. Those that are silent stay so. */
   speak(): void;
+  /** Ends each connection that sends what `isRefused` says. */
+  refuse(isRefused: (bytes: Buffer) => boolean): void;
 };
 
 export async function tcpProxy(t: TestContext, serverUrl: string): Promise<TcpProxy> {
@@ -24,6 +26,7 @@ export async function tcpProxy(t: TestContext, serverUrl: string): Promise<TcpPr
   const mute = new WeakSet<Socket>();
   let silent = false;
   let lastBytes: Buffer | undefined;
+  let isRefused = (_bytes: Buffer) => false;
   let listener: Server | undefined;
 
   function forward(client: Socket): void {
@@ -34,6 +37,7 @@ export async function tcpProxy(t: TestContext, serverUrl: string): Promise<TcpPr
     ] as const) {
       sockets.add(from);
       from.on('data', (chunk: Buffer) => {
+        if (from === client && isRefused(chunk)) client.destroy();
         if (silent) mute.add(server);
         if (!mute.has(from)) to.write(chunk);
         if (from === server && lastBytes && chunk.includes(lastBytes)) mute.add(server);
@@ -70,6 +74,9 @@ export async function tcpProxy(t: TestContext, serverUrl: string): Promise<TcpPr
     },
     silence: () => {
       silent = true;
+    },
+    refuse: (where) => {
+      isRefused = where;
     },
     silenceAfter: (bytes) => {
       lastBytes = bytes;
