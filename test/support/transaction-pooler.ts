@@ -5,12 +5,21 @@ import type { TestContext } from 'node:test';
 /** A session of the pooler. Its backend is the pool's as soon as no answer is due and no transaction is open. */
 type Session = { client: Socket; backend: Socket | undefined; due: number; waiting: Buffer[]; isReady: boolean };
 
+/** What PgBouncer does not pass on of what a session begins with: it refuses it, or ignores what it was told to. */
+const settings = ['options', 'statement_timeout', 'idle_in_transaction_session_timeout'];
+type Pooling = { settings?: 'passed on' | 'refused' | 'ignored'; keepsSessions?: boolean };
+
 /**
  * PgBouncer's `pool_mode = transaction` in small: each transaction runs on the connection that was free last,
  * whichever session opened it, and each session gets a number of our own making for its backend.
+ * @param pooling `keepsSessions`: as `pool_mode = session`.
  * @returns the address of the server as seen through the pool.
  */
-export async function transactionPooler(t: TestContext, serverUrl: string): Promise<string> {
+export async function transactionPooler(
+  t: TestContext,
+  serverUrl: string,
+  { settings: given = 'passed on', keepsSessions = false }: Pooling = {},
+): Promise<string> {
   const target = new URL(serverUrl);
   const free: Socket[] = [];
   const served = new Map<Socket, Session>();
@@ -32,7 +41,7 @@ export async function transactionPooler(t: TestContext, serverUrl: string): Prom
     if (type !== 'Z') return; // ReadyForQuery
     if (session.isReady) session.due -= 1;
     session.isReady = true;
-    if (session.due > 0 || message.toString('latin1', 5) !== 'I') return;
+    if (keepsSessions || session.due > 0 || message.toString('latin1', 5) !== 'I') return;
     session.backend = undefined;
     served.delete(backend);
     free.push(backend);
@@ -49,7 +58,9 @@ export async function transactionPooler(t: TestContext, serverUrl: string): Prom
     messagesOf(client, false, (type, message) => {
       if (session.isReady && (type === 'S' || type === 'Q')) session.due += 1;
       if (type === 'X') return; // Terminate: the backend stays in the pool
-      session.waiting.push(message);
+      const refused = type === '' && given === 'refused' && settings.find((name) => message.includes(`\0${name}\0`));
+      if (refused) return client.end(errorResponse('08P01', `unsupported startup parameter: ${refused}`));
+      session.waiting.push(type === '' && given === 'ignored' ? withoutSettings(message) : message);
       pass(session);
     });
     for (const socket of [client, backend]) {
@@ -66,6 +77,22 @@ export async function transactionPooler(t: TestContext, serverUrl: string): Prom
   const url = new URL(serverUrl);
   url.port = String((listener.address() as AddressInfo).port);
   return url.href;
+}
+
+function errorResponse(code: string, text: string): Buffer {
+  const fields = Buffer.from(`SFATAL\0VFATAL\0C${code}\0M${text}\0\0`);
+  const head = Buffer.from('E\0\0\0\0');
+  head.writeUInt32BE(fields.length + 4, 1);
+  return Buffer.concat([head, fields]);
+}
+
+/** Of a StartupMessage: a length, the version of the protocol, and names and values in turn. */
+function withoutSettings(message: Buffer): Buffer {
+  const parts = message.toString('latin1', 8).split('\0').slice(0, -2);
+  const kept = parts.filter((_, index) => !settings.includes(parts[index - (index % 2)]!));
+  const changed = Buffer.concat([message.subarray(0, 8), Buffer.from(`${kept.join('\0')}\0\0`, 'latin1')]);
+  changed.writeUInt32BE(changed.length, 0);
+  return changed;
 }
 
 /** The wire protocol's messages, whole: a type, and a length that counts itself. A client's first one has no type. */

@@ -173,10 +173,11 @@ export async function openLane(url: string, options: LaneOptions, events: LaneEv
   try {
     await client.connect();
     const first = { text: sessionQuery, query_timeout: options.deadlines.connectMs };
-    const { pid, started_at, read_only, ...settings } = (await client.query(first)).rows[0];
+    const { pid, started_at, read_only, seqscan, ...settings } = (await client.query(first)).rows[0];
     Object.assign(lane.backend, { pid, started_at });
     const announcedPid = (client as pg.Client & { processID: number | null }).processID;
-    const keepsSettings = options.use !== 'batches' || read_only === 'on';
+    const keepsSettings =
+      seqscan === plannerSettings.enable_seqscan && (options.use !== 'batches' || read_only === 'on');
     await options.check({ backend: lane.backend, announcedPid, keepsSettings, settings });
     if (ended) throw new Error('the connection was lost while it was checked');
   } catch (error) {
@@ -265,6 +266,7 @@ const toResult = ({ rowCount, rows }: pg.QueryResult): BatchResult => ({ changes
 
 const sessionQuery = `
   select pg_backend_pid() as pid, current_setting('default_transaction_read_only') as read_only,
+         current_setting('enable_seqscan') as seqscan,
          (select (extract(epoch from backend_start) * 1000000)::bigint from pg_stat_activity
            where pid = pg_backend_pid()) as started_at,
          ${durabilitySettings.map((name) => `current_setting('${name}') as ${name}`).join(', ')}`;

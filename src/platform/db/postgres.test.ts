@@ -333,6 +333,20 @@ test('a pooler that gives each transaction another backend is refused with a sen
   assert.equal(default_transaction_read_only, 'off');
 });
 
+test('a pooler that refuses or ignores what a session begins with is refused with a sentence, also if it keeps sessions', async (t) => {
+  const { url } = await freshTable(t);
+  for (const settings of ['refused', 'ignored'] as const) {
+    const pooled = opened(t, await transactionPooler(t, url, { settings, keepsSessions: true }));
+    for (const ask of [() => keys(pooled), () => plain(pooled).run(insert('a').sql, ['a'])]) {
+      await assert.rejects(ask, (error: unknown) => {
+        assert.ok(error instanceof StoreMisconfigured, String(error));
+        assert.match(error.message, /pooler without session pooling.*address of PostgreSQL itself/);
+        return true;
+      });
+    }
+  }
+});
+
 test('statements of a batch that lost its transaction change nothing', async (t) => {
   const { db } = await freshTable(t);
   // A `begin` that fails cannot be arranged; leaving the transaction early puts the next statement in the same place.
