@@ -148,8 +148,8 @@ export const settings = (dataDir: string, port: number): NodeJS.ProcessEnv => ({
   SIGNET_LOG_LEVEL: 'warn',
 });
 
-/** Below the maximum of one user and client. */
-const grantsOfClient = 90;
+/** Below the maximum of one user and client, of grants and of codes. */
+export const grantsOfClient = 90;
 
 /** More would wait for each other's changes of one user, and a store refuses what has waited for seconds. */
 const sourcesAtOnce = 16;

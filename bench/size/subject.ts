@@ -3,11 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { collect, freePort, stop } from '../child.ts';
-import { basicAuthorization, type Contender, user } from '../contender.ts';
+import { basicAuthorization, type Contender, type Issued, user } from '../contender.ts';
 import type { Address, Headers } from '../load.ts';
 import {
   approved,
   authorizeRequest,
+  grantsOfClient,
   listening,
   newDataDir,
   pumpCodes,
@@ -21,8 +22,11 @@ import {
 
 export type Subject = Awaited<ReturnType<typeof openSubject>>;
 
+/** Of which codes are exchanged: enough for those of one measurement. */
+const clientsOfCodes = 4;
+
 /**
- * A Signet with a store of its own, and in it what each page and endpoint needs: an administrator who owns two clients, has
+ * A Signet with a store of its own, and in it what each page and endpoint needs: an administrator who owns a few clients, has
  * signed in, used one of them and holds an entitlement; a service credential; a webhook that is switched off.
  */
 export async function openSubject() {
@@ -75,11 +79,13 @@ export async function openSubject() {
     );
     const cookie = await signIn(address, password);
     const client = await registerClient(address, cookie);
-    const other = await registerClient(address, cookie);
+    const others = await Promise.all(Array.from({ length: clientsOfCodes }, () => registerClient(address, cookie)));
+    const other = others[0]!;
+    const clients = [client, ...others];
     const post = (path: string, body: unknown) => send(address, path, { cookie }, body);
     // By command: an administrator may not approve a client of their own.
-    for (const { client_id } of [client, other]) await command('clients', 'approve', client_id, '--revision', '1');
-    for (const { client_id } of [client, other]) await approved(address, authorizeRequest(address, cookie, client_id));
+    for (const { client_id } of clients) await command('clients', 'approve', client_id, '--revision', '1');
+    for (const { client_id } of clients) await approved(address, authorizeRequest(address, cookie, client_id));
     const { user_id } = (await send(address, '/v1/me', { cookie })) as { user_id: string };
     const service = (await post('/v1/admin/service-credentials', {
       name: 'Billing',
@@ -98,9 +104,15 @@ export async function openSubject() {
       pid: server!.pid!,
       // Grants that are used later are not pushed out by those that are only exchanged.
       codes: async (count, _use, areKept) => {
-        const { client_id, client_secret } = areKept ? client : other;
-        const codes = await pumpCodes(address, authorizeRequest(address, cookie, client_id), count);
-        return codes.map((text) => ({ text, basic: basicAuthorization(client_id, client_secret) }));
+        const issued: Issued[] = [];
+        for (const { client_id, client_secret } of areKept ? [client] : others) {
+          if (issued.length === count) break;
+          const part = Math.min(grantsOfClient, count - issued.length);
+          const basic = basicAuthorization(client_id, client_secret);
+          const codes = await pumpCodes(address, authorizeRequest(address, cookie, client_id), part);
+          issued.push(...codes.map((text) => ({ text, basic })));
+        }
+        return issued;
       },
       stop: subject.stop,
     };
