@@ -13,7 +13,7 @@ import {
   finishClientDeletions,
   purgeDeadLogouts,
   purgeDeliveredLogouts,
-  purgeExpiredGrants,
+  purgeEndedGrants,
   purgePendingRequests,
   purgeRevokedAccessTokens,
   purgeUndeliverableLogouts,
@@ -56,7 +56,7 @@ const purges = {
   'expire grants': [[expireGrants, 0]],
   'purge grants': [
     [purgeUnredeemedGrants, unredeemedSeconds],
-    [purgeExpiredGrants, accessTokenSeconds + keptSeconds],
+    [purgeEndedGrants, accessTokenSeconds + keptSeconds],
   ],
   'purge sessions': [[purgeSessions, keptSeconds]],
   'purge requests': [[purgePendingRequests, 0]],

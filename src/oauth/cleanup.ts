@@ -15,7 +15,7 @@ export {
   purgeDeliveredLogouts,
   purgeUndeliverableLogouts,
 } from './grants/logout-deliveries.store.ts';
-export { expireGrants, purgeExpiredGrants, purgeUnredeemedGrants } from './grants/store.ts';
+export { expireGrants, purgeEndedGrants, purgeUnredeemedGrants } from './grants/store.ts';
 export { purgeRevokedAccessTokens } from './token/access-tokens.store.ts';
 
 const rowsOfClient: readonly ((db: Db, client_id: ClientId, rows: number) => Promise<{ changes: number }>)[] = [

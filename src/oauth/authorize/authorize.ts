@@ -13,7 +13,7 @@ import { addressLimit } from '../../platform/limits/failure-limits.ts';
 import { claimsBeyondScope } from '../claims/claims-parameter.ts';
 import { appLimit } from '../grants/app-limit.ts';
 import { findConsent, saveConsent } from '../grants/consents.store.ts';
-import { revokeSurplusGrants } from '../grants/grants.ts';
+import { deleteSurplusCodes, endSurplusGrants } from '../grants/grants.ts';
 import { InsertedGrant, insertGrant } from '../grants/store.ts';
 import { refreshIdleSeconds } from '../token/refresh-token-grant.ts';
 import { accessTokenSeconds } from '../token/tokens.ts';
@@ -192,7 +192,9 @@ async function issueCode(
     },
   });
   if (!issued.ok) return undefined;
-  if (issued.results.grant.rows[0]?.is_surplus) await revokeSurplusGrants(deps, session.user_id, client.client_id);
+  const [inserted] = issued.results.grant.rows;
+  if (inserted?.is_surplus) await endSurplusGrants(deps, session.user_id, client.client_id);
+  if (inserted?.is_surplus_code) await deleteSurplusCodes(deps.db, session.user_id, client.client_id);
   return code;
 }
 

@@ -1,8 +1,10 @@
 import type { RevocationReason } from '../../authentication/deps.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { jobSliceRows } from '../../platform/db/slices.ts';
 import { allOf, asBigint, asText, raw, type Sql, sql } from '../../platform/db/sql.ts';
 import type { ClientId, SessionId, UserId } from '../../platform/ids.ts';
+import { isRedeemedOrNot } from './redeemed.store.ts';
 
 /** Which grants are revoked together: a client's, or a user's, all of them or some. */
 export type RevocationScope =
@@ -48,20 +50,41 @@ export const effectiveRevocation = sql`coalesce(revoked_at, ${pendingRevocation.
 
 type ScopeColumn = 'user_id' | 'client_id' | 'session_id' | 'kept_session_id';
 
+type ScopeColumns = Readonly<Partial<Record<ScopeColumn, string | null>>>;
+
 /** The condition on the table `grants` that a scope stands for. */
-export function inScope(scope: Readonly<Partial<Record<ScopeColumn, string | null>>>): Sql {
-  const { user_id, client_id, session_id, kept_session_id } = scope;
+function inScope(scope: ScopeColumns): Sql {
+  const { session_id, kept_session_id } = scope;
   return allOf([
-    ...(user_id ? [sql`user_id = ${user_id}`] : []),
-    ...(client_id ? [sql`client_id = ${client_id}`] : []),
+    foundByIndex(scope),
     ...(session_id ? [sql`session_id = ${session_id}`] : []),
     ...(kept_session_id ? [sql`session_id <> ${kept_session_id}`] : []),
   ]);
 }
 
+/** All grants of the user or the client: which of them came from a session, only their rows say. */
+const foundByIndex = ({ user_id, client_id }: ScopeColumns): Sql =>
+  allOf([
+    ...(user_id ? [sql`user_id = ${user_id}`] : []),
+    ...(client_id ? [sql`client_id = ${client_id}`] : []),
+    ...(user_id && client_id ? [isRedeemedOrNot] : []),
+  ]);
+
 /**
- * Inserts nothing if every grant of the scope is revoked on its row already. Follows the statement that raises the epoch:
- * grants that are made later are not covered.
+ * A condition: those that are not revoked, also of other sessions, are no more than a job writes at once. Reads an index, and no
+ * more of it than that.
+ */
+const areFew = (scope: RevocationScope): Sql =>
+  sql`(select count(*) from (select 1 as one from grants where ${foundByIndex(scope)} and revoked_at is null
+         limit ${raw(`${jobSliceRows + 1}`)}) as few) <= ${raw(`${jobSliceRows}`)}`;
+
+/** A condition on the grants that a revocation may write within a request: those of its scope, if they are few. */
+export const writtenAtOnce = (scope: RevocationScope): Sql =>
+  sql`${inScope(scope)} and revoked_at is null and ${areFew(scope)}`;
+
+/**
+ * Inserts nothing if every grant of the scope is revoked on its row already, as far as a look at a few can tell. Follows the
+ * statement that raises the epoch: grants that are made later are not covered.
  */
 export function insertBulkRevocation(
   revocation: Pick<BulkRevocation, 'ending_id' | 'reason' | 'ended_at'>,
@@ -76,7 +99,8 @@ export function insertBulkRevocation(
   return sql`insert into grant_endings (ending_id, client_id, user_id, session_id, kept_session_id, epoch, reason, ended_at)
       select ${revocation.ending_id}, ${asText(client_id)}, ${asText(user_id)}, ${asText(session_id)},
              ${asText(kept_session_id)}, ${epoch}, ${revocation.reason}, ${asBigint(revocation.ended_at)}
-       where exists (select 1 from grants where ${inScope(scope)} and revoked_at is null)`;
+       where case when ${areFew(scope)} then exists (select 1 from grants where ${inScope(scope)} and revoked_at is null)
+                  else 1 = 1 end`;
 }
 
 /** Oldest first, so that a grant that two of them cover gets the earlier reason. */

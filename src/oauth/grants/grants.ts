@@ -17,7 +17,16 @@ import { rangesOf } from '../../platform/search-terms.ts';
 import { deleteBulkRevocation, listBulkRevocations } from './bulk-revocations.store.ts';
 import { activeGrantsOf, type ListedGrant } from './lists.store.ts';
 import { enqueueLogouts } from './logout-deliveries.store.ts';
-import { applyBulkRevocation, findGrant, type Grant, hasGrantElsewhere, revokeGrants, setRevoked } from './store.ts';
+import {
+  applyBulkRevocation,
+  deleteSurplusRevoked,
+  expireIdleGrants,
+  findGrant,
+  type Grant,
+  hasGrantElsewhere,
+  revokeGrants,
+  setRevoked,
+} from './store.ts';
 import { findSurplusGrants } from './surplus-grants.store.ts';
 import { countConnectedUsers, lastSignInOf } from './usage.store.ts';
 
@@ -29,7 +38,7 @@ export {
   type SignIn,
   signInsOfClient,
 } from './lists.store.ts';
-export { deleteGrantsOfUser } from './store.ts';
+export { deleteGrantsOfUser, deleteSurplusCodes } from './store.ts';
 export { lastSignInOf } from './usage.store.ts';
 
 /** How much a client is used, for whom is about to end that. Reads a bounded number of its grants. */
@@ -76,6 +85,7 @@ function statementsOf(deps: LimitDeps, revocation: Revocation) {
   return {
     grant: mustChange(setRevoked(grant.grant_id, reason, at, batch)),
     logouts: enqueueLogouts(batch, at),
+    surplus: deleteSurplusRevoked(grant.user_id),
     ...eventStatements(deps, revocation, at),
   };
 }
@@ -101,9 +111,10 @@ function eventStatements(deps: LimitDeps, { grant, reason, actor, address }: Rev
   };
 }
 
-/** Revokes the oldest active grants of a user to a client that are too many beside a new one. */
-export async function revokeSurplusGrants(deps: LimitDeps, user_id: UserId, client_id: ClientId): Promise<void> {
+/** Ends the oldest active grants of a user to a client that are too many beside a new one. */
+export async function endSurplusGrants(deps: LimitDeps, user_id: UserId, client_id: ClientId): Promise<void> {
   const at = now(deps);
+  await expireIdleGrants(deps.db, user_id, client_id, at);
   for (const found of await findSurplusGrants(deps.db, user_id, client_id, at)) {
     const grant = { ...found, user_id, client_id, revoked_at: null };
     const done = await deps.db.change({ run: statementsOf(deps, { grant, reason: 'surplus', actor: 'system' }) });

@@ -6,11 +6,12 @@ import type { ClientId, GrantId, SessionId, UserId } from '../../platform/ids.ts
 import type { TermRange } from '../../platform/search-terms.ts';
 import { userClaimNames } from '../claims/claims.ts';
 import { effectiveRevocation, isRevokedInBulk } from './bulk-revocations.store.ts';
+import { isRedeemed } from './redeemed.store.ts';
 import { isOfTest } from './test-grants.store.ts';
 
 /** Redeemed, and neither revoked nor expired. */
 export const isActive = (now: number): Sql =>
-  sql`redeemed_at is not null and revoked_at is null and idle_expires_at > ${now} and expires_at > ${now}
+  sql`${isRedeemed} and revoked_at is null and idle_expires_at > ${now} and expires_at > ${now}
       and not ${isRevokedInBulk}`;
 
 const ActiveAccess = row('grants', {
@@ -112,12 +113,18 @@ const SignIn = row('grants', {
 /** A sign-in with a client: a grant whose code was redeemed. Times are Unix seconds. */
 export type SignIn = RowOf<typeof SignIn>;
 
+/** The newest grants of a client among which its sign-ins are looked for: any number may be codes that are not redeemed. */
+const maxNewest = 200;
+
 /** Newest first. */
 export const signInsOfClient = (db: Db, client_id: ClientId, limit: number) =>
   db.all(
     SignIn,
-    sql`select grant_id, user_id, scope, created_at, refreshed_at, idle_expires_at, expires_at, ${effectiveRevocation}
-          from grants where client_id = ${client_id} and redeemed_at is not null
+    sql`select ${SignIn.columns}
+          from (select grant_id, user_id, scope, created_at, refreshed_at, redeemed_at, idle_expires_at, expires_at,
+                       ${effectiveRevocation}
+                  from grants where client_id = ${client_id} order by created_at desc, grant_id limit ${maxNewest}) as newest
+         where redeemed_at is not null
          order by created_at desc, grant_id limit ${limit}`,
   );
 

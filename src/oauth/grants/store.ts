@@ -3,23 +3,24 @@ import type { RevocationReason } from '../../authentication/deps.ts';
 import { hasEveryFactor } from '../../authentication/sessions/session.ts';
 import { raiseGrantsEpochOfClient } from '../../clients/find-clients.ts';
 import type { Db } from '../../platform/db/db.ts';
-import { flag, id, integer, json, jsonTexts, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
-import { inOneSlice, sliceRows } from '../../platform/db/slices.ts';
+import { flag, id, integer, json, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { inOneSlice } from '../../platform/db/slices.ts';
 import { asBigint, combinable, join, onFoundRow, type Sql, sql } from '../../platform/db/sql.ts';
 import { type ClientId, type GrantId, newId, type SessionId, type UserId } from '../../platform/ids.ts';
 import { RequestedClaims } from '../claims/claims-parameter.ts';
 import {
   type BulkRevocation,
   effectiveRevocation,
-  inScope,
   insertBulkRevocation,
   isRevokedInBulk,
   notYetApplied,
   pendingRevocation,
   type RevocationScope,
+  writtenAtOnce,
 } from './bulk-revocations.store.ts';
 import { enqueueLogouts, markForLogout } from './logout-deliveries.store.ts';
-import { hasMaxGrants } from './surplus-grants.store.ts';
+import { isRedeemed } from './redeemed.store.ts';
+import { hasMaxCodes, hasMaxGrants, idleGrants, surplusCodes, surplusRevoked } from './surplus-grants.store.ts';
 
 const IssuableGrant = row('grants', {
   grant_id: id<GrantId>(),
@@ -39,7 +40,7 @@ const IssuableGrant = row('grants', {
 /** What tokens are made from. */
 export type IssuableGrant = RowOf<typeof IssuableGrant>;
 
-const Refreshable = row('grants', {
+export const Refreshable = row('grants', {
   ...IssuableGrant.fields,
   refreshed_at: nullable(integer),
   idle_expires_at: integer,
@@ -66,7 +67,7 @@ export type Grant = RowOf<typeof Grant>;
  * What a token depends on besides its grant: an enabled user, an approved client, no bulk revocation. It is part of every
  * statement that issues, so no check can go stale between a read and a write.
  */
-const isUsable = sql`(select u.disabled_at is null from users u where u.user_id = grants.user_id)
+export const isUsable = sql`(select u.disabled_at is null from users u where u.user_id = grants.user_id)
    and (select c.status from clients c where c.client_id = grants.client_id) = 'approved'
    and not ${isRevokedInBulk}`;
 
@@ -82,8 +83,8 @@ type NewGrant = Omit<
   | 'unanswered_until'
 > & { code_hash: string; session_token_hash: string };
 
-/** Whether `findSurplusGrants` will find some. */
-export const InsertedGrant = row('grants', { is_surplus: flag });
+/** Whether it leaves too many active grants, or codes, of its user and client. */
+export const InsertedGrant = row('grants', { is_surplus: flag, is_surplus_code: flag });
 
 /**
  * A grant begins as an authorization code: for the user of a session that is active at this moment, under the secret that
@@ -103,7 +104,8 @@ export const insertGrant = (grant: NewGrant): Sql =>
        where s.session_id = ${grant.session_id} and s.token_hash = ${grant.session_token_hash} and s.ended_at is null
          and s.expires_at > ${grant.created_at} and ${hasEveryFactor} and u.disabled_at is null
          and c.client_id = ${grant.client_id} and c.status = 'approved'
-      returning case when ${hasMaxGrants(grant.created_at)} then 1 else 0 end as is_surplus`;
+      returning case when ${hasMaxGrants(grant.created_at)} then 1 else 0 end as is_surplus,
+                case when ${hasMaxCodes} then 1 else 0 end as is_surplus_code`;
 
 export type CodeRedemption = {
   code_hash: string;
@@ -192,29 +194,17 @@ export const findReissuable = (db: Db, at: Pick<Grant, 'grant_id' | 'refresh_seq
            and ${onFoundRow(sql`revoked_at is null and expires_at > ${now} and ${isUsable}`)}`,
   );
 
-const ActiveRefreshToken = row('grants join clients', {
-  ...Refreshable.fields,
-  /** What the client may have now. */
-  allowed_scopes: jsonTexts(),
-});
-
-/** The grant of a refresh token that could be used now. */
-export function findActiveRefreshToken(
-  db: Db,
-  { grant_id, refresh_seq }: Pick<Grant, 'grant_id' | 'refresh_seq'>,
-  now: number,
-) {
-  const isActive = sql`refresh_seq = ${refresh_seq} and redeemed_at is not null and revoked_at is null
-           and idle_expires_at > ${now} and expires_at > ${now} and ${isUsable}`;
-  const token = sql`select ${Refreshable.columnsOf('grants')}, its.allowed_scopes
-          from grants left join clients its on its.client_id = grants.client_id
-         where grant_id = ${grant_id} and ${onFoundRow(isActive)}`;
-  return db.get(ActiveRefreshToken, combinable(token));
-}
-
 /** With its effective revocation: a bulk revocation counts before the job has written it to the row. */
 export const findGrant = (db: Db, grant_id: GrantId) =>
   db.get(Grant, sql`select ${Issued.columns}, ${effectiveRevocation} from grants where grant_id = ${grant_id}`);
+
+/** Ends some grants of a user to a client that were not used for too long. */
+export function expireIdleGrants(db: Db, user_id: UserId, client_id: ClientId, now: number) {
+  const batch = newId('lo');
+  const grants = sql`update grants set revoked_at = ${now}, revoked_reason = 'expired', ${markForLogout(batch)}
+                      where revoked_at is null and grant_id in (${idleGrants(user_id, client_id, now)})`;
+  return db.change({ run: { grants, logouts: enqueueLogouts(batch, now) } });
+}
 
 /** Changes no row if the grant is revoked already. */
 export const setRevoked = (grant_id: GrantId, reason: RevocationReason, now: number, batch: string): Sql =>
@@ -222,8 +212,8 @@ export const setRevoked = (grant_id: GrantId, reason: RevocationReason, now: num
        where grant_id = ${grant_id} and revoked_at is null and not ${isRevokedInBulk}`;
 
 /**
- * Revokes many grants with this change: as many as fit one slice on their rows, and the rest, if there is one, by a bulk
- * revocation that every read of a grant takes into account. Their clients are notified.
+ * Revokes many grants with this change: a few on their rows, and more by a bulk revocation, which every read of a grant takes
+ * into account. Their clients are notified.
  */
 export function revokeGrants(scope: RevocationScope, reason: RevocationReason, now: number): Sql[] {
   const batch = newId('lo');
@@ -231,8 +221,7 @@ export function revokeGrants(scope: RevocationScope, reason: RevocationReason, n
     'user_id' in scope ? raiseGrantsEpochOfUser(scope.user_id) : raiseGrantsEpochOfClient(scope.client_id),
     sql`update grants set revoked_at = coalesce(${pendingRevocation.ended_at}, ${now}),
                revoked_reason = coalesce(${pendingRevocation.reason}, ${reason}), ${markForLogout(batch)}
-         where revoked_at is null
-           and ${inOneSlice('grants', 'grant_id', sql`${inScope(scope)} and revoked_at is null`, sliceRows)}`,
+         where ${writtenAtOnce(scope)}`,
     enqueueLogouts(batch, now),
     insertBulkRevocation({ ending_id: newId('end'), reason, ended_at: now }, scope),
   ];
@@ -241,7 +230,7 @@ export function revokeGrants(scope: RevocationScope, reason: RevocationReason, n
 /** A condition: the user has an active grant that came from another session. */
 export const hasGrantElsewhere = (user_id: UserId, session_id: SessionId): Sql =>
   sql`exists (select 1 from grants where user_id = ${user_id} and session_id <> ${session_id} and revoked_at is null
-                 and not ${isRevokedInBulk})`;
+                 and ${isRedeemed} and not ${isRevokedInBulk})`;
 
 /** Writes a bulk revocation to some of its grants. @returns how many: fewer than `rows` if few are left or another node has them. */
 export async function applyBulkRevocation(
@@ -266,17 +255,30 @@ export async function applyBulkRevocation(
 const deleteSlice = (db: Db, condition: Sql, rows: number) =>
   db.run(sql`delete from grants where ${inOneSlice('grants', 'grant_id', condition, rows)}`);
 
+/** Another request may be redeeming one at this moment. */
+export const deleteSurplusCodes = (db: Db, user_id: UserId, client_id: ClientId) =>
+  db.run(sql`delete from grants where redeemed_at is null and grant_id in (${surplusCodes(user_id, client_id)})`);
+
+/** With a revocation, after which there may be too many. */
+export const deleteSurplusRevoked = (user_id: UserId): Sql =>
+  sql`delete from grants where grant_id in (${surplusRevoked(user_id)})`;
+
 /** Codes that were never redeemed. */
 export const purgeUnredeemedGrants = (db: Db, expiredBefore: number, rows: number) =>
   deleteSlice(db, sql`redeemed_at is null and code_expires_at < ${expiredBefore} order by code_expires_at`, rows);
 
-/** Grants whose tokens have all expired, except where the client is still to be notified of the end of the session. */
-export const purgeExpiredGrants = (db: Db, expiredBefore: number, rows: number) =>
-  deleteSlice(
-    db,
-    sql`expires_at < ${expiredBefore} and (expiry_check_at is null or revoked_at is not null) order by expires_at`,
-    rows,
-  );
+/**
+ * When a grant ended or will end; null while its client is still to be notified of the end of the session. Spelled as in the index
+ * `grants_by_expiry`.
+ */
+const end = sql`case when expiry_check_at is null then coalesce(revoked_at, expires_at) else revoked_at end`;
+
+/**
+ * Grants that were revoked, or whose tokens have all expired. Nothing needs a revoked one: without a row a token is as inactive,
+ * and a code or refresh token as refused.
+ */
+export const purgeEndedGrants = (db: Db, endedBefore: number, rows: number) =>
+  deleteSlice(db, sql`${end} < ${endedBefore} order by ${end}`, rows);
 
 /** For a client that is being deleted. */
 export const deleteGrantsToClient = (db: Db, client_id: ClientId, rows: number) =>

@@ -3,7 +3,7 @@ import { now } from '../../platform/clock.ts';
 import type { SecretDeps } from '../../platform/deps.ts';
 import type { ClientId } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';
-import { findActiveRefreshToken } from '../grants/store.ts';
+import { findActiveRefreshToken } from './refresh-tokens.store.ts';
 import { looksLikeRefreshToken, readRefreshToken, undefinedIfInvalid, verifyAccessToken } from './tokens.ts';
 
 /** Whose tokens a caller may introspect: one client's, or all. */

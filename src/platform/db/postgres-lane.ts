@@ -275,7 +275,7 @@ const sessionQuery = `
  * Every statement finds its rows by an index, and its plan is kept. Without these settings one that is made while a table is
  * small, or while its statistics say so, reads the whole table for every request until the next `analyze`.
  */
-const plannerSettings = {
+export const plannerSettings = {
   enable_seqscan: 'off', // only where there is an index
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',

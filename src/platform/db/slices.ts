@@ -5,7 +5,7 @@ import { type Param, raw, type Sql, sql } from './sql.ts';
 // Many rows, part by part: slices of a mass change, and pages of a list.
 
 /**
- * Rows that one statement of a mass change may touch. On SQLite that is some ten milliseconds, up to 50 in a large store, in
+ * Rows that one statement may delete within a request. On SQLite that is some ten milliseconds, up to 50 in a large store, in
  * which no request is answered; on PostgreSQL it stays far below the deadline of a statement, behind which nothing would be kept.
  */
 export const sliceRows = 500;

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fullScansOf, watchStatements } from '../support/full-scans.ts';
+import { plain } from '../support/plain-sql.ts';
+import { watchPlans } from '../support/query-plans.ts';
+import { assertRefused, type RegisteredClient } from '../support/relying-party.ts';
+import { watchRowsRead } from '../support/rows-read.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
+
+// What one person can make of grants, and what that costs everybody else.
+
+const scope = 'openid offline_access';
+const week = 7 * 86_400;
+
+/** Copies of the newest grant of a user to a client, older by a second each. */
+async function copies(
+  { deps }: Signet,
+  { user_id }: TestUser,
+  { client_id }: RegisteredClient,
+  count: number,
+  values: Partial<Record<'revoked_at' | 'revoked_reason', string>> = {},
+): Promise<void> {
+  const columns = [
+    'client_id, user_id, session_id, scope, redirect_uri, code_challenge, code_expires_at, redeemed_at, refresh_seq',
+    'idle_expires_at, expires_at, auth_time, amr, acr, revoked_at, revoked_reason, client_epoch, user_epoch, session_token_hash',
+  ].flatMap((some) => some.split(', '));
+  await plain(deps.db).run(
+    `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})
+     insert into grants (grant_id, code_hash, created_at, ${columns})
+     select 'gr_' || i || '_' || client_id, 'code_' || i || '_' || client_id, created_at - i,
+            ${columns.map((name) => values[name as keyof typeof values] ?? name)}
+       from (select * from grants where user_id = $1 and client_id = $2 order by grant_id desc limit 1) as original, n`,
+    [user_id, client_id],
+  );
+}
+
+const countOf = async ({ deps }: Signet, condition: string, ...params: string[]) =>
+  Number((await plain(deps.db).get<{ n: number }>(`select count(*) as n from grants where ${condition}`, params))?.n);
+
+/** Requests that read or end what a user has allowed, and the owner's page. */
+async function everythingOf(user: TestUser, client: RegisteredClient, owner: TestUser) {
+  const elsewhere = await user.signedInElsewhere();
+  for (const one of [user, elsewhere]) await one.obtainTokens(client, { scope });
+  const { browser } = user;
+  const answers = [
+    await browser.get('/v1/me/grants'),
+    await browser.get('/account/apps'),
+    await owner.browser.get(`/developer/clients/${client.client_id}/activity`),
+    await browser.delete('/v1/me/sessions'),
+    await browser.delete('/v1/me/sessions'), // when nothing is left elsewhere
+    await browser.delete(`/v1/me/grants/${client.client_id}`),
+    await elsewhere.browser.get('/account'),
+    await browser.post('/signout'),
+  ];
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 200, 200, 200, 204, 303, 303],
+  );
+}
+
+test('any number of codes that were not redeemed are read by no request (postgres)', async (t) => {
+  const signet = await startSignet(t, { engine: 'postgres', env: { SIGNET_RATE_LIMITS: 'off' } });
+  const [user, owner] = [await signet.signedInUser(), await signet.signedInUser()];
+  const client = await signet.registerClient({ owner });
+  await user.authorize(client, { scope });
+  await copies(signet, user, client, 5000);
+  await plain(signet.deps.db).run('analyze grants');
+  const read = await watchRowsRead(t, signet.deps, 'grants');
+  await everythingOf(user, client, owner);
+  assert.ok(read.length > 10, `${read.length} statements`);
+  assert.deepEqual(
+    read.filter(({ rows }) => rows > 250),
+    [],
+  );
+});
+
+test('any number of codes that were not redeemed are read by no request (sqlite)', async (t) => {
+  const signet = await startSignet(t, { engine: 'sqlite' });
+  const user = await signet.signedInUser();
+  const client = await signet.registerClient();
+  await user.obtainTokens(client, { scope });
+  const { plans, stop } = watchPlans(signet.deps.db, /\bgrants\b/);
+  await user.browser.get('/v1/me/grants');
+  stop();
+  assert.equal(plans.length, 1);
+  assert.match(plans[0]!, /INDEX grants_of_user \(user_id=\? AND revoked_at=\? AND <expr>=\?\)/);
+});
+
+testSignet('of codes that a user leaves unredeemed, a client keeps the newest hundred', async ({ signet }) => {
+  const user = await signet.signedInUser();
+  const [client, beside] = [await signet.registerClient(), await signet.registerClient()];
+  const [oldest, other] = [await user.authorize(client), await user.authorize(beside)];
+  signet.clock.advance(1);
+  await user.authorize(client);
+  await copies(signet, user, client, 97);
+  assert.equal(await countOf(signet, 'client_id = $1', client.client_id), 99);
+  signet.clock.advance(1);
+  await user.authorize(client);
+  const newest = await user.authorize(client);
+  assert.equal(await countOf(signet, 'client_id = $1', client.client_id), 101 - 50);
+  assertRefused(await client.redeem(oldest), 400, 'invalid_grant');
+  assert.equal((await client.redeem(newest)).status, 200);
+  assert.equal((await beside.redeem(other)).status, 200, 'of another client');
+});
+
+testSignet('a revoked grant is deleted a week later, and its tokens stay inactive', async ({ signet }) => {
+  const user = await signet.signedInUser();
+  const client = await signet.registerClient();
+  const tokens = await user.obtainTokens(client, { scope });
+  const kept = await user.obtainTokens(client, { scope });
+  await client.post('/oauth/revoke', { token: tokens.refresh_token });
+  signet.clock.advance(week);
+  await signet.runJobs();
+  assert.equal(await countOf(signet, 'client_id = $1', client.client_id), 2);
+  signet.clock.advance(3601);
+  const statements = watchStatements(signet.deps.db);
+  await signet.runJobs();
+  assert.deepEqual(await fullScansOf(signet.deps.db, [...statements.values()]), []);
+  assert.equal(await countOf(signet, 'client_id = $1', client.client_id), 1);
+  assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
+  assert.deepEqual((await client.introspect(tokens.refresh_token)).json, { active: false });
+  assert.equal((await client.refresh(kept.refresh_token)).status, 200);
+});
+
+testSignet('of the grants of a user that were revoked one by one, the newest thousand are kept', async ({ signet }) => {
+  const user = await signet.signedInUser();
+  const client = await signet.registerClient();
+  await user.obtainTokens(client, { scope });
+  const at = Math.floor(signet.clock() / 1000);
+  await copies(signet, user, client, 1020, { revoked_at: `${at} - i`, revoked_reason: `'client'` });
+  const { refresh_token } = await user.obtainTokens(client, { scope });
+  const statements = watchStatements(signet.deps.db);
+  await client.post('/oauth/revoke', { token: refresh_token });
+  assert.deepEqual(await fullScansOf(signet.deps.db, [...statements.values()]), []);
+  assert.equal(await countOf(signet, 'revoked_at is not null'), 1000);
+  assert.equal(await countOf(signet, 'revoked_at = $1', `${at - 1020}`), 0, 'the oldest');
+  assert.equal(await countOf(signet, 'revoked_at is null'), 1);
+});

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import pg from 'pg';
+import type { Deps } from '../../src/oauth/deps.ts';
+import type { Db, Statement } from '../../src/platform/db/db.ts';
+import { plannerSettings } from '../../src/platform/db/postgres-lane.ts';
+
+type PlanNode = {
+  'Relation Name'?: string;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  Plans?: PlanNode[];
+};
+
+const explain = 'explain (analyze, timing off, format json) ';
+
+/**
+ * Runs each statement that is sent to this PostgreSQL store once more before, and undoes that.
+ * @returns how many rows of the table each of them has read, indexes included.
+ */
+export async function watchRowsRead(
+  t: TestContext,
+  { db, config }: Pick<Deps, 'db' | 'config'>,
+  table: string,
+): Promise<{ sql: string; rows: number }[]> {
+  assert.ok(config.databaseUrl, 'needs PostgreSQL');
+  const client = new pg.Client({ connectionString: config.databaseUrl });
+  client.on('error', () => undefined); // the database is gone before the test ends
+  await client.connect();
+  t.after(() => client.end());
+  for (const [name, value] of Object.entries(plannerSettings)) await client.query(`set ${name} = ${value}`);
+  const read: { sql: string; rows: number }[] = [];
+  let last: Promise<unknown> = Promise.resolve();
+  const measure = (statements: readonly Statement[]) => {
+    last = last.then(async () => {
+      await client.query('begin');
+      for (const { sql, params = [] } of statements) {
+        const isWatched = new RegExp(`\\b${table}\\b`).test(sql);
+        const { rows } = await client.query(`${isWatched ? explain : ''}${sql}`, [...params]);
+        if (isWatched) read.push({ sql, rows: rowsBelow(rows[0]['QUERY PLAN'][0].Plan, table) });
+      }
+      await client.query('rollback');
+    });
+    return last;
+  };
+  const { query, commit } = db;
+  const watched: Pick<Db, 'query' | 'commit'> = {
+    async query(statement) {
+      await measure([statement]);
+      return query(statement);
+    },
+    async commit(steps) {
+      await measure(steps);
+      return commit(steps);
+    },
+  };
+  Object.assign(db, watched);
+  t.after(() => Object.assign(db, { query, commit }));
+  return read;
+}
+
+function rowsBelow(node: PlanNode, table: string): number {
+  const own = node['Relation Name'] === table ? node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) : 0;
+  return (node.Plans ?? []).reduce((sum, one) => sum + rowsBelow(one, table), own * node['Actual Loops']);
+}
