@@ -7,6 +7,7 @@ import { assertRefused, type RegisteredClient } from '../support/relying-party.t
 import { watchRowsRead } from '../support/rows-read.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
+import { openReceiver } from '../support/webhook-receiver.ts';
 
 // What one person can make of grants, and what that costs everybody else.
 
@@ -137,3 +138,33 @@ testSignet('of the grants of a user that were revoked one by one, the newest tho
   assert.equal(await countOf(signet, 'revoked_at = $1', `${at - 1020}`), 0, 'the oldest');
   assert.equal(await countOf(signet, 'revoked_at is null'), 1);
 });
+
+testSignet(
+  'a person who disconnects an app over and over leaves twenty sign-out notifications of a session',
+  { env: { SIGNET_WEBHOOK_INTERNAL: '127.0.0.1', SIGNET_RATE_LIMITS: 'off' } },
+  async ({ signet, t }) => {
+    const receiver = await openReceiver(t);
+    const user = await signet.signedInUser();
+    const client = await signet.registerClient({ backchannel_logout_uri: receiver.url });
+    const elsewhere = await user.signedInElsewhere();
+    const deliveries = async () =>
+      Number((await plain(signet.deps.db).get<{ n: number }>('select count(*) as n from logout_deliveries'))?.n);
+    const disconnect = async (of: TestUser) => {
+      await of.obtainTokens(client, { scope });
+      assert.equal((await of.browser.delete(`/v1/me/grants/${client.client_id}`)).status, 204);
+    };
+    for (let time = 0; time < 23; time += 1) await disconnect(user);
+    assert.equal(await deliveries(), 20);
+    await disconnect(elsewhere);
+    assert.equal(await deliveries(), 21, 'another session');
+    await signet.runJobs();
+    assert.equal(receiver.deliveries.length, 21);
+    for (let time = 0; time < 3; time += 1) await disconnect(user);
+    assert.equal(await deliveries(), 24);
+    const statements = watchStatements(signet.deps.db);
+    await signet.runJobs();
+    assert.deepEqual(await fullScansOf(signet.deps.db, [...statements.values()]), []);
+    assert.equal(receiver.deliveries.length, 24, 'one that waits is sent, however many there were before');
+    assert.equal(await deliveries(), 21);
+  },
+);

@@ -2,7 +2,7 @@ import { algorithms } from '../../clients/client.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { deliveryFields, deliveryQueue } from '../../platform/db/delivery-queue.ts';
 import { choice, id, type RowOf, row, text } from '../../platform/db/rows.ts';
-import { asBigint, asText, type Sql, sql } from '../../platform/db/sql.ts';
+import { asBigint, asText, raw, type Sql, sql } from '../../platform/db/sql.ts';
 import type { ClientId, SessionId, UserId } from '../../platform/ids.ts';
 import { isOfTest } from './test-grants.store.ts';
 
@@ -28,22 +28,35 @@ export const markForLogout = (batch: string): Sql =>
                        where c.client_id = grants.client_id and c.backchannel_logout_uri is not null)`;
 
 /**
- * One delivery for each client and session of the grants that {@link markForLogout} has marked in this change. A client that
- * never redeemed its code did not take part, nor one that was only tested.
+ * Of one client and session. A user may sign in with the client and disconnect it over and over, and all deliveries say the same:
+ * no more wait, and of those that have ended no more are kept. It is more than a few nodes have in flight at once, so one that
+ * waits is sent after the last end.
+ */
+const maxOfSession = 20;
+
+/** The newest deliveries of a session to a client, for `from`, as many as may wait. */
+const newestOf = (client_id: Sql, session_id: Sql): Sql =>
+  sql`(select next_attempt_at from logout_deliveries where client_id = ${client_id} and session_id = ${session_id}
+        order by created_at desc limit ${maxOfSession}) as newest`;
+
+/**
+ * One delivery for each client and session of the grants that {@link markForLogout} has marked in this change, unless so many
+ * wait. A client that never redeemed its code did not take part, nor one that was only tested.
  * @param since of a bulk revocation that is written in slices: a session whose client was notified of it is left out.
  */
 export const enqueueLogouts = (batch: string, now: number, since?: number): Sql =>
   sql`insert into logout_deliveries (delivery_id, client_id, user_id, session_id, created_at, attempts, next_attempt_at)
       select ${asText(batch)} || '.' || row_number() over (order by client_id, session_id), client_id, user_id, session_id,
              ${asBigint(now)}, 0, ${asBigint(now)}
-        from grants where logout_batch = ${batch} and redeemed_at is not null and not ${isOfTest}${
-          since === undefined
-            ? sql``
-            : sql`
+        from grants where logout_batch = ${batch} and redeemed_at is not null and not ${isOfTest}
+         and (select count(next_attempt_at) from ${newestOf(raw('grants.client_id'), raw('grants.session_id'))}) < ${maxOfSession}${
+           since === undefined
+             ? sql``
+             : sql`
          and not exists (select 1 from logout_deliveries d
                           where d.client_id = grants.client_id and d.session_id = grants.session_id
                             and d.created_at >= ${since})`
-        }
+         }
        group by client_id, user_id, session_id`;
 
 /**
@@ -71,6 +84,14 @@ export const dueLogouts = (db: Db, client_id: ClientId, now: number, limit: numb
           from logout_deliveries d join clients c on c.client_id = d.client_id
          where d.client_id = ${client_id} and d.next_attempt_at <= ${now} and ${hasReceiver}
          order by d.next_attempt_at limit ${limit}`,
+  );
+
+/** What has ended of a session and a client, but the newest. */
+export const deleteSurplusLogouts = (db: Db, { client_id, session_id }: LogoutDelivery) =>
+  db.run(
+    sql`delete from logout_deliveries where next_attempt_at is null and delivery_id in
+          (select delivery_id from logout_deliveries where client_id = ${client_id} and session_id = ${session_id}
+            order by created_at desc limit ${maxOfSession} offset ${maxOfSession})`,
   );
 
 export const logoutDeliveries = deliveryQueue('logout_deliveries', 'client_id', Delivery);

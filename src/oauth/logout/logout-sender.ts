@@ -10,6 +10,7 @@ import {
 import {
   claimLogout,
   type DueLogoutDelivery,
+  deleteSurplusLogouts,
   dueClients,
   dueLogouts,
   logoutDeliveries,
@@ -43,10 +44,15 @@ export function openLogoutSender(deps: SendDeps): DeliverySender {
       const body = new URLSearchParams({ logout_token: await signLogoutToken(deps, delivery) }).toString();
       return post({ url: delivery.url, headers, body }, judge);
     },
-    delivered: ({ delivery_id }, at) => logoutDeliveries.markDelivered(db, delivery_id, at),
+    async delivered(delivery, at) {
+      await logoutDeliveries.markDelivered(db, delivery.delivery_id, at);
+      await deleteSurplusLogouts(db, delivery);
+    },
     failed: (delivery, problem, nextAttemptAt) => logoutDeliveries.markFailed(db, delivery, problem, nextAttemptAt),
-    async giveUp({ client_id, delivery_id }, problem) {
+    async giveUp(delivery, problem) {
+      const { client_id, delivery_id } = delivery;
       await db.run(logoutDeliveries.markDead(delivery_id, problem, now(deps)));
+      await deleteSurplusLogouts(db, delivery);
       deps.log.warn(
         { client_id, delivery_id, problem },
         'a logout token was not accepted; the owner of the client or an administrator can resend it',
