@@ -86,6 +86,8 @@ function placeOf(text: string) {
 
 /** What one takes in the search, roughly. */
 const rowsOfUser = 5;
+/** Each is a change by itself, and requests have some to make meanwhile. */
+const mostAtOnce = 20;
 
 /**
  * Makes users known to the search who are not in it yet, since an earlier version has written them. Safe on every node at
@@ -93,9 +95,13 @@ const rowsOfUser = 5;
  * @returns false if the signal ended it before all was done.
  */
 export function completeMissingTerms({ db }: { db: Db }, signal?: AbortSignal): Promise<boolean> {
-  return inSlices(async (rows) => {
-    const users = await usersWithMissingTerms(db, Math.ceil(rows / rowsOfUser));
-    await Promise.all(users.map((user) => completeTerms(db, user)));
-    return users.length * rowsOfUser;
-  }, signal);
+  return inSlices(
+    async (rows) => {
+      const users = await usersWithMissingTerms(db, Math.ceil(rows / rowsOfUser));
+      await Promise.all(users.map((user) => completeTerms(db, user)));
+      return users.length * rowsOfUser;
+    },
+    signal,
+    mostAtOnce * rowsOfUser,
+  );
 }

@@ -7,7 +7,7 @@ import { sealedPrivateKeys, stolenKeysReplacement } from '../oauth/signing-keys/
 import { now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';
 import type { SealedColumn } from '../platform/db/sealed-column.ts';
-import { jobSliceRows } from '../platform/db/slices.ts';
+import { inSlices } from '../platform/db/slices.ts';
 import { ConfigError } from '../platform/errors.ts';
 import { sealedMails } from '../platform/mail/outbox.ts';
 import {
@@ -86,18 +86,19 @@ async function resealColumn(
   column: (typeof columns)[number],
 ): Promise<Counts> {
   const counts = { resealed: 0, unreadable: 0 };
-  for (let after = ''; ; ) {
-    const rows = await column.after(db, after, jobSliceRows);
+  let after = '';
+  await inSlices(async (limit) => {
+    const rows = await column.after(db, after, limit);
     const run = rows.flatMap(({ row_key, sealed }) => {
       const to = resealedBy(column.of(vault), column.purposeOf(row_key), sealed);
       if (to === 'unreadable') counts.unreadable += 1;
       return to === undefined || to === 'unreadable' ? [] : [column.replace(row_key, sealed, to)];
     });
     if (run.length > 0) counts.resealed += (await db.change({ run: { run } })).results.run.changes;
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < jobSliceRows) return counts;
-    after = last.row_key;
-  }
+    after = rows.at(-1)?.row_key ?? after;
+    return rows.length;
+  });
+  return counts;
 }
 
 /** What neither key opens was lost before; it stays as it is. */

@@ -1,9 +1,9 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { now } from '../platform/clock.ts';
 import { mayConflict, mustChange } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { Deps } from '../platform/deps.ts';
+import { pace } from '../platform/pace.ts';
 import { type Vault, WrongMasterKey } from '../platform/vault.ts';
 import {
   type AuditRow,
@@ -30,7 +30,6 @@ export const genesis: ChainHead = { seq: 0, seal: '', at: 0 };
 const perBatch = 200;
 /** A batch holds its events twice: the second time for the webhooks. */
 const bytesPerBatch = 262_144;
-const rowsPerPage = 200;
 
 /**
  * Events dated before this come too late to be sealed: ten minutes older than the newest event in the chain and than
@@ -197,7 +196,7 @@ export type ChainReport = {
 };
 
 /**
- * Reads the whole log and computes every seal anew, a page at a time between other requests. Writes nothing.
+ * Reads the whole log and computes every seal anew, a page at a time at the pace of the process. Writes nothing.
  * @param expected to be found in it.
  */
 export async function verifyAuditLog(deps: ChainDeps, expected?: Head): Promise<ChainReport> {
@@ -208,16 +207,19 @@ export async function verifyAuditLog(deps: ChainDeps, expected?: Head): Promise<
     const head = { seq: last.seq, seal: last.seal };
     return { verified: last.seq, head, unsealed: all - late, unsealed_late: late, broken, stopped: loss !== undefined };
   };
-  for (;;) {
-    const rows = await sealedRows(deps.db, last.seq, rowsPerPage);
+  const nextPage = async (limit: number): Promise<ChainFault | 'end' | undefined> => {
+    const rows = await sealedRows(deps.db, last.seq, limit);
     for (const row of rows) {
-      if (row.seq !== last.seq + 1) return report({ seq: last.seq + 1, why: 'missing' });
-      if (!isSealed(deps.vault, last, row)) return report({ seq: row.seq, why: 'altered' });
-      if (row.seq === expected?.seq && row.seal !== expected.seal) return report({ seq: row.seq, why: 'unexpected' });
+      if (row.seq !== last.seq + 1) return { seq: last.seq + 1, why: 'missing' };
+      if (!isSealed(deps.vault, last, row)) return { seq: row.seq, why: 'altered' };
+      if (row.seq === expected?.seq && row.seal !== expected.seal) return { seq: row.seq, why: 'unexpected' };
       last = { seq: row.seq, seal: row.seal, at: Math.max(last.at, row.at) };
     }
-    if (rows.length === 0) break;
-    await yieldToEventLoop();
+    return rows.length === 0 ? 'end' : undefined;
+  };
+  const runSlice = pace.slices();
+  for (let found: ChainFault | 'end' | undefined; found !== 'end'; found = await runSlice(nextPage)) {
+    if (found) return report(found);
   }
   if (expected && expected.seq > last.seq) return report({ seq: last.seq + 1, why: 'missing' });
   return report(loss?.why === 'missing' ? { seq: last.seq + 1, why: 'missing' } : loss);

@@ -1,7 +1,6 @@
-import { setImmediate as letOthersRun } from 'node:timers/promises';
 import { csvRow } from '../platform/csv.ts';
 import type { Db } from '../platform/db/db.ts';
-import type { Cursor } from '../platform/db/slices.ts';
+import { type Cursor, inPages } from '../platform/db/slices.ts';
 import type { Client } from './client.ts';
 import { type ClientListing, listClients } from './search.store.ts';
 
@@ -25,19 +24,18 @@ const columns: readonly (readonly [name: string, cell: (client: Client) => strin
   ['updated_at', ({ updated_at }) => utc(updated_at)],
 ];
 
-const rowsPerPage = 200;
-
 /** A CSV file of a listing, oldest first, read a page at a time so that memory stays bounded. */
 export async function* exportClients({ db }: { db: Db }, listing: ClientListing): AsyncGenerator<string> {
   yield csvRow(columns.map(([name]) => name));
-  for (let after: Cursor | undefined; ; ) {
-    const clients = await listClients(db, { listing, order: 'oldest', after, limit: rowsPerPage });
-    const page = clients.slice(0, rowsPerPage);
-    const last = page.at(-1);
-    if (last === undefined) return;
-    yield page.map((client) => csvRow(columns.map(([, cell]) => cell(client)))).join('');
-    if (clients.length <= rowsPerPage) return;
-    after = { at: last.created_at, id: last.client_id };
-    await letOthersRun(); // the embedded store answers without waiting
-  }
+  yield* inPages(async (after: Cursor | undefined, limit) => {
+    const clients = await listClients(db, { listing, order: 'oldest', after, limit });
+    const last = clients.length > limit ? clients[limit - 1] : undefined;
+    return {
+      page: clients
+        .slice(0, limit)
+        .map((client) => csvRow(columns.map(([, cell]) => cell(client))))
+        .join(''),
+      next: last && { at: last.created_at, id: last.client_id },
+    };
+  });
 }

@@ -126,14 +126,20 @@ export async function countListings({ db }: ReadDeps): Promise<Readonly<Record<C
 
 /** What one takes in the search, roughly. */
 const rowsOfClient = 4;
+/** Each is a change by itself, and requests have some to make meanwhile. */
+const mostAtOnce = 20;
 
 /** Makes clients known to the search that an earlier version has written. Safe on every node at any time. @returns false if the signal ended it before all was done. */
 export function completeMissingClientTerms({ db }: ReadDeps, signal?: AbortSignal): Promise<boolean> {
-  return inSlices(async (rows) => {
-    const clients = await clientsWithMissingTerms(db, Math.ceil(rows / rowsOfClient));
-    await Promise.all(clients.map((client) => completeTerms(db, client)));
-    return clients.length * rowsOfClient;
-  }, signal);
+  return inSlices(
+    async (rows) => {
+      const clients = await clientsWithMissingTerms(db, Math.ceil(rows / rowsOfClient));
+      await Promise.all(clients.map((client) => completeTerms(db, client)));
+      return clients.length * rowsOfClient;
+    },
+    signal,
+    mostAtOnce * rowsOfClient,
+  );
 }
 
 /** Whether a user has as many clients in review as are allowed: they cannot register or submit another one. */

@@ -1,6 +1,5 @@
-import { setImmediate as letOthersRun } from 'node:timers/promises';
 import { csvRow } from '../platform/csv.ts';
-import { cutPage, decodeCursor, unknownCursor } from '../platform/db/slices.ts';
+import { cutPage, decodeCursor, inPages, unknownCursor } from '../platform/db/slices.ts';
 import { decodePlace, encodePlace } from '../platform/db/term-search.ts';
 import type { Deps } from '../platform/deps.ts';
 import { fieldProblem, invalidFields } from '../platform/errors.ts';
@@ -67,16 +66,14 @@ const columns = {
   updated_at: ({ updated_at }) => time(updated_at),
 } satisfies Record<string, (one: HeldEntitlement) => string | null>;
 
-const rowsPerPage = 500;
-
 /** A CSV file of what {@link findEntitlements} finds, a page at a time so that memory stays bounded. */
 export async function* exportEntitlements(deps: Pick<Deps, 'db'>, filter: EntitlementFilter): AsyncGenerator<string> {
   yield csvRow(Object.keys(columns));
-  let after: string | undefined;
-  do {
-    const { entitlements, next } = await findEntitlements(deps, { ...filter, after, limit: rowsPerPage });
-    yield entitlements.map((one) => csvRow(Object.values(columns).map((cellOf) => cellOf(one)))).join('');
-    after = next;
-    await letOthersRun(); // the embedded store answers without waiting
-  } while (after !== undefined);
+  yield* inPages(async (after: string | undefined, limit) => {
+    const { entitlements, next } = await findEntitlements(deps, { ...filter, after, limit });
+    return {
+      page: entitlements.map((one) => csvRow(Object.values(columns).map((cellOf) => cellOf(one)))).join(''),
+      next,
+    };
+  });
 }

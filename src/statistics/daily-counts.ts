@@ -1,7 +1,7 @@
 import { now } from '../platform/clock.ts';
 import type { Writes } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
-import { inSlices, jobSliceRows } from '../platform/db/slices.ts';
+import { inSlices } from '../platform/db/slices.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { StoreDeps } from '../platform/deps.ts';
 import { addCount, markActive, moveOn, type Places, purgeActive, purgeCounts, readPlaces } from './store.ts';
@@ -81,7 +81,7 @@ export function countInSlices(
     if (!from || !slice) return 0;
     const run: Writes = { place: moveOn(from, { ...from, ...slice.to }), counted: slice.counted };
     const done = await db.change({ run });
-    return done.ok && slice.isLast ? 0 : jobSliceRows; // if another node was first, the next read goes on from there
+    return done.ok && slice.isLast ? 0 : rows; // if another node was first, the next read goes on from there
   }, signal);
 }
 

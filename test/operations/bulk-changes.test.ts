@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { exportUsers } from '../../src/admin/users/export-list.ts';
+import { exportUser } from '../../src/admin/users/export-user.ts';
+import { purgeNow } from '../../src/app/jobs.ts';
 import { exportLog } from '../../src/audit/read-log.ts';
+import { exportClients } from '../../src/clients/export-clients.ts';
+import { exportEntitlements } from '../../src/entitlements/find-entitlements.ts';
 import { finishClientDeletions } from '../../src/oauth/cleanup.ts';
 import { applyBulkRevocations } from '../../src/oauth/grants/grants.ts';
 import { now } from '../../src/platform/clock.ts';
 import type { Statement } from '../../src/platform/db/db.ts';
-import { jobSliceRows, sliceRows } from '../../src/platform/db/slices.ts';
+import { sliceRows } from '../../src/platform/db/slices.ts';
+import { pace } from '../../src/platform/pace.ts';
 import { finishAccountDeletions } from '../../src/self-service/delete-account/delete-account.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
@@ -362,7 +368,7 @@ testSignet(
     await signet.newUser();
     await signet.runJobs();
     Object.assign(signet.deps.db, { commit });
-    assert.equal(Math.max(...changed), jobSliceRows);
+    assert.ok(Math.max(...changed) <= sliceRows, `${changed}`);
     assert.equal(await countIn(signet, 'webhook_deliveries', 'webhook_id', webhook_id), 0);
     assert.equal(await countIn(signet, 'webhooks', 'webhook_id', webhook_id), 0);
     assert.equal(receiver.deliveries.length, 0);
@@ -391,7 +397,7 @@ testSignet('what has expired is purged in slices, however much it is', async ({ 
   Object.assign(signet.deps.db, { commit: spied });
   await signet.runJobs();
   Object.assign(signet.deps.db, { commit });
-  assert.equal(Math.max(...changed), jobSliceRows);
+  assert.ok(Math.max(...changed) <= sliceRows, `${changed}`);
   assert.deepEqual(await written(signet, client), {});
   assert.deepEqual(await plain(signet.deps.db).all('select 1 as one from spent_tokens'), []);
 });
@@ -412,4 +418,28 @@ onBothEngines('an export of the audit log lets others in between its pages', asy
   clearImmediate(turn);
   assert.equal(lines.length, 2101);
   assert.ok(turns >= 4, `${turns} turns of the event loop`);
+});
+
+test('jobs, exports and the verification of the audit log go at one pace, which every request slows down', async (t) => {
+  const signet = await startSignet(t);
+  const { deps } = signet;
+  const { user_id } = await signet.signedInUser();
+  const caller = { actor: 'cli' } as const;
+  const slices = t.mock.method(pace, 'slices');
+  const works: Record<string, () => Promise<unknown>> = {
+    purges: () => purgeNow(deps),
+    verification: () => deps.auditLog.verify(),
+    clients: () => Array.fromAsync(exportClients(deps, 'all')),
+    entitlements: () => Array.fromAsync(exportEntitlements(deps, {})),
+    users: async () => Array.fromAsync((await exportUsers(deps, caller, {})).content as AsyncIterable<string>),
+    user: async () => Array.fromAsync((await exportUser(deps, caller, user_id)).content as AsyncIterable<string>),
+  };
+  for (const [name, work] of Object.entries(works)) {
+    slices.mock.resetCalls();
+    await work();
+    assert.ok(slices.mock.callCount() > 0, name);
+  }
+  const arrivals = t.mock.method(pace, 'requestArrived');
+  for (const path of ['/.well-known/jwks.json', '/signin', '/nowhere']) await signet.newBrowser().get(path);
+  assert.equal(arrivals.mock.callCount(), 3);
 });

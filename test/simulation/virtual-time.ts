@@ -1,5 +1,6 @@
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
+import { performance } from 'node:perf_hooks';
 import timers from 'node:timers/promises';
 import { newSuffix } from '../../src/platform/ids.ts';
 import type { Random } from '../support/seeded-random.ts';
@@ -12,6 +13,7 @@ const real = {
   setImmediate: globalThis.setImmediate,
   sleep: timers.setTimeout,
   randomFillSync: crypto.randomFillSync,
+  eventLoopUtilization: performance.eventLoopUtilization,
 };
 
 type Timer = { due: number; order: number; run: () => void };
@@ -34,6 +36,7 @@ export class VirtualTime {
     const sleep = <Value>(ms?: number, value?: Value) =>
       new Promise<Value | undefined>((resolve) => wait(() => resolve(value), ms));
     Object.assign(timers, { setTimeout: sleep });
+    Object.assign(performance, { eventLoopUtilization: () => ({ active: 0, idle: this.#now }) });
     let isSeeded = false;
     Object.assign(crypto, {
       randomFillSync: (bytes: Buffer) => {
@@ -48,10 +51,11 @@ export class VirtualTime {
 
   /** Gives the process its own time and chance back. */
   end(): void {
-    const { setTimeout, clearTimeout, setInterval, clearInterval, sleep, randomFillSync } = real;
+    const { setTimeout, clearTimeout, setInterval, clearInterval, sleep, randomFillSync, eventLoopUtilization } = real;
     Object.assign(globalThis, { setTimeout, clearTimeout, setInterval, clearInterval });
     Object.assign(timers, { setTimeout: sleep });
     Object.assign(crypto, { randomFillSync });
+    Object.assign(performance, { eventLoopUtilization });
     syncBuiltinESMExports();
   }
 

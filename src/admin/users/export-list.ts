@@ -1,15 +1,13 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { UserFilter } from '../../accounts/users.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { csvName, csvRow, csvType } from '../../platform/csv.ts';
+import { inPages } from '../../platform/db/slices.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
 import type { FileAnswer } from '../../platform/http/operation.ts';
 import { time } from '../../platform/report.ts';
 import { factorWords } from './factor-words.ts';
 import { type ListedUser, listedRecord, readUsers } from './read-user.ts';
-
-const usersPerPage = 500;
 
 /**
  * All users, or those of a filter, as CSV, a page at a time, so that memory stays bounded.
@@ -42,13 +40,10 @@ const columns = {
 
 async function* contentOf(deps: StoreDeps, filter: UserFilter | undefined): AsyncGenerator<string> {
   yield csvRow(Object.keys(columns));
-  let after: string | undefined;
-  do {
-    const { users, next } = await readUsers(deps, { filter, after, limit: usersPerPage });
-    if (users.length > 0) yield users.map(line).join('');
-    after = next;
-    await yieldToEventLoop(); // the embedded store answers without waiting, which would block other requests
-  } while (after !== undefined);
+  yield* inPages(async (after: string | undefined, limit) => {
+    const { users, next } = await readUsers(deps, { filter, after, limit });
+    return { page: users.map(line).join(''), next };
+  });
 }
 
 function line(user: ListedUser): string {

@@ -1,4 +1,3 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { findPictureOf, requireUser, type User } from '../../accounts/users.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { readLog } from '../../audit/read-log.ts';
@@ -16,9 +15,8 @@ import { entitlementHistory } from '../../entitlements/read-history.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { grantRecord, listConsentsOfUser, listGrants } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
+import { inPages } from '../../platform/db/slices.ts';
 import type { FileAnswer } from '../../platform/http/operation.ts';
-
-const rowsPerPage = 500;
 
 /**
  * What is stored about a user, for the user (GDPR articles 15 and 20): as JSON, a page at a time, so that memory stays
@@ -44,9 +42,8 @@ async function* contentOf(deps: Deps, user: User, exported_at: number): AsyncGen
     yield `,${JSON.stringify(name)}:[`;
     let isFirst = true;
     for await (const rows of pages) {
-      if (rows.length > 0) yield `${isFirst ? '' : ','}${rows.map((row) => JSON.stringify(row)).join(',')}`;
-      isFirst &&= rows.length === 0;
-      await yieldToEventLoop(); // the embedded store answers without waiting, which would block other requests
+      if (rows !== '') yield `${isFirst ? '' : ','}${rows}`;
+      isFirst &&= rows === '';
     }
     yield ']';
   }
@@ -75,7 +72,8 @@ async function signInMethods({ db }: Pick<Deps, 'db'>, user_id: string) {
   };
 }
 
-type Pages = AsyncIterable<readonly object[]>;
+/** Each page as JSON, without the brackets. */
+type Pages = AsyncIterable<string>;
 
 const sections = (deps: Deps, user_id: string): Readonly<Record<string, Pages>> => ({
   sessions: once(async () =>
@@ -85,8 +83,8 @@ const sections = (deps: Deps, user_id: string): Readonly<Record<string, Pages>> 
       user_agent: session.user_agent,
     })),
   ),
-  grants: paged(async (after?: string) => {
-    const { grants, next } = await listGrants(deps, user_id, { after, limit: rowsPerPage });
+  grants: paged(async (after: string | undefined, limit) => {
+    const { grants, next } = await listGrants(deps, user_id, { after, limit });
     return { rows: grants.map(grantRecord), next };
   }),
   consents: once(() => listConsentsOfUser(deps.db, user_id)),
@@ -99,23 +97,23 @@ const sections = (deps: Deps, user_id: string): Readonly<Record<string, Pages>> 
     })),
   ),
   entitlements: once(async () => (await entitlementHistory(deps, user_id, { limit: 1 })).entitlements.map(shown)),
-  entitlement_versions: paged(async (before?: string) => {
-    const { versions, next } = await entitlementHistory(deps, user_id, { before, limit: rowsPerPage });
+  entitlement_versions: paged(async (before: string | undefined, limit) => {
+    const { versions, next } = await entitlementHistory(deps, user_id, { before, limit });
     return { rows: versions.map(shown), next: next ?? undefined };
   }),
   /** What was done to the account, by the user or others. */
-  events: paged(async (before?: number) => {
-    const { events, next } = await readLog(deps, { target: user_id, before }, rowsPerPage);
+  events: paged(async (before: number | undefined, limit) => {
+    const { events, next } = await readLog(deps, { target: user_id, before }, limit);
     return { rows: events.map((event) => eventAbout(user_id, event)), next };
   }),
   /** What the user did to anything else. */
-  events_by_user: paged(async (before?: number) => {
-    const { events, next } = await readLog(deps, { actor: `user:${user_id}`, before }, rowsPerPage);
+  events_by_user: paged(async (before: number | undefined, limit) => {
+    const { events, next } = await readLog(deps, { actor: `user:${user_id}`, before }, limit);
     const others = events.filter(({ target }) => target !== user_id);
     return { rows: others.map(({ at, action, target, address }) => ({ at, action, target, address })), next };
   }),
-  refused_sign_ins: paged(async (before?: string) => {
-    const { events, next } = await listUnauthenticated(deps, { target: user_id, before, limit: rowsPerPage });
+  refused_sign_ins: paged(async (before: string | undefined, limit) => {
+    const { events, next } = await listUnauthenticated(deps, { target: user_id, before, limit });
     return { rows: events, next };
   }),
 });
@@ -135,17 +133,13 @@ function eventAbout(user_id: string, { at, action, actor, reason, before, after,
   return { at, action, by, reason, before, after, address: isOwn ? address : null };
 }
 
-async function* once(read: () => Promise<readonly object[]>): AsyncGenerator<readonly object[]> {
-  yield await read();
-}
+const once = (read: () => Promise<readonly object[]>): Pages =>
+  paged(async () => ({ rows: await read(), next: undefined }));
 
-async function* paged<Place>(
-  read: (after?: Place) => Promise<{ rows: readonly object[]; next: Place | undefined }>,
-): AsyncGenerator<readonly object[]> {
-  let after: Place | undefined;
-  do {
-    const { rows, next } = await read(after);
-    yield rows;
-    after = next;
-  } while (after !== undefined);
-}
+const paged = <Place>(
+  read: (after: Place | undefined, limit: number) => Promise<{ rows: readonly object[]; next: Place | undefined }>,
+): Pages =>
+  inPages(async (after: Place | undefined, limit) => {
+    const { rows, next } = await read(after, limit);
+    return { page: rows.map((row) => JSON.stringify(row)).join(','), next };
+  });

@@ -1,5 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { invalidFields } from '../errors.ts';
+import { pace } from '../pace.ts';
 import { type Param, raw, type Sql, sql } from './sql.ts';
 
 // Many rows, part by part: slices of a mass change, and pages of a list.
@@ -22,27 +22,37 @@ export const fitsOneSlice = (table: string, column: string, value: Param): Sql =
 export const inOneSlice = (table: string, key: string, condition: Sql, rows: number): Sql =>
   sql`(${raw(key)}) in (select ${raw(key)} from ${raw(table)} where ${condition} limit ${rows})`;
 
-/** Between two slices, so that requests come in between and mass changes never take the whole machine. */
-const pauseMs = 5;
 /**
- * Of a job. Fewer than a request may change at once: in a large store 500 rows take up to 50 ms, during which SQLite answers
- * nothing else, and no one waits for a job.
- */
-export const jobSliceRows = 100;
-
-/**
- * Changes any number of rows, a slice at a time. Each slice commits by itself: after a crash, or on another node at the
- * same time, the next run does the rest.
+ * Changes any number of rows, a slice at a time, at the pace of the process. Each slice commits by itself: after a crash, or on
+ * another node at the same time, the next run does the rest.
  * @param slice changes at most `rows` rows and says how many it did; fewer mean that none are left.
  * @param signal ends it after the slice under way.
+ * @param most rows of a slice, where each is a change by itself.
  * @returns false if the signal ended it before all was done.
  */
-export async function inSlices(slice: (rows: number) => Promise<number>, signal?: AbortSignal): Promise<boolean> {
+export async function inSlices(
+  slice: (rows: number) => Promise<number>,
+  signal?: AbortSignal,
+  most?: number,
+): Promise<boolean> {
+  const runSlice = pace.slices(most);
   while (!signal?.aborted) {
-    if ((await slice(jobSliceRows)) < jobSliceRows) return true;
-    await pause(pauseMs);
+    if (await runSlice(async (rows) => (await slice(rows)) < rows)) return true;
   }
   return false;
+}
+
+/** Reads any number of rows for an export, a page at a time, at the pace of the process. @param after undefined at the start. */
+export async function* inPages<Place, Page>(
+  read: (after: Place | undefined, rows: number) => Promise<{ page: Page; next: Place | undefined }>,
+): AsyncGenerator<Page> {
+  const runSlice = pace.slices();
+  let after: Place | undefined;
+  do {
+    const { page, next } = await runSlice((rows) => read(after, rows));
+    yield page;
+    after = next;
+  } while (after !== undefined);
 }
 
 /**

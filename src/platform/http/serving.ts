@@ -8,6 +8,7 @@ import type { Db } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { invalidRequest, RequestError, serverError } from '../errors.ts';
 import { counter } from '../metrics.ts';
+import { pace } from '../pace.ts';
 import { currentRequest } from './current-request.ts';
 import { createServer, STATUS_CODES } from './node-http.ts';
 import { hasBody, publishedDocuments } from './published.ts';
@@ -49,6 +50,7 @@ export function openServing({ config, db, log }: Pick<Deps, 'config' | 'db' | 'l
 
   function serve(request: IncomingMessage, response: ServerResponse): void {
     connections.set(request.socket, response);
+    pace.requestArrived();
     // Fastify would wait for the end of a body that never begins.
     if (request.headers['content-type'] !== undefined && !hasBody(request)) delete request.headers['content-type'];
     if (isDraining) response.shouldKeepAlive = false;
