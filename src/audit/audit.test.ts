@@ -3,7 +3,7 @@ import { freshDatabase, onBothEngines } from '../../test/support/databases.ts';
 import { type Sql, sql } from '../platform/db/sql.ts';
 import type { AuditAction } from './actions.ts';
 import { auditEvent } from './audit.ts';
-import { auditRowsOf } from './store.ts';
+import { searchUnsealed } from './store.ts';
 
 const now = 1_800_000_000;
 
@@ -24,7 +24,7 @@ onBothEngines('an event is kept as it happened', async (t, engine) => {
   await db.change({
     run: { event: statement, other: auditEvent({ action: 'session.started', actor: 'system' }, now).statement },
   });
-  const [row] = await auditRowsOf(db, 'th_1', 10);
+  const [row] = await searchUnsealed(db, { target: 'th_1' }, 10);
   assert.deepEqual(
     { ...row },
     {
@@ -55,7 +55,7 @@ onBothEngines('an event whose change was not made is not kept', async (t, engine
     },
   });
   assert.deepEqual(
-    (await auditRowsOf(db, 'x', 10)).map(({ action }) => action),
+    (await searchUnsealed(db, { target: 'x' }, 10)).map(({ action }) => action),
     ['user.changed'],
   );
 });

@@ -1,7 +1,9 @@
-import { setTimeout as pause, setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { isInCalendar } from '../platform/clock.ts';
 import { csvRow } from '../platform/csv.ts';
 import { maxCounted } from '../platform/db/delivery-queue.ts';
+import { inPages } from '../platform/db/slices.ts';
+import { pace } from '../platform/pace.ts';
 import { requestIdOf } from './audit.ts';
 import type { Deps } from './deps.ts';
 import {
@@ -17,13 +19,9 @@ import {
 export {
   type AuditFilter,
   type AuditRow,
-  actorsSince,
-  auditRowsOf,
   type CountedEvent,
   countedEventsAfter,
-  hasActed,
   hasEvent,
-  newestAuditRowOf,
   statesAtDeletion,
 } from './store.ts';
 
@@ -56,15 +54,32 @@ export type LogPage = {
   next: number | undefined;
 };
 
+/** Bounded reads that a page makes to become full; then it says where to go on. */
+const readsForPage = 10;
+
 /**
- * Newest first, including events of this moment: they are sealed before the read.
+ * Newest first, including events of this moment: they are sealed before the read. A page may have fewer events than the limit,
+ * even none, and yet not be the last one: where few of many match, each page looks through a part of the log.
  * @param limit 1 to 1000.
  */
 export async function readLog(deps: LogDeps, filter: AuditFilter, limit: number): Promise<LogPage> {
   await deps.auditLog.sealForReading();
-  const rows = await searchAuditLog(deps.db, filter, limit + 1);
-  const page = rows.slice(0, limit);
-  return { events: page.map(auditRecord), next: rows.length > limit ? page.at(-1)?.seq : undefined };
+  const { rows, next } = await readSealed(deps, filter, limit, readsForPage);
+  return { events: rows.map(auditRecord), next };
+}
+
+async function readSealed({ db }: Pick<Deps, 'db'>, filter: AuditFilter, limit: number, reads: number) {
+  const runSlice = pace.slices();
+  const rows: SealedRow[] = [];
+  let { before } = filter;
+  for (let read = 1; ; read += 1) {
+    const search = () => searchAuditLog(db, { ...filter, before }, limit + 1 - rows.length);
+    const { rows: found, end } = await (read === 1 ? search() : runSlice(search)); // the first is asked for by a request
+    rows.push(...found);
+    if (rows.length > limit) return { rows: rows.slice(0, limit), next: rows[limit - 1]?.seq };
+    if (end === undefined || read >= reads) return { rows, next: end };
+    before = end;
+  }
 }
 
 /** An event that may have no place in the chain yet. */
@@ -79,9 +94,46 @@ export async function readLogWithoutSealing(
   limit: number,
 ): Promise<AnyRecord[]> {
   const unsealed = (await searchUnsealed(db, filter, limit)).map(withoutSequence);
-  const sealed = unsealed.length < limit ? await searchAuditLog(db, filter, limit - unsealed.length) : [];
-  return [...unsealed, ...sealed].map(auditRecord);
+  const left = limit - unsealed.length;
+  const sealed = left > 0 ? await readSealed({ db }, filter, left, Number.POSITIVE_INFINITY) : { rows: [] };
+  return [...unsealed, ...sealed.rows].map(auditRecord);
 }
+
+/** The newest event about a target that is one of these. */
+export async function newestEventOf(
+  { db }: Pick<Deps, 'db'>,
+  target: string,
+  actions: readonly string[],
+): Promise<AnyRecord | undefined> {
+  const [[unsealed], { rows }] = await Promise.all([
+    searchUnsealed(db, { target, actions }, 1),
+    searchAuditLog(db, { target, actions }, 1),
+  ]);
+  const [sealed] = rows;
+  const newest = unsealed && unsealed.at >= (sealed?.at ?? 0) ? withoutSequence(unsealed) : sealed;
+  return newest && auditRecord(newest);
+}
+
+/** Who did one of `did` to a target since the newest of `since`, or ever; the very second of that included. */
+export async function actorsSince(
+  deps: Pick<Deps, 'db'>,
+  target: string,
+  { did, since }: { did: readonly string[]; since: readonly string[] },
+): Promise<string[]> {
+  const last = await newestEventOf(deps, target, since);
+  const filter = { target, actions: did, since: last?.at };
+  const actors = new Set<string>();
+  for await (const rows of pagesOfAll(deps, filter)) {
+    for (const { actor } of rows) actors.add(actor);
+  }
+  return [...actors];
+}
+
+/** Whether an actor has ever done one of these to a target. */
+export const hasActed = async (
+  deps: Pick<Deps, 'db'>,
+  { actor, target, did }: { actor: string; target: string; did: readonly string[] },
+): Promise<boolean> => (await readLogWithoutSealing(deps, { actor, target, actions: did }, 1)).length > 0;
 
 const followedPerRead = 500;
 
@@ -104,8 +156,13 @@ export async function* followLog(
     if (signal.aborted) return;
     // Those without a place before the chain, or one that is sealed in between would be in neither.
     const unsealed = (await searchUnsealed(deps.db, filter, followedPerRead)).reverse().map(withoutSequence);
-    const sealed = await searchAuditLog(deps.db, { ...filter, after: place }, followedPerRead);
-    place = sealed.at(-1)?.seq ?? place;
+    const sealed: SealedRow[] = [];
+    for (let isPart = true; isPart && sealed.length < followedPerRead; ) {
+      const { rows, end } = await searchAuditLog(deps.db, { ...filter, after: place }, followedPerRead);
+      sealed.push(...rows);
+      isPart = rows.length < followedPerRead && end !== undefined;
+      place = (isPart ? end : rows.at(-1)?.seq) ?? place;
+    }
     const found = new Map([...sealed, ...unsealed].map((row) => [row.event_id, row] as const));
     const fresh = [...found.values()].filter(({ event_id }) => !shown.has(event_id));
     shown = new Set(unsealed.map(({ event_id }) => event_id));
@@ -141,13 +198,14 @@ export function exportName(filter: AuditFilter, format: ExportFormat, at: number
   return `${parts.map((part) => `${part}`.replaceAll(/[^\w.-]+/g, '-').slice(0, 64)).join('_')}.${format}`;
 }
 
-const rowsPerPage = 500;
-
 /** Newest first, a page at a time, so that memory stays bounded. Events that happen meanwhile are not in it. */
 export async function* exportLog(deps: LogDeps, filter: AuditFilter, format: ExportFormat): AsyncGenerator<string> {
   await deps.auditLog.sealForReading();
   if (format === 'csv') yield headings;
-  yield* sealedAs(deps, filter, format);
+  yield* inPages<number, string>(async (before = filter.before, limit) => {
+    const { rows, next } = await readSealed(deps, { ...filter, before }, limit, 1);
+    return { page: rows.map(lines[format]).join(''), next };
+  });
 }
 
 /** As {@link exportLog} without sealing: events without a place come first. */
@@ -157,29 +215,22 @@ export async function* exportLogWithoutSealing(
   format: ExportFormat,
 ): AsyncGenerator<string> {
   if (format === 'csv') yield headings;
-  yield* pagesAs(format, async (last?: AnyRow) =>
-    (await searchUnsealed(deps.db, filter, rowsPerPage, last)).map(withoutSequence),
-  );
-  yield* sealedAs(deps, filter, format);
+  for await (const rows of pagesOfAll(deps, filter)) yield rows.map(lines[format]).join('');
 }
 
-const sealedAs = (deps: Pick<Deps, 'db'>, filter: AuditFilter, format: ExportFormat) =>
-  pagesAs(format, (last?: SealedRow) =>
-    searchAuditLog(deps.db, { ...filter, before: last?.seq ?? filter.before }, rowsPerPage),
-  );
+/** Where a page of all events begins: after an event without a place, or before one with a place. */
+type Place = { after: AuditRow } | { before: number | undefined };
 
-async function* pagesAs<Row extends AnyRow>(
-  format: ExportFormat,
-  read: (last?: Row) => Promise<Row[]>,
-): AsyncGenerator<string> {
-  for (let last: Row | undefined; ; ) {
-    const rows = await read(last);
-    if (rows.length > 0) yield rows.map(lines[format]).join('');
-    if (rows.length < rowsPerPage) return;
-    last = rows.at(-1);
-    await yieldToEventLoop(); // the embedded store answers without waiting, which would block other requests until the last page
-  }
-}
+const pagesOfAll = (deps: Pick<Deps, 'db'>, filter: AuditFilter) =>
+  inPages<Place, AnyRow[]>(async (place, limit) => {
+    if (place && 'before' in place) {
+      const { rows, next } = await readSealed(deps, { ...filter, before: place.before }, limit, 1);
+      return { page: rows, next: next === undefined ? undefined : { before: next } };
+    }
+    const page = (await searchUnsealed(deps.db, filter, limit, place?.after)).map(withoutSequence);
+    const last = page.at(-1);
+    return { page, next: page.length < limit || !last ? { before: filter.before } : { after: last } };
+  });
 
 type AnyRow = AuditRow & { seq: number | null; seal: string | null };
 

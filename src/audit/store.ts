@@ -1,7 +1,7 @@
 import type { Db } from '../platform/db/db.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { sealedColumn } from '../platform/db/sealed-column.ts';
-import { allOf, asBigint, join, oneOf, raw, type Sql, sql } from '../platform/db/sql.ts';
+import { allOf, asBigint, join, oneOf, onFoundRow, raw, type Sql, sql } from '../platform/db/sql.ts';
 import type { EventId } from '../platform/ids.ts';
 
 /** Times are Unix seconds; states are JSON, as texts since the seal is over the text. */
@@ -26,56 +26,23 @@ export type SealedRow = RowOf<typeof SealedRow>;
 export const insertAuditRow = (event: AuditRow, onlyIf = sql`1 = 1`): Sql =>
   sql`insert into audit_log ${AuditRow.select(event)} where ${onlyIf}`;
 
-/** The events about one target, newest first. */
-export const auditRowsOf = (db: Db, target: string, limit: number): Promise<AuditRow[]> =>
-  db.all(
-    AuditRow,
-    sql`select ${AuditRow.columns} from audit_log where target = ${target} order by at desc, event_id desc limit ${limit}`,
-  );
-
 export const hasEvent = (db: Db, action: string): Promise<boolean> =>
   db.holds(sql`exists (select 1 from audit_log where action = ${action})`);
 
 const DeletedState = AuditRow.pick('target', 'before_state');
 
-/** What deleted clients were, as far as the log has it. */
+/** What deleted clients were, as far as the chain has it. */
 export const statesAtDeletion = (db: Db, client_ids: readonly string[]) =>
   db.all(
     DeletedState,
-    sql`select target, before_state from audit_log where target in ${oneOf(client_ids)} and action || '' = 'client.deleted'`,
+    sql`select target, before_state from audit_log
+         where ${targetAndAction} in ${oneOf(client_ids.map((id) => `${id} client.deleted`))} and seq is not null`,
   );
 
-/** The newest event about one target that is one of these. */
-export const newestAuditRowOf = (db: Db, target: string, actions: readonly string[]): Promise<AuditRow | undefined> =>
-  db.get(
-    AuditRow,
-    sql`select ${AuditRow.columns} from audit_log where target = ${target} and action in ${oneOf(actions)}
-         order by at desc, event_id desc limit 1`,
-  );
-
-/** Who did one of `did` to a target since the newest of `since`, or ever; the very second of that included. */
-export async function actorsSince(
-  db: Db,
-  target: string,
-  { did, since }: { did: readonly string[]; since: readonly string[] },
-): Promise<string[]> {
-  const rows = await db.all(
-    AuditRow.pick('actor'),
-    sql`select distinct actor from audit_log where target = ${target} and action in ${oneOf(did)} and at >=
-          (select coalesce(max(at), 0) from audit_log where target = ${target} and action in ${oneOf(since)})`,
-  );
-  return rows.map(({ actor }) => actor);
-}
-
-/** Whether an actor has ever done one of these to a target. */
-export const hasActed = async (
-  db: Db,
-  { actor, target, did }: { actor: string; target: string; did: readonly string[] },
-): Promise<boolean> =>
-  (await db.get(
-    AuditRow.pick('actor'),
-    sql`select actor from audit_log where target = ${target} and actor = ${actor} and action in ${oneOf(did)} limit 1`,
-  )) !== undefined;
+/** Of indexes; see migration 0049. No action has a blank in it. */
+const placeInIndex = sql`(seq + 0)`;
+const targetAndAction = sql`(target || ' ' || action)`;
+const actorAndAction = sql`(actor || ' ' || action)`;
 
 const ChainHead = SealedRow.pick('seq', 'seal', 'at');
 export type ChainHead = RowOf<typeof ChainHead>;
@@ -179,80 +146,102 @@ export type AuditFilter = {
   before?: number;
 };
 
-/** Only what is asked for is among the conditions, so that an index can answer it. */
-function conditionsOf({ since, until, actor, target, action, request_id }: AuditFilter): Sql[] {
-  const conditions: Sql[] = [];
-  if (since !== undefined) conditions.push(sql`at >= ${since}`);
-  if (until !== undefined) conditions.push(sql`at <= ${until}`);
-  if (action) conditions.push(action.includes('.') ? sql`action = ${action}` : isOfFamily(action));
-  if (actor) conditions.push(sql`actor = ${actor}`);
-  if (target) conditions.push(sql`target = ${target}`);
-  if (request_id) conditions.push(sql`substr(event_id, 13, 1) = '.'`, sql`substr(event_id, 14) = ${request_id}`);
-  return conditions;
-}
-
 /** Not `like`: `_` and `%` are wildcards to it, and SQLite ignores case. */
 const isOfFamily = (family: string): Sql =>
   sql`(action = ${family} or substr(action, 1, ${raw(String([...family].length + 1))}) = ${`${family}.`})`;
 
-/** What an id did, and what was done to it: each by an index, and no event twice. */
-function sidesOf(about: string): readonly Sql[] {
-  const actor = `${/^usr_/.test(about) ? 'user' : /^svc_/.test(about) ? 'service' : 'client'}:${about}`;
-  return [sql`actor = ${actor}`, sql`target = ${about} and actor <> ${actor}`];
+const actorOf = (id: string): string => `${/^usr_/.test(id) ? 'user' : /^svc_/.test(id) ? 'service' : 'client'}:${id}`;
+
+/** What an id did, and what was done to it. */
+const isAbout = (id: string): Sql => sql`actor = ${actorOf(id)} or target = ${id}`;
+
+/** How a search finds its rows: each key is a part of one index, in the order of the chain. All else is compared row by row. */
+type Way = { keys: readonly Sql[]; place: Sql; compared: readonly Sql[] };
+
+function wayOf({ request_id, about, actor, target, since, until }: AuditFilter, actions?: readonly string[]): Way {
+  const compared: Sql[] = [];
+  if (since !== undefined) compared.push(sql`at >= ${since}`);
+  if (until !== undefined) compared.push(sql`at <= ${until}`);
+  if (actor && (request_id || about || target)) compared.push(sql`actor = ${actor}`);
+  if (target && (request_id || about)) compared.push(sql`target = ${target}`);
+  if (request_id) {
+    if (about) compared.push(isAbout(about));
+    if (actions) compared.push(sql`action in ${oneOf(actions)}`);
+    return {
+      keys: [sql`substr(event_id, 13, 1) = '.' and substr(event_id, 14) = ${request_id}`],
+      place: sql`seq`,
+      compared,
+    };
+  }
+  if (!about && !actor && !target && !actions) return { keys: [sql`1 = 1`], place: sql`seq`, compared };
+  const [by, of] = about ? [actorOf(about), about] : [target ? undefined : actor, target];
+  const keys = (actions ?? [undefined]).flatMap((action) => [
+    ...(by ? [action ? sql`${actorAndAction} = ${`${by} ${action}`}` : sql`actor = ${by}`] : []),
+    ...(of ? [action ? sql`${targetAndAction} = ${`${of} ${action}`}` : sql`target = ${of}`] : []),
+    ...(by || of ? [] : [sql`action = ${action ?? ''}`]),
+  ]);
+  return { keys, place: placeInIndex, compared };
 }
 
-/** Newest first; with `after`, what follows that place, oldest first. */
-export async function searchAuditLog(
-  db: Db,
-  filter: AuditFilter & { after?: number },
-  limit: number,
-): Promise<SealedRow[]> {
-  if (!filter.action || filter.action.includes('.')) return searchSealed(db, filter, filter.actions, limit);
-  const actions = await actionsOf(db, filter.action);
-  return actions.length === 0 ? [] : searchSealed(db, { ...filter, action: undefined }, actions, limit);
-}
+/** So many rows a statement compares at most. */
+const comparedAtOnce = 1000;
+
+const Place = SealedRow.pick('seq');
+
+/** `end`: the place that the search has come to, if it has not come to the end of the log. */
+export type Found = { rows: SealedRow[]; end: number | undefined };
 
 /**
- * With `actions`, each of them gives its newest rows by the index on (action, seq): neither an engine's collation nor
- * the number of rows matters, which a range over the names would read and sort whole.
+ * Newest first; with `after`, what follows that place, oldest first. Reads a bounded part of the log: who finds less than is
+ * wanted goes on at `end`.
  */
-function searchSealed(
-  db: Db,
-  filter: AuditFilter & { after?: number },
-  actions: readonly string[] | undefined,
-  limit: number,
-) {
-  const { about, before, after } = filter;
-  const conditions = [...conditionsOf(filter), ...placesOf(filter), sql`seq is not null`];
-  if (before !== undefined) conditions.push(sql`seq < ${before}`);
-  if (after !== undefined) conditions.push(sql`seq > ${after}`);
-  const inOrder = after === undefined ? sql`order by seq desc limit ${limit}` : sql`order by seq limit ${limit}`;
-  const rowsThat = (all: readonly Sql[]) =>
-    sql`select ${SealedRow.columns} from audit_log where ${allOf(all)} ${inOrder}`;
-  const parts = about
-    ? sidesOf(about).map((side) => [side, ...(actions ? [isAmong(actions)] : []), ...conditions])
-    : (actions?.map((action) => [sql`action = ${action}`, ...conditions]) ?? [conditions]);
-  const [only] = parts;
-  if (only && parts.length === 1) return db.all(SealedRow, rowsThat(only));
-  const selections = parts.map((part, index) => sql`select * from (${rowsThat(part)}) as ${raw(`of_${index}`)}`);
-  return db.all(SealedRow, sql`${join(selections, ' union all ')} ${inOrder}`);
-}
+export async function searchAuditLog(db: Db, filter: AuditFilter & { after?: number }, limit: number): Promise<Found> {
+  const { action, after, before, about } = filter;
+  const actions = !action ? filter.actions : action.includes('.') ? [action] : await actionsOf(db, action);
+  const { keys, place, compared } = wayOf(filter, actions);
+  if (keys.length === 0) return { rows: [], end: undefined };
+  const inOrder = after === undefined ? sql`order by seq desc` : sql`order by seq`;
+  const byIndex = after === undefined ? sql`order by ${place} desc` : sql`order by ${place}`;
+  const range = [...placesOf(filter, place), sql`seq is not null`];
+  if (before !== undefined) range.push(sql`${place} < ${before}`);
+  if (after !== undefined) range.push(sql`${place} > ${after}`);
+  const placesBy = (conditions: readonly Sql[], rows: Sql) => {
+    const parts = keys.map((key, index) => {
+      const part = sql`select seq from audit_log where ${allOf([key, ...conditions])} ${byIndex} ${rows}`;
+      return sql`select seq from (${part}) as ${raw(`of_${index}`)}`;
+    });
+    return join(parts, ' union all ');
+  };
 
-/** Not by the index on actions: what one user did is less than all that was done of a kind. */
-const isAmong = (actions: readonly string[]): Sql => sql`action || '' in ${oneOf(actions)}`;
+  let end: number | undefined;
+  if (compared.length > 0) {
+    const rows = sql`limit 1 offset ${Math.max(1, Math.floor(comparedAtOnce / keys.length)) - 1}`;
+    end = (await db.get(Place, sql`${placesBy(range, rows)} ${inOrder} limit 1`))?.seq;
+    if (end !== undefined) range.push(after === undefined ? sql`${place} >= ${end}` : sql`${place} <= ${end}`);
+  }
+  const conditions = [...range, ...(compared.length > 0 ? [onFoundRow(allOf(compared))] : [])];
+  const [key] = keys;
+  const rowsThat = (isFound: Sql, order: Sql) =>
+    db.all(SealedRow, sql`select ${SealedRow.columns} from audit_log where ${isFound} ${order} limit ${limit}`);
+  if (key && keys.length === 1) return { rows: await rowsThat(allOf([key, ...conditions]), byIndex), end };
+  // An event of `about` may have been done by it and to it.
+  const most = sql`limit ${about ? limit * 2 : limit}`;
+  const places = sql`select seq from (${placesBy(conditions, sql`limit ${limit}`)} ${inOrder} ${most}) as places`;
+  return { rows: await rowsThat(sql`seq is not null and seq in (${places})`, inOrder), end };
+}
 
 /**
  * Where events of a period can be in the chain, so that a period without many events does not read the whole log. An event
  * is sealed before those that are more than {@link lateAfterSeconds} newer, and after those that are so much older.
  */
-function placesOf({ since, until }: AuditFilter): Sql[] {
+function placesOf({ since, until }: AuditFilter, place: Sql): Sql[] {
   const places: Sql[] = [];
   if (since !== undefined) {
-    places.push(sql`seq > coalesce((select seq from audit_log where at < ${since - lateAfterSeconds} and seq is not null
+    places.push(sql`${place} > coalesce((select seq from audit_log where at < ${since - lateAfterSeconds} and seq is not null
                                       order by at desc limit 1), 0)`);
   }
   if (until !== undefined) {
-    places.push(sql`seq < coalesce((select seq from audit_log where at > ${until + lateAfterSeconds} and seq is not null
+    places.push(sql`${place} < coalesce((select seq from audit_log where at > ${until + lateAfterSeconds} and seq is not null
                                       order by at limit 1), ${asBigint(Number.MAX_SAFE_INTEGER)})`);
   }
   return places;
@@ -274,22 +263,22 @@ async function actionsOf(db: Db, family: string): Promise<string[]> {
   return rows.map(({ action }) => action).filter((action) => action === family || action.startsWith(`${family}.`));
 }
 
-/** Events without a place yet, newest first. @param after the last row of the page before. */
-export function searchUnsealed(
+/** Events without a place yet, newest first: those of the last second, unless nothing is sealed. @param after the last row of the page before. */
+export async function searchUnsealed(
   db: Db,
-  filter: AuditFilter,
+  { action, actions, actor, target, about, request_id, since, until }: AuditFilter,
   limit: number,
   after?: Pick<AuditRow, 'at' | 'event_id'>,
 ): Promise<AuditRow[]> {
-  const conditions = [...conditionsOf(filter), sql`seq is null`];
-  if (filter.actions) conditions.push(sql`action in ${oneOf(filter.actions)}`);
-  if (filter.about)
-    conditions.push(
-      sql`(${join(
-        sidesOf(filter.about).map((side) => sql`(${side})`),
-        ' or ',
-      )})`,
-    );
+  const conditions = [sql`seq is null`];
+  if (since !== undefined) conditions.push(sql`at >= ${since}`);
+  if (until !== undefined) conditions.push(sql`at <= ${until}`);
+  if (action) conditions.push(action.includes('.') ? sql`action = ${action}` : isOfFamily(action));
+  else if (actions) conditions.push(sql`action in ${oneOf(actions)}`);
+  if (actor) conditions.push(sql`actor = ${actor}`);
+  if (target) conditions.push(sql`target = ${target}`);
+  if (about) conditions.push(isAbout(about));
+  if (request_id) conditions.push(sql`substr(event_id, 13, 1) = '.'`, sql`substr(event_id, 14) = ${request_id}`);
   if (after) {
     conditions.push(sql`at <= ${after.at}`, sql`at < ${after.at} or event_id < ${after.event_id}`);
   }

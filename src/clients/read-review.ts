@@ -1,7 +1,7 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
 import { findUser, type User } from '../accounts/users.ts';
 import { isDigestOnly, toLoggedValue } from '../audit/audit.ts';
-import { newestAuditRowOf } from '../audit/read-log.ts';
+import { newestEventOf } from '../audit/read-log.ts';
 import { sameJson } from './change-client.ts';
 import { type Client, needsReview, proposalOf, type ReviewedFields, reviewedFields, reviewedRecord } from './client.ts';
 import type { Deps } from './deps.ts';
@@ -57,9 +57,9 @@ export const reviewRecord = ({ client, owner, changes, risks, lastRejection }: C
 const decisions = ['client.rejected', 'client.change_rejected', 'client.approved', 'client.change_approved'];
 
 /** An edit overwrites in the client's row why it was rejected; the audit log keeps it. */
-async function lastRejectionOf({ db }: Pick<Deps, 'db'>, client: Client): Promise<LastRejection | undefined> {
-  const decision = await newestAuditRowOf(db, client.client_id, decisions);
-  const { rejected } = JSON.parse(decision?.after_state ?? '{}') as {
+async function lastRejectionOf(deps: Pick<Deps, 'db'>, client: Client): Promise<LastRejection | undefined> {
+  const decision = await newestEventOf(deps, client.client_id, decisions);
+  const { rejected } = (decision?.after ?? {}) as {
     rejected?: ReviewedFields & { revision: number };
   };
   if (decision === undefined || rejected === undefined) return undefined;

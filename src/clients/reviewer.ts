@@ -68,12 +68,12 @@ export async function readReviewerProblem(
  * Who could have signed in as the owner could have registered and edited everything in their name. An account that an
  * administrator has opened with an invitation of their own is not recognized: nor is one with another mailbox of theirs.
  */
-const couldEnter = ({ db }: ReviewDeps, actor: string, user_id: string): Promise<boolean> =>
-  hasActed(db, { actor, target: user_id, did: ['password.reset_link_created', 'email.changed', 'email.verified'] });
+const couldEnter = (deps: ReviewDeps, actor: string, user_id: string): Promise<boolean> =>
+  hasActed(deps, { actor, target: user_id, did: ['password.reset_link_created', 'email.changed', 'email.verified'] });
 
 /** Who has registered or edited it since it was last approved. */
-const requestersOf = ({ db }: ReviewDeps, { client_id }: Client): Promise<string[]> =>
-  actorsSince(db, client_id, {
+const requestersOf = (deps: ReviewDeps, { client_id }: Client): Promise<string[]> =>
+  actorsSince(deps, client_id, {
     did: ['client.registered', 'client.edited', 'client.change_requested'],
     since: ['client.approved', 'client.change_approved'],
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { AuditAction } from '../../src/audit/actions.ts';
 import { auditEvent } from '../../src/audit/audit.ts';
-import { type AnyRecord, followLog } from '../../src/audit/read-log.ts';
+import { type AnyRecord, exportLog, followLog, readLogWithoutSealing } from '../../src/audit/read-log.ts';
 import { now } from '../../src/platform/clock.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
@@ -229,7 +229,11 @@ testSignet('a family of actions is found by the index, however few events it has
   const ofSealed = plans.filter((plan) => !plan.includes('seq is null'));
   assert.ok(ofSealed.length >= 4, `${ofSealed.length} reads`);
   for (const plan of ofSealed) {
-    assert.doesNotMatch(plan, /SCAN audit_log|Seq Scan on audit_log|audit_log_by_seq/, plan);
+    assert.doesNotMatch(
+      plan,
+      /SCAN audit_log|Seq Scan on audit_log|audit_log_by_seq \(seq[<>]|Backward using audit_log_by_seq/,
+      plan,
+    );
     assert.match(plan, /audit_log_of_action|audit_log_of_actor/, plan);
   }
   // A period, and what one did and what was done to it, are parts of an index as well.
@@ -243,6 +247,69 @@ testSignet('a family of actions is found by the index, however few events it has
   for (const plan of places) assert.doesNotMatch(plan, /SCAN audit_log|Seq Scan on audit_log/, plan);
   assert.deepEqual(await seqs('action=often&limit=4'), [5000, 4999, 4998, 4997], 'each action gives its newest');
 });
+
+testSignet(
+  'few of many events are found part by part: a page may have none, and says where the list goes on',
+  { env },
+  async ({ signet }) => {
+    const { browser } = await signet.signedInUser({ role: 'admin' });
+    const { db } = signet.deps;
+    await signet.runJobs();
+    const head = Number((await plain(db).get<{ seq: number }>('select max(seq) as seq from audit_log'))!.seq);
+    await plain(db).run(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 12000)
+       insert into audit_log (event_id, at, action, actor, target, seq, seal)
+       select 'evt_' || i, 1, 'consent.given', case i when 3 then 'user:usr_rare' else 'user:usr_' || i end, 'cl_popular',
+              cast($1 as bigint) + i, 'x' from n`,
+      [head],
+    );
+    if (db.engine === 'postgres') await plain(db).run('analyze audit_log');
+    const filter = { target: 'cl_popular', actor: 'user:usr_rare' };
+    const query = new URLSearchParams(filter).toString();
+    const pages: number[][] = [];
+    for (let next: unknown; next !== null; ) {
+      const { json } = await browser.get(`/v1/admin/audit?${query}${next ? `&before=${next}` : ''}`);
+      const page = json as { events: Event[]; next: number | null };
+      pages.push(page.events.map(({ seq }) => seq - head));
+      next = page.next;
+    }
+    assert.deepEqual(pages, [[], [3]]);
+    const { text } = await browser.get(`/admin/audit?${query}`);
+    assert.match(text, sentence('admin.audit.none.here'));
+    assert.match(text, /id="audit-older"/);
+    const exported = (await Array.fromAsync(exportLog(signet.deps, filter, 'jsonl'))).join('');
+    assert.equal(exported.match(/\n/g)?.length, 1);
+    assert.equal((await readLogWithoutSealing(signet.deps, filter, 1)).length, 1, 'a command goes through to the end');
+    const about = await browser.get('/v1/admin/audit?about=usr_rare&action=consent');
+    assert.equal((about.json as { events: Event[] }).events.length, 1, 'an index knows these');
+    const consent = 'action=consent.given';
+    for (const [search, index] of [
+      ['target=cl_popular', 'audit_log_of_target'],
+      [`target=cl_popular&${consent}`, 'audit_log_of_target_and_action'],
+      ['actor=user:usr_rare', 'audit_log_of_actor'],
+      [`actor=user:usr_rare&${consent}`, 'audit_log_of_actor_and_action'],
+      [`target=cl_popular&actor=user:usr_rare&${consent}`, 'audit_log_of_target_and_action'],
+      [`${consent}&since=1`, 'audit_log_of_action'],
+    ] as const) {
+      const { plans, stop } = watchPlans(db, /from audit_log where .*seq is not null/s);
+      await browser.get(`/v1/admin/audit?${search}`);
+      stop();
+      const used = plans.flatMap((plan) => [
+        ...(plan.match(/(?<=INDEX |using |Index Scan on )audit_log_of_\w+/g) ?? []),
+      ]);
+      assert.deepEqual([...new Set(used)], [index], search);
+    }
+    const ending = new AbortController();
+    const [shown] = await Array.fromAsync(
+      followLog(signet.deps, filter, { limit: 1, signal: ending.signal }),
+      (one) => {
+        ending.abort();
+        return one;
+      },
+    );
+    assert.equal(shown?.length, 1);
+  },
+);
 
 testSignet(
   'an event names the request that caused it, by which its events are found',

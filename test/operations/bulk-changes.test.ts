@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { exportUsers } from '../../src/admin/users/export-list.ts';
 import { exportUser } from '../../src/admin/users/export-user.ts';
 import { purgeNow } from '../../src/app/jobs.ts';
-import { exportLog } from '../../src/audit/read-log.ts';
+import { exportLog, exportLogWithoutSealing } from '../../src/audit/read-log.ts';
 import { exportClients } from '../../src/clients/export-clients.ts';
 import { exportEntitlements } from '../../src/entitlements/find-entitlements.ts';
 import { finishClientDeletions } from '../../src/oauth/cleanup.ts';
@@ -429,6 +429,8 @@ test('jobs, exports and the verification of the audit log go at one pace, which 
   const works: Record<string, () => Promise<unknown>> = {
     purges: () => purgeNow(deps),
     verification: () => deps.auditLog.verify(),
+    'audit log': () => Array.fromAsync(exportLog(deps, {}, 'csv')),
+    'audit log by command': () => Array.fromAsync(exportLogWithoutSealing(deps, {}, 'csv')),
     clients: () => Array.fromAsync(exportClients(deps, 'all')),
     entitlements: () => Array.fromAsync(exportEntitlements(deps, {})),
     users: async () => Array.fromAsync((await exportUsers(deps, caller, {})).content as AsyncIterable<string>),

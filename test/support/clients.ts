@@ -6,7 +6,7 @@ import pino from 'pino';
 import { insertUser } from '../../src/accounts/store.ts';
 import { readConfig } from '../../src/app/config.ts';
 import type { Caller } from '../../src/audit/audit.ts';
-import { type AuditRow, auditRowsOf } from '../../src/audit/store.ts';
+import { type AuditRow, searchUnsealed } from '../../src/audit/store.ts';
 import type { Client } from '../../src/clients/client.ts';
 import { editClient } from '../../src/clients/edit-client.ts';
 import { clientDirectory } from '../../src/clients/find-clients.ts';
@@ -93,6 +93,6 @@ export const refusedWith =
     return true;
   };
 
-/** Oldest first. Events of one second have no order of their own, so tests that look at it move the clock. */
+/** Those that are not sealed yet, oldest first. Events of one second have no order of their own, so tests that look at it move the clock. */
 export const eventsOf = async (db: Db, { client_id }: { client_id: string }): Promise<AuditRow[]> =>
-  (await auditRowsOf(db, client_id, 100)).reverse();
+  (await searchUnsealed(db, { target: client_id }, 100)).reverse();

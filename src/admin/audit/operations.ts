@@ -99,7 +99,8 @@ export const auditOperations = {
     summary: 'List the events of the audit log',
     query: { ...auditFilters, limit },
     answer: {
-      description: 'Newest first. `next` is `before` of the next page.',
+      description:
+        'Newest first. `next` is `before` of the next page, which may have fewer events than the limit, even none: the list ends where `next` is null.',
       schema: Type.Object({ events: Type.Array(AuditRecord), next: nullable(Type.Integer({ minimum: 1 })) }),
     },
     refusals: ['invalid_request'],

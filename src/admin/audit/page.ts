@@ -53,7 +53,7 @@ const found = (
 ) => html`${
   log.events.length === 0
     ? emptyList(
-        html`${view.t('admin.audit.none')}${warning && html` ${view.t(`admin.audit.filter_warning.${warning}`)}`}`,
+        html`${view.t(log.next === undefined ? 'admin.audit.none' : 'admin.audit.none.here')}${warning && html` ${view.t(`admin.audit.filter_warning.${warning}`)}`}`,
         { path, label: view.t('admin.audit.all') },
       )
     : eventList(view, names, log.events)

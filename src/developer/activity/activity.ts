@@ -1,4 +1,4 @@
-import { auditRowsOf } from '../../audit/read-log.ts';
+import { readLogWithoutSealing } from '../../audit/read-log.ts';
 import type { Client } from '../../clients/client.ts';
 import { type FailureRow, failureCodes, failureStages, failuresOf } from '../../clients/failures.ts';
 import type { Deps } from '../../oauth/deps.ts';
@@ -113,9 +113,10 @@ const clientActions = [
 ] as const;
 
 /** From the audit log, newest first. The caller has checked that the client is the user's. */
-export async function clientHistory({ db }: Pick<Deps, 'db'>, client_id: string): Promise<HistoryEvent[]> {
-  const rows = await auditRowsOf(db, client_id, maxListed);
-  return rows.flatMap(({ at, action, reason }) => {
+export async function clientHistory(deps: Pick<Deps, 'db'>, client_id: string): Promise<HistoryEvent[]> {
+  const actions = clientActions.map((name) => `client.${name}`);
+  const events = await readLogWithoutSealing(deps, { target: client_id, actions }, maxListed);
+  return events.flatMap(({ at, action, reason }) => {
     const known = clientActions.find((name) => `client.${name}` === action);
     return known === undefined ? [] : [{ at, action: known, reason }];
   });
