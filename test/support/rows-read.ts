@@ -4,14 +4,7 @@ import pg from 'pg';
 import type { Deps } from '../../src/oauth/deps.ts';
 import type { Db, Statement } from '../../src/platform/db/db.ts';
 import { plannerSettings } from '../../src/platform/db/postgres-lane.ts';
-
-type PlanNode = {
-  'Relation Name'?: string;
-  'Actual Rows': number;
-  'Actual Loops': number;
-  'Rows Removed by Filter'?: number;
-  Plans?: PlanNode[];
-};
+import { rowsBelow } from './visited-rows.ts';
 
 const explain = 'explain (analyze, timing off, format json) ';
 
@@ -58,9 +51,4 @@ export async function watchRowsRead(
   Object.assign(db, watched);
   t.after(() => Object.assign(db, { query, commit }));
   return read;
-}
-
-function rowsBelow(node: PlanNode, table: string): number {
-  const own = node['Relation Name'] === table ? node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) : 0;
-  return (node.Plans ?? []).reduce((sum, one) => sum + rowsBelow(one, table), own * node['Actual Loops']);
 }

@@ -20,14 +20,14 @@ export function watchReads(db: Db): ReadonlyMap<string, Statement> {
 
 const withBigints = (_: string, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value);
 
-type Node = {
-  'Node Type': string;
+/** Of the JSON that `explain (analyze)` gives. */
+export type PlanNode = {
   'Relation Name'?: string;
   'Actual Rows': number;
   'Actual Loops': number;
   'Rows Removed by Filter'?: number;
   'Rows Removed by Index Recheck'?: number;
-  Plans?: Node[];
+  Plans?: PlanNode[];
 };
 
 /** How many rows PostgreSQL looks at for each read, as it is made alone and for several requests at once. SQLite counts none. */
@@ -35,7 +35,7 @@ export async function visitedRows(db: Db, reads: readonly Statement[]): Promise<
   const asSent = reads.flatMap((read) => [read, ...combinedOf(read)]);
   return Promise.all(
     asSent.map(async ({ sql, params }) => {
-      const [row] = await plain(db).all<{ 'QUERY PLAN': { Plan: Node }[] }>(
+      const [row] = await plain(db).all<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
         `explain (analyze, timing off, format json) ${sql}`,
         params,
       );
@@ -44,9 +44,11 @@ export async function visitedRows(db: Db, reads: readonly Statement[]): Promise<
   );
 }
 
-function rowsBelow(node: Node): number {
-  const { Plans = [], 'Actual Loops': loops } = node;
+/** Rows that a plan looks at, of one table or of all. */
+export function rowsBelow(node: PlanNode, table?: string): number {
+  const { Plans = [], 'Actual Loops': loops, 'Relation Name': relation } = node;
   const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
-  const own = node['Relation Name'] === undefined ? 0 : (node['Actual Rows'] + removed) * loops;
-  return Plans.reduce((sum, child) => sum + rowsBelow(child), own);
+  const counts = relation !== undefined && relation === (table ?? relation);
+  const own = counts ? (node['Actual Rows'] + removed) * loops : 0;
+  return Plans.reduce((sum, child) => sum + rowsBelow(child, table), own);
 }

@@ -1,7 +1,6 @@
 import type { RevocationReason } from '../../authentication/deps.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
-import { jobSliceRows } from '../../platform/db/slices.ts';
 import { allOf, asBigint, asText, raw, type Sql, sql } from '../../platform/db/sql.ts';
 import type { ClientId, SessionId, UserId } from '../../platform/ids.ts';
 import { isRedeemedOrNot } from './redeemed.store.ts';
@@ -50,6 +49,9 @@ export const effectiveRevocation = sql`coalesce(revoked_at, ${pendingRevocation.
 
 type ScopeColumn = 'user_id' | 'client_id' | 'session_id' | 'kept_session_id';
 
+/** Rows that a revocation may write within a request: some milliseconds on SQLite, which answers nothing else meanwhile. */
+const fewRows = 100;
+
 type ScopeColumns = Readonly<Partial<Record<ScopeColumn, string | null>>>;
 
 /** The condition on the table `grants` that a scope stands for. */
@@ -71,12 +73,11 @@ const foundByIndex = ({ user_id, client_id }: ScopeColumns): Sql =>
   ]);
 
 /**
- * A condition: those that are not revoked, also of other sessions, are no more than a job writes at once. Reads an index, and no
- * more of it than that.
+ * A condition: those that are not revoked, also of other sessions, are few. Reads an index, and no more of it than that.
  */
 const areFew = (scope: RevocationScope): Sql =>
   sql`(select count(*) from (select 1 as one from grants where ${foundByIndex(scope)} and revoked_at is null
-         limit ${raw(`${jobSliceRows + 1}`)}) as few) <= ${raw(`${jobSliceRows}`)}`;
+         limit ${raw(`${fewRows + 1}`)}) as few) <= ${raw(`${fewRows}`)}`;
 
 /** A condition on the grants that a revocation may write within a request: those of its scope, if they are few. */
 export const writtenAtOnce = (scope: RevocationScope): Sql =>

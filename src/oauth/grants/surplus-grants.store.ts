@@ -69,7 +69,8 @@ export const findSurplusGrants = (db: Db, user_id: UserId, client_id: ClientId, 
   db.all(
     SurplusGrant,
     sql`select grant_id, session_id
-          from (select grant_id, session_id, created_at from grants
-                 where ${unexpiredOf(user_id, client_id, now)} and idle_expires_at > ${now} order by expires_at limit ${maxRead}) as active
+          from (select grant_id, session_id, created_at, idle_expires_at from grants
+                 where ${unexpiredOf(user_id, client_id, now)} order by expires_at limit ${maxRead}) as unexpired
+         where idle_expires_at > ${now}
          order by created_at desc, grant_id limit ${revokedAtOnce} offset ${maxGrants - 1}`,
   );
