@@ -72,13 +72,13 @@ export function createGroupCommit(
   let hasWritten = false;
   const whenDrained: (() => void)[] = [];
 
-  /** Arranges for the next group, unless the end of a flush will. */
+  /** Arranges for the next group, unless the end of a group's flush will. */
   function schedule(): void {
     if (scheduled || queue.length === 0) return;
     const { untilNext } = session().log.flushes;
-    if (untilNext === undefined) return;
+    if (untilNext === undefined && flushing > 0) return;
     scheduled = true;
-    if (untilNext > 0) spacing = setTimeout(commitGroup, untilNext);
+    if (untilNext) spacing = setTimeout(commitGroup, untilNext);
     else setImmediate(commitGroup);
   }
 

@@ -100,6 +100,23 @@ test('what another connection has written, and may not have flushed, is flushed 
   assert.deepEqual(await keys(db), ['a'], 'once');
 });
 
+test('a change that arrives while a read flushes is made after that', async (t) => {
+  const disk = heldDisk();
+  const { db, raw } = await freshTable(t, disk);
+  assert.deepEqual(await keys(db), []);
+  raw.exec("pragma synchronous = normal; insert into things values ('a')");
+  await immediately();
+  disk.holds = true;
+  const read = keys(db);
+  await disk.reached();
+  const change = put(db, 'b');
+  assert.deepEqual(await answered([read, change]), [false, false]);
+  disk.holds = false;
+  disk.end(({ resolve }) => resolve());
+  await read;
+  await Promise.race([change, sleep(10_000).then(() => assert.fail('it was never made'))]);
+});
+
 test('when a flush fails, its changes are unknown and the reads that waited for it fail', async (t) => {
   const disk = heldDisk();
   const { db } = await freshTable(t, disk);
