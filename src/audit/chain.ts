@@ -27,7 +27,8 @@ export type ChainDeps = Pick<Deps, 'db' | 'clock' | 'vault'> & { readonly witnes
 
 /** Before the first event. */
 export const genesis: ChainHead = { seq: 0, seal: '', at: 0 };
-const perBatch = 200;
+/** On SQLite some milliseconds, in which nothing else is answered. */
+const perBatch = 50;
 /** A batch holds its events twice: the second time for the webhooks. */
 const bytesPerBatch = 262_144;
 
