@@ -1,5 +1,7 @@
-import type { Bench, Size } from './performance-docs.ts';
+import type { Results, Size } from './performance-docs.ts';
 import { markdownTable, nameOf, whole } from './performance-text.ts';
+
+type Measured = Omit<Results, 'slowDisk'>;
 
 /** What docs/scaling.md assumes, each with a row that says so. */
 const assumed = {
@@ -42,17 +44,21 @@ const bytes = (count: number): string => {
   return `${count / size >= 10 ? whole(count / size) : (count / size).toFixed(1)} ${unit}`;
 };
 
-/** Microseconds of processor: of Signet as it was measured, and a sign-in with its password hash. */
-const costsOf = ({ processor_us }: Bench): Record<Operation, number> => ({
-  sign_in: processor_us.signet?.sign_in ?? Number.NaN,
-  code_exchange: processor_us.signet?.code_exchange ?? Number.NaN,
-  refresh: processor_us.signet?.refresh ?? Number.NaN,
-  userinfo: processor_us.signet?.userinfo ?? Number.NaN,
-  introspect: processor_us.signet?.introspect ?? Number.NaN,
-});
+/** Microseconds of processor for an operation, as measured, with its store: those of the database, too. */
+function costsOf({ bench, postgres }: Measured, store: 'sqlite' | 'postgres'): Record<Operation, number> {
+  const { processor_us } = store === 'sqlite' ? bench : postgres;
+  const cost = (operation: Operation) => processor_us.signet?.[operation] ?? Number.NaN;
+  return {
+    sign_in: bench.processor_us.signet?.sign_in ?? Number.NaN, // nearly all of it is the hash
+    code_exchange: cost('code_exchange'),
+    refresh: cost('refresh'),
+    userinfo: cost('userinfo'),
+    introspect: cost('introspect'),
+  };
+}
 
-function machines(bench: Bench): string {
-  const costs = costsOf(bench);
+function machines(measured: Measured): string {
+  const costs = costsOf(measured, 'postgres');
   const rows = populations.map((people) => {
     const hashing = (atPeak(people, 'sign_in') * costs.sign_in) / 1e6 / assumed.load;
     const requests =
@@ -80,13 +86,14 @@ function machines(bench: Bench): string {
   );
 }
 
-function costs(bench: Bench): string {
-  const all = costsOf(bench);
+function costs(measured: Measured): string {
+  const [onSqlite, onPostgres] = [costsOf(measured, 'sqlite'), costsOf(measured, 'postgres')];
   return markdownTable(
-    ['operation', 'processor µs', 'a person a day', 'commits'],
+    ['operation', 'processor µs on SQLite', 'on PostgreSQL, both together', 'a person a day', 'commits'],
     operations.map((operation) => [
       operation === 'sign_in' ? 'sign-in with a password' : nameOf(operation),
-      whole(all[operation]),
+      whole(onSqlite[operation]),
+      whole(onPostgres[operation]),
       String(assumed.perDay[operation]),
       String(commits[operation]),
     ]),
@@ -132,20 +139,20 @@ function chain({ works }: Size): string {
   );
 }
 
-function assumptions(bench: Bench): string {
+function assumptions(measured: Measured): string {
   return [
     `- The busiest second has ${assumed.peak} times the requests of the average one, and processors are to be busy for ${assumed.load * 100} % of it.`,
     `- One code in ${assumed.offlineOneOf} is exchanged for a refresh token, too (\`offline_access\`).`,
-    `- A sign-in with a password takes ${whole(costsOf(bench).sign_in / 1000)} ms of a processor ([decision 27](decisions/0027-shared-queues.md)); a sign-in with a passkey takes none of it.`,
+    `- A sign-in with a password takes ${whole(costsOf(measured, 'sqlite').sign_in / 1000)} ms of a processor ([decision 27](decisions/0027-shared-queues.md)); a sign-in with a passkey takes none of it.`,
     `- A person uses ${assumed.appsOfPerson} apps, and causes ${assumed.otherEventsOfYear} audit events a year besides sign-ins.`,
   ].join('\n');
 }
 
 /** The parts of docs/scaling.md between their marks, by the names of these. */
-export const scalingFigures = (bench: Bench, size: Size): Readonly<Record<string, string>> => ({
-  costs: costs(bench),
-  assumptions: assumptions(bench),
-  machines: machines(bench),
-  disk: disk(size),
-  chain: chain(size),
+export const scalingFigures = (measured: Measured): Readonly<Record<string, string>> => ({
+  costs: costs(measured),
+  assumptions: assumptions(measured),
+  machines: machines(measured),
+  disk: disk(measured.size),
+  chain: chain(measured.size),
 });

@@ -139,15 +139,30 @@ export function fillStore(
   return events;
 }
 
+/** Rows that a job is to delete: how many, and the query that counts those that are left. */
+export type Expired = { readonly before: number; readonly left: string };
+
 /** Lets one of so many grants have expired so long ago that it is to be deleted. */
-export function expireGrants(path: string, oneOf: number): void {
+export function expireGrants(path: string, oneOf: number): Expired {
   const db = new DatabaseSync(path);
   const longAgo = seconds() - 86_400 * 30;
-  db.prepare(
-    'update grants set expires_at = ?, idle_expires_at = ?, expiry_check_at = null where created_at % ? = 0',
-  ).run(longAgo, longAgo, oneOf);
+  const { changes } = db
+    .prepare('update grants set expires_at = ?, idle_expires_at = ?, expiry_check_at = null where created_at % ? = 0')
+    .run(longAgo, longAgo, oneOf);
   db.exec('pragma wal_checkpoint(truncate)');
   db.close();
+  return { before: Number(changes), left: `select count(*) from grants where expires_at = ${longAgo}` };
+}
+
+/** Rows of all tables. */
+export function rowsOfAll(path: string): number {
+  const db = new DatabaseSync(path, { readOnly: true });
+  try {
+    const tables = db.prepare(`select name from sqlite_master where type = 'table'`).all() as { name: string }[];
+    return tables.reduce((sum, { name }) => sum + count(path, `select count(*) from ${name}`), 0);
+  } finally {
+    db.close();
+  }
 }
 
 /** Rows that a query counts, while the server runs or not. */
