@@ -39,7 +39,9 @@ test('kill -9 during a stream of refreshes, then restart, again and again: no ac
   let chains = await Promise.all(Array.from({ length: chainCount }, () => newChain(server, browser, client)));
   const total = { refreshes: 0, idle: 0, lostAnswers: 0, keptWithoutAnswer: 0 };
 
-  for (let round = 1; round <= rounds; round += 1) {
+  // A kill may find no chain at rest, or none at work: then there are more of them.
+  const isEnough = () => total.idle > 0 && total.lostAnswers > 0;
+  for (let round = 1; round <= rounds || (!isEnough() && round <= rounds + 10); round += 1) {
     const stream = new AbortController();
     // By answers and not by time, so that there is a stream on a slow machine as well: more than one for each chain, the
     // last of them just now, so that its chain is at rest.
@@ -63,7 +65,7 @@ test('kill -9 during a stream of refreshes, then restart, again and again: no ac
   }
   t.diagnostic(JSON.stringify(total));
   assert.ok(total.refreshes > rounds * chainCount, 'there was a stream');
-  assert.ok(total.idle > 0 && total.lostAnswers > 0, 'the kill found chains at rest and chains at work');
+  assert.ok(isEnough(), 'the kill found chains at rest and chains at work');
 });
 
 test('kill -9 between event and delivery, and amid a delivery: after a restart both arrive, under the ids they had', async (t) => {
