@@ -95,7 +95,7 @@ export function createGroupCommit(
     const flushed = fenced === undefined ? (hasWritten ? log.flushes.flush() : log.flushes.unflushed) : undefined;
     if (!flushed) {
       settle(group, outcomes);
-      proceed(); // other requests have their turn before the next group
+      proceed('later');
       return;
     }
     for (const unit of group) unit.enter?.('flush');
@@ -111,9 +111,8 @@ export function createGroupCommit(
       .then((all) => {
         flushing -= 1;
         // First, so that the disk flushes the next group while the answers to this one are made.
-        if (log.isUsed) proceed('at once');
+        proceed(log.isUsed ? 'at once' : 'later');
         settle(group, all);
-        if (!log.isUsed) proceed();
       });
     log.grown(); // while the flush is under way
     schedule();
@@ -169,7 +168,7 @@ export function createGroupCommit(
       polls = 0;
       scheduled = false;
       refuse(storeError(error));
-      proceed();
+      proceed('later');
       return false;
     }
   }
@@ -221,7 +220,8 @@ export function createGroupCommit(
     }
   }
 
-  function proceed(when?: 'at once'): void {
+  /** @param when `later`: other requests have their turn before the next group. */
+  function proceed(when: 'at once' | 'later'): void {
     if (when === 'at once' && queue.length > 0 && (spacing || !scheduled) && session().log.flushes.untilNext === 0) {
       commitGroup();
     } else {
@@ -233,6 +233,7 @@ export function createGroupCommit(
   return {
     /** Refuses changes until the file has been checked. Call it when a flush failed, or the file cannot be written. */
     fence,
+    room: longestQueue,
     get isFenced(): boolean {
       return fenced !== undefined;
     },

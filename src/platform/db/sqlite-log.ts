@@ -1,16 +1,11 @@
-import { close, fdatasync, fsync, openSync } from 'node:fs';
-import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { StoreUnavailable } from './engine.ts';
 import { isBusy } from './sqlite-errors.ts';
+import { createFlushes, type Flush } from './sqlite-flushes.ts';
 import { appendOnly, openSqliteThread, type SqliteThread } from './sqlite-thread.ts';
-
-/** Stands around each flush of the log; a test holds it, or makes it fail as a disk would. */
-export type Flush = (sync: () => Promise<void>) => Promise<void>;
 
 export type LogOptions = {
   flush?: Flush;
@@ -45,11 +40,6 @@ export type LogBounds = {
 const defaultBounds: LogBounds = { checkpoint: 1_000, restart: 4_096, refuse: 262_144, idleMs: 5_000, retryMs: 1_000 };
 
 export type WriteAheadLog = ReturnType<typeof openLog>;
-
-const syncData = (descriptor: number) =>
-  new Promise<void>((resolve, reject) => fdatasync(descriptor, (error) => (error ? reject(error) : resolve())));
-const syncAll = promisify(fsync);
-const closeFile = promisify(close);
 
 /**
  * The write-ahead log of a database, as the connection that writes leaves it: commits append to it and flush nothing, since
@@ -101,106 +91,6 @@ export function openLog(
   };
 }
 
-/** A flush that takes longer, in milliseconds, has another one beside it. */
-const slowMs = 1;
-/** The thread pool has four threads, of which passwords may take two. */
-const mostAtOnce = 2;
-/** Flushes over which their duration is smoothed. */
-const smoothing = 8;
-
-type Flushing = { startedAt: number; done: Promise<void> };
-
-/**
- * On a disk that is fast, changes that arrive during a flush share the next one. On one that takes milliseconds, as those of
- * cloud machines do, they would wait for most of a flush that does not concern them, and then for their own: there a second
- * flush may begin half way through the first. They are confirmed in their order, so that what is confirmed is a prefix of the log.
- *
- * Each has a descriptor of its own: the system reports a failed write once to each, so neither takes the other's error.
- * @param path of the log; undefined when there is none.
- */
-function createFlushes(path: string | undefined, around: Flush, monotonic: Clock) {
-  const free: number[] = [];
-  const running: Flushing[] = [];
-  let isFolderFlushed = false;
-  let next: Promise<void> | undefined;
-  let meanMs = 0;
-
-  async function sync(): Promise<void> {
-    if (path === undefined) return;
-    const descriptor = free.pop() ?? openSync(path, 'r+');
-    try {
-      if (!isFolderFlushed) await syncFolder(dirname(path)); // the file may be new
-      isFolderFlushed = true;
-      await syncData(descriptor);
-    } finally {
-      free.push(descriptor);
-    }
-  }
-
-  function start(): Promise<void> {
-    const before = running.at(-1)?.done;
-    const startedAt = monotonic();
-    const own = around(sync).then(() => {
-      meanMs += (monotonic() - startedAt - meanMs) / smoothing;
-    });
-    own.catch(() => undefined);
-    const inOrder = before?.then(
-      () => own,
-      (error) => own.then(() => Promise.reject(error)),
-    );
-    const flushing: Flushing = {
-      startedAt,
-      done: (inOrder ?? own).finally(() => running.splice(running.indexOf(flushing), 1)),
-    };
-    flushing.done.catch(() => undefined); // it is for those who wait
-    running.push(flushing);
-    return flushing.done;
-  }
-
-  const hasRoom = () => running.length < (meanMs > slowMs ? mostAtOnce : 1);
-
-  return {
-    /** Resolves when all that is in the log by now is on disk. @throws the error of the system. */
-    flush(): Promise<void> {
-      if (hasRoom()) return start();
-      // Not after a failure: the system reports it once, and the flush after it would pass.
-      next ??= running[0]!.done.then(() => {
-        next = undefined;
-        return start();
-      });
-      next.catch(() => undefined);
-      return next;
-    },
-    /** The newest flush, until it is done. */
-    get unflushed(): Promise<void> | undefined {
-      return next ?? running.at(-1)?.done;
-    },
-    /** Milliseconds until a change should begin a flush of its own; undefined when it should wait for the end of another. */
-    get untilNext(): number | undefined {
-      const newest = running.at(-1);
-      if (!newest) return 0;
-      return hasRoom() ? Math.max(0, newest.startedAt + meanMs / mostAtOnce - monotonic()) : undefined;
-    },
-    /** When the oldest began that is not done. */
-    get since(): number {
-      return running[0]?.startedAt ?? Number.POSITIVE_INFINITY;
-    },
-    async close(): Promise<void> {
-      await Promise.allSettled([next, ...running.map(({ done }) => done)]);
-      await Promise.all(free.splice(0).map(closeFile));
-    },
-  };
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = openSync(path, 'r');
-  try {
-    await syncAll(folder);
-  } finally {
-    await closeFile(folder);
-  }
-}
-
 /** Writes a page: the number in it is unused. */
 export const writePage = 'pragma user_version = 0';
 
@@ -221,6 +111,7 @@ function createCheckpoints(path: string, bounds: LogBounds, logger: Logger | und
   let idle: NodeJS.Timeout | undefined;
   /** Since anything was copied. */
   let isTruncated = true;
+  let grows = 0;
 
   /** @returns whether the log was copied whole, so that it begins anew. */
   async function checkpoint(mode: 'passive' | 'restart' | 'truncate', followedBy = [writePage]): Promise<boolean> {
@@ -267,7 +158,9 @@ function createCheckpoints(path: string, bounds: LogBounds, logger: Logger | und
     if (!(await checkpoint('passive', []))) return; // a page each time would add up
     checkpointAt = bounds.checkpoint;
     restartAt = bounds.restart;
-    isTruncated = await checkpoint('truncate');
+    const before = grows;
+    if (!(await checkpoint('truncate'))) return;
+    isTruncated = grows === before; // else what was written meanwhile would stay
     if (isTruncated) await endThread();
   }
 
@@ -289,6 +182,7 @@ function createCheckpoints(path: string, bounds: LogBounds, logger: Logger | und
 
   return {
     grown(pages: number): void {
+      grows += 1;
       if (holding || isFull) return;
       if (pages >= restartAt) work(restart(pages));
       else if (pages >= checkpointAt && !working) work(copy(pages));

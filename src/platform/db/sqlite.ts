@@ -100,7 +100,7 @@ export function openSqlite(path: string, options: LogOptions & { phases?: Phases
   return createDb<MigratableEngine>({
     engine: 'sqlite',
     run_id,
-    room: 10_000,
+    room: writes.room,
     isRunning: async (other) => isRunning(run_id, other),
     query: async (statement) => {
       if (closing) throw closed();
