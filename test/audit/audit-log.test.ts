@@ -259,8 +259,8 @@ testSignet(
     await plain(db).run(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < 12000)
        insert into audit_log (event_id, at, action, actor, target, seq, seal)
-       select 'evt_' || i, 1, 'consent.given', case i when 3 then 'user:usr_rare' else 'user:usr_' || i end, 'cl_popular',
-              cast($1 as bigint) + i, 'x' from n`,
+       select 'evt_' || i, 1, 'consent.given', 'user:usr_' || case when i = 3 then 'rare' when i in (11000, 11001) then 'edge' else cast(i as text) end,
+              'cl_popular', cast($1 as bigint) + i, 'x' from n`,
       [head],
     );
     if (db.engine === 'postgres') await plain(db).run('analyze audit_log');
@@ -280,6 +280,8 @@ testSignet(
     const exported = (await Array.fromAsync(exportLog(signet.deps, filter, 'jsonl'))).join('');
     assert.equal(exported.match(/\n/g)?.length, 1);
     assert.equal((await readLogWithoutSealing(signet.deps, filter, 1)).length, 1, 'a command goes through to the end');
+    const edge = await readLogWithoutSealing(signet.deps, { target: 'cl_popular', actor: 'user:usr_edge' }, 10);
+    assert.equal(edge.length, 2, 'the last one of a part, and the first of the next');
     const about = await browser.get('/v1/admin/audit?about=usr_rare&action=consent');
     assert.equal((about.json as { events: Event[] }).events.length, 1, 'an index knows these');
     const consent = 'action=consent.given';
