@@ -2,7 +2,7 @@ import { now } from '../platform/clock.ts';
 import type { Db } from '../platform/db/db.ts';
 import { cutPage, decodeCursor, encodeCursor, inSlices, unknownCursor } from '../platform/db/slices.ts';
 import type { Sql } from '../platform/db/sql.ts';
-import { decodePlace, encodePlace } from '../platform/db/term-search.ts';
+import { completedAtOnce, decodePlace, encodePlace } from '../platform/db/term-search.ts';
 import type { StoreDeps } from '../platform/deps.ts';
 import { rangesOf } from '../platform/search-terms.ts';
 import { usersWithTerms } from './search.store.ts';
@@ -84,11 +84,6 @@ function placeOf(text: string) {
   return { term, id };
 }
 
-/** What one takes in the search, roughly. */
-const rowsOfUser = 5;
-/** Each is a change by itself, and requests have some to make meanwhile. */
-const mostAtOnce = 20;
-
 /**
  * Makes users known to the search who are not in it yet, since an earlier version has written them. Safe on every node at
  * any time; after a crash the next run continues.
@@ -96,12 +91,12 @@ const mostAtOnce = 20;
  */
 export function completeMissingTerms({ db }: { db: Db }, signal?: AbortSignal): Promise<boolean> {
   return inSlices(
-    async (rows) => {
-      const users = await usersWithMissingTerms(db, Math.ceil(rows / rowsOfUser));
+    async (count) => {
+      const users = await usersWithMissingTerms(db, count);
       await Promise.all(users.map((user) => completeTerms(db, user)));
-      return users.length * rowsOfUser;
+      return users.length;
     },
     signal,
-    mostAtOnce * rowsOfUser,
+    completedAtOnce,
   );
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db/db.ts';
 import { type Cursor, cutPage, decodeCursor, encodeCursor, inSlices, unknownCursor } from '../platform/db/slices.ts';
-import { decodePlace, encodePlace } from '../platform/db/term-search.ts';
+import { completedAtOnce, decodePlace, encodePlace } from '../platform/db/term-search.ts';
 import type { Deps } from '../platform/deps.ts';
 import { notFound, refusal } from '../platform/errors.ts';
 import { rangesOf } from '../platform/search-terms.ts';
@@ -124,21 +124,16 @@ export async function countListings({ db }: ReadDeps): Promise<Readonly<Record<C
   return { ...counts, waiting: pending_review + pending_change, all };
 }
 
-/** What one takes in the search, roughly. */
-const rowsOfClient = 4;
-/** Each is a change by itself, and requests have some to make meanwhile. */
-const mostAtOnce = 20;
-
 /** Makes clients known to the search that an earlier version has written. Safe on every node at any time. @returns false if the signal ended it before all was done. */
 export function completeMissingClientTerms({ db }: ReadDeps, signal?: AbortSignal): Promise<boolean> {
   return inSlices(
-    async (rows) => {
-      const clients = await clientsWithMissingTerms(db, Math.ceil(rows / rowsOfClient));
+    async (count) => {
+      const clients = await clientsWithMissingTerms(db, count);
       await Promise.all(clients.map((client) => completeTerms(db, client)));
-      return clients.length * rowsOfClient;
+      return clients.length;
     },
     signal,
-    mostAtOnce * rowsOfClient,
+    completedAtOnce,
   );
 }
 

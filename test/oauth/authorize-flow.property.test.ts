@@ -143,7 +143,7 @@ const steps = {
     },
 
   giveCode:
-    (at: number, kind: 'right' | 'wrong' | 'replayed' | 'backup' | 'used backup' | 'of the other'): Step =>
+    (at: number, kind: 'right' | 'wrong' | 'empty' | 'replayed' | 'backup' | 'used backup' | 'of the other'): Step =>
     async (model, given) => {
       const side = model.sides[at]!;
       const { attempt } = side;
@@ -153,6 +153,7 @@ const steps = {
       const codes = {
         right: app?.code(), // may move the clock, so before anything that depends on it
         wrong: app && wrongCode(given.signet, app.secret),
+        empty: '', // one of the five tries, as any other
         replayed: app?.consumed.at(-1),
         backup: app?.unused[0],
         'used backup': app?.consumed.find((code) => code.includes('-')),
@@ -431,7 +432,6 @@ const probes: Probe[] = [
   { path: '/consent', fields: { decision: 'allow' } },
   { path: '/signin/account', fields: {} },
   { path: '/oauth/authorize/continue' },
-  { path: '/signin/second-factor', fields: { code: '' } },
 ];
 
 function mayChangeFactors(given: Given, session: Session | undefined, answer: Answer): boolean {
@@ -547,7 +547,7 @@ const prompt = fc.constantFrom('', '', 'none', 'login', 'select_account', 'selec
 const client = fc.constantFrom('skips' as const, 'asks' as const);
 const decision = fc.constantFrom('allow' as const, 'allow' as const, 'deny' as const);
 const rightCode = fc.constantFrom('right' as const, 'backup' as const);
-const otherCode = fc.constantFrom(...(['wrong', 'replayed', 'used backup', 'of the other'] as const));
+const otherCode = fc.constantFrom(...(['wrong', 'empty', 'replayed', 'used backup', 'of the other'] as const));
 const anyCode = fc.oneof(rightCode, otherCode);
 const isHalfIn = ({ attempt }: Side) => attempt !== undefined;
 const isIn = ({ session }: Side) => session !== undefined;

@@ -11,7 +11,7 @@ import { applyBulkRevocations } from '../../src/oauth/grants/grants.ts';
 import { now } from '../../src/platform/clock.ts';
 import type { Statement } from '../../src/platform/db/db.ts';
 import { sliceRows } from '../../src/platform/db/slices.ts';
-import { pace } from '../../src/platform/pace.ts';
+import { pace, type RunSlice } from '../../src/platform/pace.ts';
 import { finishAccountDeletions } from '../../src/self-service/delete-account/delete-account.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
@@ -425,7 +425,15 @@ test('jobs, exports and the verification of the audit log go at one pace, which 
   const { deps } = signet;
   const { user_id } = await signet.signedInUser();
   const caller = { actor: 'cli' } as const;
-  const slices = t.mock.method(pace, 'slices');
+  let slices = 0;
+  const paced = pace.slices;
+  t.mock.method(pace, 'slices', (most?: number): RunSlice => {
+    const run = paced(most);
+    return (slice) => {
+      slices += 1;
+      return run(slice);
+    };
+  });
   const works: Record<string, () => Promise<unknown>> = {
     purges: () => purgeNow(deps),
     verification: () => deps.auditLog.verify(),
@@ -437,9 +445,9 @@ test('jobs, exports and the verification of the audit log go at one pace, which 
     user: async () => Array.fromAsync((await exportUser(deps, caller, user_id)).content as AsyncIterable<string>),
   };
   for (const [name, work] of Object.entries(works)) {
-    slices.mock.resetCalls();
+    slices = 0;
     await work();
-    assert.ok(slices.mock.callCount() > 0, name);
+    assert.ok(slices > 0, name);
   }
   const arrivals = t.mock.method(pace, 'requestArrived');
   for (const path of ['/.well-known/jwks.json', '/signin', '/nowhere']) await signet.newBrowser().get(path);

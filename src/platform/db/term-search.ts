@@ -12,6 +12,9 @@ export const termTable = (table: string, key: string): TermTable => ({ table: ra
 /** Terms of each word that are counted to find the rarest one. */
 const maxCounted = 5000;
 
+/** Of what a job makes known to a search: each is a change by itself, and requests have some to make meanwhile. */
+export const completedAtOnce = 20;
+
 /** Rows of one `insert` are repeated up to a multiple of it: there are not as many statements as numbers of terms. */
 const rowsInStep = 4;
 

@@ -118,32 +118,26 @@ const networkFactor = 16;
 export function addressLimit(deps: CounterDeps, limit: Window & { name: string }) {
   const ofAddress = windowLimit(deps, limit);
   const ofNetwork = windowLimit(deps, { ...limit, limit: limit.limit * networkFactor });
-  const isOn = deps.config.rateLimits;
-  const networkOf = (address: string) => {
-    const key = networkKey(address);
-    return key === addressKey(address) ? undefined : key;
+  /** The address before its network, in every change. */
+  const countersOf = (address: string) => {
+    const [own, network] = [addressKey(address), networkKey(address)];
+    return [{ subject: own, limit: ofAddress }, ...(network === own ? [] : [{ subject: network, limit: ofNetwork }])];
   };
-  const subjects = (address: string) => [...new Set([addressKey(address), networkKey(address)])];
-  const counterKeys = (address: string) => subjects(address).map((subject) => `${limit.name}:${subject}`);
-
-  /** One for each counter; the address before its network, as in every change. */
-  const counts = (address: string): Sql[] => {
-    const network = networkOf(address);
-    return [ofAddress.count(addressKey(address)), ...(network ? [ofNetwork.count(network)] : [])];
-  };
+  const counterKeys = (address: string) => countersOf(address).map(({ subject }) => `${limit.name}:${subject}`);
+  const counts = (address: string): Sql[] => countersOf(address).map((one) => one.limit.count(one.subject));
 
   /** As those of {@link windowLimit}. */
   async function check(address: string): Promise<void> {
-    if (isOn) refuseIfBlocked(deps, await readCounters(deps.db, counterKeys(address)));
+    if (deps.config.rateLimits) refuseIfBlocked(deps, await readCounters(deps.db, counterKeys(address)));
   }
   async function failed(address: string): Promise<void> {
-    if (isOn) await deps.db.change({ run: { counts: counts(address) } });
+    if (deps.config.rateLimits) await deps.db.change({ run: { counts: counts(address) } });
   }
   async function take(address: string): Promise<void> {
-    const network = networkOf(address);
-    if (network === undefined) return ofAddress.take(addressKey(address));
-    const taken = { address: ofAddress.taken(addressKey(address)), network: ofNetwork.taken(network) };
-    const done = await deps.db.change({ run: taken });
+    const [own, network] = countersOf(address);
+    if (!own || !network) return ofAddress.take(addressKey(address));
+    const run = { own: ofAddress.taken(own.subject), network: ofNetwork.taken(network.subject) };
+    const done = await deps.db.change({ run });
     if (done.ok) return;
     await check(address); // throws with the time to wait
     throw rateLimited(1); // the window ended between the two statements
