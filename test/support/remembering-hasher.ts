@@ -7,10 +7,12 @@ import type { Tracer } from '../../src/platform/tracing.ts';
 export const newHasher = (
   limits: Partial<Limits> = {},
   { maxWaitMs, phases }: { maxWaitMs?: number; phases?: Tracer['phases'] } = {},
+  derive?: Parameters<typeof openPasswordHasher>[2],
 ): PasswordHasher =>
   openPasswordHasher(
     { ...readLimits((_, fallback) => fallback), ...limits },
     { monotonic: () => 0, phases, maxWaitMs },
+    derive,
   );
 
 /**

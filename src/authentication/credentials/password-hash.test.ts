@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { createHook } from 'node:async_hooks';
 import { argon2Sync } from 'node:crypto';
 import { test } from 'node:test';
 import { newHasher } from '../../../test/support/remembering-hasher.ts';
 import { RequestError } from '../../platform/errors.ts';
+import { argon2id } from './argon2id.ts';
 import { identified } from './hash-queue.ts';
 import { longestPasswordBytes, needsRehash, passwordHasher } from './password-hash.ts';
 
@@ -111,20 +111,30 @@ test('a full queue answers 503 with Retry-After, and serves again once there is 
 });
 
 test('hashes leave two threads of the pool: tokens are signed there, and changes are flushed', async () => {
-  const running = new Set<number>();
+  let running = 0;
   let most = 0;
-  const hook = createHook({
-    init(id, type) {
-      if (type === 'ARGON2REQUEST') most = Math.max(most, running.add(id).size);
-    },
-    before: (id) => running.delete(id),
-  }).enable();
+  const { hash } = newHasher({}, {}, async (parameters) => {
+    running += 1;
+    most = Math.max(most, running);
+    const tag = await argon2id(parameters);
+    running -= 1;
+    return tag;
+  });
   await Promise.all([1, 2, 3, 4, 5, 6].map((user) => hash('correct horse battery staple', identified(`usr_${user}`))));
-  hook.disable();
   const threads = Number(process.env.UV_THREADPOOL_SIZE ?? 4);
   assert.ok(most > 0 && most <= threads - 2, `${most} of ${threads}`);
 });
 
 test('a stored text that is no Argon2id hash is an error, not a wrong password', async () => {
   await assert.rejects(verifyPassword('a', '$2b$10$abcdefghijklmnopqrstuv'), /not an Argon2id PHC string/);
+});
+
+test('a hash for which there is no memory is overload: 503, and the next one is computed', async () => {
+  let failures = 1;
+  const { hash } = newHasher({}, {}, async (parameters) => {
+    if (failures-- > 0) throw new Error('no memory');
+    return argon2id(parameters);
+  });
+  await assert.rejects(hash('correct horse battery staple', asker), isRefusal('temporarily_unavailable'));
+  assert.match(await hash('correct horse battery staple', asker), /^\$argon2id\$/);
 });

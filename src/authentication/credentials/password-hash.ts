@@ -1,9 +1,10 @@
-import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../platform/clock.ts';
 import { invalidRequest, unavailable } from '../../platform/errors.ts';
 import type { Limits } from '../../platform/limits/limit-settings.ts';
 import type { Tracer } from '../../platform/tracing.ts';
+import { type Argon2Parameters, argon2id } from './argon2id.ts';
 import { type Asker, type HashQueueSettings, hashQueue } from './hash-queue.ts';
 
 /**
@@ -27,7 +28,7 @@ export const isOverlong = (password: string): boolean =>
 export type PasswordHasher = ReturnType<typeof passwordHasher>;
 
 /**
- * Hashes at once. Each holds 19 MiB, and one of libuv's threads for some 30 ms. Tokens are signed and files are flushed on
+ * Hashes at once. Each holds 19 MiB, and one of libuv's threads for some 20 ms. Tokens are signed and files are flushed on
  * the same threads, four unless UV_THREADPOOL_SIZE is set: two are left to these.
  */
 const maxConcurrent = 2;
@@ -36,20 +37,27 @@ const maxConcurrent = 2;
 export const openPasswordHasher = (
   limits: Limits,
   { monotonic, phases, maxWaitMs = 5000 }: { monotonic: Clock; phases?: Tracer['phases']; maxWaitMs?: number },
+  derive = argon2id,
 ): PasswordHasher =>
-  passwordHasher({
-    concurrency: maxConcurrent,
-    queueLimit: 64,
-    perAccount: limits.passwordsAtOnce,
-    perAddress: limits.passwordsAtOncePerAddress,
-    maxWaitMs,
-    monotonic,
-    phases,
-  });
+  passwordHasher(
+    {
+      concurrency: maxConcurrent,
+      queueLimit: 64,
+      perAccount: limits.passwordsAtOnce,
+      perAddress: limits.passwordsAtOncePerAddress,
+      maxWaitMs,
+      monotonic,
+      phases,
+    },
+    derive,
+  );
 
 /** Hashes on libuv's threads, in the order of {@link hashQueue}, whose refusals it throws. */
-export function passwordHasher(settings: HashQueueSettings) {
+export function passwordHasher(settings: HashQueueSettings, derive = argon2id) {
   const inTurn = hashQueue(settings);
+  /** Fails only without memory for it, which is overload, so 503 and not 500. */
+  const tagOf = (asker: Asker, parameters: Argon2Parameters) =>
+    inTurn(asker, () => derive(parameters).catch((error: unknown) => Promise.reject(unavailable(error))));
 
   /**
    * @returns a PHC string, `$argon2id$v=19$m=...,t=...,p=...$salt$tag`: it carries its own parameters.
@@ -59,7 +67,7 @@ export function passwordHasher(settings: HashQueueSettings) {
     const message = encode(password);
     if (message === undefined) throw invalidRequest(`A password can have at most ${longestPasswordBytes} bytes.`);
     const salt = randomBytes(saltLength);
-    const tag = await inTurn(asker, () => argon2id({ ...cost, message, nonce: salt, tagLength }));
+    const tag = await tagOf(asker, { ...cost, message, nonce: salt, tagLength });
     return formatPhc({ ...cost, salt, tag });
   };
 
@@ -71,9 +79,12 @@ export function passwordHasher(settings: HashQueueSettings) {
     const message = encode(password);
     const expected = stored === undefined || message === undefined ? dummy : parsePhc(stored);
     const { salt: nonce, tag, ...parameters } = expected;
-    const computed = await inTurn(asker, () =>
-      argon2id({ ...parameters, message: message ?? Buffer.alloc(0), nonce, tagLength: tag.length }),
-    );
+    const computed = await tagOf(asker, {
+      ...parameters,
+      message: message ?? Buffer.alloc(0),
+      nonce,
+      tagLength: tag.length,
+    });
     return timingSafeEqual(computed, tag) && expected !== dummy;
   };
 
@@ -118,9 +129,3 @@ function parsePhc(stored: string): Phc {
     tag: Buffer.from(tag, 'base64'),
   };
 }
-
-/** Off the event loop. Fails only without memory for it, which is overload, so 503 and not 500. */
-const argon2id = (parameters: Parameters<typeof argon2>[1]) =>
-  new Promise<Buffer>((resolve, reject) => {
-    argon2('argon2id', parameters, (error, tag) => (error ? reject(unavailable(error)) : resolve(tag)));
-  });

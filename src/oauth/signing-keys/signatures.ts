@@ -1,23 +1,9 @@
 import { type KeyObject, sign, verify } from 'node:crypto';
-import type { Sodium } from 'sodium-native';
 import type { Algorithm } from '../../clients/client.ts';
+import { findSodium } from '../../platform/sodium.ts';
 
 export type Sign = (input: Buffer) => Promise<Buffer>;
 export type Verify = (input: Buffer, signature: Buffer) => Promise<boolean>;
-
-let loading: Promise<Sodium | undefined> | undefined;
-
-/**
- * libsodium, if it was installed: an optional dependency. Its Ed25519 needs half the processor time of OpenSSL's; `npm run
- * bench` shows what that is for a token. Loaded for the first signature, which no command makes.
- */
-function findSodium(): Promise<Sodium | undefined> {
-  loading ??= import('sodium-native').then(
-    (library) => library.default,
-    () => undefined,
-  );
-  return loading;
-}
 
 /** Ed25519 (RFC 8032 §5.1) by libsodium on the event loop, or by OpenSSL in the thread pool, as RS256 (RFC 7518 §3.3) always is. */
 export function signerOf(algorithm: Algorithm, key: KeyObject, find = findSodium): Sign {

@@ -1,0 +1,42 @@
+import { argon2 } from 'node:crypto';
+import type { Sodium } from 'sodium-native';
+import { findSodium } from '../../platform/sodium.ts';
+
+export type Argon2Parameters = {
+  message: Buffer;
+  /** The salt. */
+  nonce: Buffer;
+  /** KiB. */
+  memory: number;
+  passes: number;
+  parallelism: number;
+  /** Bytes. */
+  tagLength: number;
+};
+
+/**
+ * Argon2id (RFC 9106), version 1.3, in the thread pool. libsodium's uses the vector instructions of the processor; OpenSSL, whose
+ * implementation is portable, computes what libsodium refuses: other lengths of the salt, or several lanes.
+ * @throws without memory for it.
+ */
+export async function argon2id(parameters: Argon2Parameters, find = findSodium): Promise<Buffer> {
+  const sodium = await find();
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  if (sodium && isComputedBy(sodium, parameters)) {
+    const { message, nonce, memory, passes, tagLength } = parameters;
+    const tag = Buffer.alloc(tagLength);
+    const algorithm = sodium.crypto_pwhash_ALG_ARGON2ID13;
+    sodium.crypto_pwhash_async(tag, message, nonce, passes, memory * 1024, algorithm, (error) =>
+      error ? reject(error) : resolve(tag),
+    );
+  } else {
+    argon2('argon2id', parameters, (error, tag) => (error ? reject(error) : resolve(tag)));
+  }
+  return promise;
+}
+
+const isComputedBy = (sodium: Sodium, { nonce, memory, parallelism, tagLength }: Argon2Parameters): boolean =>
+  parallelism === 1 &&
+  nonce.length === sodium.crypto_pwhash_SALTBYTES &&
+  tagLength >= sodium.crypto_pwhash_BYTES_MIN &&
+  memory * 1024 >= sodium.crypto_pwhash_MEMLIMIT_MIN;
