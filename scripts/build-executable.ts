@@ -14,10 +14,11 @@ import { build } from 'esbuild';
 import { freePort } from '../bench/child.ts';
 import { assets, code, makeDistribution, replacing } from './build.ts';
 
-/** As `bin/signet` has them; V8 takes compiled code only with the flags that it was compiled with. */
-const flags = ['--max-semi-space-size=8', '--v8-pool-size=1', '--expose-gc'];
 const root = join(import.meta.dirname, '..');
 const node = join(root, 'node_modules/node/bin/node');
+/** Those of `bin/signet`; V8 takes compiled code only with the flags that it was compiled with. */
+const flags = /exec "\$node" ([^"]+)"/.exec(readFileSync(join(root, 'bin/signet'), 'utf8'))?.[1]?.match(/--\S+/g) ?? [];
+if (flags.length === 0) throw new Error('bin/signet has no flags of V8.');
 
 /** @param out the folder of the build. @returns the path of the file. */
 async function makeExecutable(out: string): Promise<string> {
