@@ -1,3 +1,4 @@
+import { listInWords } from '../../platform/i18n/formats.ts';
 import { hidden, notice } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
@@ -88,5 +89,5 @@ ${hidden('session_id', session_id)}<label for="${id}">${view.t('sessions.name.la
 export function methodsInWords({ locale, plain }: View, amr: readonly Method[]): string {
   const spoken = (['pwd', 'otp', 'fed', 'hwk'] as const).filter((method) => amr.includes(method));
   const names = spoken.map((method) => plain(`sessions.how.${method}`));
-  return new Intl.ListFormat(locale, { type: 'conjunction' }).format(names);
+  return listInWords(locale, names);
 }

@@ -1,6 +1,7 @@
 import { perStandardClaim, type Role, type StandardClaim, standardClaimNames } from '../../accounts/users.ts';
 import { isScope, parseScope, type Scope, scopeNames } from '../../clients/scopes.ts';
 import { Entitlement } from '../../entitlements/entitlement.ts';
+import { listInWords } from '../../platform/i18n/formats.ts';
 import type { Html } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { type Static, Type } from '../../platform/schema.ts';
@@ -51,7 +52,10 @@ export function claimsWithin(scope: string): UserClaim[] {
 /** For users: what is asked for by name. */
 export const claimList = (view: View, claims: readonly UserClaim[]): Html =>
   view.t('consent.claims', {
-    claims: new Intl.ListFormat(view.locale).format(claims.map((claim) => view.plain(`claim.${claim}`))),
+    claims: listInWords(
+      view.locale,
+      claims.map((claim) => view.plain(`claim.${claim}`)),
+    ),
   });
 
 type ClaimSource = {

@@ -1,3 +1,4 @@
+import { dateFormat, numberFormat } from '../i18n/formats.ts';
 import type { MessageKey } from '../i18n/translate.ts';
 import { type Html, html } from './html.ts';
 import type { View } from './view.ts';
@@ -21,11 +22,11 @@ export function dayChart(
 ): Html {
   const title = view.t(titleKey);
   const total = counts.reduce((sum, count) => sum + count, 0);
-  const number = new Intl.NumberFormat(view.region);
+  const number = numberFormat(view.region);
   const caption = html`<figcaption><strong>${number.format(total)}</strong> ${title}</figcaption>`;
   if (total === 0) return html`<figure class="chart">${caption}<p class="soft">${view.t('chart.none')}</p></figure>\n`;
   const max = Math.max(...counts);
-  const format = new Intl.DateTimeFormat(view.region, { day: 'numeric', month: 'short', timeZone: 'UTC' });
+  const format = dateFormat(view.region, { day: 'numeric', month: 'short', timeZone: 'UTC' });
   const days = counts.map((_, place) => format.format((firstDay + place) * dayMs));
   const description = view.t('chart.description', {
     what: title,
@@ -51,7 +52,7 @@ export function dayChart(
 
 /** Numbers with what they count. */
 export const figures = (view: View, all: readonly { count: number; label: Html }[]): Html => {
-  const number = new Intl.NumberFormat(view.region);
+  const number = numberFormat(view.region);
   return html`<dl class="figures">${all.map(
     ({ count, label }) => html`<div><dt>${label}</dt><dd>${number.format(count)}</dd></div>\n`,
   )}</dl>`;

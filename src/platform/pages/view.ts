@@ -3,6 +3,7 @@ import { type Clock, isInCalendar, now } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { cookie, cookieNames, setCookie } from '../http/cookies.ts';
 import { type Parameters, parseParameters, queryOf } from '../http/parameters.ts';
+import { dateFormat, numberFormat, relativeTimeFormat } from '../i18n/formats.ts';
 import {
   chooseLocale,
   type Locale,
@@ -100,9 +101,7 @@ export function viewOf(
 
 /** @param locale may have a region. @param at Unix seconds; a stored one may be beyond the calendar. */
 export const formatDay = (locale: Locale, at: number): string =>
-  isInCalendar(at)
-    ? new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(at * 1000)
-    : String(at);
+  isInCalendar(at) ? dateFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(at * 1000) : String(at);
 
 const units = [
   ['year', 31_557_600],
@@ -113,7 +112,7 @@ const units = [
 ] as const;
 
 function ago(locale: Locale, seconds: number): string {
-  const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+  const format = relativeTimeFormat(locale, { numeric: 'auto' });
   for (const [unit, length] of units) {
     if (Math.abs(seconds) >= length) return format.format(Math.trunc(seconds / length), unit);
   }
@@ -122,7 +121,7 @@ function ago(locale: Locale, seconds: number): string {
 
 function duration(locale: Locale, seconds: number): string {
   const [unit, length] = units.find(([, length]) => seconds >= length * 1.5) ?? (['second', 1] as const);
-  const format = new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' });
+  const format = numberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' });
   return format.format(Math.ceil(seconds / length));
 }
 

@@ -1,5 +1,6 @@
 import { accountTab } from '../../authentication/account-tab.ts';
 import type { SecurityOverview } from '../../authentication/credentials/sign-in-methods.ts';
+import { listInWords } from '../../platform/i18n/formats.ts';
 import { type Html, html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -91,6 +92,6 @@ const providersRow = ({ t, locale }: View, providers: readonly string[]): Html =
     state:
       providers.length === 0
         ? t('security.providers.none')
-        : t('security.providers.linked', { providers: new Intl.ListFormat(locale).format(providers) }),
+        : t('security.providers.linked', { providers: listInWords(locale, providers) }),
     action: t('security.manage'),
   });
