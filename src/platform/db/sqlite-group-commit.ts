@@ -72,14 +72,19 @@ export function createGroupCommit(
   let hasWritten = false;
   const whenDrained: (() => void)[] = [];
 
-  /** Arranges for the next group, unless the end of a group's flush will. */
+  /** Arranges for the next group, unless the end of a group's flush will. A timer may be late, so each change looks at the time. */
   function schedule(): void {
-    if (scheduled || queue.length === 0) return;
+    if (queue.length === 0 || (scheduled && !spacing)) return;
     const { untilNext } = session().log.flushes;
     if (untilNext === undefined && flushing > 0) return;
     scheduled = true;
-    if (untilNext) spacing = setTimeout(commitGroup, untilNext);
-    else setImmediate(commitGroup);
+    if (untilNext) {
+      spacing ??= setTimeout(commitGroup, untilNext);
+    } else {
+      clearTimeout(spacing);
+      spacing = undefined;
+      setImmediate(commitGroup);
+    }
   }
 
   function commitGroup(): void {
