@@ -153,11 +153,13 @@ async function withTermOfOwner(
   const places = placesOf(userTerms, { range, after, comparison: '>=' });
   // Without a client, the place has been read to its end: `z` is behind every id.
   const { term, id, client_id = 'z' } = after ?? { term: '', id: '' };
+  // Of the owner, and not of the place: most users own no client, and need not be looked at any further.
+  const firstOfOwner = firstTermOf(userTerms, sql`c.owner_user_id`, range);
   const rows = await db.all(
     FoundClient,
     sql`select p.term, ${ClientRow.columnsOf('c')} from (${places} limit ${maxUsers}) p join clients c on c.owner_user_id = p.id
          where ${isListed(listing)} and (p.term, p.id, c.client_id) > (${term}, ${id}, ${client_id})
-           and p.term = ${firstTermOf(userTerms, sql`p.id`, range)}
+           and p.term = ${firstOfOwner}
            and ${firstTermOf(clientTerms, sql`c.client_id`, range)} is null and ${hasOthers(ranges, range)}
          order by p.term, p.id, c.client_id limit ${limit + 1}`,
   );
