@@ -30,6 +30,7 @@ export type Bench = Measured & {
 /** What `npm run bench:size -- --json` writes. */
 export type Size = Measured & {
   users: number;
+  small_users: number;
   grants: number;
   comparisons: { name: string; small_ms: number; large_ms: number; ratio: number; key_set_ms: number }[];
   works: { name: string; seconds: number; rows: number; rows_left: number; key_set_ms: number }[];
@@ -302,7 +303,7 @@ ${measuredOn(slowDisk)}
 
 ## A large store
 
-Every request on a store with ${whole(size.users)} users and ${whole(size.grants)} grants beside one with 300 users. Of ${size.comparisons.length} requests, ${within} take
+Every request on a store with ${whole(size.users)} users and ${whole(size.grants)} grants beside one with ${whole(size.small_users)} users. Of ${size.comparisons.length} requests, ${within} take
 at most ${targets.size.ratio} times as long. These differ most:
 
 ![The requests that differ most between the large and the small store](performance/size.svg)

@@ -170,6 +170,7 @@ async function measure() {
   return {
     ...whereAndWhen('bench:size'),
     ...options.size,
+    small_users: small.users,
     comparisons,
     works,
     start_ms,
