@@ -160,8 +160,8 @@ function createCheckpoints(path: string, bounds: LogBounds, logger: Logger | und
     restartAt = bounds.restart;
     const before = grows;
     if (!(await checkpoint('truncate'))) return;
+    if (grows === before) await endThread();
     isTruncated = grows === before; // else what was written meanwhile would stay
-    if (isTruncated) await endThread();
   }
 
   async function endThread(): Promise<void> {
