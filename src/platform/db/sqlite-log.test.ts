@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as immediately, setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
+import { afterTest } from '../../../test/support/after-test.ts';
 import { freshDatabase } from '../../../test/support/databases.ts';
 import { plain } from '../../../test/support/plain-sql.ts';
 import { type Db, OutcomeUnknown, StoreUnavailable, UniqueViolation } from './db.ts';
@@ -18,9 +19,9 @@ async function freshTable(t: TestContext, options: LogOptions) {
   await first.close();
   const path = join(dataDir, 'signet.db');
   const db = openSqlite(path, options);
-  t.after(() => db.close());
+  afterTest(t, () => db.close());
   const raw = new DatabaseSync(path);
-  t.after(() => raw.isOpen && raw.close());
+  afterTest(t, () => raw.isOpen && raw.close());
   const logBytes = () => statSync(`${path}-wal`).size;
   return { db, raw, path, dataDir, logBytes };
 }

@@ -41,9 +41,11 @@ export function openSqlite(path: string, options: LogOptions & { phases?: Phases
   const writes = createGroupCommit(session, checkAnew, options.phases);
   const run_id = `${process.pid}-${startOf(process.pid)}-${randomUUID().slice(-12)}`;
   let closing: Promise<void> | undefined;
+  let checking: Promise<void> | undefined;
 
   async function close(): Promise<void> {
     await writes.drained();
+    await checking?.catch(() => undefined); // it has the file open, too
     await opened?.log.close();
     opened?.connection.close();
   }
@@ -62,7 +64,8 @@ export function openSqlite(path: string, options: LogOptions & { phases?: Phases
         opened = openOrOnlyRead(path, options);
         await failed?.log.close();
         if (opened.onlyReads) throw new StoreUnavailable(cannotWrite);
-        await checkFile(path);
+        checking = checkFile(path);
+        await checking;
         if (closing) throw closed();
         opened.transaction.begin();
         opened.connection.exec(writePage);
