@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import { type TestContext, test } from 'node:test';
+import sodium from 'sodium-native';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { disableUser } from '../../src/admin/users/administer-user.ts';
 import { createUser } from '../../src/authentication/account-links/create-user.ts';
@@ -274,19 +275,26 @@ testSignet(
 /** Every Argon2 computation and store call of what runs meanwhile, in order. */
 async function workOf(t: TestContext, { deps: { db } }: Signet, task: () => Promise<unknown>): Promise<string[]> {
   const work: string[] = [];
-  const real = crypto.argon2;
-  const argon2 = t.mock.method(crypto, 'argon2', (...args: Parameters<typeof crypto.argon2>) => {
-    const [name, { memory, passes, parallelism, tagLength }] = args;
-    work.push(`${name} ${memory} ${passes} ${parallelism} ${tagLength}`);
-    return real(...args);
-  });
+  const [byOpenSsl, bySodium] = [crypto.argon2, sodium.crypto_pwhash_async];
+  const mocks = [
+    t.mock.method(crypto, 'argon2', (...given: Parameters<typeof byOpenSsl>) => {
+      const [name, { memory, passes, parallelism, tagLength }] = given;
+      work.push(`${name} ${memory} ${passes} ${parallelism} ${tagLength} by OpenSSL`);
+      return byOpenSsl(...given);
+    }),
+    t.mock.method(sodium, 'crypto_pwhash_async', (...given: Parameters<typeof bySodium>) => {
+      const [tag, , , passes, memory] = given;
+      work.push(`argon2id ${memory / 1024} ${passes} 1 ${tag.length} by libsodium`);
+      return bySodium(...given);
+    }),
+  ];
   syncBuiltinESMExports();
   const stopSpying = beforeEachCall(db, (sql) => work.push(...sql));
   try {
     await task();
   } finally {
     stopSpying();
-    argon2.mock.restore();
+    for (const { mock } of mocks) mock.restore();
     syncBuiltinESMExports();
   }
   return work;

@@ -57,6 +57,22 @@ export function openSqliteThread(path: string) {
   };
 }
 
+/** @throws when a page is damaged, or cannot be read, or the log could not be copied whole. */
+export async function checkFile(path: string): Promise<void> {
+  const thread = openSqliteThread(path);
+  try {
+    const [[verdict], [checkpoint]] = (await thread.run(
+      'pragma quick_check(1)',
+      'pragma wal_checkpoint(truncate)',
+    )) as [[{ quick_check: string }], [{ busy: number }]];
+    if (verdict.quick_check !== 'ok')
+      throw new StoreUnavailable(`The database file is damaged: ${verdict.quick_check}`);
+    if (checkpoint.busy !== 0) throw new StoreUnavailable('The log is being read.');
+  } finally {
+    await thread.end();
+  }
+}
+
 const script = `
 const { parentPort, workerData } = require('node:worker_threads');
 const { DatabaseSync } = require('node:sqlite');

@@ -16,7 +16,7 @@ import {
   type WriteSession,
 } from './sqlite-group-commit.ts';
 import { type LogOptions, openLog, writePage } from './sqlite-log.ts';
-import { openSqliteThread } from './sqlite-thread.ts';
+import { checkFile } from './sqlite-thread.ts';
 
 /** Texts are written by us and few; the bound only keeps one that is built per call from growing without end. */
 const cachedStatements = 1_000;
@@ -202,22 +202,6 @@ function connectToRead(path: string): DatabaseSync | undefined {
 
 /** Between two checks of a file whose flush failed. */
 const recheckMs = 1_000;
-
-/** @throws when a page is damaged, or cannot be read, or the log could not be copied whole. */
-async function checkFile(path: string): Promise<void> {
-  const thread = openSqliteThread(path);
-  try {
-    const [[verdict], [checkpoint]] = (await thread.run(
-      'pragma quick_check(1)',
-      'pragma wal_checkpoint(truncate)',
-    )) as [[{ quick_check: string }], [{ busy: number }]];
-    if (verdict.quick_check !== 'ok')
-      throw new StoreUnavailable(`The database file is damaged: ${verdict.quick_check}`);
-    if (checkpoint.busy !== 0) throw new StoreUnavailable('The log is being read.');
-  } finally {
-    await thread.end();
-  }
-}
 
 /**
  * All processes of a file are on one machine. A number is given again, after a restart of a container or the machine most
