@@ -17,7 +17,7 @@ import { assets, code, makeDistribution, replacing } from './build.ts';
 const root = join(import.meta.dirname, '..');
 const node = join(root, 'node_modules/node/bin/node');
 /** Those of `bin/signet`; V8 takes compiled code only with the flags that it was compiled with. */
-const flags = /exec "\$node" ([^"]+)"/.exec(readFileSync(join(root, 'bin/signet'), 'utf8'))?.[1]?.match(/--\S+/g) ?? [];
+const flags = readFileSync(join(root, 'bin/signet'), 'utf8').match(/(?<=^ *flags=.*)--[\w-]+(=\d+)?/gm) ?? [];
 if (flags.length === 0) throw new Error('bin/signet has no flags of V8.');
 
 /** @param out the folder of the build. @returns the path of the file. */
