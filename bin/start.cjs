@@ -11,7 +11,7 @@ function isCurrent() {
   try {
     const inputs = JSON.parse(readFileSync(join(made, 'inputs.json'), 'utf8'));
     return inputs.every(([path, size, time]) => {
-      const stats = statSync(`${root}/${path}`); // to join so many would make V8 load its compilers
+      const stats = statSync(`${root}/${path}`); // joining so many would make V8 load its optimizing compilers
       return stats.size === size && stats.mtimeMs === time;
     });
   } catch {

@@ -15,7 +15,7 @@ import { openSubject, type Subject, writeEntitlement } from './subject.ts';
 
 const help = `Usage: npm run bench:size -- [options]
 
-  --users N     users of the large store (default 100000)
+  --users N     users of the large store (default 100000; 6000 at least)
   --grants N    its grants (default three for each user)
   --rounds N    measurements of each request on each store (default 15)
   --watch N     seconds after which work over many rows is left to itself (default 300)
@@ -27,15 +27,16 @@ const help = `Usage: npm run bench:size -- [options]
 The store of so many rows is made in the folder for temporary files: some 4 KB for a user with three grants.
 Progress goes to stderr. Needs no network and leaves nothing behind.`;
 
-const options = readOptions();
-const warmUps = options.smoke ? 0 : 2;
-const oftenMs = options.smoke ? 0 : 5;
-
 /**
  * Enough that each list has a full first page: an empty one would only compare how much is shown. In the proportions of the
  * large store: to find the clients of some users takes longer where fewer users have one, whatever the size.
  */
 const small = { users: 6000, grants: 18_000, clients: 600 };
+
+const options = readOptions();
+const warmUps = options.smoke ? 0 : 2;
+const oftenMs = options.smoke ? 0 : 5;
+
 const targets = allTargets.size;
 /** More families than connections; and no more than a user may have active grants for a client. */
 const tokens = { accessTokens: 20, families: 75 };
@@ -98,6 +99,7 @@ function readOptions() {
     const grants = Number(values.grants ?? users * 3);
     const clients = Math.ceil(users / 10);
     const watch = Number(values.watch ?? 300);
+    if (!values.smoke && users < small.users) throw new Error(`--users takes ${small.users} at least.`);
     if (![users, grants, rounds, watch].every((number) => Number.isInteger(number) && number > 0)) {
       throw new Error('--users, --grants, --rounds and --watch take a whole number from 1.');
     }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import type { Sodium } from 'sodium-native';
+import { RequestError } from '../../platform/errors.ts';
 import { findSodium } from '../../platform/sodium.ts';
 import { argon2id } from './argon2id.ts';
 
@@ -72,3 +73,14 @@ for (const [name, find] of [
     assert.ok(turns > 2, `${turns} turns`);
   });
 }
+
+test('without memory for a hash the answer is 503', async () => {
+  const find = async () => {
+    const sodium = await findSodium();
+    assert.ok(sodium);
+    const withoutMemory: Sodium['crypto_pwhash_async'] = (...given) => given[6](new Error('status: -1'));
+    return { ...sodium, crypto_pwhash_async: withoutMemory };
+  };
+  const isOverload = (error: unknown) => error instanceof RequestError && error.code === 'temporarily_unavailable';
+  await assert.rejects(argon2id(parameters(), find), isOverload);
+});

@@ -1,5 +1,6 @@
 import { argon2 } from 'node:crypto';
 import type { Sodium } from 'sodium-native';
+import { unavailable } from '../../platform/errors.ts';
 import { findSodium } from '../../platform/sodium.ts';
 
 export type Argon2Parameters = {
@@ -17,7 +18,7 @@ export type Argon2Parameters = {
 /**
  * Argon2id (RFC 9106), version 1.3, in the thread pool. libsodium's uses the vector instructions of the processor; OpenSSL, whose
  * implementation is portable, computes what libsodium refuses: other lengths of the salt, or several lanes.
- * @throws without memory for it.
+ * @throws {RequestError} `temporarily_unavailable` without memory for it: in the thread pool nothing else fails.
  */
 export async function argon2id(parameters: Argon2Parameters, find = findSodium): Promise<Buffer> {
   const sodium = await find();
@@ -27,10 +28,10 @@ export async function argon2id(parameters: Argon2Parameters, find = findSodium):
     const tag = Buffer.alloc(tagLength);
     const algorithm = sodium.crypto_pwhash_ALG_ARGON2ID13;
     sodium.crypto_pwhash_async(tag, message, nonce, passes, memory * 1024, algorithm, (error) =>
-      error ? reject(error) : resolve(tag),
+      error ? reject(unavailable(error)) : resolve(tag),
     );
   } else {
-    argon2('argon2id', parameters, (error, tag) => (error ? reject(error) : resolve(tag)));
+    argon2('argon2id', parameters, (error, tag) => (error ? reject(unavailable(error)) : resolve(tag)));
   }
   return promise;
 }

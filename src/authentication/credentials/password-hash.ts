@@ -1,7 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../platform/clock.ts';
-import { invalidRequest, unavailable } from '../../platform/errors.ts';
+import { invalidRequest } from '../../platform/errors.ts';
 import type { Limits } from '../../platform/limits/limit-settings.ts';
 import type { Tracer } from '../../platform/tracing.ts';
 import { type Argon2Parameters, argon2id } from './argon2id.ts';
@@ -55,9 +55,7 @@ export const openPasswordHasher = (
 /** Hashes on libuv's threads, in the order of {@link hashQueue}, whose refusals it throws. */
 export function passwordHasher(settings: HashQueueSettings, derive = argon2id) {
   const inTurn = hashQueue(settings);
-  /** Fails only without memory for it, which is overload, so 503 and not 500. */
-  const tagOf = (asker: Asker, parameters: Argon2Parameters) =>
-    inTurn(asker, () => derive(parameters).catch((error: unknown) => Promise.reject(unavailable(error))));
+  const tagOf = (asker: Asker, parameters: Argon2Parameters) => inTurn(asker, () => derive(parameters));
 
   /**
    * @returns a PHC string, `$argon2id$v=19$m=...,t=...,p=...$salt$tag`: it carries its own parameters.

@@ -90,6 +90,7 @@ export function createGroupCommit(
   function commitGroup(): void {
     clearTimeout(spacing);
     spacing = undefined;
+    scheduled = true; // while it waits for the lock, or for the log
     if (!lock()) return;
     scheduled = false;
     const group = queue.splice(0, unitsPerCommit);

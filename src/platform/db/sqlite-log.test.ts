@@ -187,6 +187,35 @@ test('on a slow disk a second flush begins beside the first, and is confirmed af
   await assert.rejects(refused, UniqueViolation);
 });
 
+test('a change that arrives when a second flush is due begins it, however late the timer is', async (t) => {
+  let passed = 0;
+  const disk = heldDisk();
+  const flush = async (sync: () => Promise<void>) => {
+    if (!disk.holds) passed += 10;
+    await disk.flush(sync);
+  };
+  const { db } = await freshTable(t, { flush, monotonic: () => passed });
+  for (const k of ['1', '2', '3', '4']) await put(db, k);
+  t.mock.timers.enable({ apis: ['setTimeout'] }); // no timer fires
+  const turns = async () => {
+    for (let count = 0; count < 50; count += 1) await immediately();
+  };
+  disk.holds = true;
+  const before = disk.flushes;
+  const changes = [put(db, 'a')];
+  await turns();
+  changes.push(put(db, 'b'));
+  await turns();
+  assert.equal(disk.flushes, before + 1, 'it is not due');
+  passed += 10;
+  changes.push(put(db, 'c'));
+  await turns();
+  assert.equal(disk.flushes, before + 2);
+  disk.holds = false;
+  disk.end(({ resolve }) => resolve());
+  await Promise.all(changes);
+});
+
 test('a refusal because of a change is not answered before that change is confirmed', async (t) => {
   const { db, held, reached, hold } = await slowDisk(t);
   hold();

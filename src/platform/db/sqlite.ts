@@ -60,10 +60,14 @@ export function openSqlite(path: string, options: LogOptions & { phases?: Phases
       try {
         const failed = opened;
         opened = undefined;
-        failed?.connection.close();
-        opened = openOrOnlyRead(path, options);
-        await failed?.log.close();
+        try {
+          failed?.connection.close();
+          opened = openOrOnlyRead(path, options);
+        } finally {
+          await failed?.log.close();
+        }
         if (opened.onlyReads) throw new StoreUnavailable(cannotWrite);
+        if (closing) throw closed();
         checking = checkFile(path);
         await checking;
         if (closing) throw closed();
