@@ -94,6 +94,9 @@ test('npm run bench:size: a store is filled, and every page and operation is com
 });
 
 test('npm run bench:size: a number that it cannot use is said, and nothing is measured', async () => {
+  const fewer = await run(mainOfSize, '--users', '5999');
+  assert.deepEqual([fewer.code, fewer.stdout], [2, '']);
+  assert.match(fewer.stderr, /^--users takes 6000 at least\.\n\nUsage: npm run bench:size/);
   const { code, stdout, stderr } = await run(mainOfSize, '--users', 'many');
   assert.deepEqual([code, stdout], [2, '']);
   assert.match(

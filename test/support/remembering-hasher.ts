@@ -1,19 +1,13 @@
 import type { Asker } from '../../src/authentication/credentials/hash-queue.ts';
 import { openPasswordHasher, type PasswordHasher } from '../../src/authentication/credentials/password-hash.ts';
 import { type Limits, readLimits } from '../../src/platform/limits/limit-settings.ts';
-import type { Tracer } from '../../src/platform/tracing.ts';
 
 /** The hasher of a server with the default limits. To measure how long hashes take is for tests of the queue alone. */
 export const newHasher = (
   limits: Partial<Limits> = {},
-  { maxWaitMs, phases }: { maxWaitMs?: number; phases?: Tracer['phases'] } = {},
-  derive?: Parameters<typeof openPasswordHasher>[2],
+  options: Partial<Parameters<typeof openPasswordHasher>[1]> = {},
 ): PasswordHasher =>
-  openPasswordHasher(
-    { ...readLimits((_, fallback) => fallback), ...limits },
-    { monotonic: () => 0, phases, maxWaitMs },
-    derive,
-  );
+  openPasswordHasher({ ...readLimits((_, fallback) => fallback), ...limits }, { monotonic: () => 0, ...options });
 
 /**
  * The real hasher, asked once a process for each question: a suite that signs in thousands of times with a handful of

@@ -113,13 +113,18 @@ test('a full queue answers 503 with Retry-After, and serves again once there is 
 test('hashes leave two threads of the pool: tokens are signed there, and changes are flushed', async () => {
   let running = 0;
   let most = 0;
-  const { hash } = newHasher({}, {}, async (parameters) => {
-    running += 1;
-    most = Math.max(most, running);
-    const tag = await argon2id(parameters);
-    running -= 1;
-    return tag;
-  });
+  const { hash } = newHasher(
+    {},
+    {
+      derive: async (parameters) => {
+        running += 1;
+        most = Math.max(most, running);
+        const tag = await argon2id(parameters);
+        running -= 1;
+        return tag;
+      },
+    },
+  );
   await Promise.all([1, 2, 3, 4, 5, 6].map((user) => hash('correct horse battery staple', identified(`usr_${user}`))));
   const threads = Number(process.env.UV_THREADPOOL_SIZE ?? 4);
   assert.ok(most > 0 && most <= threads - 2, `${most} of ${threads}`);
@@ -131,10 +136,15 @@ test('a stored text that is no Argon2id hash is an error, not a wrong password',
 
 test('a hash that fails leaves its place to the next one', async () => {
   let failures = 2;
-  const { hash } = newHasher({}, {}, async (parameters) => {
-    if (failures-- > 0) throw new Error('it failed');
-    return argon2id(parameters);
-  });
+  const { hash } = newHasher(
+    {},
+    {
+      derive: async (parameters) => {
+        if (failures-- > 0) throw new Error('it failed');
+        return argon2id(parameters);
+      },
+    },
+  );
   for (let count = 0; count < 2; count += 1) await assert.rejects(hash('a', asker), /it failed/);
   assert.match(await hash('correct horse battery staple', asker), /^\$argon2id\$/);
 });

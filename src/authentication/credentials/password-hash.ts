@@ -1,9 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { Clock } from '../../platform/clock.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import type { Limits } from '../../platform/limits/limit-settings.ts';
-import type { Tracer } from '../../platform/tracing.ts';
 import { type Argon2Parameters, argon2id } from './argon2id.ts';
 import { type Asker, type HashQueueSettings, hashQueue } from './hash-queue.ts';
 
@@ -33,11 +31,15 @@ export type PasswordHasher = ReturnType<typeof passwordHasher>;
  */
 const maxConcurrent = 2;
 
+type HasherOptions = Pick<HashQueueSettings, 'monotonic' | 'phases'> & {
+  maxWaitMs?: number;
+  derive?: typeof argon2id;
+};
+
 /** A flood of sign-ins must end in prompt refusals, not in unbounded memory and latency. */
 export const openPasswordHasher = (
   limits: Limits,
-  { monotonic, phases, maxWaitMs = 5000 }: { monotonic: Clock; phases?: Tracer['phases']; maxWaitMs?: number },
-  derive = argon2id,
+  { monotonic, phases, maxWaitMs = 5000, derive }: HasherOptions,
 ): PasswordHasher =>
   passwordHasher(
     {

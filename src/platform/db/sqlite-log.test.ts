@@ -216,6 +216,27 @@ test('a change that arrives when a second flush is due begins it, however late t
   await Promise.all(changes);
 });
 
+test('what was accepted is made before the store is closed, also while another process writes', async (t) => {
+  const disk = heldDisk();
+  const { db, raw } = await freshTable(t, disk);
+  disk.holds = true;
+  const first = put(db, 'a');
+  await disk.reached();
+  const second = put(db, 'b'); // after the flush of the first
+  raw.exec('begin immediate');
+  disk.holds = false;
+  disk.end(({ resolve }) => resolve());
+  await first;
+  const closed = db.close();
+  await sleep(5);
+  raw.exec('commit');
+  await Promise.all([second, closed]);
+  assert.deepEqual(
+    raw.prepare('select k from things order by k').all(),
+    [{ k: 'a' }, { k: 'b' }].map((row) => Object.assign(Object.create(null), row)),
+  );
+});
+
 test('a refusal because of a change is not answered before that change is confirmed', async (t) => {
   const { db, held, reached, hold } = await slowDisk(t);
   hold();
