@@ -23,7 +23,7 @@ import { childrenOf, residentMemory } from './processor-time.ts';
 import { slowFsync } from './slow-fsync.ts';
 
 /** What a server still loads once it listens. */
-const settlingMs = 500;
+const settlingMs = 1000;
 
 /** Signs in again and again, in a browser that is known; the sessions of the others are needed. */
 const returning = 'alan@example.com';

@@ -25,7 +25,10 @@ export type Bench = Measured & {
   first_start_ms: number;
   later_start_ms: number;
   idle_mb: number;
+  /** At the end of the load. */
   memory_mb: Figures;
+  /** Ten seconds later. */
+  rested_mb: Figures;
 };
 /** What `npm run bench:size -- --json` writes. */
 export type Size = Measured & {
@@ -109,7 +112,7 @@ function aims(results: Results): Aim[] {
     atMost('first start, with a new folder', bench.first_start_ms, footprint.first_start_ms, ' ms'),
     atMost('later start', bench.later_start_ms, footprint.later_start_ms, ' ms'),
     atMost('resident memory before the first request', bench.idle_mb, footprint.idle_mb, ' MB'),
-    atMost('resident memory after the load', bench.memory_mb.signet ?? Number.NaN, footprint.loaded_mb, ' MB'),
+    atMost('resident memory after the load', bench.rested_mb.signet ?? Number.NaN, footprint.rested_mb, ' MB'),
     atMost(
       `slowest request beside a small store (${slowest?.name})`,
       slowest?.ratio ?? 0,
@@ -234,6 +237,7 @@ function performancePage(results: Results): string {
   const { bench, slowDisk, postgres, size } = results;
   const all = aims(results);
   const missed = all.filter(({ isReached }) => !isReached);
+  const memoryOf = (server: string, memory = bench.memory_mb) => whole(memory[server] ?? Number.NaN);
   const within = size.comparisons.filter(({ ratio }) => ratio <= targets.size.ratio).length;
   return `<!-- Made by npm run docs:performance from performance/*.json. Change scripts/performance-docs.ts instead. -->
 
@@ -277,8 +281,9 @@ of ${bench.rounds} rounds.
 
 ${rateTable(bench)}
 
-Signet answers first ${whole(bench.first_start_ms)} ms after its start with a new folder, and ${whole(bench.later_start_ms)} ms after a later one. It has
-${whole(bench.idle_mb)} MB of resident memory before the first request and ${whole(bench.memory_mb.signet ?? Number.NaN)} MB after the load, \`oidc-provider\` then has ${whole(bench.memory_mb.oidc_provider ?? Number.NaN)} MB.
+Signet answers first ${whole(bench.first_start_ms)} ms after its start with a new folder, and ${whole(bench.later_start_ms)} ms after a later one. Its resident
+memory is ${whole(bench.idle_mb)} MB before the first request, ${memoryOf('signet')} MB at the end of the load, and ${memoryOf('signet', bench.rested_mb)} MB ten seconds later; that of \`oidc-provider\` is
+${memoryOf('oidc_provider')} and ${memoryOf('oidc_provider', bench.rested_mb)} MB then.
 
 ${measuredOn(bench)}
 

@@ -6,6 +6,7 @@ import { inviteAdministrator } from '../admin/invite-administrator.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { StoreMisconfigured, StoreUnavailable, storeReason } from '../platform/db/db.ts';
 import { endFailedRequest } from '../platform/http/serving.ts';
+import { returnIdleMemory } from '../platform/idle-memory.ts';
 import { noTracing, type Tracer, type TraceSettings } from '../platform/tracing.ts';
 import { loadValidators } from '../platform/validator.ts';
 import type { Config } from './config.ts';
@@ -112,30 +113,12 @@ async function serveRequests(config: Config): Promise<void> {
   settleLater(true);
 }
 
-const settleAfterMs = 200;
-const settleAgainMs = 1000;
+const loadLaterMs = 200;
 
-/**
- * What a start does not wait for. A process with nothing to do yet returns the memory that only its start used, a seventh of
- * all: the young generation of the heap, which grows again with the load. A busy one would pause for that, and waits until
- * it has less to do.
- * @param serves false for a supervisor.
- */
+/** What a start does not wait for. @param serves false for a supervisor. */
 function settleLater(serves: boolean): void {
-  let since = performance.eventLoopUtilization();
-  let isLoaded = !serves;
-  const settle = () => {
-    const { utilization } = performance.eventLoopUtilization(since);
-    if (!isLoaded) loadValidators();
-    isLoaded = true;
-    if (utilization < 0.25) {
-      globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
-      return;
-    }
-    since = performance.eventLoopUtilization();
-    setTimeout(settle, settleAgainMs).unref();
-  };
-  setTimeout(settle, settleAfterMs).unref();
+  if (serves) setTimeout(loadValidators, loadLaterMs).unref();
+  returnIdleMemory();
 }
 
 /** Messages between a supervisor and its workers. */

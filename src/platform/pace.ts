@@ -77,6 +77,10 @@ export function createPace({
     requestArrived(): void {
       requests += 1;
     },
+    /** So many have arrived. */
+    get requests(): number {
+      return requests;
+    },
     /** For one work, whose slices cost about the same. @param most rows of a slice. */
     slices(most = mostRows): RunSlice {
       let rows = Math.min(firstRows, most);

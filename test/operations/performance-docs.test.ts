@@ -31,7 +31,8 @@ function asRequired({ bench, slowDisk, postgres, size }: Results): Results {
     bench: {
       ...bench,
       ...footprint,
-      memory_mb: { signet: footprint.loaded_mb },
+      memory_mb: { signet: 2 * footprint.rested_mb },
+      rested_mb: { signet: footprint.rested_mb },
       ratios: structuredClone(targets.ratios),
       processor_us: {
         signet: { ...bench.processor_us.signet, sign_in: hash * targets.sign_in },
