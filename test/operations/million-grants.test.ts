@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type TestContext, test } from 'node:test';
+import { applyBulkRevocations } from '../../src/oauth/grants/grants.ts';
+import type { Db } from '../../src/platform/db/db.ts';
+import { databaseFile } from '../../src/platform/db/open.ts';
+import { sliceRows } from '../../src/platform/db/slices.ts';
+import { afterTest } from '../support/after-test.ts';
+import { plain } from '../support/plain-sql.ts';
+import { assertRefused, tokensOf } from '../support/relying-party.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
+
+const million = 1_000_000;
+
+/** On the disk: with its indexes a million grants take 600 MB, for which memory may have no room. */
+async function newFolder(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'signet-million-'));
+  afterTest(t, () => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Grants of a thousand users, which differ from the one that the client has in nothing but that. */
+function fill(folder: string, client_id: string): void {
+  const db = new DatabaseSync(join(folder, databaseFile), { enableForeignKeyConstraints: false });
+  db.exec('pragma synchronous = off; pragma cache_size = -200000');
+  const ofGrants = `from sqlite_master where type = 'index' and tbl_name = 'grants' and sql is not null`;
+  const indexes = db.prepare(`select name, sql ${ofGrants}`).all() as { name: string; sql: string }[];
+  for (const { name } of indexes) db.exec(`drop index ${name}`); // to make them at the end takes a third of the time
+  const columns = (db.prepare(`select name from pragma_table_info('grants')`).all() as { name: string }[]).map(
+    ({ name }) => name,
+  );
+  const other: Record<string, string> = {
+    grant_id: `printf('gr_%07d', i)`,
+    code_hash: `printf('code_%07d', i)`,
+    user_id: `'usr_' || (i % 1000)`,
+    session_id: `'ses_' || (i % 1000)`,
+  };
+  db.exec(`begin;
+    with recursive n(i) as (select 0 union all select i + 1 from n where i < 999)
+    insert into users (user_id, email, email_key, role, created_at, updated_at, terms_of)
+    select 'usr_' || i, i || '@many.test', i || '@many.test', 'user', 1, 1, 1 from n;
+    with recursive n(i) as (select 1 union all select i + 1 from n where i < ${million})
+    insert into grants (${columns.join(', ')})
+    select ${columns.map((name) => other[name] ?? name).join(', ')}
+      from n, (select * from grants where client_id = '${client_id}' limit 1);
+    ${indexes.map(({ sql }) => `${sql};`).join('\n')}
+    commit;
+    pragma wal_checkpoint(truncate)`);
+  db.close();
+}
+
+/** How many rows each statement that changes something has changed since. */
+function watchChanges(db: Db): { sql: string; changes: number }[] {
+  const changed: { sql: string; changes: number }[] = [];
+  const { commit } = db;
+  const spied: typeof commit = async (steps) => {
+    const committed = await commit(steps);
+    if ('results' in committed) {
+      changed.push(...committed.results.map(({ changes }, at) => ({ sql: steps[at]!.sql, changes })));
+    }
+    return committed;
+  };
+  Object.assign(db, { commit: spied });
+  return changed;
+}
+
+const sum = (of: readonly { changes: number }[]) => of.reduce((total, { changes }) => total + changes, 0);
+
+async function countRevoked({ deps }: Signet): Promise<number> {
+  const revoked = 'select count(*) as n from grants where revoked_at is not null';
+  return Number((await plain(deps.db).get<{ n: number }>(revoked))?.n);
+}
+
+test('a client with a million grants is suspended by a few rows, and no request waits while the others are written', async (t) => {
+  const folder = await newFolder(t);
+  const signet = await startSignet(t, { env: { SIGNET_DATA_DIR: folder } });
+  const administrator = await signet.signedInUser({ role: 'admin' });
+  const client = await signet.registerClient();
+  const beside = await signet.registerClient();
+  const user = await signet.signedInUser();
+  const held = await user.obtainTokens(client);
+  const other = await user.obtainTokens(beside);
+  fill(folder, client.client_id);
+  assert.equal((await signet.userinfo(held.access_token)).status, 200);
+  const changed = watchChanges(signet.deps.db);
+  const decide = (deed: string, body: unknown) =>
+    administrator.browser.postJson(`/v1/admin/clients/${client.client_id}/${deed}`, body);
+  const assertDead = async () => {
+    assertRefused(await signet.userinfo(held.access_token), 401, 'invalid_token');
+    assert.deepEqual((await client.introspect(held.refresh_token)).json, { active: false });
+    assertRefused(await client.refresh(held.refresh_token), 400, 'invalid_grant');
+  };
+
+  assert.equal((await decide('suspend', { reason: 'It leaked its secret.' })).status, 200);
+  assert.ok(sum(changed) < 10, JSON.stringify(changed));
+  assert.equal(await countRevoked(signet), 0);
+  assertRefused(await signet.userinfo(held.access_token), 401, 'invalid_token');
+  assert.equal((await decide('reinstate', {})).status, 200);
+  await assertDead();
+  const anew = await user.obtainTokens(client);
+
+  let longest = 0;
+  /** Until it has written some slices, and is stopped, as by a restart. @returns the rows it has written. */
+  const writeSome = async () => {
+    const stopping = new AbortController();
+    changed.length = 0;
+    const slices = () => changed.filter(({ sql }) => sql.startsWith('update grants'));
+    const writing = applyBulkRevocations(signet.deps, stopping.signal);
+    while (slices().length < 20) {
+      const before = slices().length;
+      assert.equal((await signet.newBrowser().get('/.well-known/jwks.json')).status, 200);
+      longest = Math.max(longest, slices().length - before);
+    }
+    stopping.abort();
+    assert.equal(await writing, false);
+    assert.ok(slices().every(({ changes }) => changes <= sliceRows));
+    return sum(slices());
+  };
+  const written = await writeSome();
+  assert.ok(written > 0);
+  assert.equal(await countRevoked(signet), written);
+  await assertDead();
+  const more = await writeSome();
+  assert.equal(await countRevoked(signet), written + more, 'it goes on where it stopped');
+  assert.ok(longest <= 5, `the key set waited for ${longest} slices`);
+  await assertDead();
+  assert.equal((await signet.userinfo(anew.access_token)).status, 200);
+  assert.equal(tokensOf(await beside.refresh(other.refresh_token)).token_type, 'Bearer');
+});
