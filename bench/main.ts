@@ -49,7 +49,7 @@ const smokeRequests = 70;
 const smokeSignIns = 4;
 const smokeTokens = { accessTokens: 10, families: smokeRequests };
 /** After the load, until memory is read again: by then a server has returned what it returns by itself. */
-const restMs = 10_000;
+const restMs = 15_000;
 /** After so many seconds --quick starts no other round, however slow the machine is. */
 const quickBudgetSeconds = 40;
 

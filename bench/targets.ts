@@ -6,7 +6,7 @@ export const targets = {
     floor: { code_exchange: 1, discovery: 0.9, key_set: 0.9 },
     relative: { userinfo_new: 0.5, authorize: 1 },
   },
-  /** At most: milliseconds until the first answer; MB of resident memory before the first request, and ten seconds after the load. */
+  /** At most: milliseconds until the first answer; MB of resident memory before the first request, and fifteen seconds after the load. */
   footprint: { first_start_ms: 600, later_start_ms: 350, idle_mb: 90, rested_mb: 160 },
   /** With `--postgres`, in place of those above; `exchange_us`: of server and database together. */
   postgres: { oidc_provider: { code_exchange: 1.5, refresh: 1.5 }, exchange_us: 600 },

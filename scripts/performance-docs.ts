@@ -27,7 +27,7 @@ export type Bench = Measured & {
   idle_mb: number;
   /** At the end of the load. */
   memory_mb: Figures;
-  /** Ten seconds later. */
+  /** Fifteen seconds later. */
   rested_mb: Figures;
 };
 /** What `npm run bench:size -- --json` writes. */
@@ -282,7 +282,7 @@ of ${bench.rounds} rounds.
 ${rateTable(bench)}
 
 Signet answers first ${whole(bench.first_start_ms)} ms after its start with a new folder, and ${whole(bench.later_start_ms)} ms after a later one. Its resident
-memory is ${whole(bench.idle_mb)} MB before the first request, ${memoryOf('signet')} MB at the end of the load, and ${memoryOf('signet', bench.rested_mb)} MB ten seconds later; that of \`oidc-provider\` is
+memory is ${whole(bench.idle_mb)} MB before the first request, ${memoryOf('signet')} MB at the end of the load, and ${memoryOf('signet', bench.rested_mb)} MB fifteen seconds later; that of \`oidc-provider\` is
 ${memoryOf('oidc_provider')} and ${memoryOf('oidc_provider', bench.rested_mb)} MB then.
 
 ${measuredOn(bench)}

@@ -1,11 +1,11 @@
 import { performance } from 'node:perf_hooks';
 import { pace } from './pace.ts';
 
-// The collector of all garbage, which also returns memory to the system, keeps every request waiting for some 40 ms. V8 calls it
-// half a minute after a load, and never while there is a request now and then; here it is called when nobody waits.
+// Collecting all garbage, which also returns memory to the system, keeps every request waiting: for some 30 ms after a start, up to
+// 100 ms after a load. V8 does it at a time of its own, and leaves more; here it is done when nobody waits.
 
 /** Between two looks: after a start, and once the memory of that start has been returned. */
-const lookMs = { atFirst: 200, later: 1000 };
+const lookMs = { atFirst: 200, later: 5000 };
 /** With less work since the last time there is not enough to return. */
 const leastWorkMs = 300;
 /** Of the event loop's time; above that, jobs are at work. */
