@@ -29,7 +29,8 @@ export type Contender = {
 export type Footprint = { first_start_ms: number; later_start_ms: number; idle_mb: number };
 /** A code or a token, and the credentials of the client that it was issued to. */
 export type Issued = { readonly text: string; readonly basic: Headers };
-export type ContenderName = 'signet' | 'oidc_provider' | 'floor';
+/** `slow_disk`: another Signet, whose flushes take longer. */
+export type ContenderName = 'signet' | 'slow_disk' | 'oidc_provider' | 'floor';
 
 export const scope = 'openid offline_access email profile';
 export const redirectUri = 'https://rp.example/callback';

@@ -44,7 +44,7 @@ function asRequired({ bench, slowDisk, postgres, size }: Results): Results {
       ratios: { oidc_provider: { ...targets.postgres.oidc_provider } },
       processor_us: { signet: { code_exchange: targets.postgres.exchange_us } },
     },
-    slowDisk: { ...slowDisk, ratios: { oidc_provider: { code_exchange: targets.ratios.oidc_provider.code_exchange } } },
+    slowDisk: { ...slowDisk, slow_disk: { code_exchange: targets.slow_disk } },
     size: {
       ...size,
       comparisons: [{ name: 'GET /admin', small_ms: 1, large_ms: ratio, ratio, key_set_ms }],
