@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { pace } from './pace.ts';
 
 // Collecting all garbage, which also returns memory to the system, keeps every request waiting: for some 30 ms after a start, up to
-// 100 ms after a load. V8 does it at a time of its own, and leaves more; here it is done when nobody waits.
+// 100 ms after a load. V8 does it at a time of its own, and leaves more; here it is done when no request waits.
 
 /** Between two looks: after a start, and once the memory of that start has been returned. */
 const lookMs = { atFirst: 200, later: 5000 };
@@ -14,7 +14,7 @@ const calm = 0.1;
 /** What an event loop has done so far. */
 type Activity = { requests: number; active: number; idle: number };
 
-/** @returns what each look calls: whether nobody is kept waiting now, and there is something to return. */
+/** @returns what each look calls: whether no request is kept waiting now, and there is something to return. */
 export function createIdleWatch(start: Activity): (now: Activity) => boolean {
   let before = start;
   let workFrom = Number.NEGATIVE_INFINITY; // a start is work

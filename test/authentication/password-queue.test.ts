@@ -1,20 +1,23 @@
 import assert from 'node:assert/strict';
-import crypto from 'node:crypto';
-import { syncBuiltinESMExports } from 'node:module';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
+import { argon2id } from '../../src/authentication/credentials/argon2id.ts';
 import type { Answer } from '../support/browser.ts';
 import { sentence } from '../support/messages.ts';
 import { newHasher } from '../support/remembering-hasher.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 
-/** Holds every password until the test lets one be hashed. */
-function holdHashes(t: TestContext) {
+/** Holds every password, once it is told to, until the test lets one be hashed. */
+function hashHolder() {
   const held: (() => void)[] = [];
-  const real = crypto.argon2;
-  const hold = (...args: Parameters<typeof real>) => void held.push(() => real(...args));
-  const argon2 = t.mock.method(crypto, 'argon2', hold as typeof real);
-  syncBuiltinESMExports();
+  let isHolding = false;
   return {
+    async derive(parameters: Parameters<typeof argon2id>[0]): Promise<Buffer> {
+      if (isHolding) await new Promise<void>((resolve) => held.push(resolve));
+      return argon2id(parameters);
+    },
+    hold(): void {
+      isHolding = true;
+    },
     /** One hash for each answer that is still missing, in order of their turns. */
     async letGo(until: Promise<unknown>): Promise<void> {
       let isOver = false;
@@ -26,9 +29,9 @@ function holdHashes(t: TestContext) {
         await new Promise((resolve) => setImmediate(resolve));
       }
     },
-    restore() {
-      argon2.mock.restore();
-      syncBuiltinESMExports();
+    release(): void {
+      isHolding = false;
+      for (const letOne of held.splice(0)) letOne();
     },
   };
 }
@@ -47,8 +50,9 @@ const flood = (count: number, request: () => Promise<Answer>) => {
 const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => status).sort();
 
 test('one account takes its share of password hashing, and no more', { timeout: 120_000 }, async (t) => {
+  const hashes = hashHolder();
   const signet: Signet = await startSignet(t, {
-    passwords: newHasher({}, { maxWaitMs: 600_000 }),
+    passwords: newHasher({}, { maxWaitMs: 600_000, derive: hashes.derive }),
     env: { SIGNET_TRUST_PROXY: '1' },
   });
   const user = await signet.newUser();
@@ -57,7 +61,7 @@ test('one account takes its share of password hashing, and no more', { timeout: 
   const busy = await signet.signedInUser();
   const ownerConfirming = await owner.signedInElsewhere();
   ownerConfirming.browser.cookies.delete('signet_device'); // the session alone says who it is
-  const hashes = holdHashes(t);
+  hashes.hold();
   try {
     const rightPasswords = flood(12, () => user.elsewhere().signIn({}, { 'x-forwarded-for': '192.0.2.1' }));
     const ofOwner = flood(12, () => owner.elsewhere().signIn({}, { 'x-forwarded-for': '192.0.2.2' }));
@@ -110,6 +114,6 @@ test('one account takes its share of password hashing, and no more', { timeout: 
       [8, 8, 0],
     );
   } finally {
-    hashes.restore();
+    hashes.release();
   }
 });
