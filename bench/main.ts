@@ -42,7 +42,14 @@ const help = `Usage: npm run bench -- [options]
 
 Progress goes to stderr. Needs no network and leaves nothing behind.`;
 
-const contenderNames = ['signet', 'slow_disk', 'oidc_provider', 'floor'] as const satisfies ContenderName[];
+/** In the order of the table's columns, with their titles. */
+const titles: Readonly<Record<ContenderName, string>> = {
+  signet: 'signet',
+  slow_disk: 'slow disk',
+  oidc_provider: 'oidc-provider',
+  floor: 'floor',
+};
+const contenderNames = Object.keys(titles) as ContenderName[];
 /** With --smoke: more than there are connections, so that each scenario uses every one of them. */
 const smokeRequests = 70;
 /** The same of sign-ins, which have two connections and take a hash each. */
@@ -279,7 +286,8 @@ async function footprints() {
   const signet = started.find(({ name }) => name === 'signet')?.footprint;
   const memory = () => Object.fromEntries(started.map(({ name, pid }) => [name, residentMemory(pid)]));
   const memory_mb = memory();
-  if (!options.smoke) await sleep(restMs);
+  if (options.smoke || options.quick) return { ...signet, memory_mb, rested_mb: undefined };
+  await sleep(restMs);
   return { ...signet, memory_mb, rested_mb: memory() };
 }
 
@@ -354,7 +362,7 @@ function missed({
   idle_mb,
 }: Result): string[] {
   const { postgres } = options;
-  const footprint = { first_start_ms, later_start_ms, idle_mb, rested_mb: rested_mb.signet };
+  const footprint = { first_start_ms, later_start_ms, idle_mb, rested_mb: rested_mb?.signet };
   const least: Record<keyof typeof ratios, Record<string, number>> = postgres
     ? { ...targets.ratios, oidc_provider: targets.postgres.oidc_provider, floor: {} }
     : targets.ratios;
@@ -394,10 +402,9 @@ function table(result: Result, measured: MeasurementTable): string {
     return `${Math.min(...values).toFixed(2)}-${Math.max(...values).toFixed(2)}`;
   };
   const shown = contenderNames.filter((name) => name !== 'slow_disk' || options.fsyncMs > 0);
-  const titles = shown.map((name) => name.replace('_', name === 'slow_disk' ? ' ' : '-'));
   return [
     '',
-    row('requests/s', ...titles, 'to the peer', '(min-max)', 'to the floor'),
+    row('requests/s', ...shown.map((name) => titles[name]), 'to the peer', '(min-max)', 'to the floor'),
     ...options.scenarios.map((name) =>
       row(
         name,
@@ -409,12 +416,12 @@ function table(result: Result, measured: MeasurementTable): string {
       ),
     ),
     '',
-    row('processor µs', ...titles),
+    row('processor µs', ...shown.map((name) => titles[name])),
     ...options.scenarios.map((name) =>
       row(name, ...shown.map((contender) => `${processor_us[contender]?.[name] || ''}`)),
     ),
     row('MB under load', ...shown.map((contender) => `${memory_mb[contender] || ''}`)),
-    row('MB after load', ...shown.map((contender) => `${rested_mb[contender] || ''}`)),
+    ...(rested_mb ? [row('MB after load', ...shown.map((contender) => `${rested_mb[contender] || ''}`))] : []),
     '',
     `Signet starts in ${result.first_start_ms} ms for the first time and in ${result.later_start_ms} ms later, and idles with ${result.idle_mb} MB.`,
     `Medians over ${rounds} rounds on ${availableParallelism()} cores, ${connections} connections. Targets missed: ${missed(result).join(', ') || 'none'}.`,
