@@ -262,6 +262,13 @@ async function refusesConnections(url: string): Promise<void> {
   }
 }
 
+test('a server that no request waits for returns the memory that its start has used', async (t) => {
+  const says = `const { gc } = globalThis; globalThis.gc = (how) => { gc(how); console.error('collected ' + how.flavor); };`;
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(says)}`;
+  const server = await startServer(t, { ...(await bareSettings(t)), NODE_OPTIONS });
+  await until(() => server.said.stderr.includes('collected last-resort'));
+});
+
 test('the command works from any folder and through links to it', async (t) => {
   const settings = await bareSettings(t);
   const folder = dirname(settings.SIGNET_DATA_DIR ?? '');

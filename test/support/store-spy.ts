@@ -1,5 +1,20 @@
 import type { Db } from '../../src/platform/db/db.ts';
 
+/** How many rows each statement of a change has changed. @returns with what takes it away again. */
+export function watchChanges(db: Db): { changed: { sql: string; changes: number }[]; stop(): void } {
+  const changed: { sql: string; changes: number }[] = [];
+  const { commit } = db;
+  const spied: typeof commit = async (steps) => {
+    const committed = await commit(steps);
+    if ('results' in committed) {
+      changed.push(...committed.results.map(({ changes }, at) => ({ sql: steps[at]!.sql, changes })));
+    }
+    return committed;
+  };
+  Object.assign(db, { commit: spied });
+  return { changed, stop: () => void Object.assign(db, { commit }) };
+}
+
 /**
  * Calls `before` ahead of every call of this store. What it throws is what the store then throws.
  * @param before gets the SQL of the call: one text, or those of a change.
