@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { now } from '../../src/platform/clock.ts';
 import { type Db, OutcomeUnknown, StoreUnavailable } from '../../src/platform/db/db.ts';
@@ -9,7 +12,7 @@ import { sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
 import { assertRefused, tokensOf } from '../support/relying-party.ts';
 import { bareSettings, codeFor, redeemAt, refreshAt, startServer } from '../support/server-process.ts';
-import { startSignet, testSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
 
 /** Carries out the next changes of grants, or not, and in either case loses the confirmation. */
@@ -258,6 +261,80 @@ testSignet('an answer says that nothing was changed only where that is known', a
   const german = await failing(unknown, byUser('de'));
   assert.match(german, sentence('refusal.outcome_unknown', {}, 'de'));
   assert.doesNotMatch(german, /nichts (geändert|verloren)|ging nichts/i);
+});
+
+/** The next flush of this process's SQLite stores waits until `end` is called, and fails with what that is given. */
+function holdNextFlush(t: TestContext): { reached: Promise<void>; end(error?: Error): void } {
+  const { fdatasync } = fs;
+  const restore = () => {
+    Object.assign(fs, { fdatasync });
+    syncBuiltinESMExports();
+  };
+  t.after(restore);
+  const reached = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<Error | null>();
+  const held = async (descriptor: number, done: (error: Error | null) => void) => {
+    restore();
+    reached.resolve();
+    const error = await ended.promise;
+    if (error) done(error);
+    else fdatasync(descriptor, done);
+  };
+  Object.assign(fs, { fdatasync: held });
+  syncBuiltinESMExports();
+  return { reached: reached.promise, end: (error) => ended.resolve(error ?? null) };
+}
+
+/** The access tokens that a node signs, in their order. */
+function watchSignatures({ keys }: Signet['deps']): string[] {
+  const signed: string[] = [];
+  const { signTokens } = keys;
+  const watched: typeof signTokens = async (...claims) => {
+    const tokens = await signTokens(...claims);
+    signed.push(tokens.access_token);
+    return tokens;
+  };
+  Object.assign(keys, { signTokens: watched });
+  return signed;
+}
+
+test('SQLite: tokens are signed while their change is flushed, and sent after that', async (t) => {
+  const signet = await startSignet(t);
+  const owner = await signet.signedInUser();
+  const client = await signet.registerClient({ owner });
+  const signed = watchSignatures(signet.deps);
+  const code = await owner.authorize(client);
+  let refresh_token = '';
+  for (const ask of [() => client.redeem(code), (token: string) => client.refresh(token)]) {
+    const before = signed.length;
+    const flush = holdNextFlush(t);
+    let hasAnswer = false;
+    const answer = ask(refresh_token).finally(() => (hasAnswer = true));
+    await flush.reached;
+    while (signed.length === before) await sleep(1);
+    await sleep(20);
+    assert.equal(hasAnswer, false);
+    flush.end();
+    const tokens = tokensOf(await answer);
+    assert.deepEqual(signed.slice(before), [tokens.access_token], 'once');
+    refresh_token = tokens.refresh_token;
+  }
+});
+
+test('SQLite: tokens whose change may not have been kept are never sent', async (t) => {
+  const signet = await startSignet(t);
+  const owner = await signet.signedInUser();
+  const client = await signet.registerClient({ owner });
+  const { refresh_token } = await owner.obtainTokens(client);
+  const signed = watchSignatures(signet.deps);
+  const flush = holdNextFlush(t);
+  const answer = client.refresh(refresh_token);
+  await flush.reached;
+  while (signed.length === 0) await sleep(1);
+  flush.end(new Error('EIO: i/o error, fdatasync'));
+  const { access_token } = tokensOf(await answer); // the change was made again, under the same id
+  assert.equal(signed.length, 2);
+  assert.equal(signed[1], access_token);
 });
 
 onBothEngines(

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Clock, now } from '../../platform/clock.ts';
-import { type Db, OutcomeUnknown, StoreUnavailable } from '../../platform/db/db.ts';
+import { type Db, OutcomeUnknown, type Prepare, StoreUnavailable } from '../../platform/db/db.ts';
 import { outcomeUnknown, RequestError } from '../../platform/errors.ts';
 import { newSuffix } from '../../platform/ids.ts';
 import { refuseRetiredKey, type Vault } from '../../platform/vault.ts';
@@ -38,7 +38,7 @@ const runsPerHeartbeat = 100;
 /** `key` finds the grant: its id, or the hash of its code. */
 type Issuance = { key: string; issuance_id: string };
 /** The conditional statement; with the same id it finds its own work done. */
-type Change = (issuance_id: string) => Promise<IssuableGrant | undefined>;
+type Change = (issuance_id: string, prepare?: Prepare<IssuableGrant>) => Promise<IssuableGrant | undefined>;
 
 /** The processes that issue tokens from this store. */
 export async function findRunning(db: Db): Promise<Run[]> {
@@ -164,7 +164,8 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger; vault: 
   return {
     /**
      * Issues once, however often the statement has to be sent.
-     * @param answer signs the tokens. If it fails, the client has no answer and may repeat the request.
+     * @param answer signs the tokens, also while the change is being flushed. If it fails, the client has no answer and may
+     * repeat the request.
      * @returns undefined if the statement's conditions do not hold.
      * @throws {RequestError} 503 if it is unknown whether the change was committed.
      */
@@ -174,13 +175,19 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger; vault: 
       answer: (grant: IssuableGrant) => Promise<Answer>,
     ): Promise<Answer | undefined> {
       const issuance = { key, issuance_id: `${db.run_id}.${refresh_seq}.${newSuffix()}` };
-      const grant = await change(issuance.issuance_id).catch((error: unknown) => {
+      let prepared: Promise<Answer> | undefined;
+      const prepare = ([grant]: IssuableGrant[]) => {
+        prepared = grant && answer(grant);
+        prepared?.catch(() => undefined); // reported below, once the change is confirmed
+      };
+      const grant = await change(issuance.issuance_id, prepare).catch((error: unknown) => {
+        prepared = undefined; // signed for a change that may not have been kept
         if (error instanceof OutcomeUnknown) return settle(issuance, change, error);
         throw error;
       });
       if (!grant) return undefined;
       try {
-        return await answer(grant);
+        return await (prepared ?? answer(grant));
       } catch (error) {
         if (error instanceof RequestError && error.status < 500) throw error;
         addUnconfirmed(issuance);

@@ -2,7 +2,7 @@ import { raiseGrantsEpochOfUser } from '../../accounts/users.ts';
 import type { RevocationReason } from '../../authentication/deps.ts';
 import { hasEveryFactor } from '../../authentication/sessions/session.ts';
 import { raiseGrantsEpochOfClient } from '../../clients/find-clients.ts';
-import type { Db } from '../../platform/db/db.ts';
+import type { Db, Prepare } from '../../platform/db/db.ts';
 import { flag, id, integer, json, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { inOneSlice } from '../../platform/db/slices.ts';
 import { asBigint, combinable, join, onFoundRow, type Sql, sql } from '../../platform/db/sql.ts';
@@ -129,6 +129,7 @@ export async function redeemCode(
   db: Db,
   code: CodeRedemption & Issuance,
   now: number,
+  prepare?: Prepare<IssuableGrant>,
 ): Promise<IssuableGrant | undefined> {
   const includes = code.allowed_scopes.map((name) => sql`' ' || scope || ' ' like '% ' || ${name} || ' %'`);
   const isRedeemable = sql`client_id = ${code.client_id} and redirect_uri = ${code.redirect_uri}
@@ -143,7 +144,7 @@ export async function redeemCode(
                session_token_hash = null
          where code_hash = ${code.code_hash} and ${onFoundRow(isRedeemable)}
      returning ${IssuableGrant.columns}`;
-  const { rows } = await db.run(IssuableGrant, combinable(redemption, code.code_hash));
+  const { rows } = await db.run(IssuableGrant, combinable(redemption, code.code_hash), prepare);
   return rows[0];
 }
 
@@ -166,7 +167,12 @@ export const findGrantByCode = (db: Db, code_hash: string) =>
 type Rotation = { grant_id: GrantId; client_id: ClientId; refresh_seq: number; idle_expires_at: number } & Issuance;
 
 /** Compare-and-swap on the sequence number. Extends `idle_expires_at`, never `expires_at`. */
-export async function rotateRefreshToken(db: Db, rotation: Rotation, now: number): Promise<IssuableGrant | undefined> {
+export async function rotateRefreshToken(
+  db: Db,
+  rotation: Rotation,
+  now: number,
+  prepare?: Prepare<IssuableGrant>,
+): Promise<IssuableGrant | undefined> {
   const { grant_id, client_id, refresh_seq, issuance_id } = rotation;
   const isCurrent = sql`client_id = ${client_id} and redeemed_at is not null
            and (refresh_seq = ${refresh_seq} or refresh_seq = ${refresh_seq + 1} and issuance_id = ${issuance_id})
@@ -176,7 +182,7 @@ export async function rotateRefreshToken(db: Db, rotation: Rotation, now: number
                idle_expires_at = ${rotation.idle_expires_at}
          where grant_id = ${grant_id} and ${onFoundRow(isCurrent)}
      returning ${IssuableGrant.columns}`;
-  const { rows } = await db.run(IssuableGrant, combinable(swap, grant_id));
+  const { rows } = await db.run(IssuableGrant, combinable(swap, grant_id), prepare);
   return rows[0];
 }
 

@@ -15,7 +15,7 @@ export type TokenSigner = (unsigned: Unsigned) => Promise<Tokens>;
 type Key = { kid: string; algorithm: Algorithm; sign: Sign; accessHeader: string; idHeader: string };
 
 /**
- * Signs access tokens with the ID tokens that belong to them. When a commit of many grants is answered, they wait for their
+ * Signs access tokens with the ID tokens that belong to them. When many grants are committed together, they wait for their
  * tokens together: a thread and the event loop then share the work, since two signatures are a third of a token request.
  */
 export function tokenSignerOf(key: Key, privateKey: KeyObject, thread: SigningThread): TokenSigner {

@@ -52,8 +52,8 @@ export async function authorizationCodeGrant(
   const answer = (grant: IssuableGrant) => issueTokens(deps, client, grant, { asked: grant.scope, nonce: grant.nonce });
   const issued = await deps.issuances.issue(
     { key: redemption.code_hash, refresh_seq: 1 },
-    async (issuance_id) => {
-      const grant = await redeemCode(deps.db, { ...redemption, issuance_id }, now(deps));
+    async (issuance_id, prepare) => {
+      const grant = await redeemCode(deps.db, { ...redemption, issuance_id }, now(deps), prepare);
       const isTest = redirect_uri === testRedirectUri(deps.config, client.client_id);
       if (grant && !isTest) deps.signInCounter.count(grant.client_id, grant.user_id);
       return grant;

@@ -39,7 +39,7 @@ export async function refreshTokenGrant(
     issueTokens(deps, client, grant, { asked: wanted?.join(' ') ?? grant.scope });
   const issued = await deps.issuances.issue(
     { key: token.grant_id, refresh_seq: token.refresh_seq + 1 },
-    (issuance_id) => rotateRefreshToken(deps.db, { ...rotation, issuance_id }, at),
+    (issuance_id, prepare) => rotateRefreshToken(deps.db, { ...rotation, issuance_id }, at, prepare),
     answer,
   );
   if (issued) return issued;

@@ -1,5 +1,5 @@
 import { asWrite, type Change, type Done, type Requirements, type Write, type Writes, type Written } from './change.ts';
-import type { Engine, Step } from './engine.ts';
+import type { BatchResult, Engine, Step } from './engine.ts';
 import { type Fields, flag, type RowSchema, row, type ValuesOf } from './rows.ts';
 import { Sql, sql } from './sql.ts';
 
@@ -33,12 +33,22 @@ export type Db = Engine & {
   /** One change. */
   run(statement: Sql): Promise<{ changes: number }>;
   /** One change, with what `returning` gave. */
-  run<Columns extends Fields>(rows: RowSchema<Columns>, statement: Sql): Promise<Written<ValuesOf<Columns>>>;
+  run<Columns extends Fields>(
+    rows: RowSchema<Columns>,
+    statement: Sql,
+    prepare?: Prepare<ValuesOf<Columns>>,
+  ): Promise<Written<ValuesOf<Columns>>>;
   /** Several statements, all or nothing, on conditions. See {@link Change}. */
   change<Run extends Writes, Required extends Requirements = Record<never, never>>(
     change: Change<Required, Run>,
   ): Promise<Done<Required, Run>>;
 };
+
+/**
+ * Prepares an answer while the disk flushes the change, and must do nothing that can be seen outside: the flush may fail. It is called
+ * only where there is such a time, so never on PostgreSQL, which answers after its flush.
+ */
+export type Prepare<Row> = (rows: Row[]) => void;
 
 /** A statement that both engines take: SQLite answers null, PostgreSQL raises `division_by_zero`, if it is not true. */
 const requirement = (condition: Sql): Sql => sql`select 1 / (case when ${condition} then 1 else 0 end) as met`;
@@ -90,15 +100,41 @@ export function createDb<E extends Engine>(engine: E): Db & E {
       const answer = await db.get(Holds, sql`select case when ${condition} then 1 else 0 end as holds`);
       return answer?.holds === true;
     },
-    async run(first: Sql | RowSchema<Fields>, second?: Sql) {
-      const committed = await db.commit([first instanceof Sql ? first : second!]);
+    async run(first: Sql | RowSchema<Fields>, second?: Sql, prepare?: Prepare<unknown>) {
+      const [schema, statement] = first instanceof Sql ? [undefined, first] : [first, second!];
+      const preparation = schema && prepare && preparationOf(schema, prepare);
+      const committed = await db.commit([preparation ? preparation.stepOf(statement) : statement]);
       if ('refusedAt' in committed) throw new TypeError('A statement without conditions was refused.');
       const { changes, rows } = committed.results[0]!;
-      return first instanceof Sql ? { changes } : { changes, rows: rows.map(first.parse, first) };
+      if (!schema) return { changes };
+      return { changes, rows: preparation?.rows ?? rows.map(schema.parse, schema) };
     },
     change,
   } as Db & E;
   return db;
+}
+
+/** By a promise, so that it runs in the context of the request that asked, and not of one that began the group. */
+function preparationOf(schema: RowSchema<Fields>, prepare: Prepare<unknown>) {
+  const { promise, resolve } = Promise.withResolvers<BatchResult>();
+  const preparation = {
+    /** Parsed, which can be done once. */
+    rows: undefined as unknown[] | undefined,
+    stepOf: ({ sql, params, isIncidental, key }: Sql): Step => ({
+      sql,
+      params,
+      isIncidental,
+      key,
+      onCommitted: resolve,
+    }),
+  };
+  promise
+    .then(({ rows }) => {
+      preparation.rows = rows.map(schema.parse, schema);
+      prepare(preparation.rows);
+    })
+    .catch(() => undefined); // the change itself reports a row that does not match its schema
+  return preparation;
 }
 
 const listOf = <Item>(items: Item | readonly Item[]): readonly Item[] =>

@@ -10,6 +10,8 @@ export type Step = Statement & {
   readonly mustChange?: boolean;
   /** A unique index may refuse it. */
   readonly mayConflict?: boolean;
+  /** Called by SQLite when the change is committed and the flush has begun; by PostgreSQL never. It must not throw. */
+  readonly onCommitted?: (result: BatchResult) => void;
 };
 /** What became of a list of steps. `refusedAt` is the place of the step because of which nothing was changed. */
 export type Committed = { results: BatchResult[] } | { refusedAt: number };

@@ -2,8 +2,8 @@ import { closeSync, existsSync, fsyncSync, linkSync, openSync, readSync, renameS
 import { dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { storeError } from './sqlite-errors.ts';
-import { busyTimeoutMs } from './sqlite-group-commit.ts';
 import { openSqliteThread } from './sqlite-thread.ts';
+import { busyTimeoutMs } from './sqlite-transactions.ts';
 
 /** A sentence for the operator: a copy cannot be made or put in place. The store is as it was. */
 export class CopyRefused extends Error {

@@ -13,8 +13,8 @@ const closeFile = promisify(close);
 
 /** A flush that takes longer, in milliseconds, has another one beside it. */
 const slowMs = 1;
-/** The thread pool has four threads, of which passwords may take two. */
-const mostAtOnce = 2;
+/** Of the five threads of libuv's pool (`bin/signet`), passwords may take two. */
+const flushesAtOnce = 3;
 /** Flushes over which their duration is smoothed. */
 const smoothing = 8;
 
@@ -22,13 +22,13 @@ type Flushing = { startedAt: number; done: Promise<void> };
 
 /**
  * On a disk that is fast, changes that arrive during a flush share the next one. On one that takes milliseconds, as those of
- * cloud machines do, they would wait for most of a flush that does not concern them, and then for their own: there a second
- * flush may begin half way through the first. They are confirmed in their order, so that what is confirmed is a prefix of the log.
+ * cloud machines do, they would wait for most of a flush that does not concern them, and then for their own: there
+ * others may begin beside it, at even distances. They are confirmed in their order, so that what is confirmed is a prefix of the log.
  *
  * Each has a descriptor of its own: the system reports a failed write once to each, so neither takes the other's error.
  * @param path of the log; undefined when there is none.
  */
-export function createFlushes(path: string | undefined, around: Flush, monotonic: Clock) {
+export function createFlushes(path: string | undefined, around: Flush, monotonic: Clock, mostAtOnce = flushesAtOnce) {
   const free: number[] = [];
   const running: Flushing[] = [];
   let isFolderFlushed = false;

@@ -10,6 +10,8 @@ import { afterTest } from '../../../test/support/after-test.ts';
 import { freshDatabase } from '../../../test/support/databases.ts';
 import { plain } from '../../../test/support/plain-sql.ts';
 import { type Db, OutcomeUnknown, StoreUnavailable, UniqueViolation } from './db.ts';
+import { row, text } from './rows.ts';
+import { sql } from './sql.ts';
 import { openSqlite } from './sqlite.ts';
 import type { LogOptions } from './sqlite-log.ts';
 
@@ -121,6 +123,25 @@ test('a change that arrives while a read flushes is made after that', async (t) 
   await Promise.race([change, sleep(10_000, undefined, { ref: false }).then(() => assert.fail('it was never made'))]);
 });
 
+test('an answer is prepared while the flush of its change is under way, and not for what is refused', async (t) => {
+  const disk = heldDisk();
+  const { db } = await freshTable(t, disk);
+  const Thing = row('things', { k: text });
+  const insert = (k: string) => sql`insert into things (k) values (${k}) returning k`;
+  const prepared: string[] = [];
+  const run = (k: string) => db.run(Thing, insert(k), (rows) => prepared.push(...rows.map(({ k }) => k)));
+  disk.holds = true;
+  const first = run('a');
+  await disk.reached();
+  assert.deepEqual(await answered([first]), [false]);
+  assert.deepEqual(prepared, ['a']);
+  disk.holds = false;
+  disk.end(({ resolve }) => resolve());
+  assert.deepEqual((await first).rows, [{ k: 'a' }]);
+  await assert.rejects(run('a'), UniqueViolation);
+  assert.deepEqual(prepared, ['a']);
+});
+
 test('when a flush fails, its changes are unknown and the reads that waited for it fail', async (t) => {
   const disk = heldDisk();
   const { db } = await freshTable(t, disk);
@@ -142,7 +163,7 @@ test('when a flush fails, its changes are unknown and the reads that waited for 
 });
 
 /** Each flush takes ten milliseconds by the clock of the store, until `hold` is called: then each waits for its end in `held`. */
-async function slowDisk(t: TestContext) {
+async function slowDisk(t: TestContext, flushesAtOnce = 2) {
   let passed = 0;
   let holds = false;
   const held: PromiseWithResolvers<void>[] = [];
@@ -158,7 +179,7 @@ async function slowDisk(t: TestContext) {
     held.push(end);
     await end.promise;
   };
-  const { db } = await freshTable(t, { flush, monotonic: () => passed });
+  const { db } = await freshTable(t, { flush, flushesAtOnce, monotonic: () => passed });
   for (const k of ['1', '2', '3', '4']) await put(db, k);
   const reached = async (count: number) => {
     for (let look = 0; held.length < count && look < 2_000; look += 1) await sleep(1);
@@ -250,15 +271,17 @@ test('a refusal because of a change is not answered before that change is confir
   await assert.rejects(refused, UniqueViolation);
 });
 
-test('when the first of two flushes fails, the changes of both are unknown', async (t) => {
-  const { db, held, reached, hold, release } = await slowDisk(t);
+test('when the first of three flushes fails, the changes of all are unknown', async (t) => {
+  const { db, held, reached, hold, release } = await slowDisk(t, 3);
   hold();
-  const first = put(db, 'a');
-  await reached(1);
-  const second = put(db, 'b');
-  await reached(2);
-  const outcomes = Promise.allSettled([first, second]);
+  const changes: Promise<unknown>[] = [];
+  for (const k of ['a', 'b', 'c']) {
+    changes.push(put(db, k));
+    await reached(changes.length);
+  }
+  const outcomes = Promise.allSettled(changes);
   release();
+  held[2]!.resolve();
   held[1]!.resolve();
   held[0]!.reject(new Error('EIO: i/o error, fdatasync'));
   for (const outcome of await outcomes) {

@@ -8,15 +8,10 @@ import { type BatchResult, StoreUnavailable, storable } from './engine.ts';
 import type { MigratableDb, MigratableEngine, MigrationSession } from './migrate.ts';
 import type { Param, Statement } from './sql.ts';
 import { isBusy, storeError } from './sqlite-errors.ts';
-import {
-  busyTimeoutMs,
-  createGroupCommit,
-  type Phases,
-  transactionControl,
-  type WriteSession,
-} from './sqlite-group-commit.ts';
+import { createGroupCommit, type Phases, type WriteSession } from './sqlite-group-commit.ts';
 import { type LogOptions, openLog, writePage } from './sqlite-log.ts';
 import { checkFile } from './sqlite-thread.ts';
+import { busyTimeoutMs, transactionControl } from './sqlite-transactions.ts';
 
 /** Texts are written by us and few; the bound only keeps one that is built per call from growing without end. */
 const cachedStatements = 1_000;
