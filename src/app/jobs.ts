@@ -11,13 +11,13 @@ import { remindReviewers } from '../clients/review-mails.ts';
 import {
   expireGrants,
   finishClientDeletions,
+  openCodePurge,
   purgeDeadLogouts,
   purgeDeliveredLogouts,
   purgeEndedGrants,
   purgePendingRequests,
   purgeRevokedAccessTokens,
   purgeUndeliverableLogouts,
-  purgeUnredeemedGrants,
 } from '../oauth/cleanup.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { applyBulkRevocations } from '../oauth/grants/grants.ts';
@@ -40,9 +40,6 @@ type Job = (deps: Deps, signal?: AbortSignal) => Promise<unknown>;
 /** Ended sessions and grants are kept this long, for questions about what happened. */
 const keptSeconds = 7 * 86_400;
 
-/** The owner of a client is shown that its codes are not redeemed. */
-const unredeemedSeconds = 3600;
-
 /** A dead delivery can be replayed for this long. */
 const unsentSeconds = 30 * 86_400;
 
@@ -54,10 +51,7 @@ type Purges = readonly (readonly [Purge, keptSeconds: number | ((deps: Deps) => 
 /** What expires, with the seconds for which it is kept then. */
 const purges = {
   'expire grants': [[expireGrants, 0]],
-  'purge grants': [
-    [purgeUnredeemedGrants, unredeemedSeconds],
-    [purgeEndedGrants, accessTokenSeconds + keptSeconds],
-  ],
+  'purge grants': [[purgeEndedGrants, accessTokenSeconds + keptSeconds]],
   'purge sessions': [[purgeSessions, keptSeconds]],
   'purge requests': [[purgePendingRequests, 0]],
   'purge revoked tokens': [[purgeRevokedAccessTokens, 0]],
@@ -115,14 +109,14 @@ async function purge(
 }
 
 /** All purges at once, for an operator who does not want to wait for the jobs. @returns how many rows each has changed. */
-export async function purgeNow(deps: Deps): Promise<Record<PurgeName, number>> {
+export async function purgeNow(deps: Deps): Promise<Record<PurgeName | 'purge codes', number>> {
   const counts = Object.fromEntries(namesOf(purges).map((name) => [name, 0])) as Record<PurgeName, number>;
   for (const name of namesOf(purges)) {
     await purge(deps, purges[name], undefined, (rows) => {
       counts[name] += rows;
     });
   }
-  return counts;
+  return { ...counts, 'purge codes': await openCodePurge('')(deps, undefined, Number.POSITIVE_INFINITY) };
 }
 
 const namesOf = <Name extends string>(some: Record<Name, unknown>) => Object.keys(some) as Name[];
@@ -151,6 +145,7 @@ const longJobs = {
   'count audit events': countAuditEvents,
   'count refused sign-ins': countRefusedSignIns,
   'count sign-ins at clients': ({ signInCounter }) => signInCounter.flush(),
+  'purge codes': openCodePurge(),
   ...(Object.fromEntries(
     namesOf(purges).map((name) => [name, (deps, signal) => purge(deps, purges[name], signal)]),
   ) as Record<PurgeName, Job>),

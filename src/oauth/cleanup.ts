@@ -1,11 +1,12 @@
 import { deleteDeletedClient, deletedClients } from '../clients/find-clients.ts';
+import { now } from '../platform/clock.ts';
 import type { Db } from '../platform/db/db.ts';
 import { inSlices } from '../platform/db/slices.ts';
 import type { Deps } from '../platform/deps.ts';
-import type { ClientId } from '../platform/ids.ts';
+import { type ClientId, newId, type UserId } from '../platform/ids.ts';
 import { deleteRequestsOfClient } from './authorize/store.ts';
 import { deleteConsentsToClient } from './grants/consents.store.ts';
-import { deleteGrantsToClient } from './grants/store.ts';
+import { deleteGrantsToClient, purgeUnredeemedCodes } from './grants/store.ts';
 
 /** What periodic jobs delete. */
 export { purgePendingRequests } from './authorize/store.ts';
@@ -15,8 +16,41 @@ export {
   purgeDeliveredLogouts,
   purgeUndeliverableLogouts,
 } from './grants/logout-deliveries.store.ts';
-export { expireGrants, purgeEndedGrants, purgeUnredeemedGrants } from './grants/store.ts';
+export { expireGrants, purgeEndedGrants } from './grants/store.ts';
 export { purgeRevokedAccessTokens } from './token/access-tokens.store.ts';
+
+/** The owner of a client is shown that its codes are not redeemed. */
+const unredeemedSeconds = 3600;
+
+/** Users whose codes are looked at each time, by each process. */
+const usersAtOnce = 2000;
+
+/**
+ * Deletes codes that were never redeemed and expired an hour ago or earlier, of some users each time, in turn.
+ * @param after a user. A process begins anywhere, so that those that are restarted often look at all users, too.
+ */
+export function openCodePurge(after: UserId = newId('usr')) {
+  let place = after;
+
+  /** @param most users. @returns how many codes it has deleted. */
+  return async function purgeCodes({ db, clock, timekeeper }: PurgeDeps, signal?: AbortSignal, most = usersAtOnce) {
+    let deleted = 0;
+    let left = most;
+    let rounds = 0;
+    await inSlices(async (rows) => {
+      if (!timekeeper.isSettled()) return 0;
+      const users = Math.min(rows, left);
+      const { changes, last } = await purgeUnredeemedCodes(db, now({ clock }) - unredeemedSeconds, place, users);
+      deleted += changes;
+      left -= users;
+      place = last ?? '';
+      if (last === undefined) rounds += 1;
+      return left > 0 && rounds < 2 ? rows : 0;
+    }, signal);
+    return deleted;
+  };
+}
+type PurgeDeps = Pick<Deps, 'db' | 'clock' | 'timekeeper'>;
 
 const rowsOfClient: readonly ((db: Db, client_id: ClientId, rows: number) => Promise<{ changes: number }>)[] = [
   deleteGrantsToClient,

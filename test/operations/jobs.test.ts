@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { failureLog, keepKeysFresh, purgeNow, quickJobs, runJobs, runLongJobs } from '../../src/app/jobs.ts';
 import { suspendClient } from '../../src/clients/review-client.ts';
+import { openCodePurge } from '../../src/oauth/cleanup.ts';
 import { now } from '../../src/platform/clock.ts';
 import { type Statement, StoreUnavailable } from '../../src/platform/db/db.ts';
 import { onBothEngines } from '../support/databases.ts';
@@ -151,6 +152,28 @@ testSignet('the jobs leave a grant that is in use alone, for its ninety days', a
   assert.deepEqual(await idsIn(signet, 'sessions', 'session_id'), []);
 });
 
+testSignet('codes that were never redeemed are deleted of some users at a time, in turn', async ({ signet }) => {
+  const client = await signet.registerClient();
+  const users = await Promise.all([1, 2, 3, 4, 5].map(() => signet.signedInUser()));
+  for (const user of users) await user.authorize(client);
+  const { refresh_token } = await users[0]!.obtainTokens(client);
+  const codes = async () => (await idsIn(signet, 'grants', 'grant_id')).length - 1;
+  const [, , third] = users.map(({ user_id }) => user_id).toSorted();
+  const purgeCodes = openCodePurge(third);
+  assert.equal(await purgeCodes(signet.deps, undefined, 5), 0, 'an hour has not passed');
+  signet.clock.advance(3661);
+  await users[1]!.signIn();
+  await users[1]!.authorize(client);
+  const deleted = [];
+  while (deleted.length < 6) deleted.push(await purgeCodes(signet.deps, undefined, 2));
+  assert.ok(
+    deleted.every((count) => count <= 2),
+    `${deleted}`,
+  );
+  assert.equal(await codes(), 1, 'the one that is not an hour old');
+  assert.equal((await client.refresh(refresh_token)).status, 200);
+});
+
 testSignet('work over many rows is done in turns, so that no other job waits for its end', async ({ signet }) => {
   const { deps } = signet;
   const client = await signet.registerClient();
@@ -201,7 +224,7 @@ testSignet('a job that fails is logged, and the others run all the same', async 
   const failed = signet.logLines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'job failed');
   assert.deepEqual(
     failed.map(({ job }) => job),
-    ['rotate keys', 'refresh keys', 'expire grants', 'purge grants'],
+    ['rotate keys', 'refresh keys', 'purge codes', 'expire grants', 'purge grants'],
   );
 });
 

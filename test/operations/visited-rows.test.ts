@@ -38,11 +38,11 @@ async function fill({ signet, admin, user, client, webhook_id }: World): Promise
       `insert into sessions (session_id, token_hash, user_id, created_at, auth_time, amr, acr, last_seen_at,
                              idle_expires_at, expires_at, ended_at, end_reason)
        ${rows(many)} select 'ses_' || i, 'hash_' || i, '${user_id}', ${at} - i, 1, 'pwd', 'x', 1, ${at}, ${at}, 1, 'sign_out' from n`,
-      // Revoked, or never redeemed, and a hundred that were not used for too long: a user has no more of those for a client.
+      // Revoked, and a hundred each that were not used for too long or not redeemed: a user has no more of those for a client.
       `insert into grants (${grant})
-       ${rows(many)} select 'gr_own_' || i, '${client_id}', '${user_id}', 'ses_' || i, 'openid', 'x', 'own_' || i, 'x', ${at} - 60,
-         case when i % 4 = 0 or i < 200 then ${at} - 60 end, 1, ${at} - 1, ${at} + 86400, 1, 'pwd', 'x', ${at} - 60 - i,
-         case when i % 2 = 0 then ${at} end, case when i % 2 = 0 then 'user' end from n`,
+       ${rows(fewer)} select 'gr_own_' || i, '${client_id}', '${user_id}', 'ses_' || i, 'openid', 'x', 'own_' || i, 'x', ${at} - 60,
+         case when i < 200 or i >= 400 then ${at} - 60 end, 1, ${at} - 1, ${at} + 86400, 1, 'pwd', 'x', ${at} - 60 - i,
+         case when i % 2 = 0 or i >= 400 then ${at} end, case when i % 2 = 0 or i >= 400 then 'user' end from n`,
       `insert into grants (${grant})
        ${rows(many)} select 'gr_other_' || i, '${client_id}', 'usr_' || i, 'ses_x' || i, 'openid', 'x', 'other_' || i, 'x', ${at} - 60,
          ${at} - 60, 1, ${at} + 86400, ${at} + 86400, 1, 'pwd', 'x', ${at} - 60 - i, null, null from n`,

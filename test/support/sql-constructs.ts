@@ -51,6 +51,11 @@ const unremarkable = new Set([
   ...['RangeSubselect', 'RangeVar', 'ResTarget', 'SortBy', 'String', 'TypeName', 'DefElem'],
 ]);
 
+const alterations = new Map([
+  ['AT_AddColumn', 'alter table … add column'],
+  ['AT_SetRelOptions', 'alter table … set (…)'],
+]);
+
 const clauses: Readonly<Record<string, string>> = {
   distinctClause: 'distinct',
   groupClause: 'group by',
@@ -164,7 +169,7 @@ function* constructsOf(kind: string, node: Node): Generator<string> {
       return;
     }
     case 'AlterTableCmd':
-      return yield node.subtype === 'AT_AddColumn' ? 'alter table … add column' : String(node.subtype);
+      return yield alterations.get(String(node.subtype)) ?? String(node.subtype);
     case 'IndexStmt':
       yield node.unique ? 'create unique index' : 'create index';
       if (node.whereClause) yield 'partial index';

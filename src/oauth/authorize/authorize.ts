@@ -13,7 +13,7 @@ import { addressLimit } from '../../platform/limits/failure-limits.ts';
 import { claimsBeyondScope } from '../claims/claims-parameter.ts';
 import { appLimit } from '../grants/app-limit.ts';
 import { findConsent, saveConsent } from '../grants/consents.store.ts';
-import { deleteSurplusCodes, endSurplusGrants } from '../grants/grants.ts';
+import { endSurplus } from '../grants/grants.ts';
 import { InsertedGrant, insertGrant } from '../grants/store.ts';
 import { refreshIdleSeconds } from '../token/refresh-token-grant.ts';
 import { accessTokenSeconds } from '../token/tokens.ts';
@@ -166,8 +166,9 @@ async function issueCode(
   const isLasting = hasScope(request.scope, 'offline_access');
   // Without a refresh token the grant lasts as long as the access token that the code may still be redeemed for.
   const accessEnds = at + codeSeconds + accessTokenSeconds;
+  const grant_id = newIdAt('gr', deps.clock());
   const grant = insertGrant({
-    grant_id: newIdAt('gr', deps.clock()),
+    grant_id,
     client_id: request.client_id,
     session_id: session.session_id,
     session_token_hash: session.token_hash,
@@ -193,8 +194,7 @@ async function issueCode(
   });
   if (!issued.ok) return undefined;
   const [inserted] = issued.results.grant.rows;
-  if (inserted?.is_surplus) await endSurplusGrants(deps, session.user_id, client.client_id);
-  if (inserted?.is_surplus_code) await deleteSurplusCodes(deps.db, session.user_id, client.client_id);
+  if (inserted?.is_crowded) await endSurplus(deps, { grant_id, user_id: session.user_id, client_id: client.client_id });
   return code;
 }
 

@@ -3,7 +3,6 @@ import type { Db } from '../../platform/db/db.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { allOf, asBigint, asText, raw, type Sql, sql } from '../../platform/db/sql.ts';
 import type { ClientId, SessionId, UserId } from '../../platform/ids.ts';
-import { isRedeemedOrNot } from './redeemed.store.ts';
 
 /** Which grants are revoked together: a client's, or a user's, all of them or some. */
 export type RevocationScope =
@@ -66,11 +65,7 @@ function inScope(scope: ScopeColumns): Sql {
 
 /** All grants of the user or the client: which of them came from a session, only their rows say. */
 const foundByIndex = ({ user_id, client_id }: ScopeColumns): Sql =>
-  allOf([
-    ...(user_id ? [sql`user_id = ${user_id}`] : []),
-    ...(client_id ? [sql`client_id = ${client_id}`] : []),
-    ...(user_id && client_id ? [isRedeemedOrNot] : []),
-  ]);
+  allOf([...(user_id ? [sql`user_id = ${user_id}`] : []), ...(client_id ? [sql`client_id = ${client_id}`] : [])]);
 
 /**
  * A condition: those that are not revoked, also of other sessions, are few. Reads an index, and no more of it than that.

@@ -15,19 +15,27 @@ import { mailTo } from '../../platform/mail/outbox.ts';
 import { counter } from '../../platform/metrics.ts';
 import { rangesOf } from '../../platform/search-terms.ts';
 import { deleteBulkRevocation, listBulkRevocations } from './bulk-revocations.store.ts';
+import { findGrant, type Grant } from './grant.store.ts';
 import { activeGrantsOf, type ListedGrant } from './lists.store.ts';
 import { enqueueLogouts } from './logout-deliveries.store.ts';
 import {
   applyBulkRevocation,
+  deleteSpentGrants,
+  deleteSurplusCodes,
   deleteSurplusRevoked,
   expireIdleGrants,
-  findGrant,
-  type Grant,
   hasGrantElsewhere,
   revokeGrants,
   setRevoked,
 } from './store.ts';
-import { findSurplusGrants } from './surplus-grants.store.ts';
+import {
+  countCrowd,
+  findSurplusGrants,
+  type GrantKeys,
+  hasMaxCodes,
+  hasMaxGrants,
+  hasSpentGrants,
+} from './surplus-grants.store.ts';
 import { countConnectedUsers, lastSignInOf } from './usage.store.ts';
 
 export { deleteConsentsOfUser, listConsents as listConsentsOfUser } from './consents.store.ts';
@@ -38,7 +46,7 @@ export {
   type SignIn,
   signInsOfClient,
 } from './lists.store.ts';
-export { deleteGrantsOfUser, deleteSurplusCodes } from './store.ts';
+export { deleteGrantsOfUser } from './store.ts';
 export { lastSignInOf } from './usage.store.ts';
 
 /** How much a client is used, for whom is about to end that. Reads a bounded number of its grants. */
@@ -111,9 +119,35 @@ function eventStatements(deps: LimitDeps, { grant, reason, actor, address }: Rev
   };
 }
 
-/** Ends the oldest active grants of a user to a client that are too many beside a new one. */
-export async function endSurplusGrants(deps: LimitDeps, user_id: UserId, client_id: ClientId): Promise<void> {
+/** Of the users and clients for which {@link endSurplus} is at work. */
+const ending = new Set<string>();
+
+/**
+ * Deletes the oldest codes and ends the oldest active grants of a user to a client that are too many, and deletes expired ones. Of
+ * requests that find it out together, one does so.
+ */
+export async function endSurplus(deps: LimitDeps, made: GrantKeys): Promise<void> {
+  const pair = `${made.user_id} ${made.client_id}`;
+  if (ending.has(pair)) return;
+  ending.add(pair);
+  try {
+    await endSurplusBeside(deps, made);
+  } finally {
+    ending.delete(pair);
+  }
+}
+
+async function endSurplusBeside(deps: LimitDeps, made: GrantKeys): Promise<void> {
+  const { user_id, client_id } = made;
   const at = now(deps);
+  const crowd = await countCrowd(deps.db, user_id, client_id, at);
+  if (!crowd) return;
+  if (hasMaxCodes(crowd)) await deleteSurplusCodes(deps.db, made);
+  if (hasMaxGrants(crowd)) await endSurplusGrants(deps, user_id, client_id, at);
+  if (hasSpentGrants(crowd)) await deleteSpentGrants(deps.db, user_id, client_id, at);
+}
+
+async function endSurplusGrants(deps: LimitDeps, user_id: UserId, client_id: ClientId, at: number): Promise<void> {
   await expireIdleGrants(deps.db, user_id, client_id, at);
   for (const found of await findSurplusGrants(deps.db, user_id, client_id, at)) {
     const grant = { ...found, user_id, client_id, revoked_at: null };

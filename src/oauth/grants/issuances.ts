@@ -5,6 +5,7 @@ import { type Db, OutcomeUnknown, type Prepare, StoreUnavailable } from '../../p
 import { outcomeUnknown, RequestError } from '../../platform/errors.ts';
 import { newSuffix } from '../../platform/ids.ts';
 import { refuseRetiredKey, type Vault } from '../../platform/vault.ts';
+import { findGrant, type Grant, type IssuableGrant } from './grant.store.ts';
 import {
   deleteRun,
   findRun,
@@ -14,7 +15,7 @@ import {
   recordLoss,
   recordRun,
 } from './issuances.store.ts';
-import { findGrant, type Grant, type IssuableGrant, markUnanswered } from './store.ts';
+import { markUnanswered } from './store.ts';
 
 /** How long a client may repeat a request whose answer may have been lost. */
 const retryWindowSeconds = 300;

@@ -6,12 +6,11 @@ import type { ClientId, GrantId, SessionId, UserId } from '../../platform/ids.ts
 import type { TermRange } from '../../platform/search-terms.ts';
 import { userClaimNames } from '../claims/claims.ts';
 import { effectiveRevocation, isRevokedInBulk } from './bulk-revocations.store.ts';
-import { isRedeemed } from './redeemed.store.ts';
 import { isOfTest } from './test-grants.store.ts';
 
 /** Redeemed, and neither revoked nor expired. */
 export const isActive = (now: number): Sql =>
-  sql`${isRedeemed} and revoked_at is null and idle_expires_at > ${now} and expires_at > ${now}
+  sql`redeemed_at is not null and revoked_at is null and idle_expires_at > ${now} and expires_at > ${now}
       and not ${isRevokedInBulk}`;
 
 const ActiveAccess = row('grants', {

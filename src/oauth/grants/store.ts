@@ -3,14 +3,12 @@ import type { RevocationReason } from '../../authentication/deps.ts';
 import { hasEveryFactor } from '../../authentication/sessions/session.ts';
 import { raiseGrantsEpochOfClient } from '../../clients/find-clients.ts';
 import type { Db, Prepare } from '../../platform/db/db.ts';
-import { flag, id, integer, json, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { flag, id, row } from '../../platform/db/rows.ts';
 import { inOneSlice } from '../../platform/db/slices.ts';
 import { asBigint, combinable, join, onFoundRow, type Sql, sql } from '../../platform/db/sql.ts';
 import { type ClientId, type GrantId, newId, type SessionId, type UserId } from '../../platform/ids.ts';
-import { RequestedClaims } from '../claims/claims-parameter.ts';
 import {
   type BulkRevocation,
-  effectiveRevocation,
   insertBulkRevocation,
   isRevokedInBulk,
   notYetApplied,
@@ -18,58 +16,16 @@ import {
   type RevocationScope,
   writtenAtOnce,
 } from './bulk-revocations.store.ts';
+import { type Grant, IssuableGrant, isUsable } from './grant.store.ts';
 import { enqueueLogouts, markForLogout } from './logout-deliveries.store.ts';
-import { isRedeemed } from './redeemed.store.ts';
-import { hasMaxCodes, hasMaxGrants, idleGrants, surplusCodes, surplusRevoked } from './surplus-grants.store.ts';
-
-const IssuableGrant = row('grants', {
-  grant_id: id<GrantId>(),
-  client_id: id<ClientId>(),
-  user_id: id<UserId>(),
-  session_id: id<SessionId>(),
-  scope: text,
-  /** Asked for by name, beside those of the scope. */
-  claims: nullable(json(RequestedClaims)),
-  nonce: nullable(text),
-  /** The sequence number of the current refresh token; 0 before the code is redeemed. */
-  refresh_seq: integer,
-  auth_time: integer,
-  amr: text,
-  acr: text,
-});
-/** What tokens are made from. */
-export type IssuableGrant = RowOf<typeof IssuableGrant>;
-
-export const Refreshable = row('grants', {
-  ...IssuableGrant.fields,
-  refreshed_at: nullable(integer),
-  idle_expires_at: integer,
-  expires_at: integer,
-});
-
-const Issued = row('grants', {
-  ...Refreshable.fields,
-  redirect_uri: text,
-  code_challenge: text,
-  code_expires_at: integer,
-  redeemed_at: nullable(integer),
-  created_at: integer,
-  /** The issuance that made the present `refresh_seq`; null if an earlier version made it. */
-  issuance_id: nullable(text),
-  /** Until when that issuance may be repeated, if its answer may have been lost. */
-  unanswered_until: nullable(integer),
-});
-const Grant = row('grants', { ...Issued.fields, revoked_at: nullable(integer), revoked_reason: nullable(text) });
-/** One authorization, from its code to its last refresh token. Times are Unix seconds. */
-export type Grant = RowOf<typeof Grant>;
-
-/**
- * What a token depends on besides its grant: an enabled user, an approved client, no bulk revocation. It is part of every
- * statement that issues, so no check can go stale between a read and a write.
- */
-export const isUsable = sql`(select u.disabled_at is null from users u where u.user_id = grants.user_id)
-   and (select c.status from clients c where c.client_id = grants.client_id) = 'approved'
-   and not ${isRevokedInBulk}`;
+import {
+  type GrantKeys,
+  idleGrants,
+  isCrowded,
+  spentGrants,
+  surplusCodes,
+  surplusRevoked,
+} from './surplus-grants.store.ts';
 
 type NewGrant = Omit<
   Grant,
@@ -83,8 +39,8 @@ type NewGrant = Omit<
   | 'unanswered_until'
 > & { code_hash: string; session_token_hash: string };
 
-/** Whether it leaves too many active grants, or codes, of its user and client. */
-export const InsertedGrant = row('grants', { is_surplus: flag, is_surplus_code: flag });
+/** Whether its user and client may have too many grants, or codes, by now. */
+export const InsertedGrant = row('grants', { is_crowded: flag });
 
 /**
  * A grant begins as an authorization code: for the user of a session that is active at this moment, under the secret that
@@ -104,8 +60,7 @@ export const insertGrant = (grant: NewGrant): Sql =>
        where s.session_id = ${grant.session_id} and s.token_hash = ${grant.session_token_hash} and s.ended_at is null
          and s.expires_at > ${grant.created_at} and ${hasEveryFactor} and u.disabled_at is null
          and c.client_id = ${grant.client_id} and c.status = 'approved'
-      returning case when ${hasMaxGrants(grant.created_at)} then 1 else 0 end as is_surplus,
-                case when ${hasMaxCodes} then 1 else 0 end as is_surplus_code`;
+      returning case when ${isCrowded} then 1 else 0 end as is_crowded`;
 
 export type CodeRedemption = {
   code_hash: string;
@@ -161,9 +116,6 @@ export function expireGrant(db: Db, grant_id: GrantId, now: number) {
   return db.change({ run: { grant, logouts: enqueueLogouts(batch, now) } });
 }
 
-export const findGrantByCode = (db: Db, code_hash: string) =>
-  db.get(Grant, sql`select ${Grant.columns} from grants where code_hash = ${code_hash}`);
-
 type Rotation = { grant_id: GrantId; client_id: ClientId; refresh_seq: number; idle_expires_at: number } & Issuance;
 
 /** Compare-and-swap on the sequence number. Extends `idle_expires_at`, never `expires_at`. */
@@ -190,19 +142,6 @@ export async function rotateRefreshToken(
 export const markUnanswered = (issuance: { key: string; issuance_id: string; until: number }): Sql =>
   sql`update grants set unanswered_until = ${issuance.until}
        where (grant_id = ${issuance.key} or code_hash = ${issuance.key}) and issuance_id = ${issuance.issuance_id}`;
-
-/** The grant, if its latest tokens may be issued once more: active, usable, and still at this place of its sequence. */
-export const findReissuable = (db: Db, at: Pick<Grant, 'grant_id' | 'refresh_seq'>, now: number) =>
-  db.get(
-    IssuableGrant,
-    sql`select ${IssuableGrant.columns} from grants
-         where grant_id = ${at.grant_id} and refresh_seq = ${at.refresh_seq} and redeemed_at is not null
-           and ${onFoundRow(sql`revoked_at is null and expires_at > ${now} and ${isUsable}`)}`,
-  );
-
-/** With its effective revocation: a bulk revocation counts before the job has written it to the row. */
-export const findGrant = (db: Db, grant_id: GrantId) =>
-  db.get(Grant, sql`select ${Issued.columns}, ${effectiveRevocation} from grants where grant_id = ${grant_id}`);
 
 /** Ends some grants of a user to a client that were not used for too long. */
 export function expireIdleGrants(db: Db, user_id: UserId, client_id: ClientId, now: number) {
@@ -236,7 +175,7 @@ export function revokeGrants(scope: RevocationScope, reason: RevocationReason, n
 /** A condition: the user has an active grant that came from another session. */
 export const hasGrantElsewhere = (user_id: UserId, session_id: SessionId): Sql =>
   sql`exists (select 1 from grants where user_id = ${user_id} and session_id <> ${session_id} and revoked_at is null
-                 and ${isRedeemed} and not ${isRevokedInBulk})`;
+                 and redeemed_at is not null and not ${isRevokedInBulk})`;
 
 /** Writes a bulk revocation to some of its grants. @returns how many: fewer than `rows` if few are left or another node has them. */
 export async function applyBulkRevocation(
@@ -262,16 +201,34 @@ const deleteSlice = (db: Db, condition: Sql, rows: number) =>
   db.run(sql`delete from grants where ${inOneSlice('grants', 'grant_id', condition, rows)}`);
 
 /** Another request may be redeeming one at this moment. */
-export const deleteSurplusCodes = (db: Db, user_id: UserId, client_id: ClientId) =>
-  db.run(sql`delete from grants where redeemed_at is null and grant_id in (${surplusCodes(user_id, client_id)})`);
+export const deleteSurplusCodes = (db: Db, made: GrantKeys) =>
+  db.run(sql`delete from grants where redeemed_at is null and grant_id in (${surplusCodes(made)})`);
+
+/** Expired ones, of which their client need not be notified. */
+export const deleteSpentGrants = (db: Db, user_id: UserId, client_id: ClientId, now: number) =>
+  db.run(sql`delete from grants where grant_id in (${spentGrants(user_id, client_id, now)})`);
 
 /** With a revocation, after which there may be too many. */
 export const deleteSurplusRevoked = (user_id: UserId): Sql =>
   sql`delete from grants where grant_id in (${surplusRevoked(user_id)})`;
 
-/** Codes that were never redeemed. */
-export const purgeUnredeemedGrants = (db: Db, expiredBefore: number, rows: number) =>
-  deleteSlice(db, sql`redeemed_at is null and code_expires_at < ${expiredBefore} order by code_expires_at`, rows);
+const UserPlace = row('users', { user_id: id<UserId>() });
+
+/**
+ * Deletes codes that were never redeemed, of some users who follow one another. No index has such codes, since each redemption would
+ * have to write it.
+ * @param after the last user of the slice before.
+ * @returns the last user of this one; undefined when there are no more.
+ */
+export async function purgeUnredeemedCodes(db: Db, expiredBefore: number, after: UserId, users: number) {
+  const slice = sql`select user_id from users where user_id > ${after} order by user_id`;
+  const { changes } = await db.run(
+    sql`delete from grants where redeemed_at is null and code_expires_at < ${expiredBefore} and revoked_at is null
+           and user_id in (${slice} limit ${users})`,
+  );
+  const last = await db.get(UserPlace, sql`${slice} limit 1 offset ${users - 1}`);
+  return { changes, last: last?.user_id };
+}
 
 /**
  * When a grant ended or will end; null while its client is still to be notified of the end of the session. Spelled as in the index

@@ -1,9 +1,8 @@
 import type { Db } from '../../platform/db/db.ts';
-import { id, row } from '../../platform/db/rows.ts';
+import { id, integer, type RowOf, row } from '../../platform/db/rows.ts';
 import { raw, type Sql, sql } from '../../platform/db/sql.ts';
 import type { ClientId, GrantId, SessionId, UserId } from '../../platform/ids.ts';
 import { isRevokedInBulk } from './bulk-revocations.store.ts';
-import { isRedeemed, isUnredeemed } from './redeemed.store.ts';
 
 // A user who signs in over and over makes no more than so many rows: codes and active grants for each client, and revoked grants.
 // What is more is ended or deleted, the oldest first.
@@ -17,43 +16,72 @@ const revokedAtOnce = 10;
 /** Codes of one user for one client that were not redeemed. */
 const maxCodes = 100;
 
+/** Codes and grants together, from which on they are counted apart. */
+const crowd = Math.min(maxGrants, maxCodes);
+
 /** Revoked grants of one user. */
 const maxRevoked = 1000;
 
 /** Ended or deleted when there are too many, so that the next ones cost nothing. */
 const atOnce = 50;
 
-/** Rows in which the oldest is looked for: all, unless more were made before there was a maximum. */
-const maxRead = 200;
+/** Rows among which the oldest are looked for: all, unless more were made before there was a maximum. */
+const maxRead = 400;
 
-const codesOf = (user_id: Sql | UserId, client_id: Sql | ClientId): Sql =>
-  sql`user_id = ${user_id} and client_id = ${client_id} and revoked_at is null and ${isUnredeemed}`;
+/** Of a grant that was just made. */
+export type GrantKeys = { grant_id: GrantId; user_id: UserId; client_id: ClientId };
 
-const unexpiredOf = (user_id: Sql | UserId, client_id: Sql | ClientId, now: number): Sql =>
-  sql`user_id = ${user_id} and client_id = ${client_id} and revoked_at is null and ${isRedeemed} and expires_at > ${now}`;
+/** By the index `grants_of_user`, in which the expiry follows. */
+const unrevokedOf = (user_id: Sql | UserId, client_id: Sql | ClientId): Sql =>
+  sql`user_id = ${user_id} and client_id = ${client_id} and revoked_at is null`;
 
-const hasAtLeast = (rows: number, condition: Sql): Sql =>
-  sql`(select count(*) from (select 1 as one from grants o where ${condition} limit ${rows}) as others) >= ${rows}`;
-
-const ofInserted = [raw('grants.user_id'), raw('grants.client_id')] as const;
+const activeOf = (user_id: UserId, client_id: ClientId, now: number): Sql =>
+  sql`${unrevokedOf(user_id, client_id)} and expires_at > ${now} and redeemed_at is not null`;
 
 /**
- * Of a grant that is inserted: as many of its user and client are active as may be, or more. Reads an index and no more of it
- * than that, so it takes those that were not used for too long for active, too; {@link idleGrants} finds them.
+ * Of a grant that is inserted: its user and client have so many that are not revoked that some may be too many. The index does not
+ * say which of them are codes, and no more of it is read than that.
  */
-export const hasMaxGrants = (now: number): Sql => hasAtLeast(maxGrants, unexpiredOf(...ofInserted, now));
+export const isCrowded: Sql = sql`exists (select 1 from grants o
+   where ${unrevokedOf(raw('grants.user_id'), raw('grants.client_id'))}
+   order by expires_at limit 1 offset ${raw(String(crowd - 1))})`;
 
-/** The same of codes. */
-export const hasMaxCodes: Sql = hasAtLeast(maxCodes, codesOf(...ofInserted));
+/** It has expired, and its client need not be notified of that. */
+const isSpent = (now: number): Sql => sql`expires_at <= ${now} and expiry_check_at is null`;
 
-/** The ids of the oldest codes of a user for a client. */
-export const surplusCodes = (user_id: UserId, client_id: ClientId): Sql =>
-  sql`select grant_id from (select grant_id, code_expires_at from grants where ${codesOf(user_id, client_id)} limit ${maxRead}) as codes
-       order by code_expires_at limit ${atOnce}`;
+const foundOf = (user_id: UserId, client_id: ClientId): Sql =>
+  sql`select grant_id, redeemed_at, code_expires_at, expires_at, expiry_check_at from grants
+       where ${unrevokedOf(user_id, client_id)} order by expires_at limit ${maxRead}`;
+
+const Crowd = row('grants', { codes: integer, active: integer, spent: integer });
+
+/** How many codes, active grants, and {@link spentGrants} a user and a client have. */
+export const countCrowd = (db: Db, user_id: UserId, client_id: ClientId, now: number) =>
+  db.get(
+    Crowd,
+    sql`select count(case when redeemed_at is null then 1 end) as codes,
+               count(case when redeemed_at is not null and expires_at > ${now} then 1 end) as active,
+               count(case when ${isSpent(now)} then 1 end) as spent
+          from (${foundOf(user_id, client_id)}) as found`,
+  );
+type Crowd = RowOf<typeof Crowd>;
+export const hasMaxCodes = ({ codes }: Crowd): boolean => codes >= maxCodes;
+export const hasMaxGrants = ({ active }: Crowd): boolean => active >= maxGrants;
+export const hasSpentGrants = ({ spent }: Crowd): boolean => spent >= atOnce;
+
+/** The ids of all codes of a user for a client but the newest, of which this is one: others may be of the same second. */
+export const surplusCodes = ({ grant_id, user_id, client_id }: GrantKeys): Sql =>
+  sql`select grant_id from (${foundOf(user_id, client_id)}) as found
+       where redeemed_at is null and grant_id <> ${grant_id}
+       order by code_expires_at desc limit ${maxRead} offset ${maxCodes - atOnce}`;
+
+/** The ids of grants of a user to a client that have expired. Nothing needs them. */
+export const spentGrants = (user_id: UserId, client_id: ClientId, now: number): Sql =>
+  sql`select grant_id from (${foundOf(user_id, client_id)}) as found where ${isSpent(now)}`;
 
 /** The ids of the oldest grants of a user to a client that were not used for too long, though they have not expired otherwise. */
 export const idleGrants = (user_id: UserId, client_id: ClientId, now: number): Sql =>
-  sql`select grant_id from grants where ${unexpiredOf(user_id, client_id, now)} and idle_expires_at <= ${now}
+  sql`select grant_id from grants where ${activeOf(user_id, client_id, now)} and idle_expires_at <= ${now}
          and not ${isRevokedInBulk}
        order by expires_at limit ${atOnce}`;
 
@@ -70,7 +98,7 @@ export const findSurplusGrants = (db: Db, user_id: UserId, client_id: ClientId, 
     SurplusGrant,
     sql`select grant_id, session_id
           from (select grant_id, session_id, created_at, idle_expires_at from grants
-                 where ${unexpiredOf(user_id, client_id, now)} order by expires_at limit ${maxRead}) as unexpired
+                 where ${activeOf(user_id, client_id, now)} order by expires_at limit ${maxRead}) as unexpired
          where idle_expires_at > ${now}
          order by created_at desc, grant_id limit ${revokedAtOnce} offset ${maxGrants - 1}`,
   );

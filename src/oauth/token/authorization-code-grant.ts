@@ -4,16 +4,9 @@ import { now } from '../../platform/clock.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import { digest } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';
+import { findGrantByCode, findReissuable, type Grant, type IssuableGrant } from '../grants/grant.store.ts';
 import { revokeGrant } from '../grants/grants.ts';
-import {
-  type CodeRedemption,
-  expireGrant,
-  findGrantByCode,
-  findReissuable,
-  type Grant,
-  type IssuableGrant,
-  redeemCode,
-} from '../grants/store.ts';
+import { type CodeRedemption, expireGrant, redeemCode } from '../grants/store.ts';
 import { testRedirectUri } from '../grants/test-grants.store.ts';
 import { invalidGrant, nothingAllowed, type TokenRequest, type TokenResponse } from './token-request.ts';
 import { issueTokens } from './tokens.ts';

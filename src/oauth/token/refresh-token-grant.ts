@@ -3,8 +3,9 @@ import { describeRefused, parseScope, withinAllowed } from '../../clients/scopes
 import { now } from '../../platform/clock.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import type { Deps } from '../deps.ts';
+import { findGrant, findReissuable, type IssuableGrant } from '../grants/grant.store.ts';
 import { revokeGrant } from '../grants/grants.ts';
-import { expireGrant, findGrant, findReissuable, type IssuableGrant, rotateRefreshToken } from '../grants/store.ts';
+import { expireGrant, rotateRefreshToken } from '../grants/store.ts';
 import { invalidGrant, invalidScope, nothingAllowed, type TokenRequest, type TokenResponse } from './token-request.ts';
 import { issueTokens, type RefreshToken, readRefreshToken } from './tokens.ts';
 

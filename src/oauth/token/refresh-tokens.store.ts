@@ -1,7 +1,7 @@
 import type { Db } from '../../platform/db/db.ts';
 import { jsonTexts, row } from '../../platform/db/rows.ts';
 import { combinable, onFoundRow, sql } from '../../platform/db/sql.ts';
-import { type Grant, isUsable, Refreshable } from '../grants/store.ts';
+import { type Grant, isUsable, Refreshable } from '../grants/grant.store.ts';
 
 const ActiveRefreshToken = row('grants join clients', {
   ...Refreshable.fields,

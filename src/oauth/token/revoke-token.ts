@@ -2,8 +2,8 @@ import type { Client } from '../../clients/client.ts';
 import { invalidClient } from '../../platform/errors.ts';
 import type { ClientId } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';
+import { findGrant } from '../grants/grant.store.ts';
 import { revokeGrant } from '../grants/grants.ts';
-import { findGrant } from '../grants/store.ts';
 import { revokeAccessToken } from './access-tokens.store.ts';
 import { grantIdOfAccessToken, readAccessToken, readRefreshToken } from './tokens.ts';
 

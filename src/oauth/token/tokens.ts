@@ -10,7 +10,7 @@ import { type Static, Type } from '../../platform/schema.ts';
 import type { Vault } from '../../platform/vault.ts';
 import { claimsWithin, scopeOfClaim, type UserClaims, userClaims } from '../claims/claims.ts';
 import type { Deps } from '../deps.ts';
-import type { IssuableGrant } from '../grants/store.ts';
+import type { IssuableGrant } from '../grants/grant.store.ts';
 import { findTokenSubject, type TokenSubject } from './access-tokens.store.ts';
 import type { TokenResponse } from './token-request.ts';
 

@@ -1,0 +1,71 @@
+import type { Db } from '../../platform/db/db.ts';
+import { id, integer, json, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { onFoundRow, sql } from '../../platform/db/sql.ts';
+import type { ClientId, GrantId, SessionId, UserId } from '../../platform/ids.ts';
+import { RequestedClaims } from '../claims/claims-parameter.ts';
+import { effectiveRevocation, isRevokedInBulk } from './bulk-revocations.store.ts';
+
+export const IssuableGrant = row('grants', {
+  grant_id: id<GrantId>(),
+  client_id: id<ClientId>(),
+  user_id: id<UserId>(),
+  session_id: id<SessionId>(),
+  scope: text,
+  /** Asked for by name, beside those of the scope. */
+  claims: nullable(json(RequestedClaims)),
+  nonce: nullable(text),
+  /** The sequence number of the current refresh token; 0 before the code is redeemed. */
+  refresh_seq: integer,
+  auth_time: integer,
+  amr: text,
+  acr: text,
+});
+/** What tokens are made from. */
+export type IssuableGrant = RowOf<typeof IssuableGrant>;
+
+export const Refreshable = row('grants', {
+  ...IssuableGrant.fields,
+  refreshed_at: nullable(integer),
+  idle_expires_at: integer,
+  expires_at: integer,
+});
+
+const Issued = row('grants', {
+  ...Refreshable.fields,
+  redirect_uri: text,
+  code_challenge: text,
+  code_expires_at: integer,
+  redeemed_at: nullable(integer),
+  created_at: integer,
+  /** The issuance that made the present `refresh_seq`; null if an earlier version made it. */
+  issuance_id: nullable(text),
+  /** Until when that issuance may be repeated, if its answer may have been lost. */
+  unanswered_until: nullable(integer),
+});
+const Grant = row('grants', { ...Issued.fields, revoked_at: nullable(integer), revoked_reason: nullable(text) });
+/** One authorization, from its code to its last refresh token. Times are Unix seconds. */
+export type Grant = RowOf<typeof Grant>;
+
+/**
+ * What a token depends on besides its grant: an enabled user, an approved client, no bulk revocation. It is part of every
+ * statement that issues, so no check can go stale between a read and a write.
+ */
+export const isUsable = sql`(select u.disabled_at is null from users u where u.user_id = grants.user_id)
+   and (select c.status from clients c where c.client_id = grants.client_id) = 'approved'
+   and not ${isRevokedInBulk}`;
+
+export const findGrantByCode = (db: Db, code_hash: string) =>
+  db.get(Grant, sql`select ${Grant.columns} from grants where code_hash = ${code_hash}`);
+
+/** The grant, if its latest tokens may be issued once more: active, usable, and still at this place of its sequence. */
+export const findReissuable = (db: Db, at: Pick<Grant, 'grant_id' | 'refresh_seq'>, now: number) =>
+  db.get(
+    IssuableGrant,
+    sql`select ${IssuableGrant.columns} from grants
+         where grant_id = ${at.grant_id} and refresh_seq = ${at.refresh_seq} and redeemed_at is not null
+           and ${onFoundRow(sql`revoked_at is null and expires_at > ${now} and ${isUsable}`)}`,
+  );
+
+/** With its effective revocation: a bulk revocation counts before the job has written it to the row. */
+export const findGrant = (db: Db, grant_id: GrantId) =>
+  db.get(Grant, sql`select ${Issued.columns}, ${effectiveRevocation} from grants where grant_id = ${grant_id}`);
