@@ -8,7 +8,7 @@ const { Script } = require('node:vm');
 // A worker is handed what its supervisor was started with: Node's options and the name of the file, too.
 if (process.channel && require('node:cluster').isWorker) process.argv.splice(1, 1 + process.execArgv.length);
 
-process.env.UV_THREADPOOL_SIZE ??= '5'; // as bin/signet does, before the first use of the pool
+process.env.UV_THREADPOOL_SIZE ??= '6'; // as bin/signet does, before the first use of the pool
 
 const cachedData = new Uint8Array(getRawAsset('code-cache'));
 const script = new Script(getAsset('code', 'utf8'), { filename: 'signet.cjs', cachedData });

@@ -12,7 +12,7 @@ const longSilenceSeconds = 3600;
 export const backupCommands = {
   purge: command({
     summary:
-      'Delete expired data now. The server does so by itself every minute or two; prints how many rows were deleted.',
+      'Delete expired data now. The server does so by itself, mostly within a minute or two; prints how many rows were deleted.',
     options: {
       force: { help: 'do so even if no server has run in the last hour, so that the clock cannot be checked' },
     },

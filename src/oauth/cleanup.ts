@@ -25,6 +25,9 @@ const unredeemedSeconds = 3600;
 /** Users whose codes are looked at each time, by each process. */
 const usersAtOnce = 2000;
 
+/** Few, since each may have many grants, all of which are looked at. */
+const usersInSlice = 100;
+
 /**
  * Deletes codes that were never redeemed and expired an hour ago or earlier, of some users each time, in turn.
  * @param after a user. A process begins anywhere, so that those that are restarted often look at all users, too.
@@ -36,17 +39,21 @@ export function openCodePurge(after: UserId = newId('usr')) {
   return async function purgeCodes({ db, clock, timekeeper }: PurgeDeps, signal?: AbortSignal, most = usersAtOnce) {
     let deleted = 0;
     let left = most;
-    let rounds = 0;
-    await inSlices(async (rows) => {
-      if (!timekeeper.isSettled()) return 0;
-      const users = Math.min(rows, left);
-      const { changes, last } = await purgeUnredeemedCodes(db, now({ clock }) - unredeemedSeconds, place, users);
-      deleted += changes;
-      left -= users;
-      place = last ?? '';
-      if (last === undefined) rounds += 1;
-      return left > 0 && rounds < 2 ? rows : 0;
-    }, signal);
+    let rounds = place === '' ? 1 : 2;
+    await inSlices(
+      async (rows) => {
+        if (!timekeeper.isSettled()) return 0;
+        const users = Math.min(rows, left);
+        const slice = await purgeUnredeemedCodes(db, now({ clock }) - unredeemedSeconds, place, users);
+        deleted += slice.changes;
+        if (slice.after !== place) left -= users;
+        if (slice.after === undefined) rounds -= 1;
+        place = slice.after ?? '';
+        return left > 0 && rounds > 0 ? rows : 0;
+      },
+      signal,
+      usersInSlice,
+    );
     return deleted;
   };
 }

@@ -10,7 +10,7 @@ export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
 const failedSeconds = 30;
 
 /**
- * Not `dns.lookup`: that waits in one of the four threads of the process, and a few names whose server never answers
+ * Not `dns.lookup`: that waits in one of the few threads of the process, and a few names whose server never answers
  * would stop every other look-up in it. So a name is asked for at the name servers by the event loop, once at a time, for
  * two seconds, and not at once again after a failure. Names are taken as they are, without search domains.
  * @param ask without it: the hosts file, then the name servers of the machine.

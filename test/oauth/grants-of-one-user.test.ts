@@ -19,7 +19,7 @@ async function copies(
   { user_id }: TestUser,
   { client_id }: RegisteredClient,
   count: number,
-  values: Partial<Record<'revoked_at' | 'revoked_reason' | 'redeemed_at' | 'expires_at', string>> = {},
+  values: Partial<Record<'revoked_at' | 'revoked_reason', string>> = {},
 ): Promise<void> {
   const columns = [
     'client_id, user_id, session_id, scope, redirect_uri, code_challenge, code_expires_at, redeemed_at, refresh_seq',
@@ -92,20 +92,6 @@ testSignet('of codes that a user leaves unredeemed, a client keeps the newest hu
   assert.equal((await client.redeem(newest)).status, 200);
   assert.equal((await beside.redeem(other)).status, 200, 'of another client');
 });
-
-testSignet(
-  'grants of a user and client that have expired are deleted when there are fifty of them',
-  async ({ signet }) => {
-    const user = await signet.signedInUser();
-    const client = await signet.registerClient();
-    const kept = await user.obtainTokens(client, { scope });
-    const at = Math.floor(signet.clock() / 1000);
-    await copies(signet, user, client, 120, { expires_at: `${at} - i`, redeemed_at: `${at} - 100 - i` });
-    const made = await user.obtainTokens(client, { scope });
-    assert.equal(await countOf(signet, 'client_id = $1', client.client_id), 2);
-    for (const { refresh_token } of [kept, made]) assert.equal((await client.refresh(refresh_token)).status, 200);
-  },
-);
 
 testSignet('a revoked grant is deleted a week later, and its tokens stay inactive', async ({ signet }) => {
   const user = await signet.signedInUser();

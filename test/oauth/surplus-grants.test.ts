@@ -80,5 +80,5 @@ testSignet('a user has at most 100 active grants to a client: a new one revokes 
   const insert = statements.values().find(({ sql }) => sql.startsWith('insert into grants'))!;
   const steps = await plain(db).all<{ detail: string }>(`explain query plan ${insert.sql}`, insert.params);
   const [count] = steps.map(({ detail }) => detail).filter((detail) => detail.includes('grants_of_user'));
-  assert.match(count ?? '', /COVERING .* \(user_id=\? AND revoked_at=\? AND client_id=\?\)/);
+  assert.match(count ?? '', /COVERING .* \(user_id=\? AND revoked_at=\? AND client_id=\? AND expires_at>\?\)/);
 });

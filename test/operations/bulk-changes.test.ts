@@ -28,25 +28,20 @@ const many = 2 * sliceRows + 100;
 
 /**
  * Grants that were given before the one under test, so that the first slices come to these. They are not revoked, but have just
- * expired, and unless `isNotified` their client has yet to be told: of others, a user has at most a hundred with one client.
+ * expired: of those that have not, a user has at most a hundred with one client.
  */
-async function fill(
-  { deps }: Signet,
-  { user_id }: TestUser,
-  { client_id }: RegisteredClient,
-  isNotified = false,
-): Promise<void> {
+async function fill({ deps }: Signet, { user_id }: TestUser, { client_id }: RegisteredClient): Promise<void> {
   const at = now(deps);
   await plain(deps.db).run(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many})
      insert into grants (grant_id, client_id, user_id, session_id, scope, redirect_uri, code_hash, code_challenge,
                          code_expires_at, redeemed_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr, acr,
-                         created_at, expiry_check_at)
+                         created_at)
      select 'gr_' || i || '_' || cast($1 as text), cast($1 as text), cast($2 as text), 'ses_of_another_browser', 'openid',
             'x', 'code_' || i || '_' || cast($1 as text), 'x', cast($3 as bigint), cast($3 as bigint), 1,
-            cast($3 as bigint), cast($3 as bigint), cast($3 as bigint), 'pwd', 'x', cast($3 as bigint), cast($4 as bigint)
+            cast($3 as bigint), cast($3 as bigint), cast($3 as bigint), 'pwd', 'x', cast($3 as bigint)
        from n`,
-    [client_id, user_id, at, isNotified ? null : at + 86_400],
+    [client_id, user_id, at],
   );
 }
 
@@ -377,7 +372,7 @@ testSignet(
 
 testSignet('what has expired is purged in slices, however much it is', async ({ signet }) => {
   const client = await signet.registerClient();
-  await fill(signet, await signet.signedInUser(), client, true);
+  await fill(signet, await signet.signedInUser(), client);
   await plain(signet.deps.db).run(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many})
      insert into spent_tokens (token_hash, expires_at) select 'spent_' || i, 1 from n`,

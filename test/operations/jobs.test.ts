@@ -152,6 +152,16 @@ testSignet('the jobs leave a grant that is in use alone, for its ninety days', a
   assert.deepEqual(await idsIn(signet, 'sessions', 'session_id'), []);
 });
 
+testSignet('of a code that was never redeemed no client waits to be notified', async ({ signet }) => {
+  const client = await signet.registerClient();
+  await (await signet.signedInUser()).authorize(client);
+  const { db } = signet.deps;
+  await plain(db).run('update grants set expiry_check_at = 1');
+  await signet.runJobs();
+  const grants = await plain(db).all('select expiry_check_at, revoked_at from grants');
+  assert.deepEqual(grants, [{ expiry_check_at: null, revoked_at: null }], 'so the next run does not look at it again');
+});
+
 testSignet('codes that were never redeemed are deleted of some users at a time, in turn', async ({ signet }) => {
   const client = await signet.registerClient();
   const users = await Promise.all([1, 2, 3, 4, 5].map(() => signet.signedInUser()));

@@ -110,7 +110,7 @@ test('a full queue answers 503 with Retry-After, and serves again once there is 
   assert.match(await hash('correct horse battery staple', asker), /^\$argon2id\$/);
 });
 
-test('hashes leave two threads of the pool: tokens are signed there, and changes are flushed', async () => {
+test('hashes leave threads of the pool: tokens are signed there, and changes are flushed', async () => {
   let running = 0;
   let most = 0;
   const { hash } = newHasher(

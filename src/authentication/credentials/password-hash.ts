@@ -26,8 +26,8 @@ export const isOverlong = (password: string): boolean =>
 export type PasswordHasher = ReturnType<typeof passwordHasher>;
 
 /**
- * Hashes at once. Each holds 19 MiB, and one of libuv's threads for some 20 ms. Files are flushed on the same threads, five of
- * them (`bin/signet`): three are left to these.
+ * Hashes at once. Each holds 19 MiB, and one of libuv's threads for some 20 ms. Tokens are signed and files
+ * are flushed on the same threads, six of them (`bin/signet`): four are left to these.
  */
 const maxConcurrent = 2;
 

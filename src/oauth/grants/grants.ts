@@ -20,7 +20,6 @@ import { activeGrantsOf, type ListedGrant } from './lists.store.ts';
 import { enqueueLogouts } from './logout-deliveries.store.ts';
 import {
   applyBulkRevocation,
-  deleteSpentGrants,
   deleteSurplusCodes,
   deleteSurplusRevoked,
   expireIdleGrants,
@@ -28,14 +27,7 @@ import {
   revokeGrants,
   setRevoked,
 } from './store.ts';
-import {
-  countCrowd,
-  findSurplusGrants,
-  type GrantKeys,
-  hasMaxCodes,
-  hasMaxGrants,
-  hasSpentGrants,
-} from './surplus-grants.store.ts';
+import { countCrowd, findSurplusGrants, type GrantKeys, hasMaxCodes, hasMaxGrants } from './surplus-grants.store.ts';
 import { countConnectedUsers, lastSignInOf } from './usage.store.ts';
 
 export { deleteConsentsOfUser, listConsents as listConsentsOfUser } from './consents.store.ts';
@@ -123,8 +115,8 @@ function eventStatements(deps: LimitDeps, { grant, reason, actor, address }: Rev
 const ending = new Set<string>();
 
 /**
- * Deletes the oldest codes and ends the oldest active grants of a user to a client that are too many, and deletes expired ones. Of
- * requests that find it out together, one does so.
+ * Deletes the oldest codes and ends the oldest active grants of a user to a client that are too many. Of requests that find it out
+ * together, one does so.
  */
 export async function endSurplus(deps: LimitDeps, made: GrantKeys): Promise<void> {
   const pair = `${made.user_id} ${made.client_id}`;
@@ -142,9 +134,8 @@ async function endSurplusBeside(deps: LimitDeps, made: GrantKeys): Promise<void>
   const at = now(deps);
   const crowd = await countCrowd(deps.db, user_id, client_id, at);
   if (!crowd) return;
-  if (hasMaxCodes(crowd)) await deleteSurplusCodes(deps.db, made);
+  if (hasMaxCodes(crowd)) await deleteSurplusCodes(deps.db, made, at);
   if (hasMaxGrants(crowd)) await endSurplusGrants(deps, user_id, client_id, at);
-  if (hasSpentGrants(crowd)) await deleteSpentGrants(deps.db, user_id, client_id, at);
 }
 
 async function endSurplusGrants(deps: LimitDeps, user_id: UserId, client_id: ClientId, at: number): Promise<void> {

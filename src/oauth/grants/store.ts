@@ -4,7 +4,7 @@ import { hasEveryFactor } from '../../authentication/sessions/session.ts';
 import { raiseGrantsEpochOfClient } from '../../clients/find-clients.ts';
 import type { Db, Prepare } from '../../platform/db/db.ts';
 import { flag, id, row } from '../../platform/db/rows.ts';
-import { inOneSlice } from '../../platform/db/slices.ts';
+import { inOneSlice, sliceRows } from '../../platform/db/slices.ts';
 import { asBigint, combinable, join, onFoundRow, type Sql, sql } from '../../platform/db/sql.ts';
 import { type ClientId, type GrantId, newId, type SessionId, type UserId } from '../../platform/ids.ts';
 import {
@@ -18,14 +18,7 @@ import {
 } from './bulk-revocations.store.ts';
 import { type Grant, IssuableGrant, isUsable } from './grant.store.ts';
 import { enqueueLogouts, markForLogout } from './logout-deliveries.store.ts';
-import {
-  type GrantKeys,
-  idleGrants,
-  isCrowded,
-  spentGrants,
-  surplusCodes,
-  surplusRevoked,
-} from './surplus-grants.store.ts';
+import { type GrantKeys, idleGrants, isCrowded, surplusCodes, surplusRevoked } from './surplus-grants.store.ts';
 
 type NewGrant = Omit<
   Grant,
@@ -60,7 +53,7 @@ export const insertGrant = (grant: NewGrant): Sql =>
        where s.session_id = ${grant.session_id} and s.token_hash = ${grant.session_token_hash} and s.ended_at is null
          and s.expires_at > ${grant.created_at} and ${hasEveryFactor} and u.disabled_at is null
          and c.client_id = ${grant.client_id} and c.status = 'approved'
-      returning case when ${isCrowded} then 1 else 0 end as is_crowded`;
+      returning case when ${isCrowded(grant.created_at)} then 1 else 0 end as is_crowded`;
 
 export type CodeRedemption = {
   code_hash: string;
@@ -201,12 +194,8 @@ const deleteSlice = (db: Db, condition: Sql, rows: number) =>
   db.run(sql`delete from grants where ${inOneSlice('grants', 'grant_id', condition, rows)}`);
 
 /** Another request may be redeeming one at this moment. */
-export const deleteSurplusCodes = (db: Db, made: GrantKeys) =>
-  db.run(sql`delete from grants where redeemed_at is null and grant_id in (${surplusCodes(made)})`);
-
-/** Expired ones, of which their client need not be notified. */
-export const deleteSpentGrants = (db: Db, user_id: UserId, client_id: ClientId, now: number) =>
-  db.run(sql`delete from grants where grant_id in (${spentGrants(user_id, client_id, now)})`);
+export const deleteSurplusCodes = (db: Db, made: GrantKeys, now: number) =>
+  db.run(sql`delete from grants where redeemed_at is null and grant_id in (${surplusCodes(made, now)})`);
 
 /** With a revocation, after which there may be too many. */
 export const deleteSurplusRevoked = (user_id: UserId): Sql =>
@@ -215,19 +204,19 @@ export const deleteSurplusRevoked = (user_id: UserId): Sql =>
 const UserPlace = row('users', { user_id: id<UserId>() });
 
 /**
- * Deletes codes that were never redeemed, of some users who follow one another. No index has such codes, since each redemption would
- * have to write it.
+ * Deletes codes that were never redeemed, of some users who follow one another, and no more than a slice. No index has such codes,
+ * since each redemption would have to write it.
  * @param after the last user of the slice before.
- * @returns the last user of this one; undefined when there are no more.
+ * @returns after whom to go on; undefined when there are no more users.
  */
 export async function purgeUnredeemedCodes(db: Db, expiredBefore: number, after: UserId, users: number) {
-  const slice = sql`select user_id from users where user_id > ${after} order by user_id`;
-  const { changes } = await db.run(
-    sql`delete from grants where redeemed_at is null and code_expires_at < ${expiredBefore} and revoked_at is null
-           and user_id in (${slice} limit ${users})`,
-  );
-  const last = await db.get(UserPlace, sql`${slice} limit 1 offset ${users - 1}`);
-  return { changes, last: last?.user_id };
+  const followers = sql`select user_id from users where user_id > ${after} order by user_id`;
+  const isOld = sql`redeemed_at is null and code_expires_at < ${expiredBefore} and revoked_at is null
+                      and user_id in (${followers} limit ${users})`;
+  const { changes } = await deleteSlice(db, isOld, sliceRows);
+  if (changes === sliceRows) return { changes, after };
+  const last = await db.get(UserPlace, sql`${followers} limit 1 offset ${users - 1}`);
+  return { changes, after: last?.user_id };
 }
 
 /**
@@ -261,8 +250,8 @@ const sessionEnd = sql`(select case when s.idle_expires_at < s.expires_at then s
  */
 export async function expireGrants(db: Db, now: number, rows: number): Promise<{ changes: number }> {
   const batch = newId('lo');
-  const isDue = sql`expiry_check_at <= ${now} and revoked_at is null and redeemed_at is not null`;
-  const hasEnded = sql`(idle_expires_at <= ${now} or expires_at <= ${now}) and (${isLasting} or not exists
+  const isDue = sql`expiry_check_at <= ${now} and revoked_at is null`;
+  const hasEnded = sql`redeemed_at is not null and (idle_expires_at <= ${now} or expires_at <= ${now}) and (${isLasting} or not exists
         (select 1 from sessions s
           where s.session_id = grants.session_id
             and (s.end_reason = 'surplus' or s.ended_at is null and s.idle_expires_at > ${now} and s.expires_at > ${now})))`;
@@ -272,8 +261,10 @@ export async function expireGrants(db: Db, now: number, rows: number): Promise<{
       ended: sql`update grants set revoked_at = ${now}, revoked_reason = 'expired', ${markForLogout(batch)}
                   where ${slice} and ${isDue} and ${hasEnded}`,
       logouts: enqueueLogouts(batch, now),
-      // Of those that are left, one was refreshed, or its session goes on, or that ended as surplus.
-      later: sql`update grants set expiry_check_at = case when not (${isLasting}) then ${sessionEnd}
+      // Of those that are left, one is a code that was not redeemed, or was refreshed, or its session goes on, or that ended as
+      // surplus.
+      later: sql`update grants set expiry_check_at = case when redeemed_at is null then null
+                                                          when not (${isLasting}) then ${sessionEnd}
                                                           when idle_expires_at < expires_at then idle_expires_at
                                                           else expires_at end
                   where ${slice} and ${isDue} and not (${hasEnded})`,

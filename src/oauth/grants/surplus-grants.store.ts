@@ -31,53 +31,42 @@ const maxRead = 400;
 /** Of a grant that was just made. */
 export type GrantKeys = { grant_id: GrantId; user_id: UserId; client_id: ClientId };
 
-/** By the index `grants_of_user`, in which the expiry follows. */
-const unrevokedOf = (user_id: Sql | UserId, client_id: Sql | ClientId): Sql =>
-  sql`user_id = ${user_id} and client_id = ${client_id} and revoked_at is null`;
+const unexpiredOf = (user_id: Sql | UserId, client_id: Sql | ClientId, now: number): Sql =>
+  sql`user_id = ${user_id} and client_id = ${client_id} and revoked_at is null and expires_at > ${now}`;
 
 const activeOf = (user_id: UserId, client_id: ClientId, now: number): Sql =>
-  sql`${unrevokedOf(user_id, client_id)} and expires_at > ${now} and redeemed_at is not null`;
+  sql`${unexpiredOf(user_id, client_id, now)} and redeemed_at is not null`;
 
 /**
- * Of a grant that is inserted: its user and client have so many that are not revoked that some may be too many. The index does not
- * say which of them are codes, and no more of it is read than that.
+ * Of a grant that is inserted: its user and client have so many, codes among them, that some may be too many. Reads the index
+ * `grants_of_user`, which does not say which are codes, and no more of it than that.
  */
-export const isCrowded: Sql = sql`exists (select 1 from grants o
-   where ${unrevokedOf(raw('grants.user_id'), raw('grants.client_id'))}
-   order by expires_at limit 1 offset ${raw(String(crowd - 1))})`;
+export const isCrowded = (now: number): Sql => sql`exists (select 1 from grants o
+   where ${unexpiredOf(raw('grants.user_id'), raw('grants.client_id'), now)} limit 1 offset ${raw(String(crowd - 1))})`;
 
-/** It has expired, and its client need not be notified of that. */
-const isSpent = (now: number): Sql => sql`expires_at <= ${now} and expiry_check_at is null`;
+/** In the order of the index, since PostgreSQL would take another one. */
+const foundOf = (user_id: UserId, client_id: ClientId, now: number): Sql =>
+  sql`select grant_id, redeemed_at, code_expires_at from grants
+       where ${unexpiredOf(user_id, client_id, now)} order by revoked_at, expires_at limit ${maxRead}`;
 
-const foundOf = (user_id: UserId, client_id: ClientId): Sql =>
-  sql`select grant_id, redeemed_at, code_expires_at, expires_at, expiry_check_at from grants
-       where ${unrevokedOf(user_id, client_id)} order by expires_at limit ${maxRead}`;
+const Crowd = row('grants', { codes: integer, active: integer });
+type Crowd = RowOf<typeof Crowd>;
 
-const Crowd = row('grants', { codes: integer, active: integer, spent: integer });
-
-/** How many codes, active grants, and {@link spentGrants} a user and a client have. */
+/** How many codes and active grants a user and a client have. */
 export const countCrowd = (db: Db, user_id: UserId, client_id: ClientId, now: number) =>
   db.get(
     Crowd,
-    sql`select count(case when redeemed_at is null then 1 end) as codes,
-               count(case when redeemed_at is not null and expires_at > ${now} then 1 end) as active,
-               count(case when ${isSpent(now)} then 1 end) as spent
-          from (${foundOf(user_id, client_id)}) as found`,
+    sql`select count(*) - count(redeemed_at) as codes, count(redeemed_at) as active
+          from (${foundOf(user_id, client_id, now)}) as found`,
   );
-type Crowd = RowOf<typeof Crowd>;
 export const hasMaxCodes = ({ codes }: Crowd): boolean => codes >= maxCodes;
 export const hasMaxGrants = ({ active }: Crowd): boolean => active >= maxGrants;
-export const hasSpentGrants = ({ spent }: Crowd): boolean => spent >= atOnce;
 
 /** The ids of all codes of a user for a client but the newest, of which this is one: others may be of the same second. */
-export const surplusCodes = ({ grant_id, user_id, client_id }: GrantKeys): Sql =>
-  sql`select grant_id from (${foundOf(user_id, client_id)}) as found
+export const surplusCodes = ({ grant_id, user_id, client_id }: GrantKeys, now: number): Sql =>
+  sql`select grant_id from (${foundOf(user_id, client_id, now)}) as found
        where redeemed_at is null and grant_id <> ${grant_id}
        order by code_expires_at desc limit ${maxRead} offset ${maxCodes - atOnce}`;
-
-/** The ids of grants of a user to a client that have expired. Nothing needs them. */
-export const spentGrants = (user_id: UserId, client_id: ClientId, now: number): Sql =>
-  sql`select grant_id from (${foundOf(user_id, client_id)}) as found where ${isSpent(now)}`;
 
 /** The ids of the oldest grants of a user to a client that were not used for too long, though they have not expired otherwise. */
 export const idleGrants = (user_id: UserId, client_id: ClientId, now: number): Sql =>
