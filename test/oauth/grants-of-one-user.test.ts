@@ -5,6 +5,7 @@ import { plain } from '../support/plain-sql.ts';
 import { assertRefused, type RegisteredClient } from '../support/relying-party.ts';
 import { watchRowsRead } from '../support/rows-read.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
+import { beforeEachCall, holdNextCall } from '../support/store-spy.ts';
 import type { TestUser } from '../support/test-user.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
@@ -59,12 +60,16 @@ async function everythingOf(user: TestUser, client: RegisteredClient, owner: Tes
   );
 }
 
-test('no request reads more codes of a user that were not redeemed than there may be', async (t) => {
+test('a request reads no more of a user than what is active, and the hundred codes that there may be', async (t) => {
   const signet = await startSignet(t, { engine: 'postgres', env: { SIGNET_RATE_LIMITS: 'off' } });
   const [user, owner] = [await signet.signedInUser(), await signet.signedInUser()];
   const client = await signet.registerClient({ owner });
   await user.authorize(client, { scope });
-  await copies(signet, user, client, 110);
+  const at = Math.floor(signet.clock() / 1000);
+  await copies(signet, user, client, 900, {
+    revoked_at: `case when i > 110 then ${at} end`,
+    revoked_reason: `case when i > 110 then 'user' end`,
+  });
   await plain(signet.deps.db).run('analyze grants');
   const read = await watchRowsRead(t, signet.deps, 'grants');
   await everythingOf(user, client, owner);
@@ -91,6 +96,27 @@ testSignet('of codes that a user leaves unredeemed, a client keeps the newest hu
   assertRefused(await client.redeem(oldest), 400, 'invalid_grant');
   assert.equal((await client.redeem(newest)).status, 200);
   assert.equal((await beside.redeem(other)).status, 200, 'of another client');
+});
+
+testSignet('while one authorization deletes the codes that are too many, others do not', async ({ signet }) => {
+  const { db } = signet.deps;
+  const user = await signet.signedInUser();
+  const client = await signet.registerClient();
+  await user.authorize(client);
+  await copies(signet, user, client, 100);
+  let looks = 0;
+  const stop = beforeEachCall(db, ([sql = '']) => {
+    if (sql.includes('as codes')) looks += 1;
+  });
+  const deletion = holdNextCall(db, /^delete from grants/);
+  const first = user.authorize(client);
+  await deletion.reached;
+  await user.authorize(client);
+  deletion.release();
+  await first;
+  stop();
+  assert.equal(looks, 1);
+  assert.equal(await countOf(signet, 'client_id = $1', client.client_id), 51);
 });
 
 testSignet('a revoked grant is deleted a week later, and its tokens stay inactive', async ({ signet }) => {

@@ -45,8 +45,8 @@ export type Db = Engine & {
 };
 
 /**
- * Prepares an answer while the disk flushes the change, and must do nothing that can be seen outside: the flush may fail. It is called
- * only where there is such a time, so never on PostgreSQL, which answers after its flush.
+ * Prepares an answer while the disk flushes the change, and must do nothing that can be seen outside: the flush may fail. It
+ * is called only where there is such a time, so never on PostgreSQL, which answers after its flush.
  */
 export type Prepare<Row> = (rows: Row[]) => void;
 

@@ -14,7 +14,7 @@ const closeFile = promisify(close);
 /** A flush that takes longer, in milliseconds, has another one beside it. */
 const slowMs = 1;
 /** Of the six threads of libuv's pool (`bin/signet`), passwords may take two, and one is left for RS256. */
-const flushesAtOnce = 3;
+const mostAtOnce = 3;
 /** Flushes over which their duration is smoothed. */
 const smoothing = 8;
 
@@ -23,12 +23,12 @@ type Flushing = { startedAt: number; done: Promise<void> };
 /**
  * On a disk that is fast, changes that arrive during a flush share the next one. On one that takes milliseconds, as those of
  * cloud machines do, they would wait for most of a flush that does not concern them, and then for their own: there
- * others may begin beside it, at even distances. They are confirmed in their order, so that what is confirmed is a prefix of the log.
+ * others begin beside it, at even distances. They are confirmed in their order, so that what is confirmed is a prefix of the log.
  *
  * Each has a descriptor of its own: the system reports a failed write once to each, so none takes another's error.
  * @param path of the log; undefined when there is none.
  */
-export function createFlushes(path: string | undefined, around: Flush, monotonic: Clock, mostAtOnce = flushesAtOnce) {
+export function createFlushes(path: string | undefined, around: Flush, monotonic: Clock) {
   const free: number[] = [];
   const running: Flushing[] = [];
   let isFolderFlushed = false;

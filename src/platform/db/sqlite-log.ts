@@ -9,8 +9,6 @@ import { appendOnly, openSqliteThread, type SqliteThread } from './sqlite-thread
 
 export type LogOptions = {
   flush?: Flush;
-  /** On a slow disk; as many as the thread pool has room for. */
-  flushesAtOnce?: number;
   bounds?: LogBounds;
   /** Milliseconds. Without it no flush takes too long. */
   monotonic?: Clock;
@@ -52,7 +50,7 @@ export type WriteAheadLog = ReturnType<typeof openLog>;
  */
 export function openLog(
   connection: DatabaseSync,
-  { flush = (sync) => sync(), bounds = defaultBounds, monotonic = () => 0, log, flushesAtOnce }: LogOptions,
+  { flush = (sync) => sync(), bounds = defaultBounds, monotonic = () => 0, log }: LogOptions,
 ) {
   const path = connection.location() ?? '';
   const { journal_mode } = connection.prepare('pragma journal_mode').get() as { journal_mode: string };
@@ -60,7 +58,7 @@ export function openLog(
   if (isUsed) connection.exec(appendOnly);
   const checkpoints = createCheckpoints(path, bounds, log);
   const size = connection.prepare('pragma wal_checkpoint(noop)');
-  const flushes = createFlushes(isUsed ? `${path}-wal` : undefined, flush, monotonic, flushesAtOnce);
+  const flushes = createFlushes(isUsed ? `${path}-wal` : undefined, flush, monotonic);
 
   return {
     /** Else each commit flushes by itself. */
