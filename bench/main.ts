@@ -51,7 +51,7 @@ const titles: Readonly<Record<ContenderName, string>> = {
 };
 const contenderNames = Object.keys(titles) as ContenderName[];
 /** With --smoke: more than there are connections, so that each scenario uses every one of them. */
-const smokeRequests = 70;
+const smokeRequests = 140;
 /** The same of sign-ins, which have two connections and take a hash each. */
 const smokeSignIns = 4;
 const smokeTokens = { accessTokens: 10, families: smokeRequests };

@@ -220,12 +220,15 @@ function rateTable({ rates, processor_us, ratios }: Bench): string {
   );
 }
 
-/** What the floor reaches of the ratios. It does less than any identity provider has to. */
-function withinReach({ rates: { floor, oidc_provider } }: Bench): string {
-  const times = (of: string, beside: string) => `${decimal((floor?.[of] ?? 0) / (oidc_provider?.[beside] ?? 0))} times`;
-  return `How far the ratios to \`oidc-provider\` can go on this machine: a bare \`node:http\` server that sends fixed bytes gives ${times('key_set', 'userinfo')}
-its answers to userinfo and ${times('key_set', 'introspect')} those to introspection; one that signs two tokens with OpenSSL and stores nothing gives ${times('code_exchange', 'code_exchange')}
-its code exchanges. A target beyond that asks more than \`node:http\` can do beside the load generator on these cores.`;
+/** What is left of the time for an answer at the targets, once a bare server has taken its part. */
+function withinReach({ rates: { oidc_provider, floor }, processor_us }: Bench): string {
+  const rate = (of: string) => oidc_provider?.[of] ?? Number.NaN;
+  const spent = (server: string, of: string) => whole(processor_us[server]?.[of] ?? Number.NaN);
+  const target = (of: string) => targetOf('oidc_provider', of) ?? Number.NaN;
+  const left = (of: string) => whole(1_000_000 / (rate(of) * target(of)));
+  return `How far that is: an event loop has one processor, so ${target('userinfo')} times the userinfo of \`oidc-provider\` leaves ${left('userinfo')} µs for an
+answer, and ${target('introspect')} times its introspection ${left('introspect')} µs. A bare \`node:http\` server that sends fixed bytes takes ${spent('floor', 'key_set')} of them, Signet
+${spent('signet', 'userinfo')} and ${spent('signet', 'introspect')}. The floor, which signs two tokens and stores nothing, gives ${decimal((floor?.code_exchange ?? Number.NaN) / rate('code_exchange'))} times its code exchanges.`;
 }
 
 function performancePage(results: Results): string {
