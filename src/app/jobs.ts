@@ -127,7 +127,7 @@ const jobs = {
   'rotate keys': async (deps) => deps.timekeeper.isSettled() && rotateDueKeys(deps),
   'refresh keys': (deps) => deps.keys.refresh(), // after the rotation, so that its key set is published at once
   'send mails': (deps) => deps.mail.deliver(),
-  'seal the audit log': (deps) => deps.auditLog.seal(),
+  'seal the audit log': (deps, signal) => deps.auditLog.seal(signal),
   'publish the audit checkpoint': (deps) => deps.auditLog.publishCheckpoint(),
   'deliver webhooks': (deps) => deps.webhookSender.deliver(),
   'deliver logout tokens': (deps) => deps.logoutSender.deliver(),
@@ -176,9 +176,10 @@ export async function runJobs(
   deps: Deps,
   names: readonly JobName[] = [...namesOf(jobs), ...namesOf(longJobs)],
   logFailure = failureLog(deps),
+  signal?: AbortSignal,
 ): Promise<boolean> {
   let isWell = true;
-  for (const name of names) isWell = (await runJob(deps, name, logFailure)) !== 'failed' && isWell;
+  for (const name of names) isWell = (await runJob(deps, name, logFailure, signal)) !== 'failed' && isWell;
   return isWell;
 }
 
@@ -235,7 +236,7 @@ const quickPeriodMs = 1000;
 export function startJobs(deps: Deps): StopJobs {
   const stopping = new AbortController();
   const logFailure = failureLog(deps);
-  const run = (names: readonly JobName[]) => runJobs(deps, names, logFailure);
+  const run = (names: readonly JobName[]) => runJobs(deps, names, logFailure, stopping.signal);
   const stops = [
     async () => stopping.abort(),
     every(periodMs, () => run(slowJobs)),

@@ -13,6 +13,7 @@ import {
   isBroken,
   lateThreshold,
   recordAcceptedLoss,
+  type SealBounds,
   sealAuditLog,
   verifyAuditLog,
 } from './chain.ts';
@@ -49,11 +50,12 @@ export function openAuditLog(deps: ChainDeps & Pick<Deps, 'log'>, onSeal: (event
     },
     /**
      * Seals new events and stores the head outside the database. A lost end of the chain is logged once an hour.
+     * @param signal leaves the rest of a backlog to the next process.
      * @throws {AuditLogTampered} when nothing can be sealed; it has been logged.
      */
-    async seal(): Promise<void> {
+    async seal(signal?: AbortSignal): Promise<void> {
       try {
-        await sealAuditLog(deps, onSeal);
+        await sealAuditLog(deps, onSeal, { signal });
       } catch (error) {
         if (error instanceof AuditLogTampered) logLoss(error);
         throw error;
@@ -62,10 +64,13 @@ export function openAuditLog(deps: ChainDeps & Pick<Deps, 'log'>, onSeal: (event
       lossLoggedAt = undefined;
       await deps.witness.keep();
     },
-    /** A log that was tampered with can still be read; {@link verifyAuditLog} says where. */
-    async sealForReading(): Promise<void> {
+    /**
+     * A log that was tampered with can still be read; {@link verifyAuditLog} says where.
+     * @param bounds of a page, which must not wait for a whole backlog, as when sealing has just resumed.
+     */
+    async sealForReading(bounds?: SealBounds): Promise<void> {
       try {
-        await sealAuditLog(deps, onSeal);
+        await sealAuditLog(deps, onSeal, bounds);
       } catch (error) {
         if (!(error instanceof AuditLogTampered)) throw error;
       }

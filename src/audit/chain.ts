@@ -25,6 +25,9 @@ import type { Head, Witness, WitnessedHead } from './witness.ts';
 
 export type ChainDeps = Pick<Deps, 'db' | 'clock' | 'vault'> & { readonly witness: Witness };
 
+/** A batch has at most 50 events. An abort ends the sealing between two. */
+export type SealBounds = { batches?: number; signal?: AbortSignal | undefined };
+
 /** Before the first event. */
 export const genesis: ChainHead = { seq: 0, seal: '', at: 0 };
 /** On SQLite some milliseconds, in which nothing else is answered. */
@@ -61,14 +64,17 @@ export class AuditLogTampered extends Error {
  * Any node may seal at any time. Of two that seal the same events, or give different ones the same place, the later one's
  * change is refused.
  * @param onSeal statements to commit with the sealing of an event.
+ * @param bounds after which the rest is left to a later call; without them all new events are sealed.
  * @returns how many were sealed.
  * @throws {AuditLogTampered} and seals nothing.
  */
 export async function sealAuditLog(
   deps: ChainDeps,
   onSeal: (event: AuditRow) => readonly Sql[] = () => [],
+  { batches = Number.POSITIVE_INFINITY, signal }: SealBounds = {},
 ): Promise<number> {
-  for (let sealed = 0; ; ) {
+  let sealed = 0;
+  for (let batch = 0; batch < batches && !signal?.aborted; batch += 1) {
     // Another node may seal between the reads of the first look; a real loss is still there at the second.
     const loss = (await findLoss(deps)) && (await findLoss(deps));
     if (loss) throw new AuditLogTampered(loss);
@@ -87,6 +93,7 @@ export async function sealAuditLog(
     sealed += rows.length;
     if (found.length < perBatch && rows.length === found.length) return sealed;
   }
+  return sealed;
 }
 
 /** As many as one batch may hold, and at least one. */

@@ -56,13 +56,16 @@ export type LogPage = {
 /** Bounded reads that a page makes to become full; then it says where to go on. */
 const readsForPage = 10;
 
+/** Up to 200 events: of a larger backlog the job seals the rest. */
+const sealedForPage = { batches: 4 };
+
 /**
  * Newest first, including events of this moment: they are sealed before the read. A page may have fewer events than the limit,
  * even none, and yet not be the last one: where few of many match, each page looks through a part of the log.
  * @param limit 1 to 1000.
  */
 export async function readLog(deps: LogDeps, filter: AuditFilter, limit: number): Promise<LogPage> {
-  await deps.auditLog.sealForReading();
+  await deps.auditLog.sealForReading(sealedForPage);
   const { rows, next } = await readSealed(deps, filter, limit, readsForPage);
   return { events: rows.map(auditRecord), next };
 }

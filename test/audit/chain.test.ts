@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { runJobs } from '../../src/app/jobs.ts';
 import { auditEvent } from '../../src/audit/audit.ts';
 import { sealAuditLog, verifyAuditLog } from '../../src/audit/chain.ts';
 import type { Deps } from '../../src/oauth/deps.ts';
@@ -6,6 +7,7 @@ import type { Db } from '../../src/platform/db/db.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { plain } from '../support/plain-sql.ts';
 import { startSignet, testSignet } from '../support/signet.ts';
+import { beforeEachCall } from '../support/store-spy.ts';
 
 async function addEvents(deps: Deps, count: number): Promise<void> {
   for (let number = 0; number < count; number += 1) {
@@ -39,6 +41,38 @@ testSignet('nodes that seal at the same moment make one chain without gap or for
   await sealAuditLog(signet.deps);
   const report = await verifyAuditLog(beside.deps);
   assert.deepEqual([report.verified, report.unsealed, report.broken], [before + 100, 0, undefined]);
+});
+
+testSignet('of a backlog a reader waits for a part, and the job seals the rest', async ({ signet }) => {
+  const administrator = await signet.signedInUser({ role: 'admin' });
+  await sealAuditLog(signet.deps);
+  await addEvents(signet.deps, 450);
+  const unsealed = async () => (await verifyAuditLog(signet.deps)).unsealed;
+  const newest = async () => {
+    const answer = await administrator.browser.get('/v1/admin/audit?limit=1');
+    const [event] = (answer.json?.events ?? []) as { target: string }[];
+    return event?.target ?? assert.fail(answer.text);
+  };
+  assert.match(await newest(), /^t\d+$/);
+  assert.equal(await unsealed(), 450 - 200);
+  assert.match(await newest(), /^t\d+$/);
+  assert.equal(await unsealed(), 450 - 400);
+  await runJobs(signet.deps, ['seal the audit log']);
+  assert.equal(await unsealed(), 0);
+});
+
+testSignet('a node that stops leaves the rest of a backlog to the next', async ({ signet }) => {
+  await addEvents(signet.deps, 450);
+  const stopping = new AbortController();
+  const restore = beforeEachCall(signet.deps.db, ([first]) => {
+    if (first?.startsWith('update audit_log')) stopping.abort();
+  });
+  await signet.deps.auditLog.seal(stopping.signal);
+  assert.equal((await verifyAuditLog(signet.deps)).verified, 50, 'the batch that it was at');
+  restore();
+  await signet.deps.auditLog.seal();
+  const { unsealed, broken } = await verifyAuditLog(signet.deps);
+  assert.deepEqual([unsealed, broken], [0, undefined]);
 });
 
 const rowAt = async (db: Db, seq: number): Promise<Record<string, string | number | null>> => {
