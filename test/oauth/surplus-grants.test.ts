@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { watchStatements } from '../support/full-scans.ts';
 import { plain } from '../support/plain-sql.ts';
-import { assertRefused, type RegisteredClient } from '../support/relying-party.ts';
+import { assertRefused, claimsOf, type RegisteredClient } from '../support/relying-party.ts';
 import { testSignet } from '../support/signet.ts';
 
 const scope = 'openid offline_access';
@@ -80,5 +80,69 @@ testSignet('a user has at most 100 active grants to a client: a new one revokes 
   const insert = statements.values().find(({ sql }) => sql.startsWith('insert into grants'))!;
   const steps = await plain(db).all<{ detail: string }>(`explain query plan ${insert.sql}`, insert.params);
   const [count] = steps.map(({ detail }) => detail).filter((detail) => detail.includes('grants_of_user'));
-  assert.match(count ?? '', /COVERING .* \(user_id=\? AND revoked_at=\? AND client_id=\? AND expires_at>\?\)/);
+  assert.match(count ?? '', /COVERING .* \(user_id=\? AND revoked_at=\? AND client_id=\?\)/);
 });
+
+testSignet(
+  'of grants that have expired the newest 50 stay, and any that a sign-out notifies a client by',
+  async ({ signet }) => {
+    const { db } = signet.deps;
+    const client = await signet.registerClient({ backchannel_logout_uri: 'https://rp.test/logout' });
+    const plainClient = await signet.registerClient();
+    const user = await signet.signedInUser();
+    const elsewhere = await user.signedInElsewhere();
+    const neighbour = await signet.signedInUser();
+    const sid = ({ id_token }: { id_token: string }) => String(claimsOf(id_token).sid);
+    const scopes = { scope: 'openid' };
+
+    const other = sid(await elsewhere.obtainTokens(client, scopes));
+    const lasting = await user.obtainTokens(client, { scope });
+    await plain(db).run(`update grants set expires_at = 1, expiry_check_at = 1 where scope like '% offline_access'`);
+    const own = sid(await user.obtainTokens(client, scopes));
+    await user.obtainTokens(plainClient, scopes);
+    await neighbour.obtainTokens(client, scopes);
+    signet.clock.advance(7200);
+    await plain(db).run(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 150)
+     insert into grants (grant_id, client_id, user_id, session_id, scope, redirect_uri, code_hash, code_challenge, code_expires_at,
+                         redeemed_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr, acr, created_at, expiry_check_at)
+     select 'gr_' || client_id || i, client_id, user_id, session_id, scope, redirect_uri, client_id || i, code_challenge,
+            code_expires_at, redeemed_at, refresh_seq, idle_expires_at + i, expires_at + i, auth_time, amr, acr, created_at,
+            expiry_check_at
+       from grants, n where user_id = $1 and session_id = $2 and scope = 'openid'`,
+      [user.user_id, own],
+    );
+
+    const rows = (of: RegisteredClient) =>
+      plain(db).all<{ session_id: string; scope: string; expires_at: number }>(
+        'select session_id, scope, expires_at from grants where client_id = $1 and user_id = $2 order by expires_at',
+        [of.client_id, user.user_id],
+      );
+    const before = await rows(client);
+    await user.obtainTokens(client, scopes);
+    const [oldest, second, ...newer] = await rows(client);
+    assert.deepEqual([oldest?.scope, second?.session_id], [scope, other], 'a client has yet to be notified of either');
+    assert.equal(oldest && claimsOf(lasting.id_token).sid, own);
+    assert.equal(newer.length, 50 + 1, 'the newest, and the one that was just made');
+    assert.deepEqual(newer.slice(0, 50), before.slice(-50));
+    assert.equal((await rows(plainClient)).length, 151, 'of another client');
+    await user.obtainTokens(plainClient, scopes);
+    assert.equal((await rows(plainClient)).length, 51);
+    const [one] = await plain(db).all<{ count: number }>('select count(*) as count from grants where user_id = $1', [
+      neighbour.user_id,
+    ]);
+    assert.equal(one?.count, 1, 'of another user');
+
+    const notified = async () => {
+      await signet.runJobs(); // of a user with so many grants a job writes them
+      const deliveries = await plain(db).all<{ session_id: string }>('select session_id from logout_deliveries');
+      return deliveries.map(({ session_id }) => session_id).toSorted();
+    };
+    assert.deepEqual(await notified(), [own], 'of the oldest, which has expired for good');
+    await elsewhere.browser.post('/signout');
+    assert.deepEqual(await notified(), [other, own].toSorted());
+    signet.clock.advance(1);
+    await user.browser.post('/signout');
+    assert.deepEqual(await notified(), [other, own, own].toSorted());
+  },
+);

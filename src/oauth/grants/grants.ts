@@ -21,13 +21,21 @@ import { enqueueLogouts } from './logout-deliveries.store.ts';
 import {
   applyBulkRevocation,
   deleteSurplusCodes,
+  deleteSurplusExpired,
   deleteSurplusRevoked,
   expireIdleGrants,
   hasGrantElsewhere,
   revokeGrants,
   setRevoked,
 } from './store.ts';
-import { countCrowd, findSurplusGrants, type GrantKeys, hasMaxCodes, hasMaxGrants } from './surplus-grants.store.ts';
+import {
+  countCrowd,
+  findSurplusGrants,
+  type GrantKeys,
+  hasMaxCodes,
+  hasMaxExpired,
+  hasMaxGrants,
+} from './surplus-grants.store.ts';
 import { countConnectedUsers, lastSignInOf } from './usage.store.ts';
 
 export { deleteConsentsOfUser, listConsents as listConsentsOfUser } from './consents.store.ts';
@@ -115,7 +123,7 @@ function eventStatements(deps: LimitDeps, { grant, reason, actor, address }: Rev
 const ending = new Set<string>();
 
 /**
- * Deletes the oldest codes and ends the oldest active grants of a user to a client that are too many. Of requests that find it out
+ * Deletes the oldest codes and expired grants and ends the oldest active grants of a user to a client that are too many. Of requests that find it out
  * together, one does so.
  */
 export async function endSurplus(deps: LimitDeps, made: GrantKeys): Promise<void> {
@@ -134,6 +142,7 @@ async function endSurplusBeside(deps: LimitDeps, made: GrantKeys): Promise<void>
   const at = now(deps);
   const crowd = await countCrowd(deps.db, user_id, client_id, at);
   if (!crowd) return;
+  if (hasMaxExpired(crowd)) await deleteSurplusExpired(deps.db, made, at);
   if (hasMaxCodes(crowd)) await deleteSurplusCodes(deps.db, made, at);
   if (hasMaxGrants(crowd)) await endSurplusGrants(deps, user_id, client_id, at);
 }

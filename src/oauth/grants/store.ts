@@ -18,7 +18,15 @@ import {
 } from './bulk-revocations.store.ts';
 import { type Grant, IssuableGrant, isUsable } from './grant.store.ts';
 import { enqueueLogouts, markForLogout } from './logout-deliveries.store.ts';
-import { type GrantKeys, idleGrants, isCrowded, surplusCodes, surplusRevoked } from './surplus-grants.store.ts';
+import {
+  type GrantKeys,
+  idleGrants,
+  isCrowded,
+  isLasting,
+  surplusCodes,
+  surplusExpired,
+  surplusRevoked,
+} from './surplus-grants.store.ts';
 
 type NewGrant = Omit<
   Grant,
@@ -53,7 +61,7 @@ export const insertGrant = (grant: NewGrant): Sql =>
        where s.session_id = ${grant.session_id} and s.token_hash = ${grant.session_token_hash} and s.ended_at is null
          and s.expires_at > ${grant.created_at} and ${hasEveryFactor} and u.disabled_at is null
          and c.client_id = ${grant.client_id} and c.status = 'approved'
-      returning case when ${isCrowded(grant.created_at)} then 1 else 0 end as is_crowded`;
+      returning case when ${isCrowded} then 1 else 0 end as is_crowded`;
 
 export type CodeRedemption = {
   code_hash: string;
@@ -197,6 +205,10 @@ const deleteSlice = (db: Db, condition: Sql, rows: number) =>
 export const deleteSurplusCodes = (db: Db, made: GrantKeys, now: number) =>
   db.run(sql`delete from grants where redeemed_at is null and grant_id in (${surplusCodes(made, now)})`);
 
+/** Another request may be revoking one at this moment. */
+export const deleteSurplusExpired = (db: Db, made: GrantKeys, now: number) =>
+  db.run(sql`delete from grants where revoked_at is null and grant_id in (${surplusExpired(made, now)})`);
+
 /** With a revocation, after which there may be too many. */
 export const deleteSurplusRevoked = (user_id: UserId): Sql =>
   sql`delete from grants where grant_id in (${surplusRevoked(user_id)})`;
@@ -237,8 +249,6 @@ export const deleteGrantsToClient = (db: Db, client_id: ClientId, rows: number) 
   deleteSlice(db, sql`client_id = ${client_id}`, rows);
 
 // Ends that no request makes, of grants whose clients want to be notified (Back-Channel Logout 1.0).
-
-const isLasting = sql`' ' || scope || ' ' like '% offline_access %'`;
 
 /** When the session that a grant came from expires; null once it has ended or is gone. */
 const sessionEnd = sql`(select case when s.idle_expires_at < s.expires_at then s.idle_expires_at else s.expires_at end

@@ -4,7 +4,7 @@ import { raw, type Sql, sql } from '../../platform/db/sql.ts';
 import type { ClientId, GrantId, SessionId, UserId } from '../../platform/ids.ts';
 import { isRevokedInBulk } from './bulk-revocations.store.ts';
 
-// A user who signs in over and over makes no more than so many rows: codes and active grants for each client, and revoked grants.
+// A user who signs in over and over makes no more than so many rows: codes, active and expired grants for each client, and revoked grants.
 // What is more is ended or deleted, the oldest first.
 
 /** Active grants of one user to one client. Above that, the oldest are revoked. */
@@ -15,6 +15,9 @@ const revokedAtOnce = 10;
 
 /** Codes of one user for one client that were not redeemed. */
 const maxCodes = 100;
+
+/** Grants of one user to one client that have expired, and are still there for questions about what happened. */
+const maxExpired = 50;
 
 /** Codes and grants together, from which on they are counted apart. */
 const crowd = Math.min(maxGrants, maxCodes);
@@ -31,36 +34,43 @@ const maxRead = 400;
 /** Of a grant that was just made. */
 export type GrantKeys = { grant_id: GrantId; user_id: UserId; client_id: ClientId };
 
-const unexpiredOf = (user_id: Sql | UserId, client_id: Sql | ClientId, now: number): Sql =>
-  sql`user_id = ${user_id} and client_id = ${client_id} and revoked_at is null and expires_at > ${now}`;
+const unrevokedOf = (user_id: Sql | UserId, client_id: Sql | ClientId): Sql =>
+  sql`user_id = ${user_id} and client_id = ${client_id} and revoked_at is null`;
+const unexpiredOf = (user_id: UserId, client_id: ClientId, now: number): Sql =>
+  sql`${unrevokedOf(user_id, client_id)} and expires_at > ${now}`;
+const expiredOf = (user_id: UserId, client_id: ClientId, now: number): Sql =>
+  sql`${unrevokedOf(user_id, client_id)} and expires_at <= ${now}`;
 
 const activeOf = (user_id: UserId, client_id: ClientId, now: number): Sql =>
   sql`${unexpiredOf(user_id, client_id, now)} and redeemed_at is not null`;
 
 /**
- * Of a grant that is inserted: its user and client have so many, codes among them, that some may be too many. Reads the index
- * `grants_of_user`, which does not say which are codes, and no more of it than that.
+ * Of a grant that is inserted: its user and client have so many, codes and expired ones among them, that some may be too many.
+ * Reads the index `grants_of_user`, which does not say which are codes, and no more of it than that.
  */
-export const isCrowded = (now: number): Sql => sql`exists (select 1 from grants o
-   where ${unexpiredOf(raw('grants.user_id'), raw('grants.client_id'), now)} limit 1 offset ${raw(String(crowd - 1))})`;
+export const isCrowded = sql`exists (select 1 from grants o
+   where ${unrevokedOf(raw('grants.user_id'), raw('grants.client_id'))} limit 1 offset ${raw(String(crowd - 1))})`;
 
 /** In the order of the index, since PostgreSQL would take another one. */
 const foundOf = (user_id: UserId, client_id: ClientId, now: number): Sql =>
   sql`select grant_id, redeemed_at, code_expires_at from grants
        where ${unexpiredOf(user_id, client_id, now)} order by revoked_at, expires_at limit ${maxRead}`;
 
-const Crowd = row('grants', { codes: integer, active: integer });
+const Crowd = row('grants', { codes: integer, active: integer, expired: integer });
 type Crowd = RowOf<typeof Crowd>;
 
-/** How many codes and active grants a user and a client have. */
+/** How many codes, active and expired grants a user and a client have; of the expired ones no more than matter. */
 export const countCrowd = (db: Db, user_id: UserId, client_id: ClientId, now: number) =>
   db.get(
     Crowd,
-    sql`select count(*) - count(redeemed_at) as codes, count(redeemed_at) as active
+    sql`select count(*) - count(redeemed_at) as codes, count(redeemed_at) as active,
+               (select count(*) from (select 1 from grants where ${expiredOf(user_id, client_id, now)}
+                                       limit ${maxExpired + atOnce}) as old) as expired
           from (${foundOf(user_id, client_id, now)}) as found`,
   );
 export const hasMaxCodes = ({ codes }: Crowd): boolean => codes >= maxCodes;
 export const hasMaxGrants = ({ active }: Crowd): boolean => active >= maxGrants;
+export const hasMaxExpired = ({ expired }: Crowd): boolean => expired >= maxExpired + atOnce;
 
 /** The ids of all codes of a user for a client but the newest, of which this is one: others may be of the same second. */
 export const surplusCodes = ({ grant_id, user_id, client_id }: GrantKeys, now: number): Sql =>
@@ -73,6 +83,26 @@ export const idleGrants = (user_id: UserId, client_id: ClientId, now: number): S
   sql`select grant_id from grants where ${activeOf(user_id, client_id, now)} and idle_expires_at <= ${now}
          and not ${isRevokedInBulk}
        order by expires_at limit ${atOnce}`;
+
+export const isLasting = sql`' ' || scope || ' ' like '% offline_access %'`;
+
+/**
+ * The ids of all expired grants of a user to a client but the newest. By one without `offline_access` a client may still have to be
+ * notified of the end of the session: so it stays unless a newer one of that session does, and with `offline_access` until
+ * the client was notified of its own end.
+ */
+export const surplusExpired = ({ user_id, client_id }: GrantKeys, now: number): Sql => {
+  const newest = sql`order by revoked_at desc, expires_at desc`;
+  return sql`select grant_id
+          from (select grant_id, session_id, scope, expiry_check_at from grants where ${expiredOf(user_id, client_id, now)}
+                ${newest} limit ${maxRead} offset ${maxExpired}) as older
+         where expiry_check_at is null
+            or not (${isLasting})
+               and session_id in (select session_id
+                                    from (select session_id, redeemed_at, expiry_check_at from grants
+                                           where ${unrevokedOf(user_id, client_id)} ${newest} limit ${maxExpired}) as kept
+                                   where redeemed_at is not null and expiry_check_at is not null)`;
+};
 
 /** The ids of grants that were revoked long before others of a user. */
 export const surplusRevoked = (user_id: UserId): Sql =>
