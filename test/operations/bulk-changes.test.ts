@@ -27,8 +27,8 @@ import { openReceiver } from '../support/webhook-receiver.ts';
 const many = 2 * sliceRows + 100;
 
 /**
- * Grants that were given before the one under test, so that the first slices come to these. They are not revoked, but have just
- * expired: of those that have not, a user has at most a hundred with one client.
+ * Grants that were given before the one under test, so that the first slices come to these. They have just expired, and
+ * their client is yet to be notified: of others a user has at most a hundred with one client.
  */
 async function fill({ deps }: Signet, { user_id }: TestUser, { client_id }: RegisteredClient): Promise<void> {
   const at = now(deps);
@@ -36,10 +36,10 @@ async function fill({ deps }: Signet, { user_id }: TestUser, { client_id }: Regi
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many})
      insert into grants (grant_id, client_id, user_id, session_id, scope, redirect_uri, code_hash, code_challenge,
                          code_expires_at, redeemed_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr, acr,
-                         created_at)
-     select 'gr_' || i || '_' || cast($1 as text), cast($1 as text), cast($2 as text), 'ses_of_another_browser', 'openid',
-            'x', 'code_' || i || '_' || cast($1 as text), 'x', cast($3 as bigint), cast($3 as bigint), 1,
-            cast($3 as bigint), cast($3 as bigint), cast($3 as bigint), 'pwd', 'x', cast($3 as bigint)
+                         created_at, expiry_check_at)
+     select 'gr_' || i || '_' || cast($1 as text), cast($1 as text), cast($2 as text), 'ses_of_another_browser',
+            'openid offline_access', 'x', 'code_' || i || '_' || cast($1 as text), 'x', cast($3 as bigint), cast($3 as bigint), 1,
+            cast($3 as bigint), cast($3 as bigint), cast($3 as bigint), 'pwd', 'x', cast($3 as bigint), cast($3 as bigint) + 1000000
        from n`,
     [client_id, user_id, at],
   );
@@ -379,6 +379,7 @@ testSignet('what has expired is purged in slices, however much it is', async ({ 
   );
   const other = await signet.registerClient();
   await fill(signet, await signet.signedInUser(), other);
+  await plain(signet.deps.db).run('update grants set expiry_check_at = null');
   await plain(signet.deps.db).run(`update grants set redeemed_at = null, expires_at = 1e12 where client_id = $1`, [
     other.client_id,
   ]);
