@@ -182,9 +182,14 @@ async function addCrowd({ start, users, clients }: Simulation): Promise<void> {
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sliceRows + 10})
      insert into grants (grant_id, client_id, user_id, session_id, scope, redirect_uri, code_hash, code_challenge, code_expires_at,
                          refresh_seq, idle_expires_at, expires_at, auth_time, amr, acr, created_at)
-     select 'gr_' || i, $1, $2, 'none', 'openid', '', 'code' || i, '', $3, 0, $3, $3, 1, 'pwd', '1', 1 from n`,
+     select 'gr_' || i, $1, $2, 'none', 'openid', '', 'code' || i, '', $4, 0, $3, $3, 1, 'pwd', '1', 1 from n`,
     // The client whose rows come first in the index of a user, so that those of the others are left for the job.
-    [clients.map(({ client_id }) => client_id).toSorted()[0]!, users[0]!.user_id, clockStart / 1000 + 9_999],
+    [
+      clients.map(({ client_id }) => client_id).toSorted()[0]!,
+      users[0]!.user_id,
+      clockStart / 1000 + 9_999,
+      clockStart / 1000 - 1, // older than any that the model knows: of too many the oldest are deleted
+    ],
   );
 }
 
