@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
+import { now } from '../../src/platform/clock.ts';
 import { watchStatements } from '../support/full-scans.ts';
 import { plain } from '../support/plain-sql.ts';
 import { assertRefused, claimsOf, type RegisteredClient } from '../support/relying-party.ts';
-import { testSignet } from '../support/signet.ts';
+import { type Signet, testSignet } from '../support/signet.ts';
 
 const scope = 'openid offline_access';
 
@@ -83,6 +84,19 @@ testSignet('a user has at most 100 active grants to a client: a new one revokes 
   assert.match(count ?? '', /COVERING .* \(user_id=\? AND revoked_at=\? AND client_id=\?\)/);
 });
 
+/** 150 for each that a user has from a session, one a second later than the other. */
+const addExpired = ({ deps, clock }: Signet, user_id: string, session_id: string) =>
+  plain(deps.db).run(
+    `with recursive n(i) as (select 1 union all select i + 1 from n where i < 150)
+     insert into grants (grant_id, client_id, user_id, session_id, scope, redirect_uri, code_hash, code_challenge, code_expires_at,
+                         redeemed_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr, acr, created_at, expiry_check_at)
+     select 'gr_' || client_id || i, client_id, user_id, session_id, scope, redirect_uri, client_id || i, code_challenge,
+            code_expires_at, redeemed_at, refresh_seq, idle_expires_at + i, expires_at + i, auth_time, amr, acr, created_at,
+            expiry_check_at
+       from grants, n where user_id = $1 and session_id = $2 and scope = 'openid' and expires_at < $3`,
+    [user_id, session_id, now({ clock })],
+  );
+
 testSignet(
   'of grants that have expired the newest 50 stay, and any that a sign-out notifies a client by',
   async ({ signet }) => {
@@ -102,28 +116,20 @@ testSignet(
     await user.obtainTokens(plainClient, scopes);
     await neighbour.obtainTokens(client, scopes);
     signet.clock.advance(7200);
-    await plain(db).run(
-      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 150)
-     insert into grants (grant_id, client_id, user_id, session_id, scope, redirect_uri, code_hash, code_challenge, code_expires_at,
-                         redeemed_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr, acr, created_at, expiry_check_at)
-     select 'gr_' || client_id || i, client_id, user_id, session_id, scope, redirect_uri, client_id || i, code_challenge,
-            code_expires_at, redeemed_at, refresh_seq, idle_expires_at + i, expires_at + i, auth_time, amr, acr, created_at,
-            expiry_check_at
-       from grants, n where user_id = $1 and session_id = $2 and scope = 'openid'`,
-      [user.user_id, own],
-    );
+    await elsewhere.obtainTokens(client, { scope }); // about the end of this one a client is notified, and not of its session
+    await addExpired(signet, user.user_id, own);
 
     const rows = (of: RegisteredClient) =>
       plain(db).all<{ session_id: string; scope: string; expires_at: number }>(
         'select session_id, scope, expires_at from grants where client_id = $1 and user_id = $2 order by expires_at',
         [of.client_id, user.user_id],
       );
-    const before = await rows(client);
+    const before = (await rows(client)).filter(({ scope: of }) => of === 'openid');
     await user.obtainTokens(client, scopes);
     const [oldest, second, ...newer] = await rows(client);
     assert.deepEqual([oldest?.scope, second?.session_id], [scope, other], 'a client has yet to be notified of either');
     assert.equal(oldest && claimsOf(lasting.id_token).sid, own);
-    assert.equal(newer.length, 50 + 1, 'the newest, and the one that was just made');
+    assert.equal(newer.length, 50 + 2, 'the newest, and those that have not expired');
     assert.deepEqual(newer.slice(0, 50), before.slice(-50));
     assert.equal((await rows(plainClient)).length, 151, 'of another client');
     await user.obtainTokens(plainClient, scopes);
@@ -146,3 +152,24 @@ testSignet(
     assert.deepEqual(await notified(), [other, own, own].toSorted());
   },
 );
+
+testSignet('an expired grant that is revoked in bulk stays until its client can be notified', async ({ signet }) => {
+  const client = await signet.registerClient({ backchannel_logout_uri: 'https://rp.test/logout' });
+  const user = await signet.signedInUser();
+  const { id_token } = await user.obtainTokens(client, { scope: 'openid' });
+  const { sid } = claimsOf(id_token);
+  signet.clock.advance(7200);
+  await user.obtainTokens(client, { scope: 'openid' });
+  await addExpired(signet, user.user_id, String(sid));
+  assert.equal((await user.browser.delete(`/v1/me/grants/${client.client_id}`)).status, 204);
+  await user.obtainTokens(client, { scope: 'openid' });
+  assert.equal((await plain(signet.deps.db).all('select 1 from grants')).length, 153);
+  await signet.runJobs();
+  const deliveries = await plain(signet.deps.db).all<{ session_id: string }>(
+    'select session_id from logout_deliveries',
+  );
+  assert.deepEqual(
+    deliveries.map(({ session_id }) => session_id),
+    [sid],
+  );
+});

@@ -205,9 +205,11 @@ const deleteSlice = (db: Db, condition: Sql, rows: number) =>
 export const deleteSurplusCodes = (db: Db, made: GrantKeys, now: number) =>
   db.run(sql`delete from grants where redeemed_at is null and grant_id in (${surplusCodes(made, now)})`);
 
-/** Another request may be revoking one at this moment. */
+/** Another request may be revoking one at this moment; of one that is revoked in bulk, its client is still to be notified. */
 export const deleteSurplusExpired = (db: Db, made: GrantKeys, now: number) =>
-  db.run(sql`delete from grants where revoked_at is null and grant_id in (${surplusExpired(made, now)})`);
+  db.run(
+    sql`delete from grants where revoked_at is null and not ${isRevokedInBulk} and grant_id in (${surplusExpired(made, now)})`,
+  );
 
 /** With a revocation, after which there may be too many. */
 export const deleteSurplusRevoked = (user_id: UserId): Sql =>

@@ -88,8 +88,8 @@ export const isLasting = sql`' ' || scope || ' ' like '% offline_access %'`;
 
 /**
  * The ids of all expired grants of a user to a client but the newest. By one without `offline_access` a client may still have to be
- * notified of the end of the session: so it stays unless a newer one of that session does, and with `offline_access` until
- * the client was notified of its own end.
+ * notified of the end of the session: so it stays unless a newer one of that kind and session does, and with `offline_access`
+ * until the client was notified of its own end.
  */
 export const surplusExpired = ({ user_id, client_id }: GrantKeys, now: number): Sql => {
   const newest = sql`order by revoked_at desc, expires_at desc`;
@@ -99,9 +99,9 @@ export const surplusExpired = ({ user_id, client_id }: GrantKeys, now: number): 
          where expiry_check_at is null
             or not (${isLasting})
                and session_id in (select session_id
-                                    from (select session_id, redeemed_at, expiry_check_at from grants
+                                    from (select session_id, scope, redeemed_at, expiry_check_at from grants
                                            where ${unrevokedOf(user_id, client_id)} ${newest} limit ${maxExpired}) as kept
-                                   where redeemed_at is not null and expiry_check_at is not null)`;
+                                   where redeemed_at is not null and expiry_check_at is not null and not (${isLasting}))`;
 };
 
 /** The ids of grants that were revoked long before others of a user. */
