@@ -22,8 +22,8 @@ export type Load = {
 };
 
 /**
- * Requests in flight at any moment: one on each keep-alive connection, never pipelined. With half as many no server can
- * exceed 64 000 answers per second, since the generator rests between two looks at them, and a bare server can.
+ * Requests in flight at any moment: one on each keep-alive connection, never pipelined. With half as many no server exceeded
+ * 64 000 answers per second on two cores, since the generator rests between two looks at them, and a bare server can.
  */
 export const connections = 128;
 

@@ -60,8 +60,9 @@ const readsForPage = 10;
 const sealedForPage = { batches: 4 };
 
 /**
- * Newest first, including events of this moment: they are sealed before the read. A page may have fewer events than the limit,
- * even none, and yet not be the last one: where few of many match, each page looks through a part of the log.
+ * Newest first, including events of this moment, which are sealed before the read unless a backlog is in front of them. A
+ * page may have fewer events than the limit, even none, and yet not be the last one: where few of many match, each page looks
+ * through a part of the log.
  * @param limit 1 to 1000.
  */
 export async function readLog(deps: LogDeps, filter: AuditFilter, limit: number): Promise<LogPage> {

@@ -123,8 +123,8 @@ function eventStatements(deps: LimitDeps, { grant, reason, actor, address }: Rev
 const ending = new Set<string>();
 
 /**
- * Deletes the oldest codes and expired grants and ends the oldest active grants of a user to a client that are too many. Of requests that find it out
- * together, one does so.
+ * Deletes the oldest codes and expired grants, and revokes the oldest active grants, when a user has too many for a client. Of
+ * requests that find it out together, one does so.
  */
 export async function endSurplus(deps: LimitDeps, made: GrantKeys): Promise<void> {
   const pair = `${made.user_id} ${made.client_id}`;

@@ -22,7 +22,6 @@ import {
   type GrantKeys,
   idleGrants,
   isCrowded,
-  isLasting,
   surplusCodes,
   surplusExpired,
   surplusRevoked,
@@ -205,11 +204,9 @@ const deleteSlice = (db: Db, condition: Sql, rows: number) =>
 export const deleteSurplusCodes = (db: Db, made: GrantKeys, now: number) =>
   db.run(sql`delete from grants where redeemed_at is null and grant_id in (${surplusCodes(made, now)})`);
 
-/** Another request may be revoking one at this moment; of one that is revoked in bulk, its client is still to be notified. */
+/** Another request may be revoking one at this moment. */
 export const deleteSurplusExpired = (db: Db, made: GrantKeys, now: number) =>
-  db.run(
-    sql`delete from grants where revoked_at is null and not ${isRevokedInBulk} and grant_id in (${surplusExpired(made, now)})`,
-  );
+  db.run(sql`delete from grants where revoked_at is null and grant_id in (${surplusExpired(made, now)})`);
 
 /** With a revocation, after which there may be too many. */
 export const deleteSurplusRevoked = (user_id: UserId): Sql =>
@@ -251,6 +248,8 @@ export const deleteGrantsToClient = (db: Db, client_id: ClientId, rows: number) 
   deleteSlice(db, sql`client_id = ${client_id}`, rows);
 
 // Ends that no request makes, of grants whose clients want to be notified (Back-Channel Logout 1.0).
+
+const isLasting = sql`' ' || scope || ' ' like '% offline_access %'`;
 
 /** When the session that a grant came from expires; null once it has ended or is gone. */
 const sessionEnd = sql`(select case when s.idle_expires_at < s.expires_at then s.idle_expires_at else s.expires_at end

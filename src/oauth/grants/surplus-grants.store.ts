@@ -84,25 +84,14 @@ export const idleGrants = (user_id: UserId, client_id: ClientId, now: number): S
          and not ${isRevokedInBulk}
        order by expires_at limit ${atOnce}`;
 
-export const isLasting = sql`' ' || scope || ' ' like '% offline_access %'`;
-
 /**
- * The ids of all expired grants of a user to a client but the newest. By one without `offline_access` a client may still have to be
- * notified of the end of the session: so it stays unless a newer one of that kind and session does, and with `offline_access`
- * until the client was notified of its own end.
+ * The ids of all expired grants of a user to a client but the newest. There are none with back-channel logout: any may be the one by
+ * which the client will be notified of the end of its session.
  */
-export const surplusExpired = ({ user_id, client_id }: GrantKeys, now: number): Sql => {
-  const newest = sql`order by revoked_at desc, expires_at desc`;
-  return sql`select grant_id
-          from (select grant_id, session_id, scope, expiry_check_at from grants where ${expiredOf(user_id, client_id, now)}
-                ${newest} limit ${maxRead} offset ${maxExpired}) as older
-         where expiry_check_at is null
-            or not (${isLasting})
-               and session_id in (select session_id
-                                    from (select session_id, scope, redeemed_at, expiry_check_at from grants
-                                           where ${unrevokedOf(user_id, client_id)} ${newest} limit ${maxExpired}) as kept
-                                   where redeemed_at is not null and expiry_check_at is not null and not (${isLasting}))`;
-};
+export const surplusExpired = ({ user_id, client_id }: GrantKeys, now: number): Sql =>
+  sql`select grant_id from grants where ${expiredOf(user_id, client_id, now)} and expiry_check_at is null
+         and (select c.backchannel_logout_uri from clients c where c.client_id = ${client_id}) is null
+       order by revoked_at desc, expires_at desc limit ${maxRead} offset ${maxExpired}`;
 
 /** The ids of grants that were revoked long before others of a user. */
 export const surplusRevoked = (user_id: UserId): Sql =>
