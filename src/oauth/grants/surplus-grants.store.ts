@@ -38,8 +38,11 @@ const unrevokedOf = (user_id: Sql | UserId, client_id: Sql | ClientId): Sql =>
   sql`user_id = ${user_id} and client_id = ${client_id} and revoked_at is null`;
 const unexpiredOf = (user_id: UserId, client_id: ClientId, now: number): Sql =>
   sql`${unrevokedOf(user_id, client_id)} and expires_at > ${now}`;
-const expiredOf = (user_id: UserId, client_id: ClientId, now: number): Sql =>
-  sql`${unrevokedOf(user_id, client_id)} and expires_at <= ${now}`;
+
+/** Not with back-channel logout: any may be the one by which the client will be notified of the end of its session. */
+const deletableOf = (user_id: UserId, client_id: ClientId, now: number): Sql =>
+  sql`${unrevokedOf(user_id, client_id)} and expires_at <= ${now} and expiry_check_at is null
+      and (select c.backchannel_logout_uri from clients c where c.client_id = ${client_id}) is null`;
 
 const activeOf = (user_id: UserId, client_id: ClientId, now: number): Sql =>
   sql`${unexpiredOf(user_id, client_id, now)} and redeemed_at is not null`;
@@ -59,12 +62,12 @@ const foundOf = (user_id: UserId, client_id: ClientId, now: number): Sql =>
 const Crowd = row('grants', { codes: integer, active: integer, expired: integer });
 type Crowd = RowOf<typeof Crowd>;
 
-/** How many codes, active and expired grants a user and a client have; of the expired ones no more than matter. */
+/** How many codes, active and expired grants a user and a client have; of the expired ones those that may be deleted, and no more than matter. */
 export const countCrowd = (db: Db, user_id: UserId, client_id: ClientId, now: number) =>
   db.get(
     Crowd,
     sql`select count(*) - count(redeemed_at) as codes, count(redeemed_at) as active,
-               (select count(*) from (select 1 from grants where ${expiredOf(user_id, client_id, now)}
+               (select count(*) from (select 1 from grants where ${deletableOf(user_id, client_id, now)}
                                        limit ${maxExpired + atOnce}) as old) as expired
           from (${foundOf(user_id, client_id, now)}) as found`,
   );
@@ -84,13 +87,9 @@ export const idleGrants = (user_id: UserId, client_id: ClientId, now: number): S
          and not ${isRevokedInBulk}
        order by expires_at limit ${atOnce}`;
 
-/**
- * The ids of all expired grants of a user to a client but the newest. There are none with back-channel logout: any may be the one by
- * which the client will be notified of the end of its session.
- */
+/** The ids of all grants of a user to a client that have expired and may be deleted, but the newest. */
 export const surplusExpired = ({ user_id, client_id }: GrantKeys, now: number): Sql =>
-  sql`select grant_id from grants where ${expiredOf(user_id, client_id, now)} and expiry_check_at is null
-         and (select c.backchannel_logout_uri from clients c where c.client_id = ${client_id}) is null
+  sql`select grant_id from grants where ${deletableOf(user_id, client_id, now)}
        order by revoked_at desc, expires_at desc limit ${maxRead} offset ${maxExpired}`;
 
 /** The ids of grants that were revoked long before others of a user. */
