@@ -17,10 +17,11 @@ import type { ServiceCredential } from '../../src/entitlements/service-credentia
 import { authorizationRequests } from '../../src/oauth/authorize/authorize.ts';
 import type { Deps } from '../../src/oauth/deps.ts';
 import { grants } from '../../src/oauth/grants/grants.ts';
+import { recordRun } from '../../src/oauth/grants/issuances.store.ts';
 import { openIssuances } from '../../src/oauth/grants/issuances.ts';
 import { openKeyRing } from '../../src/oauth/signing-keys/key-ring.ts';
 import { ensureSigningKeys } from '../../src/oauth/signing-keys/signing-keys.ts';
-import { openTimekeeper } from '../../src/platform/clock.ts';
+import { now, openTimekeeper } from '../../src/platform/clock.ts';
 import type { Db } from '../../src/platform/db/db.ts';
 import { migrate } from '../../src/platform/db/migrate.ts';
 import { openClientSecretLimits } from '../../src/platform/limits/failure-limits.ts';
@@ -126,6 +127,7 @@ export async function openNode(store: VirtualStore, vault: Vault, clock: () => n
   const keys = await openKeyRing({ db: store.direct, clock, vault, issuer: config.baseUrl });
   const clients = clientDirectory({ db, clock });
   const issuances = openIssuances({ db, clock, log, vault });
+  await recordRun(store.direct, run_id, now({ clock }), vault.id); // a server listens only once it is known
   const witness = openWitness('', log);
   witness.remember({ seq: 0, seal: '', accepted: 0 }); // so that it reads no file
   const mail = openQueue({ config, db, clock, tracer: noTracing, log, vault });
