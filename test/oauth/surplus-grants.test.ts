@@ -97,34 +97,112 @@ const addExpired = ({ deps, clock }: Signet, user_id: string, session_id: string
     [user_id, session_id, now({ clock })],
   );
 
+testSignet('of the grants that have expired the newest 50 stay', async ({ signet }) => {
+  const { db } = signet.deps;
+  const client = await signet.registerClient();
+  const [user, neighbour] = [await signet.signedInUser(), await signet.signedInUser()];
+  const scopes = { scope: 'openid' };
+  const { sid } = claimsOf((await user.obtainTokens(client, scopes)).id_token);
+  await neighbour.obtainTokens(client, scopes);
+  signet.clock.advance(7200);
+  await addExpired(signet, user.user_id, String(sid));
+
+  const rows = () =>
+    plain(db).all<{ expires_at: number }>('select expires_at from grants where user_id = $1 order by expires_at', [
+      user.user_id,
+    ]);
+  const before = await rows();
+  assert.equal(before.length, 151);
+  await user.obtainTokens(client, scopes);
+  const after = await rows();
+  assert.deepEqual(after.slice(0, -1), before.slice(-50));
+  assert.ok(after.at(-1)!.expires_at > now({ clock: signet.clock }), 'the one that was just made');
+  const others = await plain(db).all('select 1 from grants where user_id = $1', [neighbour.user_id]);
+  assert.equal(others.length, 1, 'of another user');
+});
+
 testSignet(
-  'of the grants that have expired the newest 50 stay, unless their client is notified of logouts',
+  'of expired grants whose client is notified of logouts those stay, too, by which it is, one for each session',
   async ({ signet }) => {
     const { db } = signet.deps;
-    const client = await signet.registerClient();
-    const notified = await signet.registerClient({ backchannel_logout_uri: 'https://rp.test/logout' });
-    const [user, neighbour] = [await signet.signedInUser(), await signet.signedInUser()];
+    const client = await signet.registerClient({ backchannel_logout_uri: 'https://rp.test/logout' });
+    const user = await signet.signedInUser();
+    const elsewhere = [await user.signedInElsewhere(), await user.signedInElsewhere()] as const;
     const scopes = { scope: 'openid' };
-    const { sid } = claimsOf((await user.obtainTokens(client, scopes)).id_token);
-    await user.obtainTokens(notified, scopes);
-    await neighbour.obtainTokens(client, scopes);
-    signet.clock.advance(7200);
-    await addExpired(signet, user.user_id, String(sid));
+    const obtained = async (by: Pick<typeof user, 'obtainTokens'>, change = '1 = 1') => {
+      const { id_token } = await by.obtainTokens(client, scopes);
+      const newest = '(select grant_id from grants order by expires_at desc, created_at desc limit 1)';
+      if (change !== '1 = 1') await plain(db).run(`update grants set ${change} where grant_id = ${newest}`);
+      signet.clock.advance(1);
+      return String(claimsOf(id_token).sid);
+    };
 
-    const rows = (of: RegisteredClient) =>
-      plain(db).all<{ expires_at: number }>(
-        'select expires_at from grants where client_id = $1 and user_id = $2 order by expires_at',
-        [of.client_id, user.user_id],
+    const first = await obtained(elsewhere[0]);
+    // None of these notifies when the one before does: it lasts longer, is a test, or is from before the client had a URI.
+    await obtained(elsewhere[0], "scope = 'openid offline_access'");
+    const test = `'${signet.deps.config.baseUrl}/developer/clients/${client.client_id}/test/callback'`;
+    await obtained(elsewhere[0], `redirect_uri = ${test}`);
+    await obtained(elsewhere[0], 'expiry_check_at = null');
+    const second = await obtained(elsewhere[1]);
+    await obtained(elsewhere[1]);
+    const own = await obtained(user);
+    signet.clock.advance(7200);
+    await addExpired(signet, user.user_id, own);
+
+    const rows = () =>
+      plain(db).all<{ session_id: string; scope: string; expiry_check_at: number | null }>(
+        'select session_id, scope, expiry_check_at from grants order by expires_at',
       );
-    const before = await rows(client);
-    assert.equal(before.length, 151);
-    await user.obtainTokens(client, scopes);
-    const after = await rows(client);
-    assert.deepEqual(after.slice(0, -1), before.slice(-50));
-    assert.ok(after.at(-1)!.expires_at > now({ clock: signet.clock }), 'the one that was just made');
-    await user.obtainTokens(notified, scopes);
-    assert.equal((await rows(notified)).length, 152);
-    const others = await plain(db).all('select 1 from grants where user_id = $1', [neighbour.user_id]);
-    assert.equal(others.length, 1, 'of another user');
+    assert.equal((await rows()).length, 157);
+    await obtained(user);
+    const left = await rows();
+    const old = left.slice(0, -51);
+    assert.deepEqual(
+      old.map(({ session_id, scope, expiry_check_at }) => [session_id, scope, expiry_check_at !== null]),
+      [
+        [first, 'openid', true],
+        [first, 'openid offline_access', true],
+        [first, 'openid', false],
+        [second, 'openid', true],
+      ],
+    );
+    assert.ok(left.slice(-51).every(({ session_id }) => session_id === own));
+
+    const notified = async () => {
+      await signet.runJobs();
+      const deliveries = await plain(db).all<{ session_id: string }>('select session_id from logout_deliveries');
+      await plain(db).run('delete from logout_deliveries');
+      return [...new Set(deliveries.map(({ session_id }) => session_id))].toSorted();
+    };
+    await elsewhere[1].browser.post('/signout');
+    assert.deepEqual(
+      await notified(),
+      [first, second].toSorted(),
+      'of the first because of the one that lasted longer',
+    );
+    signet.clock.advance(400 * 24 * 3600);
+    assert.deepEqual(await notified(), [first, own].toSorted(), 'once the sessions have expired');
   },
 );
+
+testSignet('an expired grant that is revoked in bulk stays until its client can be notified', async ({ signet }) => {
+  const client = await signet.registerClient({ backchannel_logout_uri: 'https://rp.test/logout' });
+  const user = await signet.signedInUser();
+  const { sid } = claimsOf((await user.obtainTokens(client, { scope: 'openid' })).id_token);
+  signet.clock.advance(7200);
+  await user.obtainTokens(client, { scope: 'openid' }); // one that can be revoked
+  await addExpired(signet, user.user_id, String(sid));
+  const count = async () => (await plain(signet.deps.db).all('select 1 from grants')).length;
+  assert.equal(await count(), 152);
+  assert.equal((await user.browser.delete(`/v1/me/grants/${client.client_id}`)).status, 204);
+  await user.obtainTokens(client, { scope: 'openid' });
+  assert.equal(await count(), 153);
+  await signet.runJobs();
+  const deliveries = await plain(signet.deps.db).all<{ session_id: string }>(
+    'select session_id from logout_deliveries',
+  );
+  assert.deepEqual(
+    deliveries.map(({ session_id }) => session_id),
+    [sid],
+  );
+});

@@ -22,6 +22,7 @@ import {
   type GrantKeys,
   idleGrants,
   isCrowded,
+  isLasting,
   surplusCodes,
   surplusExpired,
   surplusRevoked,
@@ -205,8 +206,8 @@ export const deleteSurplusCodes = (db: Db, made: GrantKeys, now: number) =>
   db.run(sql`delete from grants where redeemed_at is null and grant_id in (${surplusCodes(made, now)})`);
 
 /** Another request may be revoking one at this moment. */
-export const deleteSurplusExpired = (db: Db, made: GrantKeys, now: number) =>
-  db.run(sql`delete from grants where revoked_at is null and grant_id in (${surplusExpired(made, now)})`);
+export const deleteSurplusExpired = (db: Db, { user_id, client_id }: GrantKeys, now: number) =>
+  db.run(sql`delete from grants where revoked_at is null and grant_id in (${surplusExpired(user_id, client_id, now)})`);
 
 /** With a revocation, after which there may be too many. */
 export const deleteSurplusRevoked = (user_id: UserId): Sql =>
@@ -248,8 +249,6 @@ export const deleteGrantsToClient = (db: Db, client_id: ClientId, rows: number) 
   deleteSlice(db, sql`client_id = ${client_id}`, rows);
 
 // Ends that no request makes, of grants whose clients want to be notified (Back-Channel Logout 1.0).
-
-const isLasting = sql`' ' || scope || ' ' like '% offline_access %'`;
 
 /** When the session that a grant came from expires; null once it has ended or is gone. */
 const sessionEnd = sql`(select case when s.idle_expires_at < s.expires_at then s.idle_expires_at else s.expires_at end

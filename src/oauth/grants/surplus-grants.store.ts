@@ -3,6 +3,7 @@ import { id, integer, type RowOf, row } from '../../platform/db/rows.ts';
 import { raw, type Sql, sql } from '../../platform/db/sql.ts';
 import type { ClientId, GrantId, SessionId, UserId } from '../../platform/ids.ts';
 import { isRevokedInBulk } from './bulk-revocations.store.ts';
+import { isOfTest } from './test-grants.store.ts';
 
 // A user who signs in over and over makes no more than so many rows: codes, active and expired grants for each client, and revoked grants.
 // What is more is ended or deleted, the oldest first.
@@ -16,7 +17,7 @@ const revokedAtOnce = 10;
 /** Codes of one user for one client that were not redeemed. */
 const maxCodes = 100;
 
-/** Grants of one user to one client that have expired, and are still there for questions about what happened. */
+/** Grants of one user to one client that have expired, and are still there for questions about what happened, besides those that notify. */
 const maxExpired = 50;
 
 /** Codes and grants together, from which on they are counted apart. */
@@ -39,10 +40,8 @@ const unrevokedOf = (user_id: Sql | UserId, client_id: Sql | ClientId): Sql =>
 const unexpiredOf = (user_id: UserId, client_id: ClientId, now: number): Sql =>
   sql`${unrevokedOf(user_id, client_id)} and expires_at > ${now}`;
 
-/** Not with back-channel logout: any may be the one by which the client will be notified of the end of its session. */
-const deletableOf = (user_id: UserId, client_id: ClientId, now: number): Sql =>
-  sql`${unrevokedOf(user_id, client_id)} and expires_at <= ${now} and expiry_check_at is null
-      and (select c.backchannel_logout_uri from clients c where c.client_id = ${client_id}) is null`;
+/** A condition: its refresh tokens, and not its session, say how long it lasts. */
+export const isLasting = sql`' ' || scope || ' ' like '% offline_access %'`;
 
 const activeOf = (user_id: UserId, client_id: ClientId, now: number): Sql =>
   sql`${unexpiredOf(user_id, client_id, now)} and redeemed_at is not null`;
@@ -62,18 +61,17 @@ const foundOf = (user_id: UserId, client_id: ClientId, now: number): Sql =>
 const Crowd = row('grants', { codes: integer, active: integer, expired: integer });
 type Crowd = RowOf<typeof Crowd>;
 
-/** How many codes, active and expired grants a user and a client have; of the expired ones those that may be deleted, and no more than matter. */
+/** How many codes and active grants a user and a client have, and expired ones that are too many. */
 export const countCrowd = (db: Db, user_id: UserId, client_id: ClientId, now: number) =>
   db.get(
     Crowd,
     sql`select count(*) - count(redeemed_at) as codes, count(redeemed_at) as active,
-               (select count(*) from (select 1 from grants where ${deletableOf(user_id, client_id, now)}
-                                       limit ${maxExpired + atOnce}) as old) as expired
+               (select count(*) from (${surplusExpired(user_id, client_id, now)}) as old) as expired
           from (${foundOf(user_id, client_id, now)}) as found`,
   );
 export const hasMaxCodes = ({ codes }: Crowd): boolean => codes >= maxCodes;
 export const hasMaxGrants = ({ active }: Crowd): boolean => active >= maxGrants;
-export const hasMaxExpired = ({ expired }: Crowd): boolean => expired >= maxExpired + atOnce;
+export const hasMaxExpired = ({ expired }: Crowd): boolean => expired >= atOnce;
 
 /** The ids of all codes of a user for a client but the newest, of which this is one: others may be of the same second. */
 export const surplusCodes = ({ grant_id, user_id, client_id }: GrantKeys, now: number): Sql =>
@@ -87,10 +85,26 @@ export const idleGrants = (user_id: UserId, client_id: ClientId, now: number): S
          and not ${isRevokedInBulk}
        order by expires_at limit ${atOnce}`;
 
-/** The ids of all grants of a user to a client that have expired and may be deleted, but the newest. */
-export const surplusExpired = ({ user_id, client_id }: GrantKeys, now: number): Sql =>
-  sql`select grant_id from grants where ${deletableOf(user_id, client_id, now)}
-       order by revoked_at desc, expires_at desc limit ${maxRead} offset ${maxExpired}`;
+/**
+ * The ids of the grants of a user to a client that have expired, but the newest; and, with back-channel logout, but the newest of
+ * each session: by it the client is notified of whatever ends the session, since grants that agree in all that the partition names
+ * end together. One that a bulk revocation covers is left to the job, which notifies of it.
+ */
+export const surplusExpired = (user_id: UserId, client_id: ClientId, now: number): Sql => {
+  const hasReceiver = sql`(select c.backchannel_logout_uri from clients c where c.client_id = ${client_id}) is not null`;
+  const notifies = sql`redeemed_at is not null and not ${isOfTest} and (expiry_check_at is not null or ${hasReceiver})`;
+  return sql`select grant_id
+        from (select grant_id, notifies, row_number() over (order by expires_at desc, grant_id) as place,
+                     row_number() over (partition by session_id, notifies, is_lasting, is_checked
+                                        order by expires_at desc, grant_id) as place_in_session
+                from (select grant_id, session_id, expires_at, case when ${notifies} then 1 else 0 end as notifies,
+                             case when ${isLasting} then 1 else 0 end as is_lasting,
+                             case when expiry_check_at is null then 0 else 1 end as is_checked
+                        from grants
+                       where ${unrevokedOf(user_id, client_id)} and expires_at <= ${now} and not ${isRevokedInBulk}
+                       order by revoked_at desc, expires_at desc limit ${maxRead}) as expired) as placed
+       where place > ${raw(String(maxExpired))} and (notifies = 0 or place_in_session > 1)`;
+};
 
 /** The ids of grants that were revoked long before others of a user. */
 export const surplusRevoked = (user_id: UserId): Sql =>
