@@ -6,7 +6,7 @@ export type Contender = {
   readonly name: ContenderName;
   readonly address: Address;
   readonly pid: number;
-  /** Processes that answer with it: those of its database. */
+  /** Processes that answer with it: its own others, and those of its database. */
   readonly helpers?: () => readonly number[];
   /**
    * New authorization codes, each good for one exchange.
@@ -29,8 +29,8 @@ export type Contender = {
 export type Footprint = { first_start_ms: number; later_start_ms: number; idle_mb: number };
 /** A code or a token, and the credentials of the client that it was issued to. */
 export type Issued = { readonly text: string; readonly basic: Headers };
-/** `slow_disk`: another Signet, whose flushes take longer. */
-export type ContenderName = 'signet' | 'slow_disk' | 'oidc_provider' | 'floor';
+/** `slow_disk`: another Signet, whose flushes take longer. `workers`: another of several processes. */
+export type ContenderName = 'signet' | 'slow_disk' | 'workers' | 'oidc_provider' | 'floor';
 
 export const scope = 'openid offline_access email profile';
 export const redirectUri = 'https://rp.example/callback';

@@ -9,7 +9,7 @@ import type { Contender, ContenderName } from './contender.ts';
 import { startFloor } from './floor.ts';
 import { connections, run } from './load.ts';
 import { startPeer } from './peer.ts';
-import { processorTimes, residentMemory, usedBetween } from './processor-time.ts';
+import { childrenOf, processorTimes, residentMemory, usedBetween } from './processor-time.ts';
 import {
   codeExchange,
   documentPaths,
@@ -37,6 +37,7 @@ const help = `Usage: npm run bench -- [options]
   --check         exit with 1 when a figure misses its target
   --postgres      Signet on a PostgreSQL of its own, whose processor time is added to Signet's
   --fsync-ms N    beside a second Signet, whose flushes take N milliseconds more, as in a cloud (Linux, with a C compiler)
+  --workers N     beside another Signet, of N processes (SIGNET_WORKERS)
   --profile DIR   have the Signet server write a .cpuprofile there
   --help          this text
 
@@ -46,6 +47,7 @@ Progress goes to stderr. Needs no network and leaves nothing behind.`;
 const titles: Readonly<Record<ContenderName, string>> = {
   signet: 'signet',
   slow_disk: 'slow disk',
+  workers: 'workers',
   oidc_provider: 'oidc-provider',
   floor: 'floor',
 };
@@ -114,6 +116,10 @@ function readOptions() {
   if (!Number.isInteger(rounds) || rounds < 1) return refuse('--rounds takes a whole number from 1.');
   const fsyncMs = Number(values['fsync-ms'] ?? 0);
   if (!(fsyncMs >= 0 && fsyncMs <= 1000)) return refuse('--fsync-ms takes milliseconds, up to 1000.');
+  const workers = Number(values.workers ?? 0);
+  if (values.workers !== undefined && !(workers >= 2 && workers <= 64 && Number.isInteger(workers))) {
+    return refuse('--workers takes a whole number from 2 to 64.');
+  }
   const only = values.only?.split(',') ?? [...scenarioNames];
   const unknown = only.find((name) => !scenarioNames.some((known) => known === name));
   if (unknown !== undefined) return refuse(`--only does not know ${unknown}.`);
@@ -121,6 +127,7 @@ function readOptions() {
     ...values,
     rounds,
     fsyncMs,
+    workers,
     scenarios: scenarioNames.filter((name) => only.includes(name)),
     profile: values.profile && resolve(values.profile),
     windowSeconds: values.quick ? 0.3 : 1,
@@ -139,6 +146,7 @@ function parse() {
       only: { type: 'string' },
       postgres: { type: 'boolean', default: false },
       'fsync-ms': { type: 'string' },
+      workers: { type: 'string' },
       profile: { type: 'string' },
     },
   });
@@ -151,12 +159,13 @@ function refuse(message: string): never {
 
 async function startAll(): Promise<Entrant[]> {
   if (options.profile) await mkdir(options.profile, { recursive: true });
-  const { profile, postgres, fsyncMs } = options;
+  const { profile, postgres, fsyncMs, workers } = options;
   const signet = { exchanges: expectedExchanges(), postgres, say: progress };
   progress(`starting Signet (${storeName()} on disk), oidc-provider (in memory) and the floor`);
   const settled = await Promise.allSettled([
     freePort().then((port) => startSignet(port, profile, signet)),
-    ...(fsyncMs ? [freePort().then((port) => startSlowSignet(port, signet))] : []),
+    ...(fsyncMs ? [startAnotherSignet('slow_disk', { ...signet, fsyncMs })] : []),
+    ...(workers ? [startAnotherSignet('workers', { ...signet, workers })] : []),
     freePort().then(startPeer),
     freePort().then(startFloor),
   ]);
@@ -172,9 +181,11 @@ async function startAll(): Promise<Entrant[]> {
   return entrants;
 }
 
-async function startSlowSignet(port: number, signet: Parameters<typeof startSignet>[2]): Promise<Contender> {
-  const contender = await startSignet(port, undefined, { ...signet, fsyncMs: options.fsyncMs });
-  return { ...contender, name: 'slow_disk' };
+async function startAnotherSignet(
+  name: 'slow_disk' | 'workers',
+  signet: Parameters<typeof startSignet>[2],
+): Promise<Contender> {
+  return { ...(await startSignet(await freePort(), undefined, signet)), name };
 }
 
 async function scenariosOf(contender: Contender): Promise<Entrant['scenarios']> {
@@ -284,7 +295,8 @@ type Result = ReturnType<typeof summarize> & Awaited<ReturnType<typeof footprint
 /** What the servers need besides processor time. */
 async function footprints() {
   const signet = started.find(({ name }) => name === 'signet')?.footprint;
-  const memory = () => Object.fromEntries(started.map(({ name, pid }) => [name, residentMemory(pid)]));
+  const ofAll = (pid: number) => [pid, ...childrenOf(pid)].map(residentMemory).reduce((sum, memory) => sum + memory);
+  const memory = () => Object.fromEntries(started.map(({ name, pid }) => [name, ofAll(pid)]));
   const memory_mb = memory();
   if (options.smoke || options.quick) return { ...signet, memory_mb, rested_mb: undefined };
   await sleep(restMs);
@@ -318,9 +330,8 @@ function summarize(rounds: MeasurementTable) {
       ratios.relative[name] = ratio(both, 'relative');
     }
   }
-  const slow_disk: Partial<Record<ScenarioName, number>> = {};
-  for (const name of options.fsyncMs ? options.scenarios : [])
-    slow_disk[name] = ratio(rounds[name] ?? [], 'signet', 'slow_disk');
+  const beside = (another: 'slow_disk' | 'workers') =>
+    Object.fromEntries(options.scenarios.map((name) => [name, ratio(rounds[name] ?? [], 'signet', another)]));
   const count = rounds[options.scenarios[0]!]?.length ?? 0;
   const store = options.postgres ? 'postgres' : 'sqlite';
   return {
@@ -328,7 +339,8 @@ function summarize(rounds: MeasurementTable) {
     store,
     fsync_ms: options.fsyncMs,
     ratios,
-    slow_disk,
+    ...(options.fsyncMs > 0 && { slow_disk: beside('slow_disk') }),
+    ...(options.workers > 0 && { workers: beside('workers') }),
     rates,
     processor_us,
     rounds: count,
@@ -355,6 +367,7 @@ function median(values: number[]): number {
 function missed({
   ratios,
   slow_disk,
+  workers,
   processor_us,
   rested_mb,
   first_start_ms,
@@ -379,9 +392,12 @@ function missed({
         }),
     ),
     ...(sign_in > targets.sign_in ? [`sign_in ${sign_in.toFixed(2)} of its hash (target ${targets.sign_in})`] : []),
-    ...((slow_disk.code_exchange ?? 1) < targets.slow_disk
-      ? [`code_exchange ${slow_disk.code_exchange} of that on a fast disk (target ${targets.slow_disk})`]
+    ...((slow_disk?.code_exchange ?? 1) < targets.slow_disk
+      ? [`code_exchange ${slow_disk?.code_exchange} of that on a fast disk (target ${targets.slow_disk})`]
       : []),
+    ...Object.entries(workers ?? {})
+      .filter(([name, value]) => value < ((targets.workers as Record<string, number>)[name] ?? 0))
+      .map(([name, value]) => `${name} ${value} of that of one process`),
     ...(exchange_us > targets.postgres.exchange_us
       ? [`code_exchange ${exchange_us} µs with its database (target ${targets.postgres.exchange_us})`]
       : []),
@@ -401,7 +417,7 @@ function table(result: Result, measured: MeasurementTable): string {
     const values = (measured[name] ?? []).map((one) => (one.signet?.rate ?? 0) / (one.oidc_provider?.rate ?? 1));
     return `${Math.min(...values).toFixed(2)}-${Math.max(...values).toFixed(2)}`;
   };
-  const shown = contenderNames.filter((name) => name !== 'slow_disk' || options.fsyncMs > 0);
+  const shown = contenderNames.filter((name) => started.some((contender) => contender.name === name));
   return [
     '',
     row('requests/s', ...shown.map((name) => titles[name]), 'to the peer', '(min-max)', 'to the floor'),

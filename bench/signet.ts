@@ -31,6 +31,7 @@ const returning = 'alan@example.com';
 type Options = {
   exchanges: number;
   fsyncMs?: number;
+  workers?: number;
   /** Not SQLite. */
   postgres?: boolean;
   say?: (text: string) => void;
@@ -44,12 +45,13 @@ const root = join(import.meta.dirname, '..');
  * @param profileDir where the server writes a `.cpuprofile` when it stops.
  * @param exchanges how many codes there will be, roughly: one client after the other takes some, since of one user each may
  * have 100 active grants.
+ * @param workers how many processes answer requests; without it, one that does everything.
  * @param fsyncMs what each flush of its disk takes in addition, where {@link slowFsync} can do that.
  */
 export async function startSignet(
   port: number,
   profileDir: string | undefined,
-  { exchanges, fsyncMs, postgres, say }: Options,
+  { exchanges, fsyncMs, workers, postgres, say }: Options,
 ): Promise<Contender> {
   const dataDir = await newDataDir();
   const slow = fsyncMs ? slowFsync(fsyncMs, dataDir) : {};
@@ -57,6 +59,7 @@ export async function startSignet(
   const database = postgres ? await startEmptyPostgres({ max_connections: '100' }) : undefined;
   const environment = {
     ...settings(dataDir, port),
+    ...(workers && { SIGNET_WORKERS: String(workers) }),
     ...(database && { SIGNET_DATABASE_URL: database.url, SIGNET_MASTER_KEY: randomBytes(32).toString('hex') }),
   };
   const password = randomBytes(18).toString('base64url');
@@ -114,7 +117,7 @@ export async function startSignet(
         { Cookie: device },
         `username=${encodeURIComponent(returning)}&password=${password}`,
       ),
-      ...(database && { helpers: () => [database.pid, ...childrenOf(database.pid)] }),
+      helpers: () => [...childrenOf(server!.pid!), ...(database ? [database.pid, ...childrenOf(database.pid)] : [])],
       codes: async (count, _use, areKept) => {
         const codes: Issued[] = [];
         while (codes.length < count) {

@@ -14,6 +14,8 @@ export const targets = {
   sign_in: 1.1,
   /** Code exchanges per second on a disk whose flushes take two milliseconds more, as a part of those without. */
   slow_disk: 0.9,
+  /** Answers per second of two processes on one SQLite store, as a multiple of those of one. */
+  workers: { code_exchange: 1, refresh: 1, userinfo: 1, introspect: 1 },
   /** At most, of a large store: times as long as on a small one, milliseconds, bytes with all indexes, rows more. */
   size: { ratio: 1.5, key_set_ms: 50, start_ms: 1000, bytes_per_grant: 600, rows_per_refresh: 0 },
 } as const;

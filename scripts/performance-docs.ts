@@ -22,6 +22,8 @@ export type Bench = Measured & {
   ratios: Record<string, Figures>;
   /** With `--fsync-ms`: rates on the slow disk as a part of those without delay. */
   slow_disk?: Figures;
+  /** With `--workers`: rates of so many processes as a multiple of those of one. */
+  workers?: Figures;
   rates: Record<string, Figures>;
   processor_us: Record<string, Figures>;
   first_start_ms: number;
@@ -44,7 +46,7 @@ export type Size = Measured & {
   rows_per_refresh: number;
   wal_bytes: number;
 };
-export type Results = { bench: Bench; slowDisk: Bench; postgres: Bench; size: Size };
+export type Results = { bench: Bench; slowDisk: Bench; workers: Bench; postgres: Bench; size: Size };
 
 const decimal = (value: number): string => value.toFixed(2);
 
@@ -71,7 +73,7 @@ const bytesOfRow = ({ tables }: Size, name: string): number =>
   tables[name] ? tables[name].bytes / tables[name].rows : 0;
 
 function aims(results: Results): Aim[] {
-  const { bench, postgres, size } = results;
+  const { bench, workers, postgres, size } = results;
   const { footprint } = targets;
   const onSlowDisk = results.slowDisk.slow_disk?.code_exchange;
   const slowest = size.comparisons.toSorted((a, b) => b.ratio - a.ratio)[0];
@@ -104,6 +106,14 @@ function aims(results: Results): Aim[] {
     ...(onSlowDisk === undefined
       ? []
       : [atLeast('code exchange on a slow disk, as a part of that on a fast one', onSlowDisk, targets.slow_disk, '')]),
+    ...Object.entries(targets.workers).map(([scenario, target]) =>
+      atLeast(
+        `${nameOf(scenario)} with two processes, as a multiple of one`,
+        workers.workers?.[scenario] ?? 0,
+        target,
+        ' ×',
+      ),
+    ),
     atMost('first start, with a new folder', bench.first_start_ms, footprint.first_start_ms, ' ms'),
     atMost('later start', bench.later_start_ms, footprint.later_start_ms, ' ms'),
     atMost('resident memory before the first request', bench.idle_mb, footprint.idle_mb, ' MB'),
@@ -131,7 +141,7 @@ const slowestOf = ({ comparisons }: Size) =>
 
 /** Every chart by the name of its file. */
 export function charts(results: Results): ReadonlyMap<string, string> {
-  const { bench, slowDisk, size } = results;
+  const { bench, slowDisk, workers, size } = results;
   const all: Record<string, Chart> = {
     rates: {
       title: 'Answers per second',
@@ -161,6 +171,15 @@ export function charts(results: Results): ReadonlyMap<string, string> {
         label: nameOf(scenario),
         bars: [{ series: 'signet', value, text: decimal(value) }],
         ...(scenario === 'code_exchange' && { target: { least: targets.slow_disk } }),
+      })),
+    },
+    workers: {
+      title: 'Two processes as a multiple of one',
+      unit: 'times as many answers per second; longer is better',
+      groups: Object.entries(workers.workers ?? {}).map(([scenario, value]) => ({
+        label: nameOf(scenario),
+        bars: [{ series: 'signet', value, text: `${decimal(value)} ×` }],
+        target: { least: (targets.workers as Figures)[scenario] ?? 1 },
       })),
     },
     size: {
@@ -232,7 +251,7 @@ ${spent('signet', 'userinfo')} and ${spent('signet', 'introspect')}. The floor, 
 }
 
 function performancePage(results: Results): string {
-  const { bench, slowDisk, postgres, size } = results;
+  const { bench, slowDisk, workers, postgres, size } = results;
   const all = aims(results);
   const missed = all.filter(({ isReached }) => !isReached);
   const memoryOf = (server: string, memory = bench.memory_mb) => whole(memory[server] ?? Number.NaN);
@@ -303,6 +322,16 @@ the disk needs, and both are measured in turn. The figure is the part of the ans
 
 ${measuredOn(slowDisk)}
 
+## Two processes
+
+\`SIGNET_WORKERS=2\` beside one process, on one SQLite store. Two answer reads on two processors. What issues tokens uses both
+anyway, since one process signs and flushes in threads of its own; on two processors, two of them get no more out of these.
+Together they have ${memoryOf('workers', workers.rested_mb)} MB of resident memory after the load.
+
+![Answers per second of two processes as a multiple of one](performance/workers.svg)
+
+${measuredOn(workers)}
+
 ## A large store
 
 Every request on a store with ${whole(size.users)} users and ${whole(size.grants)} grants beside one with ${whole(size.small_users)} users. Of ${size.comparisons.length} requests, ${within} take
@@ -347,7 +376,7 @@ ${measuredOn(size)}
 
 ## Measure again
 
-Replace \`performance/bench.json\`, \`performance/bench-postgres.json\`, \`performance/bench-slow-disk.json\` and \`performance/size.json\` by what the commands above
+Replace \`performance/bench.json\`, \`performance/bench-postgres.json\`, \`performance/bench-slow-disk.json\`, \`performance/bench-workers.json\` and \`performance/size.json\` by what the commands above
 write to standard output, on a machine without other work. Then this draws the page and its charts, and a test checks that
 they are what it draws:
 
@@ -380,6 +409,7 @@ const read = <Kept>(name: string) => JSON.parse(readFileSync(join(folder, name),
 export const readResults = (): Results => ({
   bench: read('bench.json'),
   slowDisk: read('bench-slow-disk.json'),
+  workers: read('bench-workers.json'),
   postgres: read('bench-postgres.json'),
   size: read('size.json'),
 });

@@ -1,7 +1,7 @@
 import type { Results, Size } from './performance-docs.ts';
 import { markdownTable, nameOf, whole } from './performance-text.ts';
 
-type Measured = Omit<Results, 'slowDisk'>;
+type Measured = Omit<Results, 'slowDisk' | 'workers'>;
 
 /** What docs/scaling.md assumes, each with a row that says so. */
 const assumed = {

@@ -24,7 +24,7 @@ async function run(main: string, ...args: string[]) {
 }
 
 test('npm run bench: every scenario runs on every server, and each answer is right', async () => {
-  const { code, stdout, stderr } = await bench('--smoke', '--fsync-ms', '1');
+  const { code, stdout, stderr } = await bench('--smoke', '--fsync-ms', '1', '--workers', '2');
   assert.equal(code, 0, stderr);
   assert.match(
     stdout,
@@ -33,9 +33,9 @@ test('npm run bench: every scenario runs on every server, and each answer is rig
   const rows = stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
   for (const title of ['requests/s', ...(process.platform === 'linux' ? ['processor µs'] : [])]) {
     const [head, ...measured] = rows.slice(rows.findIndex(([first]) => first === title));
-    assert.deepEqual(head?.slice(0, 5), [title, 'signet', 'slow disk', 'oidc-provider', 'floor']);
-    const compared = { code_exchange: 4, refresh: 3, userinfo: 3, introspect: 3 };
-    const servers = { ...compared, userinfo_new: 2, authorize: 2, sign_in: 3, discovery: 3, key_set: 3 };
+    assert.deepEqual(head?.slice(0, 6), [title, 'signet', 'slow disk', 'workers', 'oidc-provider', 'floor']);
+    const compared = { code_exchange: 5, refresh: 4, userinfo: 4, introspect: 4 };
+    const servers = { ...compared, userinfo_new: 3, authorize: 3, sign_in: 4, discovery: 4, key_set: 4 };
     for (const [at, [scenario, count]] of Object.entries(servers).entries()) {
       const [name, ...cells] = measured[at] ?? [];
       assert.equal(name, scenario);
@@ -62,6 +62,14 @@ test('npm run bench: a disk that cannot be slow is said, and only numbers of mil
   const { code, stderr } = await bench('--fsync-ms', 'two');
   assert.equal(code, 2);
   assert.match(stderr, /^--fsync-ms takes milliseconds, up to 1000\.\n/);
+});
+
+test('npm run bench: a number of workers that it cannot start is said, and nothing is measured', async () => {
+  for (const workers of ['1', '65', '2.5', 'two', '']) {
+    const { code, stdout, stderr } = await bench('--workers', workers);
+    assert.deepEqual([code, stdout], [2, ''], workers);
+    assert.match(stderr, /^--workers takes a whole number from 2 to 64\.\n/);
+  }
 });
 
 test('npm run bench: an option that it does not know is said, and nothing is measured', async () => {
