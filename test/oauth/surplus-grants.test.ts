@@ -122,7 +122,7 @@ testSignet('of the grants that have expired the newest 50 stay', async ({ signet
 });
 
 testSignet(
-  'of expired grants whose client is notified of logouts those stay, too, by which it is, one for each session',
+  'with back-channel logout, one expired grant of each session also stays, so that the client can be notified',
   async ({ signet }) => {
     const { db } = signet.deps;
     const client = await signet.registerClient({ backchannel_logout_uri: 'https://rp.test/logout' });
@@ -178,7 +178,7 @@ testSignet(
     assert.deepEqual(
       await notified(),
       [first, second].toSorted(),
-      'of the first because of the one that lasted longer',
+      'of the first through the grant with offline_access',
     );
     signet.clock.advance(400 * 24 * 3600);
     assert.deepEqual(await notified(), [first, own].toSorted(), 'once the sessions have expired');
@@ -206,3 +206,24 @@ testSignet('an expired grant that is revoked in bulk stays until its client can 
     [sid],
   );
 });
+
+testSignet(
+  'an expired grant stays while its client has no URI to be notified at, which it had before',
+  async ({ signet }) => {
+    const { db } = signet.deps;
+    const uri = 'https://rp.test/logout';
+    const client = await signet.registerClient({ backchannel_logout_uri: uri });
+    const user = await signet.signedInUser();
+    const { sid } = claimsOf((await user.obtainTokens(client, { scope: 'openid' })).id_token);
+    signet.clock.advance(7200);
+    await addExpired(signet, user.user_id, String(sid));
+    const setUri = (to: string | null) => plain(db).run('update clients set backchannel_logout_uri = $1', [to]);
+    await setUri(null);
+    await user.obtainTokens(client, { scope: 'openid' });
+    const count = async () => (await plain(db).all('select 1 from grants')).length;
+    assert.equal(await count(), 152);
+    await setUri(uri);
+    await user.obtainTokens(client, { scope: 'openid' });
+    assert.equal(await count(), 52);
+  },
+);

@@ -104,6 +104,32 @@ onBothEngines('a clock that jumps ahead for a minute deletes nothing and ends no
   assert.deepEqual(jumps, [100 * day, -100 * day]);
 });
 
+onBothEngines(
+  'a clock that jumps ahead ends no grant that only seems unused, and deletes none that only seems to have expired',
+  async (t, engine) => {
+    const { signet, set } = await settable(t, engine);
+    const client = await signet.registerClient({ backchannel_logout_uri: 'https://rp.test/logout' });
+    const user = await signet.signedInUser();
+    const scopes = { scope: 'openid offline_access' };
+    const { refresh_token } = await user.obtainTokens(client, scopes);
+    await plain(signet.deps.db).run(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 110)
+     insert into grants (grant_id, client_id, user_id, session_id, scope, redirect_uri, code_hash, code_challenge, code_expires_at,
+                         redeemed_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr, acr, created_at, expiry_check_at)
+     select 'gr_' || i, client_id, user_id, session_id, scope, redirect_uri, 'code' || i, code_challenge, code_expires_at, redeemed_at,
+            refresh_seq, idle_expires_at + i, expires_at + i, auth_time, amr, acr, created_at, expiry_check_at + i
+       from grants, n`,
+    );
+    for (const jump of [40 * day, 89 * day, 100 * day]) {
+      set(jump);
+      await (await user.signedInElsewhere()).authorize(client, scopes);
+      set(-jump);
+    }
+    assert.equal((await plain(signet.deps.db).all('select 1 from grants where revoked_at is null')).length, 114);
+    assert.equal((await client.refresh(refresh_token)).status, 200);
+  },
+);
+
 onBothEngines('a clock that has stood for a quarter of an hour after a jump is believed', async (t, engine) => {
   const { signet, set, pass } = await settable(t, engine);
   await signet.signedInUser();

@@ -62,7 +62,7 @@ type AuthorizationContext = {
 
 /** Takes a valid request as far as it goes: to its code, to an error for the client, or to the page that is needed. */
 export async function continueAuthorization(
-  deps: LimitDeps,
+  deps: LimitDeps & Pick<Deps, 'timekeeper'>,
   request: AuthorizationRequest,
   context: AuthorizationContext,
 ): Promise<Outcome> {
@@ -157,7 +157,7 @@ const grantSeconds = 90 * 86_400;
  * @returns undefined if one of these no longer holds.
  */
 async function issueCode(
-  deps: LimitDeps,
+  deps: LimitDeps & Pick<Deps, 'timekeeper'>,
   request: AuthorizationRequest,
   { client, session, pending }: Pick<AuthorizationContext, 'client' | 'pending'> & { session: Session },
 ): Promise<string | undefined> {

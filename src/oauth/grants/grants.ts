@@ -122,11 +122,13 @@ function eventStatements(deps: LimitDeps, { grant, reason, actor, address }: Rev
 /** Of the users and clients for which {@link endSurplus} is at work. */
 const ending = new Set<string>();
 
+type SurplusDeps = LimitDeps & Pick<Deps, 'timekeeper'>;
+
 /**
  * Deletes the oldest codes and expired grants, and revokes the oldest active grants, when a user has too many for a client. Of
- * requests that find it out together, one does so.
+ * requests that find it out together, one does so. While the clock is in doubt nothing counts as expired.
  */
-export async function endSurplus(deps: LimitDeps, made: GrantKeys): Promise<void> {
+export async function endSurplus(deps: SurplusDeps, made: GrantKeys): Promise<void> {
   const pair = `${made.user_id} ${made.client_id}`;
   if (ending.has(pair)) return;
   ending.add(pair);
@@ -137,18 +139,18 @@ export async function endSurplus(deps: LimitDeps, made: GrantKeys): Promise<void
   }
 }
 
-async function endSurplusBeside(deps: LimitDeps, made: GrantKeys): Promise<void> {
+async function endSurplusBeside(deps: SurplusDeps, made: GrantKeys): Promise<void> {
   const { user_id, client_id } = made;
   const at = now(deps);
   const crowd = await countCrowd(deps.db, user_id, client_id, at);
   if (!crowd) return;
-  if (hasMaxExpired(crowd)) await deleteSurplusExpired(deps.db, made, at);
+  if (hasMaxExpired(crowd) && deps.timekeeper.isSettled()) await deleteSurplusExpired(deps.db, made, at);
   if (hasMaxCodes(crowd)) await deleteSurplusCodes(deps.db, made, at);
   if (hasMaxGrants(crowd)) await endSurplusGrants(deps, user_id, client_id, at);
 }
 
-async function endSurplusGrants(deps: LimitDeps, user_id: UserId, client_id: ClientId, at: number): Promise<void> {
-  await expireIdleGrants(deps.db, user_id, client_id, at);
+async function endSurplusGrants(deps: SurplusDeps, user_id: UserId, client_id: ClientId, at: number): Promise<void> {
+  if (deps.timekeeper.isSettled()) await expireIdleGrants(deps.db, user_id, client_id, at);
   for (const found of await findSurplusGrants(deps.db, user_id, client_id, at)) {
     const grant = { ...found, user_id, client_id, revoked_at: null };
     const done = await deps.db.change({ run: statementsOf(deps, { grant, reason: 'surplus', actor: 'system' }) });

@@ -17,7 +17,7 @@ const revokedAtOnce = 10;
 /** Codes of one user for one client that were not redeemed. */
 const maxCodes = 100;
 
-/** Grants of one user to one client that have expired, and are still there for questions about what happened, besides those that notify. */
+/** Expired grants of one user to one client, kept to answer questions about what happened, not counting those kept for notification. */
 const maxExpired = 50;
 
 /** Codes and grants together, from which on they are counted apart. */
@@ -86,24 +86,26 @@ export const idleGrants = (user_id: UserId, client_id: ClientId, now: number): S
        order by expires_at limit ${atOnce}`;
 
 /**
- * The ids of the grants of a user to a client that have expired, but the newest; and, with back-channel logout, but the newest of
- * each session: by it the client is notified of whatever ends the session, since grants that agree in all that the partition names
- * end together. One that a bulk revocation covers is left to the job, which notifies of it.
+ * The ids of a user's expired grants to a client, except the newest 50 and, with back-channel logout, the newest of each session. The
+ * client is notified of the end of the session through that one: grants that agree in every column of the partition end at the same
+ * time, unless one is revoked by itself, which notifies, too. Grants that a bulk revocation covers are left to the job, which notifies;
+ * and of those whose client has no URI at present all stay that were made when it had one, since it may be added again.
  */
 export const surplusExpired = (user_id: UserId, client_id: ClientId, now: number): Sql => {
   const hasReceiver = sql`(select c.backchannel_logout_uri from clients c where c.client_id = ${client_id}) is not null`;
   const notifies = sql`redeemed_at is not null and not ${isOfTest} and (expiry_check_at is not null or ${hasReceiver})`;
   return sql`select grant_id
-        from (select grant_id, notifies, row_number() over (order by expires_at desc, grant_id) as place,
-                     row_number() over (partition by session_id, notifies, is_lasting, is_checked
+        from (select grant_id, notifies, is_covered, row_number() over (order by expires_at desc, grant_id) as place,
+                     row_number() over (partition by session_id, notifies, is_lasting, is_checked, is_covered
                                         order by expires_at desc, grant_id) as place_in_session
                 from (select grant_id, session_id, expires_at, case when ${notifies} then 1 else 0 end as notifies,
                              case when ${isLasting} then 1 else 0 end as is_lasting,
-                             case when expiry_check_at is null then 0 else 1 end as is_checked
-                        from grants
-                       where ${unrevokedOf(user_id, client_id)} and expires_at <= ${now} and not ${isRevokedInBulk}
+                             case when expiry_check_at is null then 0 else 1 end as is_checked,
+                             case when ${isRevokedInBulk} then 1 else 0 end as is_covered
+                        from grants where ${unrevokedOf(user_id, client_id)} and expires_at <= ${now}
                        order by revoked_at desc, expires_at desc limit ${maxRead}) as expired) as placed
-       where place > ${raw(String(maxExpired))} and (notifies = 0 or place_in_session > 1)`;
+       where place > ${raw(String(maxExpired))} and is_covered = 0
+         and (notifies = 0 or place_in_session > 1 and ${hasReceiver})`;
 };
 
 /** The ids of grants that were revoked long before others of a user. */
