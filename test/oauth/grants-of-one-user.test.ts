@@ -80,6 +80,25 @@ test('a request reads no more of a user than what is active, and the hundred cod
   );
 });
 
+test('an authorization reads no more than some hundred of thousands of grants that have expired', async (t) => {
+  const signet = await startSignet(t, { engine: 'postgres', env: { SIGNET_RATE_LIMITS: 'off' } });
+  const user = await signet.signedInUser();
+  const client = await signet.registerClient({ backchannel_logout_uri: 'https://rp.test/logout' });
+  const { db } = signet.deps;
+  await user.obtainTokens(client, { scope: 'openid' });
+  signet.clock.advance(7200);
+  await copies(signet, user, client, 3000);
+  await plain(db).run('analyze grants');
+  const read = await watchRowsRead(t, signet.deps, 'grants');
+  await user.obtainTokens(client, { scope: 'openid' });
+  // A bulk revocation covers them all, and no job has written it yet.
+  await (await user.signedInElsewhere()).obtainTokens(client, { scope: 'openid' });
+  assert.equal((await user.browser.delete(`/v1/me/grants/${client.client_id}`)).status, 204);
+  await user.obtainTokens(client, { scope: 'openid' });
+  const most = Math.max(...read.map(({ rows }) => rows));
+  assert.ok(most > 300 && most < 1500, `${most} rows`);
+});
+
 testSignet('of codes that a user leaves unredeemed, a client keeps the newest hundred', async ({ signet }) => {
   const user = await signet.signedInUser();
   const [client, beside] = [await signet.registerClient(), await signet.registerClient()];
