@@ -1,5 +1,5 @@
 import { type Contender, codeVerifier, type Issued, redirectUri } from './contender.ts';
-import { formRequest, getRequest, type Headers, type Load, run } from './load.ts';
+import { connections, formRequest, getRequest, type Headers, type Load, run } from './load.ts';
 
 /** Of each server that keeps tokens. */
 export const tokenScenarioNames = ['code_exchange', 'refresh', 'userinfo', 'introspect'] as const;
@@ -93,7 +93,7 @@ function refresh({ address }: Contender, families: Issued[]): Scenario {
   families.forEach(add);
   return async (count) => ({
     count,
-    // Oldest first: with more families than connections, none is ever in flight twice.
+    connections: Math.min(connections, families.length), // so that no token is in flight twice
     next: () => waiting.shift()!,
     status: 200,
     contains: '"refresh_token":"',

@@ -38,10 +38,10 @@ const warmUps = options.smoke ? 0 : 2;
 const oftenMs = options.smoke ? 0 : 5;
 
 const targets = allTargets.size;
-/** More families than connections; and no more than a user may have active grants for a client. */
+/** No more than a user may have active grants for a client. */
 const tokens = { accessTokens: 20, families: 75 };
-/** Requests of one measurement of a scenario. */
-const scenarioRequests = options.smoke ? 70 : 300;
+/** Requests of one measurement of a scenario; more than there are connections. */
+const scenarioRequests = options.smoke ? 140 : 300;
 /** Some pages want a sign-in of the last 15 minutes, and a large store takes longer to compare. */
 const recentSignInMs = 5 * 60_000;
 /** One of so many grants expires before the purge. */
