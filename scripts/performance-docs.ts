@@ -324,9 +324,8 @@ ${measuredOn(slowDisk)}
 
 ## Two processes
 
-\`SIGNET_WORKERS=2\` beside one process, on one SQLite store. Two answer reads on two processors. What issues tokens uses both
-anyway, since one process signs and flushes in threads of its own; on two processors, two of them get no more out of these.
-Together they have ${memoryOf('workers', workers.rested_mb)} MB of resident memory after the load.
+\`SIGNET_WORKERS=2\` beside one process, on one SQLite store. Token requests gain little on two processors, which one process
+uses as well, since it signs and flushes in threads of its own; what only reads gains more. Together the processes have ${memoryOf('workers', workers.rested_mb)} MB of resident memory after the load.
 
 ![Answers per second of two processes as a multiple of one](performance/workers.svg)
 
