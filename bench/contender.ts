@@ -25,8 +25,11 @@ export type Contender = {
   readonly footprint?: Footprint;
   readonly stop: () => Promise<void>;
 };
-/** Milliseconds until the first answer, with a new folder and with one that is there, and MB of resident memory. */
-export type Footprint = { first_start_ms: number; later_start_ms: number; idle_mb: number };
+/**
+ * Milliseconds until the first answer, with a new folder and with one that is there; MB of resident memory; and bytes that a code
+ * and its exchange add to the write-ahead log of the store.
+ */
+export type Footprint = { first_start_ms: number; later_start_ms: number; idle_mb: number; wal_bytes: number };
 /** A code or a token, and the credentials of the client that it was issued to. */
 export type Issued = { readonly text: string; readonly basic: Headers };
 /** `slow_disk`: another Signet, whose flushes take longer. `workers`: another of several processes. */

@@ -373,9 +373,10 @@ function missed({
   first_start_ms,
   later_start_ms,
   idle_mb,
+  wal_bytes,
 }: Result): string[] {
   const { postgres } = options;
-  const footprint = { first_start_ms, later_start_ms, idle_mb, rested_mb: rested_mb?.signet };
+  const footprint = { first_start_ms, later_start_ms, idle_mb, wal_bytes, rested_mb: rested_mb?.signet };
   const least: Record<keyof typeof ratios, Record<string, number>> = postgres
     ? { ...targets.ratios, oidc_provider: targets.postgres.oidc_provider, floor: {} }
     : targets.ratios;
@@ -401,7 +402,7 @@ function missed({
     ...(exchange_us > targets.postgres.exchange_us
       ? [`code_exchange ${exchange_us} µs with its database (target ${targets.postgres.exchange_us})`]
       : []),
-    ...(['first_start_ms', 'later_start_ms', 'idle_mb', 'rested_mb'] as const)
+    ...(['first_start_ms', 'later_start_ms', 'idle_mb', 'rested_mb', 'wal_bytes'] as const)
       .filter((name) => (footprint[name] ?? 0) > targets.footprint[name])
       .map((name) => `${name} ${footprint[name]} (target ${targets.footprint[name]})`),
   ];
@@ -440,6 +441,7 @@ function table(result: Result, measured: MeasurementTable): string {
     ...(rested_mb ? [row('MB after load', ...shown.map((contender) => `${rested_mb[contender] || ''}`))] : []),
     '',
     `Signet starts in ${result.first_start_ms} ms for the first time and in ${result.later_start_ms} ms later, and idles with ${result.idle_mb} MB.`,
+    `A code with its tokens adds ${result.wal_bytes} bytes to its write-ahead log.`,
     `Medians over ${rounds} rounds on ${availableParallelism()} cores, ${connections} connections. Targets missed: ${missed(result).join(', ') || 'none'}.`,
     `Signet flushes every change to its disk before it answers (${storeName()}); the peer keeps everything in memory.`,
   ].join('\n');

@@ -70,11 +70,11 @@ const repeat =
   async (count) => ({ count, next: () => request, status: 200, contains });
 
 /** Authorization code with PKCE and HTTP Basic → access, id and refresh token. */
-export function codeExchange(contender: Contender): Scenario {
+export function codeExchange(contender: Pick<Contender, 'address' | 'codes'>): Scenario {
   return async (count) => exchangeLoad(contender, await contender.codes(count, 'resource server'));
 }
 
-function exchangeLoad({ address }: Contender, codes: Issued[]): Load {
+function exchangeLoad({ address }: Pick<Contender, 'address'>, codes: Issued[]): Load {
   const fixed = `grant_type=authorization_code&redirect_uri=${encodeURIComponent(redirectUri)}&code_verifier=${codeVerifier}`;
   const requests = codes.map(({ text, basic }) => formRequest(address, '/oauth/token', basic, `${fixed}&code=${text}`));
   return { count: requests.length, next: inTurn(requests), status: 200, contains: '"refresh_token":"' };

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
 import { startEmptyPostgres } from '../test/support/postgres-server.ts';
 import { collect, stop } from './child.ts';
 import {
@@ -20,6 +21,7 @@ import {
 } from './contender.ts';
 import { type Address, formRequest, getRequest, type Headers, run } from './load.ts';
 import { childrenOf, residentMemory } from './processor-time.ts';
+import { codeExchange } from './scenarios.ts';
 import { slowFsync } from './slow-fsync.ts';
 
 /** What a server still loads once it listens. */
@@ -87,7 +89,7 @@ export async function startSignet(
     await stop(server!);
     const later_start_ms = await start();
     await sleep(settlingMs);
-    const footprint = { first_start_ms, later_start_ms, idle_mb: residentMemory(server!.pid!) };
+    const idle_mb = residentMemory(server!.pid!);
     await commandLine(['users', 'create', '--email', user.email, '--name', user.name, '--password-stdin'], password);
     const reviewer = { email: 'grace@example.com', name: 'Grace Hopper' };
     await commandLine(
@@ -99,6 +101,9 @@ export async function startSignet(
     const reviewing = await signIn(address, password, reviewer.email);
     const device = await signIn(address, password, returning, 'device');
     const newSource = () => codeSource(address, cookie, reviewing);
+    const logSize = () =>
+      database ? postgresLog(database.url) : stat(`${dataDir}/signet.db-wal`).then(({ size }) => size);
+    const wal_bytes = await logBytesOfCode(address, await newSource(), logSize);
     const spent: Awaited<ReturnType<typeof newSource>>[] = [];
     for (let left = Math.ceil(exchanges / grantsOfClient); left > 0; left -= sourcesAtOnce) {
       spent.push(...(await Promise.all(Array.from({ length: Math.min(left, sourcesAtOnce) }, newSource))));
@@ -109,7 +114,7 @@ export async function startSignet(
       name: 'signet',
       address,
       pid: server!.pid!,
-      footprint,
+      footprint: { first_start_ms, later_start_ms, idle_mb, wal_bytes },
       authorize,
       signIn: formRequest(
         address,
@@ -157,6 +162,34 @@ export const grantsOfClient = 90;
 /** More would wait for each other's changes of one user, and a store refuses what has waited for seconds. */
 const sourcesAtOnce = 16;
 
+/** Authorizations, and then exchanges, in flight while the log is measured: the more there are, the more share the pages of a commit. */
+const writers = 16;
+
+/** Half of the codes come before: PostgreSQL logs a page as a whole when it is first written. */
+async function logBytesOfCode(
+  address: Address,
+  { take }: Awaited<ReturnType<typeof codeSource>>,
+  logSize: () => Promise<number>,
+): Promise<number> {
+  const count = grantsOfClient / 2;
+  let before = 0;
+  for (const _ of ['not measured', 'measured']) {
+    before = await logSize();
+    const load = await codeExchange({ address, codes: (count) => take(count, writers) })(count);
+    await run(address, { ...load, connections: writers });
+  }
+  return Math.round(((await logSize()) - before) / count);
+}
+
+/** Bytes that a PostgreSQL has written to its log so far. */
+async function postgresLog(url: string): Promise<number> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query<{ bytes: string }>("select pg_current_wal_insert_lsn() - '0/0' as bytes");
+  await client.end();
+  return Number(rows[0]!.bytes);
+}
+
 /** A client with its approval, for codes of the user of a session. */
 async function codeSource(address: Address, cookie: string, reviewing: string) {
   const { client_id, client_secret } = await registerClient(address, cookie);
@@ -164,8 +197,8 @@ async function codeSource(address: Address, cookie: string, reviewing: string) {
   const basic = basicAuthorization(client_id, client_secret);
   const authorize = authorizeRequest(address, cookie, client_id);
   await approved(address, authorize);
-  const take = async (count: number): Promise<Issued[]> =>
-    (await pumpCodes(address, authorize, count)).map((text) => ({ text, basic }));
+  const take = async (count: number, connections?: number): Promise<Issued[]> =>
+    (await pumpCodes(address, authorize, count, connections)).map((text) => ({ text, basic }));
   return { authorize, take };
 }
 
@@ -180,13 +213,19 @@ export async function send(address: Address, path: string, headers: Headers, bod
 }
 
 /** Sign-ins of a user who has a session, as many as wanted; the codes live for 60 seconds. */
-export async function pumpCodes(address: Address, authorize: Buffer, count: number): Promise<string[]> {
+export async function pumpCodes(
+  address: Address,
+  authorize: Buffer,
+  count: number,
+  connections?: number,
+): Promise<string[]> {
   const codes: string[] = [];
   await run(address, {
     count,
     next: () => authorize,
     status: 302,
     contains: 'code=',
+    ...(connections && { connections }),
     onAnswer: ({ head }) => codes.push(/\r\nlocation: [^\r]*[?&]code=([^&\r]+)/i.exec(head)?.[1] ?? ''),
   });
   return codes;

@@ -29,6 +29,8 @@ export type Bench = Measured & {
   first_start_ms: number;
   later_start_ms: number;
   idle_mb: number;
+  /** Of the write-ahead log, for a code and its exchange. */
+  wal_bytes: number;
   /** At the end of the load. */
   memory_mb: Figures;
   /** Fifteen seconds later. */
@@ -62,7 +64,7 @@ const atLeast = (figure: string, value: number, target: number, unit: string, fo
 const atMost = (figure: string, value: number, target: number, unit: string, format = whole): Aim => ({
   figure,
   measured: `${format(value)}${unit}`,
-  target: `at most ${target}${unit}`,
+  target: `at most ${target.toLocaleString('en').replaceAll(',', ' ')}${unit}`,
   isReached: value <= target,
 });
 
@@ -118,6 +120,13 @@ function aims(results: Results): Aim[] {
     atMost('later start', bench.later_start_ms, footprint.later_start_ms, ' ms'),
     atMost('resident memory before the first request', bench.idle_mb, footprint.idle_mb, ' MB'),
     atMost('resident memory after the load', bench.rested_mb.signet ?? Number.NaN, footprint.rested_mb, ' MB'),
+    atMost('write-ahead log of a code with its tokens', bench.wal_bytes, footprint.wal_bytes, ' bytes'),
+    atMost(
+      'write-ahead log of a code with its tokens on PostgreSQL',
+      postgres.wal_bytes,
+      footprint.wal_bytes,
+      ' bytes',
+    ),
     atMost(
       `slowest request beside a small store (${slowest?.name})`,
       slowest?.ratio ?? 0,
@@ -240,14 +249,19 @@ function rateTable({ rates, processor_us, ratios }: Bench): string {
 }
 
 /** What is left of the time for an answer at the targets, once a bare server has taken its part. */
-function withinReach({ rates: { oidc_provider, floor }, processor_us }: Bench): string {
+function withinReach({ bench, workers }: Results): string {
+  const { oidc_provider, floor } = bench.rates;
+  const { processor_us } = bench;
   const rate = (of: string) => oidc_provider?.[of] ?? Number.NaN;
   const spent = (server: string, of: string) => whole(processor_us[server]?.[of] ?? Number.NaN);
   const target = (of: string) => targetOf('oidc_provider', of) ?? Number.NaN;
+  const ofTwo = (of: string) =>
+    decimal((workers.rates.workers?.[of] ?? Number.NaN) / (workers.rates.oidc_provider?.[of] ?? Number.NaN));
   const left = (of: string) => whole(1_000_000 / (rate(of) * target(of)));
   return `How far that is: an event loop has one processor, so ${target('userinfo')} times the userinfo of \`oidc-provider\` leaves ${left('userinfo')} µs for an
 answer, and ${target('introspect')} times its introspection ${left('introspect')} µs. A bare \`node:http\` server that sends fixed bytes takes ${spent('floor', 'key_set')} of them, Signet
-${spent('signet', 'userinfo')} and ${spent('signet', 'introspect')}. The floor, which signs two tokens and stores nothing, gives ${decimal((floor?.code_exchange ?? Number.NaN) / rate('code_exchange'))} times its code exchanges.`;
+${spent('signet', 'userinfo')} and ${spent('signet', 'introspect')}. The floor, which signs two tokens and stores nothing, gives ${decimal((floor?.code_exchange ?? Number.NaN) / rate('code_exchange'))} times its code exchanges.
+Two processes give ${ofTwo('userinfo')} times its userinfo and ${ofTwo('introspect')} times its introspections.`;
 }
 
 function performancePage(results: Results): string {
@@ -282,7 +296,7 @@ ${markdownTable(
   ]),
 )}
 
-${withinReach(bench)}
+${withinReach(results)}
 
 ## Token requests
 

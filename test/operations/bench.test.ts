@@ -30,6 +30,7 @@ test('npm run bench: every scenario runs on every server, and each answer is rig
     stdout,
     /^Signet starts in \d+ ms for the first time and in \d+ ms later, and idles with (\d+|NaN) MB\.$/m,
   );
+  assert.match(stdout, /^A code with its tokens adds \d{4,5} bytes to its write-ahead log\.$/m);
   const rows = stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
   for (const title of ['requests/s', ...(process.platform === 'linux' ? ['processor µs'] : [])]) {
     const [head, ...measured] = rows.slice(rows.findIndex(([first]) => first === title));

@@ -41,6 +41,7 @@ function asRequired({ bench, slowDisk, workers, postgres, size }: Results): Resu
     },
     postgres: {
       ...postgres,
+      wal_bytes: footprint.wal_bytes,
       ratios: { oidc_provider: { ...targets.postgres.oidc_provider } },
       processor_us: { signet: { code_exchange: targets.postgres.exchange_us } },
     },
