@@ -20,6 +20,7 @@ async function open(port: number, count: number, bytes: string): Promise<Socket[
     await Promise.all(
       some.map((socket) => {
         socket.on('error', () => undefined);
+        socket.resume(); // else the end of the connection is not seen behind an answer that nothing reads
         return new Promise<void>((resolve) => socket.on('connect', () => socket.write(bytes, () => resolve())));
       }),
     );
