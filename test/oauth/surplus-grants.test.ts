@@ -129,10 +129,10 @@ testSignet(
     const user = await signet.signedInUser();
     const elsewhere = [await user.signedInElsewhere(), await user.signedInElsewhere()] as const;
     const scopes = { scope: 'openid' };
-    const obtained = async (by: Pick<typeof user, 'obtainTokens'>, change = '1 = 1') => {
+    const obtained = async (by: Pick<typeof user, 'obtainTokens'>, change?: string) => {
       const { id_token } = await by.obtainTokens(client, scopes);
       const newest = '(select grant_id from grants order by expires_at desc, created_at desc limit 1)';
-      if (change !== '1 = 1') await plain(db).run(`update grants set ${change} where grant_id = ${newest}`);
+      if (change) await plain(db).run(`update grants set ${change} where grant_id = ${newest}`);
       signet.clock.advance(1);
       return String(claimsOf(id_token).sid);
     };
