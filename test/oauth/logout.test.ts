@@ -38,7 +38,7 @@ async function assertNoRedirect(scene: Scene, answer: Answer, key: Parameters<ty
   assert.deepEqual([answer.status, answer.location], [400, '']);
   assert.match(answer.text, sentence(key));
   assert.equal(answer.headers.get('cache-control'), 'no-store');
-  assert.equal(answer.headers.get('referrer-policy'), 'no-referrer');
+  assert.equal(answer.headers.get('referrer-policy'), 'same-origin');
   await assertSignedIn(scene);
 }
 

@@ -25,6 +25,7 @@ export async function findInBrowser<Found>(
   request_id: string | undefined,
   find: (request_id: string, browser_hash: string) => Promise<Found | undefined>,
 ): Promise<Found | undefined> {
+  if (request_id !== undefined) request.isForClient = true; // also if it is over
   const token = cookie(request, cookieNames(deps.config).browser);
   if (request_id === undefined || token === undefined || !/^ar_[\w-]{22}$/.test(request_id)) return undefined;
   return find(request_id, digest(token));

@@ -88,7 +88,7 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
     const session = await currentSession(deps, request);
     if (session) await signOut(deps, session);
     clearCookie(reply, deps.config, cookieNames(deps.config).session);
-    return reply.headers({ 'clear-site-data': '"cache"' }).redirect('/signed-out', 303);
+    return reply.redirect('/signed-out', 303);
   });
 
   // Passkeys: each page fetches its options and posts the assertion as a form, so return targets, cookies and redirects

@@ -29,10 +29,7 @@ export async function logoutRoutes(app: FastifyInstance, deps: Deps) {
     `${confirmPath}?${new URLSearchParams({ request: sealRequest(deps, request) })}`;
 
   async function end(reply: FastifyReply, session: Session | undefined, wanted: LogoutRequest) {
-    if (session) {
-      await signOut(deps, session);
-      reply.header('clear-site-data', '"cache"');
-    }
+    if (session) await signOut(deps, session);
     clearCookie(reply, deps.config, cookieNames(deps.config).session);
     return redirect(reply, returnTarget(wanted));
   }
@@ -79,7 +76,10 @@ export async function logoutRoutes(app: FastifyInstance, deps: Deps) {
     return end(reply, isSignedIn ? await requireFirstFactor(deps, request) : undefined, wanted);
   });
 
-  app.get('/signed-out', { config }, async ({ view }, reply) => sendPage(reply, view, signedOutPage(view)));
+  app.get('/signed-out', { config }, async (request, reply) => {
+    request.isForClient = true; // in a popup of a client without a page to return to
+    return sendPage(reply, request.view, signedOutPage(request.view));
+  });
 }
 
 const redirect = (reply: FastifyReply, location: string) =>

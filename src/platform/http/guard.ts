@@ -99,8 +99,7 @@ function hasTwoHosts(headers: readonly string[]): boolean {
 function refuseCrossSiteWrite(request: FastifyRequest, baseUrl: string): void {
   const { origin, 'sec-fetch-site': site } = request.headers;
   if (origin === baseUrl) return;
-  // Our pages send no referrer, so the origin of a form is "null" (Fetch §3.2). The other header, which no page can set,
-  // distinguishes our own form from a foreign sandboxed frame.
+  // "null" is also the origin of a foreign sandboxed frame (Fetch §3.2); the other header, which no page can set, is not.
   if ((origin === undefined || origin === 'null') && site === 'same-origin') return;
   if (origin === undefined && site === undefined) return;
   throw refusal('access_denied', { key: 'refusal.cross_site' }, { title: { key: 'error.blocked' } });

@@ -26,7 +26,7 @@ export type Page = {
    * also to those of the client behind its redirect URI, so only the scheme can be restricted.
    */
   endsAt?: string;
-  /** What another site learns of this page from its form or links. Left out: nothing, and a form has `Origin: null`. */
+  /** What another site learns of this page from its form or links. Left out: nothing. */
   referrerPolicy?: 'origin';
 };
 
@@ -39,7 +39,9 @@ type Visit = {
   /** The form that a sign-in had interrupted is filled in. */
   isKept?: boolean;
   /** It says why a form was refused. */
-  isRefusal?: boolean;
+  isRefusal: boolean;
+  /** It answers a form. */
+  isAnswer: boolean;
 };
 
 const layout = (view: View, page: Page, visit: Visit): Html => {
@@ -48,7 +50,7 @@ const layout = (view: View, page: Page, visit: Visit): Html => {
   const { locale, branding, t } = view;
   const home = tab ? Object.values(tab.tabs)[0]!.path : (aside?.home ?? '/account');
   return html`<!doctype html>
-<html lang="${locale}">
+<html lang="${locale}"${visit.isAnswer && html` data-answer`}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -75,11 +77,11 @@ ${!tab && !aside && languageChoice(view)}</body>
 `;
 };
 
-/** Times are shown in the reader's own zone, and on a phone the navigation where its current tab is. */
-const scriptsOf = ({ scripts = [], content, tab }: Page): readonly string[] => [
+/** Times are shown in the reader's own zone. */
+const scriptsOf = ({ scripts = [], content }: Page): readonly string[] => [
+  'page',
   ...scripts,
   ...(content.toString().includes('<time ') ? ['local-times'] : []),
-  ...(tab ? ['tabs'] : []),
 ];
 
 /** A query is not repeated: it may have a code in it. */
@@ -154,29 +156,33 @@ function languageChoice({ locale, query, t }: View): Html | false {
 export function sendPage(reply: FastifyReply, view: View, page: Page, status = page.status ?? 200): FastifyReply {
   const formAction = page.endsAt === undefined ? "'self'" : `'self' ${new URL(page.endsAt).protocol}`;
   const markup = render(reply.request, view, page, status);
-  const loading = scriptsOf(page).length > 0 ? " script-src 'self';" : '';
-  const scripting = page.scripts?.length ? `${loading} connect-src 'self';` : loading;
+  const connecting = page.scripts?.length ? " connect-src 'self';" : '';
   return reply
     .code(status)
     .headers({
-      'content-security-policy': `default-src 'none';${scripting} style-src 'self'; img-src 'self'; form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`,
+      'content-security-policy': `default-src 'none'; script-src 'self';${connecting} style-src 'self'; img-src 'self'; form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`,
       'x-frame-options': 'DENY',
-      'referrer-policy': page.referrerPolicy ?? 'no-referrer',
-      'cross-origin-opener-policy': 'same-origin',
+      // With `no-referrer`, a browser would send `Origin: null` with our own forms (Fetch §3.2).
+      'referrer-policy': page.referrerPolicy ?? 'same-origin',
+      ...(!isInFlow(reply.request) && { 'cross-origin-opener-policy': 'same-origin' }),
       'permissions-policy': 'camera=(), geolocation=(), microphone=()',
     })
     .type('text/html; charset=utf-8')
     .send(markup);
 }
 
+/** An app may have opened it in a popup, which tells the app by its opener how the sign-in ended. */
+const isInFlow = ({ isForClient, url }: FastifyRequest): boolean => isForClient || /^\/(?:oauth|auth)\//.test(url);
+
 function render(
-  { url, signedInUser, tabCounts, secondFactorDue, keptForm }: FastifyRequest,
+  { method, url, signedInUser, tabCounts, secondFactorDue, keptForm }: FastifyRequest,
   view: View,
   page: Page,
   status: number,
 ): string {
   const isRefusal = status >= 400 && page.content.toString().includes('<div class="alert" role="alert"');
-  const visit = { url, user: signedInUser, counts: tabCounts, due: secondFactorDue, isRefusal };
+  const isAnswer = method === 'POST';
+  const visit = { url, user: signedInUser, counts: tabCounts, due: secondFactorDue, isRefusal, isAnswer };
   const draw = (isKept: boolean) => {
     const markup = withFocus(linkProblems(layout(view, page, { ...visit, isKept }).toString()));
     return signedInUser ? bindForms(markup, signedInUser.user_id) : markup;
@@ -215,6 +221,8 @@ export type SecondFactorDue = {
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** It belongs to a sign-in or sign-out that a client has begun. */
+    isForClient: boolean;
     tabCounts?: TabCounts;
     secondFactorDue?: SecondFactorDue;
   }

@@ -44,6 +44,7 @@ export function decorateRequests(app: FastifyInstance, deps: ViewDeps): void {
       return viewOf(deps, this, this.signedInUser?.locale);
     },
   });
+  app.decorateRequest('isForClient', false);
   app.decorateRequest('tabCounts', undefined);
   app.decorateRequest('keptForm', undefined);
   app.decorateRequest('queryParameters', {

@@ -37,7 +37,6 @@ const deleteCurrentUser = operation({
   setHeaders(reply, { config }) {
     const { session, device } = cookieNames(config);
     for (const name of [session, device]) clearCookie(reply, config, name);
-    reply.header('clear-site-data', '"cache"');
   },
 });
 
