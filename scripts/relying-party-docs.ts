@@ -150,7 +150,8 @@ from \`src/clients/libraries\`. The settings for Python, Java, Go, Rust and Apac
 
 Issuer, authorization endpoint and so on are in the discovery document, \`{issuer}/.well-known/openid-configuration\`. For
 every library: PKCE with S256 is required, redirect URIs are compared character by character, and a refresh token works
-once.
+once. Scopes that do not exist here, or that the client is not allowed, are left out; \`scope\` in the token response says what
+was granted, and the console what was not.
 
 ${kinds
   .map(

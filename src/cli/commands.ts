@@ -23,7 +23,7 @@ import { editClient } from '../clients/edit-client.ts';
 import { findAnyClient } from '../clients/find-clients.ts';
 import { readClientEdit } from '../clients/registration.ts';
 import { approveClient } from '../clients/review-client.ts';
-import { defaultScope } from '../clients/scopes.ts';
+import { defaultAllowedScopes } from '../clients/scopes.ts';
 import { emailProblem } from '../platform/email-address.ts';
 import { fieldProblem, invalidFields } from '../platform/errors.ts';
 import { type Report, shownOnce } from '../platform/report.ts';
@@ -127,7 +127,7 @@ const clientCommands = {
     options: {
       name: { ...name, required: true },
       'redirect-uri': { ...redirectUris, required: true },
-      scope: { ...scope, default: defaultScope.join(' ') },
+      scope: { ...scope, default: defaultAllowedScopes.join(' ') },
       public: { help: 'register a public client (native or browser app), which gets no secret' },
       alg: { ...alg, default: 'EdDSA' },
       ...relyingPartyOptions,

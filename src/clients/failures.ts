@@ -6,6 +6,7 @@ import { addressKey, networkKey } from '../platform/ip-address.ts';
 import { countFailureOf } from '../statistics/daily-counts.ts';
 import type { Client } from './client.ts';
 import { countFailure, trimFailures } from './failures.store.ts';
+import { leftOut } from './scopes.ts';
 
 export { type FailureRow, failuresOf, purgeFailures } from './failures.store.ts';
 
@@ -18,6 +19,7 @@ export const failureCodes = [
   'redirect_uri_differs',
   'client_not_approved',
   'invalid_scope',
+  'scope_left_out',
   'pkce',
   'request',
   'secret_missing',
@@ -47,7 +49,7 @@ export const failuresPathOf = ({ client_id, owner_user_id }: Client): string | u
 export type FailureDetail = {
   /** The received redirect_uri or scope. */
   sent?: string;
-  /** What it was compared with. */
+  /** What it was compared with; of a scope, what is allowed. */
   registered?: string;
   /** The `error_description` of the answer. */
   description?: string;
@@ -70,6 +72,17 @@ const maxRemembered = 10_000;
 
 /** Waiting writes; beyond it a failure is dropped. */
 const maxWaiting = { client: 50, all: 1000 };
+
+/** Part of a scope that was not granted; nothing fails by that, but the developer may miss it. */
+export function leftOutOf(
+  allowed: readonly string[],
+  requested: string | undefined,
+  granted: string,
+): Failure | undefined {
+  const names = leftOut(requested ?? '', granted);
+  if (names.length === 0) return undefined;
+  return { code: 'scope_left_out', detail: () => ({ sent: names.join(' '), registered: allowed.join(' ') }) };
+}
 
 /** `address`: IP address of the requester. It is not kept. */
 type Place = { client_id: string; stage: (typeof failureStages)[number]; address: string };
@@ -134,7 +147,7 @@ async function writeFailure(deps: StoreDeps, place: Place, { code, detail: descr
     run: {
       failure: countFailure({ failure_id, ...kind, detail, at }),
       trimmed: trimFailures(kind, maxKept),
-      day: countFailureOf(client_id, at),
+      day: code === 'scope_left_out' ? undefined : countFailureOf(client_id, at), // the request went on
     },
   });
 }

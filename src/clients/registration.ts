@@ -17,7 +17,7 @@ import {
 import { libraryIds } from './libraries/catalogue.ts';
 import { homepageUrlProblem, logoUrlProblem } from './presentation.ts';
 import { backchannelUriProblem, isNativeUri, isPrivateUse, redirectUriProblem } from './redirect-uri.ts';
-import { defaultScope, scopeNames } from './scopes.ts';
+import { defaultAllowedScopes, scopeNames } from './scopes.ts';
 
 /** Of any list. */
 const maxEntries = 20;
@@ -152,7 +152,7 @@ const defaults = {
   post_logout_redirect_uris: [],
   backchannel_logout_uri: null,
   backchannel_logout_session_required: false,
-  allowed_scopes: [...defaultScope],
+  allowed_scopes: [...defaultAllowedScopes],
   default_acr_values: [],
   logo_url: null,
   homepage_url: null,

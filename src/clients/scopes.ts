@@ -2,20 +2,30 @@
 export const scopeNames = ['openid', 'profile', 'email', 'offline_access', 'entitlements:read'] as const;
 export type Scope = (typeof scopeNames)[number];
 
-/** What an authorization request without `scope` requests, before it is cut to what the client is allowed. */
-export const defaultScope: readonly Scope[] = ['openid', 'profile', 'email'];
+/** What an authorization request without `scope` requests, before it is cut to what the client is allowed (specification §2.1). */
+export const defaultScope: readonly Scope[] = ['openid', 'email', 'profile'];
+
+/** What a client is allowed that was registered without `allowed_scopes` (specification §2.2). */
+export const defaultAllowedScopes: readonly Scope[] = ['openid', 'profile', 'email'];
+
+/** Those that are advertised: some clients request all of them. Which product has entitlements, its developer knows. */
+export const advertisedScopes: readonly Scope[] = scopeNames.filter((name) => name !== 'entitlements:read');
 
 const known: ReadonlySet<string> = new Set(scopeNames);
 export const isScope = (name: string): name is Scope => known.has(name);
 
 export const hasScope = (scope: string, name: Scope): boolean => parseScope(scope).includes(name);
 
-/** For a developer, without repeating unknown names: an `error_description` never contains what was sent. */
-export function describeRefused(refused: readonly string[], allowed: readonly string[]): string {
-  const known = refused.filter(isScope);
-  const unknown = known.length < refused.length ? ['a scope that does not exist here'] : [];
-  return `Not allowed: ${[...known, ...unknown].join(', ')}. Allowed: ${allowed.join(' ')}.`;
-}
+/** For a developer, without repeating what was sent: an `error_description` never does. */
+export const describeAllowed = (allowed: readonly string[]): string =>
+  `scope names nothing that is allowed. Allowed: ${allowed.join(' ')}.`;
+
+/** Whether a scope has characters that no scope has, such as a line break (RFC 6749 §3.3). */
+export const isMalformedScope = (text: string): boolean => /[^\x20\x21\x23-\x5b\x5d-\x7e]/.test(text);
+
+/** What was requested and not granted. */
+export const leftOut = (requested: string, granted: string): string[] =>
+  parseScope(requested).filter((name) => !parseScope(granted).includes(name));
 
 /** The part of a scope that a client is allowed: an administrator may have taken some away since it was granted. */
 export const withinAllowed = (scope: string, allowed: readonly string[]): string =>
@@ -36,15 +46,12 @@ const quoted = Object.fromEntries(scopeNames.map((name) => [name, `"${name}"`]))
 /** By text, what was parsed before: only known names without duplicates, so no more than their 325 orders. */
 const parsed = new Map<string, readonly Scope[]>();
 
-/**
- * Tokens between single spaces (RFC 6749 §3.3), without duplicates. Callers refuse unknown names, and the empty one that a
- * leading, trailing or double space leaves.
- */
+/** Tokens between spaces (RFC 6749 §3.3), without duplicates, known or not. A space too many is none of the names. */
 export function parseScope(text: string): readonly string[] {
   const remembered = parsed.get(text);
   if (remembered !== undefined || text === '') return remembered ?? [];
   const words = text.split(' ');
-  const names = [...new Set(words)];
+  const names = [...new Set(words)].filter((name) => name !== '');
   if (names.length === words.length && names.every(isScope)) parsed.set(text, names);
   return names;
 }

@@ -573,11 +573,28 @@ testSignet('who signed in lately, and what failed and why', async ({ signet, t }
       run: () => user.browser.get(client.authorizePath({ redirect_uri: undefined })),
     },
     {
-      what: 'a scope that it may not have',
+      what: 'no scope that it may have',
       code: 'invalid_scope',
       stage: 'authorize',
-      run: () => user.browser.get(client.authorizePath({ scope: 'openid <b>' })),
-      says: /openid &lt;b&gt;/,
+      run: () => user.browser.get(client.authorizePath({ scope: '<b> groups' })),
+      says: /&lt;b&gt; groups/,
+    },
+    {
+      what: 'more scopes than it may have',
+      code: 'scope_left_out',
+      stage: 'authorize',
+      run: () => user.browser.get(client.authorizePath({ scope: 'openid <b> entitlements:read' })),
+      says: pattern`${sentence('developer.scope.left_out')} <code>.*&lt;b&gt; entitlements:read.*${sentence('developer.scope.allowed')} <code>.*openid profile email`,
+    },
+    {
+      what: 'more at a refresh than was granted',
+      code: 'scope_left_out',
+      stage: 'token',
+      run: async () => {
+        const { refresh_token } = await user.obtainTokens(client);
+        await client.refresh(refresh_token, { scope: 'openid email' });
+      },
+      says: pattern`${sentence('developer.scope.left_out')} <code>.*email.*${sentence('developer.scope.allowed')} <code>.*openid offline_access`,
     },
     {
       what: 'no PKCE',
@@ -770,7 +787,7 @@ testSignet(
       await Promise.all(
         Array.from({ length: 8 }, (_, one) => ask({ redirect_uri: `https://evil.test/${minute}${one}` })),
       );
-      await Promise.all(Array.from({ length: 8 }, (_, one) => ask({ scope: `openid made-up-${minute}${one}` })));
+      await Promise.all(Array.from({ length: 8 }, (_, one) => ask({ scope: `made-up-${minute}${one}` })));
       await written(17 + 10 * minute);
     }
     signet.clock.advance(61);

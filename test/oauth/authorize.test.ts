@@ -163,10 +163,21 @@ test('the authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2)
   });
 
   await t.test('AZ-07: a parameter comes once', async () => {
-    for (const name of ['scope', 'nonce', 'code_challenge', 'response_type', 'prompt', 'max_age', 'unknown']) {
+    const names = [
+      'scope',
+      'nonce',
+      'code_challenge',
+      'response_type',
+      'prompt',
+      'max_age',
+      'request',
+      'id_token_hint',
+    ];
+    for (const name of names) {
       for (const twice of [`${name}=openid&${name}=openid`, `${name}=&${name}=`, `${name}&${name}=1`]) {
         const answer = await user.browser.get(`${client.authorizePath({ [name]: undefined })}&${twice}`);
-        assert.equal(redirectedTo(answer).get('error'), 'invalid_request', twice);
+        const error = name === 'scope' ? 'invalid_scope' : 'invalid_request';
+        assert.equal(redirectedTo(answer).get('error'), error, twice);
         assert.equal(redirectedTo(answer).get('state'), 's1');
       }
     }
@@ -178,6 +189,12 @@ test('the authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2)
   });
 
   await t.test('AZ-08: an unknown parameter is ignored, and an empty one is a missing one', async () => {
+    for (const twice of ['foo=1&foo=2', 'foo&foo', 'resource=https%3A%2F%2Fa.test&resource=https%3A%2F%2Fb.test']) {
+      assert.ok(redirectedTo(await user.browser.get(`${client.authorizePath()}&${twice}`)).get('code'), twice);
+      const [path, query] = `${client.authorizePath()}&${twice}`.split('?');
+      const posted = await user.browser.send(path!, { method: 'POST', body: new URLSearchParams(query) });
+      assert.ok(redirectedTo(await user.browser.get(posted.location)).get('code'), `POST ${twice}`);
+    }
     for (const changes of [{ foo: '1' }, { prompt: '' }, { max_age: '' }, { login_hint: '' }, { scope: '' }]) {
       assert.ok(redirectedTo(await ask(changes)).get('code'), JSON.stringify(changes));
     }
@@ -187,7 +204,7 @@ test('the authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2)
       await assertTold('invalid_request', { [name]: '' });
     }
     const tokens = await user.obtainTokens(client, { scope: '' });
-    assert.equal(tokens.scope, 'openid profile email');
+    assert.equal(tokens.scope, 'openid email profile', 'in the order of the specification');
   });
 
   await t.test('AZ-09: state comes back exactly, with the issuer, in success and in error', async () => {
@@ -232,16 +249,29 @@ test('the authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2)
   });
 
   await t.test('AZ-17: scope stays within what the client may have', async () => {
-    const wishes = [
-      'entitlements:read',
+    const nothingLeft = ['entitlements:read', 'bogus', 'OPENID', 'openid,email', 'profile offline_access', ' '];
+    const malformed = ['openid\temail', 'openid\nemail', 'openid "email"', 'openid \\', 'openid é'];
+    for (const scope of [...nothingLeft, ...malformed]) {
+      const refused = await assertTold('invalid_scope', { scope }, modest);
+      assert.doesNotMatch(refused.get('error_description')!, /bogus|OPENID/, 'input is never echoed');
+    }
+    assert.match(
+      (await assertTold('invalid_scope', { scope: 'x' }, modest)).get('error_description')!,
+      /Allowed: openid email\./,
+    );
+    for (const scope of [
+      'openid groups',
       'openid entitlements:read',
-      'bogus',
-      'OPENID',
-      'openid  email',
-      ' openid',
-      ' ',
-    ];
-    for (const scope of [...wishes, 'openid offline_access']) await assertTold('invalid_scope', { scope }, modest);
+      'openid offline_access',
+      'profile openid mcp:tools x y',
+    ]) {
+      const tokens = await user.obtainTokens(modest, { scope });
+      assert.deepEqual([tokens.scope, claimsOf(tokens.access_token).scope], ['openid', 'openid'], scope);
+      assert.equal(tokens.refresh_token, undefined);
+    }
+    for (const scope of [' openid email', 'openid email ', 'openid  email', '   openid   email   ']) {
+      assert.equal((await user.obtainTokens(modest, { scope })).scope, 'openid email', 'a space too many');
+    }
     const omitted = await user.obtainTokens(modest, { scope: undefined });
     assert.equal(omitted.scope, 'openid email', 'the default, cut to what the client may have');
     assert.equal(omitted.refresh_token, undefined);

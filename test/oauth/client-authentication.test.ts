@@ -26,19 +26,45 @@ testSignet('client authentication', { env: { SIGNET_TRUST_PROXY: '1' } }, async 
     ({ refresh_token } = tokensOf(await client.refresh(refresh_token)));
   };
 
-  await t.test('CA-01: a client authenticates in one way per request', async () => {
+  await t.test('CA-01: the same credentials in two ways count as one, at every endpoint', async () => {
     const authorization = basic(client.client_id, client_secret);
-    const both = await post(signet, { refresh_token, client_id: client.client_id, client_secret }, { authorization });
-    assertRefused(both, 400, 'invalid_request');
-    assertRefused(await post(signet, { refresh_token, client_secret }, { authorization }), 400, 'invalid_request');
+    const { client_id } = client;
+    for (const body of [{ client_id, client_secret }, { client_secret }]) {
+      ({ refresh_token } = tokensOf(await post(signet, { refresh_token, ...body }, { authorization })));
+      const asked = { token: refresh_token, ...body };
+      assert.equal((await signet.postForm('/oauth/introspect', asked, { authorization })).json?.active, true);
+      const revoked = await signet.postForm('/oauth/revoke', { ...asked, token: 'rt_x' }, { authorization });
+      assert.equal(revoked.status, 200);
+    }
+    for (const token_endpoint_auth_method of ['client_secret_basic', 'client_secret_post'] as const) {
+      const { client_id, client_secret } = await signet.registerClient({ token_endpoint_auth_method });
+      const twice = { refresh_token: 'rt_x', client_id, client_secret: client_secret! };
+      const answer = await post(signet, twice, { authorization: basic(client_id, client_secret!) });
+      assertRefused(answer, 400, 'invalid_grant'); // authenticated
+    }
+    const tokens = await user.obtainTokens(publicClient);
+    const withoutSecret = { authorization: basic(publicClient.client_id, '') };
+    const named = { refresh_token: tokens.refresh_token, client_id: publicClient.client_id };
+    const again = tokensOf(await post(signet, named, withoutSecret));
+    tokensOf(await post(signet, { refresh_token: again.refresh_token }, withoutSecret));
+  });
+
+  await t.test('CA-01: credentials in two ways that differ are refused, at every endpoint', async () => {
+    const authorization = basic(client.client_id, client_secret);
+    const both = { client_id: client.client_id, client_secret: `${client_secret}x` };
+    for (const path of ['/oauth/token', '/oauth/introspect', '/oauth/revoke']) {
+      const sent = { grant_type: 'refresh_token', refresh_token, token: refresh_token };
+      for (const headers of [{ authorization }, { authorization: basic(client.client_id, '') }])
+        assertRefused(await signet.postForm(path, { ...sent, ...both }, headers), 400, 'invalid_request');
+      const named = { ...sent, client_id: other.client_id };
+      assertRefused(await signet.postForm(path, named, { authorization }), 400, 'invalid_request');
+    }
     const bearer = { authorization: 'Bearer anything' };
     assertRefused(
       await post(signet, { refresh_token, client_id: client.client_id, client_secret }, bearer),
       400,
       'invalid_request',
     );
-    const elsewhere = await post(signet, { refresh_token, client_id: other.client_id }, { authorization });
-    assertRefused(elsewhere, 400, 'invalid_request');
     await stillWorks();
   });
 

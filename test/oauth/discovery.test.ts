@@ -42,6 +42,8 @@ test('discovery', async (t) => {
 
   await t.test('DM-01: every scope, algorithm, grant and authentication method that is advertised works', async () => {
     assert.deepEqual(document.grant_types_supported, ['authorization_code', 'refresh_token']);
+    // Clients request all of them, and no client has entitlements without knowing of them.
+    assert.deepEqual(document.scopes_supported, ['openid', 'profile', 'email', 'offline_access']);
     const issued = await user.obtainTokens(client, { scope: document.scopes_supported!.join(' ') });
     assert.equal(issued.scope, document.scopes_supported!.join(' '));
     const userinfo = await signet.userinfo(issued.access_token);

@@ -74,11 +74,15 @@ testSignet('an authorization code', async ({ signet, t }) => {
     for (const changes of wrong) assertRefused(await client.redeem(code, changes), 400, 'invalid_grant');
     const malformed = [
       ...['x'.repeat(42), 'x'.repeat(129), `${'x'.repeat(42)}+`, `${'x'.repeat(42)}ü`, `${'x'.repeat(43)}\n`],
-      ...[undefined, ''],
     ].map((code_verifier) => ({ code_verifier }));
     const missing = [{ redirect_uri: undefined }, { redirect_uri: '' }, { code: undefined }, { code: '' }];
     for (const changes of [...malformed, ...missing]) {
       assertRefused(await client.redeem(code, changes), 400, 'invalid_request');
+    }
+    for (const code_verifier of [undefined, '']) {
+      const refused = await client.redeem(code, { code_verifier });
+      assertRefused(refused, 400, 'invalid_grant');
+      assert.equal(refused.json?.error_description, 'code_verifier is missing.');
     }
     tokensOf(await client.redeem(code));
   });
@@ -170,7 +174,7 @@ test('the token endpoint (OAuth 2.1 §3.2)', async (t) => {
     const rest = new URLSearchParams(withoutCode).toString();
     const bodies = [
       ...Object.entries(fields).map(([name, value]) => `${body}&${name}=${encodeURIComponent(value)}`),
-      ...['grant_type=', 'code', 'foo=1&foo=2', '%63ode=x'].map((more) => `${body}&${more}`),
+      ...['grant_type=', 'code', 'refresh_token=1&refresh_token=1', '%63ode=x'].map((more) => `${body}&${more}`),
       ...[`code[]=${code}`, `code%5B%5D=${code}`, `code[a]=${code}`, `code.a=${code}`].map((more) => `${rest}&${more}`),
       `${body}&${Array.from({ length: 100 }, (_, index) => `p${index}=1`).join('&')}`,
       `${body}&x=%`,
@@ -178,7 +182,9 @@ test('the token endpoint (OAuth 2.1 §3.2)', async (t) => {
       `${body}&x=%00`,
     ];
     for (const text of bodies) assertRefused(await send({ headers, body: text }), 400, 'invalid_request');
-    tokensOf(await send({ headers, body: `${body}&foo=1` })); // and what it does not know it ignores
+    assertRefused(await send({ headers, body: `${body}&scope=openid&scope=openid` }), 400, 'invalid_scope');
+    const unknown = 'foo=1&foo=2&resource=https%3A%2F%2Fa.test&resource=https%3A%2F%2Fb.test';
+    tokensOf(await send({ headers, body: `${body}&${unknown}` })); // and what it does not know it ignores, however often
   });
 
   await t.test('TK-08: knows two grants', async () => {

@@ -68,7 +68,8 @@ function addRequestRoutes(
   });
 
   app.post(path, { config }, async (request, reply) => {
-    const { email = '', ...form } = readForm(request.body);
+    const form = readForm(request.body);
+    const { email = '' } = form;
     const { returnTarget, view } = await contextOf(request, form);
     return answerForm(reply, view, {
       async act() {

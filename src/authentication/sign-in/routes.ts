@@ -64,10 +64,9 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
   });
 
   app.post('/signin', { config }, async (request, reply) => {
-    const { password = '', ...rest } = readForm(request.body);
-    const form = { username: '', ...rest };
-    const step = await readSignIn(request, form);
-    return attemptPassword(deps, request, reply, { ...step, username: form.username, password });
+    const { username = '', password = '', request: request_id, next } = readForm(request.body);
+    const step = await readSignIn(request, { username, request: request_id, next });
+    return attemptPassword(deps, request, reply, { ...step, username, password });
   });
 
   app.get('/signin/confirm', { config }, async (request, reply) => {

@@ -61,7 +61,9 @@ export async function clientActivity(deps: Pick<Deps, 'db' | 'clock'>, client: C
     recentCodesOfClient(deps.db, client_id, Math.max(at - evidence.seconds, updated_at), evidence.codes),
   ]);
   const failures = kept.flatMap(listedFailure);
-  const refusals = failures.filter(({ stage }) => stage === 'token' || stage === 'client_authentication');
+  const refusals = failures.filter(
+    ({ stage, code }) => code !== 'scope_left_out' && (stage === 'token' || stage === 'client_authentication'),
+  );
   const inferred = inferFailures(codes, at, Math.max(0, ...refusals.map(({ last_at }) => last_at)));
   return {
     sign_ins: signIns.map((signIn) => listedSignIn(signIn, at)),

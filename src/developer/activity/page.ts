@@ -101,7 +101,10 @@ const whenOf = (view: View, { count, at, last_at }: ListedFailure): Html =>
     ? view.ago(at)
     : view.t('developer.failures.repeated', { count, last: view.ago(last_at), first: view.ago(at) });
 
-function detailOf(view: View, { sent, registered, description }: ListedFailure): Html | false {
+function detailOf(view: View, { code, sent, registered, description }: ListedFailure): Html | false {
+  if (code === 'scope_left_out')
+    return html`<p>${view.t('developer.scope.left_out')} <code>${untrusted(sent ?? '', 300)}</code></p>
+<p>${view.t('developer.scope.allowed')} <code>${untrusted(registered ?? '', 300)}</code></p>`;
   if (sent !== undefined && registered !== undefined) return comparison(view, sent, registered);
   if (sent !== undefined) return html`<p>${view.t('developer.sent')} <code>${untrusted(sent, 300)}</code></p>`;
   return (

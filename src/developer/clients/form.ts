@@ -11,7 +11,7 @@ import {
   secondFactors,
 } from '../../clients/client.ts';
 import { findLibrary } from '../../clients/libraries/catalogue.ts';
-import { defaultScope, scopeNames } from '../../clients/scopes.ts';
+import { defaultAllowedScopes, scopeNames } from '../../clients/scopes.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import type { MessageKey } from '../../platform/i18n/translate.ts';
@@ -244,7 +244,7 @@ export const readFormValues = (form: Parameters): FormValues => ({
 
 export const emptyForm: FormValues = {
   ...readFormValues({}),
-  allowed_scopes: defaultScope,
+  allowed_scopes: defaultAllowedScopes,
   id_token_signed_response_alg: 'EdDSA',
 };
 

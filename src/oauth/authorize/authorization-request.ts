@@ -2,7 +2,7 @@ import { acrs } from '../../authentication/sessions/authentication.ts';
 import { type Client, type ClientStatus, isClientId } from '../../clients/client.ts';
 import { closestMatch, type Failure, failuresPathOf } from '../../clients/failures.ts';
 import { matchesRegistered } from '../../clients/redirect-uri.ts';
-import { defaultScope, describeRefused, parseScope } from '../../clients/scopes.ts';
+import { defaultScope, describeAllowed, isMalformedScope, withinAllowed } from '../../clients/scopes.ts';
 import { RequestError } from '../../platform/errors.ts';
 import type { parseParameters } from '../../platform/http/parameters.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
@@ -85,6 +85,8 @@ export class AuthorizationError extends Error {
 const malformed = (description: string, about?: 'pkce') =>
   new AuthorizationError('invalid_request', description, about);
 
+const invalidScope = (description: string) => new AuthorizationError('invalid_scope', description, 'scope');
+
 /** Those that mean something here (RFC 6749 §4.1.1, RFC 7636 §4.3, OIDC Core §3.1.2.1). */
 const parameterNames: readonly string[] = [
   'response_type',
@@ -101,6 +103,9 @@ const parameterNames: readonly string[] = [
   'id_token_hint',
   'ui_locales',
   'claims',
+  'request',
+  'request_uri',
+  'registration',
 ];
 
 /** Bytes of a value that is returned to the client; it is stored while the user signs in. */
@@ -223,10 +228,9 @@ export async function readAuthorizationRequest(
   { client, redirect_uri, state, response_mode }: RedirectTarget,
   { values, repeated }: Parsed,
 ): Promise<AuthorizationRequest> {
-  if (repeated.size > 0)
-    throw malformed(
-      `Sent more than once: ${parameterNames.filter((name) => repeated.has(name)).join(', ') || 'an unknown parameter'}.`,
-    );
+  const twice = parameterNames.filter((name) => repeated.has(name));
+  if (twice.includes('scope')) throw invalidScope('scope was sent more than once.');
+  if (twice.length > 0) throw malformed(`Sent more than once: ${twice.join(', ')}.`);
   for (const value of [values.state, values.nonce]) {
     if (Buffer.byteLength(value ?? '') > longestEcho) throw malformed('state and nonce can have at most 4096 bytes.');
   }
@@ -276,16 +280,12 @@ function refuseUnsupported(values: Parsed['values'], redirect_uri: string): void
   }
 }
 
-/** The default is cut to what the client may have; an explicit scope is granted whole or refused. */
-function readScope(client: Client, scope: string | undefined): string {
-  const allowed: readonly string[] = client.allowed_scopes;
-  const wanted = scope === undefined ? defaultScope.filter((name) => allowed.includes(name)) : parseScope(scope);
-  if (wanted.length === 0) {
-    throw new AuthorizationError('invalid_scope', 'scope names nothing that the client is allowed.', 'scope');
-  }
-  const refused = wanted.filter((name) => !allowed.includes(name));
-  if (refused.length > 0) throw new AuthorizationError('invalid_scope', describeRefused(refused, allowed), 'scope');
-  return wanted.join(' ');
+/** What is unknown here, or not allowed to the client, is left out (OIDC Core §3.1.2.1, RFC 6749 §3.3). */
+function readScope({ allowed_scopes }: Client, scope = defaultScope.join(' ')): string {
+  if (isMalformedScope(scope)) throw invalidScope('scope has a character that no scope has.');
+  const granted = withinAllowed(scope, allowed_scopes);
+  if (granted === '') throw invalidScope(describeAllowed(allowed_scopes));
+  return granted;
 }
 
 /** PKCE for every client, by S256 alone; an absent method would mean `plain` (RFC 7636 §4.3). */

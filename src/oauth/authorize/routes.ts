@@ -3,7 +3,7 @@ import { requireUser } from '../../accounts/users.ts';
 import { browserToken, findInBrowser, startAgain } from '../../authentication/sessions/browser.ts';
 import { returnPathOf } from '../../authentication/sessions/return-target.ts';
 import { currentSession } from '../../authentication/sessions/session.ts';
-import type { Failure } from '../../clients/failures.ts';
+import { type Failure, leftOutOf } from '../../clients/failures.ts';
 import { registeredBy } from '../../clients/presentation.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidRequest } from '../../platform/errors.ts';
@@ -40,8 +40,11 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
     async (request, reply) => {
       const parsed = parseParameters(queryOf(request.url));
       const target = await authorizeClient(deps, parsed, request.ip);
+      const place = { client_id: target.client.client_id, stage: 'authorize', address: request.ip } as const;
       try {
         const wanted = await readAuthorizationRequest(deps, target, parsed);
+        const leftOut = leftOutOf(target.client.allowed_scopes, parsed.values.scope, wanted.scope);
+        if (leftOut) deps.clientFailures.record(place, leftOut);
         const session = await currentSession(deps, request);
         const context = {
           client: target.client,
@@ -52,7 +55,6 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
         return respond(deps, reply, wanted.ui_locales, await continueAuthorization(deps, wanted, context));
       } catch (error) {
         if (!(error instanceof AuthorizationError)) throw error;
-        const place = { client_id: target.client.client_id, stage: 'authorize', address: request.ip } as const;
         deps.clientFailures.record(place, failureOf(error, parsed.values.scope));
         return respond(deps, reply, parsed.values.ui_locales, await answerWithError(deps, target, error));
       }

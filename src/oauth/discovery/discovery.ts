@@ -1,6 +1,6 @@
 import { acrs } from '../../authentication/sessions/authentication.ts';
 import { algorithms } from '../../clients/client.ts';
-import { scopeNames } from '../../clients/scopes.ts';
+import { advertisedScopes } from '../../clients/scopes.ts';
 import type { Config } from '../../platform/config.ts';
 import { prompts, responseModes } from '../authorize/authorization-request.ts';
 import { Userinfo } from './userinfo.ts';
@@ -19,7 +19,7 @@ export function discoveryDocument({ baseUrl }: Pick<Config, 'baseUrl'>) {
     introspection_endpoint: `${baseUrl}/oauth/introspect`,
     revocation_endpoint: `${baseUrl}/oauth/revoke`,
     end_session_endpoint: `${baseUrl}/oauth/logout`,
-    scopes_supported: scopeNames,
+    scopes_supported: advertisedScopes,
     response_types_supported: ['code'],
     response_modes_supported: responseModes,
     grant_types_supported: ['authorization_code', 'refresh_token'],

@@ -22,7 +22,8 @@ const codeChallengeOf = (code_verifier: string): string => hash('sha256', code_v
 
 /**
  * Redeems an authorization code (OAuth 2.1 §4.1.3): one conditional statement, whose `where` is the list of checks.
- * @throws {RequestError} `invalid_request` for what is missing or malformed, `invalid_grant` for everything else.
+ * @throws {RequestError} `invalid_request` for what is missing or malformed, `invalid_grant` for everything else, and for a
+ * missing verifier (specification §4.4).
  */
 export async function authorizationCodeGrant(
   deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'keys' | 'clients' | 'issuances' | 'mail' | 'signInCounter'>,
@@ -32,7 +33,10 @@ export async function authorizationCodeGrant(
   const { code, redirect_uri, code_verifier } = form;
   if (!code) throw invalidRequest('code is missing.');
   if (!redirect_uri) throw invalidRequest('redirect_uri is missing.');
-  if (!code_verifier) throw invalidRequest('code_verifier is missing.');
+  if (!code_verifier) {
+    const description = 'code_verifier is missing.';
+    throw invalidGrant(description, 'request', { description });
+  }
   if (!isCodeVerifier(code_verifier)) throw invalidRequest('code_verifier is not 43 to 128 unreserved characters.');
 
   const redemption = {

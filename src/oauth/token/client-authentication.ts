@@ -2,7 +2,7 @@ import { type AuthenticationMethod, type Client, isClientId } from '../../client
 import type { FailureCode } from '../../clients/failures.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidClient, invalidRequest } from '../../platform/errors.ts';
-import { type BasicCredentials, readBasic } from '../../platform/http/access.ts';
+import { readBasic } from '../../platform/http/access.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { findActiveSecret, matchesActiveSecret } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';
@@ -11,8 +11,6 @@ type ClientDeps = Pick<Deps, 'clock' | 'clients' | 'clientFailures' | 'clientSec
 
 export type Presented = {
   authorization: string | undefined;
-  /** Of `authorization`, if it has been read. */
-  basic?: BasicCredentials;
   form: Parameters;
   /** Where the request came from; failures are counted by it. */
   address: string;
@@ -27,7 +25,7 @@ type Credentials = { client_id: string; client_secret: string | undefined };
 export async function authenticateClient(deps: ClientDeps, presented: Presented): Promise<Client> {
   const client = await identifyClient(deps, presented);
   const method = client.token_endpoint_auth_method;
-  if (method !== null && method !== methodOf(presented)) {
+  if (method !== null && !methodsOf(presented).includes(method)) {
     noteFailure(deps, client, presented, 'authentication_method');
     throw invalidClient(`the client authenticates by ${method}`);
   }
@@ -41,7 +39,7 @@ export async function authenticateClient(deps: ClientDeps, presented: Presented)
 /**
  * A client in any status, by HTTP Basic, by the body, or, if it is public, by `client_id` alone (OAuth 2.1 §2.4).
  * @throws {RequestError} `invalid_client` for an unknown client, a wrong secret, and a confidential client without one;
- * `invalid_request` for two methods at once; `rate_limited`.
+ * `invalid_request` for two methods that differ; `rate_limited`.
  */
 export async function identifyClient(deps: ClientDeps, presented: Presented): Promise<Client> {
   const credentials = readCredentials(presented);
@@ -67,10 +65,12 @@ export async function identifyClient(deps: ClientDeps, presented: Presented): Pr
 export const presentsCredentials = ({ authorization, form }: Presented): boolean =>
   authorization !== undefined || form.client_secret !== undefined;
 
-/** OpenID Connect Core §9. */
-function methodOf({ authorization, form }: Presented): AuthenticationMethod {
-  if (authorization !== undefined) return 'client_secret_basic';
-  return form.client_secret === undefined ? 'none' : 'client_secret_post';
+/** OpenID Connect Core §9; both, if it sent both. */
+function methodsOf(presented: Presented): AuthenticationMethod[] {
+  if (readCredentials(presented)?.client_secret === undefined) return ['none'];
+  const { authorization, form } = presented;
+  const inBody = form.client_secret === undefined ? [] : (['client_secret_post'] as const);
+  return authorization === undefined ? [...inBody] : ['client_secret_basic', ...inBody];
 }
 
 const noteFailure = (
@@ -88,16 +88,20 @@ function failureCodeOf(client: Client, client_secret: string | undefined): Failu
   return matchesActiveSecret(ignoringExpiry, client_secret, 0) ? 'secret_ended' : 'secret_wrong';
 }
 
-function readCredentials({ authorization, basic: read, form }: Presented): Credentials | undefined {
-  if (authorization === undefined) {
-    return form.client_id === undefined ? undefined : { client_id: form.client_id, client_secret: form.client_secret };
-  }
-  if (form.client_secret !== undefined) {
-    throw invalidRequest('The client authenticated both with HTTP Basic and in the body. Use only one method.');
-  }
-  const basic = read ?? readBasic(authorization);
-  if (form.client_id !== undefined && form.client_id !== basic.client_id) {
-    throw invalidRequest('client_id in the body differs from the one in HTTP Basic.');
-  }
-  return basic;
+/**
+ * A client that sends its id or secret twice, in HTTP Basic and in the body, authenticates once if they agree (decisions §6). An
+ * empty secret counts as none (RFC 6749 §2.3.1).
+ * @returns undefined without a client_id. @throws {RequestError} `invalid_client`; `invalid_request` if they differ.
+ */
+export function readCredentials({ authorization, form }: Presented): Credentials | undefined {
+  const { client_id, client_secret } = form;
+  if (authorization === undefined) return client_id === undefined ? undefined : { client_id, client_secret };
+  if (client_secret !== undefined && !/^basic /i.test(authorization)) throw differing('client_secret');
+  const basic = readBasic(authorization);
+  if (client_id !== undefined && client_id !== basic.client_id) throw differing('client_id');
+  if (client_secret !== undefined && client_secret !== basic.client_secret) throw differing('client_secret');
+  return { client_id: basic.client_id, client_secret: basic.client_secret || undefined };
 }
+
+const differing = (parameter: string) =>
+  invalidRequest(`${parameter} in the body differs from the one in HTTP Basic. Send it once, or the same twice.`);

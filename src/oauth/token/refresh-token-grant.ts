@@ -1,5 +1,6 @@
 import type { Client } from '../../clients/client.ts';
-import { describeRefused, parseScope, withinAllowed } from '../../clients/scopes.ts';
+import { leftOutOf } from '../../clients/failures.ts';
+import { describeAllowed, isMalformedScope, withinAllowed } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import type { Deps } from '../deps.ts';
@@ -24,20 +25,27 @@ const longestRetryWindow = 60;
  * @throws {RequestError} `invalid_request`, `invalid_scope`, or `invalid_grant`; an older genuine token revokes the grant.
  */
 export async function refreshTokenGrant(
-  deps: Pick<Deps, 'db' | 'clock' | 'timekeeper' | 'config' | 'vault' | 'keys' | 'clients' | 'issuances' | 'mail'>,
+  deps: Pick<
+    Deps,
+    'db' | 'clock' | 'timekeeper' | 'config' | 'vault' | 'keys' | 'clients' | 'clientFailures' | 'issuances' | 'mail'
+  >,
   request: TokenRequest,
 ): Promise<TokenResponse> {
   const { client, form } = request;
   if (!form.refresh_token) throw invalidRequest('refresh_token is missing.');
   const token = readRefreshToken(deps.vault, form.refresh_token);
   if (!token || !client.allowed_scopes.includes('offline_access')) throw refused();
-  const wanted = form.scope === undefined ? undefined : parseScope(form.scope);
-  if (wanted) await refuseScope(deps, request, token, wanted);
+  if (form.scope !== undefined) await refuseScope(deps, request, token, form.scope);
 
   const at = now(deps);
   const rotation = { ...token, client_id: client.client_id, idle_expires_at: at + refreshIdleSeconds(client) };
-  const answer = (grant: IssuableGrant) =>
-    issueTokens(deps, client, grant, { asked: wanted?.join(' ') ?? grant.scope });
+  const answer = async (grant: IssuableGrant) => {
+    const response = await issueTokens(deps, client, grant, { asked: askedOf(grant, form.scope) });
+    const leftOut = leftOutOf(grant.scope.split(' '), form.scope, response.scope);
+    const place = { client_id: client.client_id, stage: 'token', address: request.address } as const;
+    if (leftOut) deps.clientFailures.record(place, leftOut);
+    return response;
+  };
   const issued = await deps.issuances.issue(
     { key: token.grant_id, refresh_seq: token.refresh_seq + 1 },
     (issuance_id, prepare) => rotateRefreshToken(deps.db, { ...rotation, issuance_id }, at, prepare),
@@ -45,32 +53,36 @@ export async function refreshTokenGrant(
   );
   if (issued) return issued;
   const grant = await reissueOrRevoke(deps, request, token);
-  if (wanted) refuseUnlessGranted(request, grant, wanted);
+  if (form.scope !== undefined) refuseUnlessGranted(request, grant, form.scope);
   return answer(grant);
 }
 
+/** What of the request was granted before: a scope never grows. */
+const askedOf = (grant: Pick<IssuableGrant, 'scope'>, requested = grant.scope): string =>
+  withinAllowed(requested, grant.scope.split(' '));
+
 /**
- * A narrower scope is for this access token alone; the refresh token keeps the whole (RFC 6749 §6). A wider one is
- * refused before the rotation, because a refusal must leave the refresh token usable, and so is one of which the client
- * has lost everything. Only the current token of this client is judged: an older one is a replay whatever scope it asks
+ * A narrower scope is for this access token alone; the refresh token keeps the whole (RFC 6749 §6). What was not granted is
+ * left out, as at the authorization endpoint: many clients send the scope of their first request again. If nothing is left,
+ * that is refused before the rotation, because a refusal must leave the refresh token usable. Only the current token of this client is judged: an older one is a replay whatever scope it asks
  * for, and another client learns nothing of the grant (RFC 6749 §5.2: `invalid_grant`); the rotation finds both out.
  */
 async function refuseScope(
   deps: Pick<Deps, 'db'>,
   request: TokenRequest,
   token: RefreshToken,
-  wanted: readonly string[],
+  scope: string,
 ): Promise<void> {
+  if (isMalformedScope(scope)) throw invalidScope('scope has a character that no scope has.', request);
   const grant = await findGrant(deps.db, token.grant_id);
   if (grant?.client_id !== request.client.client_id || grant.refresh_seq !== token.refresh_seq) return;
-  refuseUnlessGranted(request, grant, wanted);
+  refuseUnlessGranted(request, grant, scope);
 }
 
-function refuseUnlessGranted(request: TokenRequest, grant: IssuableGrant, wanted: readonly string[]): void {
-  const granted = grant.scope.split(' ');
-  const refused = wanted.filter((name) => !granted.includes(name));
-  if (refused.length > 0) throw invalidScope(describeRefused(refused, granted), request);
-  if (withinAllowed(wanted.join(' '), request.client.allowed_scopes) === '') throw nothingAllowed(request);
+function refuseUnlessGranted(request: TokenRequest, grant: IssuableGrant, scope: string): void {
+  const asked = askedOf(grant, scope);
+  if (asked === '') throw invalidScope(describeAllowed(grant.scope.split(' ')), request);
+  if (withinAllowed(asked, request.client.allowed_scopes) === '') throw nothingAllowed(request);
 }
 
 /**

@@ -2,23 +2,29 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { authenticateService } from '../../entitlements/service-credentials/authenticate-service.ts';
 import { isCredentialId } from '../../entitlements/service-credentials/service-credential.ts';
 import { accessDenied, invalidClient, invalidRequest, RequestError } from '../../platform/errors.ts';
-import { basicCredentials, noCredentials, readBasic } from '../../platform/http/access.ts';
+import { basicCredentials, noCredentials } from '../../platform/http/access.ts';
 import { form, type OperationDescription } from '../../platform/http/operation.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import { counter } from '../../platform/metrics.ts';
 import { Type } from '../../platform/schema.ts';
 import type { Deps } from '../deps.ts';
 import { authorizationCodeGrant } from './authorization-code-grant.ts';
-import { authenticateClient, identifyClient, type Presented, presentsCredentials } from './client-authentication.ts';
+import {
+  authenticateClient,
+  identifyClient,
+  type Presented,
+  presentsCredentials,
+  readCredentials,
+} from './client-authentication.ts';
 import { introspectToken, type Visibility } from './introspect-token.ts';
 import { refreshTokenGrant } from './refresh-token-grant.ts';
 import { revokeToken } from './revoke-token.ts';
 import { diagnose, type TokenRequest, TokenResponse } from './token-request.ts';
 import { AccessTokenClaims } from './tokens.ts';
 
-const presentedBy = (request: FastifyRequest): Presented => ({
+const presentedBy = (request: FastifyRequest, defined: object): Presented => ({
   authorization: request.headers.authorization,
-  form: readForm(request.body),
+  form: readForm(request.body, Object.keys(defined)),
   address: request.ip,
 });
 
@@ -28,7 +34,7 @@ export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
   app.post('/oauth/token', { config: { anySite: true, cors: true, operation: issue } }, async (request, reply) => {
     reply.header('pragma', 'no-cache'); // RFC 6749 §5.1
     if (request.url.includes('?')) throw invalidRequest('Send parameters in the body, not in the URL.');
-    const presented = presentedBy(request);
+    const presented = presentedBy(request, tokenRequest);
     const { grant_type } = presented.form;
     if (grant_type === undefined) throw invalidRequest('grant_type is missing.');
     return counted(grant_type, () => tokensFor(presented));
@@ -50,7 +56,7 @@ export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
   // RFC 7662. Callers authenticate, since anyone could scan for tokens otherwise (§4).
   app.post('/oauth/introspect', { config: { anySite: true, operation: introspect } }, async (request) => {
     if (request.headers.authorization === undefined) throw invalidClient('no credentials');
-    const presented = presentedBy(request);
+    const presented = presentedBy(request, { ...tokenForm, ...credentials });
     const visibility = await visibilityFor(deps, presented);
     if (!presented.form.token) throw invalidRequest('token is missing.');
     return introspectToken(deps, visibility, presented.form.token);
@@ -58,7 +64,7 @@ export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
 
   // RFC 7009: an empty 200 whether there was something to revoke or not.
   app.post('/oauth/revoke', { config: { anySite: true, cors: true, operation: revoke } }, async (request, reply) => {
-    const presented = presentedBy(request);
+    const presented = presentedBy(request, { ...tokenForm, ...credentials });
     const client = presentsCredentials(presented) ? await authenticateClient(deps, presented) : undefined;
     const { form, address } = presented;
     if (!form.token) throw invalidRequest('token is missing.');
@@ -100,12 +106,12 @@ function grantTokens(deps: Deps, request: TokenRequest): Promise<TokenResponse> 
 
 /** A service with `tokens:introspect` sees all tokens; an approved confidential client its own (decisions §8). */
 async function visibilityFor(deps: Deps, presented: Presented): Promise<Visibility> {
-  const basic = readBasic(presented.authorization);
-  if (isCredentialId(basic.client_id)) {
-    await authenticateService(deps, { ...basic, address: presented.address }, 'tokens:introspect');
+  const { client_id = '', client_secret = '' } = readCredentials(presented) ?? {};
+  if (isCredentialId(client_id)) {
+    await authenticateService(deps, { client_id, client_secret, address: presented.address }, 'tokens:introspect');
     return { sees: 'all' };
   }
-  const client = await identifyClient(deps, { ...presented, basic });
+  const client = await identifyClient(deps, presented);
   if (client.client_type === 'public') throw invalidClient('a public client cannot introspect');
   if (client.status !== 'approved') throw accessDenied('Only an approved client may introspect tokens.');
   return { sees: client.client_id };
@@ -119,6 +125,22 @@ const credentials = {
 /** An empty parameter counts as absent (OAuth 2.1 §3.1). */
 const needed = { minLength: 1 };
 
+const tokenRequest = {
+  grant_type: Type.Enum(['authorization_code', 'refresh_token']),
+  ...credentials,
+  code: Type.Optional(Type.String({ description: 'With authorization_code.' })),
+  redirect_uri: Type.Optional(Type.String({ description: 'With authorization_code, as at the start.' })),
+  code_verifier: Type.Optional(
+    Type.String({ pattern: '^[A-Za-z0-9._~-]{43,128}$', description: 'With authorization_code.' }),
+  ),
+  refresh_token: Type.Optional(Type.String({ description: 'With refresh_token.' })),
+  scope: Type.Optional(
+    Type.String({
+      description: 'With refresh_token: less than was granted, for this token. What was not granted is left out.',
+    }),
+  ),
+};
+
 const issue: OperationDescription = {
   id: 'issueTokens',
   tag: 'OIDC',
@@ -128,33 +150,18 @@ const issue: OperationDescription = {
   access: [basicCredentials, noCredentials],
   body: {
     form: true,
-    schema: form(
-      {
-        grant_type: Type.Enum(['authorization_code', 'refresh_token']),
-        ...credentials,
-        code: Type.Optional(Type.String({ description: 'With authorization_code.' })),
-        redirect_uri: Type.Optional(Type.String({ description: 'With authorization_code, as at the start.' })),
-        code_verifier: Type.Optional(
-          Type.String({ pattern: '^[A-Za-z0-9._~-]{43,128}$', description: 'With authorization_code.' }),
-        ),
-        refresh_token: Type.Optional(Type.String({ description: 'With refresh_token.' })),
-        scope: Type.Optional(
-          Type.String({ description: 'With refresh_token: less than was granted, for this token.' }),
-        ),
-      },
-      {
-        oneOf: [
-          {
-            properties: { grant_type: { const: 'authorization_code' }, code: needed, redirect_uri: needed },
-            required: ['code', 'redirect_uri', 'code_verifier'],
-          },
-          {
-            properties: { grant_type: { const: 'refresh_token' }, refresh_token: needed },
-            required: ['refresh_token'],
-          },
-        ],
-      },
-    ),
+    schema: form(tokenRequest, {
+      oneOf: [
+        {
+          properties: { grant_type: { const: 'authorization_code' }, code: needed, redirect_uri: needed },
+          required: ['code', 'redirect_uri', 'code_verifier'],
+        },
+        {
+          properties: { grant_type: { const: 'refresh_token' }, refresh_token: needed },
+          required: ['refresh_token'],
+        },
+      ],
+    }),
   },
   answers: {
     200: {

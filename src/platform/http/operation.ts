@@ -76,7 +76,7 @@ const checkedByCode = 'x-checked-by-code';
  */
 export const inCode = (keywords: Record<string, unknown>) => ({ [checkedByCode]: keywords });
 
-/** A form: other parameters are ignored, but each may come once only (OAuth 2.1 §3.2.2). */
+/** A form: each of its members may come once only, other parameters are ignored (OAuth 2.1 §3.2.2). */
 export const form = (members: TProperties, options: TObjectOptions = {}) =>
   Type.Object(members, {
     maxProperties: maxParameters,

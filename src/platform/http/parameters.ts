@@ -1,4 +1,4 @@
-import { invalidFields, invalidRequest } from '../errors.ts';
+import { invalidFields, invalidRequest, RequestError } from '../errors.ts';
 import type { Static, TObject, TProperties } from '../schema.ts';
 
 /** Form or query parameters: one value each, empty counts as absent (OAuth 2.1 §3.1). No prototype. */
@@ -28,13 +28,24 @@ export function parseParameters(text: string): { values: Parameters; repeated: R
   return { values, repeated };
 }
 
-/** @throws {RequestError} `invalid_request` also when a parameter came twice (OAuth 2.1 §3.2.2). */
-export function readForm(body: unknown): Parameters {
+/**
+ * A parameter that came twice is refused when it is read; others are ignored, however often they came (OAuth 2.1 §3.1, §3.2.2).
+ * @param defined names that are refused at once if they came twice, even if they are not read.
+ * @throws {RequestError} `invalid_request`; `invalid_scope` for `scope`, from here or from reading a member of what is returned.
+ */
+export function readForm(body: unknown, defined: readonly string[] = []): Parameters {
   if (body === undefined || body === null) return Object.create(null);
   if (!(body instanceof FormText)) throw invalidRequest('The body must be application/x-www-form-urlencoded.');
   const { values, repeated } = parseParameters(body.text);
-  if (repeated.size > 0) throw invalidRequest('A parameter was sent more than once.');
-  return values;
+  for (const name of repeated)
+    Object.defineProperty(values, name, { enumerable: true, get: () => refuseRepeated(name) });
+  const twice = defined.find((name) => repeated.has(name));
+  return twice === undefined ? values : refuseRepeated(twice);
+}
+
+/** @param name of a parameter that is defined here, so its name is not input. */
+function refuseRepeated(name: string): never {
+  throw new RequestError(name === 'scope' ? 'invalid_scope' : 'invalid_request', `${name} was sent more than once.`);
 }
 
 /** A form body as it arrived, since routes treat repeated parameters differently. */
