@@ -52,7 +52,7 @@ export async function createWebhook(
   const at = now(deps);
   const webhook_id = newId('wh');
   const { secret, secret_sealed } = newSecret(deps, webhook_id);
-  const webhook = { webhook_id, name, url, event_types, created_at: at, disabled_at: null };
+  const webhook = { webhook_id, name, url, event_types, created_at: at, disabled_at: null, disabled_reason: null };
   const after = recordedTerms(webhook);
   const { statement } = auditEvent({ action: 'webhook.created', ...caller, target: webhook_id, after }, at);
   await deps.db.change({ run: { webhook: insertWebhook({ ...webhook, secret_sealed }), event: statement } });

@@ -1,9 +1,9 @@
 import type { Db } from '../platform/db/db.ts';
 import { deliveryFields, deliveryQueue, isInState } from '../platform/db/delivery-queue.ts';
-import { id, integer, jsonTexts, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
+import { choice, id, integer, jsonTexts, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { sealedColumn } from '../platform/db/sealed-column.ts';
 import { fitsOneSlice, inOneSlice } from '../platform/db/slices.ts';
-import { asBigint, type Sql, sql } from '../platform/db/sql.ts';
+import { asBigint, asText, type Sql, sql } from '../platform/db/sql.ts';
 import type { EventId, WebhookId } from '../platform/ids.ts';
 import type { Answer } from './delivery-lanes.ts';
 import type { EventType } from './event-types.ts';
@@ -16,6 +16,8 @@ const Webhook = row('webhooks', {
   event_types: jsonTexts<EventType>(),
   created_at: integer,
   disabled_at: nullable(integer),
+  /** `gone`: the receiver said that it is; `failing`: no delivery had succeeded for days. Null: an administrator did it. */
+  disabled_reason: nullable(choice('gone', 'failing')),
 });
 export type Webhook = RowOf<typeof Webhook>;
 const NewWebhook = row('webhooks', { ...Webhook.fields, secret_sealed: text });
@@ -89,11 +91,12 @@ export const isEnabled = (webhook_id: WebhookId): Sql =>
   sql`exists (select 1 from webhooks where webhook_id = ${webhook_id} and disabled_at is null)`;
 
 /** No event from now on is delivered; deliveries that are waiting continue when it is enabled again. */
-export const disableWebhook = (webhook_id: WebhookId, now: number): Sql =>
-  sql`update webhooks set disabled_at = ${now} where webhook_id = ${webhook_id} and disabled_at is null`;
+export const disableWebhook = (webhook_id: WebhookId, now: number, reason: Webhook['disabled_reason'] = null): Sql =>
+  sql`update webhooks set disabled_at = ${now}, disabled_reason = ${asText(reason)}
+       where webhook_id = ${webhook_id} and disabled_at is null`;
 
 export const enableWebhook = (webhook_id: WebhookId): Sql =>
-  sql`update webhooks set disabled_at = null
+  sql`update webhooks set disabled_at = null, disabled_reason = null
        where webhook_id = ${webhook_id} and disabled_at is not null and deleted_at is null`;
 
 /** Deliveries that are waiting go to the new URL. */

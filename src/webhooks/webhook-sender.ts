@@ -18,6 +18,7 @@ import {
   dueDeliveries,
   dueWebhooks,
   hasOnlyFailed,
+  isEnabled,
   keepAnswer,
   lockWebhook,
   webhookDeliveries,
@@ -48,29 +49,40 @@ export function openWebhookSender(deps: SendDeps): DeliverySender {
   });
 }
 
+/** In the audit log and for operators. */
+const reasons = {
+  gone: 'The receiver responded with 410: it is gone for good.',
+  failing: 'No delivery has succeeded for days.',
+} as const;
+
 /**
- * Marks the delivery dead. A webhook without a success since it was planned, days ago, is disabled with it; never by one that
- * was sent again: a receiver may well refuse what it already has, and successes of that time may have been deleted.
+ * Marks the delivery dead. A webhook whose receiver is gone is disabled with it, and one without a success since the delivery
+ * was planned, days ago; the latter never by one that was sent again: a receiver may well refuse what it already has, and
+ * successes of that time may have been deleted.
  */
 async function giveUp(deps: SendDeps, delivery: DueDelivery, problem: string, answer: Answer) {
   const { webhook_id, delivery_id, created_at } = delivery;
   const at = now(deps);
-  const reason = 'No delivery has succeeded for days.';
+  const why = isGone(answer.status) ? 'gone' : 'failing';
+  const reason = reasons[why];
   const { statement } = auditEvent({ action: 'webhook.disabled', actor: 'system', target: webhook_id, reason }, at);
   const dead = webhookDeliveries.markDead(delivery_id, problem, at, keepAnswer(answer));
   const isDisabled =
-    !isResent(delivery) &&
+    (why === 'gone' || !isResent(delivery)) &&
     (
       await deps.db.change({
         lock: lockWebhook(webhook_id),
-        require: { failing: hasOnlyFailed(webhook_id, created_at) },
-        run: { dead, webhook: disableWebhook(webhook_id, at), event: statement },
+        require: { open: why === 'gone' ? isEnabled(webhook_id) : hasOnlyFailed(webhook_id, created_at) },
+        run: { dead, webhook: disableWebhook(webhook_id, at, why), event: statement },
       })
     ).ok;
   if (!isDisabled) await deps.db.run(dead);
   deps.log.warn({ webhook_id, delivery_id, problem }, 'a webhook delivery has failed; an administrator can resend it');
-  if (isDisabled) deps.log.error({ webhook_id }, 'a webhook was disabled: no delivery has succeeded for days');
+  if (isDisabled) deps.log.error({ webhook_id, reason }, 'a webhook was disabled');
 }
+
+/** Standard Webhooks: 410 is how a receiver says that it takes no event any more. */
+const isGone = (status: number | null): boolean => status === 410;
 
 /** It was taken when the answer is a 2xx. */
 async function postDelivery(
@@ -92,7 +104,7 @@ async function postDelivery(
     'webhook-signature': sign(secret, `${delivery_id}.${timestamp}.${payload}`),
   };
   return post({ url, headers, body: payload, request_id: requestIdOf(event_id) }, (status) =>
-    status >= 200 && status < 300 ? undefined : unexpectedStatus(status),
+    status >= 200 && status < 300 ? undefined : { ...unexpectedStatus(status), isFinal: isGone(status) },
   );
 }
 

@@ -27,6 +27,12 @@ const record = {
   event_types: Type.Array(Type.Enum([...eventTypes])),
   created_at: Time,
   disabled_at: nullable(Time),
+  disabled_reason: nullable(
+    Type.Enum(['gone', 'failing'], {
+      description:
+        'Why the system has disabled it: its receiver responded with 410, or no delivery had succeeded for days. Null if an administrator did.',
+    }),
+  ),
 };
 const secret = Type.String({ description: '`whsec_...`' });
 

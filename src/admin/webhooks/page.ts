@@ -103,7 +103,7 @@ export const webhookPage = (
   tab,
   content: html`<h1>${webhookName(one)}${one.disabled_at !== null && html` ${badge(view.t('admin.webhooks.state.off'), 'warn')}`}</h1>
 ${shown.problem}${doneNotice(view, shown, 'webhooks', ['replayed', 'replayed_all', 'enabled', 'disabled', 'tested', 'edited'])}
-${one.disabled_at !== null && html`<p class="soft">${view.t('admin.webhooks.off', { when: view.ago(one.disabled_at) })}</p>`}
+${one.disabled_at !== null && html`<p class="soft">${view.t('admin.webhooks.off', { when: view.ago(one.disabled_at) })}${one.disabled_reason !== null && html` ${view.t(`admin.webhooks.off.${one.disabled_reason}`)}`}</p>`}
 <dl>
 <dt>${view.t('admin.webhooks.url')}</dt><dd>${untrustedUrl(one.url)}</dd>
 <dt>${view.t('admin.id')}</dt><dd><code>${one.webhook_id}</code></dd>

@@ -61,10 +61,10 @@ export function openLogoutSender(deps: SendDeps): DeliverySender {
   });
 }
 
-/** §2.8: 200, and 204 from frameworks that turn an empty 200 into it. 400 is a refusal of this very token. */
+/** §2.8: 200, and 204 from frameworks that turn an empty 200 into it. 400 is a refusal of this very token, and 410 one of them all. */
 function judge(status: number): Problem | undefined {
   if (status === 200 || status === 204) return undefined;
-  return { ...unexpectedStatus(status), isFinal: status === 400 };
+  return { ...unexpectedStatus(status), isFinal: status === 400 || status === 410 };
 }
 
 /** `jti` stays the same over all attempts, so that a client that has seen it can tell (§2.6). */
