@@ -1,6 +1,12 @@
 /** RFC 4180. The first row has the names of the columns. */
 export const csvType = 'text/csv; charset=utf-8; header=present';
 
+/** Spreadsheets take a file without a byte order mark for one in the local code page. */
+export async function* withByteOrderMark(content: AsyncIterable<string>): AsyncGenerator<string> {
+  yield '\ufeff';
+  yield* content;
+}
+
 const begins = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 const inside = /([;\t|\n]\s*)([=+@\-\uff1d\uff0b\uff0d\uff20])/g;
 

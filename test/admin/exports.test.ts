@@ -150,6 +150,42 @@ test('the list of users is exported as CSV, whole or filtered, and no cell is a 
   );
 });
 
+test('a CSV that a browser downloads begins with a byte order mark, and one for a program does not', async (t) => {
+  const signet = await startSignet(t, { env });
+  const { browser } = await signet.signedInUser({ role: 'admin', name: '=Müller' });
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const mark = 'efbbbf';
+  const firstBytes = async (path: string, init: RequestInit = {}) => {
+    const answer = await fetch(signet.url + path, {
+      ...init,
+      headers: { cookie, origin: signet.url, ...init.headers },
+    });
+    assert.match(answer.headers.get('content-type') ?? '', /^text\/csv; charset=utf-8/, path);
+    return Buffer.from(await answer.arrayBuffer());
+  };
+  const form = { method: 'POST', body: new URLSearchParams({ reason }) };
+  const users = await firstBytes('/admin/users/export', form);
+  assert.ok(users.includes(`"'=Müller"`), 'a formula is still none');
+  const downloads = [
+    users,
+    await firstBytes('/admin/audit/export?format=csv'),
+    await firstBytes('/admin/clients/export'),
+    await firstBytes('/admin/entitlements/export'),
+  ];
+  for (const bytes of downloads) {
+    assert.equal(bytes.subarray(0, 3).toString('hex'), mark);
+    assert.match(bytes.subarray(3, 7).toString(), /^[a-z_]{3},?/, 'one, and then the names of the columns');
+  }
+  const json = { 'content-type': 'application/json' };
+  const answers = [
+    await firstBytes('/v1/admin/users/export', { method: 'POST', headers: json, body: JSON.stringify({ reason }) }),
+    await firstBytes('/v1/admin/audit/export?format=csv'),
+    await firstBytes('/v1/admin/clients/export'),
+    await firstBytes('/v1/admin/entitlements/export'),
+  ];
+  for (const bytes of answers) assert.match(bytes.subarray(0, 4).toString(), /^[a-z_]{3},?/);
+});
+
 test('several users are named before they are changed, and what is refused for one does not stop the others', async (t) => {
   const signet = await startSignet(t, { env, mail: true });
   const admin = await signet.signedInUser({ role: 'admin', name: 'Root' });

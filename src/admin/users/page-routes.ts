@@ -10,10 +10,9 @@ import { entitlementHistory } from '../../entitlements/read-history.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { listGrants } from '../../oauth/grants/grants.ts';
 import { invalidRequest } from '../../platform/errors.ts';
-import { sendFile } from '../../platform/http/operation.ts';
 import { type Parameters, readChoice, readForm } from '../../platform/http/parameters.ts';
 import { locales } from '../../platform/i18n/translate.ts';
-import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
+import { type PageContext, pagesFor, sendDownload } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { explains, type Shown } from '../components.ts';
 import { accessOperations } from './access-operations.ts';
@@ -131,7 +130,7 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     ...onPage,
   });
   pages.run(accountOperations.export, {
-    done: async (file, { reply }) => sendFile(reply, file),
+    done: async (file, { reply }) => sendDownload(reply, file),
     ...withReason,
     ...onPage,
   });
@@ -140,7 +139,7 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
   pages.run(accountOperations.exportList, {
     page: `${list}/export`,
     input: (form) => ({ body: { filter: filterIn(form), reason: form.reason ?? '' } }),
-    done: async (file, { reply }) => sendFile(reply, file),
+    done: async (file, { reply }) => sendDownload(reply, file),
     explains,
     redraw: ({ view }, shown) => exportPage(view, filterIn(shown.form), shown),
   });

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { csvType, withByteOrderMark } from '../csv.ts';
 import { RequestError } from '../errors.ts';
 import type { Access } from '../http/access.ts';
 import { type FileAnswer, type Operation, type PathParameters, type RunOf, sendFile } from '../http/operation.ts';
@@ -9,6 +10,10 @@ import { type Html, html } from './html.ts';
 import { type KeptFormDeps, takeKeptForm } from './kept-forms.ts';
 import { type Page, sendPage } from './page.ts';
 import type { View } from './view.ts';
+
+/** A file for people; programs get theirs by {@link sendFile}, without a mark. */
+export const sendDownload = (reply: FastifyReply, { content, ...file }: FileAnswer): FastifyReply =>
+  sendFile(reply, { ...file, content: file.type === csvType ? withByteOrderMark(content) : content });
 
 /** A request for a page: its authenticated requester, its path parameters by name, and how to render the answer. */
 export type PageContext<Requester, Path extends string> = Requester &
@@ -71,7 +76,7 @@ export function pagesFor<Deps extends KeptFormDeps, Requester extends object>(
     /** A file that a page links to. */
     download<const Path extends string>(path: Path, make: (context: PageContext<Requester, Path>) => FileAnswer): void {
       app.get(path, { config: { page: true }, exposeHeadRoute: false }, async (request, reply) =>
-        sendFile(reply, make(await contextOf<Path>(request, reply))),
+        sendDownload(reply, make(await contextOf<Path>(request, reply))),
       );
     },
 
