@@ -21,6 +21,15 @@ export const clientInitials = (name: string): string =>
     .map((word) => [...word][0]!.toUpperCase())
     .join('') || '?';
 
+/** Digits of any script by their value: each script has runs of ten, in order (Unicode §4.6). */
+export const asciiDigits = (text: string): string =>
+  text.replace(/(?![0-9])\p{Nd}/gu, (digit) => {
+    const code = digit.codePointAt(0)!;
+    let first = code;
+    while (/\p{Nd}/u.test(String.fromCodePoint(first - 1))) first -= 1;
+    return String((code - first) % 10);
+  });
+
 const longestName = 100;
 const unfit = `Must have 1 to ${longestName} characters, at least one of them visible.`;
 

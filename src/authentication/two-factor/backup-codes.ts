@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Deps } from '../../platform/deps.ts';
 import { digest } from '../../platform/ids.ts';
+import { asciiDigits } from '../../platform/text.ts';
 
 const codesPerSet = 10;
 
@@ -42,9 +43,7 @@ const contentOf = (user_id: string, code: string) => Buffer.from(`${user_id}:${c
 
 /** What may be stored of a code, however it was typed. @returns undefined for what cannot be a code. */
 export function backupCodeHashes(deps: Pick<Deps, 'vault'>, user_id: string, code: string): string[] | undefined {
-  const tidy = code
-    .slice(0, 100)
-    .normalize('NFKC')
+  const tidy = asciiDigits(code.slice(0, 100).normalize('NFKC'))
     .toLowerCase()
     .replace(/[\s\p{Pd}]/gu, '')
     .replaceAll('o', '0')

@@ -1,5 +1,6 @@
 import type { Deps } from '../../platform/deps.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
+import { asciiDigits } from '../../platform/text.ts';
 
 /** What every authenticator app supports (decisions §10; RFC 6238). */
 const parameters = { algorithm: 'SHA1', digits: 6, period: 30 } as const;
@@ -32,9 +33,9 @@ export async function matchingStep(secret_base32: string, code: string, at: numb
 /** The time step of a moment. @param at Unix seconds. */
 export const stepAt = (at: number): number => Math.floor(at / parameters.period);
 
-/** Apps show codes in groups, and some keyboards type full-width digits. @returns undefined for anything else. */
+/** Apps show codes in groups. @returns undefined for anything else. */
 function normalizeTotpCode(code: string): string | undefined {
-  const tidy = code.slice(0, 100).normalize('NFKC').replace(/[\s-]/g, '');
+  const tidy = asciiDigits(code.slice(0, 100).normalize('NFKC')).replace(/[\s-]/g, '');
   return /^[0-9]{6}$/.test(tidy) ? tidy : undefined;
 }
 
