@@ -18,6 +18,10 @@ export type Mailbox = {
   next(to: string, subject?: RegExp): Promise<ReceivedMail>;
   /** While true, every mail is answered with 451. */
   refuses: boolean;
+  /** While set, what its command is answered with. */
+  answers: { command: 'MAIL FROM' | 'RCPT TO' | 'DATA'; code: number; text: string } | undefined;
+  /** Recipients that were named, also refused ones. */
+  recipients: string[];
   /** Connections that were opened. */
   connections: number;
   /** Does not answer the next mail until it is released. */
@@ -26,13 +30,16 @@ export type Mailbox = {
   hangUp(): Promise<void>;
 };
 
-export async function openMailbox(t: TestContext): Promise<Mailbox> {
+/** @param options.hidesUtf8 as a server of before RFC 6531. */
+export async function openMailbox(t: TestContext, { hidesUtf8 = false } = {}): Promise<Mailbox> {
   const handedOut = new Set<ReceivedMail>();
   let onHold: { reach(): void; released: Promise<void> } | undefined;
   const mailbox: Mailbox = {
     url: '',
     mails: [],
     refuses: false,
+    answers: undefined,
+    recipients: [],
     connections: 0,
     holdNext() {
       const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
@@ -58,9 +65,20 @@ export async function openMailbox(t: TestContext): Promise<Mailbox> {
       throw new Error(`No mail to ${to} with subject ${subject} came. There were: ${seen || 'none'}`);
     },
   };
+  const refusalOf = (command: NonNullable<Mailbox['answers']>['command']) => {
+    const { answers } = mailbox;
+    if (answers?.command !== command) return undefined;
+    return Object.assign(new Error(answers.text), { responseCode: answers.code });
+  };
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
+    hideSMTPUTF8: hidesUtf8,
+    onMailFrom: (_, __, callback) => callback(refusalOf('MAIL FROM')),
+    onRcptTo({ address }, _, callback) {
+      mailbox.recipients.push(address);
+      callback(refusalOf('RCPT TO'));
+    },
     onConnect(_, callback) {
       mailbox.connections += 1;
       callback();
@@ -71,6 +89,8 @@ export async function openMailbox(t: TestContext): Promise<Mailbox> {
       onHold = undefined;
       hold?.reach();
       await hold?.released;
+      const refusal = refusalOf('DATA');
+      if (refusal) return callback(refusal);
       if (mailbox.refuses) return callback(Object.assign(new Error('Try again later'), { responseCode: 451 }));
       mailbox.mails.push(readMail(message, session.envelope.rcptTo.map(({ address }) => address).join()));
       callback();

@@ -47,7 +47,7 @@ export async function inviteUser(
   const mailed = deps.mail.works && (await mayMailTo(deps, 'invitation', email));
   const at = now(deps);
   const event = { action: 'user.invited', ...caller, reason, after: { email: shown.link.email, expires_at } } as const;
-  const values = { url: sent.url, days: linkSeconds.mailed_invitation / 86_400 };
+  const values = { url: sent.url, expires_at, days: linkSeconds.mailed_invitation / 86_400 };
   const done = await deps.db.change({
     run: {
       earlier: replace ? [spendInvitations(shown.link.email), deleteInvitations(shown.link.email)] : [],

@@ -47,7 +47,7 @@ export async function requestPasswordReset(deps: MailDeps, request: LinkRequest)
   const to = { email: user?.email ?? email.trim(), name: user?.name ?? null, locale: user?.locale ?? locale };
   const { link, url } = newLink(deps, { ...request, purpose: 'password_reset', email: to.email });
   const user_id = user?.user_id ?? 'unknown';
-  const values = { url, minutes: linkSeconds.password_reset / 60 };
+  const values = { url, expires_at: link.expires_at, minutes: linkSeconds.password_reset / 60 };
   await deps.db.change({
     run: {
       link: insertAccountLink({ ...link, user_id }, now(deps)),

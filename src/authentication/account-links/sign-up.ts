@@ -39,7 +39,13 @@ export async function requestSignUp(deps: MailDeps, request: LinkRequest): Promi
   await deps.db.change({
     run: {
       link: insertSignUpLink(link, emailKey(email), now(deps)),
-      mail: mailToAddress(deps, { email: link.email, locale }, 'sign_up', { url }, isEmailFree(email)),
+      mail: mailToAddress(
+        deps,
+        { email: link.email, locale },
+        'sign_up',
+        { url, expires_at: link.expires_at },
+        isEmailFree(email),
+      ),
       mailToOwner: mailTo(deps, recipient, 'sign_up_taken', { signin_url }, isEmailTaken(email)),
       event: unauthenticatedEvent(deps, { action: 'sign_up.asked', address: request.address }),
     },

@@ -26,7 +26,15 @@ import { type Vault, WrongMasterKey } from '../vault.ts';
 
 export { deleteMailsBefore } from '../store.ts';
 
-import { type Mail, openTransport, type Transport, withoutMailSecrets } from './transport.ts';
+import {
+  isPermanent,
+  type Mail,
+  openTransport,
+  type SmtpError,
+  statusOf,
+  type Transport,
+  withoutMailSecrets,
+} from './transport.ts';
 
 type OutboxDeps = {
   config: Config;
@@ -41,7 +49,7 @@ type OutboxDeps = {
 /** As it is sealed: with the request that enqueued it, whose trace goes on with it. */
 type QueuedMail = Mail & { request_id?: string };
 
-/** Seconds until the next attempt, by attempts made. After the last the mail is dropped: its link has long expired. */
+/** Seconds until the next attempt, by attempts made. After the last the mail is dropped. */
 const retryAfterSeconds = [30, 120, 600, 1800, 3600, 7200, 14_400, 28_800];
 /** Longer than the timeouts of an attempt on two connections: meanwhile no other node sends the same mail. */
 const claimSeconds = 120;
@@ -171,25 +179,28 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
 
   async function attempt(waiting: WaitingMail): Promise<'unreachable' | undefined> {
     const { mail_id, attempts, created_at } = waiting;
-    const retryAfter = retryAfterSeconds[attempts];
-    if (retryAfter === undefined) {
+    const giveUp = async (why: object): Promise<undefined> => {
       await deleteMail(deps.db, mail_id);
       deliveryAttempts.count('mail', 'dead');
-      deps.log.error({ mail_id, attempts }, 'an email could not be delivered');
-      return undefined;
-    }
+      deps.log.error({ mail_id, attempts, ...why }, 'an email could not be delivered; it will not be retried');
+    };
+    const retryAfter = retryAfterSeconds[attempts];
+    if (retryAfter === undefined) return giveUp({ reason: 'too_many_attempts' });
     // At least once: if the node that claims it dies between sending and deleting, another sends it again.
     if (!(await claimMail(deps.db, waiting, now(deps) + claimSeconds))) return undefined;
     if (attempts === 0) deliveryDelays.observe(Math.max(0, now(deps) - created_at), 'mail');
     try {
-      const { request_id, ...mail } = openMail(deps.vault, waiting);
+      const { request_id, expires_at = Number.POSITIVE_INFINITY, ...mail } = openMail(deps.vault, waiting);
+      if (expires_at <= now(deps)) return giveUp({ reason: 'link_expired' });
       await deps.tracer.send('send mail', transport.server, request_id, () =>
         transport.send({ ...mail, mail_id, created_at }),
       );
     } catch (error) {
-      const { code, responseCode, message = '' } = error as { code?: string; responseCode?: number; message?: string };
+      const { code, responseCode, message = '' } = error as SmtpError;
       // Not what the mail server has answered, which may quote an address.
-      const reason = responseCode === undefined ? withoutMailSecrets(deps.config, message) : undefined;
+      const reason =
+        responseCode === undefined ? withoutMailSecrets(deps.config, message) : statusOf(error as SmtpError);
+      if (isPermanent(error as SmtpError)) return giveUp({ code, responseCode, reason });
       deliveryAttempts.count('mail', 'failed');
       await postponeMail(deps.db, waiting, now(deps) + retryAfter);
       deps.log.warn({ mail_id, attempts, code, responseCode, reason }, 'an email was not accepted; it will be retried');
@@ -239,7 +250,10 @@ const prompt: ReadonlySet<MailName> = new Set<MailName>([
 
 type Recipient = { email: string; name?: string | null; locale: Locale | null };
 
-type Values = Readonly<Record<string, string | number>>;
+type Values = Readonly<Record<string, string | number>> & {
+  /** Unix seconds; of the link in the mail, which is not sent any more then. */
+  expires_at?: number;
+};
 type LetterDeps = { config: Config; mail: Pick<Outbox, 'enqueue'> };
 
 /**
@@ -283,5 +297,6 @@ function compose(config: Config, to: Recipient, name: MailName, values: Values, 
   };
   const translate = (key: MessageKey) => translatePlain(to.locale ?? 'en', { key, values: shared });
   const text = `${[translate(`mail.${name}.text`), ...(footer ? [translate(footer)] : [])].join('\n\n')}\n`;
-  return { to: to.email, subject: translate(`mail.${name}.subject`), text };
+  const { expires_at } = values;
+  return { to: to.email, subject: translate(`mail.${name}.subject`), text, ...(expires_at && { expires_at }) };
 }

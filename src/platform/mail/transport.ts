@@ -4,8 +4,8 @@ import { isLoopback } from '../ip-address.ts';
 import { visibleText } from '../text.ts';
 import type { SpanAttributes } from '../tracing.ts';
 
-/** Plain text to one valid address. */
-export type Mail = { to: string; subject: string; text: string };
+/** Plain text to one valid address. `expires_at`, Unix seconds: it is of no use any more then. */
+export type Mail = { to: string; subject: string; text: string; expires_at?: number };
 
 /** `mail_id` and `created_at` (Unix seconds) stay the same at each attempt. */
 type OutgoingMail = Mail & { mail_id: string; created_at: number };
@@ -63,12 +63,75 @@ function smtp(url: string, from: string): Transport {
   return {
     server: { 'server.address': host, 'server.port': port },
     async send(mail) {
+      if (needsSmtpUtf8(mail.to)) return sendByUtf8(smtpOptions(url), messageOf(mail, from));
       transport ??= open();
       return (await transport).sendMail(messageOf(mail, from));
     },
     close: () => void transport?.then((one) => one.close()),
   };
 }
+
+/** Letters beyond ASCII before the `@`; a domain has an ASCII form. */
+const needsSmtpUtf8 = (address: string): boolean => /[^\0-\x7f].*@/s.test(address);
+
+/**
+ * On a connection of its own, which must offer SMTPUTF8: no other server may be sent such an address (RFC 6531 §3.2).
+ * Nodemailer uses the extension, but does without it where it is missing.
+ */
+async function sendByUtf8(options: ReturnType<typeof smtpOptions>, mail: ReturnType<typeof messageOf>): Promise<void> {
+  const { createTransport } = await import('nodemailer');
+  const { default: SMTPConnection } = await import('nodemailer/lib/smtp-connection');
+  const { envelope, message } = await createTransport({ streamTransport: true, buffer: true }).sendMail(mail);
+  const connection = new SMTPConnection({ ...timeouts, ...options });
+  const failed = new Promise<never>((_, reject) => connection.once('error', reject));
+  const done = (step: (callback: (error?: Error | null) => void) => void) =>
+    Promise.race([
+      failed,
+      new Promise<void>((resolve, reject) => step((error) => (error ? reject(error) : resolve()))),
+    ]);
+  try {
+    await done((callback) => connection.connect(callback));
+    const offered = connection.lastServerResponse; // to EHLO
+    if (!offered || !/^250[ -]SMTPUTF8\b/im.test(offered)) {
+      throw Object.assign(new Error('the mail server does not offer SMTPUTF8, which this address needs'), {
+        code: smtpUtf8Missing,
+      });
+    }
+    const { auth } = options;
+    if (auth) await done((callback) => connection.login({ credentials: auth }, callback));
+    await done((callback) => connection.send(envelope, message as Buffer, callback));
+    connection.quit();
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+const smtpUtf8Missing = 'ESMTPUTF8';
+
+/** Of Nodemailer; `command` is what the server refused. */
+export type SmtpError = {
+  code?: string;
+  responseCode?: number;
+  command?: string;
+  response?: string;
+  message?: string;
+};
+
+/** What a server demands of the operator before it takes any mail (RFC 4954 §6). */
+const askForSignIn = new Set([530, 534, 535, 538]);
+
+/**
+ * Another attempt would be refused as well: the server said so of this recipient or this mail (5yz, RFC 5321 §4.2.1). What
+ * it refuses before that, such as the sender or a password, the operator can put right.
+ */
+export const isPermanent = ({ code, command, responseCode = 0 }: SmtpError): boolean =>
+  code === smtpUtf8Missing ||
+  (responseCode >= 500 && !askForSignIn.has(responseCode) && (command === 'RCPT TO' || command === 'DATA'));
+
+/** The enhanced status code of an answer (RFC 3463 §2), such as `5.1.1`, which names no one. */
+export const statusOf = ({ response = '' }: SmtpError): string | undefined =>
+  /^\d{3}[ -](\d\.\d+\.\d+)\b/.exec(response)?.[1];
 
 /**
  * Connects to the mail server and signs in, and sends nothing.

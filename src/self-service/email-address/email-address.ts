@@ -57,7 +57,7 @@ export async function requestVerification(deps: MailDeps, { session, caller, bro
   await deps.db.change({
     run: {
       link: insertAccountLink({ ...link, user_id }, now(deps)),
-      mail: mailToAddress(deps, to, 'verify_email', { url }, isDisabled(user_id, false)),
+      mail: mailToAddress(deps, to, 'verify_email', { url, expires_at: link.expires_at }, isDisabled(user_id, false)),
       event: auditEvent(event, now(deps)).statement,
     },
   });
@@ -94,7 +94,13 @@ export async function requestEmailChange(
     run: {
       earlier: deleteLinksOfUser(user_id, 'change_email'),
       link: insertAddressLink({ ...link, user_id }, emailKey(email), at),
-      mail: mailToAddress(deps, { email: link.email, locale }, 'change_email', { url }, isEmailFree(email)),
+      mail: mailToAddress(
+        deps,
+        { email: link.email, locale },
+        'change_email',
+        { url, expires_at: link.expires_at },
+        isEmailFree(email),
+      ),
       notice: mailTo(deps, present, 'change_email_taken', {}, isEmailTaken(email)),
       event: auditEvent(event, at).statement,
     },
