@@ -3,7 +3,7 @@ import { auditEvent, type Caller, readReason } from '../audit/audit.ts';
 import { endSessions, purgePendingSignIns } from '../authentication/sessions/sessions.ts';
 import { spendCodes } from '../authentication/two-factor/spend-codes.ts';
 import { clientsAfter } from '../clients/find-clients.ts';
-import { purgeConsents, purgePendingRequests } from '../oauth/cleanup.ts';
+import { deleteRuns, purgeConsents, purgePendingRequests } from '../oauth/cleanup.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { findRunning } from '../oauth/grants/issuances.ts';
 import { replaceSigningKeys } from '../oauth/signing-keys/signing-keys.ts';
@@ -58,6 +58,7 @@ export async function completeRestore(deps: Deps, caller: Caller, text?: string)
     kept_forms: await inEverySlice(async (rows) => (await purgeKeptForms(db, always, rows)).changes),
     mails: (await deleteMailsBefore(db, always)).changes,
   };
+  await inEverySlice(async (rows) => (await deleteRuns(db, rows)).changes);
   await replaceSigningKeys(deps);
   const mark = await findUnfinishedRestore(db);
   const restored = { restore_id: newId('rst'), taken_at: mark?.taken_at ?? null, ended };

@@ -11,6 +11,7 @@ import { deleteGrantsToClient, purgeUnredeemedCodes } from './grants/store.ts';
 /** What periodic jobs delete. */
 export { purgePendingRequests } from './authorize/store.ts';
 export { purgeConsents } from './grants/consents.store.ts';
+export { deleteRuns } from './grants/issuances.store.ts';
 export {
   purgeDeadLogouts,
   purgeDeliveredLogouts,

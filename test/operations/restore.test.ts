@@ -23,13 +23,16 @@ import { recordRun } from '../../src/oauth/grants/issuances.store.ts';
 import { now } from '../../src/platform/clock.ts';
 import { copySqlite } from '../../src/platform/db/sqlite-backup.ts';
 import { findGeneration, finishRestore, markCopy } from '../../src/platform/store.ts';
-import { preparedSettings, refused, succeed } from '../support/command-line.ts';
+import { preparedSettings, refused, runCommand, succeed } from '../support/command-line.ts';
 import { freshDatabase, onBothEngines } from '../support/databases.ts';
+import { freePort } from '../support/free-port.ts';
 import { assertRefused, type RegisteredClient, tokensOf } from '../support/relying-party.ts';
+import { bareSettings, startServer } from '../support/server-process.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 
 const caller = { actor: 'cli' } as const;
+const documented = (name: string) => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8');
 const log = pino({ enabled: false });
 const restoring = { caller, reason: 'the disk broke' };
 
@@ -255,6 +258,37 @@ test('a backup and a restore refuse what would cost something, in a sentence', a
     'the log of a lost database is kept, and not for another one',
   );
   assert.equal(readFileSync(join(folder, logs.join()), 'utf8'), 'what a lost database has left');
+});
+
+test('a backup of a running server is tried beside it by the documented commands, also with another master key', async (t) => {
+  const settings = await bareSettings(t);
+  const server = await startServer(t, settings);
+  const folder = settings.SIGNET_DATA_DIR ?? '';
+  const file = join(folder, 'monday.db');
+  await succeed(['backup', file], settings);
+  const keys = { of: join(folder, 'copied.key'), next: join(folder, 'next.key') };
+  copyFileSync(join(folder, 'master.key'), keys.of);
+  writeFileSync(keys.next, Buffer.alloc(32, 9).toString('base64'), { mode: 0o600 });
+
+  const [, block = ''] = /## Try it\n[^`]+```sh\n(.+?)```/s.exec(documented('backup.md')) ?? [];
+  const [, names = ''] = /^export (.+)$/m.exec(block) ?? [];
+  assert.deepEqual(names.match(/\w+(?==)/g), ['SIGNET_DATA_DIR', 'SIGNET_MASTER_KEY_FILE', 'SIGNET_PORT']);
+  const port = String(await freePort());
+  const trial = { SIGNET_DATA_DIR: join(folder, 'trial'), SIGNET_MASTER_KEY_FILE: keys.of, SIGNET_PORT: port };
+  const commands = [...block.matchAll(/^signet (.+)$/gm)].map(([, args = '']) =>
+    args.split(' ').map((word) => (word.endsWith('.db') ? file : word)),
+  );
+  assert.deepEqual(commands.map(([name]) => name), ['restore', 'doctor']);
+  for (const args of commands) assert.equal((await runCommand(args, { env: trial })).code, 0, args.join(' '));
+
+  const rekeyed = { SIGNET_MASTER_KEY_FILE: keys.next, SIGNET_OTHER_MASTER_KEY_FILE: keys.of };
+  assert.match(documented('keys.md'), /`SIGNET_OTHER_MASTER_KEY_FILE`, restore, and run `signet rekey` again/);
+  assert.equal((await succeed(['rekey'], { ...trial, ...rekeyed })).replaced, true);
+  const started = await startServer(t, { ...trial, SIGNET_MASTER_KEY_FILE: keys.next });
+  assert.equal((await fetch(`${started.url}/readyz`)).status, 200);
+
+  await refused(['rekey'], { ...settings, ...rekeyed }, /A server process still seals under another master key/);
+  assert.equal((await fetch(`${server.url}/readyz`)).status, 200, 'the server beside it goes on');
 });
 
 onBothEngines('each restore voids what browsers keep, also if the clock was set back', async (t, engine) => {

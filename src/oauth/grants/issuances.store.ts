@@ -1,5 +1,6 @@
 import type { Db } from '../../platform/db/db.ts';
 import { integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { inOneSlice } from '../../platform/db/slices.ts';
 import { sql } from '../../platform/db/sql.ts';
 
 const Run = row('issuing_runs', {
@@ -34,3 +35,9 @@ export const recordLoss = (db: Db, run_id: string, now: number) =>
 
 export const purgeLostRuns = (db: Db, lostBefore: number) =>
   db.run(sql`delete from issuing_runs where lost_at < ${lostBefore}`);
+
+/** For a copy: they are processes of the store that it is a copy of. */
+export const deleteRuns = (db: Db, rows: number) =>
+  db.run(
+    sql`delete from issuing_runs where ${inOneSlice('issuing_runs', 'run_id', sql`seen_at is not null order by run_id`, rows)}`,
+  );
