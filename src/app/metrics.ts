@@ -3,7 +3,7 @@ import type { Deps } from '../oauth/deps.ts';
 import { logoutBacklog } from '../oauth/logout/logout-sender.ts';
 import { listKeys } from '../oauth/signing-keys/signing-keys.ts';
 import { version } from '../platform/config.ts';
-import { diskFree, storeBytes } from '../platform/db/open.ts';
+import { diskOf, storeBytes } from '../platform/db/open.ts';
 import { mailBacklog } from '../platform/mail/outbox.ts';
 import {
   countedByProcess,
@@ -143,10 +143,11 @@ async function ofTheStore({ db, clock }: Deps): Promise<Family[]> {
 }
 
 async function ofTheDisk({ db, config }: Deps): Promise<Family[]> {
-  const [{ database, log }, free] = await Promise.all([storeBytes(db, config), diskFree(config.dataDir)]);
+  const [{ database, log }, disk] = await Promise.all([storeBytes(db, config), diskOf(config.dataDir)]);
   return [
     reading('signet_store_size_bytes', 'The database.', [[database]]),
     reading('signet_store_log_size_bytes', 'The write-ahead log of SQLite.', [[log]]),
-    reading('signet_data_disk_free_bytes', 'What is left of the disk that holds the data folder.', [[free]]),
+    reading('signet_data_disk_free_bytes', 'What is left of the disk that holds the data folder.', [[disk?.free]]),
+    reading('signet_data_disk_size_bytes', 'That disk.', [[disk?.size]]),
   ];
 }

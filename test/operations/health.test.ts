@@ -232,6 +232,49 @@ function namesIn(expression: string): { metrics: string[]; rated: string[]; labe
   };
 }
 
+/** PromQL's least squares over samples `[seconds, value]`, the last one now. */
+function predictLinear(samples: readonly [number, number][], seconds: number): number {
+  const mean = (values: number[]) => values.reduce((sum, one) => sum + one, 0) / values.length;
+  const [end = 0] = samples.at(-1) ?? [];
+  const [at, of] = [mean(samples.map(([time]) => time - end)), mean(samples.map(([, value]) => value))];
+  const covariance = mean(samples.map(([time, value]) => (time - end - at) * (value - of)));
+  const slope = covariance / mean(samples.map(([time]) => (time - end - at) ** 2));
+  return of + slope * (seconds - at);
+}
+
+/** Whether the alert would be pending. @param free gigabytes in which a disk of `size` was scraped, an hour apart. */
+function isFilling(expression: string, size: number, free: readonly number[]): boolean {
+  const samples = free.map((value, hour): [number, number] => [hour * 3600, value * 1e9]);
+  const values: Record<string, number> = { free: samples.at(-1)?.[1] ?? Number.NaN, size: size * 1e9 };
+  const terms = expression
+    .replace(/predict_linear\(signet_data_disk_free_bytes\[6h\], (\d+)\)/, (_, seconds) =>
+      String(predictLinear(samples.slice(-7), Number(seconds))),
+    )
+    .replace(/signet_data_disk_free_bytes offset (\d)h/, (_, hours) => String(samples.at(-1 - Number(hours))?.[1]))
+    .replaceAll(/signet_data_disk_(free|size)_bytes/g, (_, name) => String(values[name]))
+    .split(' or ')
+    .map((all) => all.split(' and '));
+  const holds = (term: string) => {
+    const [, left = '', relation = '', right = ''] = /^(\S+) ([<>]) (.+)$/.exec(term) ?? assert.fail(term);
+    const limit = right.split(' * ').reduce((product, one) => product * Number(one), 1);
+    return relation === '<' ? Number(left) < limit : Number(left) > limit;
+  };
+  return terms.some((all) => all.every(holds));
+}
+
+test('a disk is reported as filling when little is left or soon will be, and not for some hours of growth', () => {
+  const alerts = alertsIn(documented('monitoring/alerts.yaml'));
+  const { expr = '' } = alerts.find(({ name }) => name === 'SignetDiskFilling') ?? {};
+  const falling = (from: number, by: number) => [0, 1, 2, 3, 4, 5, 6].map((hour) => from - hour * by);
+  assert.ok(isFilling(expr, 252, [1.9]), 'little is left');
+  assert.ok(isFilling(expr, 252, falling(19, 0.5)), 'full in a day and a half');
+  assert.ok(!isFilling(expr, 252, [52, 49]), 'an hour says nothing about two days');
+  assert.ok(!isFilling(expr, 252, falling(61, 2)), '49 GB are left');
+  assert.ok(!isFilling(expr, 252, [18, 15]), 'hardly scraped yet');
+  assert.ok(!isFilling(expr, 30, falling(19, 0.5)), 'more than half of a small disk');
+  assert.ok(!isFilling(expr, 252, falling(19, 0.01)), 'full in two months');
+});
+
 test('dashboard and alerts name metrics that are there, and each alert says what to do', async (t) => {
   const signet = await startSignet(t);
   const scraped = await openMetrics(signet.deps)();

@@ -83,10 +83,13 @@ export async function isDiskFull({ dataDir, databaseUrl }: DbSettings, freeBytes
 export const isDiskReadOnly = ({ dataDir, databaseUrl }: DbSettings): boolean => !databaseUrl && isReadOnly(dataDir);
 
 /** In bytes; undefined where the disk cannot be asked. */
-export async function diskFree(folder: string): Promise<number | undefined> {
+export async function diskOf(folder: string): Promise<{ free: number; size: number } | undefined> {
   const disk = await statfs(folder).catch(() => undefined);
-  return disk && disk.bavail * disk.bsize;
+  return disk && { free: disk.bavail * disk.bsize, size: disk.blocks * disk.bsize };
 }
+
+/** As {@link diskOf}. */
+export const diskFree = async (folder: string): Promise<number | undefined> => (await diskOf(folder))?.free;
 
 function freeBytesOf(folder: string): number | undefined {
   try {
