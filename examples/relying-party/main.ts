@@ -16,6 +16,7 @@ const clientFile = env.EXAMPLE_CLIENT_FILE || fileURLToPath(new URL('.client.jso
 
 const origin = `http://localhost:${port}`;
 const redirect_uri = `${origin}/callback`;
+const post_logout_redirect_uri = `${origin}/`;
 const isOnThisMachine = ['localhost', '127.0.0.1', '[::1]'].includes(issuer.hostname);
 
 type Credentials = { client_id: string; client_secret: string };
@@ -55,7 +56,8 @@ async function isAccepted(config: oidc.Configuration): Promise<boolean> {
 function register(): Credentials {
   const command = fileURLToPath(new URL('../../bin/signet', import.meta.url));
   const name = ['--name', 'Example relying party'];
-  const args = ['clients', 'create', ...name, '--redirect-uri', redirect_uri, '--scope', scope, '--approve', '--json'];
+  const uris = ['--redirect-uri', redirect_uri, '--post-logout-redirect-uri', post_logout_redirect_uri];
+  const args = ['clients', 'create', ...name, ...uris, '--scope', scope, '--approve', '--json'];
   try {
     const json = execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
     const { client_id, client_secret }: Credentials = JSON.parse(json);
@@ -65,15 +67,17 @@ function register(): Credentials {
   }
 }
 
+const registered = { issuer: issuer.href, redirect_uri, post_logout_redirect_uri };
+
 /** The client of an earlier run, if it was made for this issuer and this address. */
 function readKept(): Credentials | undefined {
   if (!existsSync(clientFile)) return undefined;
   const kept = JSON.parse(readFileSync(clientFile, 'utf8'));
-  return kept.issuer === issuer.href && kept.redirect_uri === redirect_uri ? kept : undefined;
+  return Object.entries(registered).every(([name, value]) => kept[name] === value) ? kept : undefined;
 }
 
 const keep = (credentials: Credentials) =>
-  writeFileSync(clientFile, JSON.stringify({ issuer: issuer.href, redirect_uri, ...credentials }), { mode: 0o600 });
+  writeFileSync(clientFile, JSON.stringify({ ...registered, ...credentials }), { mode: 0o600 });
 
 async function findClient(): Promise<oidc.Configuration> {
   const { EXAMPLE_CLIENT_ID: client_id, EXAMPLE_CLIENT_SECRET: client_secret } = env;
@@ -83,17 +87,18 @@ async function findClient(): Promise<oidc.Configuration> {
   if (client_id) throw new Stop('Signet does not accept EXAMPLE_CLIENT_ID with EXAMPLE_CLIENT_SECRET.');
   if (!isOnThisMachine) throw new Stop(howToRegister);
 
-  const registered = register();
-  const fresh = await discover(registered);
+  const made = register();
+  const fresh = await discover(made);
   if (!(await isAccepted(fresh))) throw new Stop(anotherStore);
-  keep(registered);
-  console.log(`Registered and approved a client of its own, ${registered.client_id}, and kept it in ${clientFile}`);
+  keep(made);
+  console.log(`Registered and approved a client of its own, ${made.client_id}, and kept it in ${clientFile}`);
   return fresh;
 }
 
 const howToRegister = `This example needs a client at ${issuer.origin}. Register a confidential one there with
-  redirect URI  ${redirect_uri}
-  scopes        ${scope}
+  redirect URI              ${redirect_uri}
+  URI after sign-out        ${post_logout_redirect_uri}
+  scopes                    ${scope}
 have it approved, and start again with EXAMPLE_CLIENT_ID and EXAMPLE_CLIENT_SECRET set.`;
 
 const notRegistered = `bin/signet could not register a client. Either the Signet at ${issuer.origin} is of another checkout, or it keeps its

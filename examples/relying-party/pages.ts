@@ -38,6 +38,7 @@ export function signedInPage({ tokens, claims, userinfo, previous }: SignedIn): 
 <form class="actions" method="post">
 <button id="refresh" formaction="/refresh">Refresh the tokens</button>
 <button id="sign-out" formaction="/sign-out" class="quiet">Sign out</button>
+<button id="leave-app" formaction="/leave-app" class="quiet">Leave this app only</button>
 </form>
 ${previous ? changesTable(changed, before, rows) : ''}
 ${table('id-token', 'ID token, verified', claims)}

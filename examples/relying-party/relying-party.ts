@@ -1,6 +1,6 @@
 /**
  * A product that signs people in with Signet: authorization code flow with PKCE, state and nonce; tokens refreshed;
- * signed out with the refresh token revoked. Whatever must be checked, openid-client checks.
+ * signed out, here and at Signet, with the refresh token revoked. Whatever must be checked, openid-client checks.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -97,12 +97,28 @@ export function relyingParty(config: oidc.Configuration, origin: string): Server
     }
   }
 
-  /** Out of this product. The session at Signet goes on, and with it the person's other products. */
-  async function signOut({ session, renewSession }: Visit): Promise<Answer> {
-    const refresh_token = session.signedIn?.tokens.refresh_token;
-    renewSession().notice = 'You are signed out here, and Signet has revoked the tokens.';
-    if (refresh_token) await oidc.tokenRevocation(config, refresh_token);
+  /**
+   * Out of this product and of Signet, so that the next person at this browser is not signed in by one click. The ID token says
+   * whose session it is; without it Signet asks first.
+   */
+  async function signOut(visit: Visit): Promise<Answer> {
+    const id_token_hint = visit.session.signedIn?.tokens.id_token;
+    await forget(visit, 'You are signed out, of Signet too.');
+    if (!id_token_hint) return { redirect: '/' };
+    const back = { id_token_hint, post_logout_redirect_uri: `${origin}/` };
+    return { redirect: oidc.buildEndSessionUrl(config, back).href };
+  }
+
+  /** The session at Signet goes on, and with it the person's other products. */
+  async function leaveApp(visit: Visit): Promise<Answer> {
+    await forget(visit, 'You are signed out here. Your session at Signet goes on.');
     return { redirect: '/' };
+  }
+
+  async function forget({ session, renewSession }: Visit, notice: string): Promise<void> {
+    const refresh_token = session.signedIn?.tokens.refresh_token;
+    renewSession().notice = notice;
+    if (refresh_token) await oidc.tokenRevocation(config, refresh_token);
   }
 
   const routes: Record<string, (visit: Visit) => Promise<Answer>> = {
@@ -111,6 +127,7 @@ export function relyingParty(config: oidc.Configuration, origin: string): Server
     'GET /callback': arrive,
     'POST /refresh': refresh,
     'POST /sign-out': signOut,
+    'POST /leave-app': leaveApp,
   };
 
   return createServer(async (request, response) => {
@@ -134,7 +151,9 @@ export function relyingParty(config: oidc.Configuration, origin: string): Server
     const answer = await route(visit).catch((error: unknown): Answer => ({ page: failurePage(error), status: 400 }));
     response.setHeader('cache-control', 'no-store');
     if ('redirect' in answer) return response.writeHead(303, { location: answer.redirect }).end();
-    response.setHeader('content-security-policy', "default-src 'none'; style-src 'self'; form-action 'self'");
+    // A browser checks where a form leads to in the end, too: after a sign-out, Signet.
+    const policy = `default-src 'none'; style-src 'self'; form-action 'self' ${new URL(config.serverMetadata().issuer).origin}`;
+    response.setHeader('content-security-policy', policy);
     response.writeHead(answer.status ?? 200, { 'content-type': 'text/html; charset=utf-8' }).end(answer.page);
   });
 }

@@ -72,9 +72,10 @@ export async function startRegisteredExample(
 ): Promise<Example> {
   await owner.signIn();
   const settings = await exampleSettings(t, signet.url);
-  const redirect_uris = [`http://localhost:${settings.EXAMPLE_PORT}/callback`];
+  const origin = `http://localhost:${settings.EXAMPLE_PORT}`;
+  const uris = { redirect_uris: [`${origin}/callback`], post_logout_redirect_uris: [`${origin}/`] };
   const name = 'Field Notes';
-  const { client_id, client_secret } = await signet.registerClient({ owner, name, redirect_uris, consent });
+  const { client_id, client_secret } = await signet.registerClient({ owner, name, ...uris, consent });
   return startExample(t, {
     ...settings,
     EXAMPLE_CLIENT_ID: client_id,

@@ -72,8 +72,11 @@ test('from a first start to a verified id token, refresh and sign-out', async (t
   await expectAccessible(page);
 
   await page.getByRole('button', { name: 'Sign out' }).click();
-  assert.match(await textOf(page), /Signet has revoked the tokens/);
+  await page.waitForURL(`${example.url}/`);
+  assert.match(await textOf(page), /You are signed out, of Signet too/);
   await expectAccessible(page);
+  await page.getByRole('link', { name: 'Sign in with Signet' }).click();
+  await page.getByLabel(message('field.password'), { exact: true }).waitFor(); // nobody's session is left
   expectQuiet();
 });
 
@@ -93,7 +96,7 @@ test('at a relying party that asks its users for consent', async (t) => {
     await page.locator('#refresh').click();
     assert.match(await textOf(page), /What the refresh changed/);
     await page.locator('#sign-out').click();
-    assert.match(await textOf(page), /You are signed out here/);
+    assert.match(await textOf(page), /You are signed out, of Signet too/);
     const grants = await plain(signet.deps.db).all<{ refresh_seq: number; revoked_at: number | null }>(
       'select refresh_seq, revoked_at from grants where user_id = $1',
       [user.user_id],
@@ -119,7 +122,7 @@ test('at a relying party that asks its users for consent', async (t) => {
     await page.goto(`${example.url}/sign-in`);
     await page.getByRole('button', { name: message('consent.allow') }).click();
     await page.waitForURL(`${example.url}/`);
-    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Leave this app only' }).click();
     await page.getByRole('link', { name: 'Sign in with Signet' }).click();
     await page.waitForURL(`${example.url}/`); // no question this time
     assert.equal(await page.locator('#subject').textContent(), user.user_id);
@@ -157,12 +160,12 @@ test('at a relying party that asks for no consent', async (t) => {
     const other = await named(signet, 'Mary Jackson');
     await page.goto(`${example.url}/sign-in`);
     await signInWith(page, user.email, user.password);
-    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Leave this app only' }).click();
     await page.getByRole('link', { name: 'Choose an account' }).click();
     await page.getByRole('button', { name: message('choose.continue', { email: user.email }) }).click();
     assert.equal(await page.locator('#subject').textContent(), user.user_id);
 
-    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Leave this app only' }).click();
     await page.getByRole('link', { name: 'Choose an account' }).click();
     await page.getByRole('link', { name: message('choose.other') }).click();
     await signInWith(page, other.email, other.password);
