@@ -59,6 +59,9 @@ const languages: Readonly<Record<string, string>> = {
   env: 'sh',
 };
 
+/** Written by hand. */
+export const otherPages = ['applications.md'];
+
 const isOnDevice = ({ kinds: [kind] }: Library) => kind === 'spa' || kind === 'native';
 
 /** A client as it would be registered for the library. */
@@ -82,6 +85,17 @@ function exampleOf(library: Library): SnippetValues {
 /** Text in a cell of a table. */
 const cell = (text: string) => text.replaceAll('|', '\\|');
 
+function claimsAdvice(needed: Library['claims_in_id_token']): string {
+  if (needed === null) return '`true`, unless it asks userinfo: much software reads the ID token alone';
+  return needed ? '`true`, since it does not ask userinfo' : '`false`';
+}
+
+function algorithmAdvice({ id, verifier = 'it', algorithms: [first, second] }: Library): string {
+  if (id === 'other') return '`RS256`; `EdDSA` is shorter and faster, where the library is known to verify it';
+  if (second === undefined) return `\`${first}\`: ${verifier} verifies no other`;
+  return `\`${first}\`; \`${second}\` works too${first === 'RS256' ? ', with the setting below' : ''}`;
+}
+
 function needsOf(library: Library): string[] {
   const example = exampleOf(library);
   const both = library.algorithms.length > 1;
@@ -96,9 +110,9 @@ function needsOf(library: Library): string[] {
   return [
     `- \`client_type\`: \`${example.client_type}\``,
     `- \`application_type\`: \`${library.kinds[0]}\``,
-    `- \`id_token_signed_response_alg\`: ${both ? `\`${example.algorithm}\`; \`${library.algorithms[1]}\` works too${example.algorithm === 'RS256' ? ', with the setting below' : ''}` : `\`${example.algorithm}\`: it verifies no other`}`,
+    `- \`id_token_signed_response_alg\`: ${algorithmAdvice(library)}`,
     `- \`token_endpoint_auth_method\`: ${method === null ? 'any' : `\`${method}\``}`,
-    `- \`claims_in_id_token\`: \`${claims_in_id_token}\`${claims_in_id_token ? ', since it does not ask userinfo' : ''}`,
+    `- \`claims_in_id_token\`: ${claimsAdvice(claims_in_id_token)}`,
     ...(callback === null
       ? []
       : [`- A redirect URI ${callback.startsWith('/') ? 'that ends in' : 'such as'} \`${callback}\``]),
@@ -147,6 +161,7 @@ export const indexDocument = (): string => `# Relying parties
 One page for each library that was tried with Signet: how to register a client for it, its settings, and what one sees when
 one of them is missing. The console has the same with the values of your client, under _Set up your app_. All of it is made
 from \`src/clients/libraries\`. The settings for Python, Java, Go, Rust and Apache are run by \`npm run test:clients\`.
+For whole applications, and what cannot be connected, see [Applications](applications.md).
 
 Issuer, authorization endpoint and so on are in the discovery document, \`{issuer}/.well-known/openid-configuration\`. For
 every library: PKCE with S256 is required, redirect URIs are compared character by character, and a refresh token works
@@ -218,6 +233,6 @@ export const pages = (): ReadonlyMap<string, string> =>
 
 if (import.meta.main) {
   mkdirSync(folder, { recursive: true });
-  for (const name of readdirSync(folder)) rmSync(join(folder, name));
+  for (const name of readdirSync(folder)) if (!otherPages.includes(name)) rmSync(join(folder, name));
   for (const [name, text] of pages()) writeFileSync(join(folder, name), text);
 }

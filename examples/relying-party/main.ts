@@ -55,7 +55,7 @@ async function isAccepted(config: oidc.Configuration): Promise<boolean> {
 /** Beside a Signet of this very checkout the example uses the command line, as the developer who runs both would. */
 function register(): Credentials {
   const command = fileURLToPath(new URL('../../bin/signet', import.meta.url));
-  const name = ['--name', 'Example relying party'];
+  const name = ['--name', 'Example relying party', '--library', 'openid-client'];
   const uris = ['--redirect-uri', redirect_uri, '--post-logout-redirect-uri', post_logout_redirect_uri];
   const args = ['clients', 'create', ...name, ...uris, '--scope', scope, '--approve', '--json'];
   try {

@@ -21,6 +21,8 @@ import {
 } from '../clients/client.ts';
 import { editClient } from '../clients/edit-client.ts';
 import { findAnyClient } from '../clients/find-clients.ts';
+import { findLibrary, proposedFor } from '../clients/libraries/catalogue.ts';
+import { other } from '../clients/libraries/other.ts';
 import { readClientEdit } from '../clients/registration.ts';
 import { approveClient } from '../clients/review-client.ts';
 import { defaultAllowedScopes } from '../clients/scopes.ts';
@@ -118,6 +120,18 @@ const relyingPartyFields = (given: RelyingPartyOptions) => ({
   tos_uri: orNone(given['tos-uri']),
   logo_url: orNone(given['logo-url']),
 });
+
+/** With what its library needs, unless the options say otherwise; other software expects RS256 and reads the ID token. */
+function registeredFor(given: RelyingPartyOptions & { readonly alg?: unknown }) {
+  const fields = relyingPartyFields(given);
+  const proposed = proposedFor(findLibrary(String(given.library)) ?? other);
+  return {
+    ...fields,
+    id_token_signed_response_alg: given.alg ?? proposed.id_token_signed_response_alg,
+    claims_in_id_token: fields.claims_in_id_token ?? proposed.claims_in_id_token,
+  };
+}
+
 const orNone = (value: unknown) => (value === '' ? null : value);
 
 /** Those that are more than one operation of the API. */
@@ -129,7 +143,7 @@ const clientCommands = {
       'redirect-uri': { ...redirectUris, required: true },
       scope: { ...scope, default: defaultAllowedScopes.join(' ') },
       public: { help: 'register a public client (native or browser app), which gets no secret' },
-      alg: { ...alg, default: 'EdDSA' },
+      alg: { ...alg, default: 'as the library needs; RS256 if it is not named' },
       ...relyingPartyOptions,
       approve: { help: 'approve the client immediately' },
     },
@@ -139,8 +153,7 @@ const clientCommands = {
         client_type: given.public ? 'public' : 'confidential',
         redirect_uris: given['redirect-uri'],
         allowed_scopes: given.scope,
-        id_token_signed_response_alg: given.alg,
-        ...relyingPartyFields(given),
+        ...registeredFor(given),
       };
       const registered = await clientOperations.register.run(deps, { caller, body, query: {} });
       const { client_id, revision, client_secret } = registered;

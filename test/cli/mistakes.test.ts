@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { readConfig } from '../../src/app/config.ts';
 import type { Check } from '../../src/app/doctor/check.ts';
 import { examine } from '../../src/app/doctor/doctor.ts';
-import { preparedSettings, runCommand, succeed } from '../support/command-line.ts';
+import { preparedSettings, refused, runCommand, succeed } from '../support/command-line.ts';
 import { freePort } from '../support/free-port.ts';
 import { openServer } from '../support/open-server.ts';
 import { plain } from '../support/plain-sql.ts';
@@ -41,6 +41,21 @@ test('a first-party client is edited and gets other secrets from the command lin
     [[added.secret_id, null]],
   );
   assert.equal((await runCommand(['clients', 'edit', id], { env })).code, 2);
+});
+
+test('a client that is created without a library has what most software expects, and with one what that needs', async (t) => {
+  const env = await preparedSettings(t);
+  const create = async (...options: string[]) => {
+    const args = ['clients', 'create', '--name', 'Desk', '--redirect-uri', 'https://desk.test/cb', ...options];
+    const { id_token_signed_response_alg, claims_in_id_token } = await succeed(args, env);
+    return [id_token_signed_response_alg, claims_in_id_token];
+  };
+  assert.deepEqual(await create(), ['RS256', true]);
+  assert.deepEqual(await create('--library', 'other'), ['RS256', true]);
+  assert.deepEqual(await create('--library', 'kubelogin'), ['RS256', true]);
+  assert.deepEqual(await create('--library', 'openid-client'), ['EdDSA', false]);
+  assert.deepEqual(await create('--alg', 'EdDSA', '--claims-in-id-token', 'off'), ['EdDSA', false]);
+  await refused(['clients', 'create', '--name', 'D', '--redirect-uri', 'https://d.test/', '--library', 'no'], env, /library/);
 });
 
 test('rotating keys that cannot be rotated yet is a failure', async (t) => {

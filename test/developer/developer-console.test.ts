@@ -1032,6 +1032,9 @@ test('a registration begins with the kind of app and its library', async (t) => 
     assert.match(spa, /value="public" required checked/);
     assert.match(spa, /<option value="none" selected>/);
     assert.match(await form('?kind=web&library=next-auth-4'), /name="claims_in_id_token" value="on" checked/);
+    const unknown = await form('?kind=web&library=other');
+    assert.match(unknown, /value="RS256" required checked/);
+    assert.match(unknown, /name="claims_in_id_token" value="on" checked/);
     assert.match(await form('?kind=service&library=jose'), sentence('developer.kind.service.advice'));
   });
 

@@ -318,7 +318,7 @@ async function settle(
     post_logout_redirect_uris: [post_logout_redirect_uri],
     allowed_scopes: scopes,
     id_token_signed_response_alg: algorithm,
-    claims_in_id_token: library.claims_in_id_token,
+    claims_in_id_token: library.claims_in_id_token ?? true,
     token_endpoint_auth_method: library.authentication,
   });
   const secrets = {

@@ -53,7 +53,7 @@ export async function registerFor(signet: Signet, id: string, changes: Changes =
     redirect_uris: [origin + (library.callback ?? '/cb')],
     post_logout_redirect_uris: [post_logout_redirect_uri],
     id_token_signed_response_alg: changes.algorithm ?? library.algorithms[0],
-    claims_in_id_token: changes.claims_in_id_token ?? library.claims_in_id_token,
+    claims_in_id_token: changes.claims_in_id_token ?? library.claims_in_id_token ?? true,
     backchannel_logout_uri:
       changes.backchannel_logout_path && `http://127.0.0.1:${port}${changes.backchannel_logout_path}`,
     token_endpoint_auth_method: client_type === 'public' ? null : library.authentication,

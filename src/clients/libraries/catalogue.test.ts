@@ -5,11 +5,13 @@ import {
   gapsOf,
   libraries,
   librariesFor,
+  proposedFor,
   proposedRetryWindow,
   snippetOf,
   symptomsFor,
 } from './catalogue.ts';
 import { kinds, type SnippetValues } from './library.ts';
+import { other } from './other.ts';
 
 const values: SnippetValues = {
   issuer: 'https://id.example.com',
@@ -42,6 +44,19 @@ test('what does not verify EdDSA, reads the id token alone or refreshes in paral
     if (claims_in_id_token) assert.ok(named.includes('claims'), id);
     assert.equal(named.includes('retry_window'), refreshes_in_parallel, id);
   }
+});
+
+test('what fetches tokens for another verifier is judged by that, and unknown software by what most of it does', () => {
+  assert.deepEqual(
+    libraries.filter(({ verifier }) => verifier !== undefined).map(({ id, algorithms }) => [id, algorithms]),
+    [['kubelogin', ['RS256']]], // kube-apiserver: RS*, ES* and PS* alone
+  );
+  const proposed = { id_token_signed_response_alg: 'RS256', claims_in_id_token: true };
+  assert.deepEqual([proposedFor(other), proposedFor(findLibrary('kubelogin')!)], [proposed, proposed]);
+  assert.deepEqual(proposedFor(findLibrary('openid-client')!), {
+    id_token_signed_response_alg: 'EdDSA',
+    claims_in_id_token: false,
+  });
 });
 
 test('every kind of app has a library, and the one that is not listed', () => {
@@ -92,7 +107,8 @@ test('what a library needs and a client lacks is named, and nothing else', () =>
     }),
     [],
   );
-  assert.deepEqual(gapsOf(findLibrary('kubelogin')!, client), ['claims']);
+  assert.deepEqual(gapsOf(findLibrary('kubelogin')!, client), ['algorithm', 'claims']);
+  assert.deepEqual(gapsOf(other, client), ['post_logout'], 'what is proposed for it is no need of it');
   const withQuery = { ...client, redirect_uris: ['https://shop.test/cb?a=b'] };
   assert.deepEqual(gapsOf(findLibrary('openid-client')!, withQuery), ['post_logout', 'query']);
 });

@@ -103,12 +103,18 @@ export const homeOf = (redirect_uri: string): string =>
 export const gaps = ['algorithm', 'claims', 'retry_window', 'post_logout', 'authentication', 'query'] as const;
 export type Gap = (typeof gaps)[number];
 
+/** What forms and commands register for it. The defaults of the API are those of the specification. */
+export const proposedFor = ({ algorithms, claims_in_id_token }: Library) => ({
+  id_token_signed_response_alg: algorithms[0],
+  claims_in_id_token: claims_in_id_token ?? true,
+});
+
 /** What a library needs and this client does not have. */
 export function gapsOf(library: Library, client: Client): readonly Gap[] {
   const { token_endpoint_auth_method: method, redirect_uris } = client;
   const found: Readonly<Record<Gap, boolean>> = {
     algorithm: !library.algorithms.includes(client.id_token_signed_response_alg),
-    claims: library.claims_in_id_token && !client.claims_in_id_token,
+    claims: library.claims_in_id_token === true && !client.claims_in_id_token,
     retry_window: library.refreshes_in_parallel && refreshes(client) && client.refresh_retry_window === 0,
     post_logout: library.sign_out !== null && client.post_logout_redirect_uris.length === 0,
     authentication:

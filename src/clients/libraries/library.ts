@@ -52,12 +52,17 @@ export type Library = {
   readonly homepage: string;
   /** What was tried, exactly. */
   readonly versions: string;
-  /** The signatures that it verifies. The first is what it expects unless it is configured. */
+  /**
+   * The signatures that it verifies or, where it fetches tokens for another verifier, that one does. The first is what it expects
+   * unless it is configured.
+   */
   readonly algorithms: readonly [Algorithm, ...Algorithm[]];
+  /** Who verifies what it fetches, if it does not; for the documentation. */
+  readonly verifier?: string;
   /** How it authenticates unless it is configured; null: either way. */
   readonly authentication: Exclude<(typeof authenticationMethods)[number], 'none'> | null;
-  /** Whether it takes name and email address from the id token alone. */
-  readonly claims_in_id_token: boolean;
+  /** Whether it takes name and email address from the id token alone; null: that is not known, and much software does. */
+  readonly claims_in_id_token: boolean | null;
   /** Whether requests that arrive together each present the same refresh token. */
   readonly refreshes_in_parallel: boolean;
   /** The setting that turns PKCE on; null where it is on by default, or there is no sign-in. */

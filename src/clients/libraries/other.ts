@@ -7,17 +7,25 @@ export const other: Library = {
   kinds: ['web', 'spa', 'native', 'service'],
   homepage: 'https://openid.net/developers/certified-openid-connect-implementations/',
   versions: '',
-  algorithms: ['EdDSA', 'RS256'],
+  algorithms: ['RS256', 'EdDSA'],
   authentication: null,
-  claims_in_id_token: false,
+  claims_in_id_token: null,
   refreshes_in_parallel: false,
   pkce: 'code_challenge_method=S256',
   sign_out: 'end_session_endpoint',
   callback: null,
   symptoms: [
     { without: 'pkce', seen: 'invalid_request: code_challenge is missing.', setting: 'code_challenge_method=S256' },
-    { without: 'algorithm', seen: 'an id token is refused, often without a reason', setting: null },
-    { without: 'claims', seen: 'users without a name and an address', setting: null },
+    {
+      without: 'algorithm',
+      seen: 'alg not supported EdDSA, unsupported algorithm, invalid signature; or an id token is refused without a reason',
+      setting: null,
+    },
+    {
+      without: 'claims',
+      seen: 'localpart is invalid, could not extract user attributes, email is missing; or users without a name and an address',
+      setting: null,
+    },
   ],
   snippets: [
     {

@@ -1,4 +1,4 @@
-import { findLibrary, librariesFor } from '../../clients/libraries/catalogue.ts';
+import { findLibrary, librariesFor, proposedFor } from '../../clients/libraries/catalogue.ts';
 import { type Kind, kinds, type Library } from '../../clients/libraries/library.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { alert } from '../../platform/pages/form.ts';
@@ -26,8 +26,7 @@ export function formFor({ kind, library }: Choice): typeof emptyForm {
     ...emptyForm,
     client_type: isOnDevice ? 'public' : 'confidential',
     application_type: kind === 'service' ? 'web' : kind,
-    id_token_signed_response_alg: library.algorithms[0],
-    claims_in_id_token: library.claims_in_id_token,
+    ...proposedFor(library),
     token_endpoint_auth_method: isOnDevice ? 'none' : (library.authentication ?? ''),
     library: library.id,
   };
