@@ -55,7 +55,11 @@ test('a client that is created without a library has what most software expects,
   assert.deepEqual(await create('--library', 'kubelogin'), ['RS256', true]);
   assert.deepEqual(await create('--library', 'openid-client'), ['EdDSA', false]);
   assert.deepEqual(await create('--alg', 'EdDSA', '--claims-in-id-token', 'off'), ['EdDSA', false]);
-  await refused(['clients', 'create', '--name', 'D', '--redirect-uri', 'https://d.test/', '--library', 'no'], env, /library/);
+  await refused(
+    ['clients', 'create', '--name', 'D', '--redirect-uri', 'https://d.test/', '--library', 'no'],
+    env,
+    /library/,
+  );
 });
 
 test('rotating keys that cannot be rotated yet is a failure', async (t) => {

@@ -278,7 +278,10 @@ test('a backup of a running server is tried beside it by the documented commands
   const commands = [...block.matchAll(/^signet (.+)$/gm)].map(([, args = '']) =>
     args.split(' ').map((word) => (word.endsWith('.db') ? file : word)),
   );
-  assert.deepEqual(commands.map(([name]) => name), ['restore', 'doctor']);
+  assert.deepEqual(
+    commands.map(([name]) => name),
+    ['restore', 'doctor'],
+  );
   for (const args of commands) assert.equal((await runCommand(args, { env: trial })).code, 0, args.join(' '));
 
   const rekeyed = { SIGNET_MASTER_KEY_FILE: keys.next, SIGNET_OTHER_MASTER_KEY_FILE: keys.of };
