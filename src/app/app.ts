@@ -60,8 +60,6 @@ export async function buildApp(deps: Deps, scrape: Scrape = openMetrics(deps)): 
     clientErrorHandler: serving.answerUnreadable,
     frameworkErrors: answerUnroutable(deps),
     schemaController,
-    onProtoPoisoning: 'error',
-    onConstructorPoisoning: 'error',
   });
   app.decorate('serving', serving);
   await app.register(cookies, { hook: false });

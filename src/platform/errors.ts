@@ -23,6 +23,7 @@ export const statusOf = {
   stale_version: 409,
   content_too_large: 413,
   uri_too_long: 414,
+  unsupported_media_type: 415,
   rate_limited: 429,
   headers_too_large: 431,
   server_error: 500,
@@ -124,8 +125,8 @@ export const invalidFields = (problems: readonly FieldProblem[], cause?: unknown
     details: { fields: problems.map(({ path, message }) => ({ path, message })) },
     problems,
   });
-export const invalidClient = (cause?: unknown) =>
-  new RequestError('invalid_client', 'Client authentication failed.', { cause });
+export const invalidClient = (cause?: unknown, description = 'Client authentication failed.') =>
+  new RequestError('invalid_client', description, { cause });
 export const invalidToken = (cause?: unknown) =>
   new RequestError('invalid_token', 'The access token is expired, revoked or invalid.', { cause });
 export const accessDenied = (description: string) => new RequestError('access_denied', description);

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RequestError } from '../../platform/errors.ts';
-import { jsonBody } from '../../platform/http/bodies.ts';
+import { jsonBody, readNoBody } from '../../platform/http/bodies.ts';
 import { cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
 import {
   addOperations,
@@ -118,7 +118,10 @@ export async function passkeyRoutes(app: FastifyInstance, deps: Deps) {
 
   const sendOptions = async (request: FastifyRequest, reply: FastifyReply) =>
     registrationOptions(deps, await registrantOf(deps, request, reply));
-  app.post('/v1/me/passkeys/options', { config: { operation: beginRegistration } }, sendOptions);
+  app.post('/v1/me/passkeys/options', { config: { operation: beginRegistration } }, async (request, reply) => {
+    readNoBody(request.body);
+    return sendOptions(request, reply);
+  });
   app.post(`${passkeysPath}/options`, sendOptions);
 
   app.post('/v1/me/passkeys', { config: { operation: register } }, async (request, reply) => {

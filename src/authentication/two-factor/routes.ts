@@ -36,7 +36,6 @@ const enroll = operation({
   id: 'enrollTotp',
   method: 'POST',
   path: '/v1/me/2fa/totp/enroll',
-  ignoresBody: true,
   summary: 'Create a TOTP secret',
   description:
     'A new secret each time, valid for ten minutes. An active one stays active until the new one is confirmed.',
@@ -93,7 +92,6 @@ const regenerate = operation({
   id: 'regenerateBackupCodes',
   method: 'POST',
   path: '/v1/me/2fa/backup-codes',
-  ignoresBody: true,
   summary: 'Create new backup codes',
   description: 'Replaces all earlier codes.',
   answer: { description: 'Ten new codes.', schema: BackupCodes },

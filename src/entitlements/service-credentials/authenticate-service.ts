@@ -17,7 +17,11 @@ export async function authenticateService(
   { client_id, client_secret, address }: BasicCredentials & { address: string },
   permission: Permission,
 ): Promise<ServiceCredential> {
-  if (!isCredentialId(client_id)) throw invalidClient('not a service credential');
+  if (!isCredentialId(client_id))
+    throw invalidClient(
+      'not a service credential',
+      "This endpoint takes a service credential, which an administrator makes. A client's ID and secret are not accepted.",
+    );
   deps.clientSecretLimits.check(client_id, address);
   const credential = await deps.services.find(client_id);
   if (!credential) throw invalidClient('unknown service credential');

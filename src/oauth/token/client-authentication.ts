@@ -1,5 +1,6 @@
 import { type AuthenticationMethod, type Client, isClientId } from '../../clients/client.ts';
 import type { FailureCode } from '../../clients/failures.ts';
+import { isCredentialId } from '../../entitlements/service-credentials/service-credential.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidClient, invalidRequest } from '../../platform/errors.ts';
 import { readBasic } from '../../platform/http/access.ts';
@@ -44,6 +45,11 @@ export async function authenticateClient(deps: ClientDeps, presented: Presented)
 export async function identifyClient(deps: ClientDeps, presented: Presented): Promise<Client> {
   const credentials = readCredentials(presented);
   if (credentials === undefined) throw invalidRequest('client_id is missing.');
+  if (isCredentialId(credentials.client_id))
+    throw invalidClient(
+      'a service credential',
+      "These are the ID and secret of a service credential. This endpoint takes a client's.",
+    );
   if (!isClientId(credentials.client_id)) throw invalidClient('not a client_id');
   deps.clientSecretLimits.check(credentials.client_id, presented.address);
 

@@ -51,6 +51,14 @@ export function guard(app: FastifyInstance, deps: { config: Config }): void {
       throw new RequestError('uri_too_long', 'The URL is longer than 8192 bytes.');
     }
     if (request.url.includes('%00')) throw invalidRequest('The URL contains a NUL character.');
+    const coding = request.headers['content-encoding'] ?? 'identity';
+    if (coding.toLowerCase() !== 'identity') {
+      reply.header('accept-encoding', 'identity'); // RFC 9110 §12.5.3
+      throw new RequestError(
+        'unsupported_media_type',
+        'Compressed bodies are not accepted. Send the body without Content-Encoding.',
+      );
+    }
     if (isWrite(request) && !request.is404 && !anySite) refuseCrossSiteWrite(request, deps.config.baseUrl);
     done();
   });

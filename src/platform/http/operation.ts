@@ -146,8 +146,6 @@ type Shape<Deps, Given, Result> = {
   body?: TSchema;
   /** No body is as good as an empty one. */
   bodyIsOptional?: true;
-  /** A body has no effect and is not refused. */
-  ignoresBody?: true;
   /** `run` gets the body as it was sent and parses it; the schema only describes it. */
   parsesBody?: true;
   example?: unknown;
@@ -256,8 +254,8 @@ export function addOperations<Deps>(app: FastifyInstance, deps: Deps, operations
 const statusOf = ({ status, schema, media }: Operation<never>['answer']) => status ?? (schema || media ? 200 : 204);
 
 /** Writes refuse a body that would have no effect. Many clients send one with DELETE, and it is ignored. */
-const refusesBody = ({ method, body, ignoresBody }: Pick<Operation<never>, 'method' | 'body' | 'ignoresBody'>) =>
-  body === undefined && !ignoresBody && !['GET', 'DELETE'].includes(method);
+const refusesBody = ({ method, body }: Pick<Operation<never>, 'method' | 'body'>) =>
+  body === undefined && !['GET', 'DELETE'].includes(method);
 
 /** TypeBox checks requests and cleans answers by the schemas of the routes. They are compiled when first used. */
 const compileValidator: FastifySchemaCompiler<TSchema | TProperties> = ({ schema, httpPart }) => {

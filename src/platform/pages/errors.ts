@@ -221,7 +221,6 @@ function refusalOf(error: Error & { code?: string; statusCode?: number }, reques
     const isApi = request.url.startsWith('/v1/');
     return malformed(`The body must be application/${isApi ? 'json' : 'x-www-form-urlencoded'}.`);
   }
-  if (/^FST_ERR_CTP_(EMPTY|INVALID)_JSON_BODY$/.test(code)) return malformed('The body is not valid JSON.');
   return statusCode >= 400 && statusCode < 500 ? malformed('The request is malformed.') : serverError(error);
 }
 

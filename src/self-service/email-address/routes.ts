@@ -49,7 +49,6 @@ const verifyEmail = operation({
   id: 'verifyEmail',
   path: '/v1/me/email/verify',
   access: signedIn,
-  ignoresBody: true,
   summary: 'Verify your email address',
   description: 'Sends a link to the address, to be opened in your session.',
   answer: sent('Sent, unless too many links were sent already.'),

@@ -3,6 +3,7 @@ import { requireUser } from '../../accounts/users.ts';
 import { requireFirstFactor, signedIn } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { invalidRequest, unavailable } from '../../platform/errors.ts';
+import { refuseFormForJson } from '../../platform/http/body-parsers.ts';
 import { addOperations, inCode, operation } from '../../platform/http/operation.ts';
 import { FormText } from '../../platform/http/parameters.ts';
 import { picturesPath } from '../../platform/pages/initials.ts';
@@ -114,7 +115,10 @@ export async function pictureRoutes(app: FastifyInstance, deps: Deps) {
     uploads.addContentTypeParser(
       'multipart/form-data',
       { parseAs: 'buffer' },
-      (request: FastifyRequest, body: Buffer) => readFormWithFile(request.headers['content-type'], body),
+      async (request: FastifyRequest, body: Buffer) => {
+        refuseFormForJson(request);
+        return readFormWithFile(request.headers['content-type'], body);
+      },
     );
     addOperations(uploads, deps, [setOwnPicture]);
 
