@@ -162,7 +162,13 @@ const good: [Environment, Partial<Config>][] = [
   [{ SIGNET_DATA_DIR: '/var/lib/signet' }, { dataDir: '/var/lib/signet' }],
   [{ SIGNET_DATA_DIR: 'here' }, { dataDir: resolve('here') }],
   [onPostgres, { databaseUrl: onPostgres.SIGNET_DATABASE_URL, masterKey: { from: 'value', key } }],
-  [{ ...onPostgres, SIGNET_DATABASE_URL: 'postgresql://db' }, { databaseUrl: 'postgresql://db' }],
+  ...[
+    'postgresql://db',
+    'postgres:///signet',
+    'postgres://u:p@/signet?host=/var/run/postgresql',
+    'postgres://u@%2Fvar%2Frun%2Fpostgresql/signet',
+    'postgres://u:50%off@[::1]:5432,db-2.test:5433/signet?target_session_attrs=read-write&sslmode=verify-full',
+  ].map((url): (typeof good)[number] => [{ ...onPostgres, SIGNET_DATABASE_URL: url }, { databaseUrl: url }]),
   [{ SIGNET_MASTER_KEY: key.toString('base64') }, { masterKey: { from: 'value', key } }],
   [{ SIGNET_MASTER_KEY_FILE: '/run/key' }, { masterKey: { from: 'file', path: '/run/key', mayCreate: false } }],
   [{ SIGNET_COOKIE_PREFIX: 'acme' }, { cookiePrefix: 'acme' }],
@@ -277,6 +283,33 @@ const malformed: [string, string[], RegExp][] = [
   ],
   ['SIGNET_DATABASE_MAY_LOSE_COMMITS', ['yes', '1'], /on.*off/],
   ['SIGNET_DATABASE_URL', ['mysql://u:hunter2@h/db', 'postgres://', 'hunter2', '/tmp/db'], /start with postgres/],
+  [
+    'SIGNET_DATABASE_URL',
+    [
+      'postgres://u:hunter2@h:x/db',
+      'postgres://u:hunt/hunter2@h/db',
+      'postgres://u:hunt?hunter2@h/db',
+      'postgres://u:hunter2%ff@h/db',
+      'postgres://u:hunter2@h1,,h2/db',
+      'postgres://u:hunter2@h1:5432,h2:x/db',
+      'postgres://u:hunter2@/db?host=h1,h2',
+    ],
+    /must look like postgres:/,
+  ],
+  [
+    'SIGNET_DATABASE_URL',
+    ['postgres://u:hunter2@h/db?connect_timeout=3', 'postgres://h/db?sslmode=require&channel_binding=require'],
+    /does not support: (connect_timeout|channel_binding)\. It supports .*sslmode/,
+  ],
+  [
+    'SIGNET_DATABASE_URL',
+    ['any', 'standby', 'prefer-standby', 'read-only', ''].map(
+      (wanted) => `postgres://h/d?target_session_attrs=${wanted}`,
+    ),
+    /target_session_attrs=read-write or primary, or none/,
+  ],
+  ['SIGNET_DATABASE_URL', ['postgres://h/db?sslmode=verifyfull'], /an sslmode among disable/],
+  ['SIGNET_DATABASE_URL', ['postgres://h/db?sslrootcert=/nowhere/ca.pem'], /cannot be read, with sslrootcert/],
   [
     'SIGNET_MASTER_KEY',
     ['hunter2', key.toString('hex').slice(2), `${key.toString('base64')}AAAA`, '?'.repeat(44)],

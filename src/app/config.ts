@@ -10,6 +10,7 @@ import {
 } from '../authentication/credentials/providers.ts';
 import { form } from '../platform/assets.ts';
 import { type Brand, logLevels } from '../platform/config.ts';
+import { serversOf } from '../platform/db/postgres-address.ts';
 import { ConfigError } from '../platform/errors.ts';
 import { isLoopback, isSubnet } from '../platform/ip-address.ts';
 import { limitSettings, readLimits } from '../platform/limits/limit-settings.ts';
@@ -132,10 +133,7 @@ export function readConfig(
   const secure = base.protocol === 'https:';
   const dataDir = resolve(read('SIGNET_DATA_DIR') ?? defaultDataDir);
   const databaseUrl = read('SIGNET_DATABASE_URL');
-  must(
-    databaseUrl === undefined || /^postgres(ql)?:\/\/./.test(databaseUrl),
-    'SIGNET_DATABASE_URL must start with postgres://. Omit it to use the embedded SQLite.',
-  );
+  if (databaseUrl !== undefined) serversOf(databaseUrl);
   const brand = readBrand(read);
   return Object.freeze({
     baseUrl: base.origin,

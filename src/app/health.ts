@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Deps } from '../oauth/deps.ts';
 import { canSign } from '../oauth/signing-keys/signing-keys.ts';
+import { NotPrimary } from '../platform/db/db.ts';
 import { isDiskFull, isDiskReadOnly } from '../platform/db/open.ts';
 
 /** Why a node should not receive requests. */
@@ -8,6 +9,7 @@ export const unreadySentences = {
   starting: 'Not ready: this node is starting.',
   stopping: 'Not ready: this node is shutting down.',
   store: 'Not ready: the database does not respond.',
+  standby: 'Not ready: this node reaches a standby of the database, and not the primary.',
   signing_keys: 'Not ready: a signing key is missing.',
   disk: 'Not ready: the disk that holds the database is full or read-only.',
 };
@@ -46,7 +48,8 @@ async function findReasons({ db, config, log }: Pick<Deps, 'db' | 'config' | 'lo
   try {
     return (await canSign(db)) ? disk : ['signing_keys', ...disk];
   } catch (error) {
-    log.warn({ err: error }, 'not ready: the database does not respond');
-    return ['store', ...disk];
+    const reason = error instanceof NotPrimary ? 'standby' : 'store';
+    log.warn({ err: error }, unreadySentences[reason]);
+    return [reason, ...disk];
   }
 }

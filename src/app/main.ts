@@ -63,26 +63,35 @@ async function openWorkerMetrics(deps: Deps): Promise<Scrape> {
   return scrapeOfNode;
 }
 
-/** While PostgreSQL is down or still starting, retries without limit: the process manager decides when to give up. */
 async function open(config: Config): Promise<Deps> {
   const log = openLog(config.logLevel);
   const loading = nextTurn().then(() => import('./app.ts')); // once the thread pool generates the first keys
   loading.catch(() => undefined); // it is awaited once there is a store
   for (const signal of stopSignals) process.off(signal, exitImmediately).once(signal, exitImmediately);
   const tracer = config.traces ? await openTraces(config.traces, log) : noTracing;
+  const deps = await untilAnswered({ config, log }, () =>
+    openDeps(config, {
+      clock: Date.now,
+      monotonic: () => performance.now(),
+      log,
+      tracer,
+      terminal: process.stderr.isTTY ? process.stderr : undefined,
+    }),
+  );
+  await loading;
+  return deps;
+}
+
+/**
+ * While PostgreSQL is down, still starting or a standby, tries again without limit: the process manager decides when to give up.
+ * A node that serves waits also for one that refuses it, since others may need it and the key set needs no store.
+ */
+async function untilAnswered<T>({ config, log }: Pick<Deps, 'config' | 'log'>, work: () => Promise<T>, serves = false) {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const deps = await openDeps(config, {
-        clock: Date.now,
-        monotonic: () => performance.now(),
-        log,
-        tracer,
-        terminal: process.stderr.isTTY ? process.stderr : undefined,
-      });
-      await loading;
-      return deps;
+      return await work();
     } catch (error) {
-      const isAway = error instanceof StoreUnavailable && !(error instanceof StoreMisconfigured);
+      const isAway = error instanceof StoreUnavailable && (serves || !(error instanceof StoreMisconfigured));
       if (!config.databaseUrl || !isAway) throw error;
       const again_in_seconds = Math.min(attempt, 5);
       log.warn({ reason: storeReason(error), again_in_seconds }, 'PostgreSQL is not available yet; retrying');
@@ -245,11 +254,12 @@ function surviveExceptions(log: Deps['log'], ask?: () => void): void {
 
 /**
  * While the disk is full or read-only, the server answers what needs no writing: the key set, introspection, userinfo. What a start
- * would have written, the jobs write later.
+ * would have written, the jobs write later. PostgreSQL is waited for.
  */
-async function unlessUnwritable({ config, log }: Deps, write: () => Promise<void>): Promise<void> {
+async function unlessUnwritable(deps: Deps, write: () => Promise<void>, serves = false): Promise<void> {
+  const { config, log } = deps;
   try {
-    await write();
+    await untilAnswered(deps, write, serves);
   } catch (error) {
     if (config.databaseUrl || !(error instanceof StoreUnavailable)) throw error;
     log.error({ reason: storeReason(error), folder: config.dataDir }, 'a change that belongs to the start was refused');
@@ -270,11 +280,11 @@ async function printWelcome(deps: Deps): Promise<void> {
     `  Discovery:  ${config.baseUrl}/.well-known/openid-configuration`,
     `  Storage:    ${config.databaseUrl ? 'PostgreSQL' : `SQLite in ${config.dataDir}`}`,
   ];
-  if (!(await hasAdministrator(deps.db))) {
-    await unlessUnwritable(deps, async () => {
-      const { url } = await inviteAdministrator(deps, 'system', 'first_administrator');
-      lines.push('', '  There is no administrator yet. Use this link once, within a day, to create one:', `  ${url}`);
-    });
-  }
+  const invite = async () => {
+    if (await hasAdministrator(deps.db)) return;
+    const { url } = await inviteAdministrator(deps, 'system', 'first_administrator');
+    lines.push('', '  There is no administrator yet. Use this link once, within a day, to create one:', `  ${url}`);
+  };
+  await unlessUnwritable(deps, invite, true);
   process.stdout.write(`${lines.join('\n')}\n\n`);
 }

@@ -165,6 +165,27 @@ test('a start waits for a PostgreSQL that is away, and says so', async (t) => {
   assert.equal((await (await server).stop()).code, 0);
 });
 
+test('a PostgreSQL that is lost at any moment of a start is waited for', async (t) => {
+  for (const statement of [
+    'insert into server_heartbeat',
+    'insert into issuing_runs',
+    'not exists (select 1 from users where',
+  ]) {
+    const settings = await bareSettings(t, 'postgres');
+    const network = await tcpProxy(t, settings.SIGNET_DATABASE_URL ?? '');
+    let losses = 0;
+    network.refuse((bytes) => {
+      const isLost = losses < 2 && bytes.includes(statement);
+      if (isLost) losses += 1;
+      return isLost;
+    });
+    const server = await startServer(t, { ...settings, SIGNET_DATABASE_URL: network.url });
+    assert.equal(losses, 2, statement);
+    assert.match(server.said.stdout, /There is no administrator yet/, statement);
+    assert.equal((await server.stop()).code, 0);
+  }
+});
+
 test('workers whose first connections fail try again, and the start goes on', async (t) => {
   const settings = await bareSettings(t, 'postgres');
   const network = await tcpProxy(t, settings.SIGNET_DATABASE_URL ?? '');

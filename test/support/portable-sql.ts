@@ -5,6 +5,7 @@ import { type Change, mustChange } from '../../src/platform/db/change.ts';
 import { openPostgres } from '../../src/platform/db/postgres.ts';
 import type { Lane } from '../../src/platform/db/postgres-lane.ts';
 import { createAbandoned } from '../../src/platform/db/postgres-lanes.ts';
+import { createServers } from '../../src/platform/db/postgres-servers.ts';
 import { sql } from '../../src/platform/db/sql.ts';
 import { type Construct, constructsIn, parse, tableOf } from './sql-constructs.ts';
 import { type Table, tablesOf } from './sql-keys.ts';
@@ -147,7 +148,7 @@ export async function connectionStatements(url: string): Promise<string[]> {
     };
     await db.change(refused);
     await db.close();
-    const abandoned = createAbandoned(url);
+    const abandoned = createAbandoned(createServers(url));
     await new Promise<void>((gone) => abandoned.add({ backend: { pid: 0, started_at: 0 } } as Lane, gone));
     await abandoned.close();
   } finally {

@@ -15,9 +15,14 @@ import { scratchFolder } from './scratch.ts';
 export type PostgresPair = {
   /** Of the primary, and after {@link promote} of what was its standby. */
   url: string;
+  standbyUrl: string;
   /** `kill -9` of the primary. */
   kill(): Promise<void>;
+  /** Stops the primary as an operator does, so that its standby has all that it had. */
+  stop(): Promise<void>;
   promote(): Promise<void>;
+  /** Starts what was the primary as a standby that gets nothing more. */
+  rejoin(): Promise<void>;
 };
 
 const password = 'test';
@@ -26,8 +31,7 @@ const urlOf = (port: number) => `postgres://postgres:${password}@127.0.0.1:${por
 export async function startPostgresPair(t: TestContext): Promise<PostgresPair> {
   const EmbeddedPostgres = await importWithoutExitHook();
   const lines: string[] = [];
-  const serverAt = async (folder: string, flags: readonly string[]) => {
-    const port = await freePort();
+  const serverIn = (folder: string, port: number, flags: readonly string[]) => {
     const server = new EmbeddedPostgres({
       databaseDir: folder,
       port,
@@ -46,7 +50,7 @@ export async function startPostgresPair(t: TestContext): Promise<PostgresPair> {
   const copy = await scratchFolder('standby');
   afterTest(t, () => Promise.all([folder, copy].map((path) => rm(path, { recursive: true, force: true }))));
 
-  const primary = await serverAt(folder, common);
+  const primary = serverIn(folder, await freePort(), common);
   await primary.server.initialise();
   await primary.server.start();
   afterTest(t, () => end(primary.server));
@@ -68,7 +72,7 @@ export async function startPostgresPair(t: TestContext): Promise<PostgresPair> {
   });
 
   const source = `host=127.0.0.1 port=${primary.port} user=postgres password=${password} application_name=standby`;
-  const standby = await serverAt(copy, [...common, `primary_conninfo=${source}`]);
+  const standby = serverIn(copy, await freePort(), [...common, `primary_conninfo=${source}`]);
   void standby.server.start().catch(() => undefined); // it says that it is ready when it has been promoted
   afterTest(t, () => end(standby.server));
   await asAdmin(primary.url, async (client) => {
@@ -85,22 +89,43 @@ export async function startPostgresPair(t: TestContext): Promise<PostgresPair> {
 
   const pair: PostgresPair = {
     url: primary.url,
-    async kill() {
-      await end(primary.server);
-    },
+    standbyUrl: standby.url,
+    kill: () => end(primary.server),
+    stop: () => end(primary.server, 'SIGINT'),
     async promote() {
       await asAdmin(standby.url, (client) => client.query('select pg_promote(true)'));
       pair.url = standby.url;
+      pair.standbyUrl = primary.url;
+    },
+    async rejoin() {
+      const { uid, gid } = statSync(folder);
+      writeFileSync(join(folder, 'standby.signal'), '');
+      chownSync(join(folder, 'standby.signal'), uid, gid);
+      const rejoined = serverIn(folder, primary.port, common);
+      void rejoined.server.start().catch(() => undefined);
+      afterTest(t, () => end(rejoined.server));
+      await answers(primary.url);
     },
   };
   return pair;
 }
 
-/** `kill -9` of the process that starts all others; these end as soon as they notice. */
-async function end(server: object): Promise<void> {
+async function answers(url: string): Promise<void> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await asAdmin(url, async (client) => void (await client.query('select 1')));
+    } catch (error) {
+      if (tries === 1_000) throw error;
+      await sleep(20);
+    }
+  }
+}
+
+/** By a signal to the process that starts all others; these end as soon as they notice. */
+async function end(server: object, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
   const { process: postmaster } = server as { process?: ChildProcess };
   if (postmaster?.exitCode !== null || postmaster.signalCode !== null) return;
   const gone = once(postmaster, 'exit');
-  postmaster.kill('SIGKILL');
+  postmaster.kill(signal);
   await gone;
 }

@@ -143,8 +143,11 @@ export const refreshAt = (url: string, client: RegisteredClient, refresh_token: 
   send(url, client, { grant_type: 'refresh_token', refresh_token });
 
 export async function isActiveAt(url: string, client: RegisteredClient, token: string): Promise<boolean> {
-  return (await send(url, client, { token }, '/oauth/introspect')).active === true;
+  return (await introspectAt(url, client, token)).active === true;
 }
+
+export const introspectAt = (url: string, client: RegisteredClient, token: string) =>
+  send(url, client, { token }, '/oauth/introspect');
 
 /** Asked again and again while a test waits, so it starts no process where Linux knows. */
 export function workerPids({ pid }: Pick<ServerProcess, 'pid'>): number[] {

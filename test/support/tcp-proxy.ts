@@ -10,6 +10,8 @@ export type TcpProxy = {
   cut(): Promise<void>;
   /** Lets everything through again, to the same server or, with its address, to another one. */
   mend(serverUrl?: string): Promise<void>;
+  /** New connections go to another server; those that are open stay where they are. */
+  lead(serverUrl: string): void;
   /** Keeps connections up and delivers nothing more from the server. */
   silence(): void;
   /** The same for each connection once the server has sent these bytes over it. */
@@ -71,6 +73,9 @@ export async function tcpProxy(t: TestContext, serverUrl: string): Promise<TcpPr
     mend: async (to = serverUrl) => {
       target = new URL(to);
       await listen(port);
+    },
+    lead: (to) => {
+      target = new URL(to);
     },
     silence: () => {
       silent = true;

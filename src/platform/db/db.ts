@@ -6,6 +6,7 @@ import { Sql, sql } from './sql.ts';
 export type { BatchResult, Committed, Step } from './engine.ts';
 export {
   ForeignKeyViolation,
+  NotPrimary,
   OutcomeUnknown,
   StoreMisconfigured,
   StoreUnavailable,

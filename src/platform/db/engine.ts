@@ -66,6 +66,11 @@ export class StoreMisconfigured extends StoreUnavailable {
   override name = 'StoreMisconfigured';
 }
 
+/** What was reached is a standby, or was the primary once: it takes no change, and what it says may be out of date. */
+export class NotPrimary extends StoreUnavailable {
+  override name = 'NotPrimary';
+}
+
 /** A unique index refused the change. */
 export class UniqueViolation extends Error {
   override name = 'UniqueViolation';

@@ -32,7 +32,7 @@ export type LaneOptions = {
   readonly deadlines: Deadlines;
   readonly run_id: string;
   /** Refuses a server, or what stands in front of it, that cannot be relied on. Called once for each connection. */
-  check(session: Session): Promise<void>;
+  check(session: Session, url: string): Promise<void>;
 };
 
 /** What a new connection says of itself. */
@@ -42,6 +42,8 @@ export type Session = {
   readonly announcedPid: number | null;
   /** Whether it has the settings that we asked for. */
   readonly keepsSettings: boolean;
+  /** Whether it is in recovery: 1 or 0. */
+  readonly is_standby: number;
   readonly settings: Readonly<Record<DurabilitySetting, string>>;
 };
 export const durabilitySettings = ['synchronous_commit', 'fsync', 'full_page_writes'] as const;
@@ -173,12 +175,12 @@ export async function openLane(url: string, options: LaneOptions, events: LaneEv
   try {
     await client.connect();
     const first = { text: sessionQuery, query_timeout: options.deadlines.connectMs };
-    const { pid, started_at, read_only, seqscan, ...settings } = (await client.query(first)).rows[0];
+    const { pid, started_at, is_standby, read_only, seqscan, ...settings } = (await client.query(first)).rows[0];
     Object.assign(lane.backend, { pid, started_at });
     const announcedPid = (client as pg.Client & { processID: number | null }).processID;
     const keepsSettings =
       seqscan === plannerSettings.enable_seqscan && (options.use !== 'batches' || read_only === 'on');
-    await options.check({ backend: lane.backend, announcedPid, keepsSettings, settings });
+    await options.check({ backend: lane.backend, announcedPid, keepsSettings, is_standby, settings }, url);
     if (ended) throw new Error('the connection was lost while it was checked');
   } catch (error) {
     socket.destroy();
@@ -240,7 +242,8 @@ async function sendTransaction(send: Send, steps: readonly Step[]): Promise<Comm
   const results = replies.map((reply, index) => {
     if (reply.status === 'fulfilled') return reply.value;
     // An error of the server before the commit was reached: whatever it was, the transaction ended with it.
-    if (index < replies.length - 1 && reply.reason instanceof pg.DatabaseError) throw settledError(reply.reason);
+    if (index < replies.length - 1 && reply.reason instanceof pg.DatabaseError)
+      throw settledError(reply.reason, index === 0);
     throw reply.reason;
   });
   // The commit of an aborted transaction is answered, without error, by "ROLLBACK".
@@ -265,7 +268,8 @@ function remembered(make: (sql: string) => string): (sql: string) => string {
 const toResult = ({ rowCount, rows }: pg.QueryResult): BatchResult => ({ changes: rowCount ?? 0, rows });
 
 const sessionQuery = `
-  select pg_backend_pid() as pid, current_setting('default_transaction_read_only') as read_only,
+  select pg_backend_pid() as pid, pg_is_in_recovery() as is_standby,
+         current_setting('default_transaction_read_only') as read_only,
          current_setting('enable_seqscan') as seqscan,
          (select (extract(epoch from backend_start) * 1000000)::bigint from pg_stat_activity
            where pid = pg_backend_pid()) as started_at,

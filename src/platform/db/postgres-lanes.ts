@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
-import { StoreMisconfigured, StoreUnavailable } from './engine.ts';
+import type pg from 'pg';
+import { NotPrimary, StoreMisconfigured, StoreUnavailable } from './engine.ts';
 import { type Backend, type Lane, type LaneOptions, openLane } from './postgres-lane.ts';
-import { columnTypes, isStalePlan, storeError } from './postgres-results.ts';
+import { isReadOnly, isStalePlan, standbySentence, storeError } from './postgres-results.ts';
+import { type Servers, standbyQuery } from './postgres-servers.ts';
 
 /** Between two attempts to reach a server that was not there. */
 const reconnectMs = 250;
@@ -20,8 +21,17 @@ export type Lanes = ReturnType<typeof createLanes>;
  * While the server is away only a timer tries to reach it: a request would wait for the timeout, and all behind it, too.
  */
 export function createLanes(
-  url: string,
-  { size, abandoned, ...options }: LaneOptions & { size: number; abandoned: Abandoned },
+  servers: Servers,
+  {
+    size,
+    abandoned,
+    onStandby,
+    ...options
+  }: LaneOptions & {
+    size: number;
+    abandoned: Abandoned /** A lane has found itself at a standby. */;
+    onStandby(): void;
+  },
 ) {
   const open = new Set<Lane>();
   const connecting = new Set<Promise<Lane>>();
@@ -61,7 +71,8 @@ export function createLanes(
   }
 
   function connect(): Promise<Lane> {
-    const attempt = openLane(url, options, events)
+    const attempt = servers
+      .connect((url) => openLane(url, options, events))
       .then((lane) => {
         away = undefined;
         open.add(lane);
@@ -92,11 +103,15 @@ export function createLanes(
     ending.add(goodbye);
   }
 
+  function retireAll(): void {
+    for (const lane of open) retire(lane);
+  }
+
   const mayGrow = () => away === undefined && open.size + connecting.size + left.size < size;
 
   async function firstConnection(): Promise<void> {
     const refusal = storeError(away);
-    if (refusal instanceof StoreMisconfigured) throw refusal;
+    if (refusal instanceof StoreMisconfigured || refusal instanceof NotPrimary) throw refusal;
     if (away !== undefined) throw new StoreUnavailable('PostgreSQL cannot be reached.', { cause: away });
     if (mayGrow()) await connect();
     else if (connecting.size > 0) await Promise.any(connecting);
@@ -132,21 +147,32 @@ export function createLanes(
         return await question(lane);
       } catch (error) {
         // Statements in flight together find it out together; only the first finds its lane still in use.
-        if (isStalePlan(error) && open.has(lane)) for (const stale of open) retire(stale);
-        throw error;
+        if (isStalePlan(error) && open.has(lane)) retireAll();
+        if (!(error instanceof NotPrimary) && !(isReadOnly(error) && (await isAtStandby(lane)))) throw error;
+        if (open.has(lane)) onStandby();
+        throw new NotPrimary(standbySentence, { cause: error });
       }
     },
+    /** No statement is sent over the connections that are open now. */
+    retireAll,
     /** Resolves when the last reply is in. */
     async close(): Promise<void> {
       closed = true;
       clearTimeout(reconnecting);
       await Promise.allSettled(connecting);
-      for (const lane of open) retire(lane);
+      retireAll();
       for (const lane of left) lane.destroy();
       await Promise.all(ending);
     },
   };
 }
+
+/** A primary may be read-only, too, for as long as its operator or its disk wants it. */
+const isAtStandby = (lane: Lane): Promise<boolean> =>
+  lane.run({ sql: standbyQuery }).then(
+    ({ rows }) => rows[0]?.is_standby === 1,
+    () => false,
+  );
 
 /** Between two looks at the server's processes, and the time that one may take. */
 const lookMs = 500;
@@ -159,7 +185,7 @@ type Abandoned = ReturnType<typeof createAbandoned>;
  * synchronous standby: nothing that a client can do ends that wait and leaves the commit uncertain no longer.
  * The server is watched over one connection, which is open only while there is something to look for.
  */
-export function createAbandoned(url: string) {
+export function createAbandoned(servers: Servers) {
   const lanes = new Map<Lane, () => void>();
   const closing = new AbortController();
   const { signal } = closing;
@@ -173,15 +199,9 @@ export function createAbandoned(url: string) {
 
   async function look(): Promise<void> {
     while (lanes.size > 0 && !signal.aborted) {
-      const client = new pg.Client({
-        connectionString: url,
-        types: columnTypes,
-        connectionTimeoutMillis: lookTimeoutMs,
-        query_timeout: lookTimeoutMs,
-      });
-      client.on('error', () => undefined); // the query in flight rejects
+      let client: pg.Client | undefined;
       try {
-        await client.connect();
+        client = await servers.connectOnce({ connectionTimeoutMillis: lookTimeoutMs, query_timeout: lookTimeoutMs });
         while (lanes.size > 0 && !signal.aborted) {
           await lookOnce(client);
           await pause();
@@ -189,7 +209,7 @@ export function createAbandoned(url: string) {
       } catch {
         await pause(); // the server cannot be reached, or does not answer: nothing is known
       } finally {
-        await client.end().catch(() => undefined);
+        await client?.end().catch(() => undefined);
       }
     }
   }

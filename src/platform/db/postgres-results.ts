@@ -1,6 +1,7 @@
 import pg, { DatabaseError } from 'pg';
 import {
   ForeignKeyViolation,
+  NotPrimary,
   OutcomeUnknown,
   type Step,
   StoreMisconfigured,
@@ -20,7 +21,7 @@ const unanswerableClasses = new Set([
   'XX', // internal error, corrupted data
 ]);
 const unanswerable = new Set([
-  '25006', // read only: this server is no longer the primary
+  '25006', // read only
   '25P03', // idle in transaction too long
   '55P03', // lock not available
 ]);
@@ -73,10 +74,13 @@ export function storeError(error: unknown, sent: 'nothing' | 'read' | 'change' =
 }
 
 /** An error that came before the commit of its transaction could: nothing of it was kept, even if the server went away. */
-export const settledError = (error: DatabaseError): Error =>
-  hasUnknownOutcome(error.code ?? '')
+export function settledError(error: DatabaseError, isBegin: boolean): Error {
+  // "Cannot set transaction read-write mode during recovery".
+  if (isBegin && error.code === '0A000') return new NotPrimary(standbySentence, { cause: error });
+  return hasUnknownOutcome(error.code ?? '')
     ? new StoreUnavailable('PostgreSQL ended the connection before the commit.', { cause: error })
     : error;
+}
 
 /** Serialization failure and deadlock: the server took everything back and asks to be asked again. */
 export const wasRolledBackByRace = (error: unknown): boolean => ['40001', '40P01'].includes(sqlState(error) ?? '');
@@ -102,6 +106,11 @@ export function isRefusal(step: Step, error: unknown): boolean {
 }
 
 const sqlState = (error: unknown): string | undefined => (error instanceof DatabaseError ? error.code : undefined);
+
+export const isReadOnly = (error: unknown): boolean => sqlState(error) === '25006';
+
+export const standbySentence =
+  'SIGNET_DATABASE_URL leads to a standby of PostgreSQL, which takes no changes and may not know the newest ones. It has to lead to the primary.';
 
 export const needsSessions =
   'SIGNET_DATABASE_URL points to a connection pooler without session pooling (for example PgBouncer with pool_mode transaction or statement, or with startup parameters that it rejects or ignores). Signet pools a few connections itself and prepares its statements on them: use the address of PostgreSQL itself.';

@@ -7,10 +7,11 @@ import { plain } from '../../../test/support/plain-sql.ts';
 import { asAdmin } from '../../../test/support/postgres-admin.ts';
 import { tcpProxy } from '../../../test/support/tcp-proxy.ts';
 import { transactionPooler } from '../../../test/support/transaction-pooler.ts';
-import { type Db, OutcomeUnknown, StoreMisconfigured, StoreUnavailable } from './db.ts';
+import { type Db, NotPrimary, OutcomeUnknown, StoreMisconfigured, StoreUnavailable } from './db.ts';
 import { openPostgres } from './postgres.ts';
 import type { Deadlines } from './postgres-lane.ts';
 import { createLanes } from './postgres-lanes.ts';
+import { createServers } from './postgres-servers.ts';
 import { row, text } from './rows.ts';
 import { combinable, sql } from './sql.ts';
 
@@ -51,10 +52,10 @@ async function signal(url: string, count: number, call: 'pg_cancel_backend' | 'p
 }
 
 /** Asks until there is an answer; all refusals on the way must be StoreUnavailable. */
-async function recovers(db: Db): Promise<void> {
+async function recovers(db: Db, ask: () => Promise<unknown> = () => plain(db).get('select 1 as answer')) {
   for (;;) {
     try {
-      await plain(db).get('select 1 as answer');
+      await ask();
       return;
     } catch (error) {
       assert.ok(error instanceof StoreUnavailable, String(error));
@@ -285,13 +286,14 @@ test('a connection that was given up counts until its backend is known to be gon
   const abandoned = { add: () => {}, hasAnswered: () => {}, waitForStandby: () => false, close: async () => {} };
   const deadlines = { statementMs: 60_000, replyMs: 50, connectMs: 60_000 };
   const size = 2;
-  const lanes = createLanes(url, {
+  const lanes = createLanes(createServers(url), {
     use: 'changes',
     size,
     abandoned,
     deadlines,
     run_id: 'capped',
     check: async () => {},
+    onStandby: () => {},
   });
   t.after(() => lanes.close());
   for (let i = 0; i < 4; i += 1) await assert.rejects(lanes.use((lane) => lane.run({ sql: 'select pg_sleep(60)' })));
@@ -345,6 +347,44 @@ test('a pooler that refuses or ignores what a session begins with is refused wit
       });
     }
   }
+});
+
+/** A server of which a row says whether it is a standby, and in which a change is refused as a standby refuses it. */
+async function pretender(t: TestContext) {
+  const { db: direct, url } = await freshTable(t);
+  await plain(direct).run('create table self (is_standby boolean not null)');
+  await plain(direct).run('insert into self values (false)');
+  await plain(direct).run(
+    "create function public.pg_is_in_recovery() returns boolean language sql as 'select is_standby from self'",
+  );
+  const db = opened(t, withOptions(url, '-c search_path=public,pg_catalog'));
+  return {
+    db,
+    become: (is_standby: boolean) =>
+      plain(direct).run('update self set is_standby = $1::text::boolean', [String(is_standby)]),
+  };
+}
+const refusedAsReadOnly = "do $$ begin raise exception 'read-only' using errcode = '25006'; end $$";
+
+test('a server that turns out to be a standby is left by every connection, and used again once it is the primary', async (t) => {
+  const { db, become } = await pretender(t);
+  await Promise.all([keys(db), plain(db).run(insert('x').sql, ['x']), plain(db).batch([insert('y'), insert('z')])]);
+  await become(true);
+  await assert.rejects(plain(db).run(refusedAsReadOnly), NotPrimary);
+  await assert.rejects(keys(db), NotPrimary, 'what it says may be out of date');
+  await assert.rejects(plain(db).batch([insert('a'), insert('b')]), NotPrimary);
+  await become(false);
+  await recovers(db);
+  await recovers(db, () => plain(db).batch([insert('a'), insert('b')]));
+});
+
+test('a primary that is read-only for a while is read all the same', async (t) => {
+  const { db } = await pretender(t);
+  await assert.rejects(
+    plain(db).run(refusedAsReadOnly),
+    (error) => refusedForCertain(error) && !(error instanceof NotPrimary),
+  );
+  assert.deepEqual(await keys(db), []);
 });
 
 test('statements of a batch that lost its transaction change nothing', async (t) => {

@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { createDb } from './db.ts';
-import { type BatchResult, type Committed, type Step, StoreMisconfigured, StoreUnavailable } from './engine.ts';
+import {
+  type BatchResult,
+  type Committed,
+  NotPrimary,
+  type Step,
+  StoreMisconfigured,
+  StoreUnavailable,
+} from './engine.ts';
 import type { MigratableDb, MigratableEngine, MigrationSession } from './migrate.ts';
 import { createCombiner, isCombinable } from './postgres-combiner.ts';
 import {
@@ -13,14 +20,8 @@ import {
   type Session,
 } from './postgres-lane.ts';
 import { createAbandoned, createLanes, deepestLane, type Lanes } from './postgres-lanes.ts';
-import {
-  columnTypes,
-  isStalePlan,
-  lostItsPreparation,
-  needsSessions,
-  storeError,
-  wasRolledBackByRace,
-} from './postgres-results.ts';
+import { isStalePlan, lostItsPreparation, needsSessions, storeError, wasRolledBackByRace } from './postgres-results.ts';
+import { createServers, refuseStandby, type Servers } from './postgres-servers.ts';
 import type { Param } from './sql.ts';
 
 /**
@@ -43,7 +44,7 @@ const migrationLock = 7_446_381;
 /**
  * The store on a server that many nodes share. Connects when first used, and again by itself after a loss; meanwhile
  * every call fails at once with {@link StoreUnavailable}.
- * @param url postgres://…; its parameters (sslmode, options, …) are `pg`'s.
+ * @param url as {@link serversOf} reads it.
  * @throws {StoreMisconfigured} from the first call, and from any later one, when the server may not be used as it is.
  */
 export function openPostgres(
@@ -52,11 +53,16 @@ export function openPostgres(
 ): MigratableDb {
   const deadlines = { ...defaultDeadlines, ...chosen };
   const run_id = randomUUID().slice(-12);
-  const abandoned = createAbandoned(url);
-  const check = (session: Session) => checkSession(url, session, mayLoseCommits);
+  const servers = createServers(url);
+  const abandoned = createAbandoned(servers);
+  const check = (session: Session, server: string) => checkSession(server, session, mayLoseCommits);
+  const onStandby = () => {
+    for (const lanes of [reads, changes, batches]) lanes.retireAll();
+  };
   const lanesFor = (use: LaneUse) =>
-    createLanes(url, { use, size: laneSizes[use], abandoned, deadlines, run_id, check });
+    createLanes(servers, { use, size: laneSizes[use], abandoned, deadlines, run_id, check, onStandby });
   const [reads, changes, batches] = [lanesFor('reads'), lanesFor('changes'), lanesFor('batches')];
+
   let asking = 0;
   let whenAnswered: () => void = () => undefined;
   let closing: Promise<void> | undefined;
@@ -119,7 +125,7 @@ export function openPostgres(
       closing ??= close();
       return closing;
     },
-    exclusively: (work) => exclusively(url, work),
+    exclusively: (work) => exclusively(servers, work),
   });
 }
 
@@ -170,7 +176,8 @@ async function retryUnchanged<Reply>(
     try {
       return await Promise.race([lanes.use(ask), deadline.over]);
     } catch (error) {
-      const again = wasRolledBackByRace(error) || isStalePlan(error) || lostItsPreparation(error);
+      const again =
+        wasRolledBackByRace(error) || isStalePlan(error) || lostItsPreparation(error) || error instanceof NotPrimary;
       if (!again || attempt === attempts) throw storeError(error, sent);
     }
   }
@@ -180,12 +187,10 @@ async function retryUnchanged<Reply>(
  * A connection of its own, without deadlines: a migration takes what it takes. The lock belongs to the transaction, so
  * that a node that dies in the middle leaves neither tables nor lock behind.
  */
-async function exclusively<T>(url: string, work: (session: MigrationSession) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url, types: columnTypes, connectionTimeoutMillis: 10_000 });
-  client.on('error', () => undefined); // the query in flight rejects
+async function exclusively<T>(servers: Servers, work: (session: MigrationSession) => Promise<T>): Promise<T> {
+  const client = await servers.connectOnce({ connectionTimeoutMillis: 10_000 }).catch(rethrowAsStoreError);
   const query = (sql: string, params?: Param[]) => client.query(sql, params).catch(rethrowAsStoreError);
   try {
-    await client.connect().catch(rethrowAsStoreError);
     await query('begin');
     await query('select pg_advisory_xact_lock($1)', [migrationLock]);
     const kept = await work({
@@ -214,6 +219,7 @@ const probes = 3;
  * @throws {StoreMisconfigured}
  */
 async function checkSession(url: string, session: Session, mayLoseCommits: boolean): Promise<void> {
+  refuseStandby(session.is_standby);
   const off = durabilitySettings.filter((name) => session.settings[name] === 'off');
   if (off.length > 0 && !mayLoseCommits) {
     throw new StoreMisconfigured(
