@@ -1,22 +1,41 @@
+import type { Deps } from '../audit/deps.ts';
 import { type CountedEvent, countedEventsAfter } from '../audit/read-log.ts';
 import { hourAfter, hourSeconds } from '../audit/unauthenticated.ts';
 import { now } from '../platform/clock.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { StoreDeps } from '../platform/deps.ts';
-import { accountsChanged, countInSlices, Tally } from './daily-counts.ts';
-import { forgetActive } from './store.ts';
+import { accountsChanged, countInSlices, countSlice, Tally } from './daily-counts.ts';
+import { forgetActive, type Places, readPlaces } from './store.ts';
 
 /** Counts what the audit log has gained: sign-ins, new users and clients, and who was active. */
-export function countAuditEvents(deps: StoreDeps, signal?: AbortSignal): Promise<boolean> {
-  return countInSlices(
-    deps,
-    async ({ audit_seq }, rows) => {
-      const events = await countedEventsAfter(deps.db, audit_seq, rows);
-      const last = events.at(-1);
-      return last && { to: { audit_seq: last.seq }, counted: countsOf(deps, events), isLast: events.length < rows };
-    },
-    signal,
-  );
+export const countAuditEvents = (deps: StoreDeps, signal?: AbortSignal): Promise<boolean> =>
+  countInSlices(deps, nextEvents(deps), signal);
+
+const nextEvents =
+  (deps: StoreDeps) =>
+  async ({ audit_seq }: Pick<Places, 'audit_seq'>, rows: number) => {
+    const events = await countedEventsAfter(deps.db, audit_seq, rows);
+    const last = events.at(-1);
+    return last && { to: { audit_seq: last.seq }, counted: countsOf(deps, events), isLast: events.length < rows };
+  };
+
+/** What a page counts at most before it is shown: the job counts a larger backlog. */
+const forPage = { sealed: { batches: 4 }, slices: 4, rows: 250 };
+
+/**
+ * Counts what has happened until now, so that a page shows no number that its reader knows to be wrong.
+ * @returns Unix seconds up to which all is counted, if that is not until now.
+ */
+export async function countForPage(deps: StoreDeps & Pick<Deps, 'auditLog'>): Promise<number | undefined> {
+  await deps.auditLog.sealForReading(forPage.sealed);
+  let isAll = false;
+  for (let slice = 0; slice < forPage.slices && !isAll; slice += 1)
+    isAll = await countSlice(deps, nextEvents(deps), forPage.rows);
+  const { unsealed, late } = await deps.auditLog.state();
+  if (isAll && unsealed === late) return undefined;
+  const { audit_seq = 0 } = (await readPlaces(deps.db)) ?? {};
+  const [lastCounted] = await countedEventsAfter(deps.db, audit_seq - 1, 1);
+  return lastCounted?.at ?? 0;
 }
 
 function countsOf(deps: StoreDeps, events: readonly CountedEvent[]): Sql[] {

@@ -63,6 +63,7 @@ export class Tally {
 }
 
 type Slice = { to: Partial<Places>; counted: readonly Sql[]; isLast: boolean };
+type ReadSlice = (places: Places, rows: number) => Promise<Slice | undefined>;
 
 /**
  * Counts a source to its end, a slice at a time: each commits with the place up to which it went, or not at all. Any node
@@ -70,19 +71,18 @@ type Slice = { to: Partial<Places>; counted: readonly Sql[]; isLast: boolean };
  * @param read the next slice, at most `rows` rows of the source; undefined at its end.
  * @returns false if the signal ended it before all was done.
  */
-export function countInSlices(
-  { db }: { db: Db },
-  read: (places: Places, rows: number) => Promise<Slice | undefined>,
-  signal?: AbortSignal,
-): Promise<boolean> {
-  return inSlices(async (rows) => {
-    const from = await readPlaces(db);
-    const slice = from && (await read(from, rows));
-    if (!from || !slice) return 0;
-    const run: Writes = { place: moveOn(from, { ...from, ...slice.to }), counted: slice.counted };
-    const done = await db.change({ run });
-    return done.ok && slice.isLast ? 0 : rows; // if another node was first, the next read goes on from there
-  }, signal);
+export function countInSlices({ db }: { db: Db }, read: ReadSlice, signal?: AbortSignal): Promise<boolean> {
+  return inSlices(async (rows) => ((await countSlice({ db }, read, rows)) ? 0 : rows), signal);
+}
+
+/** As {@link countInSlices}, one slice. @returns whether it was the last one. */
+export async function countSlice({ db }: { db: Db }, read: ReadSlice, rows: number): Promise<boolean> {
+  const from = await readPlaces(db);
+  const slice = from && (await read(from, rows));
+  if (!from || !slice) return true;
+  const run: Writes = { place: moveOn(from, { ...from, ...slice.to }), counted: slice.counted };
+  const done = await db.change({ run });
+  return done.ok && slice.isLast; // if another node was first, the next read goes on from there
 }
 
 export const purgeDailyCounts = (db: Db, before: number, rows: number) => purgeCounts(db, dayOf(before), rows);

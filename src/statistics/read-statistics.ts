@@ -1,7 +1,10 @@
+import type { Deps } from '../audit/deps.ts';
 import { refusedSince } from '../audit/unauthenticated.ts';
 import { now } from '../platform/clock.ts';
 import type { StoreDeps } from '../platform/deps.ts';
+import { countForPage } from './count-events.ts';
 import { accountCount, clientKinds, dayOf, kinds } from './daily-counts.ts';
+import type { SignInCounter } from './sign-in-counter.ts';
 import { countsSince, readPlaces } from './store.ts';
 
 /** Days on a chart, today among them. */
@@ -23,8 +26,9 @@ function daysOf(rows: Rows, kind: string, firstDay: number): Days {
 
 const firstDayOf = (deps: StoreDeps): number => dayOf(now(deps)) - chartDays + 1;
 
-/** Of the last thirty days, as far as the jobs have counted, which is a minute ago. */
-export async function readStatistics(deps: StoreDeps) {
+/** Of the last thirty days until now, or until `countedUntil` while the jobs have much to count. */
+export async function readStatistics(deps: StoreDeps & Pick<Deps, 'auditLog'>) {
+  const countedUntil = await countForPage(deps);
   const firstDay = firstDayOf(deps);
   const today = chartDays - 1;
   const [rows, totals, places] = await Promise.all([
@@ -38,6 +42,7 @@ export async function readStatistics(deps: StoreDeps) {
   const lastActive = daysOf(rows, 'last_active', firstDay).counts;
   const sum = (counts: readonly number[]) => counts.reduce((all, one) => all + one, 0);
   return {
+    countedUntil,
     signIns: daysOf(rows, 'sign_in', firstDay),
     refused,
     signUps: daysOf(rows, 'sign_up', firstDay),
@@ -47,17 +52,22 @@ export async function readStatistics(deps: StoreDeps) {
 }
 export type Statistics = Awaited<ReturnType<typeof readStatistics>>;
 
+/** Its sign-ins at this node are counted until now, and those at other nodes until a minute ago. */
+type ClientDeps = StoreDeps & { signInCounter: SignInCounter };
+
 /** Sign-ins and recorded failures of one client, for its owner and administrators. */
-export async function readClientStatistics(deps: StoreDeps, client_id: string) {
+export async function readClientStatistics(deps: ClientDeps, client_id: string) {
+  await deps.signInCounter.flush();
   const firstDay = firstDayOf(deps);
   const rows = await countsSince(deps.db, client_id, clientKinds, firstDay);
   return { signIns: daysOf(rows, 'sign_in', firstDay), failures: daysOf(rows, 'failure', firstDay) };
 }
 /** In the last seven days, today among them. */
 export async function readClientWeek(
-  deps: StoreDeps,
+  deps: ClientDeps,
   client_id: string,
 ): Promise<{ signIns: number; failures: number }> {
+  await deps.signInCounter.flush();
   const rows = await countsSince(deps.db, client_id, clientKinds, dayOf(now(deps)) - 6);
   const sumOf = (kind: string) => rows.reduce((sum, row) => (row.kind === kind ? sum + row.count : sum), 0);
   return { signIns: sumOf('sign_in'), failures: sumOf('failure') };

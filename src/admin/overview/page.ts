@@ -1,7 +1,7 @@
 import { rotationPeriodSeconds } from '../../oauth/signing-keys/signing-keys.ts';
 import { dayChart, figures } from '../../platform/pages/chart.ts';
-import { type Html, html, untrusted } from '../../platform/pages/html.ts';
-import { badge, emptyList } from '../../platform/pages/lists.ts';
+import { type Html, html, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
+import { badge, emptyList, exactTime } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { maxDeadCounted } from '../../webhooks/list-webhooks.ts';
@@ -24,6 +24,7 @@ ${figures(view, [
   { count: users.active7, label: view.t('admin.overview.active', { days: 7 }) },
   { count: users.active30, label: view.t('admin.overview.active', { days: 30 }) },
 ])}
+${statistics.countedUntil !== undefined && html`<p class="soft" id="counted-until">${view.t('admin.overview.counted_until', { time: exactTime(statistics.countedUntil) })}</p>`}
 ${reviews(view, overview)}
 <h2>${view.t('admin.overview.days')}</h2>
 <div class="charts">
@@ -49,7 +50,7 @@ ${
 <ul class="items">${reviews.map(
         ({ client, owner, risks }) => html`<li><div>
 <h3><a href="/admin/clients/${client.client_id}">${untrusted(client.name)}</a> ${badge(view.t(client.status === 'pending_review' ? 'admin.overview.reviews.new' : 'admin.overview.reviews.change'), 'off')}</h3>
-<p>${owner && html`${untrusted(owner.email, 254)} · `}${view.ago(client.updated_at)}</p>
+<p>${owner && html`${untrustedEmail(owner.email)} · `}${view.ago(client.updated_at)}</p>
 ${risks.length > 0 && html`<p>${risks.map((risk) => html`${riskBadge(view, risk)} `)}</p>`}
 </div></li>
 `,
@@ -104,7 +105,7 @@ function health(view: View, { webhooks, keys, log, mail, isClockSteady, now }: O
   const linked = (path: string, key: 'admin.tab.webhooks' | 'admin.tab.keys' | 'admin.tab.audit') =>
     html`<a href="${path}">${view.t(key)}</a>`;
   return html`<ul class="items health">
-${item(view.t('admin.overview.mail'), mail !== 'none', view.t(`admin.overview.mail.${mail}`))}
+${item(view.t('admin.overview.mail'), mail === 'smtp', view.t(`admin.overview.mail.${mail}`))}
 ${item(linked('/admin/webhooks', 'admin.tab.webhooks'), dead + off === 0, webhookWords)}
 ${item(linked('/admin/keys', 'admin.tab.keys'), !isLate, view.t('admin.overview.keys', { age: view.ago(oldest), next: view.day(oldest + rotationPeriodSeconds) }))}
 ${item(linked('/admin/audit', 'admin.tab.audit'), log.late === 0 && !log.lost, logWords)}
