@@ -28,9 +28,12 @@ export const groupIn = (action: string): ActionGroup | undefined => {
 
 /** Users and clients that a typed name may mean, by their ids. */
 export type Candidate = { id: string; name: string; detail: string };
+/** `hasMore`: others match, too, and are not among them. */
+export type Candidates = { candidates: readonly Candidate[]; hasMore: boolean };
+/** Of each kind. */
 const maxCandidates = 6;
 
-export type WhoIsMeant = { about?: string; actor?: string; request_id?: string } | { candidates: readonly Candidate[] };
+export type WhoIsMeant = { about?: string; actor?: string; request_id?: string } | Candidates;
 
 export const isRequest = (typed: string) => /^req_[\w-]{1,64}$/.test(typed);
 
@@ -40,31 +43,33 @@ export async function whoIsMeant(deps: StoreDeps, typed: string): Promise<WhoIsM
   if (/^(?:usr|cl|svc|wh|ses|gr|msg)_[\w-]{1,64}$/.test(typed)) return { about: typed };
   if (isRequest(typed)) return { request_id: typed };
   if (/^(?:cli|system|(?:user|client|service):.+)$/.test(typed)) return { actor: typed };
-  const [people, { clients }] = await Promise.all([
+  const [people, found] = await Promise.all([
     usersMeant(deps, typed),
     findClients(deps, { listing: 'all', query: typed.slice(0, 100), limit: maxCandidates }),
   ]);
-  const named = clients.map(({ client_id, name }) => ({ id: client_id, name, detail: client_id }));
-  const exact = people.find((one) => isAddressOf(one, typed));
-  const candidates = exact ? [exact] : [...people, ...named];
+  const named = found.clients.map(({ client_id, name }) => ({ id: client_id, name, detail: client_id }));
+  const exact = people.candidates.find((one) => isAddressOf(one, typed));
+  const candidates = exact ? [exact] : [...people.candidates, ...named];
+  const hasMore = !exact && (people.hasMore || found.next !== undefined || !found.complete);
   const [only] = candidates;
-  return only && candidates.length === 1 ? { about: only.id } : { candidates };
+  return only && candidates.length === 1 && !hasMore ? { about: only.id } : { candidates, hasMore };
 }
 
 /** The same, of users alone. */
-export async function userMeant(
-  deps: StoreDeps,
-  typed: string,
-): Promise<{ user_id: string } | { candidates: readonly Candidate[] }> {
+export async function userMeant(deps: StoreDeps, typed: string): Promise<{ user_id: string } | Candidates> {
   if (typed === '' || /^usr_[\w-]{1,64}$/.test(typed)) return { user_id: typed };
   const people = await usersMeant(deps, typed);
-  const only = people.find((one) => isAddressOf(one, typed)) ?? (people.length === 1 ? people[0] : undefined);
-  return only ? { user_id: only.id } : { candidates: people };
+  const { candidates, hasMore } = people;
+  const [first] = candidates;
+  const only =
+    candidates.find((one) => isAddressOf(one, typed)) ?? (candidates.length === 1 && !hasMore ? first : undefined);
+  return only ? { user_id: only.id } : people;
 }
 
-async function usersMeant(deps: StoreDeps, typed: string): Promise<Candidate[]> {
-  const { users } = await findUsers(deps, { query: typed.slice(0, 100), limit: maxCandidates });
-  return users.map(({ user_id, name, email }) => ({ id: user_id, name: name ?? email, detail: email }));
+async function usersMeant(deps: StoreDeps, typed: string): Promise<Candidates> {
+  const { users, next, complete } = await findUsers(deps, { query: typed.slice(0, 100), limit: maxCandidates });
+  const candidates = users.map(({ user_id, name, email }) => ({ id: user_id, name: name ?? email, detail: email }));
+  return { candidates, hasMore: next !== undefined || !complete };
 }
 
 const isAddressOf = ({ detail }: Candidate, typed: string) => detail.toLowerCase() === typed.toLowerCase();

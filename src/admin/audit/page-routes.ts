@@ -24,7 +24,7 @@ import { unauthenticatedPage } from './unauthenticated-page.ts';
 
 const path = '/admin/audit';
 /** With the details of each event, a page of them weighs less than 60 KB. */
-const eventsPerPage = 25;
+const eventsPerPage = 20;
 const types = { jsonl: 'application/jsonl; charset=utf-8', csv: csvType } as const;
 
 export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
@@ -38,7 +38,7 @@ export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
       return { ...auditPage(view, { query, names: new Map(), problem }), status: 400 };
     }
     const meant = await whoIsMeant(deps, query.who);
-    if ('candidates' in meant) return auditPage(view, { query, names: new Map(), candidates: meant.candidates });
+    if ('candidates' in meant) return auditPage(view, { query, names: new Map(), choice: meant });
     return auditPage(view, await found(query, { ...filter, ...meant }));
   });
 
@@ -49,7 +49,7 @@ export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
     const meant = await userMeant(deps, typed.target);
     if ('candidates' in meant) {
       const list = { events: [], next: undefined };
-      return unauthenticatedPage(view, { query: typed, list, keptDays, providers, names: new Map(), ...meant });
+      return unauthenticatedPage(view, { query: typed, list, keptDays, providers, names: new Map(), choice: meant });
     }
     const query = { ...typed, target: meant.user_id };
     const list = await listUnauthenticated(deps, { ...query, before, limit: eventsPerPage });

@@ -3,13 +3,13 @@ import type { ChainReport } from '../../audit/chain.ts';
 import { type AuditRecord, exportFormats, type FilterWarning, type LogPage } from '../../audit/read-log.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { alert, notice } from '../../platform/pages/form.ts';
-import { type Html, html, untrusted } from '../../platform/pages/html.ts';
+import { type Html, html, ipAddress, untrusted } from '../../platform/pages/html.ts';
 import { emptyList, exactTime, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
 import { adminTab } from '../components.ts';
-import { type AuditQuery, type Candidate, groupIn, groupMark, isPeriod, isRequest, periods } from './filter.ts';
+import { type AuditQuery, type Candidates, groupIn, groupMark, isPeriod, isRequest, periods } from './filter.ts';
 import { idOf, type Names } from './names.ts';
 import { actionLabel, actorName, entityName, eventSentence } from './sentence.ts';
 
@@ -21,17 +21,14 @@ export type AuditView = {
   /** Undefined for a filter that was refused: nothing was looked for. */
   log?: LogPage;
   /** Of a name that means no one user or client. */
-  candidates?: readonly Candidate[];
+  choice?: Candidates;
   /** For a log that is empty. */
   warning?: FilterWarning;
   problem?: Html | false;
   report?: ChainReport;
 };
 
-export const auditPage = (
-  view: View,
-  { query, names, log, candidates, warning, problem, report }: AuditView,
-): Page => ({
+export const auditPage = (view: View, { query, names, log, choice, warning, problem, report }: AuditView): Page => ({
   title: view.plain('admin.audit.title'),
   tab: adminTab('admin_audit'),
   content: html`<h1>${view.t('admin.audit.title')}</h1>
@@ -39,7 +36,7 @@ ${report && verdict(view, report)}
 ${problem}
 ${filterForm(view, query, names)}
 ${chips(view, query, names)}
-${candidates && choiceOf(view, query, candidates)}
+${choice && choiceOf(view, query, choice)}
 ${log && found(view, query, { names, log, warning })}
 <div class="log-about"><p class="soft">${view.t('admin.audit.intro')}</p>
 <form method="post" action="${path}/verify"><button type="submit" class="quiet" id="audit-verify">${view.t('admin.audit.verify')}</button></form>
@@ -76,7 +73,7 @@ export const eventList = (view: View, names: Names, events: readonly AuditRecord
 const eventItem = (view: View, names: Names, row: AuditRecord) => html`<li value="${row.seq}">
 <span class="log-time">${exactTime(row.at)}</span>
 <span class="log-what">${eventSentence(view, names, row)}</span>
-<span class="log-address">${row.address !== null && untrusted(row.address, 64)}</span>
+<span class="log-address">${row.address !== null && ipAddress(row.address)}</span>
 <details><summary aria-label="${view.plain('admin.audit.details.of', { seq: row.seq })}">${view.t('admin.audit.details')}</summary>
 <dl>
 <dt>${view.t('admin.audit.action')}</dt><dd><code>${untrusted(row.action, 100)}</code></dd>
@@ -188,19 +185,25 @@ const chipName = {
   until: 'admin.audit.until',
 } as const;
 
-const choiceOf = (view: View, query: AuditQuery, candidates: readonly Candidate[]) => {
+const choiceOf = (view: View, query: AuditQuery, choice: Candidates) => {
   const typed = html`<bdi>${visibleText(query.who, 100)}</bdi>`;
-  if (candidates.length === 0)
+  if (choice.candidates.length === 0)
     return emptyList(view.t('admin.audit.who.none', { query: typed }), { path, label: view.t('admin.audit.all') });
   return html`<p>${view.t('admin.audit.who.several', { query: typed })}</p>
-${candidateList(candidates, (id) => pathWith(path, { ...query, who: id }))}`;
+${candidateList(view, query.who, choice, (id) => pathWith(path, { ...query, who: id }))}`;
 };
 
-export const candidateList = (candidates: readonly Candidate[], pathTo: (id: string) => string): Html =>
+export const candidateList = (
+  view: View,
+  typed: string,
+  { candidates, hasMore }: Candidates,
+  pathTo: (id: string) => string,
+): Html =>
   html`<ul class="items">${candidates.map(
     ({ id, name, detail }) =>
       html`<li><div><a href="${pathTo(id)}">${untrusted(name, 100)}</a><p>${untrusted(detail, 254)}</p></div></li>\n`,
-  )}</ul>`;
+  )}</ul>
+${hasMore && html`<p class="advice" id="more-candidates">${view.t('admin.audit.who.more')} <a href="${pathWith('/admin/users', { q: typed })}">${view.t('admin.audit.who.more.users')}</a></p>`}`;
 
 function verdict(view: View, { verified, head, unsealed, unsealed_late, broken, stopped }: ChainReport) {
   if (broken) {

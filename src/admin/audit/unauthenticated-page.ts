@@ -7,13 +7,13 @@ import {
 import type { Provider } from '../../authentication/credentials/providers.ts';
 import { failureWords } from '../../authentication/federation/failure-words.ts';
 import type { MessageKey } from '../../platform/i18n/translate.ts';
-import { type Html, html, untrusted } from '../../platform/pages/html.ts';
+import { type Html, html, ipAddress, untrusted } from '../../platform/pages/html.ts';
 import { badge, emptyList, exactTime, moreLink, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
 import { adminTab } from '../components.ts';
-import type { Candidate } from './filter.ts';
+import type { Candidates } from './filter.ts';
 import type { Names } from './names.ts';
 import { candidateList } from './page.ts';
 import { entityName } from './sentence.ts';
@@ -30,7 +30,7 @@ export type UnauthenticatedView = {
   /** Of the accounts in the list. */
   names: Names;
   /** Of a name that means no one user: nothing was looked for. */
-  candidates?: readonly Candidate[];
+  choice?: Candidates;
 };
 
 const path = '/admin/audit/unauthenticated';
@@ -42,7 +42,7 @@ export const unauthenticatedPage = (view: View, shown: UnauthenticatedView): Pag
   content: html`<h1>${view.t('admin.unauthenticated.title')}</h1>
 <p class="soft">${view.t('admin.unauthenticated.intro')} ${view.t('admin.unauthenticated.kept', { days: shown.keptDays })}</p>
 ${filterForm(view, shown.query, shown.names)}
-${shown.candidates ? choiceOf(view, shown.query, shown.candidates) : items(view, shown)}
+${shown.choice ? choiceOf(view, shown.query, shown.choice) : items(view, shown)}
 ${shown.list.next !== undefined && moreLink('unauthenticated-older', pathWith(path, { ...shown.query, before: shown.list.next }), view.t('admin.unauthenticated.older'))}`,
 });
 
@@ -81,7 +81,7 @@ function eventItem(
   return html`<li>
 <span class="log-time">${exactTime(first_at)}</span>
 <span class="log-what">${target !== null && html`${entityName(view, names, target)} · `}${said}${count > 1 && html` ${badge(view.t('admin.unauthenticated.times', { count }), 'off')}`}</span>
-<span class="log-address">${address !== null && untrusted(address)}</span>
+<span class="log-address">${address !== null && ipAddress(address)}</span>
 <details><summary>${view.t('admin.audit.details')}<span class="unseen">: ${said}</span></summary>
 <dl>
 ${code !== undefined && row('admin.unauthenticated.problem', html`${view.t(failureWords(code), { provider })} <code>${untrusted(code)}</code>`)}
@@ -113,15 +113,15 @@ function providerIn(event: UnauthenticatedRecord, providers: readonly Provider[]
   return visibleText(providers.find((one) => one.id === id)?.label ?? id);
 }
 
-const choiceOf = (view: View, query: Query, candidates: readonly Candidate[]): Html => {
+const choiceOf = (view: View, query: Query, choice: Candidates): Html => {
   const typed = html`<bdi>${visibleText(query.target, 100)}</bdi>`;
-  if (candidates.length === 0)
+  if (choice.candidates.length === 0)
     return emptyList(view.t('admin.unauthenticated.target.none', { query: typed }), {
       path,
       label: view.t('admin.audit.all'),
     });
   return html`<p>${view.t('admin.unauthenticated.target.several', { query: typed })}</p>
-${candidateList(candidates, (id) => pathWith(path, { ...query, target: id }))}`;
+${candidateList(view, query.target, choice, (id) => pathWith(path, { ...query, target: id }))}`;
 };
 
 function textIn({ detail }: UnauthenticatedRecord, member: 'provider' | 'problem'): string | undefined {
