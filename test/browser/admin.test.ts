@@ -57,6 +57,8 @@ test('every page of administration is accessible, light and dark, on a phone and
   await rejectClient(signet.deps, { client_id: pending.client_id, caller: { actor: 'cli' } }, 'Which shop is this?');
   await edit(owner, pending.client_id, { homepage_url: 'https://shop.example/about' });
   const changed = await signet.registerClient({ owner, name: 'Field Notes' });
+  // With the longest of all risk signals.
+  await signet.registerClient({ owner: await signet.signedInUser(), approved: false, name: 'Field N0tes' });
   await edit(owner, changed.client_id, {
     name: 'Field Notes 2',
     redirect_uris: ['https://rp.test/cb', `https://new.example/${'long/'.repeat(60)}`],
@@ -112,7 +114,10 @@ test('every page of administration is accessible, light and dark, on a phone and
     '/admin/settings',
     '/admin/audit/unauthenticated?address=192.0.2.1',
   ];
-  for (const path of paths) await expectPage(page, signet, { path, act: openDetails });
+  const fitDesks = async () => {
+    for (const width of [1280, 1366]) await expectToFit(page, width);
+  };
+  for (const path of paths) await expectPage(page, signet, { path, act: openDetails }, fitDesks);
   // On a phone the navigation is one line, in which the tab of the page is to be seen.
   await page.setViewportSize({ width: 320, height: 800 });
   await page.goto(`${signet.url}/admin/settings?ui_locales=de`);

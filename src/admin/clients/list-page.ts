@@ -4,7 +4,7 @@ import { countedAtMost, type Order } from '../../clients/find-clients.ts';
 import type { ListedClient } from '../../clients/read-review.ts';
 import type { Risk } from '../../clients/risk-signals.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
-import { type Html, html, untrusted } from '../../platform/pages/html.ts';
+import { type Html, html, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
 import { badge, emptyList, moreLink, pathWith, type Tone } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -114,12 +114,18 @@ ${risks.length > 0 && html`<p>${risks.map((risk) => html`${riskBadge(view, risk)
 
 function ownerCell(view: View, { is_first_party }: Client, owner: User | undefined): Html {
   if (owner === undefined) return view.t(is_first_party ? 'admin.clients.first_party' : 'admin.clients.owner.gone');
-  return html`<a href="/admin/users/${owner.user_id}">${untrusted(owner.name ?? owner.email)}</a>${owner.name !== null && html` <span class="soft">${untrusted(owner.email, 254)}</span>`}`;
+  return html`<a href="/admin/users/${owner.user_id}">${untrusted(owner.name ?? owner.email)}</a>${owner.name !== null && html` <span class="soft">${untrustedEmail(owner.email)}</span>`}`;
 }
 
-/** In words, so that the colour only underlines them. */
-export const riskBadge = (view: View, { code, severity }: Risk) =>
-  badge(view.t(`admin.risk.${code}`), severity === 'warning' ? 'warn' : 'off');
+const warningSign = html`<svg viewBox="0 0 16 16" aria-hidden="true"><path fill="none" stroke="currentColor" stroke-width="1.8" stroke-linejoin="round" d="M8 1.7 15 14.3H1zM8 6v4m0 1.6v1.2"/></svg>`;
+
+/** How bad it is, is said by a sign and to screen readers: the colour only underlines it (WCAG 2.2 §1.4.1). */
+export const riskBadge = (view: View, { code, severity }: Risk) => {
+  const words = view.t(`admin.risk.${code}`);
+  return severity === 'notice'
+    ? badge(words, 'off')
+    : badge(html`${words} ${warningSign}<span class="unseen"> ${view.t('admin.risk.warning')}</span>`, 'warn');
+};
 
 export const statusBadge = (view: View, client: Client) =>
   html`${badge(view.t(`admin.clients.status.${client.status}`), statusTone[client.status])}${hasPendingChange(client) && html` ${badge(view.t('admin.clients.status.change'), 'off')}`}`;

@@ -19,7 +19,7 @@ import type { Risk, RiskCode } from '../../clients/risk-signals.ts';
 import { type Scope, scopeNames } from '../../clients/scopes.ts';
 import type { ClientUsage } from '../../oauth/grants/grants.ts';
 import { copyButton, copyScripts, hidden } from '../../platform/pages/form.ts';
-import { type Html, html, untrusted } from '../../platform/pages/html.ts';
+import { type Html, html, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { clientInitials, visibleText } from '../../platform/text.ts';
@@ -158,7 +158,7 @@ function riskDetail({ code, detail }: Risk, owner: User | undefined): Html {
 const facts = (view: View, { client, owner, usage }: ClientView) => html`<dl>
 <dt>${view.t('admin.clients.owner')}</dt><dd>${
   owner
-    ? html`<a href="/admin/users/${owner.user_id}">${untrusted(owner.name ?? owner.email)}</a> ${untrusted(owner.email, 254)}`
+    ? html`<a href="/admin/users/${owner.user_id}">${untrusted(owner.name ?? owner.email)}</a> ${untrustedEmail(owner.email)}`
     : view.t('admin.clients.ownerless')
 }</dd>
 <dt>${view.t('admin.id')}</dt><dd><code>${client.client_id}</code></dd>

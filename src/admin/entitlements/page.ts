@@ -1,6 +1,6 @@
 import { entitlementStatuses, nameOfKey } from '../../entitlements/entitlement.ts';
 import type { EntitlementFilter, HeldEntitlement } from '../../entitlements/find-entitlements.ts';
-import { type Html, html, type Renderable, untrusted } from '../../platform/pages/html.ts';
+import { type Html, html, type Renderable, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
 import { personInitials } from '../../platform/pages/initials.ts';
 import { emptyList, moreLink, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
@@ -75,7 +75,7 @@ function entitlementRow(view: View, one: HeldEntitlement): Html {
     html`<td data-label="${view.plain(`admin.entitlements.column.${column}`)}">${content}</td>`;
   const { user_id, name, email, product, plan, current_period_end } = one;
   return html`<tr><th scope="row"><div class="entry"><span class="initials small" aria-hidden="true">${personInitials(one)}</span>
-<div><a href="/admin/users/${user_id}">${untrusted(name ?? email, 254)}</a>${name !== null && html` <span class="soft">${untrusted(email, 254)}</span>`}</div></div></th>
+<div><a href="/admin/users/${user_id}">${untrusted(name ?? email, 254)}</a>${name !== null && html` <span class="soft">${untrustedEmail(email)}</span>`}</div></div></th>
 ${cell('product', only({ product }, product))}
 ${cell('plan', only({ product, plan }, plan))}
 ${cell('status', statusBadge(view, one))}

@@ -3,7 +3,7 @@ import { deviceName } from '../../authentication/sessions/browser.ts';
 import { methodsInWords } from '../../authentication/sessions/page.ts';
 import type { ListedSession } from '../../authentication/sessions/sessions.ts';
 import type { ListedGrant } from '../../oauth/grants/grants.ts';
-import { type Html, html, untrusted } from '../../platform/pages/html.ts';
+import { type Html, html, ipAddress, untrusted } from '../../platform/pages/html.ts';
 import { emptyList, moreLink, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -36,7 +36,7 @@ const namedButton = (id: string, text: Html): Html =>
 
 const sessionItem = (view: View, user_id: string, session: ListedSession, title: Title) => html`<li><div>
 ${title(session.session_id, html`${deviceName(session.user_agent) ?? view.t('admin.users.sessions.unknown')}`)}
-<p id="${session.session_id}-what">${session.address} · ${view.t('admin.users.sessions.seen', { when: view.ago(session.last_seen_at) })} · ${methodsInWords(view, session.amr)}</p>
+<p id="${session.session_id}-what">${session.address !== null && html`${ipAddress(session.address)} · `}${view.t('admin.users.sessions.seen', { when: view.ago(session.last_seen_at) })} · ${methodsInWords(view, session.amr)}</p>
 </div>
 <form method="post" action="/admin/users/${user_id}/sessions/${session.session_id}/end">${namedButton(session.session_id, view.t('admin.users.sessions.end'))}</form></li>
 `;

@@ -2,7 +2,7 @@ import type { User } from '../../accounts/users.ts';
 import type { PendingInvitation, pendingInvitations } from '../../authentication/account-links/invitation.ts';
 import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';
 import { copyScripts, hidden } from '../../platform/pages/form.ts';
-import { type Html, html, untrusted } from '../../platform/pages/html.ts';
+import { type Html, html, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
 import { emptyList, exactTime, moreLink, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -52,7 +52,7 @@ const pendingItem = (
   { email, invited_at, expires_at }: PendingInvitation,
   place: number,
 ): Html => html`<li><div>
-<h3 id="invitation-${place}">${untrusted(email, 254)}</h3>
+<h3 id="invitation-${place}">${untrustedEmail(email)}</h3>
 <p>${view.t('admin.users.invitations.when', { invited: view.ago(invited_at), expires: view.until(expires_at) })}</p></div>
 <details><summary aria-describedby="invitation-${place}">${view.t('admin.users.invitations.change')}</summary>
 <form method="post" action="${invitePath}">
@@ -83,7 +83,7 @@ export const invitationPage = (view: View, email: string, { mailed, ...link }: L
     view.plain('admin.users.invite.done'),
     link,
     view.t(mailed ? 'admin.users.invite.mailed' : 'admin.users.invite.not_mailed', {
-      email: html`<strong>${untrusted(email, 254)}</strong>`,
+      email: html`<strong>${untrustedEmail(email)}</strong>`,
     }),
     html`<a class="button" href="/admin/users">${view.t('admin.go_on')}</a>`,
   );

@@ -1,7 +1,7 @@
 import type { User } from '../../accounts/users.ts';
 import { refusalMessage } from '../../platform/pages/errors.ts';
 import { hidden } from '../../platform/pages/form.ts';
-import { type Html, html, untrusted } from '../../platform/pages/html.ts';
+import { type Html, html, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
 import { emptyList } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -14,7 +14,7 @@ const path = '/admin/users/bulk';
 export const selectedPrefix = 'user:';
 
 const userLine = (user: User, more?: Html | false): Html =>
-  html`<li><a href="/admin/users/${user.user_id}">${untrusted(user.name ?? user.email)}</a>${user.name !== null && html` (${untrusted(user.email, 254)})`}${more && html`: ${more}`}</li>\n`;
+  html`<li><a href="/admin/users/${user.user_id}">${untrusted(user.name ?? user.email)}</a>${user.name !== null && html` (${untrustedEmail(user.email)})`}${more && html`: ${more}`}</li>\n`;
 
 /** Names who is affected before anything is done. */
 export function bulkPreviewPage(view: View, action: BulkAction, selected: readonly Selected[], shown: Shown): Page {

@@ -3,7 +3,7 @@ import type { Provider } from '../../authentication/credentials/providers.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import type { MessageKey } from '../../platform/i18n/translate.ts';
 import { hidden } from '../../platform/pages/form.ts';
-import { type Html, html, type Renderable, untrusted } from '../../platform/pages/html.ts';
+import { type Html, html, type Renderable, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
 import { personInitials } from '../../platform/pages/initials.ts';
 import { badge, emptyList, moreLink, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
@@ -97,7 +97,7 @@ function userRow(view: View, user: ListedUser, providers: readonly Provider[], i
   const name = view.plain('admin.users.select', { name: visibleText(user.name ?? user.email) });
   return html`<tr>
 <td class="select"><label><input type="checkbox" form="${bulkId}" name="${selectedPrefix}${user.user_id}" value="on"${isSelected && html` checked`}><span class="unseen">${name}</span></label></td>
-<th scope="row"><div class="who"><span class="initials small" aria-hidden="true">${personInitials(user)}</span><div><a href="${path}/${user.user_id}">${untrusted(user.name ?? user.email, 254)}</a>${user.name !== null && html`<span class="soft">${untrusted(user.email, 254)}</span>`}</div></div></th>
+<th scope="row"><div class="who"><span class="initials small" aria-hidden="true">${personInitials(user)}</span><div><a href="${path}/${user.user_id}">${untrusted(user.name ?? user.email, 254)}</a>${user.name !== null && html`<span class="soft">${untrustedEmail(user.email)}</span>`}</div></div></th>
 ${cell('admin.users.column.last_sign_in', user.last_sign_in_at === null ? view.t('admin.users.never') : view.ago(user.last_sign_in_at))}
 ${cell('admin.users.factors', factorsInWords(view, user, providers))}
 ${cell('admin.users.column.state', stateBadges(view, user))}

@@ -6,7 +6,7 @@ import type { EntitlementHistory } from '../../entitlements/read-history.ts';
 import type { ListedGrant } from '../../oauth/grants/grants.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
 import { hidden } from '../../platform/pages/form.ts';
-import { type Html, html, type Renderable, untrusted } from '../../platform/pages/html.ts';
+import { type Html, html, type Renderable, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
 import { personAvatar } from '../../platform/pages/initials.ts';
 import { emptyList } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
@@ -60,7 +60,7 @@ export function userPage(view: View, of: UserView, shown: Shown): Page {
     tab: adminTab('admin_users'),
     content: html`<div class="person">${personAvatar(view, user)}
 <div><h1>${untrusted(user.name ?? user.email)}${userBadges(view, user)}</h1>
-<p class="soft">${untrusted(user.email, 254)} (${view.t(user.email_verified_at === null ? 'admin.users.unverified' : 'admin.users.verified')})</p></div></div>
+<p class="soft">${untrustedEmail(user.email)} (${view.t(user.email_verified_at === null ? 'admin.users.unverified' : 'admin.users.verified')})</p></div></div>
 ${shown.problem}${doneNotice(view, shown, 'users', done)}
 ${facts(view, of.overview)}
 <p><a href="/admin/audit?who=${user_id}">${view.t('admin.history')}</a> · <a href="/admin/audit/unauthenticated?target=${user_id}" id="user-unauthenticated">${view.t('admin.unauthenticated.link')}</a></p>
@@ -106,7 +106,7 @@ const factors = (
 <dt>${view.t('admin.users.passkeys')}</dt><dd>${passkeys}</dd>
 ${identities.map(
   ({ provider, email, linked_at }) =>
-    html`<dt>${untrusted(providers.find(({ id }) => id === provider)?.label ?? provider)}</dt><dd>${email !== null && untrusted(email, 254)} ${view.t('admin.users.linked', { when: view.day(linked_at) })}</dd>\n`,
+    html`<dt>${untrusted(providers.find(({ id }) => id === provider)?.label ?? provider)}</dt><dd>${email !== null && untrustedEmail(email)} ${view.t('admin.users.linked', { when: view.day(linked_at) })}</dd>\n`,
 )}</dl>`;
 
 const clientItem = (view: View) => (client: Client) =>

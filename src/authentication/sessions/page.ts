@@ -1,6 +1,6 @@
 import { listInWords } from '../../platform/i18n/formats.ts';
 import { hidden, notice } from '../../platform/pages/form.ts';
-import { type Html, html, untrusted } from '../../platform/pages/html.ts';
+import { type Html, html, ipAddress, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { accountTab } from '../account-tab.ts';
@@ -52,7 +52,7 @@ function sessionItem(view: View, session: ListedSession, { current, address, ref
 ${session.name !== null && html`<p>${device}</p>\n`}<p>${t('sessions.signed_in', { when: view.ago(session.auth_time), how: methodsInWords(view, session.amr) })}</p>
 <p id="${id}-seen">${isCurrent ? t('sessions.seen_now') : t('sessions.seen', { when: view.ago(session.last_seen_at) })}${
     session.address &&
-    html` · ${t(session.address === address ? 'sessions.same_address' : 'sessions.address', { address: session.address })}`
+    html` · ${t(session.address === address ? 'sessions.same_address' : 'sessions.address', { address: ipAddress(session.address) })}`
   }</p>
 </div>
 ${naming(view, session, device, refused?.session_id === session.session_id ? refused : undefined)}

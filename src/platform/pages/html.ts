@@ -48,10 +48,19 @@ export function untrustedUrl(url: string): Html {
 /** Private-use schemes need one slash only. */
 export const looksLikeUrl = (text: string): boolean => /^[a-z][a-z0-9+.-]*:\//i.test(text);
 
-/** Lets a long URL wrap after punctuation. */
-const breaking = (text: string, max: number): Html =>
+/** A mail address, which wraps before its domain or after a dot rather than within a word. */
+export const untrustedEmail = (email: string): Html => breaking(email, 254, /(?=@)|(?<=\.)(?=.)/su);
+
+/** An IPv4 address never wraps: half of one reads like another. One of IPv6 wraps after a colon. */
+export const ipAddress = (address: string): Html =>
+  address.includes(':')
+    ? breaking(address, 64, /(?<=:)(?=[^:])/su)
+    : html`<bdi class="ip">${visibleText(address, 64)}</bdi>`;
+
+/** Lets a long text, such as a URL, wrap after punctuation. */
+const breaking = (text: string, max: number, at = /(?<=[/.-])(?=.)/su): Html =>
   text.length < 20
     ? untrusted(text, max)
     : html`<bdi>${visibleText(text, max)
-        .split(/(?<=[/.-])(?=.)/su)
+        .split(at)
         .map((part, place) => html`${place > 0 && html`<wbr>`}${part}`)}</bdi>`;

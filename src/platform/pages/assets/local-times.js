@@ -10,7 +10,12 @@
   for (const time of document.querySelectorAll('time[title]')) {
     const at = new Date(time.dateTime);
     const format = formats[time.dataset.time]; // what is relative stays so
-    if (format) time.textContent = format.format(at);
+    // "5:23 PM" stays on one line.
+    if (format)
+      time.textContent = format
+        .formatToParts(at)
+        .map(({ value }, place, parts) => (parts[place + 1]?.type === 'dayPeriod' ? '\u00a0' : value))
+        .join('');
     time.title = `${full.format(at)} (${time.title})`;
   }
 })();
