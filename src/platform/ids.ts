@@ -58,6 +58,13 @@ export function newIdAt<Prefix extends string>(prefix: Prefix, milliseconds: num
 }
 const time = Buffer.alloc(6);
 
+/** Milliseconds since 1970, of {@link newIdAt}; of any other id a number without meaning. The texts of ids do not sort by it. */
+export function timeOfId(id: string): number {
+  const bytes = Buffer.alloc(time.length);
+  bytes.write(id.slice(id.indexOf('_') + 1), 'base64url');
+  return bytes.readUIntBE(0, time.length);
+}
+
 /** 72 random bits, to distinguish what already has a random id. */
 export const newSuffix = (): string => random(9);
 

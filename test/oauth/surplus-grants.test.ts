@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { now } from '../../src/platform/clock.ts';
 import { watchStatements } from '../support/full-scans.ts';
 import { plain } from '../support/plain-sql.ts';
-import { assertRefused, claimsOf, type RegisteredClient } from '../support/relying-party.ts';
+import { assertRefused, claimsOf, type RegisteredClient, tokensOf } from '../support/relying-party.ts';
 import { type Signet, testSignet } from '../support/signet.ts';
 
 const scope = 'openid offline_access';
@@ -82,6 +82,35 @@ testSignet('a user has at most 100 active grants to a client: a new one revokes 
   const steps = await plain(db).all<{ detail: string }>(`explain query plan ${insert.sql}`, insert.params);
   const [count] = steps.map(({ detail }) => detail).filter((detail) => detail.includes('grants_of_user'));
   assert.match(count ?? '', /COVERING .* \(user_id=\? AND revoked_at=\? AND client_id=\?\)/);
+});
+
+/** Each a few milliseconds after the other, all of one second. */
+async function withinOneSecond<Made>({ clock }: Signet, count: number, make: () => Promise<Made>): Promise<Made[]> {
+  clock.advance(1 - ((clock() / 1000) % 1));
+  const made: Made[] = [];
+  for (let one = 0; one < count; one += 1) {
+    clock.advance(0.005);
+    made.push(await make());
+  }
+  return made;
+}
+
+testSignet('of many codes within one second the newest 50 can be redeemed', async ({ signet }) => {
+  const client = await signet.registerClient();
+  const user = await signet.signedInUser();
+  const codes = await withinOneSecond(signet, 104, () => user.authorize(client, { scope }));
+  for (const code of codes.slice(-50)) tokensOf(await client.redeem(code));
+  assertRefused(await client.redeem(codes[0]!), 400, 'invalid_grant');
+});
+
+testSignet('of many sign-ins within one second the newest 100 stay', async ({ signet }) => {
+  const client = await signet.registerClient();
+  const user = await signet.signedInUser();
+  const tokens = await withinOneSecond(signet, 104, () => user.obtainTokens(client, { scope }));
+  const places = [];
+  for (const [place, { refresh_token }] of tokens.entries())
+    if (!(await client.introspect(refresh_token)).json?.active) places.push(place);
+  assert.deepEqual(places, [0, 1, 2, 3]);
 });
 
 /** 150 for each that a user has from a session, one a second later than the other. */

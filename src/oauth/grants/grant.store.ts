@@ -1,6 +1,6 @@
 import type { Db } from '../../platform/db/db.ts';
 import { id, integer, json, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
-import { onFoundRow, sql } from '../../platform/db/sql.ts';
+import { asBigint, onFoundRow, sql } from '../../platform/db/sql.ts';
 import type { ClientId, GrantId, SessionId, UserId } from '../../platform/ids.ts';
 import { RequestedClaims } from '../claims/claims-parameter.ts';
 import { effectiveRevocation, isRevokedInBulk } from './bulk-revocations.store.ts';
@@ -64,6 +64,17 @@ export const findReissuable = (db: Db, at: Pick<Grant, 'grant_id' | 'refresh_seq
     sql`select ${IssuableGrant.columns} from grants
          where grant_id = ${at.grant_id} and refresh_seq = ${at.refresh_seq} and redeemed_at is not null
            and ${onFoundRow(sql`revoked_at is null and expires_at > ${now} and ${isUsable}`)}`,
+  );
+
+/** A grant without a row: its user or client was deleted, or the database was restored from a backup since it was made. */
+export const isGoneForGood = (db: Db, made_at: number, owners?: { user_id: UserId; client_id: ClientId }) =>
+  db.holds(
+    sql`exists (select 1 from restores where restored_at >= ${asBigint(made_at)})${
+      owners === undefined
+        ? sql``
+        : sql` or not exists (select 1 from users where user_id = ${owners.user_id} and disabled_at is null)
+               or not exists (select 1 from clients where client_id = ${owners.client_id} and status = 'approved')`
+    }`,
   );
 
 /** With its effective revocation: a bulk revocation counts before the job has written it to the row. */

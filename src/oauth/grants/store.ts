@@ -19,11 +19,11 @@ import {
 import { type Grant, IssuableGrant, isUsable } from './grant.store.ts';
 import { enqueueLogouts, markForLogout } from './logout-deliveries.store.ts';
 import {
+  findSurplusCodes,
   type GrantKeys,
   idleGrants,
   isCrowded,
   isLasting,
-  surplusCodes,
   surplusExpired,
   surplusRevoked,
 } from './surplus-grants.store.ts';
@@ -202,8 +202,11 @@ const deleteSlice = (db: Db, condition: Sql, rows: number) =>
   db.run(sql`delete from grants where ${inOneSlice('grants', 'grant_id', condition, rows)}`);
 
 /** Another request may be redeeming one at this moment. */
-export const deleteSurplusCodes = (db: Db, made: GrantKeys, now: number) =>
-  db.run(sql`delete from grants where redeemed_at is null and grant_id in (${surplusCodes(made, now)})`);
+export async function deleteSurplusCodes(db: Db, made: GrantKeys, now: number): Promise<void> {
+  const ids = await findSurplusCodes(db, made, now);
+  const codes = ids.map((id) => sql`delete from grants where grant_id = ${id} and redeemed_at is null`);
+  await db.change({ run: { codes } });
+}
 
 /** Another request may be revoking one at this moment. */
 export const deleteSurplusExpired = (db: Db, { user_id, client_id }: GrantKeys, now: number) =>

@@ -1,7 +1,7 @@
 import type { Db } from '../../platform/db/db.ts';
 import { id, integer, type RowOf, row } from '../../platform/db/rows.ts';
 import { raw, type Sql, sql } from '../../platform/db/sql.ts';
-import type { ClientId, GrantId, SessionId, UserId } from '../../platform/ids.ts';
+import { type ClientId, type GrantId, type SessionId, timeOfId, type UserId } from '../../platform/ids.ts';
 import { isRevokedInBulk } from './bulk-revocations.store.ts';
 import { isOfTest } from './test-grants.store.ts';
 
@@ -55,7 +55,7 @@ export const isCrowded = sql`exists (select 1 from grants o
 
 /** In the order of the index, since PostgreSQL would take another one. */
 const foundOf = (user_id: UserId, client_id: ClientId, now: number): Sql =>
-  sql`select grant_id, redeemed_at, code_expires_at from grants
+  sql`select grant_id, session_id, created_at, redeemed_at from grants
        where ${unexpiredOf(user_id, client_id, now)} order by revoked_at, expires_at limit ${maxRead}`;
 
 const Crowd = row('grants', { codes: integer, active: integer, expired: integer });
@@ -73,11 +73,23 @@ export const hasMaxCodes = ({ codes }: Crowd): boolean => codes >= maxCodes;
 export const hasMaxGrants = ({ active }: Crowd): boolean => active >= maxGrants;
 export const hasMaxExpired = ({ expired }: Crowd): boolean => expired >= atOnce;
 
-/** The ids of all codes of a user for a client but the newest, of which this is one: others may be of the same second. */
-export const surplusCodes = ({ grant_id, user_id, client_id }: GrantKeys, now: number): Sql =>
-  sql`select grant_id from (${foundOf(user_id, client_id, now)}) as found
-       where redeemed_at is null and grant_id <> ${grant_id}
-       order by code_expires_at desc limit ${maxRead} offset ${maxCodes - atOnce}`;
+const Made = row('grants', { grant_id: id<GrantId>(), session_id: id<SessionId>(), created_at: integer });
+
+/** By the second of the row, and within it by the millisecond of the id: many may be made within a second. */
+const newestFirst = (made: RowOf<typeof Made>[]) =>
+  made.toSorted((one, other) => other.created_at - one.created_at || timeOfId(other.grant_id) - timeOfId(one.grant_id));
+
+/** The ids of all codes of a user for a client but the newest, of which this is one. */
+export async function findSurplusCodes(db: Db, { grant_id, user_id, client_id }: GrantKeys, now: number) {
+  const codes = await db.all(
+    Made,
+    sql`select ${Made.columns} from (${foundOf(user_id, client_id, now)}) as found
+         where redeemed_at is null and grant_id <> ${grant_id}`,
+  );
+  return newestFirst(codes)
+    .slice(maxCodes - atOnce)
+    .map((code) => code.grant_id);
+}
 
 /** The ids of the oldest grants of a user to a client that were not used for too long, though they have not expired otherwise. */
 export const idleGrants = (user_id: UserId, client_id: ClientId, now: number): Sql =>
@@ -113,15 +125,14 @@ export const surplusRevoked = (user_id: UserId): Sql =>
   sql`select grant_id from grants where user_id = ${user_id} and revoked_at is not null
        order by revoked_at desc limit ${atOnce} offset ${maxRevoked}`;
 
-const SurplusGrant = row('grants', { grant_id: id<GrantId>(), session_id: id<SessionId>() });
-
 /** The oldest active grants that are too many, once a new one is redeemed. */
-export const findSurplusGrants = (db: Db, user_id: UserId, client_id: ClientId, now: number) =>
-  db.all(
-    SurplusGrant,
-    sql`select grant_id, session_id
-          from (select grant_id, session_id, created_at, idle_expires_at from grants
+export async function findSurplusGrants(db: Db, user_id: UserId, client_id: ClientId, now: number) {
+  const active = await db.all(
+    Made,
+    sql`select ${Made.columns}
+          from (select ${Made.columns}, idle_expires_at from grants
                  where ${activeOf(user_id, client_id, now)} order by expires_at limit ${maxRead}) as unexpired
-         where idle_expires_at > ${now}
-         order by created_at desc, grant_id limit ${revokedAtOnce} offset ${maxGrants - 1}`,
+         where idle_expires_at > ${now}`,
   );
+  return newestFirst(active).slice(maxGrants - 1, maxGrants - 1 + revokedAtOnce);
+}

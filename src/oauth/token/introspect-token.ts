@@ -3,6 +3,8 @@ import { now } from '../../platform/clock.ts';
 import type { SecretDeps } from '../../platform/deps.ts';
 import type { ClientId } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';
+import { refuseIfBehind } from '../grants/behind.ts';
+import { findGrant } from '../grants/grant.store.ts';
 import { findActiveRefreshToken } from './refresh-tokens.store.ts';
 import { looksLikeRefreshToken, readRefreshToken, undefinedIfInvalid, verifyAccessToken } from './tokens.ts';
 
@@ -36,6 +38,7 @@ async function introspectAccessToken(deps: Pick<Deps, 'db' | 'clock' | 'keys'>, 
 async function introspectRefreshToken(deps: SecretDeps, visibility: Visibility, text: string) {
   const token = readRefreshToken(deps.vault, text);
   const grant = token && (await findActiveRefreshToken(deps.db, token, now(deps)));
+  if (token && !grant) await refuseIfBehind(deps, token, await findGrant(deps.db, token.grant_id));
   if (!grant || !maySee(visibility, grant.client_id)) return inactive;
   const scope = withinAllowed(grant.scope, grant.allowed_scopes);
   if (!hasScope(scope, 'offline_access')) return inactive; // without it a refresh is refused

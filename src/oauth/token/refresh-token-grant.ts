@@ -4,6 +4,7 @@ import { describeAllowed, isMalformedScope, withinAllowed } from '../../clients/
 import { now } from '../../platform/clock.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import type { Deps } from '../deps.ts';
+import { refuseIfBehind } from '../grants/behind.ts';
 import { findGrant, findReissuable, type IssuableGrant } from '../grants/grant.store.ts';
 import { revokeGrant } from '../grants/grants.ts';
 import { expireGrant, rotateRefreshToken } from '../grants/store.ts';
@@ -22,7 +23,8 @@ const longestRetryWindow = 60;
 
 /**
  * Rotates a refresh token (OAuth 2.1 §4.3): one compare-and-swap, so of any number of parallel uses one wins.
- * @throws {RequestError} `invalid_request`, `invalid_scope`, or `invalid_grant`; an older genuine token revokes the grant.
+ * @throws {RequestError} `invalid_request`, `invalid_scope`, or `invalid_grant`; an older genuine token revokes the grant, a newer one
+ * is `temporarily_unavailable`.
  */
 export async function refreshTokenGrant(
   deps: Pick<
@@ -98,7 +100,9 @@ async function reissueOrRevoke(
 ): Promise<IssuableGrant> {
   const at = now(deps);
   const grant = await findGrant(deps.db, token.grant_id);
-  if (!grant || grant.client_id !== client.client_id) throw refused();
+  if (grant && grant.client_id !== client.client_id) throw refused();
+  await refuseIfBehind(deps, token, grant);
+  if (!grant) throw refused();
   if (token.refresh_seq >= grant.refresh_seq) {
     const hasExpired = grant.revoked_at === null && (grant.idle_expires_at <= at || grant.expires_at <= at);
     if (hasExpired && deps.timekeeper.isSettled()) await expireGrant(deps.db, grant.grant_id, at);

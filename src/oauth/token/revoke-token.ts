@@ -2,6 +2,7 @@ import type { Client } from '../../clients/client.ts';
 import { invalidClient } from '../../platform/errors.ts';
 import type { ClientId } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';
+import { refuseIfBehind } from '../grants/behind.ts';
 import { findGrant } from '../grants/grant.store.ts';
 import { revokeGrant } from '../grants/grants.ts';
 import { revokeAccessToken } from './access-tokens.store.ts';
@@ -19,7 +20,8 @@ type Requester = {
  * Revokes a refresh token's whole grant, or one access token. `token_type_hint` is not needed: the two look different.
  * Unknown tokens and other clients' tokens change nothing and are no error (RFC 7009 §2.2); possession of a public
  * client's token is enough.
- * @throws {RequestError} `invalid_client` for a confidential client's token that came without its credentials.
+ * @throws {RequestError} `invalid_client` for a confidential client's token that came without its credentials;
+ * `temporarily_unavailable` if the store does not have its grant yet.
  */
 export async function revokeToken(
   deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'keys' | 'clients' | 'mail'>,
@@ -30,7 +32,11 @@ export async function revokeToken(
   const claims = refreshToken ? undefined : await readAccessToken(deps, token);
   const grant_id = refreshToken?.grant_id ?? (claims && grantIdOfAccessToken(claims.jti));
   const grant = grant_id === undefined ? undefined : await findGrant(deps.db, grant_id);
-  if (!grant) return;
+  if (!grant) {
+    const owners = claims && { user_id: claims.sub, client_id: claims.client_id };
+    if (grant_id !== undefined) await refuseIfBehind(deps, { grant_id, refresh_seq: 1 }, grant, owners);
+    return;
+  }
 
   const { client_id } = grant;
   if (requester.client_id !== undefined && requester.client_id !== client_id) return;

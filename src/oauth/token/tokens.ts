@@ -10,7 +10,8 @@ import { type Static, Type } from '../../platform/schema.ts';
 import type { Vault } from '../../platform/vault.ts';
 import { claimsWithin, scopeOfClaim, type UserClaims, userClaims } from '../claims/claims.ts';
 import type { Deps } from '../deps.ts';
-import type { IssuableGrant } from '../grants/grant.store.ts';
+import { refuseIfBehind } from '../grants/behind.ts';
+import { findGrant, type IssuableGrant } from '../grants/grant.store.ts';
 import { findTokenSubject, type TokenSubject } from './access-tokens.store.ts';
 import type { TokenResponse } from './token-request.ts';
 
@@ -118,7 +119,7 @@ export const readAccessToken = (deps: Pick<Deps, 'clock' | 'keys'>, token: strin
  * An access token that is active now: neither the token nor its grant was revoked, its user is not disabled, its client is
  * approved, on whichever node that was decided. `scope` is what the client may have now: tokens issued before lose a
  * scope that was taken from the client.
- * @throws {RequestError} `invalid_token`.
+ * @throws {RequestError} `invalid_token`; `temporarily_unavailable` if the store is older than the token.
  */
 export async function verifyAccessToken(
   deps: Pick<Deps, 'db' | 'clock' | 'keys'>,
@@ -126,7 +127,12 @@ export async function verifyAccessToken(
 ): Promise<{ claims: AccessTokenClaims; subject: TokenSubject }> {
   const claims = await readClaims(deps, token);
   const subject = await findTokenSubject(deps.db, grantIdOfAccessToken(claims.jti), claims.jti);
-  if (!subject) throw invalidToken('revoked');
+  if (!subject) {
+    const token = { grant_id: grantIdOfAccessToken(claims.jti), refresh_seq: 1 };
+    const owners = { user_id: claims.sub, client_id: claims.client_id };
+    await refuseIfBehind(deps, token, await findGrant(deps.db, token.grant_id), owners);
+    throw invalidToken('revoked');
+  }
   // A scope is seldom taken away, and the claims of a token that was seen before are shared: a copy for each request would
   // cost more than the read did.
   if (isWithinAllowed(claims.scope, subject.allowed_scopes)) return { claims, subject };
