@@ -64,7 +64,11 @@ const optional = Type.Partial(
       Type.Null(),
     ]),
     backchannel_logout_session_required: Type.Boolean(),
-    allowed_scopes: Type.Array(Type.Enum(scopeNames), { minItems: 1, uniqueItems: true }),
+    allowed_scopes: Type.Array(Type.Enum(scopeNames), {
+      minItems: 1,
+      uniqueItems: true,
+      description: 'What it may request. At registration the default is `openid email profile`.',
+    }),
     default_acr_values: Type.Array(Type.Enum([...acrs]), {
       maxItems: acrs.length,
       uniqueItems: true,
@@ -77,7 +81,9 @@ const optional = Type.Partial(
     homepage_url: Type.Union([Type.String({ description: 'HTTPS.', ...link }), Type.Null()]),
     policy_uri: Type.Union([Type.String({ description: 'The privacy policy. HTTPS.', ...link }), Type.Null()]),
     tos_uri: Type.Union([Type.String({ description: 'The terms of service. HTTPS.', ...link }), Type.Null()]),
-    id_token_signed_response_alg: Type.Enum([...algorithms]),
+    id_token_signed_response_alg: Type.Enum([...algorithms], {
+      description: 'Of its ID tokens and access tokens. At registration the default is `EdDSA`.',
+    }),
     claims_in_id_token: Type.Boolean({ description: 'Whether id tokens carry the claims of the granted scopes.' }),
     token_endpoint_auth_method: Type.Union([Type.Enum([...authenticationMethods]), Type.Null()], {
       description: 'The only accepted method; null accepts a secret in HTTP Basic and in the body.',

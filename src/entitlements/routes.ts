@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { type Access, basicCredentials, readBasic } from '../platform/http/access.ts';
+import { type Access, readBasic, serviceCredential } from '../platform/http/access.ts';
 import { addOperations, operation } from '../platform/http/operation.ts';
 import { Type } from '../platform/schema.ts';
 import type { Deps } from './deps.ts';
@@ -8,7 +8,7 @@ import { authenticateService } from './service-credentials/authenticate-service.
 import { type Writer, writeEntitlement } from './write-entitlement.ts';
 
 const writer: Access<Deps, { by: Writer }> = {
-  ...basicCredentials,
+  ...serviceCredential('entitlements:write'),
   refusals: ['invalid_client', 'access_denied', 'rate_limited'],
   async authenticate(deps, { headers: { authorization }, ip: address }) {
     const credential = await authenticateService(deps, { ...readBasic(authorization), address }, 'entitlements:write');

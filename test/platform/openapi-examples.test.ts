@@ -112,6 +112,11 @@ const calls: Record<string, Prepare> = {
   'get /.well-known/jwks.json': () => ({}),
   'get /.well-known/oauth-authorization-server': () => ({}),
   'get /.well-known/openid-configuration': () => ({}),
+  'post /oauth/authorize': async ({ signet }) => {
+    const client = await signet.registerClient();
+    const { searchParams } = new URL(client.authorizePath(), signet.url);
+    return { form: Object.fromEntries(searchParams) };
+  },
   'get /oauth/authorize': async ({ signet, user }) => {
     const client = await signet.registerClient();
     const { searchParams } = new URL(client.authorizePath(), signet.url);

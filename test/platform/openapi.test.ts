@@ -20,7 +20,7 @@ type Document = {
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: { Error: Schema } };
 };
-const anyClient = [{ BasicAuth: [] }, {}];
+const anyClient = [{ ClientSecret: [] }, {}];
 
 async function describedApi(t: Parameters<typeof startSignet>[0]) {
   const signet = await startSignet(t);
@@ -65,9 +65,24 @@ test('the API describes itself in OpenAPI 3.1, with every endpoint of the specif
   const fields = (operation: Operation | undefined) =>
     Object.keys(operation?.requestBody?.content['application/x-www-form-urlencoded']?.schema.properties ?? {});
   assert.deepEqual([token?.security, revoke?.security], [anyClient, anyClient]);
-  assert.deepEqual(introspect?.security, [{ BasicAuth: [] }]);
+  assert.deepEqual(introspect?.security, [{ ClientSecret: [] }, { ServiceCredential: [] }]);
   assert.deepEqual(fields(introspect), ['token', 'token_type_hint']);
-  assert.ok(fields(token).includes('client_secret'));
+  // Each kind of token request has all of its members, and says which it is: a generator makes a type of each.
+  const schema = token?.requestBody?.content['application/x-www-form-urlencoded']?.schema;
+  const { anyOf: kinds } = schema as unknown as { anyOf: Schema[] };
+  assert.deepEqual(
+    kinds.map(({ properties, required }) => [Object.keys(properties).sort(), required]),
+    [
+      [
+        ['client_id', 'client_secret', 'code', 'code_verifier', 'grant_type', 'redirect_uri'],
+        ['grant_type', 'code', 'redirect_uri', 'code_verifier'],
+      ],
+      [
+        ['client_id', 'client_secret', 'grant_type', 'refresh_token', 'scope'],
+        ['grant_type', 'refresh_token'],
+      ],
+    ],
+  );
   assert.doesNotMatch(JSON.stringify(token), /unauthorized_client/);
   const { properties, required } = document.components.schemas.Error;
   assert.deepEqual(
@@ -109,7 +124,8 @@ test('an endpoint is found by words of its address or description, without a scr
     const { text } = await signet.newBrowser().get(`/reference/search?${new URLSearchParams({ q })}`);
     return [...text.matchAll(/<li><a href="\/reference\/[^"]+"><code>([^<]+)</g)].map(([, found]) => found);
   };
-  assert.deepEqual(await search('Redeem CODE'), ['POST /oauth/token']);
+  assert.ok((await search('Redeem CODE')).includes('POST /oauth/token'));
+  assert.deepEqual(await search('redeem code_verifier'), ['POST /oauth/token']);
   assert.deepEqual(await search('redeem nothing'), []);
   const { text } = await signet.newBrowser().get('/reference/search?q=%3Cb%3E%22');
   assert.match(text, /value="&lt;b&gt;&quot;"/);

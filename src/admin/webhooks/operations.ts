@@ -119,7 +119,7 @@ export const webhookOperations = {
     description:
       'A delivery is {type, timestamp, data}. data contains event_id, target, actor, reason, the change as state and, if ' +
       'tokens were revoked, ended: the tokens whose sub, client_id and sid match its user_id, client_id and session_id, each an ID or ' +
-      '"all", except those whose sid is except_session_id.',
+      '"all", except those whose sid is except_session_id. The signature is in the header webhook-signature.',
     body: strictBody(terms),
     example: {
       name: 'Billing',

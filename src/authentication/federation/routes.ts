@@ -40,6 +40,7 @@ const listProviders: OperationDescription = {
   id: 'listProviders',
   tag,
   summary: 'List providers to sign in with',
+  description: 'Only what is configured; an empty list if nothing is. `loginUrl` starts the sign-in.',
   answers: {
     200: {
       description: 'The configured providers; an empty list if there are none.',

@@ -34,7 +34,10 @@ const name = Type.String({ description: '1 to 100 characters.', ...nameInCode })
 const NameBody = Type.Object({ name }, { additionalProperties: false });
 const RegistrationBody = Type.Object(
   {
-    credential: Type.Object({}, { description: 'RegistrationResponseJSON (WebAuthn §5.1.8).' }),
+    credential: Type.Object(
+      {},
+      { description: 'RegistrationResponseJSON (WebAuthn §5.1.8).', additionalProperties: true },
+    ),
     name: Type.Optional(name),
   },
   { additionalProperties: false },
@@ -52,6 +55,7 @@ const list = operation({
   access: signedIn,
   tag,
   summary: 'List your passkeys',
+  description: 'Names and times of use, never keys.',
   answer: { description: 'Oldest first.', schema: Type.Object({ passkeys: Type.Array(Passkey) }) },
   run: async ({ db }: Deps, { session }) => ({
     passkeys: (await listPasskeys(db, session.user_id)).map(passkeyRecord),
@@ -77,7 +81,18 @@ const register: OperationDescription = {
   ...registration,
   id: 'registerPasskey',
   summary: 'Register a passkey',
-  body: { schema: RegistrationBody },
+  body: {
+    schema: RegistrationBody,
+    example: {
+      name: 'Key ring',
+      credential: {
+        id: 'Y3JlZGVudGlhbA',
+        rawId: 'Y3JlZGVudGlhbA',
+        type: 'public-key',
+        response: { clientDataJSON: 'BASE64URL', attestationObject: 'BASE64URL' },
+      },
+    },
+  },
   answers: { 201: { description: 'The passkey.', schema: Passkey } },
 };
 

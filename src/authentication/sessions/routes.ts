@@ -23,6 +23,7 @@ const listOwnSessions = operation({
   method: 'GET',
   path: '/v1/me/sessions',
   summary: 'List your active sessions',
+  description: 'Where the user is signed in, and since when.',
   answer: {
     description: 'The active sessions, last used first.',
     schema: Type.Object({
@@ -76,6 +77,7 @@ const endSession = operation({
   method: 'DELETE',
   path: '/v1/me/sessions/:session_id',
   summary: 'End one of your sessions and the grants that came from it',
+  description: 'Apps that were signed in to from it lose their access at once.',
   parameters: { session_id: 'As in the list.' },
   answer: { description: 'The session has ended on every node.' },
   refusals: ['not_found'],

@@ -26,6 +26,7 @@ const readTwoFactor = operation({
   access: signedIn,
   tag,
   summary: 'Get the state of your second factor',
+  description: 'Authenticator app, backup codes and passkeys, without any secret.',
   answer: { description: 'The second factors that are set up.', schema: TwoFactorState },
   run: (deps: Deps, { session }) => twoFactorState(deps, session),
 });

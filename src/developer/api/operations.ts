@@ -93,6 +93,7 @@ export const ownClientOperations = [
     method: 'GET',
     path: list,
     summary: 'List your clients',
+    description: 'With their status and a change that waits for review; never a secret.',
     answer: { description: 'Without their secrets.', schema: Type.Object({ clients: Type.Array(ClientRecord) }) },
     run: async (deps, { owner }) => ({ clients: await listOwnClients(deps, owner.owner_user_id) }),
   }),
@@ -146,6 +147,7 @@ export const ownClientOperations = [
     id: 'readOwnClient',
     method: 'GET',
     summary: 'Read one of your clients',
+    description: 'With its status and a change that waits for review; never a secret.',
     answer: { description: 'The client.', schema: ClientRecord },
     refusals: ['not_found'],
     run: (deps, { owner, client_id }) => findOwnClient(deps, client_id, owner.owner_user_id),
@@ -184,6 +186,8 @@ export const ownClientOperations = [
     method: 'GET',
     path: `${path}/activity`,
     summary: 'List recent sign-ins and failures of a client',
+    description:
+      'Each failure with its cause and what was sent, also those inside the app that are inferred from its requests.',
     answer: { description: 'Newest first. Users are identified by `sub`.', schema: Activity },
     refusals: ['not_found'],
     run: async (deps, { owner, client_id }) =>
@@ -195,6 +199,8 @@ export const ownClientOperations = [
     method: 'GET',
     path: `${path}/secrets`,
     summary: 'List the active secrets of a client',
+    description:
+      'When each was made and last used, and its last four characters; a secret itself is shown once, when it is added.',
     answer: {
       description: 'When the secrets were created and used and when they end, without the secrets themselves.',
       schema: Type.Object({ secrets: Type.Array(SecretRecord) }),

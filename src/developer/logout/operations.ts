@@ -42,6 +42,7 @@ const list = operation({
   ...shared,
   ...listPart,
   id: 'listLogoutDeliveries',
+  description: 'Newest first, with how often each was tried and the last answer.',
   path,
   parameters: { client_id },
   async run(deps: Deps, { owner, client_id, query }) {
@@ -54,6 +55,7 @@ export const retry = operation({
   ...shared,
   ...retryPart,
   id: 'retryLogoutDelivery',
+  description: 'One that was given up, or that waits for its next attempt.',
   path: `${path}/:delivery_id/retry`,
   parameters: { client_id, delivery_id: 'As in the list.' },
   refusals: [...retryPart.refusals, 'rate_limited'],

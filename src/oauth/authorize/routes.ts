@@ -7,7 +7,7 @@ import { type Failure, leftOutOf } from '../../clients/failures.ts';
 import { registeredBy } from '../../clients/presentation.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidRequest } from '../../platform/errors.ts';
-import type { OperationDescription } from '../../platform/http/operation.ts';
+import { form, type OperationDescription } from '../../platform/http/operation.ts';
 import { FormText, parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { viewOf } from '../../platform/pages/view.ts';
@@ -62,7 +62,7 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
   );
 
   // A form posted from another site comes without our Lax cookie. One hop to our own GET brings it along.
-  app.post('/oauth/authorize', { config: anySite }, async (request, reply) => {
+  app.post('/oauth/authorize', { config: { ...anySite, operation: authorizeByPost } }, async (request, reply) => {
     if (!(request.body instanceof FormText))
       throw invalidRequest('The body must be application/x-www-form-urlencoded.');
     await authorizeClient(deps, parseParameters(request.body.text), request.ip);
@@ -250,4 +250,24 @@ const authorize: OperationDescription = {
     302: { description: 'Redirect to the client with `code`, `state` and `iss` or with `error`; or to `/signin`.' },
   },
   refusals: ['invalid_request', 'unauthorized_client'],
+};
+
+const { parameters, answers: _, ...shared } = authorize;
+const authorizeByPost: OperationDescription = {
+  ...shared,
+  id: 'authorizeByPost',
+  summary: 'Start a sign-in, with the parameters in a form',
+  description: 'As by GET, after one redirect. The form has the same parameters (OIDC Core section 3.1.2.1).',
+  body: {
+    form: true,
+    schema: form(
+      Object.fromEntries(
+        Object.entries(parameters ?? {}).map(([name, { description, required, schema }]) => {
+          const member = { ...schema, description } as TSchema;
+          return [name, required ? member : Type.Optional(member)];
+        }),
+      ),
+    ),
+  },
+  answers: { 303: { description: 'Redirect to the same request by GET.' } },
 };

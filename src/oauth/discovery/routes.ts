@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { invalidRequest } from '../../platform/errors.ts';
 import { accessToken, bearerToken, isBearer } from '../../platform/http/access.ts';
-import type { OperationDescription } from '../../platform/http/operation.ts';
+import { form, type OperationDescription } from '../../platform/http/operation.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import { publicDocument } from '../../platform/http/representations.ts';
 import { Type } from '../../platform/schema.ts';
@@ -28,7 +28,11 @@ export async function discoveryRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/oauth/userinfo', { config: { operation: readUserinfo, cors: true } }, (request, reply) =>
     answer(request, reply, undefined),
   );
-  const posted = { ...readUserinfo, id: 'readUserinfoByPost' };
+  const posted: OperationDescription = {
+    ...readUserinfo,
+    id: 'readUserinfoByPost',
+    body: { schema: form({ access_token: Type.Optional(tokenInForm) }), form: true, optional: true },
+  };
   app.post('/oauth/userinfo', { config: { anySite: true, cors: true, operation: posted } }, (request, reply) =>
     answer(request, reply, request.body == null ? undefined : readForm(request.body).access_token),
   );
@@ -62,8 +66,10 @@ const schemaOf = (document: object) =>
   Type.Object(
     Object.fromEntries(
       Object.entries(document).map(([name, value]) => {
-        const note = Object.hasOwn(notes, name) ? { description: notes[name] } : {};
-        if (Array.isArray(value)) return [name, Type.Array(Type.String())];
+        const note = {
+          description: notes[name] ?? 'As RFC 8414 section 2 or OpenID Connect Discovery 1.0 section 3 defines it.',
+        };
+        if (Array.isArray(value)) return [name, Type.Array(Type.String(), note)];
         return [name, typeof value === 'boolean' ? Type.Boolean(note) : Type.String({ format: 'uri', ...note })];
       }),
     ),
@@ -83,14 +89,21 @@ const readKeySet: OperationDescription = {
   summary: 'Read the public keys that tokens are verified with',
   description: 'The active key of each algorithm, the next one and, for 65 minutes after a rotation, the previous one.',
   answers: {
-    200: { description: 'A JSON Web Key Set (RFC 7517).', schema: Type.Object({ keys: Type.Array(Type.Object({})) }) },
+    200: {
+      description: 'A JSON Web Key Set (RFC 7517).',
+      schema: Type.Object({ keys: Type.Array(Type.Object({}), { description: 'JSON Web Keys.' }) }),
+    },
   },
 };
+
+const tokenInForm = Type.String({ description: 'The access token, unless it is in the header (RFC 6750 §2.2).' });
 
 const readUserinfo: OperationDescription = {
   id: 'readUserinfo',
   tag: 'OIDC',
   summary: 'Read the claims that the scope of an access token allows, as they are now',
+  description:
+    'Needs a token with the scope `openid`. `email` adds the address, `profile` name, picture and what else the user has entered, `entitlements:read` the entitlements.',
   access: [accessToken],
   answers: {
     200: {

@@ -128,6 +128,7 @@ const logoutByPost: OperationDescription = {
   ...shared,
   id: 'logoutByPost',
   summary: 'Sign the user out, with the parameters in a form',
+  description: 'As by GET, after one redirect to a page of Signet.',
   body: {
     schema: form(
       Object.fromEntries(
@@ -135,5 +136,7 @@ const logoutByPost: OperationDescription = {
       ),
     ),
     form: true,
+    optional: true,
+    example: { post_logout_redirect_uri: 'https://shop.example.com/', client_id: 'cl_0000000000000000000000' },
   },
 };

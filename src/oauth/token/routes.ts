@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { authenticateService } from '../../entitlements/service-credentials/authenticate-service.ts';
 import { isCredentialId } from '../../entitlements/service-credentials/service-credential.ts';
 import { accessDenied, invalidClient, invalidRequest, RequestError } from '../../platform/errors.ts';
-import { basicCredentials, noCredentials } from '../../platform/http/access.ts';
+import { clientSecret, noCredentials, serviceCredential } from '../../platform/http/access.ts';
 import { form, type OperationDescription } from '../../platform/http/operation.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import { counter } from '../../platform/metrics.ts';
@@ -123,51 +123,38 @@ const credentials = {
 };
 
 /** An empty parameter counts as absent (OAuth 2.1 §3.1). */
-const needed = { minLength: 1 };
+const needed = (description: string) => Type.String({ minLength: 1, description });
 
-const tokenRequest = {
-  grant_type: Type.Enum(['authorization_code', 'refresh_token']),
+const codeRequest = {
+  grant_type: Type.Literal('authorization_code', { description: 'Redeems an authorization code.' }),
   ...credentials,
-  code: Type.Optional(Type.String({ description: 'With authorization_code.' })),
-  redirect_uri: Type.Optional(Type.String({ description: 'With authorization_code, as at the start.' })),
-  code_verifier: Type.Optional(
-    Type.String({ pattern: '^[A-Za-z0-9._~-]{43,128}$', description: 'With authorization_code.' }),
-  ),
-  refresh_token: Type.Optional(Type.String({ description: 'With refresh_token.' })),
+  code: needed('From the redirect, at most 60 seconds old.'),
+  redirect_uri: needed('As in the authorization request.'),
+  code_verifier: Type.String({
+    pattern: '^[A-Za-z0-9._~-]{43,128}$',
+    description: 'What `code_challenge` of the authorization request is the hash of (RFC 7636).',
+  }),
+};
+const refreshRequest = {
+  grant_type: Type.Literal('refresh_token', { description: 'Redeems a refresh token.' }),
+  ...credentials,
+  refresh_token: needed('The one that the last answer had.'),
   scope: Type.Optional(
-    Type.String({
-      description: 'With refresh_token: less than was granted, for this token. What was not granted is left out.',
-    }),
+    Type.String({ description: 'Less than was granted, for this access token. What was not granted is left out.' }),
   ),
 };
+const tokenRequest = { ...codeRequest, ...refreshRequest };
 
 const issue: OperationDescription = {
   id: 'issueTokens',
   tag: 'OIDC',
   summary: 'Redeem an authorization code or a refresh token',
   description:
-    'A confidential client sends its secret in HTTP Basic or in the body; a public client sends only `client_id`.',
-  access: [basicCredentials, noCredentials],
-  body: {
-    form: true,
-    schema: form(tokenRequest, {
-      oneOf: [
-        {
-          properties: { grant_type: { const: 'authorization_code' }, code: needed, redirect_uri: needed },
-          required: ['code', 'redirect_uri', 'code_verifier'],
-        },
-        {
-          properties: { grant_type: { const: 'refresh_token' }, refresh_token: needed },
-          required: ['refresh_token'],
-        },
-      ],
-    }),
-  },
+    'A confidential client sends its secret in HTTP Basic or in the body; a public client sends only `client_id`. Parameters in the URL are refused.',
+  access: [clientSecret, noCredentials],
+  body: { form: true, schema: Type.Union([form(codeRequest), form(refreshRequest)]) },
   answers: {
-    200: {
-      description: 'Tokens (specification 2.3).',
-      schema: TokenResponse,
-    },
+    200: { description: 'The tokens. An access token is good for an hour.', schema: TokenResponse },
   },
   refusals: ['invalid_grant', 'invalid_scope', 'unsupported_grant_type', 'invalid_client', 'rate_limited'],
 };
@@ -187,8 +174,8 @@ const introspect: OperationDescription = {
   tag: 'OIDC',
   summary: 'Introspect a token (RFC 7662)',
   description:
-    'For confidential clients and for service credentials with `tokens:introspect`, which must use HTTP Basic.',
-  access: [basicCredentials],
+    'HTTP Basic alone. An approved confidential client sees its own tokens; for it those of other clients are not active. A service credential sees all.',
+  access: [clientSecret, serviceCredential('tokens:introspect')],
   body: { form: true, schema: form(tokenForm) },
   answers: {
     200: {
@@ -204,7 +191,7 @@ const revoke: OperationDescription = {
   tag: 'OIDC',
   summary: 'Revoke a token (RFC 7009)',
   description: 'A refresh token revokes its whole grant. Possession is enough for a public client.',
-  access: [basicCredentials, noCredentials],
+  access: [clientSecret, noCredentials],
   body: { form: true, schema: form({ ...tokenForm, ...credentials }) },
   answers: { 200: { description: 'The token is revoked, or was not active.' } },
   refusals: ['invalid_client', 'rate_limited'],

@@ -9,10 +9,10 @@ export type TokenRequest = { client: Client; form: Parameters; address: string }
 
 /** The body of a token response (specification 2.3, RFC 6749 §5.1, OIDC Core §3.1.3.3). */
 export const TokenResponse = Type.Object({
-  access_token: Type.String(),
+  access_token: Type.String({ description: 'A JWT (RFC 9068).' }),
   token_type: Type.Literal('Bearer'),
-  expires_in: Type.Literal(3600),
-  scope: Type.String(),
+  expires_in: Type.Integer({ minimum: 1, description: 'Lifetime of the access token in seconds.' }),
+  scope: Type.String({ description: 'What was granted, separated by spaces.' }),
   refresh_token: Type.Optional(Type.String({ description: 'With scope `offline_access`.' })),
   id_token: Type.Optional(Type.String({ description: 'With scope `openid`.' })),
 });

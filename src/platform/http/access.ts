@@ -5,7 +5,7 @@ import { formDecode } from './parameters.ts';
 /** How a caller authenticates, as the API description shows it. */
 export type AccessDescription = {
   /** The name of the security scheme; without one, credentials are optional. */
-  readonly scheme?: 'SessionCookie' | 'BearerAuth' | 'BasicAuth';
+  readonly scheme?: 'SessionCookie' | 'BearerAuth' | 'ClientSecret' | 'ServiceCredential';
   readonly description?: string;
   readonly refusals?: readonly ErrorCode[];
 };
@@ -18,7 +18,11 @@ export type Access<Deps, Requester> = AccessDescription & {
 
 /** Of routes that read the credentials themselves. */
 export const accessToken: AccessDescription = { scheme: 'BearerAuth' };
-export const basicCredentials: AccessDescription = { scheme: 'BasicAuth' };
+export const clientSecret: AccessDescription = { scheme: 'ClientSecret' };
+export const serviceCredential = (permission: string): AccessDescription => ({
+  scheme: 'ServiceCredential',
+  description: `A service credential needs the permission \`${permission}\`.`,
+});
 /** A public client sends only its `client_id`. */
 export const noCredentials: AccessDescription = {};
 

@@ -42,7 +42,7 @@ export type OperationDescription = {
   /** By name: parameters of path and query. */
   parameters?: Readonly<Record<string, { description: string; required?: boolean; schema?: TSchema }>>;
   /** The schema is the one that the route checks the body with. */
-  body?: { schema: TSchema; form?: true; example?: unknown };
+  body?: { schema: TSchema; form?: true; optional?: true | undefined; example?: unknown };
   /** What is answered when it goes well, by status. No schema: an empty body. */
   answers: Readonly<Record<number, OperationAnswer>>;
   /** Refusals besides those that any route may give (malformed HTTP, 405, 5xx). */
@@ -226,7 +226,7 @@ export function addOperations<Deps>(app: FastifyInstance, deps: Deps, operations
     app.route({
       method,
       url,
-      config: { operation: describe(one), anySite: access.scheme === 'BasicAuth' }, // no cookie authenticates there
+      config: { operation: describe(one), anySite: access.scheme === 'ServiceCredential' }, // no cookie authenticates there
       exposeHeadRoute: answer.media === undefined, // the file would be made and thrown away
       schema: {
         ...(body && !parsesBody && { body }),
@@ -336,7 +336,7 @@ const describe = <Deps>({
     ...Object.fromEntries(Object.entries(parameters).map(([name, description]) => [name, { description }])),
     ...Object.fromEntries(Object.entries(query).map(([name, schema]) => [name, describeParameter(schema)])),
   },
-  body: body && { schema: body, example },
+  body: body && { schema: body, optional: rest.bodyIsOptional, example },
   answers: { [statusOf(answer)]: answer },
   refusals: [...(rest.refusals ?? []), ...(refusesBody({ ...rest, body }) ? ['invalid_request' as const] : [])],
 });

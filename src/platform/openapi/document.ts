@@ -4,6 +4,10 @@ import { type ErrorCode, statusOf } from '../errors.ts';
 import { cookieNames } from '../http/cookies.ts';
 import { type OperationAnswer, type OperationDescription, published, type Tag, tags } from '../http/operation.ts';
 import { type TSchema, Type } from '../schema.ts';
+import { conditions, errorExample } from './error-codes.ts';
+import { exampleOf } from './example-of.ts';
+import type { JsonSchema } from './json-schema.ts';
+import { members } from './member-descriptions.ts';
 
 export type DescribedRoute = {
   method: string;
@@ -13,13 +17,15 @@ export type DescribedRoute = {
   operation: OperationDescription;
 };
 
+const described = (name: string) => Type.String({ description: members[name]!.description });
+
 /** The body of every refusal (decisions §1). */
 const ErrorBody = Type.Object(
   {
     error: Type.String({ description: 'Machine-readable error code.' }),
     error_description: Type.String({ description: 'Human-readable description, in ASCII.' }),
     fields: Type.Optional(
-      Type.Array(Type.Object({ path: Type.String(), message: Type.String() }), {
+      Type.Array(Type.Object({ path: described('path'), message: described('message') }), {
         description: 'With `invalid_request` on /v1: what is wrong with which member.',
       }),
     ),
@@ -72,9 +78,30 @@ export type ApiDocument = ReturnType<typeof describeApi>;
 export type DescribedOperation = ReturnType<typeof describeOperation>;
 
 const securitySchemes = (config: Config) => ({
-  BearerAuth: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
-  BasicAuth: { type: 'http', scheme: 'basic' },
-  SessionCookie: { type: 'apiKey', in: 'cookie', name: cookieNames(config).session },
+  BearerAuth: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'An access token of a user, from `POST /oauth/token`.',
+  },
+  ClientSecret: {
+    type: 'http',
+    scheme: 'basic',
+    description:
+      'The `client_id` and a secret of an approved client, each form-encoded (RFC 6749 section 2.3.1). The credentials of a service are not accepted.',
+  },
+  ServiceCredential: {
+    type: 'http',
+    scheme: 'basic',
+    description:
+      "ID and secret of a service credential, which an administrator makes on the page *Service credentials*, by `POST /v1/admin/service-credentials` or with `signet services create`, with the permissions and products that it is to have. A client's secret is not accepted.",
+  },
+  SessionCookie: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: cookieNames(config).session,
+    description: 'The session of a user who has signed in at `/signin`. Writes of a browser need its own `Origin`.',
+  },
 });
 
 function describeOperation({ url, page, operation }: DescribedRoute) {
@@ -90,7 +117,7 @@ function describeOperation({ url, page, operation }: DescribedRoute) {
     ),
     parameters: describeParameters(url, operation),
     requestBody: body && {
-      required: true,
+      required: !body.optional,
       content: {
         [body.form ? 'application/x-www-form-urlencoded' : 'application/json']: mediaType(
           withoutNul(published(body.schema)),
@@ -123,13 +150,17 @@ function describeParameters(url: string, { parameters = {} }: OperationDescripti
   }));
 }
 
-type MediaType = { schema?: TSchema | { $ref: string }; example?: unknown };
+type MediaType = {
+  schema?: TSchema | { $ref: string };
+  example?: unknown;
+  examples?: Record<string, { value: unknown }>;
+};
 type Answer = { description: string; headers?: Record<string, Header>; content?: Record<string, MediaType> };
 type Header = { description: string; schema: TSchema };
 
 function describeAnswer(status: number, { description, schema, example, html, media = [] }: OperationAnswer): Answer {
   const content = {
-    ...(schema ? { 'application/json': mediaType(schema, example) } : {}),
+    ...(schema ? { 'application/json': mediaType(schema, example ?? exampleOf(published(schema) as JsonSchema)) } : {}),
     ...(html ? { 'text/html': page } : {}),
     ...Object.fromEntries(media.map((type) => [type, type === 'application/json' ? anyObject : text])),
   };
@@ -150,27 +181,54 @@ export const refusalsOf = ({ access = [], body, refusals = [] }: OperationDescri
   new Set([
     ...refusals,
     ...access.flatMap(({ refusals = [] }) => refusals),
-    ...(body ? ['invalid_request' as const] : []),
+    ...(body ? ofBodies : []),
+    'temporarily_unavailable',
   ]);
 
+const ofBodies = ['invalid_request', 'content_too_large', 'unsupported_media_type'] as const;
+
 function describeRefusals(operation: OperationDescription, isPage: boolean): Record<string, Answer> {
-  const codes = refusalsOf(operation);
-  const json = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
-  const content = isPage ? { 'text/html': page, ...json } : json;
+  const codes = new Set<ErrorCode>(['invalid_request', ...refusalsOf(operation)]);
+  const contentOf = (group: readonly ErrorCode[]) => ({
+    ...(isPage ? { 'text/html': page } : {}),
+    'application/json': {
+      schema: { $ref: '#/components/schemas/Error' },
+      examples: Object.fromEntries(group.map((code) => [code, { value: errorExample(code) }])),
+    },
+  });
   const byStatus = Map.groupBy(codes, (code) => statusOf[code]);
   const described = [...byStatus].map(([status, group]): [string, Answer] => [
     String(status),
-    { description: group.map((code) => `\`${code}\``).join(', '), content },
+    { description: group.map((code) => `\`${code}\`: ${conditions[code]}`).join(' '), content: contentOf(group) },
   ]);
   return {
-    ...(byStatus.has(400) ? {} : { 400: { description: '`invalid_request`, for a malformed request.', content } }),
     ...Object.fromEntries(described),
-    ...(isPage ? { default: { description: 'A page that says what went wrong.', content } } : {}),
+    ...(isPage
+      ? { default: { description: 'A page that says what went wrong.', content: contentOf(['server_error']) } }
+      : {}),
   };
 }
 
-const mediaType = (schema: TSchema, example: unknown): MediaType =>
-  example === undefined ? { schema: published(schema) } : { schema: published(schema), example };
+const mediaType = (schema: TSchema, example: unknown): MediaType => ({
+  schema: explained(published(schema)),
+  ...(example === undefined ? {} : { example }),
+});
+
+/** With a description of each member. */
+function explained<Schema>(schema: Schema, name = ''): Schema {
+  const { properties, items, anyOf, description } = schema as JsonSchema;
+  const isExplained = description !== undefined || anyOf?.some((one) => one.description !== undefined);
+  const { description: known } = members[name] ?? {};
+  return {
+    ...schema,
+    ...(!isExplained && known !== undefined && { description: known }),
+    ...(properties && {
+      properties: Object.fromEntries(Object.entries(properties).map(([key, one]) => [key, explained(one, key)])),
+    }),
+    ...(items && { items: explained(items) }),
+    ...(anyOf && { anyOf: anyOf.map((one) => explained(one)) }),
+  };
+}
 
 /** Any text of a request is refused with a NUL character in it, which PostgreSQL cannot store. */
 function withoutNul<Schema>(schema: Schema): Schema {

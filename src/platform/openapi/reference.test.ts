@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { curlFor } from './curl.ts';
 import type { DescribedOperation } from './document.ts';
-import { curlFor, describeType, membersOf } from './reference.ts';
+import { describeType, membersOf } from './reference.ts';
 
 test('a type is described in words', () => {
   assert.equal(describeType({ type: 'string', minLength: 1, maxLength: 100 }), 'string, 1 to 100 characters');

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config.ts';
+import type { ErrorCode } from '../errors.ts';
 import { cookieNames } from '../http/cookies.ts';
 import { type Tag, tags } from '../http/operation.ts';
 import { publicDocument, sendPublicDocument } from '../http/representations.ts';
@@ -7,7 +8,10 @@ import { type Html, html, untrusted } from '../pages/html.ts';
 import { emptyList } from '../pages/lists.ts';
 import { type Page, sendPage } from '../pages/page.ts';
 import type { View, ViewDeps } from '../pages/view.ts';
+import { type Base, curlFor } from './curl.ts';
 import { type ApiDocument, type DescribedOperation, type DescribedRoute, describeApi } from './document.ts';
+import { conditions } from './error-codes.ts';
+import { type JsonSchema, variantsOf } from './json-schema.ts';
 
 /** The description of everything that a program may call, from the schemas that the routes check with. */
 export async function openApiRoutes(app: FastifyInstance, deps: ViewDeps, described: DescribedRoute[]) {
@@ -56,8 +60,7 @@ const maxQuery = 100;
 function searchPage(view: View, document: ApiDocument, q: string): Page {
   const words = q.toLowerCase().split(/\s+/).filter(Boolean);
   const isFound = ({ path, method, operation }: Group['members'][number]) => {
-    const { operationId = '', summary, description = '' } = operation;
-    const text = `${method} ${path} ${operationId} ${summary} ${description}`.toLowerCase();
+    const text = `${method} ${path} ${wordsOf(operation)}`;
     return words.every((word) => text.includes(word));
   };
   const found = groupsOf(document)
@@ -72,6 +75,14 @@ ${searchForm(view, q)}
 ${found.length === 0 ? emptyList(view.t('reference.search.none', { query: html`<q>${untrusted(q)}</q>` })) : found.map((group) => groupOf(group))}`,
   };
 }
+
+const found = new WeakMap<DescribedOperation, string>();
+
+/** Names, parameters, members, statuses and errors, in words. The examples would be found by words that mean nothing. */
+const wordsOf = (operation: DescribedOperation): string =>
+  found.getOrInsertComputed(operation, () =>
+    JSON.stringify(operation, (key, value) => (/^examples?$/.test(key) ? undefined : value)).toLowerCase(),
+  );
 
 const searchForm = (view: View, q: string): Html => html`<form method="get" action="/reference/search" role="search">
 <label for="q">${view.t('reference.search')}</label>
@@ -123,7 +134,6 @@ function groupsOf(document: ApiDocument) {
     .filter(({ members }) => members.length > 0);
 }
 
-type Base = { url: string; sessionCookie: string };
 type Place = { path: string; method: string; base: Base };
 
 const operationOf = (
@@ -146,7 +156,8 @@ ${codeBlock(view.t('reference.example'), curlFor(method, path, operation, base))
 const callerKeys = {
   SessionCookie: 'reference.who.session',
   BearerAuth: 'reference.who.bearer',
-  BasicAuth: 'reference.who.basic',
+  ClientSecret: 'reference.who.client',
+  ServiceCredential: 'reference.who.service',
 } as const;
 
 function callers(view: View, { security }: DescribedOperation): Html {
@@ -169,8 +180,14 @@ function requestBody(view: View, { requestBody }: DescribedOperation) {
   const [[type, media] = ['', undefined]] = Object.entries(requestBody?.content ?? {});
   if (!media) return false;
   return html`<h3>${view.t('reference.body', { type: html`<code>${type}</code>` })}</h3>
-<dl>${membersOf(media.schema as JsonSchema).map((member) => memberItem(view, member))}</dl>
-${'example' in media && codeBlock(view.t('reference.example.body'), JSON.stringify(media.example, null, 2))}`;
+${variantsOf(media.schema as JsonSchema).map(
+  ({ title, schema }) => html`${
+    title !== undefined &&
+    html`<h4><code>${title}</code></h4>
+`
+  }<dl>${membersOf(schema).map((member) => memberItem(view, member))}</dl>
+`,
+)}${'example' in media && codeBlock(view.t('reference.example.body'), JSON.stringify(media.example, null, 2))}`;
 }
 
 const memberItem = (
@@ -181,7 +198,15 @@ const memberItem = (
 
 function answerOf(view: View, status: string, answer: DescribedOperation['responses'][string]): Html {
   const media = answer.content?.['application/json'];
+  const errors = Object.entries(media?.examples ?? {});
   const members = membersOf((media?.schema ?? {}) as JsonSchema);
+  if (errors.length > 0 && status !== 'default') {
+    return html`<dt><code>${status}</code></dt><dd><ul>${errors.map(
+      ([code]) => html`<li><code>${code}</code> <span lang="en">${marked(conditions[code as ErrorCode])}</span></li>\n`,
+    )}</ul>
+${codeBlock(view.t('reference.example.answer'), errors.map(([, { value }]) => JSON.stringify(value, null, 2)).join('\n'))}</dd>
+`;
+  }
   return html`<dt><code>${status}</code></dt><dd>${marked(answer.description)}
 ${
   members.length > 0 &&
@@ -207,60 +232,6 @@ const anchor = (text: string) =>
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '');
-
-/** A command for a shell; what the reader has to fill in is in capitals. */
-export function curlFor(method: string, path: string, operation: DescribedOperation, base: Base): string {
-  const address = base.url + path.replace(/\{(\w+)\}/g, (_, name: string) => name.toUpperCase());
-  const query = operation.parameters
-    .filter((parameter) => parameter.in === 'query' && parameter.required)
-    .map(({ name }) => `${name}=${name.toUpperCase()}`);
-  const url = query.length > 0 ? `${address}?${query.join('&')}` : address;
-  const start = method === 'get' ? 'curl' : `curl -X ${method.toUpperCase()}`;
-  return [`${start} ${quoted(url)}`, ...credentials(operation, base, method), ...body(operation)].join(' \\\n  ');
-}
-
-function credentials({ security }: DescribedOperation, base: Base, method: string): string[] {
-  const schemes = security.flatMap((one) => Object.keys(one));
-  if (schemes.includes('BearerAuth') && !schemes.includes('SessionCookie')) {
-    return [`-H ${quoted('authorization: Bearer ACCESS_TOKEN')}`];
-  }
-  if (schemes.includes('BasicAuth')) return [`-u ${quoted('CLIENT_ID:CLIENT_SECRET')}`];
-  if (!schemes.includes('SessionCookie')) return [];
-  const origin = method === 'get' ? [] : [`-H ${quoted(`origin: ${base.url}`)}`];
-  return [`-b ${quoted(`${base.sessionCookie}=SESSION`)}`, ...origin];
-}
-
-function body({ requestBody }: DescribedOperation): string[] {
-  const [[type, media] = ['', undefined]] = Object.entries(requestBody?.content ?? {});
-  if (!media) return [];
-  if (type.includes('json')) {
-    const example = 'example' in media ? [`-d ${quoted(JSON.stringify(media.example))}`] : [];
-    return [`-H ${quoted(`content-type: ${type}`)}`, ...example];
-  }
-  const { required = [] } = media.schema as JsonSchema;
-  return required.map((name) => `--data-urlencode ${quoted(`${name}=${name.toUpperCase()}`)}`);
-}
-
-const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
-
-export type JsonSchema = {
-  type?: string;
-  enum?: readonly unknown[];
-  const?: unknown;
-  anyOf?: readonly JsonSchema[];
-  items?: JsonSchema;
-  properties?: Readonly<Record<string, JsonSchema>>;
-  required?: readonly string[];
-  description?: string;
-  minimum?: number;
-  maximum?: number;
-  minLength?: number;
-  maxLength?: number;
-  minItems?: number;
-  maxItems?: number;
-  default?: unknown;
-  $ref?: string;
-};
 
 /** `name` is the path in the body: `fields[].path`. */
 type Member = { name: string; type: string; isRequired: boolean; description: string | undefined };
@@ -290,9 +261,11 @@ export function describeType(schema: JsonSchema): string {
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
   if (schema.items) return `array of ${describeType(schema.items)}${range(schema.minItems, schema.maxItems, 'item')}`;
-  if (schema.type === 'string') return `string${range(schema.minLength, schema.maxLength, 'character')}`;
+  const otherwise = schema.default === undefined ? '' : `, default ${schema.default}`;
+  if (schema.type === 'string') {
+    return `string${range(schema.minLength, schema.maxLength, 'character')}${otherwise}`;
+  }
   if (schema.type === 'integer' || schema.type === 'number') {
-    const otherwise = schema.default === undefined ? '' : `, default ${schema.default}`;
     return `${schema.type}${range(schema.minimum, schema.maximum, '')}${otherwise}`;
   }
   return schema.type ?? 'anything';

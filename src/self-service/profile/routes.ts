@@ -23,6 +23,7 @@ const getCurrentUser = operation({
   id: 'getCurrentUser',
   method: 'GET',
   summary: 'Get the signed-in user',
+  description: 'Account, linked identities and the session of the request.',
   answer: { description: 'The user, and this session.', schema: CurrentUser },
   run: (deps: Deps, { session }) => currentUser(deps, session),
 });
@@ -32,6 +33,8 @@ const updateCurrentUser = operation({
   id: 'updateCurrentUser',
   method: 'PATCH',
   summary: 'Change your profile',
+  description:
+    'What is left out stays as it is; null removes. Apps with the scope `profile` receive what is entered, and nothing that is left empty.',
   body: ProfileBody,
   example: { name: 'Ada Lovelace', locale: 'de', picture: 'https://pictures.example.com/ada.jpg' },
   answer: { description: 'The user after the change.', schema: CurrentUser },
