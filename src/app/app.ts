@@ -26,6 +26,7 @@ import { openServing } from '../platform/http/serving.ts';
 import { collectOperations } from '../platform/openapi/document.ts';
 import { openApiRoutes } from '../platform/openapi/reference.ts';
 import { answerUnroutable, handleErrors } from '../platform/pages/errors.ts';
+import { answerFormsOnce } from '../platform/pages/form-answers.ts';
 import { assetRoutes } from '../platform/pages/page.ts';
 import { decorateRequests, rememberLanguage } from '../platform/pages/view.ts';
 import { userRoutes } from '../self-service/delete-account/routes.ts';
@@ -70,6 +71,7 @@ export async function buildApp(deps: Deps, scrape: Scrape = openMetrics(deps)): 
   rememberLanguage(app, deps);
   refuseOtherMethods(app, longestParameter);
   decorateRequests(app, deps);
+  answerFormsOnce(app, deps);
   const described = collectOperations(app);
 
   await healthRoutes(app, deps);

@@ -27,6 +27,7 @@ import { now } from '../platform/clock.ts';
 import { type Db, StoreUnavailable, storeReason } from '../platform/db/db.ts';
 import { inSlices } from '../platform/db/slices.ts';
 import { purgeFailureCounters } from '../platform/limits/failure-limits.ts';
+import { purgeFormAnswers } from '../platform/pages/form-answers.ts';
 import { purgeKeptForms } from '../platform/pages/kept-forms.ts';
 import { finishAccountDeletions } from '../self-service/delete-account/delete-account.ts';
 import { countAuditEvents, countRefusedSignIns } from '../statistics/count-events.ts';
@@ -75,7 +76,10 @@ const purges = {
   'purge unauthenticated events': [
     [purgeUnauthenticated, ({ config }) => config.limits.unauthenticatedEventDays * 86_400],
   ],
-  'purge kept forms': [[purgeKeptForms, 0]],
+  'purge kept forms': [
+    [purgeKeptForms, 0],
+    [purgeFormAnswers, 0],
+  ],
   'purge counters': [[purgeFailureCounters, 0]],
   'purge daily counts': [
     [purgeDailyCounts, countsKeptSeconds],

@@ -13,6 +13,7 @@ import { sliceRows } from '../platform/db/slices.ts';
 import { CopyRefused } from '../platform/db/sqlite-backup.ts';
 import { newId } from '../platform/ids.ts';
 import { deleteMailsBefore } from '../platform/mail/outbox.ts';
+import { purgeFormAnswers } from '../platform/pages/form-answers.ts';
 import { purgeKeptForms } from '../platform/pages/kept-forms.ts';
 
 /** Later than any time in the store. */
@@ -56,6 +57,7 @@ export async function completeRestore(deps: Deps, caller: Caller, text?: string)
     pending_requests: await inEverySlice(async (rows) => (await purgePendingRequests(db, always, rows)).changes),
     pending_sign_ins: await inEverySlice(async (rows) => (await purgePendingSignIns(db, always, rows)).changes),
     kept_forms: await inEverySlice(async (rows) => (await purgeKeptForms(db, always, rows)).changes),
+    form_answers: await inEverySlice(async (rows) => (await purgeFormAnswers(db, always, rows)).changes),
     mails: (await deleteMailsBefore(db, always)).changes,
   };
   await inEverySlice(async (rows) => (await deleteRuns(db, rows)).changes);

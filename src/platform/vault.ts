@@ -134,6 +134,9 @@ const manyMessages = (keys: readonly Buffer[]) =>
     keys.map((key) => (salt) => createHmac('sha256', key).update(salt).digest()),
   );
 
+/** Under a key that is not ours. Each message has a key of its own. @param secret 32 bytes. */
+export const sealUnder = (secret: Buffer) => manyMessages([secret]);
+
 const nonceLength = 12;
 
 /**

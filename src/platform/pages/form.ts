@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { type FieldProblem, refusal } from '../errors.ts';
 import { FormText, parseParameters } from '../http/parameters.ts';
+import { newSecret } from '../ids.ts';
 import { type Html, html, type Renderable } from './html.ts';
 import type { View } from './view.ts';
 
@@ -128,17 +129,24 @@ export type SignedInUser = {
 };
 
 const field = 'drawn_for';
+const idField = 'form_id';
+
+/** Hidden fields that every form has for itself, whatever it is about. */
+export const ownFields: readonly string[] = [field, idField];
 
 /**
- * Puts the user into every form of a page that was rendered for them. A page stays in its tab while another user signs in
- * in the next one; without this, its "Delete account" would delete that user's. Sign-out is for any user, and a form that is posted
- * to a client is the client's.
+ * Gives every form of a page an id, under which it acts once, and the user for whom the page was rendered. A page stays in
+ * its tab while another user signs in in the next one; without this, its "Delete account" would delete that user's. Sign-out is
+ * for any user, and a form that is posted to a client is the client's.
  */
-export const bindForms = (markup: string, user_id: string): string =>
-  markup.replace(
-    /<form method="post"(?! action="(?:\/signout"|https?:))[^>]*>/g,
-    (tag) => `${tag}<input type="hidden" name="${field}" value="${user_id}">`,
-  );
+export function bindForms(markup: string, user_id: string | undefined): string {
+  const form_id = newSecret('fm_');
+  const own = html`${hidden(field, user_id)}${hidden(idField, form_id)}`;
+  return markup.replace(/<form method="post"(?! action="(?:\/signout"|https?:))[^>]*>/g, (tag) => `${tag}${own}`);
+}
+
+/** @param text of a form as it was sent. */
+export const formIdOf = (text: string): string | undefined => /(?:^|&)form_id=(fm_[\w-]{43})(?:&|$)/.exec(text)?.[1];
 
 /**
  * A form without the field is accepted, as programs send them: this prevents a mix-up, not an attack.

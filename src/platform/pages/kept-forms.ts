@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { FormText, fillPath, type Parameters, parseParameters } from '../http/parameters.ts';
+import { ownFields } from './form.ts';
 import { keepForm, takeForm } from './kept-forms.store.ts';
 
 export { purgeKeptForms } from './kept-forms.store.ts';
@@ -24,7 +25,7 @@ const keptSeconds = 600;
 const longestText = 16_384;
 
 /** Names of fields that are never kept. Those of passwords, codes and credentials; a test reads the pages for others. */
-export const secretFields: readonly string[] = ['password', 'code', 'credential', 'drawn_for'];
+export const secretFields: readonly string[] = ['password', 'code', 'credential', ...ownFields];
 
 const purposeOf = (session_id: string) => `kept-form ${session_id}`;
 

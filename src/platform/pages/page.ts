@@ -185,7 +185,7 @@ function render(
   const visit = { url, user: signedInUser, counts: tabCounts, due: secondFactorDue, isRefusal, isAnswer };
   const draw = (isKept: boolean) => {
     const markup = withFocus(linkProblems(layout(view, page, { ...visit, isKept }).toString()));
-    return signedInUser ? bindForms(markup, signedInUser.user_id) : markup;
+    return bindForms(markup, signedInUser?.user_id);
   };
   return (keptForm && refill(draw(true), keptForm.path, keptForm.typed)) ?? draw(false);
 }

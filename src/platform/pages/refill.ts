@@ -1,4 +1,5 @@
 import type { Parameters } from '../http/parameters.ts';
+import { ownFields } from './form.ts';
 import { html } from './html.ts';
 
 const escaped = (text: string): string => html`${text}`.toString();
@@ -29,7 +30,7 @@ const typedIn = (typed: Parameters, tag: string): string => escaped(typed[attrib
 /** Of several forms that post to one path, each is of something else, which its hidden fields name. */
 const isOf = (form: string, typed: Parameters): boolean =>
   [...form.matchAll(/<input type="hidden"[^>]*>/g)].every(
-    ([tag]) => attribute(tag, 'name') === 'drawn_for' || attribute(tag, 'value') === typedIn(typed, tag),
+    ([tag]) => ownFields.includes(attribute(tag, 'name')!) || attribute(tag, 'value') === typedIn(typed, tag),
   );
 
 const fill = (form: string, typed: Parameters): string =>
