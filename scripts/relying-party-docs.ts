@@ -40,6 +40,7 @@ const missing: Readonly<Record<Symptom['without'], string>> = {
 const clientSettings: Partial<Record<Symptom['without'], string>> = {
   algorithm: '`id_token_signed_response_alg` of the client',
   claims: '`claims_in_id_token` of the client',
+  sign_out: '`post_logout_redirect_uris` of the client, with the redirect URI among them',
   retry_window: '`refresh_retry_window` of the client: 10, set by an administrator',
 };
 
@@ -54,6 +55,7 @@ const languages: Readonly<Record<string, string>> = {
   go: 'go',
   rs: 'rust',
   cfg: 'toml',
+  toml: 'toml',
   conf: 'apache',
   sh: 'sh',
   env: 'sh',
@@ -105,7 +107,15 @@ function needsOf(library: Library): string[] {
       '- An API that only checks tokens needs no client of its own; see [resource servers](../resource-servers/README.md).',
     ];
   }
-  const { backchannel_logout, callback, claims_in_id_token, refreshes_in_parallel, pkce, sign_out } = library;
+  const {
+    backchannel_logout,
+    callback,
+    claims_in_id_token,
+    refreshes_in_parallel,
+    pkce,
+    sign_out,
+    signs_out_to_callback,
+  } = library;
   const method = isPublic(example) ? 'none' : library.authentication;
   return [
     `- \`client_type\`: \`${example.client_type}\``,
@@ -122,7 +132,7 @@ function needsOf(library: Library): string[] {
         ]
       : []),
     `- PKCE: ${pkce === null ? 'on by default' : `\`${pkce}\``}`,
-    `- Sign-out at Signet as well: ${sign_out === null ? 'not by the library; redirect to `end_session_endpoint`' : `\`${sign_out}\`, with a registered \`post_logout_redirect_uris\``}`,
+    `- Sign-out at Signet as well: ${sign_out === null ? 'not by the library; redirect to `end_session_endpoint`' : `\`${sign_out}\`, with ${signs_out_to_callback ? 'the redirect URI in' : 'a registered'} \`post_logout_redirect_uris\``}`,
     ...(backchannel_logout
       ? [
           `- [Logout tokens](README.md#logout-tokens): \`${backchannel_logout.setting}\`, with a \`backchannel_logout_uri\` that ends in \`${backchannel_logout.path}\``,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Sql } from '../platform/db/sql.ts';
 import { fieldProblem, invalidFields } from '../platform/errors.ts';
 import { currentRequest } from '../platform/http/current-request.ts';
+import type { MessageDescriptor } from '../platform/i18n/translate.ts';
 import { type EventId, newId } from '../platform/ids.ts';
 import { isSeen } from '../platform/text.ts';
 import type { AuditAction } from './actions.ts';
@@ -99,9 +100,16 @@ export const isDigestOnly = (value: unknown): boolean =>
  * @throws {RequestError} `invalid_request` for nothing, for more than 500 characters, and for control characters.
  */
 export function readReason(text: string): string {
-  const reason = text.trim().replaceAll('\r\n', '\n'); // as a form sends its line breaks
-  if (reason === '' || reason.length > 1000 || [...reason].length > 500 || !isSeen(reason.replaceAll('\n', ' '))) {
-    throw invalidFields([fieldProblem('reason', { key: 'problem.reason' })]);
-  }
-  return reason;
+  const problem = reasonProblem(text);
+  if (problem !== undefined) throw invalidFields([fieldProblem('reason', problem)]);
+  return withoutCarriage(text);
 }
+
+export function reasonProblem(text: string): MessageDescriptor | undefined {
+  const reason = withoutCarriage(text);
+  const isFine = reason !== '' && reason.length <= 1000 && [...reason].length <= 500;
+  return isFine && isSeen(reason.replaceAll('\n', ' ')) ? undefined : { key: 'problem.reason' };
+}
+
+/** As a form sends its line breaks. */
+const withoutCarriage = (text: string) => text.trim().replaceAll('\r\n', '\n');

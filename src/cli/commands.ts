@@ -100,6 +100,7 @@ const relyingPartyOptions = {
   'homepage-url': { value: 'url', help: 'URL of its homepage; "" for none' },
   'policy-uri': { value: 'url', help: 'URL of its privacy policy; "" for none' },
   'tos-uri': { value: 'url', help: 'URL of its terms of service; "" for none' },
+  note: { value: 'text', help: 'what the reviewer should know; "" for nothing' },
   'logo-url': { value: 'url', help: 'URL of its logo; "" for none' },
 } as const;
 
@@ -119,6 +120,7 @@ const relyingPartyFields = (given: RelyingPartyOptions) => ({
   policy_uri: orNone(given['policy-uri']),
   tos_uri: orNone(given['tos-uri']),
   logo_url: orNone(given['logo-url']),
+  note_to_reviewer: orNone(given.note),
 });
 
 /** With what its library needs, unless the options say otherwise; other software expects RS256 and reads the ID token. */

@@ -82,6 +82,8 @@ export const ClientRow = row('clients', {
   status: choice(...clientStatuses),
   /** Why it was rejected or suspended, or why its last change was rejected. */
   status_reason: nullable(text),
+  /** What its owner says about the revision that waits; null once it is decided. */
+  note_to_reviewer: nullable(text),
   /** Counts edits. An approval names the one that was read. */
   revision: integer,
   /** The reviewed fields that its owner wants different; the approved ones stay in effect until then. */

@@ -28,6 +28,7 @@ const row = {
   consent: 'skip',
   status: 'approved',
   status_reason: null,
+  note_to_reviewer: null,
   revision: 1,
   pending_change: null,
   event_id: 'evt_1',

@@ -83,12 +83,15 @@ onBothEngines('a rejected client that is edited waits again', async (t, engine) 
   const { client } = await register();
   const rejected = await rejectClient(deps, asReviewer(client), 'Which product is it?');
   assert.deepEqual([rejected.status, rejected.status_reason], ['rejected', 'Which product is it?']);
-  assert.deepEqual(await edit(rejected, { name: 'App' }), rejected, 'nothing changed');
   const edited = await edit(rejected, { name: 'Ledger' });
   assert.deepEqual(
     [edited.status, edited.status_reason, edited.revision, edited.name, edited.pending_change],
     ['pending_review', null, 2, 'Ledger', null],
   );
+  assert.deepEqual(await edit(edited, { name: 'Ledger' }), edited, 'nothing changed');
+  const again = await rejectClient(deps, asReviewer(client), 'Its home page says nothing.');
+  const same = await edit(again, { name: 'Ledger' });
+  assert.deepEqual([same.status, same.revision, same.status_reason], ['pending_review', 3, null], 'the page is mended');
 });
 
 onBothEngines('an approved client goes on as reviewed while its edits wait', async (t, engine) => {

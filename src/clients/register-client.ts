@@ -46,7 +46,13 @@ export async function registerClient(
     secrets,
   };
   const event = auditEvent(
-    { action: 'client.registered', ...of.caller, target: client_id, after: loggedState(draft) },
+    {
+      action: 'client.registered',
+      ...of.caller,
+      target: client_id,
+      reason: draft.note_to_reviewer ?? undefined,
+      after: loggedState(draft),
+    },
     at,
   );
   const client: Client = { ...draft, event_id: event.event_id };

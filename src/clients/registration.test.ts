@@ -42,6 +42,7 @@ test('a registration comes back with the defaults of the specification', () => {
     claims_in_id_token: false,
     token_endpoint_auth_method: null,
     library: null,
+    note_to_reviewer: null,
   });
 });
 
@@ -131,6 +132,7 @@ test('everything that may be chosen is taken as chosen', () => {
     claims_in_id_token: true,
     token_endpoint_auth_method: 'client_secret_post',
     library: 'openid-client',
+    note_to_reviewer: 'The first one of the three.',
   };
   assert.deepEqual(readRegistration(chosen), chosen);
 });
@@ -205,6 +207,21 @@ test('every required member is named when it is missing', () => {
     client_type: 'Is required.',
     redirect_uris: 'Is required.',
   });
+});
+
+test('what is no address is told once, and what is wrong with it', () => {
+  for (const field of ['redirect_uris', 'post_logout_redirect_uris'] as const) {
+    assert.throws(
+      () => readRegistration({ ...valid, [field]: ['foo'] }),
+      ({ problems }: { problems: { path: string; userMessage: { key: string } }[] }) => {
+        assert.deepEqual(
+          problems.map(({ path, userMessage }) => [path, userMessage.key]),
+          [[`${field}/0`, 'problem.redirect_uri.scheme']],
+        );
+        return true;
+      },
+    );
+  }
 });
 
 test('there are 1 to 20 redirect URIs, each once', () => {
@@ -306,8 +323,11 @@ test('an edit has the members that were sent, may clear an address, and cannot c
   assert.deepEqual(readClientEdit({ name: ' B ', logo_url: null }), {
     revision: undefined,
     fields: { name: 'B', logo_url: null },
+    note_to_reviewer: undefined,
   });
-  assert.deepEqual(readClientEdit({ revision: 3 }), { revision: 3, fields: {} });
+  assert.equal(readClientEdit({ note_to_reviewer: ' It sells\r\nbooks. ' }).note_to_reviewer, 'It sells\nbooks.');
+  for (const note_to_reviewer of ['', ' ', 'x'.repeat(501), 'a\u0007b', 1])
+    assert.ok(problemsOf({ note_to_reviewer }, readClientEdit).note_to_reviewer);
   for (const member of ['client_id', 'client_type', 'status', 'consent', 'refresh_retry_window', 'pending_change']) {
     assert.deepEqual(Object.keys(problemsOf({ [member]: 'x' }, readClientEdit)), ['']);
   }

@@ -1,3 +1,4 @@
+import { readReason, reasonProblem } from '../audit/audit.ts';
 import { acrs } from '../authentication/sessions/authentication.ts';
 import { type FieldProblem, fieldProblem, invalidFields } from '../platform/errors.ts';
 import { inCode, nameInCode } from '../platform/http/operation.ts';
@@ -38,6 +39,15 @@ const fields = {
     },
   ),
 };
+/** What the owner says to the reviewer. It is no part of what is registered. */
+const note = Type.Optional(
+  Type.Union([Type.String({ minLength: 1, ...inCode({ maxLength: 1000 }) }), Type.Null()], {
+    description:
+      'What the reviewer should know, 1 to 500 characters: an answer to a rejection, what the client is for. Shown to administrators ' +
+      'with the revision until it is decided, and kept in the audit log. Left out: that of before stays.',
+  }),
+);
+
 const optional = Type.Partial(
   Type.Object({
     application_type: Type.Enum([...applicationTypes], {
@@ -102,7 +112,13 @@ const optional = Type.Partial(
  * `consent` expects it to have an effect.
  */
 export const RegistrationBody = Type.Object(
-  { name: fields.name, client_type: Type.Enum([...clientTypes]), redirect_uris: fields.redirect_uris, ...optional },
+  {
+    name: fields.name,
+    client_type: Type.Enum([...clientTypes]),
+    redirect_uris: fields.redirect_uris,
+    ...optional,
+    note_to_reviewer: note,
+  },
   { additionalProperties: false },
 );
 
@@ -112,6 +128,7 @@ export const EditBody = Type.Object(
     revision: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
     ...Type.Partial(Type.Object(fields)).properties,
     ...optional,
+    note_to_reviewer: note,
   },
   { additionalProperties: false },
 );
@@ -134,21 +151,27 @@ const registrationShape = compile(RegistrationBody);
 const editShape = compile(EditBody);
 const checkShape = compile(CheckBody);
 
-export type Registration = ReviewedFields & Pick<Client, 'client_type'>;
-export type ClientEdit = { readonly revision: number | undefined; readonly fields: Partial<ReviewedFields> };
+export type Registration = ReviewedFields & Pick<Client, 'client_type' | 'note_to_reviewer'>;
+export type ClientEdit = {
+  readonly revision: number | undefined;
+  readonly fields: Partial<ReviewedFields>;
+  /** Undefined: that of before stays. */
+  readonly note_to_reviewer?: string | null | undefined;
+};
 
 /**
  * @returns the registration with its defaults (specification §2.2).
  * @throws invalidFields with every problem at once, in ASCII, and nothing of what was sent.
  */
 export function readRegistration(sent: unknown): Registration {
-  const { name, ...body } = read(registrationShape, sent);
+  const { name, note_to_reviewer = null, ...body } = read(registrationShape, sent);
   const isNative = body.client_type === 'public' && body.redirect_uris.some(isNativeUri);
   const registration: Registration = {
     ...defaults,
     application_type: isNative ? 'native' : 'web',
     ...body,
     name: normalizeName(name),
+    note_to_reviewer: note_to_reviewer && readReason(note_to_reviewer),
   };
   requireConsistent(registration);
   return registration;
@@ -171,7 +194,7 @@ const defaults = {
 } as const satisfies Partial<ReviewedFields>;
 
 /** @throws invalidFields */
-export function requireConsistent(wanted: Registration): void {
+export function requireConsistent(wanted: Omit<Registration, 'note_to_reviewer'>): void {
   const problems = inconsistencies(wanted);
   if (problems.length > 0) throw invalidFields(problems);
 }
@@ -200,8 +223,12 @@ function inconsistencies(wanted: Partial<Registration>): FieldProblem[] {
 
 /** @returns the members that the body has. @throws as {@link readRegistration} does. */
 export function readClientEdit(sent: unknown): ClientEdit {
-  const { revision, ...fields } = read(editShape, sent);
-  return { revision, fields: fields.name === undefined ? fields : { ...fields, name: normalizeName(fields.name) } };
+  const { revision, note_to_reviewer: note, ...fields } = read(editShape, sent);
+  return {
+    revision,
+    fields: fields.name === undefined ? fields : { ...fields, name: normalizeName(fields.name) },
+    note_to_reviewer: note && readReason(note),
+  };
 }
 
 /** The problems of the members that a draft has; a missing one is no problem. */
@@ -229,11 +256,12 @@ function withShortLists(body: unknown): unknown {
   );
 }
 
-/** Wrong shapes, and the problems of members whose shape is right. */
-const problemsOf = (shape: Validator<unknown>, body: unknown): FieldProblem[] => [
-  ...shape.problems(body).map(withUserMessages),
-  ...(typeof body === 'object' && body !== null ? contentProblems(body) : []),
-];
+/** What is wrong with the content of a member says more than that its pattern does not match. */
+function problemsOf(shape: Validator<unknown>, body: unknown): FieldProblem[] {
+  const said = typeof body === 'object' && body !== null ? contentProblems(body) : [];
+  const isNew = ({ path }: FieldProblem) => !said.some((problem) => problem.path === path);
+  return [...shape.problems(body).filter(isNew).map(withUserMessages), ...said];
+}
 
 /** The message of a schema is for programs; users get one for the field. */
 function withUserMessages(problem: FieldProblem): FieldProblem {
@@ -251,12 +279,14 @@ const formFields = [
   'default_acr_values',
   'id_token_signed_response_alg',
   'library',
+  'note_to_reviewer',
 ] as const;
 
 /** @param body of any shape: members of a wrong type are skipped, since the schema has reported them. */
-function contentProblems(body: { readonly [Field in keyof ReviewedFields]?: unknown }): FieldProblem[] {
+function contentProblems(body: { readonly [Member in keyof Registration]?: unknown }): FieldProblem[] {
   return [
     ...nameProblem(body.name),
+    ...textProblem('note_to_reviewer', body.note_to_reviewer, noteProblem),
     ...uriLists.flatMap((field) => uriListProblems(field, body[field])),
     ...textProblem('backchannel_logout_uri', body.backchannel_logout_uri, backchannelUriProblem),
     ...textProblem('logo_url', body.logo_url, logoUrlProblem),
@@ -279,6 +309,9 @@ function uriListProblems(field: (typeof uriLists)[number], list: unknown): Field
   if (length <= maxTogether) return problems;
   return [...problems, fieldProblem(field, { key: 'problem.redirect_uri.together', values: { max: maxTogether } })];
 }
+
+const noteProblem = (note: string): MessageDescriptor | undefined =>
+  reasonProblem(note) && { key: 'problem.client.note_to_reviewer' };
 
 function nameProblem(name: unknown): FieldProblem[] {
   const message = typeof name === 'string' ? displayNameProblem(name) : undefined;

@@ -65,6 +65,7 @@ export async function approveClient(deps: ReviewDeps, target: ClientTarget, appr
         ...narrowedScopes(client, approval.allowed_scopes),
         ...reviewedFactor(client, approval.second_factor),
         pending_change: null,
+        note_to_reviewer: null,
         status: 'approved',
         status_reason: null,
         ...policyAfter(client, approval),
@@ -96,7 +97,11 @@ export async function rejectClient(
       action: `client.${decision}`,
       reason: status_reason,
       after,
-      to: { ...(client.status === 'approved' ? { pending_change: null } : { status: 'rejected' }), status_reason },
+      to: {
+        ...(client.status === 'approved' ? { pending_change: null } : { status: 'rejected' }),
+        note_to_reviewer: null,
+        status_reason,
+      },
       also: await mailToOwner(deps, target, client, decision, status_reason),
     };
   });

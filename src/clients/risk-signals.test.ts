@@ -51,6 +51,7 @@ const harmless: Client = {
   consent: 'skip',
   status: 'pending_review',
   status_reason: null,
+  note_to_reviewer: null,
   revision: 1,
   pending_change: null,
   event_id: 'evt_1',

@@ -27,6 +27,7 @@ async function open(page: Page, { url }: Signet, user: TestUser, path: string): 
 
 async function fillIn(page: Page, redirectUris: string): Promise<void> {
   await page.getByLabel(message('developer.name'), { exact: true }).fill('Example shop');
+  await page.locator('#technical > summary').click();
   await page.getByLabel(message('developer.client_type.confidential')).check();
   await page.getByLabel(message('developer.redirect_uris'), { exact: true }).fill(redirectUris);
   await page.getByLabel(message('scope.offline_access')).check();
@@ -78,6 +79,7 @@ test('a developer registers with a script that warns at once and copies', async 
   await page.getByLabel(message('developer.application_type.web')).check();
   await page.getByLabel(message('developer.redirect_uris'), { exact: true }).fill(callback);
   await warning.waitFor({ state: 'hidden' });
+  await page.locator('#more > summary').click();
   await page.getByLabel(message('developer.homepage_url')).fill('javascript:alert(1)');
   await page.locator('#homepage_url-problem').getByText(sentence('problem.url.https')).waitFor();
   await page.getByLabel(message('developer.homepage_url')).fill('');

@@ -32,6 +32,7 @@ test('a client from its registration to its suspension: developer, administrator
   // A developer registers a client, and sees its secret once.
   await goTo(developers, signet, '/developer/register?kind=web&library=other', developer);
   await developers.getByLabel(message('developer.name'), { exact: true }).fill('Field Notes');
+  await developers.locator('#technical > summary').click();
   await developers.getByLabel(message('developer.client_type.confidential')).check();
   await developers.getByLabel(message('developer.redirect_uris'), { exact: true }).fill(product.redirect_uri);
   await developers.locator('[name="scope offline_access"]').check();

@@ -79,6 +79,7 @@ testSignet('clients', async ({ signet, t }) => {
       'library',
       'logo_url',
       'name',
+      'note_to_reviewer',
       'pending_change',
       'policy_uri',
       'post_logout_redirect_uris',

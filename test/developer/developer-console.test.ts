@@ -126,7 +126,7 @@ testSignet('a developer registers, follows the review, edits and deletes', async
     const form = await ada.browser.get(page(client_id, '/edit'));
     const revision = /name="revision" value="(\d+)"/.exec(form.text)?.[1] ?? '';
     const edited = await ada.browser.post(page(client_id, '/edit'), { ...filledIn, revision, name: 'Ada’s shop' });
-    assert.equal(edited.location, `${page(client_id)}?done=saved`);
+    assert.equal(edited.location, `${page(client_id)}?done=resubmitted`);
     assert.match((await ada.browser.get(page(client_id))).text, sentence('developer.state.pending_review'));
     await approveClient(signet.deps, { client_id, caller: cli }, { revision: 2 });
     await plain(signet.deps.db).run(
@@ -138,6 +138,47 @@ testSignet('a developer registers, follows the review, edits and deletes', async
     const popular = (await ada.browser.get(page(client_id))).text;
     assert.match(popular, sentence('developer.history.approved'), 'however many use it since');
   });
+
+  await t.test(
+    'a rejection is answered by a note, without a changed field, which the reviewer reads beside the diff',
+    async () => {
+      const owner = await signet.signedInUser();
+      const admin = await signet.signedInUser({ role: 'admin' });
+      const made = await register(owner, { note_to_reviewer: 'It sells <b>books</b>.' });
+      const client_id = idIn(made);
+      const reviewed = async () => (await admin.browser.get(`/admin/clients/${client_id}`)).text;
+      const quoted = (note: string) => new RegExp(`id="client-note".*${note}`, 's');
+      assert.match(await reviewed(), quoted('It sells &lt;b&gt;books'));
+      await rejectClient(signet.deps, { client_id, caller: cli }, 'The home page says nothing.');
+      assert.doesNotMatch(await reviewed(), /id="client-note"/, 'it is answered');
+
+      const form = (await owner.browser.get(page(client_id, '/edit'))).text;
+      assert.match(form, sentence('developer.edit.submit.again'));
+      assert.match(form, /The home page says nothing\./);
+      const again = { ...filledIn, revision: '1', note_to_reviewer: 'It does now.\r\nSee above.' };
+      const submitted = await owner.browser.post(page(client_id, '/edit'), again);
+      assert.equal(submitted.location, `${page(client_id)}?done=resubmitted`);
+      const shown = (await owner.browser.get(page(client_id))).text;
+      assert.match(shown, sentence('developer.state.pending_review'));
+      assert.match(shown, pattern`${sentence('developer.history.note')}.*It sells &lt;b&gt;books`);
+      assert.match(await reviewed(), quoted('It does now.\nSee above.'));
+      const { json } = await admin.browser.get(`/v1/admin/clients/${client_id}`);
+      assert.deepEqual([json?.note_to_reviewer, json?.revision], ['It does now.\nSee above.', 2]);
+      const [event] = await signet.auditLog({ action: 'client.edited', target: client_id });
+      assert.equal(event?.reason, 'It does now.\nSee above.');
+
+      const same = await owner.browser.post(page(client_id, '/edit'), { ...again, revision: '2' });
+      assert.equal(same.location, `${page(client_id)}?done=unchanged`);
+      assert.match((await owner.browser.get(same.location ?? '')).text, sentence('developer.done.unchanged'));
+      const long = await owner.browser.post(page(client_id, '/edit'), { ...again, note_to_reviewer: 'x'.repeat(501) });
+      assert.match(long.text, sentence('problem.client.note_to_reviewer'));
+      await approveClient(signet.deps, { client_id, caller: cli }, { revision: 2 });
+      const kept = await owner.browser.post(page(client_id, '/edit'), { ...filledIn, revision: '2' });
+      assert.equal(kept.location, `${page(client_id)}?done=unchanged`, 'of an approved client, too');
+      const nothing = await owner.browser.post(page(client_id, '/withdraw'));
+      assert.equal(nothing.location, `${page(client_id)}?done=unchanged`);
+    },
+  );
 
   await t.test(
     'an edit of an approved client waits, is shown beside what is in force, and can be withdrawn',
@@ -1037,6 +1078,45 @@ test('a registration begins with the kind of app and its library', async (t) => 
     assert.match(unknown, /name="claims_in_id_token" value="on" checked/);
     assert.match(await form('?kind=service&library=jose'), sentence('developer.kind.service.advice'));
   });
+
+  await t.test('what the choice of a library sets is folded, and opens when something in it is wrong', async () => {
+    const open = (text: string) => [...text.matchAll(/<details id="(\w+)" open>/g)].map(([, id]) => id);
+    const spring = await form('?kind=web&library=spring-security-7');
+    assert.match(spring, sentence('developer.form.library', { library: 'Spring Security 7 (client)' }));
+    assert.deepEqual(open(spring), []);
+    assert.doesNotMatch(spring, /SIGNET_/, 'settings of the operator');
+    const visible = spring.replaceAll(/<details id="(?:technical|more)".*?<\/details>/gs, '');
+    const asked = [...visible.matchAll(/<(?:input|textarea|select) id="(\w+)"/g)].map(([, id]) => id);
+    assert.deepEqual(asked, ['name', 'redirect_uris', 'sign_out', 'note_to_reviewer']);
+    assert.deepEqual(open((await register(ada, { logo_url: 'http://x' })).text), ['more']);
+    assert.deepEqual(open((await register(ada, { application_type: 'spa' })).text), ['technical']);
+    const foo = (await register(ada, { redirect_uris: 'foo', sign_out: 'root' })).text;
+    assert.equal(
+      foo.match(/<code><bdi>foo<\/bdi><\/code>|<code>foo<\/code>/g)?.length ?? foo.split('>foo<').length - 1,
+      1,
+    );
+    assert.match(foo, sentence('problem.redirect_uri.scheme'));
+    assert.doesNotMatch(foo, sentence('problem.client.redirect_uris'));
+  });
+
+  await t.test(
+    'the address that the snippet returns to after a sign-out is registered unless it is not wanted',
+    async () => {
+      const registered = async (sign_out: string, more: Record<string, string> = {}) => {
+        const owner = await signet.signedInUser();
+        const client_id = idIn(await register(owner, { sign_out, ...more }));
+        return (await owner.browser.get(`${api}/${client_id}`)).json?.post_logout_redirect_uris;
+      };
+      assert.match(await form('?kind=web&library=openid-client'), /<option value="root" selected>/);
+      assert.match(await form('?kind=web&library=better-auth'), /<option value="listed" selected>/);
+      assert.match(await form('?kind=web&library=streamlit'), /<option value="callback" selected>/);
+      assert.deepEqual(await registered('root'), ['https://shop.test/']);
+      assert.deepEqual(await registered('callback'), ['https://shop.test/callback']);
+      assert.deepEqual(await registered('listed'), []);
+      const listed = { post_logout_redirect_uris: 'https://shop.test/\r\nhttps://shop.test/bye' };
+      assert.deepEqual(await registered('root', listed), ['https://shop.test/', 'https://shop.test/bye']);
+    },
+  );
 
   await t.test('all of it is registered as it was sent, shown again, and edited', async () => {
     const answer = await register(ada, {

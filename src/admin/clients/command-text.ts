@@ -11,6 +11,7 @@ export const describeClient = (client: ReviewedRecord): string =>
     ['Type', client.client_type],
     ['Status', client.status],
     ['Last reason', client.status_reason],
+    ['Note to reviewer', client.note_to_reviewer],
     ['Revision', client.revision],
     ['Application', client.application_type],
     ['Redirect URIs', client.redirect_uris],

@@ -48,8 +48,10 @@ const done = [
   'policy',
   'registered',
   'saved',
+  'resubmitted',
   'staged',
   'withdrawn',
+  'unchanged',
 ] as const;
 
 export const clientPage = (view: View, of: ClientView, shown: Shown): Page => {
@@ -70,6 +72,7 @@ ${lastRejection ? rejectionNote(view, lastRejection) : client.status_reason !== 
 ${risks.length > 0 && riskList(view, risks, owner)}
 <h2>${view.t(client.pending_change === null ? 'admin.clients.registered' : 'admin.clients.change')}</h2>
 ${links(view, proposalOf(client))}
+${client.note_to_reviewer !== null && needsReview(client) && html`<div class="advice" id="client-note"><p>${view.t('admin.clients.note', { note: html`<q>${untrusted(client.note_to_reviewer, 500)}</q>` })}</p></div>`}
 ${differenceTable(view, client, lastRejection)}
 <h2>${view.t('admin.overview.days')}</h2>
 ${charts}

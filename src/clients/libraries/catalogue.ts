@@ -1,4 +1,5 @@
 import type { Client } from '../client.ts';
+import { redirectUriProblem } from '../redirect-uri.ts';
 import { appauth } from './appauth.ts';
 import { authjs } from './authjs.ts';
 import { authlib } from './authlib.ts';
@@ -26,6 +27,7 @@ import { reactOidcContext } from './react-oidc-context.ts';
 import { rustOpenidconnect } from './rust-openidconnect.ts';
 import { springResourceServer } from './spring-resource-server.ts';
 import { springSecurity6, springSecurity7 } from './spring-security.ts';
+import { streamlit } from './streamlit.ts';
 
 /** What relying parties are built with, in the order in which it is offered. */
 export const libraries: readonly Library[] = [
@@ -44,6 +46,7 @@ export const libraries: readonly Library[] = [
   mozillaDjangoOidc,
   djangoAllauth,
   pythonSocialAuth,
+  streamlit,
   springSecurity7,
   springSecurity6,
   goOidc,
@@ -83,8 +86,7 @@ export function snippetOf(id: string, values: SnippetValues): readonly SnippetFi
 /** @param issuer of this server. */
 export function snippetValuesOf(client: Client, issuer: string): SnippetValues {
   const { client_id, client_type, redirect_uris, post_logout_redirect_uris, id_token_signed_response_alg } = client;
-  // openid-client 6 redeems with the redirect URI less its query, so one without it is more useful.
-  const redirect_uri = redirect_uris.find((uri) => !uri.includes('?')) ?? redirect_uris[0] ?? '';
+  const redirect_uri = mainRedirectUri(redirect_uris);
   return {
     client_id,
     client_type,
@@ -94,6 +96,21 @@ export function snippetValuesOf(client: Client, issuer: string): SnippetValues {
     scope: client.allowed_scopes.join(' '),
     algorithm: id_token_signed_response_alg,
   };
+}
+
+/** openid-client 6 redeems with the redirect URI less its query, so one without it is more useful. */
+const mainRedirectUri = (redirect_uris: readonly string[]): string =>
+  redirect_uris.find((uri) => !uri.includes('?')) ?? redirect_uris[0] ?? '';
+
+/** Where users return to after a sign-out: the root of the redirect URI's site, as snippets have it, the URI itself, or nowhere. */
+export const signOutTargets = ['root', 'callback', 'listed'] as const;
+export type SignOutTarget = (typeof signOutTargets)[number];
+
+/** What is registered for it; nothing for a redirect URI that cannot be registered either. */
+export function signOutUris(target: SignOutTarget | undefined, redirect_uris: readonly string[]): string[] {
+  const callback = mainRedirectUri(redirect_uris);
+  if (target !== 'root' && target !== 'callback') return [];
+  return redirectUriProblem(callback) === undefined ? [target === 'root' ? homeOf(callback) : callback] : [];
 }
 
 /** The root of a site, or a private-use scheme as it stands: what is probably wanted after sign-out. */

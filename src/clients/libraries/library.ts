@@ -69,6 +69,8 @@ export type Library = {
   readonly pkce: string | null;
   /** Its function or setting that ends the session at the provider, too. */
   readonly sign_out: string | null;
+  /** Whether it returns from there to its redirect URI, rather than to the start page of its site. */
+  readonly signs_out_to_callback?: true;
   /** The setting with which it receives logout tokens, and its path for them; left out where that was not tried. */
   readonly backchannel_logout?: { readonly setting: string; readonly path: string };
   /** Path, or whole URI, at which it receives the response, where it is fixed, or as its documentation has it. */

@@ -47,6 +47,9 @@ export const ClientRecord = Type.Object({
   library: nullable(Type.String()),
   status: Type.Enum([...clientStatuses]),
   status_reason: nullable(Type.String({ description: "The reviewer's comment." })),
+  note_to_reviewer: nullable(
+    Type.String({ description: 'What its owner says about the revision that is pending review.' }),
+  ),
   revision: Type.Integer({ minimum: 1 }),
   pending_change: nullable(
     Type.Object(
@@ -158,7 +161,8 @@ export const ownClientOperations = [
     method: 'PATCH',
     summary: 'Edit a client',
     description:
-      'Changes to an approved client are kept in `pending_change`; the approved revision stays in effect until they are approved.',
+      'Changes to an approved client are kept in `pending_change`; the approved revision stays in effect until they are approved. ' +
+      'Every edit of a rejected client submits it for review again, also one that changes nothing. `revision` stays as it was if nothing was changed.',
     body: EditBody,
     parsesBody: true,
     example: { revision: 1, name: 'Example shop' },

@@ -1,4 +1,4 @@
-import { findLibrary, librariesFor, proposedFor } from '../../clients/libraries/catalogue.ts';
+import { findLibrary, librariesFor, proposedFor, type SignOutTarget } from '../../clients/libraries/catalogue.ts';
 import { type Kind, kinds, type Library } from '../../clients/libraries/library.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { alert } from '../../platform/pages/form.ts';
@@ -27,9 +27,16 @@ export function formFor({ kind, library }: Choice): typeof emptyForm {
     client_type: isOnDevice ? 'public' : 'confidential',
     application_type: kind === 'service' ? 'web' : kind,
     ...proposedFor(library),
+    sign_out: signOutOf(library, kind),
     token_endpoint_auth_method: isOnDevice ? 'none' : (library.authentication ?? ''),
     library: library.id,
   };
+}
+
+/** What its snippet does, or its own function. */
+function signOutOf({ sign_out, signs_out_to_callback }: Library, kind: Kind): SignOutTarget {
+  if (kind === 'service' || sign_out === null) return 'listed';
+  return signs_out_to_callback ? 'callback' : 'root';
 }
 
 /** The first step of a registration. @param refusal why nothing can be registered now. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Client } from '../../clients/client.ts';
-import { editClient } from '../../clients/edit-client.ts';
+import { editClient, withdrawChange } from '../../clients/edit-client.ts';
 import { findOwnClient, hasTooManyPending } from '../../clients/find-clients.ts';
 import { registerClient } from '../../clients/register-client.ts';
 import { readClientEdit, readRegistration } from '../../clients/registration.ts';
@@ -63,11 +63,12 @@ export async function clientFormRoutes(
   pages.post(editPath, {
     page: editPath,
     async act(context, form) {
-      const { client_id } = await clientOf(context);
+      const before = await clientOf(context);
       const { client_type: _, ...edit } = bodyOf(readFormValues(form));
       const revision = Number(form.revision);
-      const client = await editClient(deps, { client_id, ...context.owner }, readClientEdit({ ...edit, revision }));
-      return `${clientPath(client, area)}?done=${client.pending_change === null ? 'saved' : 'staged'}`;
+      const target = { client_id: before.client_id, ...context.owner };
+      const client = await editClient(deps, target, readClientEdit({ ...edit, revision }));
+      return `${clientPath(client, area)}?done=${doneBy(before, client, revision)}`;
     },
     explains: ({ code, problems }) => problems.length > 0 || code === 'stale_revision' || code === 'rate_limited',
     async redraw(context, { refusal, form }) {
@@ -83,11 +84,9 @@ export async function clientFormRoutes(
   pages.post(`${base}/withdraw`, {
     page: editPath,
     async act(context) {
-      const client = await clientOf(context);
-      // A client that was never approved has no pending change, so this changes nothing.
-      const edit = { fields: client, revision: client.revision };
-      await editClient(deps, { client_id: client.client_id, ...context.owner }, edit);
-      return `${clientPath(client, area)}?done=withdrawn`;
+      const { client_id, revision } = await clientOf(context);
+      const client = await withdrawChange(deps, { client_id, ...context.owner });
+      return `${clientPath(client, area)}?done=${client.revision === revision ? 'unchanged' : 'withdrawn'}`;
     },
   });
 
@@ -99,6 +98,14 @@ export async function clientFormRoutes(
       ? view.t('developer.edit.pending', { max })
       : view.t('signin.too_many', { wait: view.duration(retryAfter) });
   }
+}
+
+/** @param revision that the form was about. */
+function doneBy(before: Client, after: Client, revision: number) {
+  if (after.revision === revision) return 'unchanged';
+  if (after.pending_change !== null) return 'staged';
+  if (before.pending_change !== null) return 'withdrawn';
+  return before.status === 'rejected' ? 'resubmitted' : 'saved';
 }
 
 type FormContext = PageContext<ClientManager, ClientArea['clientPath']>;

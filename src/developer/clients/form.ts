@@ -10,7 +10,7 @@ import {
   secondFactorOf,
   secondFactors,
 } from '../../clients/client.ts';
-import { findLibrary } from '../../clients/libraries/catalogue.ts';
+import { findLibrary, type SignOutTarget, signOutTargets, signOutUris } from '../../clients/libraries/catalogue.ts';
 import { defaultAllowedScopes, scopeNames } from '../../clients/scopes.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
@@ -49,21 +49,9 @@ ${hidden('revision', revision?.toString())}
 <label for="name">${view.t('developer.name')}</label>
 <input id="name" name="name" required maxlength="100" autocomplete="off" value="${formValues.name}"${described(context, 'name')}>
 ${hint(view, 'name')}${problemBox(context, 'name')}
-<label for="library">${view.t('clients.field.library')}</label>
-<select id="library" name="library"${described(context, 'library')}>
-<option value="">${view.t('developer.library.none')}</option>
-${libraryOptions(view, formValues.library)}</select>
-${hint(view, 'library')}${problemBox(context, 'library')}
 ${libraryAdvice(view, formValues.library)}
-${
-  revision === undefined &&
-  html`<fieldset><legend>${view.t('developer.client_type')}</legend>
-${clientTypes.toReversed().map((type) => radio(context, 'client_type', type, `developer.client_type.${type}`))}${problemBox(context, 'client_type')}</fieldset>`
-}
-<fieldset><legend>${view.t('clients.field.application_type')}</legend>
-${applicationTypes.map((type) => radio(context, 'application_type', type, `developer.application_type.${type}`))}${problemBox(context, 'application_type')}</fieldset>
 ${uriList(context, 'redirect_uris')}
-${uriList(context, 'post_logout_redirect_uris')}
+${revision === undefined ? signOutSelect(context) : uriList(context, 'post_logout_redirect_uris')}
 <fieldset><legend>${view.t('developer.scopes')}</legend>
 <p class="hint">${view.t('developer.scopes.hint')}</p>
 ${scopeNames.map(
@@ -72,32 +60,101 @@ ${scopeNames.map(
   }> ${view.t(`scope.${scope}`)} <code>${scope}</code></label>
 `,
 )}${problemBox(context, 'allowed_scopes')}</fieldset>
-<fieldset><legend>${view.t('clients.field.default_acr_values')}</legend>
-${secondFactors.map((one) => secondFactorRadio(context, one))}${problemBox(context, 'default_acr_values')}</fieldset>
-<fieldset><legend>${view.t('developer.algorithm')}</legend>
-${algorithms.map((algorithm) =>
-  radio(context, 'id_token_signed_response_alg', algorithm, `developer.algorithm.${algorithm}`),
-)}${problemBox(context, 'id_token_signed_response_alg')}</fieldset>
-<label for="token_endpoint_auth_method">${view.t('clients.field.token_endpoint_auth_method')}</label>
-<select id="token_endpoint_auth_method" name="token_endpoint_auth_method"${described(context, 'token_endpoint_auth_method')}>
-<option value="">${view.t('developer.authentication.any')}</option>
-${authenticationMethods.map(
-  (method) =>
-    html`<option value="${method}"${method === formValues.token_endpoint_auth_method && html` selected`}>${view.t(`developer.authentication.${method}`)}</option>`,
-)}</select>
-${hint(view, 'token_endpoint_auth_method')}${problemBox(context, 'token_endpoint_auth_method')}
-<fieldset><legend>${view.t('clients.field.claims_in_id_token')}</legend>
-${checkbox(context, 'claims_in_id_token')}</fieldset>
-${addressField(context, 'backchannel_logout_uri')}
-<fieldset><legend>${view.t('clients.field.backchannel_logout_session_required')}</legend>
-${checkbox(context, 'backchannel_logout_session_required')}</fieldset>
-${addressField(context, 'homepage_url')}
-${addressField(context, 'policy_uri')}
-${addressField(context, 'tos_uri')}
-${addressField(context, 'logo_url')}
+${folded(context, 'technical', librarySummary(context, revision), technicalFields, technicalForm(context, revision))}
+${folded(context, 'more', view.t('developer.form.more'), moreFields, moreForm(context, revision))}
+<label for="note_to_reviewer">${view.t('developer.note_to_reviewer')}</label>
+<textarea id="note_to_reviewer" name="note_to_reviewer" rows="3" maxlength="500"${described(context, 'note_to_reviewer')}>
+${formValues.note_to_reviewer}</textarea>
+${hint(view, 'note_to_reviewer')}${problemBox(context, 'note_to_reviewer')}
 <button type="submit" id="${submit.id}">${view.t(submit.label)}</button>
 </form>`;
 }
+
+/** What few change. It is open where something in it is wrong. */
+const folded = (
+  { problems }: FormContext,
+  id: string,
+  summary: Html,
+  names: readonly (keyof FormValues)[],
+  content: Html,
+): Html => html`<details id="${id}"${names.some((name) => problemsOf(problems, name).length > 0) && html` open`}>
+<summary>${summary}</summary>
+${content}</details>`;
+
+/** The choice of a library has filled them in. */
+const technicalFields = [
+  'library',
+  'client_type',
+  'application_type',
+  'id_token_signed_response_alg',
+  'token_endpoint_auth_method',
+] as const;
+
+function librarySummary({ view, formValues }: FormContext, revision: number | undefined): Html {
+  const library = revision === undefined ? findLibrary(formValues.library) : undefined;
+  if (library === undefined) return view.t('developer.form.technical');
+  return view.t('developer.form.library', { library: libraryName(view, library) });
+}
+
+const technicalForm = (
+  context: FormContext,
+  revision: number | undefined,
+): Html => html`<label for="library">${context.view.t('clients.field.library')}</label>
+<select id="library" name="library"${described(context, 'library')}>
+<option value="">${context.view.t('developer.library.none')}</option>
+${libraryOptions(context.view, context.formValues.library)}</select>
+${hint(context.view, 'library')}${problemBox(context, 'library')}
+${
+  revision === undefined &&
+  html`<fieldset><legend>${context.view.t('developer.client_type')}</legend>
+${clientTypes.toReversed().map((type) => radio(context, 'client_type', type, `developer.client_type.${type}`))}${problemBox(context, 'client_type')}</fieldset>`
+}
+<fieldset><legend>${context.view.t('clients.field.application_type')}</legend>
+${applicationTypes.map((type) => radio(context, 'application_type', type, `developer.application_type.${type}`))}${problemBox(context, 'application_type')}</fieldset>
+<fieldset><legend>${context.view.t('developer.algorithm')}</legend>
+${algorithms.map((algorithm) =>
+  radio(context, 'id_token_signed_response_alg', algorithm, `developer.algorithm.${algorithm}`),
+)}${problemBox(context, 'id_token_signed_response_alg')}</fieldset>
+<label for="token_endpoint_auth_method">${context.view.t('clients.field.token_endpoint_auth_method')}</label>
+<select id="token_endpoint_auth_method" name="token_endpoint_auth_method"${described(context, 'token_endpoint_auth_method')}>
+<option value="">${context.view.t('developer.authentication.any')}</option>
+${authenticationMethods.map(
+  (method) =>
+    html`<option value="${method}"${method === context.formValues.token_endpoint_auth_method && html` selected`}>${context.view.t(`developer.authentication.${method}`)}</option>`,
+)}</select>
+${hint(context.view, 'token_endpoint_auth_method')}${problemBox(context, 'token_endpoint_auth_method')}
+<fieldset><legend>${context.view.t('clients.field.claims_in_id_token')}</legend>
+${checkbox(context, 'claims_in_id_token')}</fieldset>`;
+
+const addressFields = ['homepage_url', 'policy_uri', 'tos_uri', 'logo_url'] as const;
+const moreFields = [
+  'default_acr_values',
+  'post_logout_redirect_uris',
+  'backchannel_logout_uri',
+  ...addressFields,
+] as const;
+
+const moreForm = (
+  context: FormContext,
+  revision: number | undefined,
+): Html => html`${addressFields.map((name) => addressField(context, name))}
+<fieldset><legend>${context.view.t('clients.field.default_acr_values')}</legend>
+${secondFactors.map((one) => secondFactorRadio(context, one))}${problemBox(context, 'default_acr_values')}</fieldset>
+${revision === undefined && uriList(context, 'post_logout_redirect_uris')}
+${addressField(context, 'backchannel_logout_uri')}
+<fieldset><legend>${context.view.t('clients.field.backchannel_logout_session_required')}</legend>
+${checkbox(context, 'backchannel_logout_session_required')}</fieldset>`;
+
+/** What the snippets return to is registered with the rest, unless it is not wanted. */
+const signOutSelect = ({
+  view,
+  formValues,
+}: FormContext): Html => html`<label for="sign_out">${view.t('developer.sign_out')}</label>
+<select id="sign_out" name="sign_out" aria-describedby="sign_out-hint">${signOutTargets.map(
+  (target) =>
+    html`<option value="${target}"${target === formValues.sign_out && html` selected`}>${view.t(`developer.sign_out.${target}`)}</option>`,
+)}</select>
+<p class="hint" id="sign_out-hint">${view.t('developer.sign_out.hint')}</p>`;
 
 /** What the library calls for, while the form is filled in. */
 function libraryAdvice(view: View, id: string): Html | false {
@@ -168,7 +225,12 @@ function secondFactorRadio({ view, formValues, problems }: FormContext, one: Sec
 
 type Explained = Exclude<
   keyof FormValues,
-  'client_type' | 'application_type' | 'allowed_scopes' | 'default_acr_values' | 'id_token_signed_response_alg'
+  | 'client_type'
+  | 'application_type'
+  | 'allowed_scopes'
+  | 'default_acr_values'
+  | 'id_token_signed_response_alg'
+  | 'sign_out'
 >;
 
 const hint = (view: View, name: Explained): Html =>
@@ -205,6 +267,8 @@ type FormValues = {
   redirect_uris: string;
   /** One a line. */
   post_logout_redirect_uris: string;
+  /** Of a registration. */
+  sign_out?: SignOutTarget | undefined;
   allowed_scopes: readonly string[];
   /** Separated by spaces. */
   default_acr_values: string;
@@ -217,6 +281,7 @@ type FormValues = {
   policy_uri: string;
   tos_uri: string;
   logo_url: string;
+  note_to_reviewer: string;
 };
 
 /** Each scope has a field of its own, because a parameter that comes twice is refused. */
@@ -229,6 +294,7 @@ export const readFormValues = (form: Parameters): FormValues => ({
   application_type: form.application_type ?? '',
   redirect_uris: form.redirect_uris ?? '',
   post_logout_redirect_uris: form.post_logout_redirect_uris ?? '',
+  sign_out: signOutTargets.find((target) => target === form.sign_out),
   allowed_scopes: scopeNames.filter((scope) => form[scopeField(scope)] !== undefined),
   default_acr_values: form.default_acr_values ?? '',
   id_token_signed_response_alg: form.id_token_signed_response_alg ?? '',
@@ -240,6 +306,7 @@ export const readFormValues = (form: Parameters): FormValues => ({
   policy_uri: form.policy_uri?.trim() ?? '',
   tos_uri: form.tos_uri?.trim() ?? '',
   logo_url: form.logo_url?.trim() ?? '',
+  note_to_reviewer: form.note_to_reviewer?.trim() ?? '',
 });
 
 export const emptyForm: FormValues = {
@@ -262,6 +329,7 @@ export function formValuesOf(client: Client): FormValues {
     policy_uri: proposal.policy_uri ?? '',
     tos_uri: proposal.tos_uri ?? '',
     logo_url: proposal.logo_url ?? '',
+    note_to_reviewer: proposal.note_to_reviewer ?? '',
   };
 }
 
@@ -274,17 +342,22 @@ const linesOf = (text: string): string[] =>
     .filter(Boolean);
 
 /** As the JSON of a registration. Without an application type, which a browser always sends, the default applies. */
-export const bodyOf = (formValues: FormValues) => ({
-  ...formValues,
-  application_type: formValues.application_type || undefined,
-  redirect_uris: linesOf(formValues.redirect_uris),
-  post_logout_redirect_uris: linesOf(formValues.post_logout_redirect_uris),
-  default_acr_values: wordsOf(formValues.default_acr_values),
-  library: formValues.library || null,
-  token_endpoint_auth_method: formValues.token_endpoint_auth_method || null,
-  backchannel_logout_uri: formValues.backchannel_logout_uri || null,
-  homepage_url: formValues.homepage_url || null,
-  policy_uri: formValues.policy_uri || null,
-  tos_uri: formValues.tos_uri || null,
-  logo_url: formValues.logo_url || null,
-});
+export function bodyOf({ sign_out, ...formValues }: FormValues) {
+  const redirect_uris = linesOf(formValues.redirect_uris);
+  const listed = linesOf(formValues.post_logout_redirect_uris);
+  return {
+    ...formValues,
+    application_type: formValues.application_type || undefined,
+    redirect_uris,
+    post_logout_redirect_uris: [...new Set([...signOutUris(sign_out, redirect_uris), ...listed])],
+    default_acr_values: wordsOf(formValues.default_acr_values),
+    library: formValues.library || null,
+    token_endpoint_auth_method: formValues.token_endpoint_auth_method || null,
+    backchannel_logout_uri: formValues.backchannel_logout_uri || null,
+    homepage_url: formValues.homepage_url || null,
+    policy_uri: formValues.policy_uri || null,
+    tos_uri: formValues.tos_uri || null,
+    logo_url: formValues.logo_url || null,
+    note_to_reviewer: formValues.note_to_reviewer || null,
+  };
+}

@@ -20,7 +20,7 @@ import { fieldTexts } from './field-text.ts';
 import { type ClientForm, clientForm, formAlerts } from './form.ts';
 
 /** What was just done, by the name that the query has for it; other values are ignored. */
-const done = ['registered', 'saved', 'staged', 'withdrawn'] as const;
+const done = ['registered', 'saved', 'resubmitted', 'staged', 'withdrawn', 'unchanged'] as const;
 
 const classOf: Readonly<Record<ClientStatus, string>> = {
   pending_review: 'badge off',
@@ -36,7 +36,7 @@ const statusBadges = ({ t }: View, client: Client): Html =>
 
 /** With the reviewer's comment. */
 function statusDescription(view: View, client: Client): Html {
-  const { status, status_reason, pending_change } = client;
+  const { status, status_reason, pending_change, note_to_reviewer: note } = client;
   const when = view.ago(client.updated_at);
   const reason = status_reason === null ? undefined : html`<q>${untrusted(status_reason, 500)}</q>`;
   const isChangeRejected = status === 'approved' && reason !== undefined;
@@ -44,7 +44,8 @@ function statusDescription(view: View, client: Client): Html {
     reason && !isChangeRejected && html` ${view.t('developer.state.reason', { reason })}`
   }</p>
 ${isChangeRejected && html`<p>${view.t('developer.state.change_rejected', { reason })}</p>`}
-${pending_change !== null && html`<p>${view.t('developer.state.change.what', { when })}</p>`}`;
+${pending_change !== null && html`<p>${view.t('developer.state.change.what', { when })}</p>`}
+${note !== null && html`<p>${view.t('developer.state.note', { note: html`<q>${untrusted(note, 500)}</q>` })}</p>`}`;
 }
 
 type ClientView = { client: Client; issuer: string; history: readonly HistoryEvent[]; query: Parameters };
@@ -116,9 +117,12 @@ function value(view: View, client: Client, field: keyof ReviewedFields): Html {
 
 const textOf = (text: string): Html => (looksLikeUrl(text) ? untrustedUrl(text) : untrusted(text));
 
+/** What the owner did with a reason is what was said to the reviewer; other reasons are the reviewer's. */
+const noted: readonly HistoryEvent['action'][] = ['registered', 'edited', 'change_requested'];
+
 const historyItem = (view: View, { action, at, reason }: HistoryEvent): Html => html`<li><div>
 <h3>${view.t(`developer.history.${action}`)}</h3>
-<p>${view.ago(at)}${reason !== null && html` · ${view.t('developer.state.reason', { reason: html`<q>${untrusted(reason, 500)}</q>` })}`}</p>
+<p>${view.ago(at)}${reason !== null && html` · ${view.t(noted.includes(action) ? 'developer.history.note' : 'developer.state.reason', { reason: html`<q>${untrusted(reason, 500)}</q>` })}`}</p>
 </div></li>
 `;
 
@@ -145,7 +149,8 @@ ${alert(isWrong && view.t('developer.delete.wrong'))}
 export function editPage(view: View, area: ClientArea, client: Client, form: ClientForm): Page {
   const isStaged = client.status === 'approved' || client.status === 'suspended';
   const path = clientPath(client, area);
-  const label = isStaged ? 'developer.edit.submit.staged' : 'developer.edit.submit';
+  const unstaged = client.status === 'rejected' ? 'developer.edit.submit.again' : 'developer.edit.submit';
+  const label = isStaged ? 'developer.edit.submit.staged' : unstaged;
   return {
     title: view.plain('developer.edit.title'),
     tab: area.tab,
@@ -153,6 +158,7 @@ export function editPage(view: View, area: ClientArea, client: Client, form: Cli
     above: aboveClient(client, area),
     content: html`<h1>${view.t('developer.edit.title')}</h1>
 <p class="soft">${view.t(isStaged ? 'developer.edit.staged' : 'developer.edit.direct')}</p>
+${client.status === 'rejected' && statusDescription(view, client)}
 ${formAlerts(view, form)}
 ${
   client.pending_change !== null &&

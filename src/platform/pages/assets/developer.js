@@ -33,7 +33,15 @@
   const form = document.querySelector('form[data-check]');
   if (!form) return;
 
-  const texts = ['name', 'backchannel_logout_uri', 'homepage_url', 'policy_uri', 'tos_uri', 'logo_url'];
+  const texts = [
+    'name',
+    'backchannel_logout_uri',
+    'homepage_url',
+    'policy_uri',
+    'tos_uri',
+    'logo_url',
+    'note_to_reviewer',
+  ];
   const lists = ['redirect_uris', 'post_logout_redirect_uris'];
   // What they allow depends on these. The type of a client that is edited is not in its form.
   const choices = ['client_type', 'application_type', 'token_endpoint_auth_method'].filter(
@@ -96,6 +104,8 @@
       entries.map((entry) => entry.textContent).join() !== [...list.children].map((entry) => entry.textContent).join();
     if (isNews) list.replaceChildren(...entries);
     box.hidden = entries.length === 0;
+    const folded = box.closest('details');
+    if (isNews && entries.length > 0 && folded) folded.open = true;
     const field = document.getElementById(name); // a group of radio buttons has none
     if (entries.length > 0) field?.setAttribute('aria-invalid', 'true');
     else field?.removeAttribute('aria-invalid');
