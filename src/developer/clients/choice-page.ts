@@ -7,7 +7,7 @@ import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import type { ClientArea } from '../navigation.ts';
 import { libraryName } from '../setup/setup.ts';
-import { emptyForm } from './form.ts';
+import { emptyForm } from './form-values.ts';
 
 /** What a client is registered for, and with what. */
 type Choice = { kind: Kind; library: Library };

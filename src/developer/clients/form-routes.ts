@@ -12,7 +12,7 @@ import { type ClientArea, clientPath } from '../navigation.ts';
 import type { ClientManager } from '../owner.ts';
 import { secretPage } from '../secrets/page.ts';
 import { choiceIn, choicePage, formFor } from './choice-page.ts';
-import { bodyOf, formValuesOf, readFormValues } from './form.ts';
+import { bodyOf, formValuesOf, readFormValues } from './form-values.ts';
 import { editPage, registrationPage } from './page.ts';
 
 /** The forms with which clients are registered and edited, for owners and, for clients without one, for administrators. */
