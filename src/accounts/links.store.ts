@@ -2,7 +2,9 @@ import type { Db } from '../platform/db/db.ts';
 import { choice, id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { type Cursor, inOneSlice } from '../platform/db/slices.ts';
 import { asBigint, oneOf, type Sql, sql } from '../platform/db/sql.ts';
+import { readableEmail } from '../platform/email-address.ts';
 import type { UserId } from '../platform/ids.ts';
+import { isEmailFree } from './store.ts';
 
 const OneTimeLink = row('one_time_links', {
   token_hash: text,
@@ -39,9 +41,9 @@ export const insertLink = (link: Pick<OneTimeLink, 'token_hash' | 'purpose' | 'e
 export type MailedLink = Omit<OneTimeLink, 'user_id' | 'email'> & { email: string };
 
 /** Inserts nothing while an account has the address. */
-export const insertSignUpLink = (link: MailedLink, email_key: string, now: number): Sql =>
+export const insertSignUpLink = (link: MailedLink, now: number): Sql =>
   sql`insert into one_time_links ${StoredLink.select({ ...link, created_at: now })}
-       where not exists (select 1 from users where email_key = ${email_key})`;
+       where ${isEmailFree(link.email)}`;
 
 type AccountLink = MailedLink & { user_id: UserId };
 
@@ -59,8 +61,8 @@ export const insertAccountLink = ({ user_id, ...link }: AccountLink, now: number
         next = excluded.next, created_at = excluded.created_at, expires_at = excluded.expires_at`;
 
 /** {@link insertAccountLink}, but nothing while another account has the address that the link would prove. */
-export const insertAddressLink = (link: AccountLink, email_key: string, now: number): Sql =>
-  insertAccountLink(link, now, sql`not exists (select 1 from users o where o.email_key = ${email_key})`);
+export const insertAddressLink = (link: AccountLink, now: number): Sql =>
+  insertAccountLink(link, now, isEmailFree(link.email));
 
 /**
  * A link that is known, unexpired and unused, for one of the purposes. One that has expired is deleted, so that it stays
@@ -105,7 +107,8 @@ export const listInvitations = (db: Db, now: number, { after, limit }: { after?:
          order by created_at desc, token_hash desc limit ${limit}`,
   );
 
-const ofAddress = (email: string): Sql => sql`purpose in ('invitation', 'mailed_invitation') and email = ${email}`;
+const ofAddress = (email: string): Sql =>
+  sql`purpose in ('invitation', 'mailed_invitation') and email in ${oneOf([email, readableEmail(email)])}`;
 
 /** As if they were used: an account that is being created with one of them conflicts. */
 export const spendInvitations = (email: string): Sql =>

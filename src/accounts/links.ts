@@ -1,5 +1,6 @@
 import { now } from '../platform/clock.ts';
 import type { Deps, StoreDeps } from '../platform/deps.ts';
+import { readableEmail } from '../platform/email-address.ts';
 import { type ExitLink, refusal } from '../platform/errors.ts';
 import { digest, newSecret } from '../platform/ids.ts';
 import { findOpenLink, type MailedLink, type OneTimeLink } from './links.store.ts';
@@ -64,7 +65,7 @@ export function newLink(deps: Pick<Deps, 'config' | 'clock'>, request: LinkReque
       token_hash: digest(token),
       purpose: request.purpose,
       expires_at: now(deps) + linkSeconds[request.purpose],
-      email: request.email.trim(),
+      email: readableEmail(request.email),
       request_id: request.request_id ?? null,
       next: request.next ?? null,
     },

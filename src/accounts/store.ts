@@ -2,8 +2,8 @@ import { mayConflict, mustChange, type Write } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
 import { choice, id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { fitsOneSlice } from '../platform/db/slices.ts';
-import { allOf, asBigint, raw, type Sql, sql } from '../platform/db/sql.ts';
-import { emailKey } from '../platform/email-address.ts';
+import { allOf, asBigint, oneOf, raw, type Sql, sql } from '../platform/db/sql.ts';
+import { emailKey, emailKeys, readableEmail } from '../platform/email-address.ts';
 import type { UserId } from '../platform/ids.ts';
 import { releaseHandle } from './handles.store.ts';
 import { deletePicture } from './pictures.store.ts';
@@ -42,6 +42,8 @@ export const User = row('users', {
   disabled_at: nullable(integer),
   /** Null: never, as far as is known. */
   last_sign_in_at: nullable(integer),
+  /** The user whose address is the same mailbox, spelled in another way. */
+  same_mailbox_as: nullable(id<UserId>()),
   created_at: integer,
   updated_at: integer,
 });
@@ -53,10 +55,16 @@ type NewUser = Pick<User, 'user_id' | 'email' | 'name' | 'role' | 'email_verifie
 
 const StoredUser = row('users', { ...User.fields, email_key: text, terms_of: integer, active_at: integer });
 
+/** On a row of users. Until every key has been written anew, some have that of their spelling. */
+export const isAddressed = (email: string): Sql => {
+  const [key = '', ...older] = emailKeys(email);
+  return older.length === 0 ? sql`email_key = ${key}` : sql`email_key in ${oneOf([key, ...older])}`;
+};
+
 /** Conflicts with a taken address: `email_key` is unique. */
 export const insertUser = (user: NewUser, now: number): readonly (Write<never, true> | Sql)[] => {
   const { user_id, name, role, email_verified_at, picture = null, locale = null } = user;
-  const email = { email: user.email.trim(), email_key: emailKey(user.email), email_verified_at };
+  const email = { email: readableEmail(user.email), email_key: emailKey(user.email), email_verified_at };
   const stored = { user_id, ...email, name, role, picture, locale, created_at: now, updated_at: now };
   return [
     mayConflict(sql`insert into users ${StoredUser.values({ ...stored, terms_of: now, active_at: now })}`),
@@ -89,8 +97,16 @@ const asFlag = (condition: Sql): Sql => sql`case when ${condition} then 1 else 0
 export const findUser = (db: Db, user_id: UserId) =>
   db.get(User, sql`select ${User.columns} from users where user_id = ${user_id} and deleted_at is null`);
 
-export const findUserByEmail = (db: Db, email: string) =>
-  db.get(User, sql`select ${User.columns} from users where email_key = ${emailKey(email)}`);
+/** Of two accounts that are one mailbox, the one that is spelled so; else the one that has the key. */
+export const findUserByEmail = async (db: Db, email: string): Promise<User | undefined> => {
+  const users = await db.all(User, sql`select ${User.columns} from users where ${isAddressed(email)}`);
+  const spelled = email.trim().toLowerCase();
+  return (
+    users.find((user) => user.email.toLowerCase() === spelled) ??
+    users.find((user) => user.same_mailbox_as === null) ??
+    users[0]
+  );
+};
 
 const isActiveAdministrator = sql`role = 'admin' and disabled_at is null`;
 
@@ -105,37 +121,48 @@ export const setDisabled = (user_id: UserId, disabled: boolean, now: number): Sq
     : sql`update users set disabled_at = null, ${touched(now)}
            where user_id = ${user_id} and disabled_at is not null`;
 
-export const isEmailTaken = (email: string): Sql =>
-  sql`exists (select 1 from users where email_key = ${emailKey(email)})`;
+export const isEmailTaken = (email: string): Sql => sql`exists (select 1 from users where ${isAddressed(email)})`;
 
 export const isEmailFree = (email: string): Sql => sql`not ${isEmailTaken(email)}`;
 
 /** The user's address is still this one. */
 export const hasEmail = (user_id: UserId, email: string): Sql =>
-  sql`exists (select 1 from users where user_id = ${user_id} and email_key = ${emailKey(email)})`;
+  sql`exists (select 1 from users where user_id = ${user_id} and ${isAddressed(email)})`;
 
 /** The user's address is still this one, and the user is not disabled. */
 export const isReachableAt = (user_id: UserId, email: string): Sql =>
   sql`exists (select 1 from users
-               where user_id = ${user_id} and email_key = ${emailKey(email)} and disabled_at is null)`;
+               where user_id = ${user_id} and ${isAddressed(email)} and disabled_at is null)`;
 
 export const markEmailVerified = (user_id: UserId, email: string, now: number): Sql =>
   sql`update users set email_verified_at = ${now}, ${touched(now)}
-       where user_id = ${user_id} and email_key = ${emailKey(email)} and email_verified_at is null`;
+       where user_id = ${user_id} and ${isAddressed(email)} and email_verified_at is null`;
 
 /** Conflicts with a taken address: `email_key` is unique. */
 export const replaceEmail = (
   user_id: UserId,
-  { from, to, isVerified }: { from: string; to: string; isVerified: boolean },
+  { from, to, verifiedAt }: { from: string; to: string; verifiedAt: number | null },
   now: number,
 ) => [
   mayConflict(
-    sql`update users set email = ${to.trim()}, email_key = ${emailKey(to)},
-               email_verified_at = ${asBigint(isVerified ? now : null)}, ${touched(now)}
-         where user_id = ${user_id} and email_key = ${emailKey(from)}`,
+    sql`update users set email = ${readableEmail(to)}, email_key = ${emailKey(to)}, same_mailbox_as = null,
+               email_verified_at = ${asBigint(verifiedAt)}, ${touched(now)}
+         where user_id = ${user_id} and ${isAddressed(from)}`,
   ),
-  ...replaceTerms(user_id, 'email', to),
+  ...replaceTerms(user_id, 'email', readableEmail(to)),
 ];
+
+export const rekey = (
+  user_id: UserId,
+  { from, to, email }: { from: string; to: string; email: string },
+  now: number,
+): Sql =>
+  sql`update users set email = ${email}, email_key = ${to}, same_mailbox_as = null, ${touched(now)}
+       where user_id = ${user_id} and email_key = ${from}`;
+
+export const referToMailbox = (user_id: UserId, from: string, to: string): Sql =>
+  sql`update users set same_mailbox_as = (select o.user_id from users o where o.email_key = ${to})
+       where user_id = ${user_id} and email_key = ${from}`;
 
 /** A bulk revocation of a user's grants covers those of earlier epochs. */
 export const raiseGrantsEpochOfUser = (user_id: UserId): Sql =>
@@ -228,7 +255,14 @@ export const isDisabled = (user_id: UserId, disabled: boolean): Sql =>
   sql`exists (select 1 from users
                where user_id = ${user_id} and ${disabled ? sql`disabled_at is not null` : sql`disabled_at is null`})`;
 
-export const userFilters = ['disabled', 'administrators', 'unverified', 'no_second_factor', 'stale'] as const;
+export const userFilters = [
+  'disabled',
+  'administrators',
+  'unverified',
+  'no_second_factor',
+  'stale',
+  'same_mailbox',
+] as const;
 export type UserFilter = (typeof userFilters)[number];
 /** `last_sign_in`: users who have never signed in are where they were created. */
 export const userOrders = ['newest', 'last_sign_in'] as const;
@@ -240,6 +274,7 @@ const filterConditions: Readonly<Record<Exclude<UserFilter, 'stale'>, Sql>> = {
   administrators: sql`role = 'admin'`,
   unverified: sql`email_verified_at is null`,
   no_second_factor: sql`has_second_factor = 0`,
+  same_mailbox: sql`same_mailbox_as is not null`,
 };
 
 /** On a row of users; true without a filter. */

@@ -4,6 +4,7 @@ import { findUser, findUserByEmail, type User } from './store.ts';
 
 // What other rooms may read of users, require of them and change about them. The statements and conditions are for their
 // own changes.
+export { rewriteEmailKeys } from './email-keys.ts';
 export { completeMissingTerms, findUsers, type UserSearch } from './find-users.ts';
 export { handleKeptSeconds, mayTakeHandle, purgeHandles, releaseHandle, takeHandle } from './handles.store.ts';
 export { deletePicture, findPicture, findPictureOf, findPictureType, insertPicture } from './pictures.store.ts';
@@ -16,6 +17,7 @@ export {
   findUserByEmail,
   hasEmail,
   insertUser,
+  isAddressed,
   isDisabled,
   isEmailFree,
   isEmailTaken,

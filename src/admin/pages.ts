@@ -17,7 +17,7 @@ export const invitationPage = (
 ${fieldAlert(view, problems)}
 <form method="post" action="/invite/${token}">
 <label for="email">${view.t('field.email')}</label>
-<input id="email" name="email" type="email" autocomplete="username" required maxlength="254"${!isAbout(problems, 'name', 'password') && html` autofocus`} value="${form?.email ?? ''}">
+<input id="email" name="email" type="text" inputmode="email" autocapitalize="none" spellcheck="false" autocomplete="username" required maxlength="254"${!isAbout(problems, 'name', 'password') && html` autofocus`} value="${form?.email ?? ''}">
 <label for="name">${view.t('field.name')}</label>
 <input id="name" name="name" autocomplete="name" required maxlength="100"${isAbout(problems, 'name') && html` autofocus`} value="${form?.name ?? ''}">
 ${newPasswordField(view, { label: 'field.password', problems })}

@@ -1,5 +1,5 @@
 import { purgeLinks, purgeSpentTokens } from '../accounts/links.ts';
-import { completeMissingTerms, handleKeptSeconds, purgeHandles } from '../accounts/users.ts';
+import { completeMissingTerms, handleKeptSeconds, purgeHandles, rewriteEmailKeys } from '../accounts/users.ts';
 import { AuditLogTampered } from '../audit/chain.ts';
 import { purgeUnauthenticated } from '../audit/unauthenticated.ts';
 import { deviceSeconds } from '../authentication/sessions/browser.ts';
@@ -143,6 +143,7 @@ const longJobs = {
   'delete clients': finishClientDeletions,
   'delete accounts': finishAccountDeletions,
   'delete webhooks': finishWebhookDeletions,
+  'rewrite email keys': rewriteEmailKeys,
   'add users to the search': completeMissingTerms,
   'add clients to the search': completeMissingClientTerms,
   'remind reviewers': remindReviewers,

@@ -1,10 +1,9 @@
-import { userTerms } from '../accounts/users.ts';
+import { isAddressed, userTerms } from '../accounts/users.ts';
 import type { Db } from '../platform/db/db.ts';
 import { integer, row, text } from '../platform/db/rows.ts';
 import type { Cursor } from '../platform/db/slices.ts';
 import { allOf, asBigint, raw, type Sql, sql } from '../platform/db/sql.ts';
 import { firstTermOf, Place, placesOf, rarestOf } from '../platform/db/term-search.ts';
-import { emailKey } from '../platform/email-address.ts';
 import type { TermRange } from '../platform/search-terms.ts';
 import { type Client, ClientRow, type ClientStatus } from './client.ts';
 import { withoutSecrets, withPendingChange } from './store.ts';
@@ -56,7 +55,7 @@ export async function listClients(
 /** By an id, or by the whole address of the owner. */
 const isNamed = (query: string): Sql =>
   sql`(c.client_id = ${query} or c.owner_user_id = ${query}
-       or c.owner_user_id = (select user_id from users where email_key = ${emailKey(query)}))`;
+       or c.owner_user_id = (select user_id from users where ${isAddressed(query)} order by email limit 1))`;
 
 export const isAnyNamed = (db: Db, query: string): Promise<boolean> =>
   db.holds(sql`exists (select 1 from clients c where ${isNamed(query)})`);

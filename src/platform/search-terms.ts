@@ -1,6 +1,8 @@
 // Text is found by the beginnings of its words, whatever their order, case and accents. A table of terms, ordered by bytes,
 // answers that with a range of its index on both engines.
 
+import { domainToUnicode } from 'node:url';
+
 /** Code points of a term. Longer words are found by as many. */
 const longestTerm = 64;
 /** More words and parts of one text are not found by. */
@@ -35,7 +37,7 @@ const fold = (text: string): string =>
 
 /** Characters that no address contains: a query may be pasted from the header of a mail. */
 const wordsOf = (text: string): string[] =>
-  fold(text)
+  fold(text.replace(/\bxn--[a-z0-9-]+/gi, (label) => domainToUnicode(label) || label))
     .split(/[\s<>()[\],;:"\\]+/)
     .filter(Boolean);
 

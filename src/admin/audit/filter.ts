@@ -4,6 +4,7 @@ import { type AuditFilter, parseTime } from '../../audit/read-log.ts';
 import { findClients } from '../../clients/find-clients.ts';
 import { now } from '../../platform/clock.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
+import { emailKey } from '../../platform/email-address.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 
 const names = ['action', 'who', 'actor', 'target', 'period', 'since', 'until'] as const;
@@ -72,7 +73,7 @@ async function usersMeant(deps: StoreDeps, typed: string): Promise<Candidates> {
   return { candidates, hasMore: next !== undefined || !complete };
 }
 
-const isAddressOf = ({ detail }: Candidate, typed: string) => detail.toLowerCase() === typed.toLowerCase();
+const isAddressOf = ({ detail }: Candidate, typed: string) => emailKey(detail) === emailKey(typed);
 
 /** @returns undefined for days and places that are none. */
 export function filterOf(

@@ -17,7 +17,7 @@ const emailField = (
   value: string,
   hint?: Html,
 ): Html => html`<label for="email">${view.t('field.email')}</label>
-<input id="email" name="email" type="email" inputmode="email" autocomplete="off" autocapitalize="none" spellcheck="false"
+<input id="email" name="email" type="text" inputmode="email" autocomplete="off" autocapitalize="none" spellcheck="false"
  required maxlength="254" value="${value}"${hint !== undefined && html` aria-describedby="email-hint"`}>
 ${hint !== undefined && html`<p class="hint" id="email-hint">${hint}</p>\n`}`;
 

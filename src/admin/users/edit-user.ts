@@ -14,7 +14,7 @@ import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { passwordLimits } from '../../authentication/passwords/password-limits.ts';
 import { now } from '../../platform/clock.ts';
 import type { MailDeps } from '../../platform/deps.ts';
-import { emailKey, emailProblem } from '../../platform/email-address.ts';
+import { emailKey, emailProblem, readableEmail } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, invalidState } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/outbox.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
@@ -57,7 +57,9 @@ export async function editUser(deps: MailDeps, caller: Caller, user_id: string, 
     run: {
       profile: name === user.name ? undefined : setProfile(user_id, { name }, at),
       changed: name === user.name ? undefined : event('user.changed', { after: { fields: ['name'] } }),
-      email: isOtherAddress ? replaceEmail(user_id, { from: user.email, to: email, isVerified }, at) : undefined,
+      email: isOtherAddress
+        ? replaceEmail(user_id, { from: user.email, to: email, verifiedAt: isVerified ? at : null }, at)
+        : undefined,
       links: isOtherAddress
         ? [
             deleteLinksOfUser(user_id, 'verify_email'),
@@ -92,7 +94,7 @@ function readEdit({ name, email, email_verified, reason }: UserEdit, user: User)
     ...(emailWrong === undefined ? [] : [fieldProblem('email', { key: emailWrong })]),
   ];
   if (problems.length > 0) throw invalidFields(problems);
-  const wanted = email?.trim() ?? user.email;
+  const wanted = email === undefined ? user.email : readableEmail(email);
   const isSameMailbox = emailKey(wanted) === emailKey(user.email);
   return {
     reason: reason === undefined ? undefined : readReason(reason),

@@ -160,7 +160,7 @@ export const userOperations = {
       filter: Type.Optional(
         Type.Enum([...userFilters], {
           description:
-            'Only these users: `no_second_factor`, without authenticator app and passkey; `stale`, without a sign-in for 90 days, longest ago first.',
+            'Only these users: `no_second_factor`, without authenticator app and passkey; `stale`, without a sign-in for 90 days, longest ago first; `same_mailbox`, whose address is another user’s, spelled in another way.',
         }),
       ),
       order: Type.Optional(

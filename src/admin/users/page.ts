@@ -60,7 +60,7 @@ export function userPage(view: View, of: UserView, shown: Shown): Page {
     tab: adminTab('admin_users'),
     content: html`<div class="person">${personAvatar(view, user)}
 <div><h1>${untrusted(user.name ?? user.email)}${userBadges(view, user)}</h1>
-<p class="soft">${untrustedEmail(user.email)} (${view.t(user.email_verified_at === null ? 'admin.users.unverified' : 'admin.users.verified')})</p></div></div>
+<p class="soft">${untrustedEmail(user.email)} (${view.t(user.email_verified_at === null ? 'admin.users.unverified' : 'admin.users.verified')})</p>${user.same_mailbox_as !== null && html`<p class="soft" id="same-mailbox">${view.t('admin.users.same_mailbox', { other: html`<a href="/admin/users/${user.same_mailbox_as}">${user.same_mailbox_as}</a>` })}</p>`}</div></div>
 ${shown.problem}${doneNotice(view, shown, 'users', done)}
 ${facts(view, of.overview)}
 <p><a href="/admin/audit?who=${user_id}">${view.t('admin.history')}</a> · <a href="/admin/audit/unauthenticated?target=${user_id}" id="user-unauthenticated">${view.t('admin.unauthenticated.link')}</a></p>
@@ -146,7 +146,7 @@ function userActions(view: View, { overview: { user, lock }, isSelf, restriction
         'delete',
         'danger',
         html`<label for="delete-email">${view.t('admin.users.delete.confirm')}</label>
-<input id="delete-email" name="email" type="email" autocomplete="off" autocapitalize="none" spellcheck="false" required maxlength="254">
+<input id="delete-email" name="email" type="text" inputmode="email" autocomplete="off" autocapitalize="none" spellcheck="false" required maxlength="254">
 ${reasonField(view, 'delete-reason')}`,
       ),
     );

@@ -15,7 +15,7 @@ import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
 import { cutPage, decodeCursor } from '../../platform/db/slices.ts';
 import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
-import { emailKey, emailProblem } from '../../platform/email-address.ts';
+import { emailProblem } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, notFound } from '../../platform/errors.ts';
 import type { Locale } from '../../platform/i18n/translate.ts';
 import { mailToAddress } from '../../platform/mail/outbox.ts';
@@ -51,8 +51,8 @@ export async function inviteUser(
   const done = await deps.db.change({
     run: {
       earlier: replace ? [spendInvitations(shown.link.email), deleteInvitations(shown.link.email)] : [],
-      link: mustChange(insertSignUpLink(shown.link, emailKey(email), at)),
-      mailedLink: mailed ? insertSignUpLink(sent.link, emailKey(email), at) : undefined,
+      link: mustChange(insertSignUpLink(shown.link, at)),
+      mailedLink: mailed ? insertSignUpLink(sent.link, at) : undefined,
       mail: mailed ? mailToAddress(deps, { email: sent.link.email, locale }, 'invitation', values) : undefined,
       event: auditEvent(event, at).statement,
     },

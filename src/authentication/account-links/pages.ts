@@ -21,7 +21,7 @@ ${form.problem}
 <form method="post" action="/${flow}">
 ${returnTargetFields(form)}
 <label for="email">${view.t('field.email')}</label>
-<input id="email" name="email" type="email" autocomplete="${flow === 'signup' ? 'email' : 'username'}" inputmode="email" autocapitalize="none"
+<input id="email" name="email" type="text" autocomplete="${flow === 'signup' ? 'email' : 'username'}" inputmode="email" autocapitalize="none"
  spellcheck="false" required maxlength="254" autofocus value="${form.email ?? ''}">
 <button type="submit" id="${flow}-submit">${view.t(`${flow}.submit`)}</button>
 </form>

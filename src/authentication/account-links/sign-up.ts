@@ -4,7 +4,7 @@ import { findUserByEmail, isEmailFree, isEmailTaken } from '../../accounts/users
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
 import type { LimitDeps, MailDeps } from '../../platform/deps.ts';
-import { emailKey, emailProblem } from '../../platform/email-address.ts';
+import { emailProblem } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields } from '../../platform/errors.ts';
 import type { Locale } from '../../platform/i18n/translate.ts';
 import { mailTo, mailToAddress } from '../../platform/mail/outbox.ts';
@@ -38,7 +38,7 @@ export async function requestSignUp(deps: MailDeps, request: LinkRequest): Promi
   const recipient = { email: owner?.email ?? link.email, name: owner?.name ?? null, locale: owner?.locale ?? locale };
   await deps.db.change({
     run: {
-      link: insertSignUpLink(link, emailKey(email), now(deps)),
+      link: insertSignUpLink(link, now(deps)),
       mail: mailToAddress(
         deps,
         { email: link.email, locale },

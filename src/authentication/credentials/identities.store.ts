@@ -1,7 +1,7 @@
+import { isAddressed } from '../../accounts/users.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { asText, type Sql, sql } from '../../platform/db/sql.ts';
-import { emailKey } from '../../platform/email-address.ts';
 import type { UserId } from '../../platform/ids.ts';
 
 /** A user's account at an upstream provider: issuer and subject, never the e-mail address (OIDC Core §5.7). */
@@ -38,7 +38,7 @@ export const mayLink = (user_id: UserId, issuer: string): Sql =>
 /** {@link mayLink} for a user who is known by the address alone: it must still be theirs, and verified. */
 export const mayLinkByEmail = (user_id: UserId, issuer: string, email: string): Sql =>
   sql`exists (select 1 from users where user_id = ${user_id} and disabled_at is null
-               and email_key = ${emailKey(email)} and email_verified_at is not null)
+               and ${isAddressed(email)} and email_verified_at is not null)
       and not ${isLinked(user_id, issuer)}`;
 
 export const isLinked = (user_id: UserId, issuer: string): Sql =>

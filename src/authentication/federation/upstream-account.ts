@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { IDToken } from 'openid-client';
-import { emailProblem } from '../../platform/email-address.ts';
+import { emailProblem, readableEmail } from '../../platform/email-address.ts';
 import { locales } from '../../platform/i18n/translate.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import type { Provider } from '../credentials/providers.ts';
@@ -48,17 +48,18 @@ function statedAddress(idToken: Document, userinfo: Document): Document {
 }
 
 /**
- * Equal but for the case of ASCII letters. `emailKey` folds more (a wide letter, the Kelvin sign), so that no second account
+ * Equal but for the case of ASCII letters and the spelling of an international domain. `emailKey` folds more (a wide letter, the Kelvin sign), so that no second account
  * can look like the first; to the upstream that verified the address those are different mailboxes.
  */
 export function isSameAddress(one: string, other: string): boolean {
-  const spelled = (email: string) => email.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+  const spelled = (email: string) => readableEmail(email).replace(/[A-Z]/g, (letter) => letter.toLowerCase());
   return spelled(one) === spelled(other);
 }
 
 /** Leaves out claims that a user could not enter here either. */
 export function accountOf({ issuer }: Provider, claims: Claims): UpstreamAccount {
-  const email = typeof claims.email === 'string' && !emailProblem(claims.email) ? claims.email.trim() : undefined;
+  const email =
+    typeof claims.email === 'string' && !emailProblem(claims.email) ? readableEmail(claims.email) : undefined;
   const { auth_time } = claims;
   return {
     issuer,

@@ -1,3 +1,4 @@
+import { isAddressed } from '../../accounts/users.ts';
 import { now } from '../../platform/clock.ts';
 import { returning } from '../../platform/db/change.ts';
 import type { Sql } from '../../platform/db/sql.ts';
@@ -52,7 +53,7 @@ export type LockState = { failures: number; blocked_until: number | null /** Unt
 export function passwordLimits(deps: CounterDeps, knownDevice?: string) {
   const unknownDevicesCounter = (email: string) => `password-account:${digest(emailKey(email))}`;
   const devicePrefix = (email: string) => `password-device:${digest(emailKey(email))}:`;
-  const deviceCounters = (email: string) => prefixedDevices(devicePrefix(email), emailKey(email));
+  const deviceCounters = (email: string) => prefixedDevices(devicePrefix(email), isAddressed(email));
   const accountCounter = (email: string) =>
     knownDevice === undefined ? unknownDevicesCounter(email) : devicePrefix(email) + knownDevice;
   // Few passwords tried on many accounts never meet the limit of one account.

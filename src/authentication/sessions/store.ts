@@ -221,10 +221,10 @@ export const rememberDevice = (user_id: UserId, device_hash: string, now: number
 export const touchDevice = (user_id: UserId, device_hash: string, now: number): Sql =>
   sql`update known_devices set last_seen_at = ${now} where user_id = ${user_id} and device_hash = ${device_hash}`;
 
-/** A query: the hash of each known device of the user with this address, after a prefix. */
-export const prefixedDevices = (prefix: string, email_key: string): Sql =>
+/** A query: the hash of each known device of the user with this address, after a prefix. @param isAddressed on the row of the user. */
+export const prefixedDevices = (prefix: string, isAddressed: Sql): Sql =>
   sql`select ${prefix} || d.device_hash from known_devices d join users u on u.user_id = d.user_id
-       where u.email_key = ${email_key}`;
+       where ${isAddressed}`;
 
 /** Deletes the devices above the maximum, except the one of this sign-in. */
 export const deleteSurplusDevices = (user_id: UserId, device_hash: string): Sql =>

@@ -36,7 +36,7 @@ ${notice(form.notice)}${form.problem}
 <form method="post" action="/signin">
 ${returnTargetFields(form)}
 <label for="username">${view.t('field.email')}</label>
-<input id="username" name="username" type="email" autocomplete="username webauthn" inputmode="email" autocapitalize="none"
+<input id="username" name="username" type="text" autocomplete="username webauthn" inputmode="email" autocapitalize="none"
  spellcheck="false" required maxlength="254" value="${form.username ?? ''}"${form.username ? '' : html` autofocus`}>
 ${passwordField(view, form)}
 <button id="signin-submit" type="submit">${view.t('signin.submit')}</button>

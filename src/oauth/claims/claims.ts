@@ -1,6 +1,7 @@
 import { perStandardClaim, type Role, type StandardClaim, standardClaimNames } from '../../accounts/users.ts';
 import { isScope, parseScope, type Scope, scopeNames } from '../../clients/scopes.ts';
 import { Entitlement } from '../../entitlements/entitlement.ts';
+import { asciiEmail } from '../../platform/email-address.ts';
 import { listInWords } from '../../platform/i18n/formats.ts';
 import type { Html } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -77,6 +78,8 @@ export async function userClaims(
   const claims: Record<string, unknown> = {};
   for (const claim of wanted) {
     if (claim === 'entitlements') claims.entitlements ??= await listEntitlements();
+    else if (claim === 'email')
+      claims.email = asciiEmail(user.email); // an addr-spec of RFC 5322 (OIDC Core §5.1)
     else if (claim === 'email_verified') claims.email_verified = user.email_verified_at !== null;
     else if (user[claim] !== null) claims[claim] = user[claim];
   }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
+import { asciiEmail } from '../email-address.ts';
 import { isLoopback } from '../ip-address.ts';
 import { visibleText } from '../text.ts';
 import type { SpanAttributes } from '../tracing.ts';
@@ -198,7 +199,7 @@ export function messageOf({ to, subject, text, mail_id, created_at }: OutgoingMa
   const sender = /<([^<>]+)>$/.exec(from)?.[1] ?? from;
   return {
     from,
-    to: { name: '', address: to },
+    to: { name: '', address: asciiEmail(to) },
     subject: subject.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' '),
     text,
     date: new Date(created_at * 1000),

@@ -18,7 +18,7 @@ ${
     ? html`<p class="soft">${view.t('delete.last_administrator')}</p>`
     : html`<form method="post" action="/account/delete">
 <label for="email">${view.t('delete.confirm', { email: html`<strong>${email}</strong>` })}</label>
-<input id="email" name="email" type="email" autocomplete="off" autocapitalize="none" spellcheck="false" required
+<input id="email" name="email" type="text" inputmode="email" autocomplete="off" autocapitalize="none" spellcheck="false" required
  maxlength="254">
 <button type="submit" id="delete-submit" class="danger">${view.t('delete.submit')}</button>
 </form>`

@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify';
 import { isNotLastAdministrator } from '../../accounts/administrators.ts';
 import { recentlySignedIn } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { emailPattern } from '../../platform/email-address.ts';
 import { clearCookie, cookieNames } from '../../platform/http/cookies.ts';
 import { addOperations, inCode, operation } from '../../platform/http/operation.ts';
 import { sendPage } from '../../platform/pages/page.ts';
@@ -24,7 +23,7 @@ const deleteCurrentUser = operation({
     {
       email: Type.String({
         description: 'The email address of the account, to confirm the deletion.',
-        ...inCode({ maxLength: 254, pattern: emailPattern }),
+        ...inCode({ maxLength: 254 }),
       }),
     },
     { additionalProperties: false },

@@ -13,6 +13,7 @@ import {
 import { limitRequestsBy, mayMailTo } from '../../accounts/mail-limits.ts';
 import {
   findUserByEmail,
+  hasEmail,
   isDisabled,
   isEmailFree,
   isEmailTaken,
@@ -35,7 +36,7 @@ import { now } from '../../platform/clock.ts';
 import { mayConflict } from '../../platform/db/change.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { Deps, MailDeps, StoreDeps } from '../../platform/deps.ts';
-import { emailKey, emailProblem } from '../../platform/email-address.ts';
+import { emailKey, emailProblem, readableEmail } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, refusal } from '../../platform/errors.ts';
 import { mailTo, mailToAddress } from '../../platform/mail/outbox.ts';
 
@@ -64,7 +65,8 @@ export async function requestVerification(deps: MailDeps, { session, caller, bro
 }
 
 /**
- * Sends a link to the new address; the old one stays until the link is opened and confirmed. If another account has the
+ * Sends a link to the new address; the old one stays until the link is opened and confirmed. Another spelling of the same
+ * mailbox is stored at once. If another account has the
  * new address, its owner gets a mail instead, and the answer is the same. An earlier link is deleted either way, since a
  * difference would tell.
  * @throws {RequestError} `invalid_request` for the same address and for none; `invalid_state`; `rate_limited`;
@@ -74,14 +76,15 @@ export async function requestEmailChange(
   deps: MailDeps,
   { session, caller, browser }: Requester,
   email: string,
-): Promise<void> {
+): Promise<'sent' | 'respelled'> {
   const { user_id } = session;
-  requireMailDelivery(deps);
-  const isSame = emailKey(email) === emailKey(session.email);
+  const isSame = readableEmail(email) === session.email;
   const problem = emailProblem(email) ?? (isSame ? 'problem.email.same' : undefined);
   if (problem) throw invalidFields([fieldProblem('email', { key: problem })]);
+  if (emailKey(email) === emailKey(session.email)) return respell(deps, { session, caller }, email);
+  requireMailDelivery(deps);
   await limitRequestsBy(deps, user_id);
-  if (!(await mayMailTo(deps, 'change', email))) return;
+  if (!(await mayMailTo(deps, 'change', email))) return 'sent';
   const owner = await findUserByEmail(deps.db, email);
   const { link, url } = newLink(deps, { purpose: 'change_email', email });
   const locale = session.locale ?? browser.locale;
@@ -93,7 +96,7 @@ export async function requestEmailChange(
     require: { session: isCurrentSession(session) },
     run: {
       earlier: deleteLinksOfUser(user_id, 'change_email'),
-      link: insertAddressLink({ ...link, user_id }, emailKey(email), at),
+      link: insertAddressLink({ ...link, user_id }, at),
       mail: mailToAddress(
         deps,
         { email: link.email, locale },
@@ -106,6 +109,28 @@ export async function requestEmailChange(
     },
   });
   if (!done.ok) throw await sessionRefusal(deps, session);
+  return 'sent';
+}
+
+/** Other capitals, or another spelling of the domain, are the same mailbox, as verified as it was: no link is needed. */
+async function respell(
+  deps: StoreDeps,
+  { session, caller }: Pick<Requester, 'session' | 'caller'>,
+  email: string,
+): Promise<'respelled'> {
+  const { user_id } = session;
+  const at = now(deps);
+  const states = { before: { email: session.email }, after: { email: readableEmail(email) } };
+  const done = await deps.db.change({
+    lock: lockUser(user_id),
+    require: { session: isCurrentSession(session), address: hasEmail(user_id, session.email) },
+    run: {
+      user: replaceEmail(user_id, { from: session.email, to: email, verifiedAt: session.email_verified_at }, at),
+      event: auditEvent({ action: 'email.changed', ...caller, target: user_id, ...states }, at).statement,
+    },
+  });
+  if (done.ok) return 'respelled';
+  throw done.failed === 'user' ? refusal('invalid_state', { key: 'email.taken' }) : await sessionRefusal(deps, session);
 }
 
 /** @throws {RequestError} `invalid_state`: without mail no address can be verified. */
@@ -161,7 +186,7 @@ export async function confirmAddress(deps: MailDeps, token: string, { session, c
     run: {
       link: mayConflict(spendLink(link)),
       user: isChange
-        ? replaceEmail(user_id, { from: session.email, to: link.email, isVerified: true }, at)
+        ? replaceEmail(user_id, { from: session.email, to: link.email, verifiedAt: at }, at)
         : markEmailVerified(user_id, link.email, at),
       ended: isChange ? endOldAddress(deps, { session, caller }, link) : [],
       event: statement,

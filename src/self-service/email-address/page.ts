@@ -5,7 +5,7 @@ import { html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 
-export const emailNotices = ['link_sent', 'change_sent', 'verified', 'changed'] as const;
+export const emailNotices = ['link_sent', 'change_sent', 'verified', 'changed', 'respelled'] as const;
 
 type EmailState = {
   email: string;
@@ -47,7 +47,7 @@ export const changeEmailPage = (view: View, { current, email, problem, problems 
 ${alert(problem)}${fieldAlert(view, problems)}
 <form method="post" action="/account/email/change">
 <label for="email">${view.t('email.new')}</label>
-<input id="email" name="email" type="email" autocomplete="email" inputmode="email" autocapitalize="none"
+<input id="email" name="email" type="text" autocomplete="email" inputmode="email" autocapitalize="none"
  spellcheck="false" required maxlength="254" value="${email ?? ''}">
 <button type="submit" id="change-email-submit">${view.t('email.send_link')}</button>
 </form>`,

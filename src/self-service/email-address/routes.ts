@@ -26,7 +26,8 @@ const changeEmail = operation({
   path: '/v1/me/email',
   access: recentlySignedIn,
   summary: 'Change your email address',
-  description: 'Sends a link to the new address. The current address stays until the link is opened in your session.',
+  description:
+    'Sends a link to the new address. The current address stays until the link is opened in your session. Other capitals, or another spelling of the domain, are stored at once, without a link.',
   body: Type.Object(
     {
       email: Type.String({
@@ -37,10 +38,12 @@ const changeEmail = operation({
     { additionalProperties: false },
   ),
   example: { email: 'ada@example.com' },
-  answer: sent('The same response whether the address is available or not.'),
+  answer: sent(
+    'The same response whether the address is available or not. `expires_in` is 0 where no link was needed.',
+  ),
   async run(deps: Deps, { body: { email }, ...requester }) {
-    await requestEmailChange(deps, requester, email);
-    return { expires_in: linkSeconds.change_email };
+    const outcome = await requestEmailChange(deps, requester, email);
+    return { expires_in: outcome === 'sent' ? linkSeconds.change_email : 0 };
   },
 });
 
@@ -79,7 +82,7 @@ export async function emailAddressRoutes(app: FastifyInstance, deps: Deps) {
     path: `${path}/change`,
     page: `${path}/change`,
     input: ({ email = '' }) => ({ body: { email } }),
-    done: `${path}?done=change_sent`,
+    done: ({ expires_in }) => `${path}?done=${expires_in === 0 ? 'respelled' : 'change_sent'}`,
     redraw: ({ view, session }, { refusal, form: { email = '' } }) =>
       changeEmailPage(view, { current: session.email, email, problems: refusal.problems }),
   });
