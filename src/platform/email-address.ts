@@ -96,7 +96,7 @@ const isRouted = (local: string): boolean => /[%!]|=\?/.test(local);
 
 /** For API descriptions; {@link emailProblem} also refuses what normalizing turns into one of these, and no real domain. */
 export const emailPattern =
-  '^(?!.*=\\?)[^\\s\\u0000-\\u0021\\u007f-\\u00a0%@<>()\\[\\],;:"\\\\]+@[^\\s\\u0000-\\u002c\\u002f\\u003a-\\u0040\\u005b-\\u005e\\u0060\\u007b-\\u00a0]+$';
+  '^[^\\s\\u0000-\\u0021\\u007f-\\u00a0%@<>()\\[\\],;:"\\\\]+@[^\\s\\u0000-\\u002c\\u002f\\u003a-\\u0040\\u005b-\\u005e\\u0060\\u007b-\\u00a0]+$';
 
 /** Normalized, too, so that no wide comma becomes a comma. A line break is refused even where trimming would remove it. */
 export function emailProblem(email: string): MessageKey | undefined {

@@ -5,7 +5,10 @@ const hidden = new RegExp(`(?![\\n\\t])(?:${invisible.source})`, 'gu');
 
 /** Names are checked where they are entered; what is shown may be older than the check, or come from elsewhere. */
 export function visibleText(text: string, max = 100): string {
-  const seen = text.replace(hidden, (character) => `[U+${hexadecimal(character)}]`);
+  const spelled = new Set([...text.matchAll(joiner)].map(({ index }) => index));
+  const seen = text.replace(hidden, (character, index: number) =>
+    spelled.has(index) ? character : `[U+${hexadecimal(character)}]`,
+  );
   const characters = [...seen];
   return characters.length > max ? `${characters.slice(0, max).join('')}…` : seen;
 }
@@ -44,26 +47,59 @@ const unseen =
 /** \p{Zs} */
 const spaces = ' \\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000';
 const blankLetters = '\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u2800\\u3164\\uffa0';
-const withVisible = (hidden: string, blank = spaces) => `^[${blank}]*[^${blank}${hidden}][^${hidden}]*$`;
+/** Joiners between what is neither Latin, Greek, Cyrillic nor Hebrew; {@link isSeen} has the rule by script. */
+const joinedText = `[^${unseen}${spaces}\\u0000-\\u05ff\\u1e00-\\u1fff](?:[\\u200c\\u200d][^${unseen}${spaces}\\u0000-\\u05ff\\u1e00-\\u1fff])+`;
+const withVisible = (hidden: string, blank = spaces) =>
+  `^[${blank}]*(?:[^${blank}${hidden}]|${joinedText})(?:[^${hidden}]|${joinedText})*$`;
 
 /** For API descriptions: text that may be empty, text with something visible, the same with line breaks, and a name. */
 export const textPatterns = {
-  seen: `^[^${unseen}]*$`,
+  seen: `^(?:[^${unseen}]|${joinedText})*$`,
   visible: withVisible(unseen),
   paragraph: withVisible(unseen.replace('\\u001f', '\\u0009\\u000b-\\u001f'), `${spaces}\\n`),
   name: withVisible(unseen + blankLetters),
 } as const;
 
+/** Letters and marks of the scripts that spell words with a joiner or a non-joiner. */
+const joined = `[[${[
+  'Arabic',
+  'Bengali',
+  'Devanagari',
+  'Gujarati',
+  'Gurmukhi',
+  'Kannada',
+  'Malayalam',
+  'Mongolian',
+  'Oriya',
+  'Sinhala',
+  'Syriac',
+  'Tamil',
+  'Telugu',
+]
+  .map((script) => `\\p{Script=${script}}`)
+  .join('')}]&&[\\p{L}\\p{M}]]`;
+/** One joiner between two of them (as RFC 5892 A.1 and A.2), or within a sequence of emoji (UTS 51 §1.4.6). */
+const joiner = new RegExp(
+  `(?<=${joined})[\\u200c\\u200d](?=${joined})|(?<=\\p{RGI_Emoji}|\\p{Extended_Pictographic}\\ufe0f?)\\u200d(?=\\p{Extended_Pictographic}|[\\u2640\\u2642])`,
+  'gv',
+);
+/** Without the joiners that spell a word or an emoji: those that are left deceive. */
+const withoutJoiners = (text: string): string => text.replace(joiner, '');
 const seen = new RegExp(textPatterns.seen, 'u');
 /** Whether a text shows as it was written. */
-export const isSeen = (text: string): boolean => seen.test(text) && !/\p{Cf}/u.test(text);
+export const isSeen = (text: string): boolean => seen.test(text) && !/\p{Cf}/u.test(withoutJoiners(text));
+
+/** More marks on a letter than a language writes: scripts that stack them by design have up to six. */
+const stacked =
+  /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Common}\p{Script=Hebrew}\p{Script=Han}]\p{M}{4}|\p{Script=Inherited}{4}|\p{M}{7}/u;
 
 /** Users decide by names whom to trust, so a name must look like what it is. @returns what is wrong with it once trimmed. */
 export function displayNameProblem(name: string): string | undefined {
   const trimmed = name.trim();
   if (trimmed.length > 2 * longestName) return unfit;
-  if (/\p{M}{4}/u.test(trimmed)) return 'Must not have more than three combining marks on a letter.';
-  if (invisible.test(trimmed)) return 'Must not contain control, invisible or text-direction characters.';
+  if (stacked.test(trimmed)) return 'Must not have more combining marks on a letter than its script writes.';
+  if (invisible.test(withoutJoiners(trimmed)))
+    return 'Must not contain control, invisible or text-direction characters.';
   return !/[\p{L}\p{N}\p{P}\p{S}]/u.test(trimmed) || [...trimmed].length > longestName ? unfit : undefined;
 }
 
