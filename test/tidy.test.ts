@@ -57,6 +57,18 @@ test('only the configuration reads the environment', () => {
   );
 });
 
+test('a test waits for events by `until`, and by no loop of its own', () => {
+  const loops =
+    /\b(?:while \([^\n]*\)\s*(?:\{\s*)?await (?:sleep|turn|immediately|new Promise|Promise\.race)|for \([^\n]*\)\s*(?:\{\s*)?await (?:sleep|Promise\.race))\b/g;
+  assertNone(
+    found(
+      everything.filter((file) => isTest(file) || file.path.startsWith('test/')),
+      loops,
+    ),
+    'Wait by until() of test/support/until.ts: it ends when what is waited for never comes, and says what that was.',
+  );
+});
+
 test('only entry points read the clock', () => {
   assertNone(
     found(except('src/app/main.ts', /^src\/cli\//), /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.now\b/g),

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import pino from 'pino';
 import { databaseBefore, freshDatabase, onBothEngines } from '../../test/support/databases.ts';
 import { plain } from '../../test/support/plain-sql.ts';
+import { until } from '../../test/support/until.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { countFailure, failuresOf } from './failures.store.ts';
 import { closestMatch, commonEnd, commonStart, openFailureRecorder, withoutSecrets } from './failures.ts';
@@ -67,25 +68,24 @@ async function slowRecorder(t: TestContext) {
   };
   const deps = { db, clock: () => 1_800_000_000_000, log: pino({ level: 'silent' }) };
   const recorder = openFailureRecorder(deps);
-  const until = async (count: number) => {
-    const deadline = AbortSignal.timeout(60_000);
-    while (written.length < count) await sleep(5, undefined, { signal: deadline });
+  const recorded = async (count: number) => {
+    await until(`${count} failures are written`, () => written.length >= count);
     assert.equal(written.length, count);
   };
-  return { recorder, letGo: () => isOpen.resolve(), until, written };
+  return { recorder, letGo: () => isOpen.resolve(), recorded, written };
 }
 
 test('while the store is slow fifty failures of a client wait, and a thousand in all; what comes on top is dropped', async (t) => {
-  const { recorder, letGo, until, written } = await slowRecorder(t);
+  const { recorder, letGo, recorded, written } = await slowRecorder(t);
   const fail = (client_id: string, address = '192.0.2.1') =>
     recorder.record({ client_id, stage: 'token', address }, { code: 'request' });
   for (let place = 0; place < 55; place += 1) fail('cl_failing', `198.51.100.${place}`);
   for (let client = 0; client < 1500; client += 1) fail(`cl_${client}`);
   letGo();
-  await until(1000);
+  await recorded(1000);
   await setImmediate(); // the last one leaves the queue after it was written
   fail('cl_later');
-  await until(1001);
+  await recorded(1001);
   assert.deepEqual(written, [
     ...Array(50).fill('cl_failing'),
     ...Array.from({ length: 950 }, (_, client) => `cl_${client}`),

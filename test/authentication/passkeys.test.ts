@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { removePassword } from '../../src/authentication/credentials/passwords.store.ts';
 import { type Credential, type Lies, newAuthenticator } from '../support/authenticator.ts';
@@ -20,16 +19,14 @@ import {
 import { plain } from '../support/plain-sql.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import { startSignet, testSignet } from '../support/signet.ts';
+import { until } from '../support/until.ts';
 
 testSignet('passkeys of a user', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: true }, async ({ signet, mailbox, t }) => {
-  async function everyMailSent() {
-    for (let looks = 0; looks < 500; looks += 1) {
-      if ((await plain(signet.deps.db).all('select mail_id from outgoing_mails')).length === 0) return;
+  const everyMailSent = () =>
+    until('no mail waits', async () => {
       await signet.deps.mail.deliver();
-      await sleep(20);
-    }
-    assert.fail('mails are still waiting');
-  }
+      return (await plain(signet.deps.db).all('select mail_id from outgoing_mails')).length === 0;
+    });
 
   await t.test('are asked for as the decisions say', async () => {
     const user = await signet.signedInUser();

@@ -5,6 +5,7 @@ import type { Answer } from '../support/browser.ts';
 import { sentence } from '../support/messages.ts';
 import { newHasher } from '../support/remembering-hasher.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
+import { until } from '../support/until.ts';
 
 /** Holds every password, once it is told to, until the test lets one be hashed. */
 function hashHolder() {
@@ -49,7 +50,7 @@ const flood = (count: number, request: () => Promise<Answer>) => {
 
 const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => status).sort();
 
-test('one account takes its share of password hashing, and no more', { timeout: 120_000 }, async (t) => {
+test('one account takes its share of password hashing, and no more', async (t) => {
   const hashes = hashHolder();
   const signet: Signet = await startSignet(t, {
     passwords: newHasher({}, { maxWaitMs: 600_000, derive: hashes.derive }),
@@ -72,7 +73,7 @@ test('one account takes its share of password hashing, and no more', { timeout: 
     );
     const floods = [rightPasswords, ofOwner, unknown];
     // Nothing has been hashed: all but a few were refused at once, also of an account that does not exist.
-    while (floods.some(({ early }) => early.length < 4)) await new Promise((resolve) => setImmediate(resolve));
+    await until('each has been judged four times', () => floods.every(({ early }) => early.length >= 4));
     for (const { early } of floods) {
       assert.deepEqual([...new Set(statuses(early))], [429]);
       for (const { headers, text } of early) {
@@ -84,7 +85,7 @@ test('one account takes its share of password hashing, and no more', { timeout: 
     const changing = flood(12, () =>
       busy.browser.post('/account/security/password', { user: busy.user_id, password: 'entirely new words here' }),
     );
-    while (changing.early.length < 4) await new Promise((resolve) => setImmediate(resolve));
+    await until('it has been judged four times', () => changing.early.length >= 4);
     for (const { status, headers, text } of changing.early) {
       assert.equal(status, 429);
       assert.ok(Number(headers.get('retry-after')) > 0);

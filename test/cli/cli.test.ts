@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Check } from '../../src/app/doctor/check.ts';
 import { newBrowser } from '../support/browser.ts';
 import { misunderstood, preparedSettings, refused, runCommand, succeed } from '../support/command-line.ts';
@@ -17,6 +16,7 @@ import {
   registerByHttp,
   startServer,
 } from '../support/server-process.ts';
+import { until } from '../support/until.ts';
 
 const password = 'ordinary words in a row';
 const create = (email: string, ...more: string[]) => [
@@ -95,10 +95,8 @@ test('what is done from the command line holds for the server that runs', async 
       const client = await registerByHttp({ url: origin }, browser);
       const authorizeStatus = async () => (await browser.get(client.authorizePath())).status;
       /** The running server keeps a client for a second; on a busy machine that second may be long. */
-      const seenAs = async (status: number) => {
-        for (let waits = 0; waits < 500 && (await authorizeStatus()) !== status; waits += 1) await sleep(20);
-        assert.equal(await authorizeStatus(), status);
-      };
+      const seenAs = (status: number) =>
+        until(`the answer is ${status}`, async () => (await authorizeStatus()) === status);
       const command = (name: string, ...more: string[]) => ['clients', name, client.client_id, ...more];
 
       assert.equal(await authorizeStatus(), 400, 'it has not been reviewed');

@@ -87,7 +87,7 @@ test('a folder without a database is refused by what is about a database, and le
   assert.equal((await runCommand(['users', 'list', '--help'], { env })).code, 0);
 });
 
-test('a data folder that cannot be made is reported in one sentence', { timeout: 30_000 }, async (t) => {
+test('a data folder that cannot be made is reported in one sentence', async (t) => {
   const env = { ...(await bareSettings(t)), SIGNET_DATA_DIR: '/proc/nope' };
   const { code, stderr } = await runCommand(['migrate'], { env });
   assert.equal(code, 1);

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { runJobs } from '../../src/app/jobs.ts';
 import { message, sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
-import { until } from '../support/server-process.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
+import { until } from '../support/until.ts';
 
 const mailsWaiting = async ({ deps }: Signet) =>
   (await plain(deps.db).all<{ mails: number }>('select count(*) as mails from outgoing_mails'))[0]?.mails;
@@ -71,7 +71,7 @@ testSignet('administrators get one mail a day while clients wait', { mail: true 
   await signet.registerClient({ approved: false });
   await Promise.all([run(), run()]);
   await reminded(1);
-  await until(async () => (await mailsWaiting(signet)) === 0); // received mail is in the queue for a moment
+  await until('no mail waits', async () => (await mailsWaiting(signet)) === 0); // received mail is in the queue for a moment
   signet.clock.advance(80_000);
   await run();
   assert.equal(await mailsWaiting(signet), 0);

@@ -9,7 +9,6 @@ import { chmodSync, chownSync, cpSync, mkdirSync, readFileSync, rmSync, statSync
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterTest } from '../support/after-test.ts';
 import { ask as askPlainly } from '../support/browser.ts';
 import { freePort } from '../support/free-port.ts';
@@ -17,7 +16,8 @@ import { operatorsDay } from '../support/operators-day.ts';
 import { asAdmin } from '../support/postgres-admin.ts';
 import { startEmptyPostgres } from '../support/postgres-server.ts';
 import { scratchFolder } from '../support/scratch.ts';
-import { type ServerProcess, type Settings, startServer, until } from '../support/server-process.ts';
+import { type ServerProcess, type Settings, startServer } from '../support/server-process.ts';
+import { until } from '../support/until.ts';
 import { hasNginx, startNginx } from './proxies.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -251,7 +251,7 @@ test('PostgreSQL as its page has it: two nodes, a lost standby, a restore by its
 
   // A copy of now is what a standby that lags, or a backup, would have.
   const sealed = () => /No events are sealed yet|Not sealed/.test(machine.signet('audit verify')) === false;
-  await until(sealed);
+  await until('the server seals them', sealed);
   const swap = async (from: string, to: string) => {
     await run(`alter database signet rename to ${to}`);
     await run(`alter database ${from} rename to signet`);
@@ -261,7 +261,7 @@ test('PostgreSQL as its page has it: two nodes, a lost standby, a restore by its
   await run('create database backup template signet');
   const again = await machine.serve();
   machine.signet('users invite after@example.com');
-  await until(sealed);
+  await until('the server seals them', sealed);
   await again.stop();
 
   // The standby takes over.
@@ -302,6 +302,6 @@ test('on a read-only disk a node starts and is not in use, serves what needs no 
   assert.deepEqual(await ready(), { status: 503, reasons: ['disk'] });
   assert.equal((await askPlainly(`${server.url}/.well-known/jwks.json`)).status, 200);
   execFileSync('nsenter', [`--target=${server.pid}`, '--mount', 'mount', '-o', 'remount,bind,rw', machine.home]);
-  while ((await ready()).status !== 200) await sleep(100);
+  await until('it is ready again', async () => (await ready()).status === 200);
   assert.equal((await server.stop()).code, 0);
 });

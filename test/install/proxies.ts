@@ -8,7 +8,8 @@ import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { afterTest } from '../support/after-test.ts';
 import { freePort } from '../support/free-port.ts';
-import { type Settings, until } from '../support/server-process.ts';
+import type { Settings } from '../support/server-process.ts';
+import { until } from '../support/until.ts';
 
 const nginx = process.env.NGINX ?? 'nginx';
 const caddy = process.env.CADDY ?? 'caddy';
@@ -71,7 +72,7 @@ export async function startNginx(t: TestContext, home: string, port: number): Pr
   );
   const proxy = spawn(nginx, ['-e', join(home, 'error.log'), '-p', home, '-c', file, '-g', 'daemon off;']);
   afterTest(t, () => proxy.kill('SIGTERM')); // which ends its workers, too
-  await until(() => existsSync(join(home, 'pid')));
+  await until('nginx has started', () => existsSync(join(home, 'pid')));
 
   return { base, settings, certificate, ask: askAt(base, certificate) };
 }
@@ -90,7 +91,7 @@ export async function startCaddy(t: TestContext, home: string, port: number): Pr
   const proxy = spawn(caddy, ['run', '--config', file], { env: { HOME: home }, stdio: 'ignore' });
   afterTest(t, () => proxy.kill('SIGTERM'));
   const ask = askAt(base, certificate);
-  await until(() =>
+  await until('it listens', () =>
     ask('/').then(
       () => true,
       () => false,

@@ -7,16 +7,16 @@ import { execFileSync } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterTest } from '../support/after-test.ts';
 import { ask, newBrowser } from '../support/browser.ts';
 import { freePort } from '../support/free-port.ts';
 import { startEmptyPostgres } from '../support/postgres-server.ts';
 import { assertRefused, basic, tokensOf } from '../support/relying-party.ts';
 import { scratchFolder } from '../support/scratch.ts';
-import { codeFor, registerByHttp, runProcess, type Settings, startServer, until } from '../support/server-process.ts';
+import { codeFor, registerByHttp, runProcess, type Settings, startServer } from '../support/server-process.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { masterKey } from '../support/store-template.ts';
+import { until } from '../support/until.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 import { startBalancer } from './balancer.ts';
 
@@ -59,7 +59,10 @@ test('two nodes are upgraded one after the other: both versions serve at once, a
   };
   const serve = (program: string, place: number) => startServer(t, settingsOf(place), { command: program });
   const nodes = [await serve(programBefore, 0), await serve(programBefore, 1)];
-  await until(async () => (await ask(`${balancer.url}/readyz`).catch(() => undefined))?.status === 200);
+  await until(
+    'the balancer is ready',
+    async () => (await ask(`${balancer.url}/readyz`).catch(() => undefined))?.status === 200,
+  );
 
   const receiver = await openReceiver(t);
   const types = 'session.started session.ended grant.revoked';
@@ -141,7 +144,7 @@ test('two nodes are upgraded one after the other: both versions serve at once, a
   const lanes = Promise.all(emails.map(lane)).then(() => assert.ok(isOver));
   const someDays = async () => {
     const goal = days.map((count) => count + 3);
-    while (days.some((count, place) => count < goal[place]!)) await Promise.race([sleep(20), lanes]);
+    await Promise.race([until('three days more', () => days.every((count, place) => count >= goal[place]!)), lanes]);
   };
 
   await someDays();
@@ -164,7 +167,7 @@ test('two nodes are upgraded one after the other: both versions serve at once, a
     const those = receiver.deliveries.filter(({ body }) => JSON.parse(body).type === 'session.started');
     return new Set(those.map(({ headers }) => headers['webhook-id'])).size;
   };
-  await until(() => started() >= sum + 1);
+  await until('one more has started', () => started() >= sum + 1);
   assert.equal(started(), sum + 1, 'each sign-in was reported');
   const { broken } = await command(after, ['audit', 'verify']);
   assert.equal(broken ?? null, null);

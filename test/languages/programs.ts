@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -76,10 +77,9 @@ export async function serve(
   const child = spawn(command, args, options);
   t.after(async () => {
     child.kill();
-    // Its port and its files are free only then.
-    for (let waits = 0; waits < 50 && child.exitCode === null && child.signalCode === null; waits += 1)
-      await sleep(100);
-    child.kill('SIGKILL');
+    const killed = setTimeout(() => child.kill('SIGKILL'), 5_000);
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit'); // its port and files are free only then
+    clearTimeout(killed);
   });
   let said = '';
   child.on('error', (error) => (said += error.message));

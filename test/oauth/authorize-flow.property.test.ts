@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { digest } from '../../src/platform/ids.ts';
 import type { Answer, Browser } from '../support/browser.ts';
@@ -10,6 +9,7 @@ import type { RegisteredClient } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 import { codesOf, wrongCode } from '../support/two-factor.ts';
+import { until } from '../support/until.ts';
 
 /**
  * FL-01, ASVS 2.3.1: every step of every sign-in flow, in any order, from any state, over HTTP, beside a model that
@@ -357,17 +357,14 @@ const steps = {
       const { signet } = given;
       const before = signet.logLines.length;
       leadsTo(await model.sides[at]!.browser.post('/reset', { email }), '/reset/sent');
-      for (let waits = 0; waits < 200; waits += 1) {
+      let path = '';
+      await until('the mail with the link is sent', async () => {
         await signet.deps.mail.deliver();
         const line = signet.logLines.slice(before).find((one) => one.includes(email) && one.includes('/reset/ln_'));
-        const path = /\/reset\/ln_[\w-]+/.exec(line ?? '')?.[0];
-        if (path) {
-          model.accounts[who]!.reset = { path, expires_at: now(given) + 1800 };
-          return;
-        }
-        await sleep(5);
-      }
-      assert.fail('no reset mail');
+        path = /\/reset\/ln_[\w-]+/.exec(line ?? '')?.[0] ?? '';
+        return path !== '';
+      });
+      model.accounts[who]!.reset = { path, expires_at: now(given) + 1800 };
     },
 
   useReset:

@@ -9,6 +9,7 @@ import { plain } from '../support/plain-sql.ts';
 import { assertRefused, claimsOf, type RegisteredClient, type Tokens } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
+import { until } from '../support/until.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
 const env = { SIGNET_WEBHOOK_INTERNAL: '127.0.0.1', SIGNET_RATE_LIMITS: 'off' };
@@ -409,7 +410,7 @@ testSignet('Back-Channel Logout: deliveries', { env }, async ({ signet, t }) => 
     await user.obtainTokens(stuck);
     await user.browser.post('/signout');
     const all = deliver();
-    while (receiver.deliveries.length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+    await until('both are told', () => receiver.deliveries.length === 2);
     assert.equal(receiver.deliveries.splice(0).length, 2);
     await all;
   });

@@ -14,6 +14,7 @@ import { assertRefused, tokensOf } from '../support/relying-party.ts';
 import { bareSettings, codeFor, redeemAt, refreshAt, startServer } from '../support/server-process.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
+import { until } from '../support/until.ts';
 
 /** Carries out the next changes of grants, or not, and in either case loses the confirmation. */
 function losing(db: Db, { times, kept }: { times: number; kept: boolean }): () => void {
@@ -86,10 +87,10 @@ testSignet('what stayed unknown may be repeated, and nothing else is excused by 
 
   await t.test('on another node, once the store has the doubt', async () => {
     const doubts = 'select count(*) as doubts from grants where unanswered_until is not null';
-    for (let branding = 0; branding < 100; branding += 1) {
-      if (Number((await plain(node.deps.db).get<{ doubts: number }>(doubts))?.doubts) >= 3) break;
-      await sleep(20);
-    }
+    await until(
+      'the store has three doubts',
+      async () => Number((await plain(node.deps.db).get<{ doubts: number }>(doubts))?.doubts) >= 3,
+    );
     tokensOf(await client.at(node).refresh(parents[1]!));
   });
 
@@ -132,7 +133,8 @@ testSignet('a repetition on another node waits for a doubt that could not be wri
   for (const answer of answers) assertRefused(answer, 503, 'temporarily_unavailable');
 
   const repeated = [client.at(node).refresh(refresh_token), client.at(node).redeem(code)];
-  for (const seen = attempts; attempts === seen; ) await sleep(20); // past the first look of both
+  const seen = attempts;
+  await until('both have looked', () => attempts > seen);
   mend();
   restore();
   const [refreshed, redeemed] = (await Promise.all(repeated)).map(tokensOf);
@@ -298,10 +300,8 @@ function watchSignatures({ keys }: Signet['deps']): string[] {
   return signed;
 }
 
-/** Resolves when so many tokens are signed, or after a while when they are not. */
-async function signatures(signed: readonly string[], count: number): Promise<void> {
-  for (let look = 0; signed.length < count && look < 2_000; look += 1) await sleep(1);
-}
+const signatures = (signed: readonly string[], count: number) =>
+  until(`${count} tokens are signed`, () => signed.length >= count);
 
 test('SQLite: tokens are signed while their change is flushed, and sent after that', async (t) => {
   const signet = await startSignet(t);

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { createPrivateKey } from 'node:crypto';
 import type { TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   calculateJwkThumbprint,
   createLocalJWKSet,
@@ -22,6 +21,7 @@ import { plain } from '../support/plain-sql.ts';
 import { assertRefused, claimsOf, redirectedTo } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
+import { until } from '../support/until.ts';
 
 const day = 86_400;
 const statuses = async ({ deps }: Signet) =>
@@ -143,7 +143,7 @@ onBothEngines('keys that a command rotates are in the key set of every process w
   const published = (deps: typeof node.deps) => (JSON.parse(deps.keys.published.body) as JSONWebKeySet).keys.length;
   const etag = node.deps.keys.published.etag;
   t.mock.timers.tick(1000);
-  for (let waits = 0; waits < 500 && published(node.deps) + published(worker.deps) < 12; waits += 1) await sleep(20);
+  await until('both publish all', () => published(node.deps) + published(worker.deps) >= 12);
   const stopped = Promise.all([stopJobs(), stopFreshening()]);
   t.mock.timers.reset();
   await stopped;

@@ -21,6 +21,7 @@ import {
 } from '../support/server-process.ts';
 import { startSignet } from '../support/signet.ts';
 import { masterKey } from '../support/store-template.ts';
+import { until } from '../support/until.ts';
 
 const images = repeated(4);
 const chainCount = 6;
@@ -110,17 +111,20 @@ async function takeImage(
   { dataDir, folder, random }: { dataDir: string; folder: string; random: Random },
 ): Promise<Image | undefined> {
   const counts = () => chains.map(({ tokens }) => tokens.length);
+  const answers = (count: number) =>
+    until(`${count} answers`, () => counts().reduce((sum, one) => sum + one, 0) >= count);
   const enough = counts().reduce((sum, one) => sum + one, 0) + 1 + random.below(3 * chainCount);
-  while (counts().reduce((sum, one) => sum + one, 0) < enough) await new Promise(setImmediate);
+  await answers(enough);
   // What was acknowledged until here had been flushed before, so it is within the present length of the log.
   const acknowledged = counts().map((count) => count - 1);
   const [flushed, salts] = [statSync(logOf(dataDir)).size, saltsOf(readFileSync(logOf(dataDir)))];
   const later = counts().reduce((sum, one) => sum + one, 0) + random.below(chainCount);
-  while (counts().reduce((sum, one) => sum + one, 0) < later) await new Promise(setImmediate);
+  await answers(later);
   mkdirSync(folder);
   process.kill(pid, 'SIGSTOP');
   try {
-    while (!spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).stdout.startsWith('T'));
+    const state = () => spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).stdout;
+    await until('the process stands still', () => state().startsWith('T'));
     for (const path of [databaseFile, `${databaseFile}-wal`]) copyFileSync(join(dataDir, path), join(folder, path));
   } finally {
     process.kill(pid, 'SIGCONT');

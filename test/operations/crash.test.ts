@@ -23,6 +23,7 @@ import {
   startServer,
   type TokenAnswer,
 } from '../support/server-process.ts';
+import { until } from '../support/until.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
 const rounds = repeated(3);
@@ -81,14 +82,10 @@ test('kill -9 between event and delivery, and amid a delivery: after a restart b
     assert.equal(answer.status, 200, answer.text);
   };
   const arrivals = () => receiver.deliveries.map(({ headers }) => headers['webhook-id']);
-  const until = async (what: () => boolean | Promise<boolean>) => {
-    for (let waits = 0; waits < 1000 && !(await what()); waits += 1) await sleep(20);
-    assert.ok(await what());
-  };
 
   receiver.holds = true;
   await rename('First');
-  await until(() => arrivals().length === 1); // it was posted, and not answered
+  await until('it is posted', () => arrivals().length === 1); // it was posted, and not answered
   await rename('Second'); // this one is promised, and no more
   await server.stop('SIGKILL');
   const [posted] = arrivals();
@@ -105,8 +102,11 @@ test('kill -9 between event and delivery, and amid a delivery: after a restart b
   await startServer(t, settings);
   const deliveries = async () =>
     (await succeed(['webhooks', 'deliveries', String(webhook_id)], settings)).deliveries as Record<string, unknown>[];
-  await until(() => arrivals().length > 2);
-  await until(async () => (await deliveries()).filter(({ state }) => state === 'delivered').length === 2);
+  await until('both are posted again', () => arrivals().length > 2);
+  await until(
+    'both are delivered',
+    async () => (await deliveries()).filter(({ state }) => state === 'delivered').length === 2,
+  );
   const again = arrivals().slice(1);
   assert.equal(again.filter((id) => id === posted).length, 1, 'the same one, once more');
   assert.deepEqual(new Set(again), new Set((await deliveries()).map(({ delivery_id }) => delivery_id)));

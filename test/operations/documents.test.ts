@@ -13,12 +13,12 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { exampleSettings } from '../browser/example-process.ts';
 import { runCommand, succeed } from '../support/command-line.ts';
 import { operatorsDay } from '../support/operators-day.ts';
 import { scratchFolder } from '../support/scratch.ts';
 import { bareSettings, type Settings } from '../support/server-process.ts';
+import { until } from '../support/until.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -88,13 +88,12 @@ function shell(line: string, { env = {}, cwd = root }: { env?: Settings; cwd?: s
     if (child.exitCode === null && child.signalCode === null) process.kill(-(child.pid ?? 0), 'SIGTERM');
     return ended;
   };
-  const until = (text: string) =>
-    new Promise<void>((resolve, reject) => {
-      const branding = () => said.output.includes(text) && resolve();
-      child.stdout.on('data', branding);
-      void ended.then(({ code, output }) => reject(new Error(`${line} ended with ${code}:\n${output}`)));
-    });
-  return { ended, stop, until };
+  const says = (text: string) => {
+    const hasSaid = () => said.output.includes(text);
+    const early = ended.then(({ code }) => assert.ok(hasSaid(), `${line} ended with ${code}:\n${said.output}`));
+    return Promise.race([until(`${line} says: ${text}`, hasSaid, () => said.output), early]);
+  };
+  return { ended, stop, says };
 }
 
 /** `npm start`, `npm test` and `npm run NAME -- ARGUMENTS` as the line of the script. */
@@ -107,9 +106,9 @@ function scriptOf(command: string): string {
 
 /** Serves until the end of the test, or of the process. */
 async function serving(t: TestContext, command: string, env: Settings, isReady: string): Promise<void> {
-  const { stop, until } = shell(scriptOf(command), { env });
+  const { stop, says } = shell(scriptOf(command), { env });
   t.after(stop);
-  await until(isReady);
+  await says(isReady);
 }
 
 const ofCi = readFileSync(join(root, '.ci/run'), 'utf8').split('\n');
@@ -226,13 +225,13 @@ async function createSubjects(settings: Settings): Promise<Given> {
 
 /** The line that a check prints, once the server has sealed the first events. */
 async function newestSeal(settings: Settings): Promise<string> {
-  for (let waits = 0; waits < 200; waits += 1) {
+  let newest = '';
+  await until('the server seals something', async () => {
     const { stdout } = await runCommand(['audit', 'verify'], { env: settings });
-    const [, newest] = /newest {2}(\S+)\n/.exec(stdout) ?? [];
-    if (newest) return newest;
-    await sleep(50);
-  }
-  return assert.fail('the server seals nothing');
+    newest = /newest {2}(\S+)\n/.exec(stdout)?.[1] ?? '';
+    return newest !== '';
+  });
+  return newest;
 }
 
 /** With what stands in capitals in place of something that only its reader knows. */

@@ -4,14 +4,8 @@ import { connect } from 'node:net';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { newBrowser } from '../support/browser.ts';
-import {
-  bareSettings,
-  isRunning,
-  type ServerProcess,
-  startServer,
-  until,
-  workerPids,
-} from '../support/server-process.ts';
+import { bareSettings, isRunning, type ServerProcess, startServer, workerPids } from '../support/server-process.ts';
+import { until } from '../support/until.ts';
 
 const preload = fileURLToPath(new URL('../support/throw-outside.ts', import.meta.url));
 const thrown = { NODE_OPTIONS: `--import=${preload}` };
@@ -32,7 +26,7 @@ test('an exception outside of the promise of a request is logged and ends that r
   const logged = () => server.said.stderr.match(/"message":"thrown by the test"/g)?.length;
   assert.equal(logged(), 3);
   process.kill(server.pid, 'SIGUSR2');
-  await until(() => logged() === 4);
+  await until('four are logged', () => logged() === 4);
   assert.equal((await browser.get('/signin', fresh)).status, 200);
   assert.equal((await server.stop()).code, 0);
 });
@@ -50,10 +44,10 @@ test('a worker that met such an exception is replaced once, and no connection is
     }
   });
   assert.equal((await browser.get('/throw/timer', fresh)).status, 500);
-  await until(() => server.said.stderr.includes('a worker was replaced'));
+  await until('it is replaced', () => server.said.stderr.includes('a worker was replaced'));
   const [, pid] = /"pid":(\d+),"msg":"a worker was replaced/.exec(server.said.stderr) ?? [];
   assert.ok(before.includes(Number(pid)), server.said.stderr);
-  await until(() => !isRunning(Number(pid)));
+  await until('it has ended', () => !isRunning(Number(pid)));
   isOver = true;
   await Promise.all(load);
   assert.ok(answers > 0);
@@ -78,10 +72,10 @@ async function failsOnWhileItFinishes(server: ServerProcess): Promise<void> {
   );
   const [replaced, failures] = [count('a worker was replaced'), count('thrown by the test')];
   process.kill(pid, 'SIGUSR2');
-  await until(() => count('a worker was replaced') === replaced + 1);
+  await until('it is replaced', () => count('a worker was replaced') === replaced + 1);
   process.kill(pid, 'SIGUSR2');
-  await until(() => count('thrown by the test') === failures + 4); // message and stack of each
+  await until('each is logged', () => count('thrown by the test') === failures + 4); // message and stack of each
   for (const socket of held) socket.destroy();
-  await until(() => !isRunning(pid));
+  await until('it has ended', () => !isRunning(pid));
   assert.equal(count('a worker was replaced'), replaced + 1);
 }

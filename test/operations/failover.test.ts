@@ -19,10 +19,10 @@ import {
   refreshAt,
   type Settings,
   startServer,
-  until,
 } from '../support/server-process.ts';
 import { masterKey } from '../support/store-template.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
+import { until } from '../support/until.ts';
 
 const chainCount = 8;
 
@@ -46,11 +46,13 @@ for (let round = 1; round <= repeated(1); round += 1) {
     const streams = chains.map((chain) => keepRefreshing(server.url, client, chain, stop.signal));
     // A stream that ends before it is told to has met an answer that no client should get.
     const ended = Promise.all(streams).then(() => assert.ok(stop.signal.aborted));
-    const until = async (count: number) => {
-      while (answers() < count) await Promise.race([sleep(5), ended]);
-    };
+    const answered = (count: number) =>
+      Promise.race([
+        until(`${count} answers`, () => answers() >= count),
+        ended.then(() => assert.fail('all have ended')),
+      ]);
 
-    await until(10 * chainCount);
+    await answered(10 * chainCount);
     await pair.kill();
     await proxy.cut();
     const before = answers();
@@ -58,7 +60,7 @@ for (let round = 1; round <= repeated(1); round += 1) {
     assert.equal((await ask(`${server.url}/.well-known/jwks.json`)).status, 200);
     await pair.promote();
     await proxy.mend(pair.url);
-    await until(before + 3 * chainCount);
+    await answered(before + 3 * chainCount);
     stop.abort();
     await ended;
 
@@ -95,7 +97,7 @@ test('a primary that comes back as a standby is not the store: no change, no sta
     const { status, text } = await ask(`${node.url}/readyz`);
     return { ...(JSON.parse(text) as { reasons?: string[] }), status };
   };
-  await until(async () => (await readiness()).reasons?.[0] === 'standby');
+  await until('the node sees a standby', async () => (await readiness()).reasons?.[0] === 'standby');
   assert.deepEqual(await readiness(), {
     status: 503,
     error: 'temporarily_unavailable',
@@ -113,7 +115,7 @@ test('a primary that comes back as a standby is not the store: no change, no sta
   await leavesStandby(old);
 
   name.lead(pair.url);
-  await until(async () => (await readiness()).status === 200);
+  await until('it is ready', async () => (await readiness()).status === 200);
   assert.equal(await isActiveAt(node.url, client, revoked.access_token), false);
   await untilRefreshed(node.url, client, kept.refresh_token);
   assert.equal((await browser.get('/account')).status, 200);
@@ -171,7 +173,7 @@ async function leavesStandby(url: string): Promise<void> {
 }
 
 async function untilRefreshed(url: string, client: RegisteredClient, refresh_token: string): Promise<void> {
-  await until(async () => {
+  await until('it is refreshed', async () => {
     const { status } = await refreshAt(url, client, refresh_token);
     assert.ok([200, 503].includes(status), `${status}`);
     return status === 200;

@@ -7,7 +7,6 @@ import { connect, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import packageJson from '../../package.json' with { type: 'json' };
 import { newBrowser } from '../support/browser.ts';
 import { preparedSettings, runCommand, succeed } from '../support/command-line.ts';
@@ -18,10 +17,10 @@ import {
   runProcess,
   signetCommand,
   startServer,
-  until,
   workerPids,
 } from '../support/server-process.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
+import { until } from '../support/until.ts';
 
 const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
 const account = { email: 'first@example.com', name: 'First', password: 'ordinary words in a row' };
@@ -158,7 +157,7 @@ test('a start waits for a PostgreSQL that is away, and says so', async (t) => {
   await network.cut();
   let said = '';
   const server = startServer(t, { ...settings, SIGNET_DATABASE_URL: network.url }, { hear: (text) => (said += text) });
-  while (!said.includes('PostgreSQL is not available yet; retrying')) await sleep(20);
+  await until('it says so', () => said.includes('PostgreSQL is not available yet; retrying'));
   assert.match(said, /ECONNREFUSED/);
   assert.doesNotMatch(said, /postgres:\/\/|\n +at /);
   await network.mend();
@@ -213,12 +212,12 @@ test('SIGTERM ends a start whose workers do not listen yet', async (t) => {
   const exited = once(supervisor, 'exit');
   const pid = supervisor.pid ?? 0;
   const database = join(settings.SIGNET_DATA_DIR ?? '', 'signet.db'); // before it there are children of the shell
-  await until(() => existsSync(database) && workerPids({ pid }).length > 0);
+  await until('the workers start', () => existsSync(database) && workerPids({ pid }).length > 0);
   const workers = workerPids({ pid });
   supervisor.kill('SIGTERM');
   // Not by the default for signals, which the first process of a container does not have.
   assert.deepEqual(await exited, [0, null]);
-  await until(() => !workers.some(isRunning));
+  await until('the workers end', () => !workers.some(isRunning));
 });
 
 test('a wrong password for PostgreSQL ends the start at once', async (t) => {
@@ -287,7 +286,7 @@ test('a server that no request waits for returns the memory that its start has u
   const says = `const { gc } = globalThis; globalThis.gc = (how) => { gc(how); console.error('collected ' + how.flavor); };`;
   const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(says)}`;
   const server = await startServer(t, { ...(await bareSettings(t)), NODE_OPTIONS });
-  await until(() => server.said.stderr.includes('collected last-resort'));
+  await until('it collects', () => server.said.stderr.includes('collected last-resort'));
 });
 
 test('the command works from any folder and through links to it', async (t) => {

@@ -12,8 +12,8 @@ import {
   type ServerProcess,
   type Settings,
   startServer,
-  until,
 } from '../support/server-process.ts';
+import { until } from '../support/until.ts';
 
 type Answer = { status: number; headers: IncomingMessage['headers']; text: string };
 
@@ -50,7 +50,7 @@ test('on SIGTERM /readyz fails first, and everybody else is served until the del
   assert.equal((await send(`${server.url}/signin`, agent)).headers.connection, 'keep-alive');
 
   const stopped = server.stop('SIGTERM');
-  await until(() => server.said.stderr.includes('"msg":"shutting down'));
+  await until('it stops', () => server.said.stderr.includes('"msg":"shutting down'));
   const unready = await ready();
   assert.equal(unready.status, 503);
   assert.ok(unready.headers['retry-after']);
@@ -73,9 +73,9 @@ test('a connection that is idle when the stop begins still gets the answer to it
   const ended = new Promise((resolve) => socket.on('close', resolve));
   const ask = () => socket.write(`GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n`);
   ask();
-  await until(() => text.endsWith('{"status":"live"}'));
+  await until('it answers', () => text.endsWith('{"status":"live"}'));
   const stopped = server.stop('SIGTERM');
-  await until(() => server.said.stderr.includes('"msg":"shutting down'));
+  await until('it stops', () => server.said.stderr.includes('"msg":"shutting down'));
   await sleep(200); // silent for longer than it takes to stop, but not for long
   ask();
   await ended;
@@ -139,7 +139,7 @@ test('two nodes that are restarted one after the other fail no request', async (
     const finished = await Promise.race([node.server.stop('SIGTERM'), lanes]);
     assert.equal(finished && 'code' in finished ? finished.code : 'a lane failed', 0);
     node.server = await startServer(t, node.env);
-    await until(() => node.isReady);
+    await until('it is ready', () => node.isReady);
   }
   isOver = true;
   await lanes;

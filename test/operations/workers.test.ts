@@ -16,9 +16,9 @@ import {
   type Settings,
   startServer,
   type TokenAnswer,
-  until,
   workerPids,
 } from '../support/server-process.ts';
+import { until } from '../support/until.ts';
 
 /** `oauth/token-races.test.ts` tries the same with one process. Here it is several that share a store. */
 const rounds = repeated(3);
@@ -66,14 +66,14 @@ test('a worker that is killed is replaced, and service goes on', async (t) => {
   const [firstPid, ...others] = workerPids(server);
   assert.equal(others.length, 1);
   process.kill(firstPid ?? 0, 'SIGKILL');
-  await until(() => server.said.stderr.includes('a worker died'));
+  await until('its death is seen', () => server.said.stderr.includes('a worker died'));
   const death = server.said.stderr.split('\n').find((line) => line.includes('a worker died')) ?? '';
   const { pid, signal } = JSON.parse(death);
   assert.deepEqual([pid, signal], [firstPid, 'SIGKILL']);
 
   const after = await refreshAt(server.url, client, before.refresh_token);
   assert.equal(after.status, 200, 'the other worker goes on');
-  await until(() => workerPids(server).length === 2);
+  await until('there are two again', () => workerPids(server).length === 2);
   assert.equal(await issued(), 2, 'what the killed one had counted is in the sum');
   const answers = await times(32, () => isActiveAt(server.url, client, after.access_token));
   assert.ok(answers.every((isActive) => isActive));
@@ -90,7 +90,7 @@ test('workers end with a supervisor that was killed, and end nothing for good by
   const { browser } = await signedInClient(server);
   const pids = workerPids(server);
   await server.stop('SIGKILL');
-  await until(() => !pids.some(isRunning));
+  await until('they have ended', () => !pids.some(isRunning));
 
   const db = await openDb({ dataDir: String(server.env.SIGNET_DATA_DIR), databaseUrl: undefined });
   t.after(() => db.close());

@@ -20,6 +20,7 @@ import { assertRefused } from '../support/relying-party.ts';
 import { routesOf } from '../support/routes.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
+import { until } from '../support/until.ts';
 
 const form = 'application/x-www-form-urlencoded';
 const post = (signet: Signet, path: string, body: string, type = form) =>
@@ -612,7 +613,7 @@ test('on SQLite', async (t) => {
     syncBuiltinESMExports();
     let isAnswered = false;
     const change = user.browser.patch('/v1/me', { name: 'Changed' }).finally(() => (isAnswered = true));
-    while (held.length === 0) await immediately();
+    await until('the change is flushed', () => held.length > 0);
     for (const path of ['/.well-known/jwks.json', '/.well-known/openid-configuration', '/livez']) {
       assert.equal((await signet.newBrowser().get(path)).status, 200, path);
     }

@@ -15,18 +15,17 @@ import { sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
+import { until } from '../support/until.ts';
 
 const ask = (signet: Signet, email: string) => signet.newBrowser().post('/reset', { email });
 const waiting = ({ deps, clock }: Signet) => findDueMails(deps.db, clock() / 1000 + 1_000_000, 100);
 
 /** Waits until the mail that is due has been tried, by whichever node. */
 async function untilTried(signet: Signet, attempts: number): Promise<void> {
-  for (let waits = 0; waits < 500; waits += 1) {
+  await until(`the mail was tried ${attempts} times`, async () => {
     const [mail] = await waiting(signet);
-    if (mail && mail.attempts >= attempts) return;
-    await sleep(20);
-  }
-  throw new Error('The mail was not tried.');
+    return mail !== undefined && mail.attempts >= attempts;
+  });
 }
 
 testSignet(
@@ -343,7 +342,7 @@ test('a mail that a slow server keeps waiting is not sent by another node', asyn
   const beside = await startSignet(t, { env, beside: signet });
   await plain(signet.deps.db).batch(signet.deps.mail.enqueue({ to: 'a@example.com', subject: 'Hello', text: 'World' }));
   const slow = signet.deps.mail.deliver();
-  for (let waits = 0; waits < 400 && connections.length === 0; waits += 1) await sleep(20);
+  await until('the mail server is asked', () => connections.length > 0);
   assert.equal(connections.length, 1);
   signet.clock.advance(60);
   await beside.deps.mail.deliver();

@@ -235,7 +235,7 @@ function firstAnswer(port: number, { bytes, isWhole }: Sent): Promise<string> {
         socket.destroy();
         if (isWhole) reject(new Error('no answer'));
       },
-      isWhole ? 20_000 : 200,
+      isWhole ? 120_000 : 200,
     );
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1');

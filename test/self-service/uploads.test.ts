@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { pngOf } from '../support/pictures.ts';
 import { sendRaw } from '../support/raw-socket.ts';
-import { until } from '../support/server-process.ts';
 import { testSignet } from '../support/signet.ts';
+import { until } from '../support/until.ts';
 
 const content = pngOf().toString('base64');
 
@@ -56,12 +56,12 @@ testSignet('a user has two uploads in progress at most, and others go on', async
       body: JSON.stringify({ content }),
       headers: { origin: signet.url, 'content-type': 'application/json' },
     });
-  await until(() => refused.length === 3);
+  await until('three are refused', () => refused.length === 3);
   assert.deepEqual([...new Set(refused)], ['HTTP/1.1 503']);
   assert.equal((await upload(user)).status, 503);
   assert.equal((await upload(other)).status, 200);
   for (const socket of sockets) socket.destroy();
-  await until(async () => (await upload(user)).status === 200);
+  await until('there is a place again', async () => (await upload(user)).status === 200);
 });
 
 testSignet('an upload that is given up before its user is known is not counted', async ({ signet, t }) => {

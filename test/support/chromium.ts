@@ -28,7 +28,7 @@ export type VisitorOptions = {
 export async function openBrowser(t: TestContext, { origins, javaScript = true }: VisitorOptions): Promise<Visitor> {
   lazyBrowser ??= launch();
   const context = await (await lazyBrowser).newContext({ javaScriptEnabled: javaScript, locale: 'en-GB' });
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(120_000);
   t.after(() => context.close());
   const faults: string[] = [];
   context.on('request', (request) => {

@@ -82,7 +82,7 @@ async function createDatabase(name: string, template: string): Promise<void> {
       return;
     } catch (error) {
       const inUse = error instanceof pg.DatabaseError && error.code === '55006';
-      if (!inUse || attempt === 100) throw error;
+      if (!inUse || attempt === 15_000) throw error;
       await sleep(20);
     }
   }

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { SMTPServer } from 'smtp-server';
 import { afterTest } from './after-test.ts';
+import { until } from './until.ts';
 
 export type ReceivedMail = { to: string; subject: string; text: string; headers: string };
 
@@ -53,16 +53,12 @@ export async function openMailbox(t: TestContext, { hidesUtf8 = false } = {}): P
       for (const socket of sockets) if (!socket.closed) await once(socket, 'close');
     },
     async next(to, subject = /./) {
-      for (let waits = 0; waits < 500; waits += 1) {
-        const mail = mailbox.mails.find((one) => !handedOut.has(one) && one.to === to && subject.test(one.subject));
-        if (mail) {
-          handedOut.add(mail);
-          return mail;
-        }
-        await sleep(20);
-      }
-      const seen = mailbox.mails.map((mail) => `${mail.to}: ${mail.subject}`).join('; ');
-      throw new Error(`No mail to ${to} with subject ${subject} came. There were: ${seen || 'none'}`);
+      const isWanted = (one: ReceivedMail) => !handedOut.has(one) && one.to === to && subject.test(one.subject);
+      const seen = () => mailbox.mails.map((mail) => `${mail.to}: ${mail.subject}`).join('; ');
+      await until(`a mail to ${to} with subject ${subject}`, () => mailbox.mails.some(isWanted), seen);
+      const mail = mailbox.mails.find(isWanted)!;
+      handedOut.add(mail);
+      return mail;
     },
   };
   const refusalOf = (command: NonNullable<Mailbox['answers']>['command']) => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
 import pg from 'pg';
 import type { Deps } from '../../src/oauth/deps.ts';
 import type { Db, Statement } from '../../src/platform/db/db.ts';
 import { plain } from './plain-sql.ts';
+import { until } from './until.ts';
 
 export type OpenTransaction = {
   /** Resolves when each of these has ended or waits for a lock. */
@@ -39,7 +39,10 @@ export async function openTransaction(
         ended += 1;
       };
       for (const promise of work) promise.then(end, end);
-      while ((await blocked()) + ended < work.length) await turn();
+      await until(
+        `${work.length} wait for the transaction or end`,
+        async () => (await blocked()) + ended >= work.length,
+      );
     },
     commit: async () => void (await client.query('commit')),
   };

@@ -4,12 +4,12 @@ import { chownSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterTest } from './after-test.ts';
 import { freePort } from './free-port.ts';
 import { asAdmin } from './postgres-admin.ts';
 import { importWithoutExitHook } from './postgres-server.ts';
 import { scratchFolder } from './scratch.ts';
+import { until } from './until.ts';
 
 /** A primary whose commits wait for its standby, and what an operator does when the primary is lost. */
 export type PostgresPair = {
@@ -77,14 +77,12 @@ export async function startPostgresPair(t: TestContext): Promise<PostgresPair> {
   afterTest(t, () => end(standby.server));
   await asAdmin(primary.url, async (client) => {
     const isStreaming = `select 1 from pg_stat_replication where state = 'streaming'`;
-    for (let tries = 0; (await client.query(isStreaming)).rowCount === 0; tries += 1) {
-      if (tries === 1_000) throw new Error(`The standby did not connect:\n${lines.join('')}`);
-      await sleep(20);
-    }
+    const said = () => lines.join('');
+    await until('the standby connects', async () => (await client.query(isStreaming)).rowCount !== 0, said);
     await client.query(`alter system set synchronous_standby_names = 'standby'`);
     await client.query('select pg_reload_conf()');
     const waits = `select 1 from pg_stat_replication where sync_state = 'sync'`;
-    for (let tries = 0; (await client.query(waits)).rowCount === 0 && tries < 1_000; tries += 1) await sleep(20);
+    await until('commits wait for the standby', async () => (await client.query(waits)).rowCount !== 0, said);
   });
 
   const pair: PostgresPair = {
@@ -111,14 +109,17 @@ export async function startPostgresPair(t: TestContext): Promise<PostgresPair> {
 }
 
 async function answers(url: string): Promise<void> {
-  for (let tries = 0; ; tries += 1) {
+  let refusal: unknown;
+  const isThere = async () => {
     try {
-      return await asAdmin(url, async (client) => void (await client.query('select 1')));
+      await asAdmin(url, (client) => client.query('select 1'));
+      return true;
     } catch (error) {
-      if (tries === 1_000) throw error;
-      await sleep(20);
+      refusal = error;
+      return false;
     }
-  }
+  };
+  await until('the server answers', isThere, () => String(refusal));
 }
 
 /** By a signal to the process that starts all others; these end as soon as they notice. */

@@ -6,7 +6,6 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterTest } from './after-test.ts';
 import { ask, type Browser } from './browser.ts';
@@ -165,10 +164,4 @@ export function isRunning(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-/** Fails after a minute. */
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = AbortSignal.timeout(60_000);
-  while (!(await condition())) await sleep(20, undefined, { signal: deadline });
 }

@@ -13,6 +13,7 @@ import { spec as Spec, type TestEvent } from 'node:test/reporters';
 import { pathToFileURL } from 'node:url';
 import { globalSetup, globalTeardown } from './global-setup.ts';
 import { scratchFolder } from './scratch.ts';
+import { watchForSilence } from './watch-for-silence.ts';
 
 /** Four on two cores: a test waits now and then for a browser, a database or another process. */
 const concurrency = 4;
@@ -79,8 +80,11 @@ async function testAll(named: string[]): Promise<boolean> {
   }
   await globalSetup();
   try {
-    const events = watched(run({ files: await dealOut(files), execArgv, concurrency, timeout: 600_000 }));
-    for await (const text of Readable.from(events).compose(new Spec())) process.stdout.write(text);
+    const abort = new AbortController();
+    const { signal } = abort;
+    const events = run({ files: await dealOut(files), execArgv, concurrency, signal, timeout: Infinity });
+    const told = watched(watchForSilence(events, abort));
+    for await (const text of Readable.from(told).compose(new Spec())) process.stdout.write(text);
   } finally {
     await globalTeardown();
   }

@@ -11,6 +11,7 @@ import { Readable } from 'node:stream';
 import { run } from 'node:test';
 import { spec as Spec, type TestEvent } from 'node:test/reporters';
 import { globalSetup, globalTeardown } from './global-setup.ts';
+import { watchForSilence } from './watch-for-silence.ts';
 
 type Outcome = { ran: number; failed: number };
 type Choice = { pattern?: RegExp; nested: boolean };
@@ -44,8 +45,10 @@ async function runFile(file: string, name: string, { pattern, nested }: Choice):
   else delete process.env.TEST_ONLY_NESTED;
   async function* chosen(): AsyncGenerator<TestEvent> {
     const execArgv = ['--import', import.meta.resolve('./only-nested.ts')];
-    const events = run({ files: [file], execArgv, ...(pattern && { testNamePatterns: [pattern] }) });
-    for await (const event of events as AsyncIterable<TestEvent>) {
+    const abort = new AbortController();
+    const { signal } = abort;
+    const events = run({ files: [file], execArgv, signal, ...(pattern && { testNamePatterns: [pattern] }) });
+    for await (const event of watchForSilence(events, abort)) {
       if (event.type === 'test:stdout' || event.type === 'test:stderr') yield event;
       if (event.type !== 'test:pass' && event.type !== 'test:fail') continue;
       const isFile = resolve(event.data.name) === file; // reported in place of its tests when it ran none

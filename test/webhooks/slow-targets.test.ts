@@ -3,12 +3,13 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as breathe } from 'node:timers/promises';
 import { quickJobs, runJobs, startJobs } from '../../src/app/jobs.ts';
 import { findDeliveries } from '../../src/webhooks/list-webhooks.ts';
 import { createWebhook, disable, enable, rotateSecret, sendTest } from '../../src/webhooks/manage-webhook.ts';
 import { plain } from '../support/plain-sql.ts';
 import { startSignet, testSignet } from '../support/signet.ts';
+import { until } from '../support/until.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
 const caller = { actor: 'cli' } as const;
@@ -37,11 +38,6 @@ async function openHanging(t: TestContext) {
   };
 }
 
-async function until(what: () => boolean): Promise<void> {
-  for (let waits = 0; waits < 400 && !what(); waits += 1) await sleep(20);
-  assert.ok(what());
-}
-
 test('a target that does not answer delays no other, and gets a few deliveries at a time', async (t) => {
   const signet = await startSignet(t, { env });
   const [hanging, receiver] = [await openHanging(t), await openReceiver(t)];
@@ -49,12 +45,12 @@ test('a target that does not answer delays no other, and gets a few deliveries a
   for (let user = 0; user < 8; user += 1) await signet.newUser();
   const stop = startJobs(signet.deps);
   t.after(stop);
-  await until(() => hanging.held.length > 0);
+  await until('the target is asked', () => hanging.held.length > 0);
   await createWebhook(signet.deps, caller, { url: receiver.url, event_types });
   await signet.newUser();
-  await until(() => receiver.deliveries.length === 1);
+  await until('it is delivered', () => receiver.deliveries.length === 1);
   await signet.newUser();
-  await until(() => receiver.deliveries.length === 2);
+  await until('the next is delivered', () => receiver.deliveries.length === 2);
   assert.deepEqual([hanging.held.length, hanging.held.filter(({ destroyed }) => destroyed).length], [5, 0]);
   const stopped = stop();
   hanging.answer();
@@ -67,13 +63,13 @@ testSignet('a slow target gets an event once, whatever other nodes do meanwhile'
   const { webhook_id } = await createWebhook(signet.deps, caller, { url: hanging.url, event_types });
   await signet.newUser();
   const slow = runJobs(signet.deps, quickJobs);
-  await until(() => hanging.held.length === 1);
+  await until('the target is asked', () => hanging.held.length === 1);
   signet.clock.advance(9);
   let isOver = false;
   const other = runJobs(beside.deps, quickJobs).then(() => {
     isOver = true;
   });
-  await until(() => isOver || hanging.held.length > 1);
+  await until('the other is done', () => isOver || hanging.held.length > 1);
   assert.equal(hanging.held.length, 1);
   hanging.answer();
   await Promise.all([slow, other]);
@@ -83,10 +79,10 @@ testSignet('a slow target gets an event once, whatever other nodes do meanwhile'
   hanging.held.length = 0;
   await signet.newUser();
   const late = runJobs(signet.deps, quickJobs);
-  await until(() => hanging.held.length === 1);
+  await until('the target is asked', () => hanging.held.length === 1);
   signet.clock.advance(31);
   const second = runJobs(beside.deps, quickJobs);
-  await until(() => hanging.held.length === 2);
+  await until('the other asks, too', () => hanging.held.length === 2);
   const newest = async () => (await findDeliveries(signet.deps, webhook_id)).deliveries[0];
   const claimed = await newest();
   assert.deepEqual([claimed?.attempts, claimed?.next_attempt_at], [2, signet.clock() / 1000 + 30]);

@@ -15,7 +15,7 @@ type Answer = 'ready' | { batch: number; tokens: Tokens[] };
 
 export type SigningThread = ReturnType<typeof openSigningThread>;
 
-/** Without work for so long, the thread ends, and its memory is free. */
+/** When it has been without work for so long, the thread ends, and its memory is free. */
 const defaultIdleMs = 5_000;
 /** Of its heap, in MB. It keeps nothing but the batches that it signs. */
 const resourceLimits = { maxOldGenerationSizeMb: 32 };
@@ -47,7 +47,7 @@ export function openSigningThread(library = findLibrary(), idleMs = defaultIdleM
     let failure: unknown = new Error('It has ended.');
 
     const idle = setTimeout(() => {
-      if (batches.size > 0) return void idle.refresh();
+      if (!isReady || batches.size > 0) return void idle.refresh();
       running = undefined;
       void worker.terminate();
     }, idleMs).unref();
@@ -67,6 +67,7 @@ export function openSigningThread(library = findLibrary(), idleMs = defaultIdleM
     worker.on('message', (answer: Answer) => {
       if (answer === 'ready') {
         isReady = true;
+        idle.refresh();
         return;
       }
       batches.get(answer.batch)?.resolve(answer.tokens);

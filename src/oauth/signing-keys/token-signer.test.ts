@@ -3,7 +3,8 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:cryp
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { until } from '../../../test/support/until.ts';
 import { signerOf } from './signatures.ts';
 import { openSigningThread, type SigningThread, type Unsigned } from './signing-thread.ts';
 import { tokenSignerOf } from './token-signer.ts';
@@ -28,11 +29,16 @@ const expected = (count: number) => Promise.all(requests(count).map(signerWith(o
 async function openThread(idleMs?: number): Promise<SigningThread> {
   const thread = openSigningThread(undefined, idleMs);
   const kept = setInterval(() => undefined, 1000); // the thread does not keep the process
-  const signed = requests(4).map(signerWith(thread));
-  await nextTurn();
-  await once(thread.worker!, 'message');
-  await Promise.all(signed);
-  clearInterval(kept);
+  try {
+    const signed = requests(4).map(signerWith(thread));
+    await nextTurn();
+    const worker = thread.worker!;
+    const early = once(worker, 'exit').then(() => assert.fail('it ended before it was ready'));
+    await Promise.race([once(worker, 'message'), early]);
+    await Promise.all(signed);
+  } finally {
+    clearInterval(kept);
+  }
   return thread;
 }
 
@@ -100,9 +106,10 @@ for (const [cause, library] of [
     const warned = t.mock.method(process, 'emitWarning', () => undefined);
     const thread = openSigningThread(library);
     const sign = signerWith(thread);
-    while (warned.mock.callCount() === 0) {
+    await until('a warning', async () => {
       assert.deepEqual(await Promise.all(requests(20).map(sign)), await expected(20));
-    }
+      return warned.mock.callCount() > 0;
+    });
     assert.deepEqual(await Promise.all(requests(20).map(sign)), await expected(20));
     assert.equal(warned.mock.callCount(), 1);
     assert.equal(thread.worker, undefined);
@@ -119,12 +126,20 @@ test('very long claims are left to the event loop', alone, async () => {
   assert.equal(thread.signed, 0);
 });
 
+test(
+  'a thread becomes ready, however long its start takes and however soon it would end without work',
+  alone,
+  async () => {
+    await openThread(0);
+  },
+);
+
 test('a thread without work ends, and another begins when there is some', alone, async () => {
   const thread = await openThread(100);
   const sign = signerWith(thread);
   const first = thread.worker;
   assert.deepEqual(await Promise.all(requests(20).map(sign)), await expected(20));
-  while (thread.worker) await sleep(5);
+  await until('it has ended', () => !thread.worker);
   const signed = requests(20).map(sign);
   await nextTurn();
   assert.ok(thread.worker);

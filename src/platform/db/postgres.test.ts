@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import pg from 'pg';
 import { freshDatabase } from '../../../test/support/databases.ts';
 import { plain } from '../../../test/support/plain-sql.ts';
 import { asAdmin } from '../../../test/support/postgres-admin.ts';
 import { tcpProxy } from '../../../test/support/tcp-proxy.ts';
 import { transactionPooler } from '../../../test/support/transaction-pooler.ts';
+import { until } from '../../../test/support/until.ts';
 import { type Db, NotPrimary, OutcomeUnknown, StoreMisconfigured, StoreUnavailable } from './db.ts';
 import { openPostgres } from './postgres.ts';
 import type { Deadlines } from './postgres-lane.ts';
@@ -43,10 +44,7 @@ const keys = async (db: Db) =>
 async function signal(url: string, count: number, call: 'pg_cancel_backend' | 'pg_terminate_backend', where: string) {
   await asAdmin(url, async (client) => {
     const matching = `select pid from pg_stat_activity where datname = current_database() and ${where}`;
-    for (let look = 1; (await client.query(matching)).rows.length < count; look += 1) {
-      assert.ok(look < 2_000, `no ${count} processes with ${where}`);
-      await sleep(5);
-    }
+    await until(`${count} processes with ${where}`, async () => (await client.query(matching)).rows.length >= count);
     await client.query(`select ${call}(pid) from (${matching}) as matching`);
   });
 }
@@ -79,8 +77,7 @@ test('a store is running for as long as one of its connections is open', async (
     await keys(other);
     assert.equal(await db.isRunning(other.run_id), true);
     await other.close();
-    for (let look = 1; (await db.isRunning(other.run_id)) && look < 400; look += 1) await sleep(5);
-    assert.equal(await db.isRunning(other.run_id), false);
+    await until('its connections are gone', async () => !(await db.isRunning(other.run_id)));
   }
   const rename = "select set_config('application_name', 'as the pooler has it', false)";
   await plain(db).run(rename);
@@ -127,7 +124,7 @@ test('what was on the wire when the connection broke is unknown if it was a chan
   const read = assert.rejects(keys(db), refusedForCertain);
   const changes = [plain(db).run(insert('c').sql, ['c']), plain(db).batch([insert('d')])];
   const unknown = changes.map((change) => assert.rejects(change, OutcomeUnknown));
-  while ((await keys(direct)).length < 4) await sleep(5);
+  await until('the server has both', async () => (await keys(direct)).length >= 4);
   await network.cut();
   await Promise.all([read, ...unknown]);
   await assert.rejects(plain(db).run(insert('e').sql, ['e']), refusedForCertain);
@@ -229,7 +226,7 @@ test('a commit whose synchronous standby is gone is not acknowledged', async (t)
   await signal(url, 2, 'pg_cancel_backend', "wait_event = 'SyncRep'");
   await refused;
   // The server did keep them, here, as it finishes after it has warned. It only cannot say that they would survive it.
-  for (let look = 1; (await keys(db)).length < 2 && look < 400; look += 1) await sleep(5);
+  await until('it has finished both', async () => (await keys(db)).length >= 2);
   assert.deepEqual(await keys(db), ['batch', 'single']);
   assert.deepEqual(await keys(waiting), ['batch', 'single']);
 });
@@ -273,11 +270,13 @@ test('commits that wait for a standby cost no more connections than are configur
   await plain(db).get('select 1 as answer');
 
   await signal(url, waiting, 'pg_cancel_backend', "wait_event = 'SyncRep'");
-  for (let i = 100; outcome === 'refused' && i < 300; i += 1) {
-    await sleep(20);
-    outcome = await change(i);
-  }
-  assert.equal(outcome, 'unknown', 'when the wait is over, changes are sent again');
+  let more = 100;
+  await until('changes are sent again, when the wait is over', async () => {
+    more += 1;
+    outcome = await change(more);
+    return outcome !== 'refused';
+  });
+  assert.equal(outcome, 'unknown');
   await signal(url, 1, 'pg_cancel_backend', "wait_event = 'SyncRep'");
 });
 

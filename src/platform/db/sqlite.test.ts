@@ -5,10 +5,11 @@ import { existsSync, statSync, symlinkSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
-import { setImmediate as immediately, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as immediately } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { freshDatabase } from '../../../test/support/databases.ts';
 import { plain } from '../../../test/support/plain-sql.ts';
+import { until } from '../../../test/support/until.ts';
 import { type Db, OutcomeUnknown, StoreUnavailable } from './db.ts';
 import { openSqlite } from './sqlite.ts';
 
@@ -177,8 +178,12 @@ test('a file on a disk that cannot be written is read, and written again as soon
   assert.deepEqual(await keys(db), ['a']);
   await assert.rejects(put(db, 'b'), /cannot be written/);
   unlinkSync(`${path}-shm`);
-  const attempt = async (): Promise<unknown> => put(db, 'c').catch(() => sleep(20).then(attempt));
-  await attempt();
+  await until('it can be written', () =>
+    put(db, 'c').then(
+      () => true,
+      () => false,
+    ),
+  );
   assert.deepEqual((await keys(db)).sort(), ['a', 'c']);
 });
 
@@ -282,10 +287,14 @@ test('after a failed flush nothing is acknowledged until the file has been check
   await assert.rejects(put(db, 'b'), refusedForCertain);
   assert.deepEqual((await keys(db)).sort(), ['a', 'before'], 'reads go on, and see what the file has');
 
-  while (disk.flushes < 3) await sleep(5); // the check has tried to write, and failed
+  await until('the check has tried to write, and failed', () => disk.flushes >= 3);
   disk.fails = false;
   await assert.rejects(put(db, 'c'), refusedForCertain, 'the disk is well again, but was not checked');
-  const attempt = async (): Promise<unknown> => put(db, 'd').catch(() => sleep(20).then(attempt));
-  await attempt();
+  await until('changes are accepted again', () =>
+    put(db, 'd').then(
+      () => true,
+      () => false,
+    ),
+  );
   assert.deepEqual((await keys(other)).sort(), ['a', 'before', 'd']);
 });
