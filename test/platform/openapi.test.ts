@@ -125,8 +125,8 @@ test('an endpoint is found by words of its address or description, without a scr
     return [...text.matchAll(/<li><a href="\/reference\/[^"]+"><code>([^<]+)</g)].map(([, found]) => found);
   };
   assert.ok((await search('Redeem CODE')).includes('POST /oauth/token'));
-  assert.deepEqual(await search('redeem code_verifier'), ['POST /oauth/token']);
-  assert.deepEqual(await search('redeem nothing'), []);
+  assert.deepEqual(await search('issueTokens refresh'), ['POST /oauth/token']);
+  assert.deepEqual(await search('redeem zebra'), []);
   const { text } = await signet.newBrowser().get('/reference/search?q=%3Cb%3E%22');
   assert.match(text, /value="&lt;b&gt;&quot;"/);
 });

@@ -3,14 +3,13 @@ import type { Client } from '../../clients/client.ts';
 import type { RegisteredBy } from '../../clients/presentation.ts';
 import { destinationOf } from '../../clients/redirect-uri.ts';
 import { isScope, type Scope } from '../../clients/scopes.ts';
-import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { Html, html, untrusted } from '../../platform/pages/html.ts';
 import { personInitials } from '../../platform/pages/initials.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import { claimList, claimsWithin, type UserClaim, type UserClaims } from '../claims/claims.ts';
+import { claimList, claimsWithin, sharedValues, type UserClaims } from '../claims/claims.ts';
 import { claimsBeyondScope } from '../claims/claims-parameter.ts';
 import type { PendingRequest } from './store.ts';
 
@@ -38,7 +37,7 @@ export function consentPage(view: View, { request_id, parameters }: PendingReque
 <h2>${view.t('consent.permissions')}</h2>
 <ul class="permissions">${scope.map((name) => permission(view, name, values))}${
       claims.length > 0 &&
-      html`<li>${icons.profile}<div>${claimList(view, claims)}${shared(view, claims, values)}</div></li>`
+      html`<li>${icons.profile}<div>${claimList(view, claims)}${sharedValues(view, claims, values)}</div></li>`
     }</ul>
 <p class="soft">${view.t(scope.includes('offline_access') ? 'consent.lasting' : 'consent.short')}</p>
 ${links(view, client)}
@@ -59,26 +58,7 @@ function permission(view: View, name: string, values: UserClaims): Html {
   const text = view.t(`scope.${name}`);
   return weighty.includes(name)
     ? html`<li class="weighty">${icons[name]}<div><strong>${text}</strong></div></li>`
-    : html`<li>${icons[name]}<div>${text}${shared(view, claimsWithin(name), values)}</div></li>`;
-}
-
-/** "Name: Ada Lovelace · Username: ada". What the user has not entered is not shared. */
-function shared(view: View, claims: readonly UserClaim[], values: UserClaims): Html | false {
-  const entries = claims.flatMap((claim) => {
-    const value = valueInWords(view, claim, values);
-    return value === undefined ? [] : [html`${view.t(`claim.${claim}`)}: ${untrusted(value, 100)}`];
-  });
-  return (
-    entries.length > 0 &&
-    html`<p class="soft">${entries.map((entry, place) => html`${place > 0 && ' · '}${entry}`)}</p>`
-  );
-}
-
-function valueInWords(view: View, claim: UserClaim, values: UserClaims): string | undefined {
-  if (claim === 'email_verified' || claim === 'updated_at' || claim === 'entitlements') return undefined;
-  const value = values[claim];
-  if (claim === 'role' && (value === 'user' || value === 'admin')) return view.plain(`account.role.${value}`);
-  return claim === 'locale' && locales.some((one) => one === value) ? nameOfLanguage(value!) : value;
+    : html`<li>${icons[name]}<div>${text}${sharedValues(view, claimsWithin(name), values)}</div></li>`;
 }
 
 function links(view: View, { name, policy_uri, tos_uri }: Asked['client']): Html | false {

@@ -3,7 +3,8 @@ import { isScope, parseScope, type Scope, scopeNames } from '../../clients/scope
 import { Entitlement } from '../../entitlements/entitlement.ts';
 import { asciiEmail } from '../../platform/email-address.ts';
 import { listInWords } from '../../platform/i18n/formats.ts';
-import type { Html } from '../../platform/pages/html.ts';
+import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';
+import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { type Static, Type } from '../../platform/schema.ts';
 
@@ -84,4 +85,23 @@ export async function userClaims(
     else if (user[claim] !== null) claims[claim] = user[claim];
   }
   return claims as UserClaims;
+}
+
+/** "Name: Ada Lovelace · Username: ada". What the user has not entered is not shared. */
+export function sharedValues(view: View, claims: readonly UserClaim[], values: UserClaims): Html | false {
+  const entries = claims.flatMap((claim) => {
+    const value = valueInWords(view, claim, values);
+    return value === undefined ? [] : [html`${view.t(`claim.${claim}`)}: ${untrusted(value, 100)}`];
+  });
+  return (
+    entries.length > 0 &&
+    html`<p class="soft">${entries.map((entry, place) => html`${place > 0 && ' · '}${entry}`)}</p>`
+  );
+}
+
+function valueInWords(view: View, claim: UserClaim, values: UserClaims): string | undefined {
+  if (claim === 'email_verified' || claim === 'updated_at' || claim === 'entitlements') return undefined;
+  const value = values[claim];
+  if (claim === 'role' && (value === 'user' || value === 'admin')) return view.plain(`account.role.${value}`);
+  return claim === 'locale' && locales.some((one) => one === value) ? nameOfLanguage(value!) : value;
 }

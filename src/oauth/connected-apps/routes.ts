@@ -1,8 +1,10 @@
 import type { FastifyInstance } from 'fastify';
+import { requireUser } from '../../accounts/users.ts';
 import { accountTab } from '../../authentication/account-tab.ts';
 import { signedIn } from '../../authentication/sessions/session.ts';
 import { isScope } from '../../clients/scopes.ts';
 import { addOperations, operation } from '../../platform/http/operation.ts';
+import type { UserId } from '../../platform/ids.ts';
 import { notice } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import { itemsOr } from '../../platform/pages/lists.ts';
@@ -10,7 +12,14 @@ import type { Page } from '../../platform/pages/page.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { Type } from '../../platform/schema.ts';
-import { claimList } from '../claims/claims.ts';
+import {
+  claimList,
+  claimsWithin,
+  sharedValues,
+  type UserClaims,
+  userClaimNames,
+  userClaims,
+} from '../claims/claims.ts';
 import type { Deps } from '../deps.ts';
 import { ConnectedApp, disconnectApp, listConnectedApps } from './connected-apps.ts';
 
@@ -22,14 +31,14 @@ export async function connectedAppRoutes(app: FastifyInstance, deps: Deps) {
   const pages = pagesFor(app, deps, signedIn);
 
   pages.show(path, async ({ view, session, query }) =>
-    connectedAppsPage(view, await listConnectedApps(deps, session.user_id), query.done === 'yes'),
+    connectedAppsPage(view, await shownTo(deps, session.user_id), query.done === 'yes'),
   );
   pages.run(disconnectClient, {
     path: `${path}/disconnect`,
     page: path,
     input: ({ client_id = '' }) => ({ client_id }),
     done: `${path}?done=yes`,
-    redraw: async ({ view, session }) => connectedAppsPage(view, await listConnectedApps(deps, session.user_id), false),
+    redraw: async ({ view, session }) => connectedAppsPage(view, await shownTo(deps, session.user_id), false),
   });
 }
 
@@ -63,20 +72,30 @@ const disconnectClient = operation({
     disconnectApp(deps, { session, client_id, address: caller.address }),
 });
 
-const connectedAppsPage = (view: View, apps: readonly ConnectedApp[], isDone: boolean): Page => ({
+type Shown = { apps: readonly ConnectedApp[]; values: UserClaims };
+
+/** The apps, and what the user has entered: what each scope releases of it today. */
+async function shownTo(deps: Deps, user_id: UserId): Promise<Shown> {
+  const wanted = userClaimNames.filter((name) => name !== 'entitlements');
+  const [apps, user] = await Promise.all([listConnectedApps(deps, user_id), requireUser(deps, user_id)]);
+  return { apps, values: await userClaims(user, wanted, async () => []) };
+}
+
+const connectedAppsPage = (view: View, { apps, values }: Shown, isDone: boolean): Page => ({
   title: view.plain('apps.title'),
   tab: accountTab('apps'),
   content: html`<h1>${view.t('apps.title')}</h1>
 <p class="soft">${view.t('apps.intro')}</p>
+<p class="soft">${view.t('apps.values', { profile: html`<a href="/account">${view.t('account.tab.profile')}</a>` })}</p>
 ${notice(isDone && view.t('apps.done'))}
 ${itemsOr(
-  apps.map((app) => appItem(view, app)),
+  apps.map((app) => appItem(view, app, values)),
   view.t('apps.none'),
 )}`,
 });
 
 /** Name and host are text; nothing of the client is linked or loaded. */
-function appItem(view: View, app: ConnectedApp): Html {
+function appItem(view: View, app: ConnectedApp, values: UserClaims): Html {
   const { t } = view;
   const id = `app-${app.client_id}`;
   const host = app.homepage_url !== null && URL.parse(app.homepage_url)?.host;
@@ -86,7 +105,7 @@ function appItem(view: View, app: ConnectedApp): Html {
 <h2 id="${id}"><bdi>${app.name}</bdi></h2>
 ${host && html`<p><code>${host}</code></p>`}
 <p>${t('apps.permissions')}</p>
-<ul class="scopes">${app.scope.map((name) => html`<li>${isScope(name) ? t(`scope.${name}`) : name}</li>`)}${app.claims.length > 0 && html`<li>${claimList(view, app.claims)}</li>`}</ul>
+<ul class="scopes">${app.scope.map((name) => html`<li>${isScope(name) ? t(`scope.${name}`) : name}${sharedValues(view, claimsWithin(name), values)}</li>`)}${app.claims.length > 0 && html`<li>${claimList(view, app.claims)}${sharedValues(view, app.claims, values)}</li>`}</ul>
 <p>${t('apps.since', { day: view.day(app.since) })} · ${used}</p>
 </div>
 <form method="post" action="/account/apps/disconnect">

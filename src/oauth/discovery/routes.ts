@@ -80,7 +80,7 @@ const readDiscovery = (document: object): OperationDescription => ({
   tag: 'OIDC',
   summary: 'Read the discovery document',
   description: 'OpenID Connect Discovery 1.0 and RFC 8414. May be cached for five minutes.',
-  answers: { 200: { description: 'The discovery document.', schema: schemaOf(document) } },
+  answers: { 200: { description: 'The discovery document.', schema: schemaOf(document), example: document } },
 });
 
 const readKeySet: OperationDescription = {
