@@ -139,7 +139,7 @@ test('the authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2)
       await assertTold('unsupported_response_type', { response_type });
     }
     await assertTold('invalid_request', { response_type: undefined });
-    await assertTold('invalid_request', { response_mode: 'fragment' });
+    await assertTold('invalid_request', { response_mode: 'web_message' });
   });
 
   await t.test('AZ-05: PKCE with S256 is asked of every client; a missing method would mean plain', async () => {

@@ -19,6 +19,7 @@ const forScripts: Readonly<Record<string, string>> = {
   '/oauth/userinfo': 'GET, HEAD, POST',
   '/oauth/revoke': 'POST',
   '/v1/auth/providers': 'GET, HEAD',
+  '/v1/me/entitlements': 'GET, HEAD',
 };
 const readable = {
   'access-control-allow-origin': '*',
@@ -52,6 +53,66 @@ testSignet('of all routes, scripts of other origins may read those that take no 
     const answer = await user.browser.get(url, foreign);
     assert.deepEqual(corsHeaders(answer), allowed === undefined ? {} : readable, path);
   }
+});
+
+testSignet(
+  'a preflight is answered with the names of headers that it asks for, and with no others',
+  async ({ signet }) => {
+    const allowedOf = async (path: string, names: string) => {
+      const headers = { ...foreign, 'access-control-request-method': 'GET', 'access-control-request-headers': names };
+      const answer = await fetch(signet.url + path, { method: 'OPTIONS', headers });
+      assert.equal(answer.status, 204, path);
+      assert.equal(answer.headers.get('access-control-allow-credentials'), null);
+      assert.match(answer.headers.get('vary') ?? '', /access-control-request-headers/i);
+      return answer.headers.get('access-control-allow-headers');
+    };
+    for (const path of Object.keys(forScripts)) {
+      for (const names of ['authorization,traceparent,x-okta-user-agent-extended', 'mcp-protocol-version, baggage'])
+        assert.equal(await allowedOf(path, names), names);
+      for (const names of ['a b', 'a,,b', '<b>', 'x;y', 'é', `x${',x'.repeat(600)}`])
+        assert.equal(await allowedOf(path, names), 'authorization, content-type', names);
+    }
+  },
+);
+
+testSignet('who asks for entitlements without credentials is challenged', async ({ signet }) => {
+  const user = await signet.signedInUser();
+  const bare = await fetch(`${signet.url}/v1/me/entitlements`);
+  assert.deepEqual([bare.status, bare.headers.get('www-authenticate')], [401, 'Bearer']);
+  const refused = await fetch(`${signet.url}/v1/me/entitlements`, { headers: { authorization: 'Bearer no' } });
+  assert.match(refused.headers.get('www-authenticate') ?? '', /^Bearer .*error="invalid_token"/);
+  const read = await user.browser.get('/v1/me/entitlements');
+  assert.deepEqual([read.status, read.headers.get('www-authenticate')], [200, null]);
+});
+
+testSignet('a request that was made in advance changes nothing', async ({ signet }) => {
+  const user = await signet.signedInUser();
+  const client = await signet.registerClient({ owner: user });
+  const { id_token } = await user.obtainTokens(client);
+  const paths = [
+    client.authorizePath(),
+    `/oauth/logout?id_token_hint=${id_token}`,
+    '/oauth/authorize/continue?request=x',
+  ];
+  const advance: Record<string, string>[] = [
+    { 'sec-purpose': 'prefetch' },
+    { 'sec-purpose': 'prefetch;prerender' },
+    { purpose: 'prefetch' },
+    { 'x-moz': 'prefetch' },
+  ];
+  for (const path of paths) {
+    for (const headers of advance) {
+      const answer = await user.browser.get(path, headers);
+      assert.deepEqual(
+        [answer.status, answer.location, answer.headers.get('cache-control')],
+        [503, '', 'no-store'],
+        path,
+      );
+    }
+  }
+  assert.equal((await user.browser.get('/v1/me')).status, 200, 'still signed in');
+  assert.equal((await user.browser.get('/.well-known/openid-configuration', advance[0])).status, 200);
+  assert.equal((await user.browser.get(paths[1]!)).status, 303);
 });
 
 testSignet('a script can read why it was refused', async ({ signet }) => {

@@ -87,14 +87,14 @@ test('discovery', async (t) => {
     await works({ response_mode: 'query' });
     const posted = await user.browser.get(client.authorizePath({ response_mode: 'form_post' }));
     assert.match(posted.text, /<form method="post" action="[^"]*" id="form-post">[\s\S]*name="code"/);
-    assert.deepEqual(document.response_modes_supported, ['query', 'form_post']);
+    assert.deepEqual(document.response_modes_supported, ['query', 'fragment', 'form_post']);
     for (const code_challenge_method of document.code_challenge_methods_supported!)
       await works({ code_challenge_method });
     for (const prompt of document.prompt_values_supported!) await works({ prompt });
     assert.equal((await works({})).get('iss'), document.issuer);
     assert.equal(document.authorization_response_iss_parameter_supported as unknown, true);
     assert.equal((await outcome({ response_type: 'token' })).get('error'), 'unsupported_response_type');
-    assert.equal((await outcome({ response_mode: 'fragment' })).get('error'), 'invalid_request');
+    assert.equal((await outcome({ response_mode: 'web_message' })).get('error'), 'invalid_request');
     assert.equal((await outcome({ code_challenge_method: 'plain' })).get('error'), 'invalid_request');
     assert.equal((await outcome({ prompt: 'create' })).get('error'), 'invalid_request');
     assert.equal((await outcome({ request: 'x' })).get('error'), 'request_not_supported');

@@ -50,13 +50,61 @@ testSignet('sign-in, refusal of consent and errors end in the form', async ({ si
   assert.equal((await client.redeem(fields.code!)).status, 200);
 });
 
+testSignet('response_mode=fragment: the code, and any error, comes after #', async ({ signet }) => {
+  const user = await signet.signedInUser();
+  const redirect_uris = ['https://rp.test/cb', 'https://rp.test/cb?x=1'];
+  const client = await signet.registerClient({ redirect_uris });
+  const asked = { response_mode: 'fragment' };
+  for (const redirect_uri of redirect_uris) {
+    const [place, answer] = (await user.browser.get(client.authorizePath({ ...asked, redirect_uri }))).location.split(
+      '#',
+    );
+    const fields = new URLSearchParams(answer);
+    assert.deepEqual([place, fields.get('state'), fields.get('iss')], [redirect_uri, 's1', signet.url]);
+    assert.equal((await client.with({ redirect_uri }).redeem(fields.get('code')!)).status, 200);
+  }
+  for (const changes of [{ scope: 'bogus' }, { code_challenge: undefined }, { request: 'x' }, { prompt: 'none' }]) {
+    const browser = 'prompt' in changes ? signet.newBrowser() : user.browser;
+    const [place, answer] = (await browser.get(client.authorizePath({ ...asked, ...changes }))).location.split('#');
+    assert.equal(place, redirect_uris[0]);
+    assert.ok(new URLSearchParams(answer).get('error'), JSON.stringify(changes));
+  }
+});
+
+testSignet('a refused request object says how its refusal travels, and nothing else', async ({ signet }) => {
+  const user = await signet.signedInUser();
+  const client = await signet.registerClient();
+  const objectOf = (claims: unknown) => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.`;
+  const ask = (claims: unknown) =>
+    user.browser.get(client.authorizePath({ state: undefined, request: objectOf(claims) }));
+  const posted = formOf(
+    await ask({ response_mode: 'form_post', state: 'inside', redirect_uri: 'https://evil.test/cb' }),
+  );
+  assert.equal(posted.action, client.redirect_uri);
+  assert.deepEqual([posted.fields.error, posted.fields.state], ['request_not_supported', 'inside']);
+  for (const claims of [
+    null,
+    'x',
+    [],
+    { response_mode: ['form_post'] },
+    { response_mode: 'web_message', state: 1 },
+    { state: 's'.repeat(4097) },
+  ]) {
+    const refused = redirectedTo(await ask(claims));
+    assert.deepEqual(
+      [refused.base, refused.get('error'), refused.get('state')],
+      [client.redirect_uri, 'request_not_supported', null],
+    );
+  }
+});
+
 testSignet('what cannot be posted is refused', async ({ signet }) => {
   const user = await signet.signedInUser();
   const client = await signet.registerClient();
-  for (const response_mode of ['fragment', 'web_message', 'form_post.jwt', 'FORM_POST', 'query form_post']) {
+  for (const response_mode of ['web_message', 'form_post.jwt', 'FORM_POST', 'query form_post']) {
     const answer = redirectedTo(await user.browser.get(client.authorizePath({ response_mode })));
     assert.equal(answer.get('error'), 'invalid_request', response_mode);
-    assert.match(answer.get('error_description') ?? '', /response_mode must be one of: query, form_post/);
+    assert.match(answer.get('error_description') ?? '', /response_mode must be one of: query, fragment, form_post/);
   }
   const twice = `${client.authorizePath({ response_mode: 'form_post' })}&response_mode=form_post`;
   assert.equal(redirectedTo(await user.browser.get(twice)).get('error'), 'invalid_request');

@@ -211,13 +211,15 @@ const modules = {
   },
 
   /**
-   * It is skipped, since the object may be refused. But the suite puts response_mode into the object alone, so in Form Post
-   * Basic the refusal arrives in the query, where the module does not look for it.
+   * It is skipped, since the object may be refused. The suite puts response_mode into the object alone, and the refusal travels by it.
    */
   async 'oidcc-unsigned-request-object-supported-correctly-or-rejected-as-unsupported'({ user, client }) {
     const { redirect_uri } = client;
     const answer = redirectedTo(await user.browser.get(client.authorizePath(requestObject({ redirect_uri }))));
     assert.deepEqual([answer.base, answer.get('error')], [redirect_uri, 'request_not_supported']);
+    const inside = requestObject({ redirect_uri, response_mode: 'form_post' });
+    const { action, fields } = formOf(await user.browser.get(client.authorizePath(inside)));
+    assert.deepEqual([action, fields.error], [redirect_uri, 'request_not_supported']);
   },
 
   async 'oidcc-claims-essential'({ run, user }) {

@@ -17,14 +17,12 @@ import type { Deps } from '../deps.ts';
 import { isCodeChallenge } from '../token/authorization-code-grant.ts';
 import { undefinedIfInvalid } from '../token/tokens.ts';
 import { requestedAcrs } from './requested-acrs.ts';
+import { canReceivePost, longestEcho, otherMode, readRefusedObject, responseModes } from './response-mode.ts';
 
 type ClientDeps = Pick<Deps, 'clients' | 'clientFailures'>;
 
 export const prompts = ['none', 'login', 'consent', 'select_account'] as const;
 type Prompt = (typeof prompts)[number];
-
-/** OAuth 2.0 Multiple Response Types §2.1, OAuth 2.0 Form Post Response Mode §2. */
-export const responseModes = ['query', 'form_post'] as const;
 
 /** An authorization request that has passed every check, as it is stored while its user signs in. */
 export const AuthorizationRequest = Type.Object({
@@ -32,7 +30,7 @@ export const AuthorizationRequest = Type.Object({
   redirect_uri: Type.String(),
   state: Type.Optional(Type.String()),
   /** Left out: the query of the redirect URI. */
-  response_mode: Type.Optional(Type.Literal('form_post')),
+  response_mode: Type.Optional(Type.Enum(['fragment', 'form_post'])),
   scope: Type.String(),
   nonce: Type.Optional(Type.String()),
   code_challenge: Type.String(),
@@ -107,9 +105,6 @@ const parameterNames: readonly string[] = [
   'request_uri',
   'registration',
 ];
-
-/** Bytes of a value that is returned to the client; it is stored while the user signs in. */
-const longestEcho = 4096;
 
 type Parsed = ReturnType<typeof parseParameters>;
 /** Where the authorization response goes. */
@@ -199,18 +194,15 @@ export async function authorizeClient(
       developerPath: failuresPathOf(client),
     });
   }
-  const isPosted =
-    values.response_mode === 'form_post' && !repeated.has('response_mode') && canReceivePost(redirect_uri);
+  const object = values.request === undefined ? {} : readRefusedObject(values.request);
+  const { state = object.state, response_mode = object.response_mode } = values;
   return {
     client,
     redirect_uri,
-    state: repeated.has('state') ? undefined : values.state,
-    response_mode: isPosted ? 'form_post' : undefined,
+    state: repeated.has('state') ? undefined : state,
+    response_mode: repeated.has('response_mode') ? undefined : otherMode(response_mode, redirect_uri),
   };
 }
-
-/** No body reaches an app behind a scheme of its own. */
-const canReceivePost = (redirect_uri: string): boolean => /^https?:/.test(redirect_uri);
 
 /** The first phase again, for a pending request: meanwhile its client may have been suspended, its redirect_uri removed. */
 export const recheckClient = (

@@ -100,7 +100,8 @@ function answerClient(
 ): Outcome {
   const fields = { ...answer, ...(state !== undefined && { state }), iss };
   if (response_mode === 'form_post') return { action: redirect_uri, fields };
-  return { location: `${redirect_uri}${redirect_uri.includes('?') ? '&' : '?'}${new URLSearchParams(fields)}` };
+  const separator = response_mode === 'fragment' ? '#' : redirect_uri.includes('?') ? '&' : '?';
+  return { location: `${redirect_uri}${separator}${new URLSearchParams(fields)}` };
 }
 
 /** What is needed before the code. @throws {AuthorizationError} as {@link nextStep} does. */

@@ -21,11 +21,11 @@ import {
   prompts,
   readAuthorizationRequest,
   recheckClient,
-  responseModes,
 } from './authorization-request.ts';
 import { answerWithError, continueAuthorization, findStep, giveConsent, type Outcome } from './authorize.ts';
 import { consentPage } from './consent-page.ts';
 import { accountChoicePage, formPostPage } from './pages.ts';
+import { responseModes } from './response-mode.ts';
 import { findPendingRequest, markAccountSelected, type PendingRequest } from './store.ts';
 
 /** Other sites link and post here by design, so the cross-site guard does not apply (OIDC Core §3.1.2.1). */
@@ -227,7 +227,8 @@ const authorize: OperationDescription = {
     code_challenge: needed('base64url-encoded SHA-256 hash of the code verifier.'),
     code_challenge_method: needed('`S256`', Type.Enum(['S256'])),
     response_mode: {
-      description: '`form_post`: a page posts the answer to the redirect URI. Default: `query`.',
+      description:
+        '`form_post`: a page posts the answer to the redirect URI; `fragment`: it follows `#`. Default: `query`.',
       schema: Type.Enum([...responseModes]),
     },
     prompt: text(`${prompts.join(', ')}; separated by spaces.`),

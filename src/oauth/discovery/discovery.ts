@@ -2,7 +2,8 @@ import { acrs } from '../../authentication/sessions/authentication.ts';
 import { algorithms } from '../../clients/client.ts';
 import { advertisedScopes } from '../../clients/scopes.ts';
 import type { Config } from '../../platform/config.ts';
-import { prompts, responseModes } from '../authorize/authorization-request.ts';
+import { prompts } from '../authorize/authorization-request.ts';
+import { responseModes } from '../authorize/response-mode.ts';
 import { Userinfo } from './userinfo.ts';
 
 const idTokenClaims = 'iss sub aud azp exp iat auth_time nonce at_hash sid acr amr'.split(' ');

@@ -27,7 +27,7 @@ declare module 'fastify' {
     anySite?: boolean;
     /** Asked every few seconds by a machine, which no trace should show. */
     isProbe?: boolean;
-    /** Scripts of any origin may call it and read its answers, without credentials. It reads no cookie. */
+    /** Scripts of any origin may call it and read its answers, without credentials: browsers send no cookie. */
     cors?: boolean;
   }
 }
@@ -50,6 +50,7 @@ export function guard(app: FastifyInstance, deps: { config: Config }): void {
     if (request.url.length > 8192) {
       throw new RequestError('uri_too_long', 'The URL is longer than 8192 bytes.');
     }
+    if (!cors && isSpeculative(request)) throw speculative();
     if (request.url.includes('%00')) throw invalidRequest('The URL contains a NUL character.');
     const coding = request.headers['content-encoding'] ?? 'identity';
     if (coding.toLowerCase() !== 'identity') {
@@ -63,6 +64,19 @@ export function guard(app: FastifyInstance, deps: { config: Config }): void {
     done();
   });
 }
+
+/** Loaded before its user has asked for it (Fetch §3.6, and the names before it). */
+const isSpeculative = ({ headers }: FastifyRequest): boolean =>
+  ['sec-purpose', 'purpose', 'x-moz', 'x-purpose'].some((name) =>
+    /prefetch|prerender|preview/i.test(String(headers[name] ?? '')),
+  );
+
+/** Many a page here signs in or out, or uses up a link, when it is opened. A browser forgets this answer and asks again. */
+const speculative = () =>
+  new RequestError('temporarily_unavailable', 'This was requested in advance, so nothing was done. Open it to go on.', {
+    retryAfter: 1,
+    userMessage: { key: 'refusal.speculative' },
+  });
 
 /** The headers of every answer. A route whose answer may be cached replaces `cache-control`. */
 export const answerHeaders = ({ secure }: Pick<Config, 'secure'>) => ({
@@ -152,7 +166,7 @@ export function refuseOtherMethods(app: FastifyInstance, longestParameter: numbe
     reply.header('allow', allow);
     if (cors) {
       reply.headers(anyOriginHeaders);
-      if (isPreflight(request)) return preflight(reply, allow);
+      if (isPreflight(request)) return preflight(request, reply, allow);
     }
     throw new RequestError('method_not_allowed', `Allowed methods: ${allow}.`);
   });
@@ -161,16 +175,26 @@ export function refuseOtherMethods(app: FastifyInstance, longestParameter: numbe
 const isPreflight = ({ method, headers }: FastifyRequest) =>
   method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
 
-/** Browsers ask once a day whether a script may send an access token or credentials of a client. */
-const preflight = (reply: FastifyReply, allow: string) =>
-  reply
+/** Names of headers between commas, as browsers sort and send them (Fetch §4.8). */
+const headerNames = /^[\w!#$%&'*+.^`|~-]+(?:, ?[\w!#$%&'*+.^`|~-]+)*$/;
+
+/**
+ * Browsers ask once a day whether a script may send an access token or credentials of a client, and what tracing and libraries add to
+ * each request. No header opens anything here that a program could not send as well, so all names are allowed.
+ */
+function preflight({ headers }: FastifyRequest, reply: FastifyReply, allow: string) {
+  const { 'access-control-request-headers': asked = '' } = headers;
+  const isList = asked.length <= 1024 && headerNames.test(asked);
+  return reply
     .code(204)
     .headers({
       'access-control-allow-methods': allow,
-      'access-control-allow-headers': 'authorization, content-type',
+      'access-control-allow-headers': isList ? asked : 'authorization, content-type',
       'access-control-max-age': '86400',
+      vary: 'Access-Control-Request-Headers',
     })
     .send();
+}
 
 /** `form`: the page with the form that posts here, if the answer is for people. */
 type Path = { methods: Set<string>; form: string | undefined; cors: boolean | undefined };

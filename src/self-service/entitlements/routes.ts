@@ -30,12 +30,14 @@ const listOwnEntitlements: OperationDescription = {
 
 /** What a user is entitled to across products (specification 2.9, 4.11). */
 export async function ownEntitlementRoutes(app: FastifyInstance, deps: Deps) {
-  app.get('/v1/me/entitlements', { config: { operation: listOwnEntitlements } }, async (request) => {
+  app.get('/v1/me/entitlements', { config: { operation: listOwnEntitlements, cors: true } }, async (request, reply) => {
     const { authorization } = request.headers;
-    // A cookie beside a token has no effect, also when the token is refused.
+    // A cookie beside a token has no effect, also when the token is refused. Without both: a challenge (RFC 6750 §3).
+    reply.header('www-authenticate', 'Bearer');
     const { user_id } = isBearer(authorization)
       ? await subjectOf(deps, authorization)
       : await requireSession(deps, request);
+    reply.removeHeader('www-authenticate');
     return { entitlements: await listEntitlements(deps.db, user_id) };
   });
 
