@@ -1,5 +1,6 @@
 import { purgeLinks, purgeSpentTokens } from '../accounts/links.ts';
 import { completeMissingTerms, handleKeptSeconds, purgeHandles, rewriteEmailKeys } from '../accounts/users.ts';
+import { reportFailingWebhooks } from '../admin/webhooks/report-failures.ts';
 import { AuditLogTampered } from '../audit/chain.ts';
 import { purgeUnauthenticated } from '../audit/unauthenticated.ts';
 import { deviceSeconds } from '../authentication/sessions/browser.ts';
@@ -147,6 +148,7 @@ const longJobs = {
   'add users to the search': completeMissingTerms,
   'add clients to the search': completeMissingClientTerms,
   'remind reviewers': remindReviewers,
+  'report failing webhooks': reportFailingWebhooks,
   'count audit events': countAuditEvents,
   'count refused sign-ins': countRefusedSignIns,
   'count sign-ins at clients': ({ signInCounter }) => signInCounter.flush(),

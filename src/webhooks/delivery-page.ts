@@ -34,11 +34,11 @@ export const deliveryItems = <Delivery extends ListedDelivery>(
 ${delivery.last_error !== null && !answer?.(delivery) && html`<p lang="en">${untrusted(delivery.last_error, 300)}</p>`}
 </div>
 ${
-  delivery.state === 'dead' &&
+  (delivery.state === 'dead' || (delivery.state === 'waiting' && delivery.attempts > 0)) &&
   resend !== undefined &&
   html`<form method="post" action="${resend}">
 ${hidden('delivery_id', delivery.delivery_id)}
-<button type="submit" class="quiet" aria-describedby="${delivery.delivery_id}">${view.t('deliveries.resend')}</button></form>`
+<button type="submit" class="quiet" aria-describedby="${delivery.delivery_id}">${view.t(delivery.state === 'waiting' ? 'deliveries.send_now' : 'deliveries.resend')}</button></form>`
 }</li>
 `,
   );

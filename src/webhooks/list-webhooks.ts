@@ -1,10 +1,11 @@
 import type { Deps } from '../audit/deps.ts';
 import { type DeliverySearch, stateOf } from '../platform/db/delivery-queue.ts';
 import { notFound } from '../platform/errors.ts';
+import { attemptsOf } from './attempts.ts';
 import { requireWebhook } from './manage-webhook.ts';
-import { countDeadDeliveries, listWebhooks, type Webhook, webhookDeliveries } from './store.ts';
+import { countDeadDeliveries, listWebhooks, nextAttempts, type Webhook, webhookDeliveries } from './store.ts';
 
-export { maxDeadCounted, type Webhook } from './store.ts';
+export { markNotified, maxDeadCounted, unreportedFailures, type Webhook } from './store.ts';
 
 type ReadDeps = Pick<Deps, 'db'>;
 
@@ -15,11 +16,19 @@ export const allWebhooks = ({ db }: ReadDeps) => listWebhooks(db);
 export const nameOfWebhook = ({ name, url, webhook_id }: Pick<Webhook, 'name' | 'url' | 'webhook_id'>): string =>
   name ?? URL.parse(url)?.host ?? webhook_id;
 
-/** Each with the number of its dead deliveries, up to {@link maxDeadCounted}. */
+/** Each with the number of its dead deliveries, up to {@link maxDeadCounted}, and when one that fails is tried next. */
 export async function webhooksWithDead({ db }: ReadDeps) {
-  const [webhooks, dead] = await Promise.all([listWebhooks(db), countDeadDeliveries(db)]);
-  return webhooks.map((webhook) => ({ ...webhook, dead: dead.get(webhook.webhook_id) ?? 0 }));
+  const [webhooks, dead, next] = await Promise.all([listWebhooks(db), countDeadDeliveries(db), nextAttempts(db)]);
+  return webhooks.map((webhook) => ({
+    ...webhook,
+    dead: dead.get(webhook.webhook_id) ?? 0,
+    next_attempt_at: next.get(webhook.webhook_id) ?? null,
+  }));
 }
+
+/** Whether an enabled webhook fails. */
+export const isFailing = ({ failing_since, disabled_at }: Webhook): boolean =>
+  failing_since !== null && disabled_at === null;
 
 /**
  * The deliveries of a webhook, without payloads and answers. Newest first.
@@ -28,23 +37,29 @@ export async function webhooksWithDead({ db }: ReadDeps) {
 export async function findDeliveries({ db }: ReadDeps, webhook_id: string, search?: DeliverySearch) {
   await requireWebhook({ db }, webhook_id);
   const { deliveries, next } = await webhookDeliveries.page(db, webhook_id, search);
-  return { deliveries: deliveries.map(({ payload: _, response_body: __, webhook_id: ___, ...one }) => one), next };
+  return {
+    deliveries: deliveries.map(({ payload: _, response_body: __, webhook_id: ___, attempt_log: ____, ...one }) => one),
+    next,
+  };
 }
 
 /** With its payload, and the beginning of the answer to the latest attempt. @throws {RequestError} `not_found`. */
 export async function findDelivery({ db }: ReadDeps, webhook_id: string, delivery_id: string) {
   const delivery = await webhookDeliveries.find(db, webhook_id, delivery_id);
   if (!delivery) throw notFound();
-  return { ...delivery, state: stateOf(delivery) };
+  const { attempt_log, ...shown } = delivery;
+  return { ...shown, state: stateOf(delivery), attempt_list: attemptsOf({ attempt_log }) };
 }
 
 /** A webhook with its newest deliveries, and its newest dead ones. @throws {RequestError} `not_found`. */
 export async function webhookWithDeliveries({ db }: ReadDeps, webhook_id: string, limit: number) {
   const webhook = await requireWebhook({ db }, webhook_id);
-  const [latest, dead, counts] = await Promise.all([
+  const [latest, dead, counts, next] = await Promise.all([
     findDeliveries({ db }, webhook_id, { limit }),
     findDeliveries({ db }, webhook_id, { state: 'dead', limit }),
     countDeadDeliveries(db, webhook_id),
+    nextAttempts(db),
   ]);
-  return { webhook, latest, dead, deadInAll: counts.get(webhook_id) ?? 0 };
+  const next_attempt_at = next.get(webhook.webhook_id) ?? null;
+  return { webhook: { ...webhook, next_attempt_at }, latest, dead, deadInAll: counts.get(webhook_id) ?? 0 };
 }

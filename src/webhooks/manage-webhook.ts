@@ -52,7 +52,16 @@ export async function createWebhook(
   const at = now(deps);
   const webhook_id = newId('wh');
   const { secret, secret_sealed } = newSecret(deps, webhook_id);
-  const webhook = { webhook_id, name, url, event_types, created_at: at, disabled_at: null, disabled_reason: null };
+  const webhook = {
+    webhook_id,
+    name,
+    url,
+    event_types,
+    created_at: at,
+    disabled_at: null,
+    disabled_reason: null,
+    failing_since: null,
+  };
   const after = recordedTerms(webhook);
   const { statement } = auditEvent({ action: 'webhook.created', ...caller, target: webhook_id, after }, at);
   await deps.db.change({ run: { webhook: insertWebhook({ ...webhook, secret_sealed }), event: statement } });
@@ -209,7 +218,8 @@ export async function rotateSecret(deps: StoreDeps & Pick<Deps, 'vault'>, caller
 /**
  * Sends a delivery once more, whether it had failed or succeeded: a receiver may have lost what it took. It keeps its id and
  * that of its event, by which a receiver recognizes the repeat.
- * @throws {RequestError} `not_found`; `invalid_state` if it is waiting, or the webhook disabled.
+ * One that waits after a failure is tried at once.
+ * @throws {RequestError} `not_found`; `invalid_state` if it is due already, or the webhook disabled.
  */
 export async function replay(
   deps: StoreDeps,
@@ -230,7 +240,8 @@ export async function replay(
 export const maxReplayed = 10_000;
 
 /**
- * Sends the dead deliveries of a webhook once more, the oldest `maxReplayed`. Without any, nothing is changed or logged.
+ * Sends the dead deliveries of a webhook once more, the oldest `maxReplayed`, and as many that wait after a failure at once.
+ * Without any, nothing is changed or logged.
  * @returns how many wait again, and how many are still dead, up to `maxDeadCounted`.
  * @throws {RequestError} `not_found`; `invalid_state` when the webhook is disabled.
  */

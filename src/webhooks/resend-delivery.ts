@@ -11,7 +11,7 @@ import type { DeliveryId } from '../platform/ids.ts';
 type Resend = {
   receiver_id: string;
   delivery_id: DeliveryId;
-  /** In which it may be sent again. */
+  /** The ends after which it may be sent again; while it waits after a failure it always may. */
   from: readonly EndState[];
   /** Of the audit log. */
   event: { action: AuditAction; after?: Readonly<Record<string, unknown>> };
@@ -19,7 +19,7 @@ type Resend = {
   lock?: Sql;
 };
 
-/** Starts a delivery anew, under the same id. @throws {RequestError} `not_found`; `invalid_state` in another state. */
+/** Sends a delivery now, under the same id. @throws {RequestError} `not_found`; `invalid_state` in another state. */
 export async function resendDelivery(
   deps: StoreDeps,
   caller: Caller,

@@ -18,6 +18,8 @@ const Webhook = row('webhooks', {
   disabled_at: nullable(integer),
   /** `gone`: the receiver said that it is; `failing`: no delivery had succeeded for days. Null: an administrator did it. */
   disabled_reason: nullable(choice('gone', 'failing')),
+  /** No delivery has succeeded since then; null while they do. */
+  failing_since: nullable(integer),
 });
 export type Webhook = RowOf<typeof Webhook>;
 const NewWebhook = row('webhooks', { ...Webhook.fields, secret_sealed: text });
@@ -32,11 +34,18 @@ const Delivery = row('webhook_deliveries', {
   response_status: nullable(integer),
   response_body: nullable(text),
   duration_ms: nullable(integer),
+  /** The latest attempts, oldest first, as JSON: see `attempts.ts`. */
+  attempt_log: nullable(text),
 });
 export type Delivery = RowOf<typeof Delivery>;
 type NewDelivery = Pick<Delivery, 'delivery_id' | 'event_id' | 'event_type' | 'payload'>;
 
-const DueDelivery = row('webhook_deliveries', { ...Delivery.fields, url: text, secret_sealed: text });
+const DueDelivery = row('webhook_deliveries', {
+  ...Delivery.fields,
+  url: text,
+  secret_sealed: text,
+  failing_since: nullable(integer),
+});
 export type DueDelivery = RowOf<typeof DueDelivery>;
 
 const WebhookOnly = Webhook.pick('webhook_id');
@@ -96,7 +105,7 @@ export const disableWebhook = (webhook_id: WebhookId, now: number, reason: Webho
        where webhook_id = ${webhook_id} and disabled_at is null`;
 
 export const enableWebhook = (webhook_id: WebhookId): Sql =>
-  sql`update webhooks set disabled_at = null, disabled_reason = null
+  sql`update webhooks set disabled_at = null, disabled_reason = null, failing_since = null, failure_notified = 0
        where webhook_id = ${webhook_id} and disabled_at is not null and deleted_at is null`;
 
 /** Deliveries that are waiting go to the new URL. */
@@ -135,7 +144,7 @@ export const dueWebhooks = (db: Db, now: number, after: string, limit: number) =
 export const dueDeliveries = (db: Db, webhook_id: WebhookId, now: number, limit: number) =>
   db.all(
     DueDelivery,
-    sql`select ${Delivery.columnsOf('d')}, w.url, w.secret_sealed
+    sql`select ${Delivery.columnsOf('d')}, w.url, w.secret_sealed, w.failing_since
           from webhook_deliveries d join webhooks w on w.webhook_id = d.webhook_id
          where d.webhook_id = ${webhook_id} and d.next_attempt_at <= ${now} and w.disabled_at is null
          order by d.next_attempt_at limit ${limit}`,
@@ -145,8 +154,50 @@ export const webhookDeliveries = deliveryQueue('webhook_deliveries', 'webhook_id
 export const { purgeDelivered, purgeDead } = webhookDeliveries;
 
 /** For the statements of {@link webhookDeliveries} that end an attempt. */
-export const keepAnswer = ({ status, body, milliseconds }: Answer): Sql =>
-  sql`, ${Delivery.set({ response_status: status, response_body: body, duration_ms: milliseconds })}`;
+export const keepAnswer = ({ status, body, milliseconds }: Answer, attempt_log: string): Sql =>
+  sql`, ${Delivery.set({ response_status: status, response_body: body, duration_ms: milliseconds, attempt_log })}`;
+
+/** From the first failure on, until {@link markWell}. */
+export const markFailing = (db: Db, webhook_id: WebhookId, now: number) =>
+  db.run(sql`update webhooks set failing_since = ${now} where webhook_id = ${webhook_id} and failing_since is null`);
+export const markWell = (db: Db, webhook_id: WebhookId) =>
+  db.run(
+    sql`update webhooks set failing_since = null, failure_notified = 0
+         where webhook_id = ${webhook_id} and failing_since is not null`,
+  );
+
+const NextAttempt = row('webhook_deliveries', { webhook_id: id<WebhookId>(), next_attempt_at: nullable(integer) });
+
+/** When enabled webhooks that fail are tried next. */
+export const nextAttempts = async (db: Db): Promise<ReadonlyMap<WebhookId, number | null>> => {
+  const rows = await db.all(
+    NextAttempt,
+    sql`select w.webhook_id, (select min(d.next_attempt_at) from webhook_deliveries d
+                               where d.webhook_id = w.webhook_id and d.next_attempt_at is not null) as next_attempt_at
+          from webhooks w where w.failing_since is not null and w.disabled_at is null and w.deleted_at is null`,
+  );
+  return new Map(rows.map(({ webhook_id, next_attempt_at }) => [webhook_id, next_attempt_at]));
+};
+
+/** `failure_notified`: 1 of the failures, 2 that it was disabled for them. */
+const notified = (webhook: Pick<Webhook, 'disabled_at'>) => (webhook.disabled_at === null ? 1 : 2);
+
+/** Webhooks that administrators are to be notified of: failing since before a moment, or disabled by the system. */
+export const unreportedFailures = (db: Db, before: number, limit: number) =>
+  db.all(
+    Webhook,
+    sql`select ${Webhook.columns} from webhooks
+         where deleted_at is null
+           and ((disabled_at is null and failing_since <= ${before} and failure_notified < 1)
+             or (disabled_at is not null and disabled_reason is not null and failure_notified < 2))
+         order by created_at, webhook_id limit ${limit}`,
+  );
+
+/** Changes nothing if another node was first, or if it is well by now. */
+export const markNotified = (webhook: Webhook): Sql =>
+  sql`update webhooks set failure_notified = ${notified(webhook)}
+       where webhook_id = ${webhook.webhook_id} and failure_notified < ${notified(webhook)} and
+             ${webhook.disabled_at === null ? sql`failing_since is not null` : sql`disabled_reason is not null`}`;
 
 export const claimDelivery = (db: Db, delivery: Delivery, claim: { now: number; until: number }) =>
   webhookDeliveries.claim(db, delivery, claim, isEnabled(delivery.webhook_id));
@@ -156,12 +207,16 @@ export const hasOnlyFailed = (webhook_id: WebhookId, since: number): Sql =>
   sql`${isEnabled(webhook_id)} and not exists
         (select 1 from webhook_deliveries where webhook_id = ${webhook_id} and delivered_at >= ${since})`;
 
-/** Starts the oldest dead deliveries anew. @param max the others are left. */
-export const replayDeadDeliveries = (webhook_id: WebhookId, max: number, now: number): Sql =>
-  sql`update webhook_deliveries set attempts = 0, next_attempt_at = ${now}
-       where ${isInState('dead')} and delivery_id in
-         (select delivery_id from webhook_deliveries where webhook_id = ${webhook_id} and ${isInState('dead')}
-           order by created_at, delivery_id limit ${max})`;
+/** Starts the oldest dead deliveries anew, and tries at once those that wait after a failure. @param max of each; the others are left. */
+export const replayDeadDeliveries = (webhook_id: WebhookId, max: number, now: number): Sql => {
+  const oldest = (condition: Sql) =>
+    sql`select delivery_id from (select delivery_id from webhook_deliveries where webhook_id = ${webhook_id} and ${condition}
+           order by created_at, delivery_id limit ${max}) as oldest`;
+  return sql`update webhook_deliveries
+                set attempts = case when next_attempt_at is null then 0 else attempts end, next_attempt_at = ${now}
+       where (${isInState('dead')} or next_attempt_at > ${now}) and delivery_id in
+         (${oldest(isInState('dead'))} union all ${oldest(sql`${isInState('waiting')} and attempts > 0`)})`;
+};
 
 const DeadCount = row('webhook_deliveries', { webhook_id: id<WebhookId>(), dead: integer });
 

@@ -3,6 +3,7 @@ import { auditEvent, requestIdOf } from '../audit/audit.ts';
 import type { Deps } from '../audit/deps.ts';
 import { now } from '../platform/clock.ts';
 import { isResent } from '../platform/db/delivery-queue.ts';
+import { withAttempt } from './attempts.ts';
 import {
   type Answer,
   type Attempt,
@@ -21,6 +22,8 @@ import {
   isEnabled,
   keepAnswer,
   lockWebhook,
+  markFailing,
+  markWell,
   webhookDeliveries,
 } from './store.ts';
 
@@ -41,10 +44,16 @@ export function openWebhookSender(deps: SendDeps): DeliverySender {
     due: (webhook_id, at, limit) => dueDeliveries(db, webhook_id, at, limit),
     claim: (delivery, claim) => claimDelivery(db, delivery, claim),
     post: (delivery) => postDelivery(deps, post, delivery),
-    delivered: ({ delivery_id }, at, answer) =>
-      webhookDeliveries.markDelivered(db, delivery_id, at, keepAnswer(answer)),
-    failed: (delivery, problem, nextAttemptAt, answer) =>
-      webhookDeliveries.markFailed(db, delivery, problem, nextAttemptAt, keepAnswer(answer)),
+    async delivered(delivery, at, answer) {
+      const kept = keepAnswer(answer, withAttempt(delivery, { at, answer }));
+      await webhookDeliveries.markDelivered(db, delivery.delivery_id, at, kept);
+      if (delivery.failing_since !== null) await markWell(db, delivery.webhook_id);
+    },
+    async failed(delivery, problem, nextAttemptAt, answer) {
+      const kept = keepAnswer(answer, withAttempt(delivery, { at: now(deps), answer, problem }));
+      await webhookDeliveries.markFailed(db, delivery, problem, nextAttemptAt, kept);
+      if (delivery.failing_since === null) await markFailing(db, delivery.webhook_id, now(deps));
+    },
     giveUp: (delivery, problem, answer) => giveUp(deps, delivery, problem, answer),
   });
 }
@@ -66,7 +75,8 @@ async function giveUp(deps: SendDeps, delivery: DueDelivery, problem: string, an
   const why = isGone(answer.status) ? 'gone' : 'failing';
   const reason = reasons[why];
   const { statement } = auditEvent({ action: 'webhook.disabled', actor: 'system', target: webhook_id, reason }, at);
-  const dead = webhookDeliveries.markDead(delivery_id, problem, at, keepAnswer(answer));
+  const kept = keepAnswer(answer, withAttempt(delivery, { at, answer, problem }));
+  const dead = webhookDeliveries.markDead(delivery_id, problem, at, kept);
   const isDisabled =
     (why === 'gone' || !isResent(delivery)) &&
     (
@@ -77,12 +87,20 @@ async function giveUp(deps: SendDeps, delivery: DueDelivery, problem: string, an
       })
     ).ok;
   if (!isDisabled) await deps.db.run(dead);
+  if (delivery.failing_since === null) await markFailing(deps.db, webhook_id, at);
   deps.log.warn({ webhook_id, delivery_id, problem }, 'a webhook delivery has failed; an administrator can resend it');
   if (isDisabled) deps.log.error({ webhook_id, reason }, 'a webhook was disabled');
 }
 
 /** Standard Webhooks: 410 is how a receiver says that it takes no event any more. */
 const isGone = (status: number | null): boolean => status === 410;
+
+/** Those that are the same with each attempt; `webhook-timestamp` and `webhook-signature` are made for each. */
+export const headersOf = (delivery_id: string) => ({
+  'content-type': 'application/json',
+  'user-agent': 'Signet-Webhooks/1',
+  'webhook-id': delivery_id,
+});
 
 /** It was taken when the answer is a 2xx. */
 async function postDelivery(
@@ -97,9 +115,7 @@ async function postDelivery(
   }
   const timestamp = String(now(deps));
   const headers = {
-    'content-type': 'application/json',
-    'user-agent': 'Signet-Webhooks/1',
-    'webhook-id': delivery_id,
+    ...headersOf(delivery_id),
     'webhook-timestamp': timestamp,
     'webhook-signature': sign(secret, `${delivery_id}.${timestamp}.${payload}`),
   };

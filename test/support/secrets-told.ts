@@ -24,7 +24,7 @@ export function watchSecrets(app: FastifyInstance, logLines: readonly string[], 
 
   function keep(what: string, secret: string): void {
     const part = partsOf(secret).at(-1); // the signature of a JWT
-    if (part !== undefined && !part.startsWith('usr_')) secrets.set(part, what); // the cookie of a declined passkey offer has one, and it is no secret
+    if (part !== undefined && !/^(?:usr|wh)_/.test(part)) secrets.set(part, what); // ids are no secrets: a cookie and a link in a mail have one
   }
   function keepFields(value: unknown): void {
     if (typeof value !== 'object' || value === null) return;

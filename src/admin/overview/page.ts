@@ -4,7 +4,7 @@ import { type Html, html, untrusted, untrustedEmail } from '../../platform/pages
 import { badge, emptyList, exactTime } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { maxDeadCounted } from '../../webhooks/list-webhooks.ts';
+import { isFailing, maxDeadCounted } from '../../webhooks/list-webhooks.ts';
 import { eventList } from '../audit/page.ts';
 import { riskBadge } from '../clients/list-page.ts';
 import { adminTab, buttonForm } from '../components.ts';
@@ -87,8 +87,11 @@ ${step === 'master_key' && buttonForm(view.t('admin.checklist.master_key.submit'
 function health(view: View, { webhooks, keys, log, mail, isClockSteady, now }: Overview): Html {
   const dead = webhooks.reduce((sum, one) => sum + one.dead, 0);
   const isMore = webhooks.some((one) => one.dead >= maxDeadCounted);
-  const off = webhooks.filter(({ disabled_at }) => disabled_at !== null).length;
-  const webhookWords = html`${view.t(dead === 0 ? 'admin.overview.webhooks.well' : isMore ? 'admin.overview.webhooks.dead_more' : 'admin.overview.webhooks.dead', { dead })}${off > 0 && html` ${view.t('admin.overview.webhooks.off', { off })}`}`;
+  const off = webhooks.filter(
+    ({ disabled_at, disabled_reason }) => disabled_at !== null && disabled_reason !== null,
+  ).length;
+  const failing = webhooks.filter(isFailing).length;
+  const webhookWords = html`${view.t(dead === 0 ? 'admin.overview.webhooks.well' : isMore ? 'admin.overview.webhooks.dead_more' : 'admin.overview.webhooks.dead', { dead })}${failing > 0 && html` ${view.t('admin.overview.webhooks.failing', { failing })}`}${off > 0 && html` ${view.t('admin.overview.webhooks.off', { off })}`}`;
   const { lost, ...counts } = log;
   const logWords = lost
     ? view.t('admin.overview.audit.stopped', { seq: lost.seq })
@@ -106,7 +109,7 @@ function health(view: View, { webhooks, keys, log, mail, isClockSteady, now }: O
     html`<a href="${path}">${view.t(key)}</a>`;
   return html`<ul class="items health">
 ${item(view.t('admin.overview.mail'), mail === 'smtp', view.t(`admin.overview.mail.${mail}`))}
-${item(linked('/admin/webhooks', 'admin.tab.webhooks'), dead + off === 0, webhookWords)}
+${item(linked('/admin/webhooks', 'admin.tab.webhooks'), dead + off + failing === 0, webhookWords)}
 ${item(linked('/admin/keys', 'admin.tab.keys'), !isLate, view.t('admin.overview.keys', { age: view.ago(oldest), next: view.day(oldest + rotationPeriodSeconds) }))}
 ${item(linked('/admin/audit', 'admin.tab.audit'), log.late === 0 && !log.lost, logWords)}
 ${item(view.t('admin.overview.store'), isClockSteady, view.t(isClockSteady ? 'admin.overview.store.well' : 'admin.overview.store.clock'))}

@@ -26,6 +26,9 @@ const record = {
   url: Type.String(),
   event_types: Type.Array(Type.Enum([...eventTypes])),
   created_at: Time,
+  failing_since: nullable(
+    Type.Integer({ description: 'Unix seconds. No delivery has succeeded since then; null while they do.' }),
+  ),
   disabled_at: nullable(Time),
   disabled_reason: nullable(
     Type.Enum(['gone', 'failing'], {
@@ -44,6 +47,12 @@ const delivery = {
   duration_ms: nullable(Type.Integer({ minimum: 0, description: 'How long the latest attempt took.' })),
 };
 const Delivery = Type.Object(delivery);
+const Attempt = Type.Object({
+  at: Time,
+  status: nullable(Type.Integer({ description: 'Null without an answer.' })),
+  ms: Type.Integer({ minimum: 0 }),
+  problem: Type.Optional(Type.String()),
+});
 
 /** An empty one is none. */
 const nameOrNone = inCode({ maxLength: 100, pattern: `${textPatterns.name}|^$` });
@@ -75,6 +84,10 @@ const describeDelivery = (one: Awaited<ReturnType<typeof findDelivery>>): string
     ['Last error', one.last_error],
     ['Response status', one.response_status],
     ['Duration', one.duration_ms === null ? null : `${one.duration_ms} ms`],
+    ...one.attempt_list.map(({ at, status, ms, problem }, place): [string, string] => [
+      `Attempt ${place + 1}`,
+      `${time(at)} · ${status ?? 'no response'} · ${ms} ms${problem === undefined ? '' : ` · ${problem}`}`,
+    ]),
     ['Payload', one.payload],
     ['Response', one.response_body],
   ]);
@@ -101,7 +114,7 @@ export const webhookOperations = {
           ['WEBHOOK', 'STATE', 'NAME', 'URL', 'EVENTS'],
           ...webhooks.map((each) => [
             each.webhook_id,
-            each.disabled_at === null ? 'on' : 'off',
+            each.disabled_at !== null ? 'off' : each.failing_since === null ? 'on' : 'failing',
             each.name,
             each.url,
             each.event_types.length > maxListed ? `${each.event_types.length} events` : each.event_types,
@@ -274,6 +287,7 @@ export const webhookOperations = {
       description: 'Kept for as long as the delivery.',
       schema: Type.Object({
         ...delivery,
+        attempt_list: Type.Array(Attempt, { description: 'The latest 15, oldest first.' }),
         payload: Type.String({ description: 'The body, as it is sent and signed.' }),
         response_body: nullable(
           Type.String({
@@ -295,9 +309,9 @@ export const webhookOperations = {
     ...change,
     id: 'replayWebhookDelivery',
     path: `${path}/:webhook_id/deliveries/:delivery_id/replay`,
-    summary: 'Resend a delivery that has failed or succeeded',
+    summary: 'Send a delivery now that has failed or succeeded',
     description:
-      'It has the same webhook-id and event_id as before, by which the receiver recognizes the repeat. One that is waiting is refused. If the repeat fails, the webhook stays enabled.',
+      'It has the same webhook-id and event_id as before, by which the receiver recognizes the repeat. One that waits after a failure is tried at once, and its attempts count on; one that is due already is refused. If the repeat fails, the webhook stays enabled.',
     parameters: { ...one.parameters, delivery_id: 'As in the list.' },
     answer: { description: 'Accepted for delivery.', schema: Type.Object({ delivery_id: Type.String() }) },
     run: (deps, { caller, webhook_id, delivery_id }) => replay(deps, caller, { webhook_id, delivery_id }),
@@ -307,8 +321,8 @@ export const webhookOperations = {
     ...change,
     id: 'replayDeadWebhookDeliveries',
     path: `${path}/:webhook_id/deliveries/replay`,
-    summary: 'Resend all failed deliveries of a webhook',
-    description: `Oldest first, up to ${maxReplayed} per request. Repeat the request until dead is 0; at most ${maxDeadCounted} are counted.`,
+    summary: 'Send all failed deliveries of a webhook now',
+    description: `Those that were given up, and those that wait after a failure. Oldest first, up to ${maxReplayed} per request. Repeat the request until dead is 0; at most ${maxDeadCounted} are counted.`,
     answer: {
       description: 'Number of deliveries accepted for resending, and number of deliveries that are still failed.',
       schema: Type.Object({ replayed: Count, dead: Count }),

@@ -6,6 +6,7 @@ import { badge, emptyList, exactTime, itemsOr, moreLink, pathWith } from '../../
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
+import type { AttemptRecord } from '../../webhooks/attempts.ts';
 import {
   type DeliveryLook,
   deliveryItems,
@@ -18,16 +19,19 @@ import { type EventType, eventTypes, isEventType } from '../../webhooks/event-ty
 import {
   type findDeliveries,
   type findDelivery,
+  isFailing,
   maxDeadCounted,
   nameOfWebhook,
   type Webhook,
   type webhookWithDeliveries,
 } from '../../webhooks/list-webhooks.ts';
 import { maxReplayed } from '../../webhooks/manage-webhook.ts';
+import { headersOf } from '../../webhooks/webhook-sender.ts';
 import { adminTab, buttonForm, doneNotice, type Shown, secretOnce, step } from '../components.ts';
 import { chosenEvents, type EventGroup, eventGroups, everything } from './event-groups.ts';
 
-type Counted = Webhook & { dead: number };
+type Trying = Webhook & { next_attempt_at: number | null };
+type Counted = Trying & { dead: number };
 
 const path = '/admin/webhooks';
 const tab = adminTab('admin_webhooks');
@@ -87,9 +91,16 @@ const webhookName = (one: Webhook): Html => untrusted(nameOfWebhook(one));
 
 const webhookItem = (view: View, one: Counted) => html`<li><div>
 <h2><a href="${pathOf(one)}">${webhookName(one)}</a> ${one.disabled_at !== null && badge(view.t('admin.webhooks.state.off'), 'off')} ${one.dead > 0 && badge(view.t(one.dead < maxDeadCounted ? 'admin.webhooks.dead.count' : 'admin.webhooks.dead.count_more', { count: one.dead }), 'warn')}</h2>
-<p>${untrustedUrl(one.url)}</p>
+${failingNotice(view, one)}<p>${untrustedUrl(one.url)}</p>
 <p>${one.event_types.length > maxNamed ? view.t('admin.webhooks.events.count', { count: one.event_types.length }) : one.event_types.join(', ')}</p>
 </div></li>
+`;
+
+/** Since when it fails, when it is tried next, and a way to do so now. */
+const failingNotice = (view: View, one: Trying): Html | false =>
+  isFailing(one) &&
+  html`<div class="advice failing"><p>${view.t('admin.webhooks.failing', { since: exactTime(one.failing_since ?? 0) })}${one.next_attempt_at !== null && html` ${view.t('deliveries.next', { when: exactTime(one.next_attempt_at) })}.`}</p>
+${one.next_attempt_at !== null && buttonForm(view.t('deliveries.send_now'), { path: `${pathOf(one)}/replay-all`, id: `send-now-${one.webhook_id}`, style: 'quiet' })}</div>
 `;
 
 type WebhookView = Awaited<ReturnType<typeof webhookWithDeliveries>>;
@@ -104,7 +115,7 @@ export const webhookPage = (
   content: html`<h1>${webhookName(one)}${one.disabled_at !== null && html` ${badge(view.t('admin.webhooks.state.off'), 'warn')}`}</h1>
 ${shown.problem}${doneNotice(view, shown, 'webhooks', ['replayed', 'replayed_all', 'enabled', 'disabled', 'tested', 'edited'])}
 ${one.disabled_at !== null && html`<p class="soft">${view.t('admin.webhooks.off', { when: view.ago(one.disabled_at) })}${one.disabled_reason !== null && html` ${view.t(`admin.webhooks.off.${one.disabled_reason}`)}`}</p>`}
-<dl>
+${failingNotice(view, one)}<dl>
 <dt>${view.t('admin.webhooks.url')}</dt><dd>${untrustedUrl(one.url)}</dd>
 <dt>${view.t('admin.id')}</dt><dd><code>${one.webhook_id}</code></dd>
 <dt>${view.t('admin.webhooks.events')}</dt><dd>${eventList(view, one.event_types)}</dd>
@@ -212,10 +223,10 @@ ${one.delivered_at !== null && html`<dt>${view.t('deliveries.delivered')}</dt><d
 ${one.last_error !== null && html`<dt>${view.t('deliveries.error')}</dt><dd lang="en">${untrusted(one.last_error, 300)}</dd>`}
 </dl>
 ${
-  one.state !== 'waiting' &&
+  (one.state !== 'waiting' || one.attempts > 0) &&
   (webhook.disabled_at === null
     ? html`${one.state === 'delivered' && html`<p class="soft">${view.t('deliveries.resend.what')}</p>\n`}${buttonForm(
-        view.t('deliveries.resend'),
+        view.t(one.state === 'waiting' ? 'deliveries.send_now' : 'deliveries.resend'),
         {
           ...formOf(webhook, 'replay', one.state === 'delivered' ? 'quiet' : undefined),
           fields: hidden('delivery_id', one.delivery_id),
@@ -225,7 +236,9 @@ ${
 }
 <h2>${view.t('deliveries.request')}</h2>
 <p class="soft">${view.t('deliveries.request.what')}</p>
+${block(headersInWords(view, one.delivery_id))}
 ${block(JSON.stringify(JSON.parse(one.payload), undefined, 2))}
+${one.attempt_list.length > 0 && attemptTable(view, one.attempt_list)}
 <h2>${view.t('deliveries.response')}</h2>
 ${
   one.duration_ms === null
@@ -241,6 +254,27 @@ ${one.response_body ? block(one.response_body) : html`<p class="empty">${view.t(
 }`
 }`,
 });
+
+/** The signature itself would be of use to who looks over a shoulder, and is another with each attempt. */
+const headersInWords = (view: View, delivery_id: string): string =>
+  [
+    ...Object.entries(headersOf(delivery_id)).map(([name, value]) => `${name}: ${value}`),
+    `webhook-timestamp: ${view.plain('deliveries.header.timestamp')}`,
+    `webhook-signature: v1,… (${view.plain('deliveries.header.signature')})`,
+  ].join('\n');
+
+/** Newest first. */
+const attemptTable = (
+  view: View,
+  attempts: readonly AttemptRecord[],
+): Html => html`<h2>${view.t('deliveries.attempts_made')}</h2>
+<table id="attempts"><thead><tr><th scope="col">${view.t('developer.when')}</th><th scope="col">${view.t('deliveries.response')}</th><th scope="col">${view.t('deliveries.response.duration')}</th></tr></thead>
+<tbody>${attempts.toReversed().map(
+  ({ at, status, ms, problem }) => html`<tr><td data-label="${view.plain('developer.when')}">${exactTime(at)}</td>
+<td data-label="${view.plain('deliveries.response')}">${status ?? view.t('deliveries.response.no_status')}${problem !== undefined && status === null && html` <span lang="en">${untrusted(problem, 300)}</span>`}</td>
+<td data-label="${view.plain('deliveries.response.duration')}">${ms} ms</td></tr>
+`,
+)}</tbody></table>`;
 
 /** Text of a program, line by line. */
 const block = (text: string): Html => html`<pre dir="ltr" translate="no">${visibleText(text, 100_000)}</pre>`;

@@ -146,9 +146,14 @@ export function deliveryQueue<Columns extends DeliveryFields & Fields>(
       sql`update ${table} set dead_at = ${now}, next_attempt_at = null, last_error = ${last_error}${more}
            where delivery_id = ${delivery_id} and next_attempt_at is not null`,
 
-    /** Starts a delivery anew that is in one of these states. What came of it before stays until the next end. */
+    /**
+     * Starts a delivery anew that has ended in one of these states, or tries one at once that waits after a failure; then its
+     * attempts count on. What came of it before stays until the next end.
+     */
     replay: (delivery_id: DeliveryId, from: readonly EndState[], now: number): Sql =>
-      sql`update ${table} set attempts = 0, next_attempt_at = ${now}
-           where delivery_id = ${delivery_id} and ${state} in ${oneOf(from)}`,
+      sql`update ${table}
+             set attempts = case when next_attempt_at is null then 0 else attempts end, next_attempt_at = ${now}
+           where delivery_id = ${delivery_id}
+             and (${state} in ${oneOf(from)} or (next_attempt_at > ${now} and attempts > 0))`,
   };
 }

@@ -268,6 +268,7 @@ export const mailTo = (deps: LetterDeps, to: Recipient, name: MailName, values: 
 function footerOf(name: MailName): MessageKey {
   if (name === 'reviews_waiting') return 'mail.footer_administrator';
   if (name === 'test') return 'mail.footer_test';
+  if (name.startsWith('webhook_')) return 'mail.footer_webhook';
   return name.startsWith('client_') ? 'mail.footer_owner' : 'mail.footer';
 }
 
