@@ -11,20 +11,36 @@ const timestamp = /^\d{4}-\d\d-\d\dT[\d:]+Z$/;
 const shortTime = 16;
 const shortest = 8;
 
-/** As many columns as have room at their shortest, but the first two, and times leave first; the widest are shortened. */
+/** What one looks for in a list, whole up to so many columns of the terminal. */
+const read = new Set(['NAME', 'EMAIL', 'ACTION']);
+const longestRead = 40;
+
+/**
+ * Where not all has room, a column that is the same in every row leaves first, then times, then others from the end; names,
+ * addresses and actions are shortened only after that. The first two columns stay.
+ */
 export function fitColumns(rows: readonly (readonly string[])[], columns: number) {
   const natural = widestOf(rows, displayWidth);
   const kinds = natural.map((width, column) => {
     const cells = rows.slice(1).map((row) => row[column] ?? '');
     const whole = Math.max(0, ...cells.filter((cell) => id.test(cell)).map(displayWidth));
     const isTime = cells.every((cell) => cell === '-' || timestamp.test(cell)); // also one that has none yet
-    return { column, width, isTime, min: Math.max(whole, Math.min(width, isTime ? shortTime : shortest)) };
+    const isRead = read.has(rows[0]?.[column] ?? '');
+    const least = isTime ? shortTime : isRead ? longestRead : shortest;
+    const same = column > 0 && cells.length > 1 && new Set(cells).size === 1 ? cells[0] : undefined;
+    return { column, width, isTime, isRead, same, whole, min: Math.max(whole, Math.min(width, least)) };
   });
   const total = (widths: readonly number[]) => widths.reduce((sum, width) => sum + gap.length + width, 0);
-  const kept = [...kinds];
-  while (kept.length > 2 && total(kept.map(({ min }) => min)) > columns) {
-    const leaves = kept.findLast(({ isTime, column }) => isTime && column > 1) ?? kept.at(-1)!;
-    kept.splice(kept.indexOf(leaves), 1);
+  const isWhole = total(natural) <= columns;
+  const kept = kinds.filter(({ same }) => isWhole || same === undefined);
+  while (total(kept.map(({ min }) => min)) > columns) {
+    const others = kept.filter(({ column, isRead }) => column > 1 && !isRead);
+    const leaves = others.findLast(({ isTime }) => isTime) ?? others.at(-1);
+    const shortens = kept.findLast(({ isRead, min, whole }) => isRead && min > Math.max(whole, shortest));
+    if (leaves) kept.splice(kept.indexOf(leaves), 1);
+    else if (shortens) shortens.min = Math.max(shortens.whole, shortest);
+    else if (kept.length > 2) kept.pop();
+    else break;
   }
   const capped = (cap: number) =>
     kept.map(({ width, min, isTime }) => (isTime && cap < width ? min : Math.min(width, Math.max(min, cap))));
@@ -34,7 +50,14 @@ export function fitColumns(rows: readonly (readonly string[])[], columns: number
   return {
     widths,
     rows: rows.map((row) => kept.map(({ column }, index) => shortened(row[column] ?? '', widths[index] ?? 0))),
-    leftOut: (rows[0] ?? []).filter((_, column) => kept.every((one) => one.column !== column)),
+    same: isWhole
+      ? []
+      : kinds.flatMap(({ same, column }) =>
+          same === undefined ? [] : [shortened(`${rows[0]?.[column]} ${same}`, columns - gap.length)],
+        ),
+    leftOut: kinds
+      .filter((one) => one.same === undefined && !kept.includes(one))
+      .map(({ column }) => rows[0]?.[column] ?? ''),
   };
 }
 

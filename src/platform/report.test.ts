@@ -34,8 +34,12 @@ test('a list fits a terminal: text is shortened, ids are whole, and what has no 
   assert.deepEqual([list(rows), onTerminal(undefined)], [table(rows), table(rows)], 'elsewhere it is whole');
   assert.equal(onTerminal(200).replaceAll(/ +/g, ' '), list(rows).replaceAll(/ +/g, ' '));
   const at110 = onTerminal(110);
-  assert.match(at110, /a-rather-long\S*… {2}Ada Lovelace .*… +active/);
-  assert.match(at110, / 1970-01-01 00:00 {2}1970-01-01 00:00\n/);
+  assert.match(at110, /a-rather-long-address@mail\.example\.com {2}Ada Lovelace of Ockham {2}active/);
+  assert.match(
+    at110,
+    /The same in every row:\n {2}CREATED 1970-01-01T00:00:01Z\n\nNot shown, for lack of width: LAST SIGN-IN\./,
+  );
+  assert.match(onTerminal(121), / {2}1970-01-01 00:00\n/);
   assert.equal(
     terminalLayout.run({ columns: 80, colors: false }, () => list([headings])),
     'No entries.',
@@ -49,7 +53,8 @@ test('a list fits a terminal: text is shortened, ids are whole, and what has no 
     ]);
   assert.ok(terminalLayout.run({ columns: 80, colors: false }, deliveries).includes(delivery), 'it can be resent');
   const at80 = onTerminal(80);
-  assert.match(at80, /\n\nNot shown, for lack of width: CREATED\. Everything: --wide$/);
+  assert.match(at80, /a-rather-long-address@mail\.example\.com {2}Ada Lovel…/);
+  assert.match(at80, /\n\nNot shown, for lack of width: STATUS, LAST SIGN-IN\. Everything: --wide$/);
   for (const [text, columns] of [
     [at110, 110],
     [at80, 80],
@@ -60,6 +65,33 @@ test('a list fits a terminal: text is shortened, ids are whole, and what has no 
       assert.ok(line.length + wide <= columns, line);
     }
     assert.ok(text.includes(id('a')) && text.includes(id('b')), text);
+  }
+});
+
+test('at 80 and 100 columns a queue of clients has its names, and a log its actions', () => {
+  const queue = [
+    ['CLIENT', 'STATUS', 'REVISION', 'TYPE', 'RISKS', 'NAME'],
+    ...['Field Notes for Teachers', 'Invoices', 'Map of the Alps'].map((name, place) => [
+      `cl_${'c'.repeat(21)}${place}`,
+      'pending_review',
+      'r1',
+      place === 0 ? 'public' : 'confidential',
+      place === 1 ? '1 warning, 2 notices' : 'none',
+      name,
+    ]),
+  ];
+  const event = (action: string, seq: number) => [seq, time(seq), action, `user:${id('a')}`, id('b'), null];
+  const log = [
+    ['SEQ', 'WHEN', 'ACTION', 'ACTOR', 'TARGET', 'REASON'],
+    event('session.ended', 1),
+    event('client.change_approved', 2),
+  ];
+  for (const columns of [80, 100]) {
+    const shown = terminalLayout.run({ columns, colors: false }, () => `${list(queue)}\n${list(log)}`);
+    for (const line of shown.split('\n')) assert.ok(line.length <= columns, line);
+    for (const text of ['Field Notes for Teachers', 'STATUS pending_review', 'session.ended', 'client.change_approved'])
+      assert.ok(shown.includes(text), `${columns}: ${text}\n${shown}`);
+    assert.ok(shown.includes(`cl_${'c'.repeat(21)}0`) && shown.includes(`user:${id('a')}`), 'ids can be typed again');
   }
 });
 

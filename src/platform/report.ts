@@ -30,16 +30,19 @@ export function table(cells: readonly (readonly Cell[])[]): string {
   return lines(rows, widestOf(rows), ([label = '']) => label);
 }
 
-/** Rows below headings. They fit the terminal: cells are shortened, ids are not; then columns are left out. */
+/** Rows below headings. They fit the terminal, as {@link fitColumns} says; ids are never shortened, since they are typed again. */
 export function list(cells: readonly (readonly Cell[])[]): string {
   const all = cells.map((row) => row.map(cellText));
   const { columns } = terminalLayout.getStore() ?? {};
   if (columns === undefined) return lines(all, widestOf(all), (_, column) => all[0]?.[column]);
   if (all.length === 1) return 'No entries.';
-  const { rows, widths, leftOut } = fitColumns(all, columns);
+  const { rows, widths, same, leftOut } = fitColumns(all, columns);
   const text = lines(rows, widths, (_, column) => rows[0]?.[column], displayWidth);
-  if (leftOut.length === 0) return text;
-  return `${text}\n\nNot shown, for lack of width: ${leftOut.join(', ')}. Everything: --wide`;
+  const notes = [
+    same.length > 0 && ['The same in every row:', ...same].join(`\n${gap}`),
+    leftOut.length > 0 && `Not shown, for lack of width: ${leftOut.join(', ')}. Everything: --wide`,
+  ];
+  return [text, ...notes].filter(Boolean).join('\n\n');
 }
 
 function lines(
