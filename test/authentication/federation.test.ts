@@ -502,13 +502,13 @@ test('FD-02: an address that only looks the same is not the same', async (t) => 
     role: 'user',
   } as const;
   await signet.deps.db.change({ run: { user: insertUser(kim, now) } });
-  for (const email of ['\u212aim@example.com', 'ｋim@example.com', 'kim@ｅxample.com', 'kim@example．com']) {
+  for (const email of ['\u212aim@example.com', 'ｋim@example.com']) {
     const browser = signet.newBrowser();
     upstream.account = { sub: 'twin', email, email_verified: true };
     await assertRefused(signet, (await signInUpstream(browser)).answer, 403, 'email_spelled_otherwise');
     await assertNobody(signet, browser);
   }
-  upstream.account = { sub: 'kim', email: 'KIM@Example.com', email_verified: true };
+  upstream.account = { sub: 'kim', email: 'KIM@Ｅxample．com', email_verified: true }; // one domain by UTS 46
   const browser = signet.newBrowser();
   assert.equal((await signInUpstream(browser)).answer.status, 303);
   assert.equal((await browser.get('/v1/me')).json?.user_id, 'usr_kim');
