@@ -24,8 +24,10 @@ import { ConfigError } from '../platform/errors.ts';
 import { findHeartbeat, openHeartbeat } from '../platform/heartbeat.ts';
 import { newId } from '../platform/ids.ts';
 import { openClientSecretLimits } from '../platform/limits/failure-limits.ts';
+import { openLogWriter } from '../platform/log-writer.ts';
 import { openOutbox, openQueue } from '../platform/mail/outbox.ts';
 import { loadMasterKey, readMasterKey } from '../platform/master-key.ts';
+
 import { openBranding } from '../platform/pages/branding.ts';
 import { openSecretUses } from '../platform/secret-uses.ts';
 import { noTracing, type Tracer } from '../platform/tracing.ts';
@@ -195,13 +197,18 @@ async function withServerSettings(config: Config, db: MigratableDb): Promise<Con
 const secretPaths = ['password', 'client_secret', 'token', 'refresh_token', 'access_token', 'cookie', 'authorization'];
 
 /** JSON lines on standard error, so that standard output stays free for what a command prints. */
-export const openLog = (level: Config['logLevel']): Logger =>
-  pino(
+export function openLog(level: Config['logLevel']): Logger {
+  const writer = openLogWriter(process.stderr.fd, (dropped) =>
+    log.warn({ dropped }, 'lines of this log were dropped, since nobody took them'),
+  );
+  const log: Logger = pino(
     {
       level,
       base: undefined,
       redact: { paths: secretPaths.flatMap((name) => [name, `*.${name}`]), remove: true },
       serializers: { req: ({ method, id }) => ({ method, id }), res: () => undefined },
     },
-    pino.destination({ dest: 2, sync: true }),
+    writer,
   );
+  return log;
+}
