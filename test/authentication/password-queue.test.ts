@@ -1,20 +1,24 @@
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import { argon2id } from '../../src/authentication/credentials/argon2id.ts';
 import type { Answer } from '../support/browser.ts';
 import { sentence } from '../support/messages.ts';
 import { newHasher } from '../support/remembering-hasher.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 import { until } from '../support/until.ts';
 
+type Derive = typeof argon2id;
+
 /** Holds every password, once it is told to, until the test lets one be hashed. */
-function hashHolder() {
+function hashHolder(derive: Derive = argon2id) {
   const held: (() => void)[] = [];
   let isHolding = false;
   return {
-    async derive(parameters: Parameters<typeof argon2id>[0]): Promise<Buffer> {
+    async derive(parameters: Parameters<Derive>[0]): Promise<Buffer> {
       if (isHolding) await new Promise<void>((resolve) => held.push(resolve));
-      return argon2id(parameters);
+      return derive(parameters);
     },
     hold(): void {
       isHolding = true;
@@ -118,3 +122,93 @@ test('one account takes its share of password hashing, and no more', async (t) =
     hashes.release();
   }
 });
+
+/** A cheap hash, where many users sign in and only their turns matter. */
+const cheap: Derive = async ({ message, nonce }) => hash('sha256', Buffer.concat([message, nonce]), 'buffer');
+
+/** Each asks again as soon as it has its answer, until told to stop. */
+function keepAsking(bots: readonly (() => Promise<Answer>)[]) {
+  const answered = bots.map(() => 0);
+  const statuses = new Map<number, number>();
+  let isStopped = false;
+  const all = Promise.all(
+    bots.map(async (ask, index) => {
+      while (!isStopped) {
+        const { status } = await ask();
+        answered[index]! += 1;
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }
+    }),
+  );
+  return {
+    answered,
+    statuses,
+    stop(): Promise<unknown> {
+      isStopped = true;
+      return all;
+    },
+  };
+}
+
+const manyBots = 80; // more than places in the queue
+
+for (const [who, isKnown] of [
+  ['80 accounts on known devices at one address', true],
+  ['80 addresses with right passwords on new devices', false],
+] as const) {
+  test(`${who} keep asking, and others have their turn`, { timeout: 300_000 }, async (t) => {
+    const hashes = hashHolder(cheap);
+    const signet = await startSignet(t, {
+      passwords: newHasher({}, { maxWaitMs: 600_000, derive: hashes.derive }),
+      env: { SIGNET_TRUST_PROXY: '1' },
+    });
+    const from = (address: string) => ({ 'x-forwarded-for': address });
+    const bots: (() => Promise<Answer>)[] = [];
+    const accounts: TestUser[] = [];
+    while (accounts.length < (isKnown ? manyBots : 20)) accounts.push(await signet.newUser());
+    for (let index = 0; index < manyBots; index += 1) {
+      const account = accounts[index % accounts.length]!;
+      const address = from(isKnown ? '192.0.2.1' : `198.51.100.${index}`);
+      if (isKnown) await account.signIn({}, address);
+      bots.push(() => (isKnown ? account : account.elsewhere()).signIn({}, address));
+    }
+    const known = await signet.signedInUser();
+    const confirming = await signet.signedInUser();
+    const changing = await signet.signedInUser();
+    const newcomer = await signet.newUser();
+    const signedInElsewhere = await confirming.signedInElsewhere();
+    signedInElsewhere.browser.cookies.delete('signet_device');
+    hashes.hold();
+    const flood = keepAsking(bots);
+    try {
+      // Until each has been served or refused, one is like another.
+      const everyBot = (async () => {
+        while (flood.answered.some((count) => count < 2)) await new Promise((resolve) => setImmediate(resolve));
+      })();
+      await hashes.letGo(everyBot);
+      assert.ok((flood.statuses.get(503) ?? 0) > 0, 'the queue is full');
+      const served = flood.statuses.get(303);
+      for (const address of ['192.0.2.1', '203.0.113.7']) {
+        const inTurn = Promise.all([
+          known.signIn({}, from(address)),
+          newcomer.elsewhere().signIn({}, from(address)),
+          signedInElsewhere.browser.post(
+            '/signin/confirm',
+            { password: confirming.password, user: confirming.user_id },
+            from(address),
+          ),
+        ]);
+        await hashes.letGo(inTurn);
+        assert.deepEqual([...new Set(statuses(await inTurn))], [303], address);
+      }
+      const change = { user: changing.user_id, password: 'entirely new words here' };
+      const changed = changing.browser.post('/account/security/password', change, from('203.0.113.8'));
+      await hashes.letGo(changed);
+      assert.equal((await changed).headers.get('location'), '/account/security/password?done=changed');
+      assert.ok((flood.statuses.get(303) ?? 0) - (served ?? 0) < manyBots, 'they have overtaken');
+    } finally {
+      hashes.release();
+      await flood.stop();
+    }
+  });
+}

@@ -55,7 +55,8 @@ export async function createUser(
   const at = now(deps);
   const user_id = newId('usr');
   const caller: Caller = typeof by === 'string' ? { actor: by } : { actor: `user:${user_id}`, ...by };
-  const password_hash = await deps.passwords.hash(account.password, unidentified(account.email, caller.address));
+  const asker = { ...unidentified(account.email, caller.address), isIdentified: permission !== undefined };
+  const password_hash = await deps.passwords.hash(account.password, asker);
   const event = { action: 'user.created', ...caller, target: user_id, after: { role: account.role } } as const;
   const user = {
     ...account,

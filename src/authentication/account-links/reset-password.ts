@@ -116,7 +116,7 @@ export async function resetPassword(
 ): Promise<string> {
   const { link, user } = await requireResetLink(deps, token);
   const { user_id, email } = user;
-  const hashed = await hashNewPassword(deps, user, password);
+  const hashed = await hashNewPassword(deps, user, { password, address });
   const others = await otherMethodsText(deps, user);
   const at = now(deps);
   const event = { action: 'password.reset', actor: `user:${user_id}`, target: user_id, address } as const;

@@ -5,17 +5,29 @@ import { digest } from '../../platform/ids.ts';
 import { addressKey, networkKey } from '../../platform/ip-address.ts';
 import { counter, gauge, histogram, quickSeconds } from '../../platform/metrics.ts';
 import type { Tracer } from '../../platform/tracing.ts';
+import { recentUses } from './recent-uses.ts';
 
-/** Who asks for a hash: a key of the account, and of the IP address and its network of a requester who is not identified. */
-export type Asker = { account: string; from?: { address: string; network: string } };
+/** Who asks for a hash. */
+export type Asker = {
+  isIdentified: boolean;
+  /** A key of the account. */
+  account: string;
+  /** Of the IP address; a command has none. */
+  address?: string;
+};
 
 /** A requester whom a session, a known device or a link of this user identifies. */
-export const identified = (user_id: string): Asker => ({ account: user_id });
+export const identified = (user_id: string, address: string | undefined): Asker => ({
+  isIdentified: true,
+  account: user_id,
+  address,
+});
 
-/** Any other requester. It does not matter whether the account exists. @param address none of a command. */
+/** Any other requester. It does not matter whether the account exists. */
 export const unidentified = (email: string, address: string | undefined): Asker => ({
+  isIdentified: false,
   account: digest(emailKey(email)),
-  from: address ? { address: addressKey(address), network: networkKey(address) } : undefined,
+  address,
 });
 
 export type HashQueueSettings = {
@@ -42,14 +54,15 @@ const refused = counter(
   'reason',
 );
 
-type Waiter = { lane: string; run: () => void; refuse: () => void };
+type Waiter = { network: string; account: string; run: () => void; refuse: () => void };
 
 /**
- * Runs tasks in a fair order. Identified requesters and others take turns; the former have a lane for each account, the
- * latter one for each network of addresses, and lanes take turns. So no account and no network delays another by more than
- * one task a turn, and guesses at an account never delay the owner's known devices.
+ * Runs tasks in a fair order. Identified requesters and others take turns, so that guesses at an account never delay the
+ * owner's known devices. Among either, networks of addresses take turns, and within a network accounts do: an attacker can
+ * invent accounts, but not addresses. A requester who has asked less in the last seconds, refused or not, comes first; so of those
+ * who keep asking, none is ahead of one who asks for the first time.
  *
- * When all places are taken, the newest waiter of the longest lane leaves its place to one whose lane is shorter.
+ * When all places are taken, the one whose turn would come last is refused.
  */
 export function hashQueue({
   concurrency,
@@ -60,19 +73,38 @@ export function hashQueue({
   monotonic,
   phases,
 }: HashQueueSettings) {
-  const identified = lanes();
-  const others = lanes();
+  const identified: Waiter[] = [];
+  const others: Waiter[] = [];
+  const usesOf = { network: recentUses(monotonic), account: recentUses(monotonic) };
   const underWay = new Map<string, number>();
   let running = 0;
   let wasIdentified = false;
   /** Of a task, smoothed. */
   let meanMs = 0;
 
+  function countUse({ network, account }: Pick<Waiter, 'network' | 'account'>): void {
+    usesOf.network.count(network);
+    usesOf.account.count(account);
+  }
+
+  /** By turns: one who waits twice is behind those who have used one turn more. */
+  function byTurns(waiters: readonly Waiter[], lane: 'network' | 'account'): Waiter[] {
+    const next = new Map<string, number>();
+    const turns = waiters.map((waiter) => {
+      const turn = next.get(waiter[lane]) ?? usesOf[lane].of(waiter[lane]);
+      next.set(waiter[lane], turn + 1);
+      return { waiter, turn };
+    });
+    return turns.sort((one, other) => one.turn - other.turn).map(({ waiter }) => waiter);
+  }
+
+  const inOrder = (waiters: readonly Waiter[]) => byTurns(byTurns(waiters, 'account'), 'network');
+
   function startNext(): void {
     if (running >= concurrency) return;
     const [first, second] = wasIdentified ? [others, identified] : [identified, others];
-    const turn = first.size > 0 ? first : second;
-    const next = turn.take();
+    const turn = first.length > 0 ? first : second;
+    const [next] = inOrder(turn);
     if (!next) return;
     wasIdentified = turn === identified;
     running += 1;
@@ -80,36 +112,36 @@ export function hashQueue({
   }
 
   /** Resolves when its turn has come. @throws {RequestError} `temporarily_unavailable`. */
-  function turnOf({ account, from }: Asker): Promise<void> {
-    const own = from === undefined ? identified : others;
-    const other = own === others ? identified : others;
-    const lane = from?.network ?? account;
-    if (running >= concurrency) {
-      const before = own.before(lane);
-      const ahead = before + Math.min(other.size, before + 1);
-      if (((ahead + 1) * meanMs) / concurrency > maxWaitMs) throw queueFull();
-      if (own.size >= queueLimit && !own.yieldPlaceTo(lane)) throw queueFull();
-    }
-    waiting.add(1);
+  function turnOf(isIdentified: boolean, lanes: Pick<Waiter, 'network' | 'account'>): Promise<void> {
+    const [own, other] = isIdentified ? [identified, others] : [others, identified];
     const queuedAt = monotonic();
+    waiting.add(1);
     return new Promise((resolve, reject) => {
-      const refuse = () => {
+      const end = () => {
         clearTimeout(timer);
         waiting.add(-1);
-        own.remove(waiter);
+        own.splice(own.indexOf(waiter), 1);
+        countUse(lanes);
+      };
+      const refuse = () => {
+        end();
         reject(queueFull());
       };
       const timer = setTimeout(refuse, maxWaitMs);
       timer.unref();
       const run = () => {
-        clearTimeout(timer);
-        waiting.add(-1);
+        end();
         waits.observe((monotonic() - queuedAt) / 1000);
         resolve();
       };
-      const waiter = { lane, run, refuse };
-      own.add(waiter);
-      startNext();
+      const waiter = { ...lanes, run, refuse };
+      own.push(waiter);
+      if (running < concurrency) return startNext();
+      const order = inOrder(own);
+      const before = order.indexOf(waiter);
+      const ahead = before + Math.min(other.length, before + 1);
+      if (((ahead + 1) * meanMs) / concurrency > maxWaitMs) refuse();
+      else if (own.length > queueLimit) order.at(-1)?.refuse();
     });
   }
 
@@ -118,15 +150,21 @@ export function hashQueue({
    * `temporarily_unavailable` when too many wait, or when it would wait for too long.
    */
   return async <Result>(asker: Asker, task: () => Promise<Result>): Promise<Result> => {
-    const limits = new Map([[`account ${asker.account}`, perAccount]]);
-    if (asker.from) limits.set(`address ${asker.from.address}`, perAddress);
+    const { isIdentified, account, address } = asker;
+    const network = address === undefined ? 'command' : networkKey(address);
+    const lanes = { network, account: `${network} ${account}` };
+    const limits = new Map([[`account ${account}`, perAccount]]);
+    if (!isIdentified && address !== undefined) limits.set(`address ${addressKey(address)}`, perAddress);
     const count = (key: string) => underWay.get(key) ?? 0;
-    for (const [key, limit] of limits) if (count(key) >= limit) throw tooManyAtOnce();
+    if ([...limits].some(([key, limit]) => count(key) >= limit)) {
+      countUse(lanes);
+      throw tooManyAtOnce();
+    }
     for (const key of limits.keys()) underWay.set(key, count(key) + 1);
     const phase = phases?.();
     try {
       phase?.('wait for a password hash');
-      await turnOf(asker);
+      await turnOf(isIdentified, lanes);
       phase?.('hash a password');
       const startedAt = monotonic();
       try {
@@ -160,56 +198,3 @@ const queueFull = () => {
   refused.count('queue_full');
   return refusal('temporarily_unavailable', { key: 'refusal.passwords_waiting' }, { retryAfter });
 };
-
-/** Waiters in lanes that take turns. */
-function lanes() {
-  const byName = new Map<string, Waiter[]>();
-  let size = 0;
-  const lengthOf = (name: string) => byName.get(name)?.length ?? 0;
-
-  function remove(waiter: Waiter): void {
-    const lane = byName.get(waiter.lane) ?? [];
-    const index = lane.indexOf(waiter);
-    if (index < 0) return;
-    lane.splice(index, 1);
-    size -= 1;
-    if (lane.length === 0) byName.delete(waiter.lane);
-  }
-
-  return {
-    get size() {
-      return size;
-    },
-    add(waiter: Waiter): void {
-      const lane = byName.get(waiter.lane);
-      if (lane) lane.push(waiter);
-      else byName.set(waiter.lane, [waiter]);
-      size += 1;
-    },
-    remove,
-    /** The first of the lane whose turn it is, which goes to the end. */
-    take(): Waiter | undefined {
-      const [lane] = byName.values();
-      const first = lane?.[0];
-      if (!lane || !first) return undefined;
-      remove(first);
-      if (lane.length > 0) {
-        byName.delete(first.lane);
-        byName.set(first.lane, lane);
-      }
-      return first;
-    },
-    /** How many have their turn before the next of this lane would. */
-    before(name: string): number {
-      const own = lengthOf(name);
-      return [...byName.values()].reduce((sum, lane) => sum + Math.min(lane.length, own + 1), 0);
-    },
-    /** Refuses the newest of the longest lane. @returns false if this lane would then be as long. */
-    yieldPlaceTo(name: string): boolean {
-      const longest = [...byName.values()].reduce((one, lane) => (lane.length > one.length ? lane : one), []);
-      if (longest.length <= lengthOf(name) + 1) return false;
-      longest.at(-1)?.refuse();
-      return true;
-    },
-  };
-}

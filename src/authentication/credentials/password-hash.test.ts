@@ -7,7 +7,7 @@ import { argon2id } from './argon2id.ts';
 import { identified } from './hash-queue.ts';
 import { longestPasswordBytes, needsRehash, passwordHasher } from './password-hash.ts';
 
-const asker = identified('usr_ada');
+const asker = identified('usr_ada', '192.0.2.1');
 const { hash, verify } = newHasher();
 const hashPassword = (password: string) => hash(password, asker);
 const verifyPassword = (password: string, stored: string | undefined) => verify(password, stored, asker);
@@ -125,7 +125,9 @@ test('hashes leave threads of the pool: tokens are signed there, and changes are
       },
     },
   );
-  await Promise.all([1, 2, 3, 4, 5, 6].map((user) => hash('correct horse battery staple', identified(`usr_${user}`))));
+  await Promise.all(
+    [1, 2, 3, 4, 5, 6].map((user) => hash('correct horse battery staple', identified(`usr_${user}`, '192.0.2.1'))),
+  );
   const threads = Number(process.env.UV_THREADPOOL_SIZE ?? 4);
   assert.ok(most > 0 && most <= threads - 2, `${most} of ${threads}`);
 });

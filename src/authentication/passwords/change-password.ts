@@ -39,10 +39,10 @@ export async function changePassword(
   user: SignedIn,
   password: string,
 ): Promise<string> {
-  const { session, browser } = user;
+  const { session, browser, caller } = user;
   const { user_id } = session;
   await limitSecurityChanges(deps, user_id);
-  const hashed = await hashNewPassword(deps, session, password);
+  const hashed = await hashNewPassword(deps, session, { password, address: caller.address });
   const hadOne = (await passwordOf(deps.db, user_id)) !== undefined;
   const at = now(deps);
   const rotation = rotateSessionSecret(session);
@@ -63,12 +63,12 @@ export async function changePassword(
 export async function hashNewPassword(
   deps: Pick<Deps, 'db' | 'config' | 'passwords'>,
   owner: PasswordOwner,
-  password: string,
+  { password, address }: { password: string; address: string },
 ): Promise<NewPassword> {
   const context = await passwordContext(deps, owner);
   const problems = newPasswordProblems(password, context);
   if (problems.length > 0) throw invalidFields(problems);
-  const password_hash = await deps.passwords.hash(password, identified(owner.user_id));
+  const password_hash = await deps.passwords.hash(password, identified(owner.user_id, address));
   return { password_hash, min_characters: minCharacters(context) };
 }
 

@@ -35,7 +35,7 @@ export async function signInWithPassword(
   const limits = passwordLimits(deps, device);
   await limits.check(attempt.username, address);
   const isIdentified = device !== undefined || previous?.user_id === user_id;
-  const asker = isIdentified ? identified(user_id) : unidentified(attempt.username, address);
+  const asker = isIdentified ? identified(user_id, address) : unidentified(attempt.username, address);
   const isRight = await deps.passwords.verify(attempt.password, stored?.password_hash, asker);
   if (!isRight || !user || user.disabled_at !== null) {
     // A block that began meanwhile refuses wrong and right passwords alike. Otherwise, of many simultaneous guesses, the
