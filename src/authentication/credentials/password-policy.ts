@@ -92,7 +92,7 @@ function isPiece(text: string, isKnown: Test): boolean {
   return period <= 4 || (period <= longestWord && isPlain(text.slice(0, period)));
 }
 
-/** Characters. Nothing in the list is longer. */
+/** Characters of a known word that a piece may repeat more than twice. */
 const longestWord = 20;
 
 const [letterSigns, lettersMeant] = ['013457@$!', 'oieastasi'];
@@ -132,9 +132,9 @@ function contextWords({ email, name, words = [] }: PasswordContext): Set<string>
 
 let list: ReadonlySet<string> | undefined;
 
-/** 20 000, more than the limits allow attempts (§3.1.1.2). Read at first use, in 2 ms. */
+/** 30 000, more than the limits allow attempts (§3.1.1.2), a third of them as long as a password alone must be. Read at first use. */
 function commonPasswords(): ReadonlySet<string> {
-  const read = () => readAsset('authentication/credentials/common-passwords.txt');
-  list ??= new Set(read().trimEnd().split('\n'));
+  const read = (name: string) => readAsset(`authentication/credentials/${name}.txt`).trimEnd().split('\n');
+  list ??= new Set(['common-passwords', 'common-long-passwords'].flatMap(read));
   return list;
 }
