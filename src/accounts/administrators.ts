@@ -44,7 +44,8 @@ const isNew = (deps: RoleDeps, role_granted_at: number | null): boolean =>
   role_granted_at !== null && now(deps) - role_granted_at < newRoleSeconds;
 
 /**
- * For a day, a new administrator takes nothing away from another one: not the role, the account, the factors or a session.
+ * For a day, a new administrator takes nothing away from another one: not the role, the account, the factors, a session, the name
+ * or the picture; nor do they export what is stored about them.
  * Otherwise one stolen account makes an accomplice, who removes every reader of the mail about it. An administrator made by
  * the operator is exempt.
  * @returns why not, with the moment from which it is possible; undefined if it is allowed.

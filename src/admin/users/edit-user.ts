@@ -1,4 +1,4 @@
-import { hasRole } from '../../accounts/administrators.ts';
+import { hasRole, refuseAgainstAdministrator } from '../../accounts/administrators.ts';
 import { deleteLinksOfUser, deleteResetLinksOfUser } from '../../accounts/links.ts';
 import {
   hasEmail,
@@ -35,7 +35,7 @@ type UserEdit = {
  * address is notified. A new one is not verified unless the edit says so.
  * @returns the user as they are now.
  * @throws {RequestError} `not_found`; `invalid_request` with one entry per field; `access_denied` as {@link refuseTakeover}
- * says, except for the name; `invalid_state` if the address has changed meanwhile.
+ * says, and for the name as {@link refuseAgainstAdministrator} says; `invalid_state` if the address has changed meanwhile.
  */
 export async function editUser(deps: MailDeps, caller: Caller, user_id: string, edit: UserEdit): Promise<User> {
   const user = await requireUser(deps, user_id);
@@ -43,6 +43,7 @@ export async function editUser(deps: MailDeps, caller: Caller, user_id: string, 
   const isOtherAddress = email !== user.email;
   const isNewlyVerified = !isOtherAddress && isVerified && user.email_verified_at === null;
   if (isOtherAddress || isNewlyVerified) await refuseTakeover(deps, caller, user_id);
+  if (name !== user.name) await refuseAgainstAdministrator(deps, caller, user_id);
   if (name === user.name && !isOtherAddress && !isNewlyVerified) return user;
 
   const at = now(deps);

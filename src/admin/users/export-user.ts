@@ -1,3 +1,4 @@
+import { refuseAgainstAdministrator } from '../../accounts/administrators.ts';
 import { findPictureOf, requireUser, type User } from '../../accounts/users.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { readLog } from '../../audit/read-log.ts';
@@ -23,11 +24,12 @@ import type { FileAnswer } from '../../platform/http/operation.ts';
  * bounded. No secret and no hash of one is in it, nor what back ends keep for themselves beside an entitlement, which users
  * are never shown (decisions §12), nor the addresses of others who acted on the account.
  * @param reason for the log; only the command line may leave it out.
- * @throws {RequestError} `not_found`; `invalid_request` for a reason that is none.
+ * @throws {RequestError} `not_found`; `invalid_request` for a reason that is none; `access_denied` as {@link refuseAgainstAdministrator} says.
  */
 export async function exportUser(deps: Deps, caller: Caller, user_id: string, reason?: string): Promise<FileAnswer> {
   const why = reason === undefined ? undefined : readReason(reason);
   const user = await requireUser(deps, user_id);
+  await refuseAgainstAdministrator(deps, caller, user_id);
   const at = now(deps);
   const event = auditEvent({ action: 'user.data_exported', ...caller, target: user_id, reason: why }, at);
   await deps.db.change({ run: { event: event.statement } });

@@ -1,3 +1,4 @@
+import { refuseAgainstAdministrator } from '../../accounts/administrators.ts';
 import { deletePicture, lockUser, requireUser, setProfile } from '../../accounts/users.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
@@ -7,11 +8,13 @@ import { invalidState } from '../../platform/errors.ts';
 /**
  * Removes the picture of a user, uploaded or of another service, so that neither pages nor apps get it. They may set another.
  * @param reason for the log; only the command line may leave it out.
- * @throws {RequestError} `not_found`; `invalid_request` for a reason that is none; `invalid_state` for a user without one.
+ * @throws {RequestError} `not_found`; `invalid_request` for a reason that is none; `invalid_state` for a user without one;
+ * `access_denied` as {@link refuseAgainstAdministrator} says.
  */
 export async function removePicture(deps: StoreDeps, caller: Caller, user_id: string, reason?: string): Promise<void> {
   const why = reason === undefined ? undefined : readReason(reason);
   const { picture } = await requireUser(deps, user_id);
+  await refuseAgainstAdministrator(deps, caller, user_id);
   if (picture === null) throw invalidState('no_picture');
   const at = now(deps);
   const event = auditEvent({ action: 'user.picture_removed', ...caller, target: user_id, reason: why }, at);
