@@ -140,13 +140,18 @@ test('what a client demands of a sign-in is demanded of the upstream', async (t)
   const { signet, upstream } = await startFederatedSignet(t);
   const client = await signet.registerClient();
   const browser = signet.newBrowser();
-  const path = client.authorizePath({ prompt: 'login', login_hint: 'ada@example.com' });
-  const signin = (await browser.get(path)).location;
-  await startUpstreamSignIn(browser, signin.replace('/signin', '/auth/acme/login'));
-  assert.deepEqual(
-    ['prompt', 'max_age', 'login_hint'].map((name) => upstream.asked.get(name)),
-    ['login', '0', 'ada@example.com'],
-  );
+  const askedWith = async (login_hint: string, one = browser) => {
+    const signin = (await one.get(client.authorizePath({ prompt: 'login', login_hint }))).location;
+    const provider = new URL(signin, signet.url);
+    await startUpstreamSignIn(one, `/auth/acme/login${provider.search}`);
+    return ['prompt', 'max_age', 'login_hint'].map((name) => upstream.asked.get(name));
+  };
+  assert.deepEqual(await askedWith('ada@example.com'), ['login', '0', null], 'nobody has signed in here');
+  await signInUpstream(browser);
+  const other = await signet.newUser();
+  assert.deepEqual(await askedWith('ada@example.com'), ['login', '0', 'ada@example.com']);
+  for (const hint of ['attacker@evil.example', other.email]) assert.equal((await askedWith(hint))[2], null);
+  assert.equal((await askedWith('ada@example.com', signet.newBrowser()))[2], null, 'another device learns nothing');
 });
 
 test('the request that goes upstream has everything that the answer is checked with', async (t) => {

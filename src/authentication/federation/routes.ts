@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { findUserByEmail } from '../../accounts/users.ts';
 import { notFound, refusal } from '../../platform/errors.ts';
 import { clearCookie, cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
 import type { OperationDescription } from '../../platform/http/operation.ts';
@@ -13,6 +14,7 @@ import type { Deps } from '../deps.ts';
 import { requirePendingRequest } from '../sessions/browser.ts';
 import { redirectAfterSignIn, resolveReturnTarget, signInRequestOf } from '../sessions/return-target.ts';
 import { requireFirstFactor } from '../sessions/session.ts';
+import { findKnownDevice } from '../sessions/store.ts';
 import { providerAccountRoutes } from './account-routes.ts';
 import { completeUpstreamAuthorization, spendOnce } from './complete-upstream-authorization.ts';
 import { type Confirmation, confirmationPage, openConfirmation, sealConfirmation } from './confirmation.ts';
@@ -161,8 +163,20 @@ async function readUpstreamRequest(deps: Deps, request: FastifyRequest, provider
     // A client that requires a new authentication requires it of the provider, too.
     asksAnew: prompt.includes('login') || max_age === 0,
     max_age,
-    login_hint,
+    login_hint: login_hint && (await ownHint(deps, request, provider, login_hint)),
   };
+}
+
+/**
+ * The address that the client named, if it is that of an account which is linked with the provider and has signed in on this
+ * device: any other could lead the user to an account, or a tenant, of somebody else's choice, and would tell who has one.
+ */
+async function ownHint({ db, config }: Deps, request: FastifyRequest, { issuer }: Provider, login_hint: string) {
+  const device = cookie(request, cookieNames(config).device);
+  const user = device === undefined ? undefined : await findUserByEmail(db, login_hint);
+  if (device === undefined || !user || !(await findKnownDevice(db, user.user_id, device, 0))) return undefined;
+  const isLinked = (await listIdentities(db, user.user_id)).some((one) => one.issuer === issuer);
+  return isLinked ? login_hint : undefined;
 }
 
 async function confirmationUpstreamRequest(
