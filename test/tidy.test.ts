@@ -242,6 +242,24 @@ test('every imported package is declared, and every dependency is imported', () 
   assertNone(unused, 'Remove the dependency, or move it to devDependencies if only tests import it.');
 });
 
+test('the lockfile pins the bytes of every package, for every system, and names no registry but the configured one', () => {
+  type Entry = { integrity?: string; resolved?: string; link?: boolean };
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, Entry>;
+  };
+  const fetched = Object.entries(packages).filter(([path, { link }]) => path.includes('node_modules/') && !link);
+  assert.ok(fetched.length > 100);
+  const loose = fetched.filter(
+    ([, { integrity, resolved }]) =>
+      !/^sha512-/.test(integrity ?? '') ||
+      (resolved !== undefined && !resolved.startsWith('https://registry.npmjs.org/')),
+  );
+  assertNone(
+    loose.map(([path]) => path),
+    'Add its `dist.integrity`: `npm view NAME@VERSION dist.integrity`.',
+  );
+});
+
 test('a room keeps its routes, its stores and its use-cases apart', () => {
   const storesThatDecide = found(
     source.filter(({ path }) => /(^|[/.])store\.ts$/.test(path)),
