@@ -62,6 +62,7 @@ test('without any setting it serves localhost from SQLite beside the code', () =
       unauthenticatedEventDays: 30,
       bodyKb: 64,
       headerSeconds: 10,
+      connections: 4096,
     },
     operatorPort: undefined,
     operatorHost: '127.0.0.1',
@@ -82,6 +83,7 @@ test('without any setting it serves localhost from SQLite beside the code', () =
     providers: [],
     brand: { name: 'Signet', logo: undefined, accent: '#2f5d50' },
     setFrom: {},
+    serviceLinks: [],
   } satisfies Config);
 });
 
@@ -454,6 +456,41 @@ test('a file of settings that may exist is never passed over', async (t) => {
   assert.equal(readEnvFile([closed, file]).SIGNET_PORT, '3001', "a user's home may be closed to a service");
   assert.deepEqual(readEnvFile([missing, missing]), {});
   assert.throws(() => readEnvFile([missing, closed]), /cannot be read \(ELOOP\)\. Run the command as the user/);
+});
+
+const linksOf = (service: string) => ({
+  [`${service}_SERVICE_HOST`]: '10.96.12.3',
+  [`${service}_SERVICE_PORT`]: '3000',
+  [`${service}_SERVICE_PORT_HTTP`]: '3000',
+  [`${service}_PORT`]: 'tcp://10.96.12.3:3000',
+  [`${service}_PORT_3000_TCP`]: 'tcp://10.96.12.3:3000',
+  [`${service}_PORT_3000_TCP_PROTO`]: 'tcp',
+  [`${service}_PORT_3000_TCP_PORT`]: '3000',
+  [`${service}_PORT_3000_TCP_ADDR`]: 'fd00::7',
+});
+
+for (const service of ['SIGNET', 'SIGNET_POSTGRES', 'SIGNET_HTTP', 'SIGNET_OPERATOR']) {
+  test(`what Kubernetes tells of a Service ${service} is no setting, and is named`, () => {
+    const links = linksOf(service);
+    const config = readConfig(links, { SIGNET_PORT: '8080' });
+    assert.deepEqual(config, {
+      ...readConfig(service === 'SIGNET' ? { SIGNET_PORT: '8080' } : {}, { SIGNET_PORT: '8080' }),
+      serviceLinks: Object.keys(links),
+    });
+    assert.equal(readConfig({ ...links, SIGNET_PORT: '4000' }).port, 4000);
+  });
+}
+
+test('a mistyped setting is refused although its name ends like that of a service link', () => {
+  for (const [name, value] of [
+    ['SIGNET_OPERATR_PORT', '9100'],
+    ['SIGNET_PORT', 'http://10.96.12.3'],
+    ['SIGNET_SERVICE_HOST', 'id.example.com'],
+    ['SIGNET_SERVICE_PORT', 'many'],
+    ['SIGNET_PORT_3000_TCP_PROTO', 'http'],
+  ] as const) {
+    assert.throws(() => readConfig({ [name]: value }), new RegExp(`^ConfigError: ${name}|${name} `), name);
+  }
 });
 
 test("other programs' variables are none of its business", () => {

@@ -16,6 +16,7 @@ import { isLoopback, isSubnet } from '../platform/ip-address.ts';
 import { limitSettings, readLimits } from '../platform/limits/limit-settings.ts';
 import { type MasterKeySource, parseMasterKey } from '../platform/master-key.ts';
 import { displayNameProblem, editDistance } from '../platform/text.ts';
+import { withoutServiceLinks } from './service-links.ts';
 import { readTraceSettings } from './trace-settings.ts';
 
 export type Config = ProviderConfig;
@@ -99,9 +100,10 @@ export function keepTemporaryFilesIn(dataDir: string): void {
  * @throws {ConfigError} for an unknown, malformed or unsafe setting, rather than ignore it.
  */
 export function readConfig(
-  environment: Environment = process.env,
-  file: Environment = environment === process.env ? readEnvFile() : {},
+  given: Environment = process.env,
+  file: Environment = given === process.env ? readEnvFile() : {},
 ): Config {
+  const { environment, serviceLinks } = withoutServiceLinks(given, file);
   for (const name of Object.keys(environment)) {
     const isKnown = !name.startsWith('SIGNET_') || settings.includes(name) || isProviderSetting(name);
     if (!isKnown) throw new ConfigError(`${name} is not a setting of Signet${suggestion(name)}`);
@@ -177,6 +179,7 @@ export function readConfig(
     }),
     brand,
     setFrom: readSources(environment, file),
+    serviceLinks,
   });
 }
 

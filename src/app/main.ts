@@ -269,6 +269,12 @@ async function unlessUnwritable(deps: Deps, write: () => Promise<void>, serves =
 /** The link is a secret, so it is printed to the terminal and never logged. */
 async function printWelcome(deps: Deps): Promise<void> {
   const { config } = deps;
+  if (config.serviceLinks.length > 0) {
+    deps.log.warn(
+      { names: config.serviceLinks },
+      'variables of a Kubernetes Service were ignored: they begin like settings; set enableServiceLinks: false in the pod to be without them',
+    );
+  }
   if (config.secure && config.trustProxy === false) {
     deps.log.warn(
       'SIGNET_TRUST_PROXY is off although the base URL is https: behind a proxy, all clients appear with its address and share the limits on failures',

@@ -61,6 +61,8 @@ export type Config = {
   readonly brand: Brand;
   /** The settings that are set, by name, and where. All others have their defaults. */
   readonly setFrom: Readonly<Record<string, 'environment' | 'file'>>;
+  /** Variables of Kubernetes that look like settings, and were ignored. */
+  readonly serviceLinks: readonly string[];
 };
 
 export type Brand = {

@@ -24,7 +24,12 @@ const minBytes = 1400;
 export function representations(given: Buffer | string) {
   const content = Buffer.from(given);
   const digest = hash('sha256', content, 'base64url');
-  const plain: Representation = { body: given, etag: `"${digest}"`, coding: undefined };
+  // Of a longer text, Node would make a copy for each connection whose client does not read.
+  const plain: Representation = {
+    body: content.length < minBytes ? given : content,
+    etag: `"${digest}"`,
+    coding: undefined,
+  };
   let compressed: Promise<readonly Representation[]> | undefined;
   let ready: readonly Representation[] | undefined;
   return {

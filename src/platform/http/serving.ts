@@ -36,11 +36,14 @@ const quietMs = 1_000;
 /** An answer of which nothing is read for this long is given up, with its connection. */
 const unreadMs = 60_000;
 
+/** Requests without an answer that was sent whole, on one connection. Each takes 3 KB, read or not; no client sends more ahead. */
+const maxUnanswered = 32;
+
 /** The connections of one process, from the first that is accepted to the last that is closed. */
 export function openServing({ config, db, log }: Pick<Deps, 'config' | 'db' | 'log'>) {
   const servers: Server[] = [];
-  /** With the newest response on each. */
-  const connections = new Map<Socket, ServerResponse | undefined>();
+  /** With the responses on each that are not sent yet, the newest last, which stays when it is. */
+  const connections = new Map<Socket, ServerResponse[]>();
   let isDraining = false;
   let isStopping = false;
   let handle: FastifyServerFactoryHandler;
@@ -49,7 +52,14 @@ export function openServing({ config, db, log }: Pick<Deps, 'config' | 'db' | 'l
   shareStore(db);
 
   function serve(request: IncomingMessage, response: ServerResponse): void {
-    connections.set(request.socket, response);
+    if (request.socket.destroyed) return;
+    const unanswered = connections.get(request.socket) ?? [];
+    while (unanswered[0]?.writableFinished) unanswered.shift();
+    if (unanswered.push(response) > maxUnanswered) {
+      request.socket.destroy();
+      return;
+    }
+    connections.set(request.socket, unanswered);
     pace.requestArrived();
     // Fastify would wait for the end of a body that never begins.
     if (request.headers['content-type'] !== undefined && !hasBody(request)) delete request.headers['content-type'];
@@ -79,7 +89,7 @@ export function openServing({ config, db, log }: Pick<Deps, 'config' | 'db' | 'l
    */
   function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
     unreadable.count();
-    const last = connections.get(socket);
+    const last = connections.get(socket)?.at(-1);
     if (last !== undefined && !last.writableFinished && last.req.complete) {
       // The requests before are answered first, and with the last of these answers the connection ends.
       if (last.writableEnded) last.once('finish', () => socket.destroySoon());
@@ -109,8 +119,9 @@ export function openServing({ config, db, log }: Pick<Deps, 'config' | 'db' | 'l
     const server = createServer(options, serve);
     server.keepAliveTimeout = 72_000; // longer than what load balancers keep theirs for, so that they end it first
     server.timeout = unreadMs;
+    server.maxConnections = config.limits.connections;
     server.on('connection', (socket: Socket) => {
-      connections.set(socket, undefined);
+      connections.set(socket, []);
       socket.once('close', () => connections.delete(socket));
     });
     servers.push(server);
@@ -120,13 +131,13 @@ export function openServing({ config, db, log }: Pick<Deps, 'config' | 'db' | 'l
   async function drain(delayMs: number): Promise<void> {
     isDraining = true;
     // Of requests that were sent without waiting for the answers before, the last one closes the connection.
-    for (const response of connections.values()) if (response) response.shouldKeepAlive = false;
+    for (const responses of connections.values()) for (const response of responses) response.shouldKeepAlive = false;
     await sleep(delayMs);
     // The `close` of http.Server would also destroy kept-alive connections, and a request on its way to us.
     for (const server of servers) if (server.listening) TcpServer.prototype.close.call(server);
     await Promise.race([sleep(Math.max(quietMs - delayMs, 0)), until(() => connections.size === 0)]);
     for (const server of servers) server.closeIdleConnections(); // silent since the drain began, or they were closed
-    await until(() => connections.values().every((response) => response?.destroyed !== false));
+    await until(() => connections.values().every((responses) => responses.every(({ destroyed }) => destroyed)));
     for (const server of servers) server.closeAllConnections();
   }
 

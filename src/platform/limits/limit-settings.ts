@@ -37,6 +37,7 @@ const table = {
   unauthenticatedEventDays: [30, 1, 400, 'days for which these rows are kept'],
   bodyKb: [64, 32, 1024, 'size of a request body, in KB'],
   headerSeconds: [10, 1, 30, 'time in which the headers of a request must arrive'],
+  connections: [4096, 64, 65_535, 'open connections of one process; further ones are closed at once'],
 } as const satisfies Record<string, readonly [fallback: number, min: number, max: number, description: string]>;
 
 type LimitKey = keyof typeof table;
