@@ -182,9 +182,7 @@ for (const [who, isKnown] of [
     const flood = keepAsking(bots);
     try {
       // Until each has been served or refused, one is like another.
-      const everyBot = (async () => {
-        while (flood.answered.some((count) => count < 2)) await new Promise((resolve) => setImmediate(resolve));
-      })();
+      const everyBot = until('every bot has two answers', () => flood.answered.every((count) => count >= 2));
       await hashes.letGo(everyBot);
       assert.ok((flood.statuses.get(503) ?? 0) > 0, 'the queue is full');
       const served = flood.statuses.get(303);

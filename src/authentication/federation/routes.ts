@@ -169,7 +169,7 @@ async function readUpstreamRequest(deps: Deps, request: FastifyRequest, provider
 
 /**
  * The address that the client named, if it is that of an account which is linked with the provider and has signed in on this
- * device: any other could lead the user to an account, or a tenant, of somebody else's choice, and would tell who has one.
+ * device: any other could lead the user to an account, or a tenant, of an attacker's choice, and would tell who has one.
  */
 async function ownHint({ db, config }: Deps, request: FastifyRequest, { issuer }: Provider, login_hint: string) {
   const device = cookie(request, cookieNames(config).device);
