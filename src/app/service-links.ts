@@ -1,5 +1,5 @@
 /**
- * What a pod hears of a Service whose name begins with `signet`, unless its `enableServiceLinks` is false
+ * Variables that a pod gets for a Service whose name begins with `signet`, unless its `enableServiceLinks` is false
  * (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables). The value tells it from a setting.
  */
 const serviceLinkParts: readonly [name: RegExp, value: RegExp][] = [
