@@ -23,7 +23,7 @@ type Resealed = SealedColumn & { purposeOf(row_key: string): string };
 
 /** Everything in the store that is sealed and outlives an hour. What verifies is kept of the replaced key instead. */
 const columns: readonly (Resealed & { of: (vault: Vault) => Pick<Vault, 'reseal'> })[] = [
-  ...[sealedPrivateKeys, ...sealedTotpSecrets, sealedSecrets, sealedHeads, retiredKeysSealed].map((column) => ({
+  ...[sealedPrivateKeys, ...sealedTotpSecrets, ...sealedSecrets, sealedHeads, retiredKeysSealed].map((column) => ({
     ...column,
     of: (vault: Vault) => vault,
   })),

@@ -31,7 +31,7 @@ import {
   planDeliveries,
   replaceSecret,
   replayDeadDeliveries,
-  secretsColumn,
+  secretColumns,
   updateWebhook,
   type Webhook,
   webhookDeliveries,
@@ -127,8 +127,11 @@ export async function editWebhook(
   return terms;
 }
 
+/** Seconds. */
+export const longestSecretOverlap = 86_400;
+
 const secretPurpose = (webhook_id: string) => `webhook:${webhook_id}`;
-export const sealedSecrets = { ...secretsColumn, purposeOf: secretPurpose };
+export const sealedSecrets = secretColumns.map((column) => ({ ...column, purposeOf: secretPurpose }));
 
 /** Standard Webhooks: 32 random bytes. */
 function newSecret({ vault }: Pick<Deps, 'vault'>, webhook_id: WebhookId) {
@@ -203,16 +206,35 @@ export const sendTest = (deps: StoreDeps, caller: Caller, webhook_id: WebhookId)
   });
 
 /**
- * Signs all deliveries with another secret from now on, also those that are waiting.
+ * Signs all deliveries with another secret from now on, also those that are waiting. The present one signs beside it for a
+ * while, so that a receiver can be given the new one at any time of it (Standard Webhooks); the one before that has ended.
+ * @param overlap_seconds 0, for a secret that has leaked, to a day.
  * @returns the secret, which is not readable afterwards.
- * @throws {RequestError} `not_found`.
+ * @throws {RequestError} `not_found`; `invalid_request` for another overlap.
  */
-export async function rotateSecret(deps: StoreDeps & Pick<Deps, 'vault'>, caller: Caller, webhook_id: WebhookId) {
+export async function rotateSecret(
+  deps: StoreDeps & Pick<Deps, 'vault'>,
+  caller: Caller,
+  webhook_id: WebhookId,
+  overlap_seconds: number = longestSecretOverlap,
+) {
+  if (!(Number.isInteger(overlap_seconds) && overlap_seconds >= 0 && overlap_seconds <= longestSecretOverlap)) {
+    const userMessage = { key: 'problem.service.overlap', values: { max: longestSecretOverlap } } as const;
+    throw invalidFields([fieldProblem('overlap_seconds', userMessage)]);
+  }
   const { secret, secret_sealed } = newSecret(deps, webhook_id);
-  await change(deps, { action: 'webhook.secret_rotated', ...caller, target: webhook_id }, () => ({
-    run: { webhook: mustChange(replaceSecret(webhook_id, secret_sealed)) },
+  const previous_expires_at = now(deps) + overlap_seconds;
+  const until = overlap_seconds === 0 ? undefined : previous_expires_at;
+  const event = {
+    action: 'webhook.secret_rotated',
+    ...caller,
+    target: webhook_id,
+    after: { overlap_seconds },
+  } as const;
+  await change(deps, event, () => ({
+    run: { webhook: mustChange(replaceSecret(webhook_id, secret_sealed, until)) },
   }));
-  return { webhook_id, secret };
+  return { webhook_id, secret, previous_expires_at };
 }
 
 /**

@@ -45,6 +45,7 @@ const DueDelivery = row('webhook_deliveries', {
   url: text,
   secret_sealed: text,
   failing_since: nullable(integer),
+  previous_secret_sealed: nullable(text),
 });
 export type DueDelivery = RowOf<typeof DueDelivery>;
 
@@ -69,7 +70,7 @@ const deliveriesFitOneSlice = (webhook_id: WebhookId) => fitsOneSlice('webhook_d
  */
 export const deleteWebhook = (webhook_id: WebhookId, now: number): Sql[] => [
   sql`delete from webhooks where webhook_id = ${webhook_id} and ${deliveriesFitOneSlice(webhook_id)}`,
-  sql`update webhooks set url = '', secret_sealed = '', disabled_at = ${now}, deleted_at = ${now}
+  sql`update webhooks set url = '', secret_sealed = '', previous_secret_sealed = null, disabled_at = ${now}, deleted_at = ${now}
        where webhook_id = ${webhook_id}`,
 ];
 
@@ -112,10 +113,16 @@ export const enableWebhook = (webhook_id: WebhookId): Sql =>
 export const updateWebhook = (webhook_id: WebhookId, to: Partial<Pick<Webhook, 'name' | 'url' | 'event_types'>>): Sql =>
   sql`update webhooks set ${Webhook.set(to)} where webhook_id = ${webhook_id} and deleted_at is null`;
 
-export const secretsColumn = sealedColumn('webhooks', 'webhook_id', 'secret_sealed');
+export const secretColumns = ['secret_sealed', 'previous_secret_sealed'].map((column) =>
+  sealedColumn('webhooks', 'webhook_id', column),
+);
 
-export const replaceSecret = (webhook_id: WebhookId, secret_sealed: string): Sql =>
-  sql`update webhooks set secret_sealed = ${secret_sealed} where webhook_id = ${webhook_id} and deleted_at is null`;
+/** @param until when the present secret stops signing beside the new one, in Unix seconds; undefined: at once. */
+export const replaceSecret = (webhook_id: WebhookId, secret_sealed: string, until: number | undefined): Sql =>
+  sql`update webhooks
+         set previous_secret_sealed = ${until === undefined ? sql`null` : sql`secret_sealed`},
+             previous_secret_until = ${until ?? null}, secret_sealed = ${secret_sealed}
+       where webhook_id = ${webhook_id} and deleted_at is null`;
 
 /** One delivery for each webhook that wants the type, once however often it is planned. */
 export const planDeliveries = (event: NewDelivery, now: number): Sql =>
@@ -144,7 +151,8 @@ export const dueWebhooks = (db: Db, now: number, after: string, limit: number) =
 export const dueDeliveries = (db: Db, webhook_id: WebhookId, now: number, limit: number) =>
   db.all(
     DueDelivery,
-    sql`select ${Delivery.columnsOf('d')}, w.url, w.secret_sealed, w.failing_since
+    sql`select ${Delivery.columnsOf('d')}, w.url, w.secret_sealed, w.failing_since,
+               case when w.previous_secret_until > ${now} then w.previous_secret_sealed end as previous_secret_sealed
           from webhook_deliveries d join webhooks w on w.webhook_id = d.webhook_id
          where d.webhook_id = ${webhook_id} and d.next_attempt_at <= ${now} and w.disabled_at is null
          order by d.next_attempt_at limit ${limit}`,

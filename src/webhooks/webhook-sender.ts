@@ -106,18 +106,20 @@ export const headersOf = (delivery_id: string) => ({
 async function postDelivery(
   deps: SendDeps,
   post: Post,
-  { url, delivery_id, event_id, webhook_id, payload, secret_sealed }: DueDelivery,
+  { url, delivery_id, event_id, webhook_id, payload, secret_sealed, previous_secret_sealed }: DueDelivery,
 ): Promise<Attempt> {
   const secret = secretOf(deps, webhook_id, secret_sealed);
   if (secret === undefined) {
     const problem = { message: 'Its secret cannot be decrypted: rotate it.', isSilent: true };
     return { problem, answer: { status: null, body: null, milliseconds: 0 } };
   }
+  const previous = previous_secret_sealed === null ? undefined : secretOf(deps, webhook_id, previous_secret_sealed);
   const timestamp = String(now(deps));
+  const signed = `${delivery_id}.${timestamp}.${payload}`;
   const headers = {
     ...headersOf(delivery_id),
     'webhook-timestamp': timestamp,
-    'webhook-signature': sign(secret, `${delivery_id}.${timestamp}.${payload}`),
+    'webhook-signature': [secret, previous].flatMap((one) => (one === undefined ? [] : [sign(one, signed)])).join(' '),
   };
   return post({ url, headers, body: payload, request_id: requestIdOf(event_id) }, (status) =>
     status >= 200 && status < 300 ? undefined : { ...unexpectedStatus(status), isFinal: isGone(status) },

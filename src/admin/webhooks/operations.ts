@@ -11,6 +11,7 @@ import {
   disable,
   editWebhook,
   enable,
+  longestSecretOverlap,
   maxReplayed,
   removeWebhook,
   replay,
@@ -242,17 +243,34 @@ export const webhookOperations = {
     id: 'rotateWebhookSecret',
     path: `${path}/:webhook_id/rotate-secret`,
     summary: 'Rotate the signing secret of a webhook',
+    description:
+      'The new secret signs all deliveries from now on. Until `previous_expires_at` the header `webhook-signature` has a second signature, under the secret before.',
+    body: strictBody({
+      overlap_seconds: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: longestSecretOverlap,
+          default: longestSecretOverlap,
+          description: 'Seconds for which the secret before signs, too; 0 if it has leaked.',
+        }),
+      ),
+    }),
+    bodyIsOptional: true,
+    example: { overlap_seconds: 0 },
     answer: {
-      description: 'With the new secret, returned only once. It signs all deliveries from now on.',
-      schema: Type.Object({ webhook_id: Type.String(), secret }),
+      description: 'With the new secret, returned only once.',
+      schema: Type.Object({ webhook_id: Type.String(), secret, previous_expires_at: Time }),
     },
-    refusals: ['not_found'],
-    run: (deps, { caller, webhook_id }) => rotateSecret(deps, caller, webhook_id),
+    refusals: ['not_found', 'invalid_request'],
+    run: (deps, { caller, webhook_id, body }) => rotateSecret(deps, caller, webhook_id, body.overlap_seconds),
     command: {
       name: 'webhooks rotate-secret',
-      confirm: 'The current secret stops signing at once. It cannot be restored.',
+      confirm: ({ overlap }) =>
+        overlap === 0 ? 'The current secret stops signing at once. It cannot be restored.' : undefined,
+      options: { overlap: 'overlap_seconds' },
       summary: 'Rotate the signing secret of a webhook. Prints the new secret, which cannot be shown again.',
-      text: ({ webhook_id, secret }) => shownOnce({ webhook_id, secret }),
+      text: ({ webhook_id, secret, previous_expires_at }) =>
+        `${shownOnce({ webhook_id, secret })}\nThe previous secret signs beside it until ${time(previous_expires_at)}.`,
     },
   }),
 

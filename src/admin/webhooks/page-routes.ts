@@ -66,7 +66,14 @@ export async function webhookPageRoutes(app: FastifyInstance, deps: Deps) {
     done: `${one}?done=replayed`,
     ...onPage,
   });
-  pages.run(operations.rotateSecret, { done: (made, { view }) => webhookSecretPage(view, made), ...onPage });
+  pages.run(operations.rotateSecret, {
+    // A field that was emptied is no number: it must not become an overlap of 0.
+    input: ({ overlap_seconds: typed }) => ({
+      body: { overlap_seconds: typed === undefined ? undefined : Number(typed || Number.NaN) },
+    }),
+    done: (made, { view }) => webhookSecretPage(view, made),
+    ...onPage,
+  });
   pages.run(operations.delete, { path: `${one}/delete`, done: `${list}?done=deleted`, page: list });
 }
 

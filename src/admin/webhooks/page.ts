@@ -25,7 +25,7 @@ import {
   type Webhook,
   type webhookWithDeliveries,
 } from '../../webhooks/list-webhooks.ts';
-import { maxReplayed } from '../../webhooks/manage-webhook.ts';
+import { longestSecretOverlap, maxReplayed } from '../../webhooks/manage-webhook.ts';
 import { headersOf } from '../../webhooks/webhook-sender.ts';
 import { adminTab, buttonForm, doneNotice, type Shown, secretOnce, step } from '../components.ts';
 import { chosenEvents, type EventGroup, eventGroups, everything } from './event-groups.ts';
@@ -131,7 +131,17 @@ ${
     : buttonForm(view.t('admin.webhooks.enable.submit'), formOf(one, 'enable'))
 }
 </div>
-${step(view, 'admin.webhooks.rotate', formOf(one, 'rotate-secret', 'quiet'))}
+<h2>${view.t('admin.webhooks.rotate')}</h2>
+<p class="soft">${view.t('admin.webhooks.rotate.what')}</p>
+<form method="post" action="${pathOf(one)}/rotate-secret">
+<label for="overlap_seconds">${view.t('admin.webhooks.rotate.before')}</label>
+<select id="overlap_seconds" name="overlap_seconds">
+<option value="${longestSecretOverlap}" selected>${view.t('overlap.day')}</option>
+<option value="3600">${view.t('overlap.hour')}</option>
+<option value="0">${view.t('overlap.now')}</option>
+</select>
+<button type="submit" class="quiet" id="webhook-rotate-secret">${view.t('admin.webhooks.rotate.submit')}</button>
+</form>
 ${
   dead.deliveries.length > 0 &&
   html`<h2>${view.t('admin.webhooks.dead')}</h2>

@@ -162,6 +162,7 @@ export function sendPage(reply: FastifyReply, view: View, page: Page, status = p
     .headers({
       'content-security-policy': `default-src 'none'; script-src 'self';${connecting} style-src 'self'; img-src 'self'; form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`,
       'x-frame-options': 'DENY',
+      'x-robots-tag': 'noindex, nofollow',
       // With `no-referrer`, a browser would send `Origin: null` with our own forms (Fetch §3.2).
       'referrer-policy': page.referrerPolicy ?? 'same-origin',
       ...(!isInFlow(reply.request) && { 'cross-origin-opener-policy': 'same-origin' }),
@@ -191,6 +192,13 @@ function render(
 }
 
 export async function assetRoutes(app: FastifyInstance, { branding }: { branding: Branding }) {
+  // RFC 9309. A page that may not be read could not say that it is not to be listed, so only what leads nowhere is kept out.
+  app.get('/robots.txt', async (_request, reply) =>
+    reply
+      .header('cache-control', 'public, max-age=86400')
+      .type('text/plain; charset=utf-8')
+      .send('User-agent: *\nDisallow: /oauth/\nDisallow: /auth/\nDisallow: /v1/\n'),
+  );
   // For what asks for it without having read a page.
   app.get('/favicon.ico', async (_request, reply) =>
     reply.header('cache-control', 'public, max-age=86400').redirect(branding.logo.path, 302),
