@@ -414,7 +414,7 @@ testSignet('a user is found, seen, disabled with a reason, and enabled again', a
   assert.ok(!found.text.includes(`href="/admin/users/${admin.user_id}"`));
   const path = `/admin/users/${user.user_id}`;
   const page = await admin.browser.get(path);
-  assert.match(page.text, new RegExp(user.email));
+  assert.match(page.text.replaceAll('<wbr>', ''), new RegExp(user.email));
   assert.equal((await admin.browser.post(`${path}/disable`)).status, 400);
   assert.equal((await user.browser.get('/v1/me')).status, 200);
   await follow(admin, await admin.browser.post(`${path}/disable`, { reason: 'Asked for it' }));
@@ -695,7 +695,7 @@ test('keys are rotated by hand, and not before their successors are known', asyn
 
 testSignet('the audit log is filtered, paged, exported and verified', async ({ signet }) => {
   const admin = await administrator(signet);
-  for (let more = 0; more < 40; more++) await admin.signIn();
+  for (let more = 0; more < 25; more++) await admin.signIn();
   const first = await admin.browser.get('/admin/audit?action=session');
   assert.ok(Buffer.byteLength(first.text) < 45_000, 'a full page is light enough to have larger events in it');
   const rows = ({ text }: Answer) => /<ol class="log".*<\/ol>/s.exec(text)?.[0] ?? '';
@@ -744,7 +744,7 @@ testSignet('the audit log is filtered, paged, exported and verified', async ({ s
   assert.equal((await admin.browser.get('/admin/audit/export?format=xml')).status, 400);
 
   const verified = await admin.browser.post('/admin/audit/verify');
-  assert.match(noticeOf(verified), sentence('admin.audit.intact', { verified: 42, unsealed: 0 }));
+  assert.match(noticeOf(verified), sentence('admin.audit.intact', { verified: 27, unsealed: 0 }));
   assert.match(verified.text, /<code>\d+:[\w-]{43}<\/code>/, 'as `audit verify --expect` takes it');
   await plain(signet.deps.db).run("update audit_log set reason = 'altered' where seq = 1");
   const broken = await admin.browser.post('/admin/audit/verify');

@@ -24,7 +24,8 @@ import { unauthenticatedPage } from './unauthenticated-page.ts';
 
 const path = '/admin/audit';
 /** With the details of each event, a page of them weighs less than 60 KB. */
-const eventsPerPage = 20;
+const eventsPerPage = 16;
+const unauthenticatedPerPage = 25;
 const types = { jsonl: 'application/jsonl; charset=utf-8', csv: csvType } as const;
 
 export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
@@ -52,7 +53,7 @@ export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
       return unauthenticatedPage(view, { query: typed, list, keptDays, providers, names: new Map(), choice: meant });
     }
     const query = { ...typed, target: meant.user_id };
-    const list = await listUnauthenticated(deps, { ...query, before, limit: eventsPerPage });
+    const list = await listUnauthenticated(deps, { ...query, before, limit: unauthenticatedPerPage });
     const accounts = [...list.events.map(({ target }) => target), query.target];
     const names = await namesIn(deps, [], accounts.filter((one) => one !== null && one !== '') as string[]);
     return unauthenticatedPage(view, { query, list, keptDays, providers, names });

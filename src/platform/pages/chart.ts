@@ -35,8 +35,9 @@ export function dayChart(
     day: days[counts.indexOf(max)],
   });
   const bars = counts.map((count, place) => {
-    const drawn = count === 0 ? 1 : Math.max(3, Math.round((count / max) * height));
-    return html`<rect x="${place * slot + (slot - bar) / 2}" y="${height - drawn}" width="${bar}" height="${drawn}"${count === 0 && html` class="none"`}><title>${days[place]}: ${number.format(count)}</title></rect>`;
+    if (count === 0) return false; // the line below the bars shows that there is none
+    const drawn = Math.max(3, Math.round((count / max) * height));
+    return html`<rect x="${place * slot + (slot - bar) / 2}" y="${height - drawn}" width="${bar}" height="${drawn}"><title>${days[place]}: ${number.format(count)}</title></rect>`;
   });
   const rows = counts.map(
     (count, place) => html`<tr><th scope="row">${days[place]}</th><td>${number.format(count)}</td></tr>\n`,

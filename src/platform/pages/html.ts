@@ -53,9 +53,7 @@ export const untrustedEmail = (email: string): Html => breaking(email, 254, /(?=
 
 /** An IPv4 address never wraps: half of one reads like another. One of IPv6 wraps after a colon. */
 export const ipAddress = (address: string): Html =>
-  address.includes(':')
-    ? breaking(address, 64, /(?<=:)(?=[^:])/su)
-    : html`<bdi class="ip">${visibleText(address, 64)}</bdi>`;
+  /^[\d.]{7,15}$/.test(address) ? html`<bdi class="ip">${address}</bdi>` : breaking(address, 64, /(?<=:)(?=[^:])/su);
 
 /** Lets a long text, such as a URL, wrap after punctuation. */
 const breaking = (text: string, max: number, at = /(?<=[/.-])(?=.)/su): Html =>
