@@ -51,8 +51,8 @@ const Delivery = Type.Object(delivery);
 const Attempt = Type.Object({
   at: Time,
   status: nullable(Type.Integer({ description: 'Null without an answer.' })),
-  ms: Type.Integer({ minimum: 0 }),
-  problem: Type.Optional(Type.String()),
+  ms: Type.Integer({ minimum: 0, description: 'How long it took, in milliseconds.' }),
+  problem: Type.Optional(Type.String({ description: 'Why it failed; left out of one that succeeded.' })),
 });
 
 /** An empty one is none. */
