@@ -26,8 +26,8 @@ import { rotateDueKeys } from '../oauth/signing-keys/signing-keys.ts';
 import { accessTokenSeconds } from '../oauth/token/tokens.ts';
 import { now } from '../platform/clock.ts';
 import { type Db, StoreUnavailable, storeReason } from '../platform/db/db.ts';
-import { inSlices } from '../platform/db/slices.ts';
 import { purgeFailureCounters } from '../platform/limits/failure-limits.ts';
+import { pace } from '../platform/pace.ts';
 import { purgeFormAnswers } from '../platform/pages/form-answers.ts';
 import { purgeKeptForms } from '../platform/pages/kept-forms.ts';
 import { finishAccountDeletions } from '../self-service/delete-account/delete-account.ts';
@@ -101,6 +101,7 @@ async function purge(
   onDeleted: (rows: number) => void = () => {},
 ): Promise<boolean> {
   const at = now(deps);
+  let isDone = true;
   for (const [one, kept] of some) {
     const before = at - (typeof kept === 'number' ? kept : kept(deps));
     const slice = async (rows: number) => {
@@ -108,9 +109,14 @@ async function purge(
       onDeleted(changes);
       return changes;
     };
-    if (!(await inSlices(slice, signal))) return false;
+    const runSlice = pace.slices();
+    const isPartDone = () => runSlice(async (rows) => (await slice(rows)) < rows);
+    // A slice of each part, however little time there is: the first ones may always have something to delete.
+    let isEmpty = await isPartDone();
+    while (!isEmpty && !signal?.aborted) isEmpty = await isPartDone();
+    isDone &&= isEmpty;
   }
-  return true;
+  return isDone;
 }
 
 /** All purges at once, for an operator who does not want to wait for the jobs. @returns how many rows each has changed. */
