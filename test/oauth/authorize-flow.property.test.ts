@@ -255,6 +255,7 @@ const steps = {
       assert.equal(named.length, 1, `a question is put to one user: ${answer.text}`);
       const hidden = answer.text.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g);
       const fields = Object.fromEntries([...hidden].map(([, name = '', value = '']) => [name, value]));
+      delete fields.form_id; // with it the same form is answered as the first time; here each time is one of its own
       side.shown = { page, waiting, names: named[0]!, fields };
     },
 
