@@ -10,6 +10,9 @@ export type Answer = {
   json: Record<string, unknown> | undefined;
 };
 
+/** A page without the ids of its forms, which are other ones each time it is shown. */
+export const withoutFormIds = (text: string): string => text.replace(/value="fm_[\w-]+"/g, 'value=""');
+
 /** A browser as far as HTTP goes: keeps cookies of one origin, follows nothing, sends what its own pages would. */
 export type Browser = {
   cookies: Map<string, string>;
