@@ -116,6 +116,8 @@ const ofCi = readFileSync(join(root, '.ci/run'), 'utf8').split('\n');
 /** What is run in an order, from an empty folder: `npm run test:install`. */
 const ofTheDay = new Set(operatorsDay.flatMap(({ commands }) => commands));
 ofTheDay.add('signet restore /var/backups/signet/monday.db'); // the trial in restore.test.ts
+// Refused while a server runs, as it does here; restore.test.ts runs it.
+ofTheDay.add('signet restore --after-copy --reason "put back the snapshot of Monday"');
 
 /** How each npm command is run, by this test or by another. */
 const npmCommands: Record<string, (t: TestContext, given: Given) => Promise<void>> = {

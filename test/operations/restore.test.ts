@@ -242,7 +242,7 @@ test('a backup and a restore refuse what would cost something, in a sentence', a
 
   copyFileSync(file, join(folder, 'signet.db'));
   await refused(['keys', 'list'], env, /is a backup that was put in place and not restored/);
-  await succeed(['restore', '--after-copy'], env);
+  await succeed(['restore', '--after-copy', '--reason', 'put back the snapshot of Monday'], env);
   await succeed(['keys', 'list'], env);
   const { replaced, taken_at } = await succeed(['restore', file, '--force'], env);
   assert.ok(existsSync(String(replaced)) && Number(taken_at) > 0);
