@@ -29,41 +29,42 @@ async function fill({ signet, admin, user, client, webhook_id }: World): Promise
   const [{ seq = 0 } = {}] = await plain(db).all<{ seq: number }>('select max(seq) as seq from audit_log');
   const place = Number(seq);
   const event = 'event_id, at, action, actor, target, seq, seal';
-  await plain(db).batch(
-    [
-      `insert into users (user_id, email, email_key, role, created_at, updated_at, terms_of)
+  // One by one: together they take longer than the database may take to answer.
+  for (const statement of [
+    `insert into users (user_id, email, email_key, role, created_at, updated_at, terms_of)
        ${rows(many)} select 'usr_' || i, i || '@many.test', i || '@many.test', 'user', 1, 1, 1 from n`,
-      `insert into consents (user_id, client_id, scope, granted_at)
+    `insert into consents (user_id, client_id, scope, granted_at)
        ${rows(many)} select 'usr_' || i, '${client_id}', 'openid', 1 from n`,
-      `insert into sessions (session_id, token_hash, user_id, created_at, auth_time, amr, acr, last_seen_at,
+    `insert into sessions (session_id, token_hash, user_id, created_at, auth_time, amr, acr, last_seen_at,
                              idle_expires_at, expires_at, ended_at, end_reason)
        ${rows(many)} select 'ses_' || i, 'hash_' || i, '${user_id}', ${at} - i, 1, 'pwd', 'x', 1, ${at}, ${at}, 1, 'sign_out' from n`,
-      // Revoked, and a hundred each that were not used for too long or not redeemed: a user has no more of those for a client.
-      `insert into grants (${grant})
+    // Revoked, and a hundred each that were not used for too long or not redeemed: a user has no more of those for a client.
+    `insert into grants (${grant})
        ${rows(fewer)} select 'gr_own_' || i, '${client_id}', '${user_id}', 'ses_' || i, 'openid', 'x', 'own_' || i, 'x', ${at} - 60,
          case when i < 200 or i >= 400 then ${at} - 60 end, 1, ${at} - 1, ${at} + 86400, 1, 'pwd', 'x', ${at} - 60 - i,
          case when i % 2 = 0 or i >= 400 then ${at} end, case when i % 2 = 0 or i >= 400 then 'user' end from n`,
-      `insert into grants (${grant})
+    `insert into grants (${grant})
        ${rows(many)} select 'gr_other_' || i, '${client_id}', 'usr_' || i, 'ses_x' || i, 'openid', 'x', 'other_' || i, 'x', ${at} - 60,
          ${at} - 60, 1, ${at} + 86400, ${at} + 86400, 1, 'pwd', 'x', ${at} - 60 - i, null, null from n`,
-      `insert into audit_log (${event})
+    `insert into audit_log (${event})
        ${rows(many)} select 'evt_a' || i, ${at}, 'consent.given', 'user:usr_' || i, '${client_id}', ${place} + i, 'x' from n`,
-      `insert into audit_log (${event})
+    `insert into audit_log (${event})
        ${rows(many)} select 'evt_b' || i, ${at}, 'user.unlocked', 'user:${admin.user_id}', 'usr_' || i, ${place + many} + i, 'x' from n`,
-      `insert into audit_log (${event})
+    `insert into audit_log (${event})
        ${rows(many)} select 'evt_c' || i, ${at}, 'session.started', 'user:${user_id}', '${user_id}', ${place + 2 * many} + i, 'x' from n`,
-      `insert into unauthenticated_events (event_key, hour, action, target, address, first_at, last_at, count)
+    `insert into unauthenticated_events (event_key, hour, action, target, address, first_at, last_at, count)
        ${rows(fewer)} select 'key_' || i, 1, 'session.refused', '${user_id}', '127.0.0.1', ${at} - i, ${at}, 1 from n`,
-      `insert into entitlement_versions (user_id, product, version, plan, status, source, credential_id, written_at)
+    `insert into entitlement_versions (user_id, product, version, plan, status, source, credential_id, written_at)
        ${rows(fewer)} select '${user_id}', 'editor', i + 1, 'pro', 'active', 'x', 'svc_x', ${at} - i from n`,
-      `insert into logout_deliveries (delivery_id, client_id, user_id, session_id, created_at, attempts, delivered_at, dead_at, next_attempt_at)
+    `insert into logout_deliveries (delivery_id, client_id, user_id, session_id, created_at, attempts, delivered_at, dead_at, next_attempt_at)
        ${rows(fewer)} select 'msg_l' || i, '${client_id}', '${user_id}', 'ses_' || i, ${at} - i, 1,
          case when i % 3 = 0 then ${at} end, case when i % 3 = 1 then ${at} end, case when i % 3 = 2 then ${at} + 60 end from n`,
-      `insert into webhook_deliveries (delivery_id, webhook_id, event_id, event_type, payload, created_at, attempts, delivered_at, dead_at, next_attempt_at)
+    `insert into webhook_deliveries (delivery_id, webhook_id, event_id, event_type, payload, created_at, attempts, delivered_at, dead_at, next_attempt_at)
        ${rows(fewer)} select 'msg_w' || i, '${webhook_id}', 'evt_w' || i, 'user.created', '{}', ${at} - i, 1,
          case when i % 3 = 0 then ${at} end, case when i % 3 = 1 then ${at} end, case when i % 3 = 2 then ${at} + 60 end from n`,
-    ].map((sql) => ({ sql })),
-  );
+  ]) {
+    await plain(db).run(statement);
+  }
   await plain(db).run('analyze');
 }
 
