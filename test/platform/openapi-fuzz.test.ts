@@ -52,7 +52,7 @@ const semanticReasons: readonly [RegExp, RegExp][] = [
   [/ServiceCredential$/, /^name$|^products/],
   [/^approveClient$/, /^allowed_scopes$|^consent$|^refresh_retry_window$/],
   [/^writeEntitlement$/, /^metadata$|^(product|plan|source|external_\w+|event_id)$/],
-  [/^(changeEmail|deleteCurrentUser|deleteUser)$/, /^email$/],
+  [/.*/, /^email$/], // its domain must be one by UTS 46
   [/^changePassword$/, /^password$/],
   [/^updateCurrentUser$/, /name$|^picture$|^profile$|^website$|^gender$|^birthdate$|^zoneinfo$/],
   [/^registerPasskey$/, /.*/],
@@ -105,7 +105,8 @@ const matchers = new Map<string, fc.Arbitrary<string>>();
 function matching(pattern: string): fc.Arbitrary<string> {
   const known = matchers.get(pattern);
   if (known) return known;
-  const expression = new RegExp(pattern);
+  // Without the alternative of joined letters, each of whose classes would be counted out; joined-names.test.ts is about them.
+  const expression = new RegExp(pattern.replace(/\|\[\^[^\]]*\]\(\?:\[\\u200c\\u200d\]\[\^[^\]]*\]\)\+/g, ''));
   const made = fc.oneof(fc.stringMatching(expression), fc.stringMatching(expression, { size: 'medium' }));
   matchers.set(pattern, made);
   return made;
