@@ -47,6 +47,8 @@ export type Grants = {
     now: number,
   ): readonly Sql[];
   revokeOfClient(client_id: string, reason: RevocationReason, now: number): readonly Sql[];
+  /** Before the deletion of a user or client: their tokens are invalid at once, and no sign of a store that is behind. */
+  rememberDeletedOf(of: { user_id: string } | { client_id: string }, now: number): Sql;
   /** A condition: the user has an active grant that came from another session. */
   hasGrantElsewhere(user_id: string, session_id: string): Sql;
 };

@@ -43,7 +43,8 @@ export async function deleteClient(
   // For all others, the deletion of the rows is enough.
   const grants =
     seen.backchannel_logout_uri === null ? [] : deps.grants.revokeOfClient(client_id, 'client_suspended', at);
-  const done = await deps.db.change({ run: { client, grants, deletion, event: event.statement } });
+  const recent = deps.grants.rememberDeletedOf({ client_id }, at);
+  const done = await deps.db.change({ run: { client, grants, recent, deletion, event: event.statement } });
   deps.clients.forget(client_id);
   if (done.ok) return;
   requireDeletable(await findAnyClient(deps, client_id)); // it may have been suspended meanwhile

@@ -17,8 +17,8 @@ export {
   purgeDeliveredLogouts,
   purgeUndeliverableLogouts,
 } from './grants/logout-deliveries.store.ts';
+export { purgeRevokedAccessTokens } from './grants/revoked-access-tokens.store.ts';
 export { expireGrants, purgeEndedGrants } from './grants/store.ts';
-export { purgeRevokedAccessTokens } from './token/access-tokens.store.ts';
 
 /** The owner of a client is shown that its codes are not redeemed. */
 const unredeemedSeconds = 3600;
@@ -60,17 +60,19 @@ export function openCodePurge(after: UserId = newId('usr')) {
 }
 type PurgeDeps = Pick<Deps, 'db' | 'clock' | 'timekeeper'>;
 
-const rowsOfClient: readonly ((db: Db, client_id: ClientId, rows: number) => Promise<{ changes: number }>)[] = [
-  deleteGrantsToClient,
-  deleteConsentsToClient,
-  deleteRequestsOfClient,
-];
+const rowsOfClient: readonly ((
+  db: Db,
+  client_id: ClientId,
+  rows: number,
+  now: number,
+) => Promise<{ changes: number }>)[] = [deleteGrantsToClient, deleteConsentsToClient, deleteRequestsOfClient];
 
 /** Deletes the rows that belong to deleted clients, in slices, and then the clients' own. @returns false if the signal ended it before all was done. */
-export async function finishClientDeletions({ db }: Pick<Deps, 'db'>, signal?: AbortSignal): Promise<boolean> {
+export async function finishClientDeletions(deps: Pick<Deps, 'db' | 'clock'>, signal?: AbortSignal): Promise<boolean> {
+  const { db } = deps;
   for (const { client_id } of await deletedClients(db)) {
     for (const deleteRows of rowsOfClient) {
-      const isDone = await inSlices(async (rows) => (await deleteRows(db, client_id, rows)).changes, signal);
+      const isDone = await inSlices(async (rows) => (await deleteRows(db, client_id, rows, now(deps))).changes, signal);
       if (!isDone) return false;
     }
     await deleteDeletedClient(db, client_id);

@@ -97,7 +97,14 @@ testSignet('a token of a user or client that was deleted is invalid at once', as
   const tokens = [await user.obtainTokens(deleted), await leaver.obtainTokens(client)];
   await deleteClient(deps, { client_id: deleted.client_id, caller: { actor: 'cli' } });
   await deps.db.change({ run: await accountDeletion(deps, leaver, now(deps)) });
-  for (const { access_token } of tokens) assertRefused(await signet.userinfo(access_token), 401, 'invalid_token');
+  for (const { access_token, refresh_token } of tokens) {
+    assertRefused(await signet.userinfo(access_token), 401, 'invalid_token');
+    for (const token of [access_token, refresh_token]) {
+      assert.deepEqual((await client.introspect(token)).json, { active: false });
+      assert.equal((await client.post('/oauth/revoke', { token })).status, 200);
+    }
+  }
+  assertRefused(await client.refresh(tokens[1]!.refresh_token), 400, 'invalid_grant');
   const left = await plain(deps.db).all('select 1 from grants', []);
   assert.equal(left.length, 0);
 });

@@ -67,14 +67,10 @@ export const findReissuable = (db: Db, at: Pick<Grant, 'grant_id' | 'refresh_seq
   );
 
 /** A grant without a row: its user or client was deleted, or the database was restored from a backup since it was made. */
-export const isGoneForGood = (db: Db, made_at: number, owners?: { user_id: UserId; client_id: ClientId }) =>
+export const isGoneForGood = (db: Db, grant_id: GrantId, made_at: number) =>
   db.holds(
-    sql`exists (select 1 from restores where restored_at >= ${asBigint(made_at)})${
-      owners === undefined
-        ? sql``
-        : sql` or not exists (select 1 from users where user_id = ${owners.user_id} and disabled_at is null)
-               or not exists (select 1 from clients where client_id = ${owners.client_id} and status = 'approved')`
-    }`,
+    sql`exists (select 1 from restores where restored_at >= ${asBigint(made_at)})
+        or exists (select 1 from revoked_access_tokens where jti = ${grant_id})`,
   );
 
 /** With its effective revocation: a bulk revocation counts before the job has written it to the row. */

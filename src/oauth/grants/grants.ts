@@ -18,6 +18,7 @@ import { deleteBulkRevocation, listBulkRevocations } from './bulk-revocations.st
 import { findGrant, type Grant } from './grant.store.ts';
 import { activeGrantsOf, type ListedGrant } from './lists.store.ts';
 import { enqueueLogouts } from './logout-deliveries.store.ts';
+import { rememberDeletedOf } from './revoked-access-tokens.store.ts';
 import {
   applyBulkRevocation,
   deleteSurplusCodes,
@@ -228,6 +229,7 @@ export const grants: Grants = {
   revokeOfOtherSessions: (user_id, kept_session_id, reason, at) =>
     revokeAll('user', { user_id, kept_session_id })(reason, at),
   revokeOfClient: (client_id, reason, at) => revokeAll('client', { client_id })(reason, at),
+  rememberDeletedOf,
   hasGrantElsewhere,
 };
 

@@ -18,6 +18,7 @@ import {
 } from './bulk-revocations.store.ts';
 import { type Grant, IssuableGrant, isUsable } from './grant.store.ts';
 import { enqueueLogouts, markForLogout } from './logout-deliveries.store.ts';
+import { rememberDeleted } from './revoked-access-tokens.store.ts';
 import {
   findSurplusCodes,
   type GrantKeys,
@@ -248,8 +249,13 @@ export const purgeEndedGrants = (db: Db, endedBefore: number, rows: number) =>
   deleteSlice(db, sql`${end} < ${endedBefore} order by ${end}`, rows);
 
 /** For a client that is being deleted. */
-export const deleteGrantsToClient = (db: Db, client_id: ClientId, rows: number) =>
-  deleteSlice(db, sql`client_id = ${client_id}`, rows);
+export async function deleteGrantsToClient(db: Db, client_id: ClientId, rows: number, now: number) {
+  const slice = inOneSlice('grants', 'grant_id', sql`client_id = ${client_id}`, rows);
+  const { results } = await db.change({
+    run: { recent: rememberDeleted(slice, now), deleted: sql`delete from grants where ${slice}` },
+  });
+  return results.deleted;
+}
 
 // Ends that no request makes, of grants whose clients want to be notified (Back-Channel Logout 1.0).
 
@@ -303,6 +309,7 @@ export async function deleteGrantsOfUser(
       revoked: sql`update grants set revoked_at = ${now}, revoked_reason = 'user_disabled', ${markForLogout(batch)}
                     where revoked_at is null and ${sliceOf(sql`revoked_at is null`)}`,
       logouts: enqueueLogouts(batch, now, now - deletionSeconds),
+      recent: rememberDeleted(sliceOf(sql`revoked_at is not null`), now),
       deleted: sql`delete from grants where ${sliceOf(sql`revoked_at is not null`)}`,
     },
   });

@@ -1,7 +1,6 @@
 import { standardClaimNames, User } from '../../accounts/users.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { json, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
-import { inOneSlice } from '../../platform/db/slices.ts';
 import { combinable, onFoundRow, sql } from '../../platform/db/sql.ts';
 import type { GrantId } from '../../platform/ids.ts';
 import { RequestedClaims } from '../claims/claims-parameter.ts';
@@ -39,15 +38,3 @@ export function findTokenSubject(db: Db, grant_id: GrantId, jti: string) {
          where grants.grant_id = ${grant_id} and ${onFoundRow(isActive)}`;
   return db.get(TokenSubject, combinable(subject));
 }
-
-/** Remembered until the token would have expired. */
-export const revokeAccessToken = (db: Db, jti: string, expires_at: number) =>
-  db.run(
-    sql`insert into revoked_access_tokens (jti, expires_at) values (${jti}, ${expires_at}) on conflict do nothing`,
-  );
-
-export const purgeRevokedAccessTokens = (db: Db, expiredBefore: number, rows: number) =>
-  db.run(
-    sql`delete from revoked_access_tokens
-         where ${inOneSlice('revoked_access_tokens', 'jti', sql`expires_at < ${expiredBefore} order by expires_at`, rows)}`,
-  );

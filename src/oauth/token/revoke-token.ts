@@ -5,7 +5,7 @@ import type { Deps } from '../deps.ts';
 import { refuseIfBehind } from '../grants/behind.ts';
 import { findGrant } from '../grants/grant.store.ts';
 import { revokeGrant } from '../grants/grants.ts';
-import { revokeAccessToken } from './access-tokens.store.ts';
+import { revokeAccessToken } from '../grants/revoked-access-tokens.store.ts';
 import { grantIdOfAccessToken, readAccessToken, readRefreshToken } from './tokens.ts';
 
 type Requester = {
@@ -33,8 +33,7 @@ export async function revokeToken(
   const grant_id = refreshToken?.grant_id ?? (claims && grantIdOfAccessToken(claims.jti));
   const grant = grant_id === undefined ? undefined : await findGrant(deps.db, grant_id);
   if (!grant) {
-    const owners = claims && { user_id: claims.sub, client_id: claims.client_id };
-    if (grant_id !== undefined) await refuseIfBehind(deps, { grant_id, refresh_seq: 1 }, grant, owners);
+    if (grant_id !== undefined) await refuseIfBehind(deps, { grant_id, refresh_seq: 1 }, grant);
     return;
   }
 

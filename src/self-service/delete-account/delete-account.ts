@@ -67,6 +67,7 @@ export async function accountDeletion(
   return {
     limits: passwordLimits(deps).reset(email), // while the user's devices are known
     grants: deps.grants.revokeOfUser(user_id, 'user_disabled', at), // their clients are notified
+    recent: deps.grants.rememberDeletedOf({ user_id }, at),
     user: deleteUser(user_id, at),
     clients: orphanClientsOf(user_id),
     identities: deleteIdentitiesOfUser(user_id), // so that an account with the same provider can be made at once

@@ -1,0 +1,40 @@
+import type { Db } from '../../platform/db/db.ts';
+import { inOneSlice, sliceRows } from '../../platform/db/slices.ts';
+import { type Sql, sql } from '../../platform/db/sql.ts';
+import type { ClientId, UserId } from '../../platform/ids.ts';
+
+/** Remembered until the token would have expired. */
+export const revokeAccessToken = (db: Db, jti: string, expires_at: number) =>
+  db.run(
+    sql`insert into revoked_access_tokens (jti, expires_at) values (${jti}, ${expires_at}) on conflict do nothing`,
+  );
+
+export const purgeRevokedAccessTokens = (db: Db, expiredBefore: number, rows: number) =>
+  db.run(
+    sql`delete from revoked_access_tokens
+         where ${inOneSlice('revoked_access_tokens', 'jti', sql`expires_at < ${expiredBefore} order by expires_at`, rows)}`,
+  );
+
+/** Seconds after a grant was made in which its row is deleted only together with its user or client. */
+export const keptSeconds = 3600;
+
+/**
+ * Remembers those made just now of the grants that are about to be deleted with their user or client. They are kept like revoked
+ * access tokens, under the id of the grant, and purged with them.
+ */
+export const rememberDeleted = (condition: Sql, now: number): Sql =>
+  sql`insert into revoked_access_tokens (jti, expires_at)
+      select grant_id, created_at + ${keptSeconds} from grants where ${condition} and created_at > ${now - keptSeconds}
+      on conflict do nothing`;
+
+/** No more than are deleted by the same change as the user or the client; of more, each slice remembers its own. */
+export const rememberDeletedOf = (of: { user_id: UserId } | { client_id: ClientId }, now: number): Sql =>
+  rememberDeleted(
+    inOneSlice(
+      'grants',
+      'grant_id',
+      'user_id' in of ? sql`user_id = ${of.user_id}` : sql`client_id = ${of.client_id}`,
+      sliceRows,
+    ),
+    now,
+  );
