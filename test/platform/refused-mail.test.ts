@@ -87,7 +87,8 @@ test('a mail whose link has expired before it could be sent is not sent', async 
   assert.equal(mailbox.mails.length, 1, 'what holds no link is sent all the same');
   assert.deepEqual(await waiting(beside), []);
   assert.equal(dead() - before, 1);
-  assert.equal(logged(beside).at(-1)?.reason, 'link_expired');
+  const reasons = [signet, beside].flatMap(logged).map(({ reason }) => reason); // of whichever node had its turn
+  assert.ok(reasons.includes('link_expired'));
 });
 
 test('an address with letters beyond ASCII before the @ gets its mail where the server offers SMTPUTF8, and nowhere else', async (t) => {
