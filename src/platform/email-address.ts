@@ -61,14 +61,16 @@ export function emailKeys(email: string): readonly string[] {
 /** With the ASCII form of its domain (RFC 5890 §2.3.2.1): for mail, and for programs that expect RFC 5322. */
 export function asciiEmail(email: string): string {
   const { local, domain } = partsOf(email);
-  if (isPlain(domain) && !domain.endsWith('.')) return email;
+  if (email.length > longestEmail || (isPlain(domain) && !domain.endsWith('.'))) return email;
   const canonical = canonicalDomain(domain);
   return local + (asciiDomain(canonical) || canonical);
 }
 
 /** As it is stored and shown: international domains in their own letters, unless these look like others. */
 export function readableEmail(email: string): string {
-  const { local, domain } = partsOf(email.trim());
+  const trimmed = email.trim();
+  if (trimmed.length > longestEmail) return trimmed;
+  const { local, domain } = partsOf(trimmed);
   const bare = domain.replace(/\.$/, '');
   if (isPlain(bare)) return local + bare;
   const canonical = canonicalDomain(domain);

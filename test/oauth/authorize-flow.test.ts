@@ -188,30 +188,36 @@ test('what stands between a request and its code (OpenID Connect Core §3.1.2)',
     for (const to of elsewhere) assert.equal((await post('', form, to)).status, 403, to);
   });
 
-  await t.test('AZ-19: a page is not framed, sends no referrer and loads nothing from elsewhere', async () => {
-    const user = await signet.newUser();
-    const pages = [await user.browser.get('/signin'), await user.browser.get(client.authorizePath({ client_id: 'x' }))];
-    const request = waitsAt('/signin', await user.browser.get(asking.authorizePath({ prompt: 'select_account' })));
-    pages.push(await user.browser.get(`/signin?request=${request}`));
-    pages.push(await user.browser.post('/signin', { username: user.email, password: 'wrong', request }));
-    await user.signIn({ request });
-    pages.push(await user.browser.get(`/consent?request=${request}`));
-    pages.push(await user.browser.get(`/signin/account?request=${request}`));
-    pages.push(await user.browser.get('/account'));
-    for (const { headers, text, status } of pages) {
-      assert.match(headers.get('content-type') ?? '', /^text\/html; charset=utf-8/, `${status} ${text}`);
-      const policy = headers.get('content-security-policy') ?? '';
-      assert.match(policy, /default-src 'none'/);
-      assert.match(policy, /frame-ancestors 'none'/);
-      assert.equal(headers.get('x-frame-options'), 'DENY');
-      assert.equal(headers.get('referrer-policy'), 'no-referrer');
-      assert.equal(headers.get('cache-control'), 'no-store');
-      const targets = [...text.matchAll(/\b(?:src|href|action)="([^"]*)"/g)].map(([, target = '']) => target);
-      assert.ok(targets.length > 0);
-      for (const target of targets) assert.equal(new URL(target, signet.url).origin, signet.url, target);
-      assert.doesNotMatch(text, /<script(?! src="\/assets\/[\w-]+\.js" defer><\/script>)|<iframe|<b>first/);
-    }
-  });
+  await t.test(
+    'AZ-19: a page is not framed, tells no other site where it is and loads nothing from elsewhere',
+    async () => {
+      const user = await signet.newUser();
+      const pages = [
+        await user.browser.get('/signin'),
+        await user.browser.get(client.authorizePath({ client_id: 'x' })),
+      ];
+      const request = waitsAt('/signin', await user.browser.get(asking.authorizePath({ prompt: 'select_account' })));
+      pages.push(await user.browser.get(`/signin?request=${request}`));
+      pages.push(await user.browser.post('/signin', { username: user.email, password: 'wrong', request }));
+      await user.signIn({ request });
+      pages.push(await user.browser.get(`/consent?request=${request}`));
+      pages.push(await user.browser.get(`/signin/account?request=${request}`));
+      pages.push(await user.browser.get('/account'));
+      for (const { headers, text, status } of pages) {
+        assert.match(headers.get('content-type') ?? '', /^text\/html; charset=utf-8/, `${status} ${text}`);
+        const policy = headers.get('content-security-policy') ?? '';
+        assert.match(policy, /default-src 'none'/);
+        assert.match(policy, /frame-ancestors 'none'/);
+        assert.equal(headers.get('x-frame-options'), 'DENY');
+        assert.equal(headers.get('referrer-policy'), 'same-origin');
+        assert.equal(headers.get('cache-control'), 'no-store');
+        const targets = [...text.matchAll(/\b(?:src|href|action)="([^"]*)"/g)].map(([, target = '']) => target);
+        assert.ok(targets.length > 0);
+        for (const target of targets) assert.equal(new URL(target, signet.url).origin, signet.url, target);
+        assert.doesNotMatch(text, /<script(?! src="\/assets\/[\w-]+\.js" defer><\/script>)|<iframe|<b>first/);
+      }
+    },
+  );
 });
 
 testSignet('AZ-14: the account that was chosen is the account the code is for', async ({ signet }) => {

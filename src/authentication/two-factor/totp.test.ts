@@ -34,11 +34,11 @@ test('a code counts one step early and one step late, and says which step it is'
   }
 });
 
-test('a code may be typed in groups and with wide digits, and nothing else is one', async () => {
-  for (const typed of ['287 082', ' 287082\n', '287-082', '２８７０８２']) {
+test('a code may be typed in groups and in any digits, and nothing else is one', async () => {
+  for (const typed of ['287 082', ' 287082\n', '287-082', '２８７０８２', '٢٨٧٠٨٢', '२८७०८२']) {
     assert.equal(await matchingStep(secret, typed, 59), 1, typed);
   }
-  const others = ['', '28708', '2870822', '287082x', '0x4616a', '2.87e5', '٢٨٧٠٨٢', '+87082', '287082'.repeat(1000)];
+  const others = ['', '28708', '2870822', '287082x', '0x4616a', '2.87e5', '+87082', '287082'.repeat(1000)];
   for (const typed of others) assert.equal(await matchingStep(secret, typed, 59), undefined, typed);
 });
 
