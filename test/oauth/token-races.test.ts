@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import type { TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { decodeJwt } from 'jose';
 import pg from 'pg';
 import type { Answer } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
+import { openTransaction } from '../support/open-transaction.ts';
+import { plain } from '../support/plain-sql.ts';
 import {
   assertRefused,
   basic,
   type RegisteredClient,
+  redirectedTo,
   type Tokens,
   tokensOf,
   verifier,
@@ -135,6 +138,34 @@ onBothEngines('a sign-out among concurrent refreshes revokes all their tokens', 
 });
 
 const signOutOf = (user: TestUser) => user.browser.post('/signout');
+
+/** What ends the codes of a session, and the answer to it. The second leaves the session, under another secret. */
+const endings: Record<string, (user: TestUser) => Promise<Answer>> = {
+  'signs out': signOutOf,
+  'changes the password': ({ browser }) => browser.postJson('/v1/me/password', { password: 'harbour velvet cactus' }),
+};
+
+for (const [what, end] of Object.entries(endings)) {
+  test(`on PostgreSQL, a code that is being issued while its user ${what} is not redeemed`, async (t) => {
+    const { signet, user, client } = await setUp(t, 'postgres');
+    const beside = await startSignet(t, { beside: signet });
+    const { browser } = user.with({ browser: beside.newBrowser() });
+    for (const [name, value] of user.browser.cookies) browser.cookies.set(name, value);
+    // The insert has read the session when it comes to the foreign key, and waits for the row that this one holds.
+    const row = { sql: 'select 1 from clients where client_id = $1 for update', params: [client.client_id] };
+    const holder = await openTransaction(t, signet.deps, row);
+    const issuing = browser.get(client.authorizePath());
+    await holder.untilBlocked([issuing]);
+    const answer = await end(user);
+    assert.ok(answer.status === 303 || answer.status === 204, answer.text);
+    await holder.commit();
+    const code = redirectedTo(await issuing).get('code');
+    assert.ok(code, 'neither has seen the other');
+    const grants = await plain(signet.deps.db).all('select revoked_at, redeemed_at from grants');
+    assert.deepEqual(grants, [{ revoked_at: null, redeemed_at: null }]);
+    assertRefused(await client.redeem(code), 400, 'invalid_grant');
+  });
+}
 
 onBothEngines('many users at once: each gets their own tokens and claims', async (t, engine) => {
   const signet = await startSignet(t, { engine });
