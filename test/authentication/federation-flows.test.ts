@@ -233,7 +233,7 @@ onBothEngines('a provider is connected from the account, whatever its address th
   const page = await user.browser.get(`${providersPath}?done=linked`);
   assert.match(page.text, pattern`role="status" tabindex="-1" autofocus><p>${sentence('providers.done.linked')}`);
   assert.match(page.text, /<bdi>elsewhere@example\.org<\/bdi>/);
-  assert.match(page.headers.get('content-security-policy') ?? '', /form-action 'self' http:/);
+  assert.match(page.headers.get('content-security-policy') ?? '', /img-src 'self'; frame-ancestors/);
 
   const elsewhere = signet.newBrowser();
   assert.equal((await signInUpstream(elsewhere)).answer.status, 303);

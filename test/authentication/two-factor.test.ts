@@ -530,7 +530,6 @@ test('decisions §5: tokens say what happened; max_age and prompt ask for it aga
     const continued = await browser.get(`/oauth/authorize/continue?request=${request}`);
     assert.equal(continued.location, waiting, 'the second factor cannot be walked around');
     const page = await browser.get('/signin/second-factor');
-    assert.match(page.headers.get('content-security-policy') ?? '', /form-action 'self' https:/);
     assert.match(page.text, new RegExp(`<html lang="${changes.ui_locales ?? 'en'}"`));
     const onward = await user.giveCode(app.code());
     assert.equal(onward.location, `/oauth/authorize/continue?request=${request}`);

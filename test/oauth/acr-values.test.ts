@@ -57,7 +57,7 @@ testSignet('acr_values: a user who has a passkey is asked for it, and may declin
     assert.equal(page.status, 200);
     assert.match(page.text, sentence('confirm.preferred'));
     assert.doesNotMatch(page.text, pattern`type="password"|${sentence('confirm.passkey')}`);
-    assert.match(page.headers.get('content-security-policy') ?? '', /form-action 'self' https:/);
+    assert.match(page.headers.get('content-security-policy') ?? '', /img-src 'self'; frame-ancestors/);
     const { password } = user;
     assert.equal((await browser.post('/signin/confirm', { request, password })).status, 403);
     assert.equal(stepsUp(await goOn(browser, request)), request);

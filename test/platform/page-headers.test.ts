@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
+import { linkIn } from '../support/mailbox.ts';
+import { sentence } from '../support/messages.ts';
 import { routesOf } from '../support/routes.ts';
 import { startSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 test('every page tells other sites nothing of itself, and says so in the same headers', async (t) => {
   const signet = await startSignet(t, { mail: true });
@@ -15,9 +19,66 @@ test('every page tells other sites nothing of itself, and says so in the same he
     assert.equal(headers.get('referrer-policy'), 'same-origin', path);
     assert.equal(headers.get('x-frame-options'), 'DENY', path);
     const policy = headers.get('content-security-policy') ?? '';
-    assert.match(policy, /^default-src 'none'; script-src 'self'; .*frame-ancestors 'none'; base-uri 'none'$/, path);
+    assert.match(
+      policy,
+      /^default-src 'none'; script-src 'self'; .*img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'$/,
+      path,
+    );
   }
   assert.ok(pages > 75, `${pages} pages`);
+});
+
+test('a form that may end at a web address of a client may end anywhere, and one at a scheme of its own there alone', async (t) => {
+  const signet = await startSignet(t, { mail: true });
+  const native = { client_type: 'public', application_type: 'native' } as const;
+  const [web, asking, strict, own] = [
+    await signet.registerClient({ post_logout_redirect_uris: ['https://rp.test/bye'] }),
+    await signet.registerClient({ consent: 'required' }),
+    await signet.registerClient({ default_acr_values: [twoFactors] }),
+    await signet.registerClient({ ...native, redirect_uris: ['com.example.app:/cb'], consent: 'required' }),
+  ];
+  const formActionAt = async ({ browser }: Pick<TestUser, 'browser'>, path: string) => {
+    const { status, location, headers } = await browser.get(path, { accept: 'text/html' });
+    if (location.startsWith('/')) return formActionAt({ browser }, location);
+    assert.equal(status, 200, path);
+    const policy = headers.get('content-security-policy') ?? '';
+    assert.match(policy, /img-src 'self';.* frame-ancestors 'none'; base-uri 'none'$/, path);
+    return / (form-action [^;]*);/.exec(policy)?.[1];
+  };
+  const user = await signet.signedInUser();
+  const { browser } = user;
+  const visitor = { browser: signet.newBrowser() };
+  const waiting = (await visitor.browser.get(web.authorizePath())).location;
+  const request = new URL(waiting, signet.url).searchParams.get('request')!;
+  await visitor.browser.post('/signup', { email: 'new@example.com', request });
+  const signUp = linkIn(await signet.mailbox.next('new@example.com'), /^\/signup\//);
+  await visitor.browser.post('/reset', { email: user.email, request });
+  const reset = linkIn(await signet.mailbox.next(user.email, sentence('mail.reset.subject')), /^\/reset\//);
+  const careful = await signet.signedInUser();
+  await careful.enableTotp();
+  const halfway = await careful.awaitingSecondFactor();
+  const { location } = await halfway.browser.get(web.authorizePath());
+  const second = new URL(location, signet.url).searchParams.get('request')!;
+  await halfway.signIn({ request: second });
+  const bye = new URLSearchParams({ client_id: web.client_id, post_logout_redirect_uri: 'https://rp.test/bye' });
+
+  for (const [who, path] of [
+    [visitor, waiting],
+    [visitor, signUp],
+    [visitor, reset],
+    [halfway, '/signin/second-factor'],
+    [user, asking.authorizePath()],
+    [user, web.authorizePath({ prompt: 'select_account' })],
+    [user, strict.authorizePath()],
+    [user, web.authorizePath({ response_mode: 'form_post' })],
+    [user, `/oauth/logout?${bye}`],
+  ] as const)
+    assert.equal(await formActionAt(who, path), undefined, path);
+  assert.equal(await formActionAt(user, own.authorizePath()), "form-action 'self' com.example.app:");
+  // Another browser than the one in which a client began it, and nowhere to go on to.
+  for (const path of [signUp, reset, '/signin', `/signup?request=${request}`])
+    assert.equal(await formActionAt({ browser: signet.newBrowser() }, path), "form-action 'self'", path);
+  assert.equal(await formActionAt({ browser }, `/oauth/logout?client_id=${web.client_id}`), "form-action 'self'");
 });
 
 test('no answer has the browser empty its cache, which holds what other sites have put there', async (t) => {

@@ -64,8 +64,7 @@ const providersPage = (view: View, list: ProviderList): Page => {
   return {
     title: view.plain('providers.title'),
     tab: accountTab('security'),
-    // The form that connects ends at the provider. A policy that names http covers https, too (CSP3 §6.7.2.8).
-    endsAt: providers.find(({ issuer }) => issuer.startsWith('http:'))?.issuer ?? providers[0]?.issuer,
+    endsAt: providers[0]?.issuer,
     content: html`<h1>${view.t('providers.title')}</h1>
 ${notice(list.notice)}
 <p class="soft">${view.t(providers.length + gone.length > 0 ? 'providers.intro' : 'providers.none')}</p>

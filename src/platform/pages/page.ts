@@ -21,10 +21,7 @@ export type Page = {
   aside?: { home: string; content: Html };
   /** Files of `assets/` by name. The page works without them. */
   scripts?: readonly string[];
-  /**
-   * The redirect URI at which a form's answer may end. Browsers apply `form-action` to every redirect that follows a form,
-   * also to those of the client behind its redirect URI, so only the scheme can be restricted.
-   */
+  /** Where a form may end that does not end here: a redirect URI, or the issuer of a provider. */
   endsAt?: string;
   /** What another site learns of this page from its form or links. Left out: nothing. */
   referrerPolicy?: 'origin';
@@ -154,13 +151,12 @@ function languageChoice({ locale, query, t }: View): Html | false {
 }
 
 export function sendPage(reply: FastifyReply, view: View, page: Page, status = page.status ?? 200): FastifyReply {
-  const formAction = page.endsAt === undefined ? "'self'" : `'self' ${new URL(page.endsAt).protocol}`;
   const markup = render(reply.request, view, page, status);
   const connecting = page.scripts?.length ? " connect-src 'self';" : '';
   return reply
     .code(status)
     .headers({
-      'content-security-policy': `default-src 'none'; script-src 'self';${connecting} style-src 'self'; img-src 'self'; form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`,
+      'content-security-policy': `default-src 'none'; script-src 'self';${connecting} style-src 'self'; img-src 'self';${formAction(page)} frame-ancestors 'none'; base-uri 'none'`,
       'x-frame-options': 'DENY',
       'x-robots-tag': 'noindex, nofollow',
       // With `no-referrer`, a browser would send `Origin: null` with our own forms (Fetch §3.2).
@@ -170,6 +166,16 @@ export function sendPage(reply: FastifyReply, view: View, page: Page, status = p
     })
     .type('text/html; charset=utf-8')
     .send(markup);
+}
+
+/**
+ * Browsers apply `form-action` to every redirect that follows a form, also to those of the site where it ends. Where that one
+ * sends its visitors is not known here, and may be the scheme of an app; behind a scheme that is no web address nothing follows.
+ */
+function formAction({ endsAt }: Page): string {
+  if (endsAt === undefined) return " form-action 'self';";
+  const { protocol } = new URL(endsAt);
+  return /^https?:$/.test(protocol) ? '' : ` form-action 'self' ${protocol};`;
 }
 
 /** An app may have opened it in a popup, which tells the app by its opener how the sign-in ended. */
