@@ -22,6 +22,9 @@ export async function freePort(): Promise<number> {
   }
 }
 
+/** A `keepAliveTimeout`: a server waits while the others are measured, however long that takes. */
+export const unlimited = 0;
+
 export type Child = {
   pid: number;
   /** Sends a message and returns the answer to it; one at a time. */

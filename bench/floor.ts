@@ -4,7 +4,7 @@
  */
 import { argon2, createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { startChild } from './child.ts';
+import { startChild, unlimited } from './child.ts';
 import { basicAuthorization, type Contender, nonce, scope } from './contender.ts';
 import { type Address, formRequest } from './load.ts';
 
@@ -126,7 +126,7 @@ function serve(port: number) {
     });
   }
 
-  createServer(answer).listen(port, '127.0.0.1', () => process.send?.('listening'));
+  createServer({ keepAliveTimeout: unlimited }, answer).listen(port, '127.0.0.1', () => process.send?.('listening'));
   process.on('disconnect', () => process.exit(0));
 }
 

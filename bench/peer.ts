@@ -5,7 +5,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { Adapter, AdapterPayload, ResourceServer } from 'oidc-provider';
-import { startChild } from './child.ts';
+import { startChild, unlimited } from './child.ts';
 import { basicAuthorization, type Contender, codeChallenge, nonce, redirectUri, scope, user } from './contender.ts';
 
 const clientId = 'peer-client';
@@ -148,7 +148,9 @@ async function serve(port: number) {
     process.send?.(await Promise.all(Array.from({ length: seed.codes }, () => createCode(seed))));
   });
   process.on('disconnect', () => process.exit(0));
-  createServer(provider.callback()).listen(port, '127.0.0.1', () => process.send?.('listening'));
+  createServer({ keepAliveTimeout: unlimited }, provider.callback()).listen(port, '127.0.0.1', () =>
+    process.send?.('listening'),
+  );
 }
 
 if (import.meta.main) await serve(Number(process.argv[2]));

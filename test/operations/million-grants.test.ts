@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
+import { Worker } from 'node:worker_threads';
 import { applyBulkRevocations } from '../../src/oauth/grants/grants.ts';
 import { databaseFile } from '../../src/platform/db/open.ts';
 import { sliceRows } from '../../src/platform/db/slices.ts';
@@ -22,34 +23,10 @@ async function newFolder(t: TestContext): Promise<string> {
   return folder;
 }
 
-/** Grants of a thousand users, which differ from the one that the client has in nothing but that. */
-function fill(folder: string, client_id: string): void {
-  const db = new DatabaseSync(join(folder, databaseFile), { enableForeignKeyConstraints: false });
-  db.exec('pragma synchronous = off; pragma cache_size = -200000');
-  const ofGrants = `from sqlite_master where type = 'index' and tbl_name = 'grants' and sql is not null`;
-  const indexes = db.prepare(`select name, sql ${ofGrants}`).all() as { name: string; sql: string }[];
-  for (const { name } of indexes) db.exec(`drop index ${name}`); // to make them at the end takes a third of the time
-  const columns = (db.prepare(`select name from pragma_table_info('grants')`).all() as { name: string }[]).map(
-    ({ name }) => name,
-  );
-  const other: Record<string, string> = {
-    grant_id: `printf('gr_%07d', i)`,
-    code_hash: `printf('code_%07d', i)`,
-    user_id: `'usr_' || (i % 1000)`,
-    session_id: `'ses_' || (i % 1000)`,
-  };
-  db.exec(`begin;
-    with recursive n(i) as (select 0 union all select i + 1 from n where i < 999)
-    insert into users (user_id, email, email_key, role, created_at, updated_at, terms_of)
-    select 'usr_' || i, i || '@many.test', i || '@many.test', 'user', 1, 1, 1 from n;
-    with recursive n(i) as (select 1 union all select i + 1 from n where i < ${million})
-    insert into grants (${columns.join(', ')})
-    select ${columns.map((name) => other[name] ?? name).join(', ')}
-      from n, (select * from grants where client_id = '${client_id}' limit 1);
-    ${indexes.map(({ sql }) => `${sql};`).join('\n')}
-    commit;
-    pragma wal_checkpoint(truncate)`);
-  db.close();
+/** In a thread: the server of this process goes on, and closes no connection for want of time. */
+async function fill(folder: string, client_id: string): Promise<void> {
+  const workerData = { file: join(folder, databaseFile), client_id, count: million };
+  await once(new Worker(new URL('../support/copy-grants.ts', import.meta.url), { workerData }), 'exit');
 }
 
 const sum = (of: readonly { changes: number }[]) => of.reduce((total, { changes }) => total + changes, 0);
@@ -68,7 +45,7 @@ test('a client with a million grants is suspended by a few rows, and requests ar
   const user = await signet.signedInUser();
   const held = await user.obtainTokens(client);
   const other = await user.obtainTokens(beside);
-  fill(folder, client.client_id);
+  await fill(folder, client.client_id);
   assert.equal((await signet.userinfo(held.access_token)).status, 200);
   const { changed } = watchChanges(signet.deps.db);
   const decide = (deed: string, body: unknown) =>
