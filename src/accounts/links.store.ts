@@ -2,6 +2,7 @@ import type { Db } from '../platform/db/db.ts';
 import { choice, id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { type Cursor, inOneSlice } from '../platform/db/slices.ts';
 import { asBigint, oneOf, type Sql, sql } from '../platform/db/sql.ts';
+import { isUnused, useEach } from '../platform/db/used-once.ts';
 import { readableEmail } from '../platform/email-address.ts';
 import type { UserId } from '../platform/ids.ts';
 import { isEmailFree } from './store.ts';
@@ -78,16 +79,12 @@ export async function findOpenLink(
     OneTimeLink,
     sql`select ${OneTimeLink.columns} from one_time_links l
          where token_hash = ${token_hash} and purpose in ${oneOf(purposes)}
-           and not exists (select 1 from spent_tokens s where s.token_hash = l.token_hash)`,
+           and ${isUnused(sql`l.token_hash`)}`,
   );
   if (!link || link.expires_at > now) return link;
   await db.run(sql`delete from one_time_links where token_hash = ${token_hash} and expires_at <= ${now}`);
   return undefined;
 }
-
-/** For the change that the link allows. Of two uses the second conflicts with the first. */
-export const spendLink = ({ token_hash, expires_at }: Pick<OneTimeLink, 'token_hash' | 'expires_at'>): Sql =>
-  sql`insert into spent_tokens (token_hash, expires_at) values (${token_hash}, ${expires_at})`;
 
 const Invitation = row('one_time_links', {
   token_hash: text,
@@ -103,7 +100,7 @@ export const listInvitations = (db: Db, now: number, { after, limit }: { after?:
     sql`select ${Invitation.columns} from one_time_links l
          where purpose = 'invitation' and expires_at > ${now}
            ${after === undefined ? sql`` : sql`and (created_at, token_hash) < (${asBigint(after.at)}, ${after.id})`}
-           and not exists (select 1 from spent_tokens s where s.token_hash = l.token_hash)
+           and ${isUnused(sql`l.token_hash`)}
          order by created_at desc, token_hash desc limit ${limit}`,
   );
 
@@ -112,8 +109,7 @@ const ofAddress = (email: string): Sql =>
 
 /** As if they were used: an account that is being created with one of them conflicts. */
 export const spendInvitations = (email: string): Sql =>
-  sql`insert into spent_tokens (token_hash, expires_at)
-      select token_hash, expires_at from one_time_links where ${ofAddress(email)} on conflict do nothing`;
+  useEach(sql`select token_hash, expires_at from one_time_links where ${ofAddress(email)}`);
 
 export const deleteInvitations = (email: string): Sql => sql`delete from one_time_links where ${ofAddress(email)}`;
 
@@ -126,12 +122,7 @@ export const deleteLinksOfUser = (user_id: UserId, purpose: LinkPurpose): Sql =>
 export const deleteResetLinksOfUser = (user_id: UserId): Sql =>
   sql`delete from one_time_links where user_id = ${user_id} and purpose in ('password_reset', 'admin_password_reset')`;
 
-const expired = (before: number): Sql => sql`expires_at < ${before} order by expires_at`;
-
 export const purgeLinks = (db: Db, expiredBefore: number, rows: number) =>
   db.run(
-    sql`delete from one_time_links where ${inOneSlice('one_time_links', 'token_hash', expired(expiredBefore), rows)}`,
+    sql`delete from one_time_links where ${inOneSlice('one_time_links', 'token_hash', sql`expires_at < ${expiredBefore} order by expires_at`, rows)}`,
   );
-
-export const purgeSpentTokens = (db: Db, expiredBefore: number, rows: number) =>
-  db.run(sql`delete from spent_tokens where ${inOneSlice('spent_tokens', 'token_hash', expired(expiredBefore), rows)}`);

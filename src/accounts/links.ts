@@ -19,9 +19,7 @@ export {
   listInvitations,
   type OneTimeLink,
   purgeLinks,
-  purgeSpentTokens,
   spendInvitations,
-  spendLink,
 } from './links.store.ts';
 
 const invitationSeconds = 7 * 86_400;

@@ -1,4 +1,4 @@
-import { purgeLinks, purgeSpentTokens } from '../accounts/links.ts';
+import { purgeLinks } from '../accounts/links.ts';
 import { completeMissingTerms, handleKeptSeconds, purgeHandles, rewriteEmailKeys } from '../accounts/users.ts';
 import { reportFailingWebhooks } from '../admin/webhooks/report-failures.ts';
 import { AuditLogTampered } from '../audit/chain.ts';
@@ -26,6 +26,8 @@ import { rotateDueKeys } from '../oauth/signing-keys/signing-keys.ts';
 import { accessTokenSeconds } from '../oauth/token/tokens.ts';
 import { now } from '../platform/clock.ts';
 import { type Db, StoreUnavailable, storeReason } from '../platform/db/db.ts';
+import { purgeUsedOnce } from '../platform/db/used-once.ts';
+import { dangerousSkewSeconds } from '../platform/heartbeat.ts';
 import { purgeFailureCounters } from '../platform/limits/failure-limits.ts';
 import { pace } from '../platform/pace.ts';
 import { purgeFormAnswers } from '../platform/pages/form-answers.ts';
@@ -50,7 +52,7 @@ type Purge = (db: Db, before: number, rows: number) => Promise<{ changes: number
 
 type Purges = readonly (readonly [Purge, keptSeconds: number | ((deps: Deps) => number)])[];
 
-/** What expires, with the seconds for which it is kept then. */
+/** What expires, with the seconds for which it is kept then, {@link dangerousSkewSeconds} not counted. */
 const purges = {
   'expire grants': [[expireGrants, 0]],
   'purge grants': [[purgeEndedGrants, accessTokenSeconds + keptSeconds]],
@@ -59,7 +61,7 @@ const purges = {
   'purge revoked tokens': [[purgeRevokedAccessTokens, 0]],
   'purge links': [
     [purgeLinks, 0],
-    [purgeSpentTokens, 0],
+    [purgeUsedOnce, 0],
   ],
   'purge pending sign-ins': [[purgePendingSignIns, 0]],
   'purge handles': [[purgeHandles, handleKeptSeconds]],
@@ -100,7 +102,8 @@ async function purge(
   signal?: AbortSignal,
   onDeleted: (rows: number) => void = () => {},
 ): Promise<boolean> {
-  const at = now(deps);
+  // Where the clock is behind, what has expired here is still valid, and a row may be the only proof that it was used or revoked.
+  const at = now(deps) - dangerousSkewSeconds;
   let isDone = true;
   for (const [one, kept] of some) {
     const before = at - (typeof kept === 'number' ? kept : kept(deps));

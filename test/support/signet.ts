@@ -69,6 +69,8 @@ export type Options = {
   mail?: boolean;
   /** Another node on the store, key and clock of this one. */
   beside?: Signet;
+  /** Seconds by which the clock of this node is ahead of that one's. */
+  ahead?: number;
   /** A store that was made at another time, in Unix seconds, by another version. */
   on?: FreshStore & { at: number };
   /** Where hashing itself matters, or what happens meanwhile: the real one. */
@@ -89,9 +91,14 @@ export function movableClock(at = clockStart): MovableClock {
   });
 }
 
+const clockAhead = (clock: MovableClock, seconds: number): MovableClock =>
+  Object.assign(() => clock() + seconds * 1000, { advance: clock.advance });
+
 /** The whole service on a real port and a database of its own. It is stopped after the test. */
 export async function startSignet(t: TestContext, options: Options = {}): Promise<Signet> {
-  const clock = options.beside?.clock ?? movableClock(options.on && options.on.at * 1000);
+  const clock = options.beside
+    ? clockAhead(options.beside.clock, options.ahead ?? 0)
+    : movableClock(options.on && options.on.at * 1000);
   const logLines: string[] = [];
   const mailbox = options.mail ? (options.beside?.mailbox ?? (await openMailbox(t))) : undefined;
   const log: Logger = pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) });

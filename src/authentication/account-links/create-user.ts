@@ -1,9 +1,10 @@
-import { type OneTimeLink, spendLink } from '../../accounts/links.ts';
+import type { OneTimeLink } from '../../accounts/links.ts';
 import { insertUser, type Role } from '../../accounts/users.ts';
 import { type Actor, auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict, type Requirements } from '../../platform/db/change.ts';
 import type { Sql } from '../../platform/db/sql.ts';
+import { useOnce } from '../../platform/db/used-once.ts';
 import { emailProblem } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, type RequestError } from '../../platform/errors.ts';
 import { newId, type UserId } from '../../platform/ids.ts';
@@ -68,7 +69,7 @@ export async function createUser(
     lock: permission?.lock,
     require: permission?.require,
     run: {
-      link: permission && mayConflict(spendLink(permission.link)),
+      link: permission && mayConflict(useOnce(permission.link)),
       also: permission?.also,
       user: insertUser(user, at),
       password: setPassword(user_id, { password_hash, min_characters: minCharacters() }, at),

@@ -4,7 +4,6 @@ import {
   newLink,
   type OneTimeLink,
   requireLink,
-  spendLink,
   spentLink,
 } from '../../accounts/links.ts';
 import { mayMailTo } from '../../accounts/mail-limits.ts';
@@ -21,6 +20,7 @@ import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict, type Requirements } from '../../platform/db/change.ts';
+import { useOnce } from '../../platform/db/used-once.ts';
 import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { invalidState } from '../../platform/errors.ts';
 import { type MessageDescriptor, translatePlain } from '../../platform/i18n/translate.ts';
@@ -125,7 +125,7 @@ export async function resetPassword(
     lock: lockUser(user_id),
     require: { address: isReachableAt(user_id, email) },
     run: {
-      link: mayConflict(spendLink(link)),
+      link: mayConflict(useOnce(link)),
       password: setPassword(user_id, hashed, at),
       address: wasMailed ? markEmailVerified(user_id, email, at) : undefined,
       access: endPasswordAccess(deps, user),

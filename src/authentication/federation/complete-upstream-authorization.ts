@@ -1,6 +1,6 @@
-import { spendLink } from '../../accounts/links.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict } from '../../platform/db/change.ts';
+import { useOnce } from '../../platform/db/used-once.ts';
 import type { Deps, LimitDeps } from '../../platform/deps.ts';
 import { digest } from '../../platform/ids.ts';
 import type { Provider } from '../credentials/providers.ts';
@@ -65,7 +65,7 @@ export async function spendOnce(
   { started_at }: UpstreamAuthorization,
 ): Promise<boolean> {
   const token = { token_hash: digest(secret), expires_at: started_at + upstreamAuthorizationSeconds };
-  return (await db.change({ run: { spent: mayConflict(spendLink(token)) } })).ok;
+  return (await db.change({ run: { spent: mayConflict(useOnce(token)) } })).ok;
 }
 
 async function exchangeCode(

@@ -1,11 +1,11 @@
 import type { AuthenticationResponseJSON, PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server';
-import { spendLink } from '../../accounts/links.ts';
 import { mayMailAbout } from '../../accounts/mail-limits.ts';
 import { findUser } from '../../accounts/users.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict } from '../../platform/db/change.ts';
+import { type SingleUse, useOnce } from '../../platform/db/used-once.ts';
 import type { Deps, MailDeps, SecretDeps } from '../../platform/deps.ts';
 import { RequestError, refusal } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/outbox.ts';
@@ -18,14 +18,7 @@ import {
 } from '../credentials/passkeys.store.ts';
 import { passkeyId, readAssertion, relyingParty, userHandle } from '../credentials/webauthn.ts';
 import { countSignIn } from '../sessions/sign-in-count.ts';
-import {
-  type ChallengeUse,
-  challengeSeconds,
-  limitChallenges,
-  newChallenge,
-  type OpenChallenge,
-  openChallenge,
-} from './challenge.ts';
+import { type ChallengeUse, challengeSeconds, limitChallenges, newChallenge, openChallenge } from './challenge.ts';
 
 const expired = (cause?: unknown) => refusal('invalid_request', { key: 'passkey.problem.expired' }, { cause });
 /** One error for all causes, to avoid disclosing whether the credential exists. */
@@ -122,12 +115,12 @@ async function verify(
   return { sign_count: newCounter, backedUp: credentialBackedUp, at: now(deps) };
 }
 
-type Spending = { passkey: Passkey; challenge: OpenChallenge; use: PasskeyUse; address: string };
+type Spending = { passkey: Passkey; challenge: SingleUse; use: PasskeyUse; address: string };
 
 /** First of all, so that of many answers to one challenge a single one is accepted. */
 async function spend(deps: MailDeps, { passkey, challenge, use, address }: Spending): Promise<void> {
   const done = await deps.db.change({
-    run: { challenge: mayConflict(spendLink(challenge)), passkey: usePasskey(passkey, use) },
+    run: { challenge: mayConflict(useOnce(challenge)), passkey: usePasskey(passkey, use) },
   });
   if (!done.ok) throw expired(done.failed);
   if (done.results.passkey.changes === 1) return;

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { now } from '../../platform/clock.ts';
+import type { SingleUse } from '../../platform/db/used-once.ts';
 import type { Deps, LimitDeps } from '../../platform/deps.ts';
 import { digest } from '../../platform/ids.ts';
 import { addressLimit } from '../../platform/limits/failure-limits.ts';
@@ -15,9 +16,6 @@ export type ChallengeUse = {
 
 /** Time to find the key and to touch it. */
 export const challengeSeconds = 300;
-
-/** For `spent_tokens`, so that the challenge works once. */
-export type OpenChallenge = { token_hash: string; expires_at: number };
 
 const randomLength = 32;
 const timeLength = 6;
@@ -40,7 +38,7 @@ export function openChallenge(
   deps: Pick<Deps, 'vault' | 'clock'>,
   challenge: string,
   use: ChallengeUse,
-): OpenChallenge | undefined {
+): SingleUse | undefined {
   const bytes = Buffer.from(challenge, 'base64url');
   if (bytes.length !== randomLength + timeLength + macLength) return undefined;
   const content = bytes.subarray(0, -macLength);

@@ -1,7 +1,7 @@
 import type { PublicKeyCredentialCreationOptionsJSON, VerifiedRegistrationResponse } from '@simplewebauthn/server';
-import { spendLink } from '../../accounts/links.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict, mustChange } from '../../platform/db/change.ts';
+import { useOnce } from '../../platform/db/used-once.ts';
 import type { Deps, SecretDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
 import { insertPasskey, isRegistered, listPasskeys, type Passkey } from '../credentials/passkeys.store.ts';
@@ -103,7 +103,7 @@ export async function registerPasskey(
     mail: 'passkey_added',
     values: { passkey: name },
     run: {
-      challenge: mayConflict(spendLink(challenge)),
+      challenge: mayConflict(useOnce(challenge)),
       passkey: mustChange(mayConflict(insertPasskey(passkey, maxPasskeys))),
       pendingSignIns: deletePendingSignInsOfUser(user_id),
     },

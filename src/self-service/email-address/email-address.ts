@@ -7,7 +7,6 @@ import {
   newLink,
   type OneTimeLink,
   requireLink,
-  spendLink,
   spentLink,
 } from '../../accounts/links.ts';
 import { limitRequestsBy, mayMailTo } from '../../accounts/mail-limits.ts';
@@ -35,6 +34,7 @@ import {
 import { now } from '../../platform/clock.ts';
 import { mayConflict } from '../../platform/db/change.ts';
 import type { Sql } from '../../platform/db/sql.ts';
+import { useOnce } from '../../platform/db/used-once.ts';
 import type { Deps, MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { emailKey, emailProblem, readableEmail } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, refusal } from '../../platform/errors.ts';
@@ -184,7 +184,7 @@ export async function confirmAddress(deps: MailDeps, token: string, { session, c
       address: isReachableAt(user_id, isChange ? session.email : link.email),
     },
     run: {
-      link: mayConflict(spendLink(link)),
+      link: mayConflict(useOnce(link)),
       user: isChange
         ? replaceEmail(user_id, { from: session.email, to: link.email, verifiedAt: at }, at)
         : markEmailVerified(user_id, link.email, at),
