@@ -38,6 +38,7 @@ import type { Config } from './config.ts';
 import { healthRoutes } from './health-routes.ts';
 import { openMetrics, type Scrape } from './metrics.ts';
 import { metricsRoutes } from './metrics-routes.ts';
+import { securityTxtRoutes } from './security-txt-routes.ts';
 
 /** A number counts the proxies that stand before us, nearest first. */
 const trustProxy = ({ trustProxy: trusted }: Config) =>
@@ -76,6 +77,7 @@ export async function buildApp(deps: Deps, scrape: Scrape = openMetrics(deps)): 
 
   await healthRoutes(app, deps);
   await metricsRoutes(app, deps.config, scrape);
+  await securityTxtRoutes(app, deps);
   await assetRoutes(app, deps);
   await discoveryRoutes(app, deps);
   await authorizeRoutes(app, deps);

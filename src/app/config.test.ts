@@ -72,6 +72,7 @@ test('without any setting it serves localhost from SQLite beside the code', () =
     logRequests: false,
     traces: undefined,
     logSql: false,
+    securityContacts: [],
     signUp: true,
     selfApproval: false,
     reviewMails: true,
@@ -216,6 +217,11 @@ const good: [Environment, Partial<Config>][] = [
   [{ SIGNET_MAIL_FROM: 'id@example.com' }, { mailFrom: 'id@example.com' }],
   [{ SIGNET_MAIL_FROM: 'Example <id@example.com>' }, { mailFrom: 'Example <id@example.com>' }],
   [{ SIGNET_BASE_URL: 'https://id.example.com' }, { mailFrom: '"Signet" <no-reply@id.example.com>' }],
+  [{ SIGNET_SECURITY_CONTACT: 'security@example.com' }, { securityContacts: ['mailto:security@example.com'] }],
+  [
+    { SIGNET_SECURITY_CONTACT: 'https://example.com/report, mailto:security@example.com' },
+    { securityContacts: ['https://example.com/report', 'mailto:security@example.com'] },
+  ],
   [
     { SIGNET_NAME: 'Müller & Söhne', SIGNET_ACCENT: '#AB12cd' },
     {
@@ -346,6 +352,21 @@ const malformed: [string, string[], RegExp][] = [
     'SIGNET_MAIL_FROM',
     ['Signet', 'a@b@c', '<a@b', 'a@b>', 'Signet a@b', 'A <a@b>, B <b@c>', 'A <a@b>\r\nBcc: hunter2@h', '@b', 'a@'],
     /an address, or a name and an address/,
+  ],
+  [
+    'SIGNET_SECURITY_CONTACT',
+    [
+      'hunter2',
+      'http://example.com/',
+      'https://u:hunter2@example.com/',
+      'a@b@c',
+      'security@example.com\nContact: mailto:hunter2@example.com',
+      'security@exämple.com',
+      'a@b.test,',
+      Array(6).fill('a@b.test').join(),
+      `https://example.com/${'x'.repeat(300)}`,
+    ],
+    /a mail address or an https URL/,
   ],
   ['SIGNET_NAME', [' ', 'x'.repeat(41), 'a\u202eb', 'a\nb'], /1 to 40 visible/],
   ['SIGNET_LOGO', ['logo.gif', 'logo', '/etc/passwd', 'https://example.com/'], /\.svg or \.png/],

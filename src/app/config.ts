@@ -16,6 +16,7 @@ import { isLoopback, isSubnet } from '../platform/ip-address.ts';
 import { limitSettings, readLimits } from '../platform/limits/limit-settings.ts';
 import { type MasterKeySource, parseMasterKey } from '../platform/master-key.ts';
 import { displayNameProblem, editDistance } from '../platform/text.ts';
+import { readSecurityContacts } from './security-contacts.ts';
 import { withoutServiceLinks } from './service-links.ts';
 import { readTraceSettings } from './trace-settings.ts';
 
@@ -44,6 +45,7 @@ const ownSettings = [
   'SIGNET_LOG_LEVEL',
   'SIGNET_LOG_REQUESTS',
   'SIGNET_LOG_SQL',
+  'SIGNET_SECURITY_CONTACT',
   'SIGNET_SIGN_UP',
   'SIGNET_SELF_APPROVAL',
   'SIGNET_REVIEW_MAILS',
@@ -163,6 +165,7 @@ export function readConfig(
     logRequests: isOn('SIGNET_LOG_REQUESTS', 'off'),
     traces: readTraceSettings(environment),
     logSql: isOn('SIGNET_LOG_SQL', 'off'),
+    securityContacts: readSecurityContacts(read('SIGNET_SECURITY_CONTACT')),
     signUp: isOn('SIGNET_SIGN_UP', 'on'),
     selfApproval: isOn('SIGNET_SELF_APPROVAL', 'off'),
     reviewMails: isOn('SIGNET_REVIEW_MAILS', 'on'),

@@ -43,6 +43,8 @@ export type Config = {
   readonly traces: TraceSettings | undefined;
   /** Logs the text of each SQL statement, for development. */
   readonly logSql: boolean;
+  /** Whom to tell of a vulnerability: URIs, the preferred one first. */
+  readonly securityContacts: readonly string[];
   readonly signUp: boolean;
   /** An administrator may approve their own clients. */
   readonly selfApproval: boolean;

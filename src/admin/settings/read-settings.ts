@@ -49,6 +49,7 @@ const readers: { readonly [Group in SettingGroup]?: Readonly<Record<string, Read
     SIGNET_LOG_LEVEL: ({ logLevel }) => logLevel,
     SIGNET_LOG_REQUESTS: ({ logRequests }) => logRequests,
     SIGNET_LOG_SQL: ({ logSql }) => logSql,
+    SIGNET_SECURITY_CONTACT: ({ securityContacts }) => list(securityContacts),
   },
   store: {
     SIGNET_DATA_DIR: ({ dataDir }) => dataDir,
