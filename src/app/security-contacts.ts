@@ -1,6 +1,6 @@
 import { ConfigError } from '../platform/errors.ts';
 
-const mostContacts = 5;
+const maxContacts = 5;
 
 /**
  * Whom to tell of a vulnerability: URIs, as RFC 9116 §2.5.3 wants them, the preferred one first.
@@ -9,9 +9,9 @@ const mostContacts = 5;
 export function readSecurityContacts(value: string | undefined): readonly string[] {
   const entries = value?.split(',').map((entry) => entry.trim()) ?? [];
   const contacts = entries.map((entry) => (/^[^:/@]+@[^@]+$/.test(entry) ? `mailto:${entry}` : entry));
-  if (contacts.length > mostContacts || !contacts.every(isContact)) {
+  if (contacts.length > maxContacts || !contacts.every(isContact)) {
     throw new ConfigError(
-      `SIGNET_SECURITY_CONTACT must be a mail address or an https URL, or up to ${mostContacts} of them: security@example.com,https://example.com/security.`,
+      `SIGNET_SECURITY_CONTACT must be a mail address or an https URL, or up to ${maxContacts} of them: security@example.com,https://example.com/security.`,
     );
   }
   return Object.freeze(contacts);

@@ -64,6 +64,7 @@ export function describeApi(config: Config, routes: readonly DescribedRoute[]) {
       title: config.brand.name,
       version: apiVersion,
       description: `OpenID Connect 1.0 and OAuth 2.1, accounts and clients. Readable version: ${config.baseUrl}/reference`,
+      contact: { name: config.brand.name, url: config.baseUrl },
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
     externalDocs: { description: 'The same reference as a web page.', url: `${config.baseUrl}/reference` },
