@@ -9,6 +9,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type BuildOptions, build, type OutputFile, type Plugin } from 'esbuild';
+import { documentation } from '../src/platform/assets.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -43,7 +44,14 @@ export function assets(): Map<string, string> {
   const ofSources = globSync('**/*.{sql,json,txt,css,js,svg}', { cwd: join(root, 'src') }).filter(
     (path) => path !== 'tsconfig.json',
   );
+  const guides = Object.entries(documentation).flatMap(([folder, from]) =>
+    globSync('*.md', { cwd: join(root, 'src', from) }).map((name): [string, string] => [
+      `${folder}/${name}`,
+      join(root, 'src', from, name),
+    ]),
+  );
   return new Map([
+    ...guides,
     ...ofSources.map((path): [string, string] => [path.replaceAll('\\', '/'), join(root, 'src', path)]),
     [
       'platform/pages/assets/webauthn.js',

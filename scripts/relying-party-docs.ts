@@ -169,9 +169,8 @@ export function documentOf(library: Library): string {
 export const indexDocument = (): string => `# Relying parties
 
 One page for each library that was tried with Signet: how to register a client for it, its settings, and what one sees when
-one of them is missing. The console has the same with the values of your client, under _Set up your app_. All of it is made
-from \`src/clients/libraries\`. The settings for Python, Java, Go, Rust and Apache are run by \`npm run test:clients\`.
-For whole applications, and what cannot be connected, see [Applications](applications.md).
+one of them is missing. The console has the same with the values of your client, under _Set up your app_. For whole
+applications, and what cannot be connected, see [Applications](applications.md).
 
 Issuer, authorization endpoint and so on are in the discovery document, \`{issuer}/.well-known/openid-configuration\`. For
 every library: PKCE with S256 is required, redirect URIs are compared character by character, and a refresh token works

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { getAsset, getAssetKeys, isSea } from 'node:sea';
 
 /**
@@ -16,10 +16,23 @@ const webauthn = 'platform/pages/assets/webauthn.js';
 const webauthnInPackage = () =>
   new URL('../dist/bundle/index.umd.min.js', import.meta.resolve('@simplewebauthn/browser'));
 
+/** Folders of documentation that are part of the program, and where a clone has them; the other forms have copies. */
+export const documentation: Readonly<Record<string, string>> = {
+  'guides/relying-parties': '../docs/relying-parties',
+  'guides/resource-servers': '../docs/resource-servers',
+  'guides/api': '../docs/api',
+  'guides/verify': '../packages/verify',
+};
+
+const folderOf = (folder: string) =>
+  join(root, form === 'sources' && Object.hasOwn(documentation, folder) ? documentation[folder]! : folder);
+
 /** Reads a file that comes with the program. @param path below `src`. */
 export function readAsset(path: string): string {
   if (form === 'executable') return getAsset(path, 'utf8');
-  return readFileSync(form === 'sources' && path === webauthn ? webauthnInPackage() : join(root, path), 'utf8');
+  const file =
+    form === 'sources' && path === webauthn ? webauthnInPackage() : join(folderOf(dirname(path)), basename(path));
+  return readFileSync(file, 'utf8');
 }
 
 /** @returns the names of the files in a folder below `src`, in order. */
@@ -27,7 +40,7 @@ export function listAssets(folder: string): string[] {
   const names =
     form === 'executable'
       ? getAssetKeys().flatMap((key) => (key.startsWith(`${folder}/`) ? [key.slice(folder.length + 1)] : []))
-      : readdirSync(join(root, folder));
+      : readdirSync(folderOf(folder));
   if (form === 'sources' && webauthn.startsWith(`${folder}/`)) names.push(basename(webauthn));
   return names.sort();
 }

@@ -15,6 +15,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { code, makeBuild } from '../../scripts/build.ts';
+import { documentation } from '../../src/platform/assets.ts';
 import { afterTest } from '../support/after-test.ts';
 import { newBrowser } from '../support/browser.ts';
 import { freePort } from '../support/free-port.ts';
@@ -47,6 +48,8 @@ async function works(server: ServerProcess, run: { env?: Settings; command: stri
   for (const [asset] of page.text.matchAll(/\/assets\/[^"]+/g)) assert.equal((await browser.get(asset)).status, 200);
   const account = { email: 'first@example.com', name: 'First', password: 'ordinary words in a row' };
   assert.equal((await browser.post(new URL(link).pathname, account)).location, '/admin');
+  for (const guide of Object.keys(documentation))
+    assert.match((await browser.get(`/reference/${guide}`)).text, /<article lang="en">\n<h1/, guide);
   // Compares names by a table, and checks the body with a library that is loaded late.
   const { client_id } = await registerByHttp(server, browser);
   const listed = await runProcess(['clients', 'list', '--json'], run);
@@ -78,7 +81,8 @@ test('a build has all that it needs: it starts with the settings and the store o
 async function newClone(t: TestContext) {
   const folder = await scratchFolder('clone');
   afterTest(t, () => rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }));
-  for (const path of ['bin', 'scripts', 'src', 'package.json', 'tsconfig.json']) {
+  const guides = Object.values(documentation).map((path) => join('src', path));
+  for (const path of ['bin', 'scripts', 'src', 'package.json', 'tsconfig.json', ...guides]) {
     cpSync(join(root, path), join(folder, path), { recursive: true, preserveTimestamps: true });
   }
   mkdirSync(join(folder, 'node_modules'));

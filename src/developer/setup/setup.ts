@@ -9,6 +9,7 @@ import {
   symptomsFor,
 } from '../../clients/libraries/catalogue.ts';
 import { ecosystems, type Library, type Symptom } from '../../clients/libraries/library.ts';
+import { guidesPath } from '../../platform/guides/guides.ts';
 import { copyButton } from '../../platform/pages/form.ts';
 import { type Html, html, untrustedUrl } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -56,6 +57,10 @@ ${copyButton(view, `snippet-${place}`)}
 )}
 ${backchannelAdvice(view, library, client)}
 ${symptomDetails(view, library, client)}
+<p id="guides">${view.t('developer.setup.guides', {
+    library: html`<a href="${guidesPath}/relying-parties/${library.id}">${libraryName(view, library)}</a>`,
+    apis: html`<a href="${guidesPath}/resource-servers">${view.t('developer.setup.guides.apis')}</a>`,
+  })}</p>
 ${library.versions !== '' && html`<p class="hint">${view.t('developer.setup.versions', { versions: library.versions })}</p>`}`;
 }
 

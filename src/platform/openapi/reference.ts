@@ -1,17 +1,31 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Config } from '../config.ts';
-import type { ErrorCode } from '../errors.ts';
+import { type ErrorCode, notFound } from '../errors.ts';
+import { type Guide, guidesPath, readGuides } from '../guides/guides.ts';
+import { plainText } from '../guides/markdown.ts';
 import { cookieNames } from '../http/cookies.ts';
 import { type Tag, tags } from '../http/operation.ts';
 import { publicDocument, sendPublicDocument } from '../http/representations.ts';
-import { type Html, html, untrusted } from '../pages/html.ts';
-import { emptyList } from '../pages/lists.ts';
+import { type Html, html } from '../pages/html.ts';
 import { type Page, sendPage } from '../pages/page.ts';
 import type { View, ViewDeps } from '../pages/view.ts';
+import {
+  anchor,
+  type Contents,
+  groupOf,
+  groupsOf,
+  maxQuery,
+  navigation,
+  overviewsOf,
+  referencePath,
+  searchForm,
+} from './contents.ts';
 import { type Base, curlFor } from './curl.ts';
 import { type ApiDocument, type DescribedOperation, type DescribedRoute, describeApi } from './document.ts';
 import { conditions } from './error-codes.ts';
+import { guidePage } from './guide-page.ts';
 import { type JsonSchema, variantsOf } from './json-schema.ts';
+import { searchPage } from './search-page.ts';
 
 /** The description of everything that a program may call, from the schemas that the routes check with. */
 export async function openApiRoutes(app: FastifyInstance, deps: ViewDeps, described: DescribedRoute[]) {
@@ -26,112 +40,67 @@ export async function openApiRoutes(app: FastifyInstance, deps: ViewDeps, descri
     return sendPublicDocument(request, reply, document);
   });
 
+  let guides: readonly Guide[] | undefined;
+  const contents = (): Contents => {
+    guides ??= readGuides(deps.config.baseUrl);
+    return { guides, document: describe() };
+  };
   const pages = new Map<string, Page>(); // public, and the same for all
+  const send = (reply: FastifyReply, view: View, path: string, draw: () => Page) =>
+    sendPage(reply, view, pages.getOrInsertComputed(`${view.locale} ${path}`, draw));
   const add = (path: string, draw: (view: View) => Page) =>
-    app.get(path, { config: { page: true } }, async (request, reply) => {
-      const { view } = request;
-      const page = pages.getOrInsertComputed(`${view.locale} ${path}`, () => draw(view));
-      return sendPage(reply, view, page);
-    });
-  add('/reference', (view) => referenceIndex(view, deps.config, describe()));
+    app.get(path, { config: { page: true } }, async ({ view }, reply) => send(reply, view, path, () => draw(view)));
+  add('/reference', (view) => referenceIndex(view, deps.config, contents()));
   app.get('/reference/search', { config: { page: true } }, async (request, reply) => {
     const { q = '' } = request.queryParameters;
-    return sendPage(reply, request.view, searchPage(request.view, describe(), q.trim().slice(0, maxQuery)));
+    return sendPage(reply, request.view, searchPage(request.view, contents(), q.trim().slice(0, maxQuery)));
   });
   for (const tag of Object.keys(tags) as Tag[])
-    add(referencePath(tag), (view) => referencePage(view, deps.config, describe(), tag));
+    add(referencePath(tag), (view) => referencePage(view, deps.config, contents(), tag));
+  for (const path of [`${guidesPath}/:folder`, `${guidesPath}/:folder/:guide`]) {
+    app.get(path, { config: { page: true } }, async (request, reply) => {
+      const { view } = request;
+      const [wanted] = request.url.split('?', 1);
+      const guide = contents().guides.find(({ path }) => path === wanted);
+      if (!guide) throw notFound();
+      return send(reply, view, guide.path, () => guidePage(view, contents(), guide));
+    });
+  }
 }
 
-const referencePath = (tag: Tag): string => `/reference/${anchor(tag)}`;
-
-/** The same document that programs read, as pages: here every operation, with a link to its description. */
-const referenceIndex = (view: View, config: Config, document: ApiDocument): Page => ({
-  title: view.plain('reference.title'),
-  aside: { home: '/developer', content: navigation(view, document) },
-  content: html`<h1>${view.t('reference.title')}</h1>
-<p class="soft">${view.t('reference.intro', { url: html`<code>${config.baseUrl}/openapi.json</code>` })}</p>
+/** Guides, and the same document that programs read, as pages: here every operation. */
+const referenceIndex = (view: View, config: Config, contents: Contents): Page => ({
+  title: view.plain('reference.index.title'),
+  aside: { home: '/developer', content: navigation(view, contents, '/reference') },
+  content: html`<h1>${view.t('reference.index.title')}</h1>
 ${searchForm(view, '')}
-${groupsOf(document).map((group) => groupOf(group))}`,
+<h2>${view.t('reference.guides')}</h2>
+<p class="soft">${view.t('reference.guides.intro')}</p>
+<ul class="addresses" lang="en">${overviewsOf(contents).map(
+    ({ path, title, blocks }) =>
+      html`<li><a href="${path}">${title}</a> <span>${firstSentenceOf(blocks)}</span></li>\n`,
+  )}</ul>
+<h2>${view.t('reference.title')}</h2>
+<p class="soft">${view.t('reference.intro', { url: html`<code>${config.baseUrl}/openapi.json</code>` })}</p>
+${groupsOf(contents.document).map(groupOf)}`,
 });
 
-const maxQuery = 100;
+const firstSentenceOf = (blocks: Guide['blocks']): string => {
+  const first = blocks.find((block) => block.kind === 'paragraph');
+  return first ? (/^.*?[.:](?= |$)/.exec(plainText(first.text))?.[0].replace(/:$/, '.') ?? '') : '';
+};
 
-/** Operations in whose description each of the words is found. */
-function searchPage(view: View, document: ApiDocument, q: string): Page {
-  const words = q.toLowerCase().split(/\s+/).filter(Boolean);
-  const isFound = ({ path, method, operation }: Group['members'][number]) => {
-    const text = `${method} ${path} ${wordsOf(operation)}`;
-    return words.every((word) => text.includes(word));
-  };
-  const found = groupsOf(document)
-    .map((group) => ({ ...group, members: group.members.filter(isFound) }))
-    .filter(({ members }) => members.length > 0);
-  return {
-    title: view.plain('reference.title'),
-    aside: { home: '/developer', content: navigation(view, document) },
-    content: html`<h1>${view.t('reference.title')}</h1>
-${searchForm(view, q)}
-<p><a href="/reference" id="reference-clear">${view.t('reference.search.clear')}</a></p>
-${found.length === 0 ? emptyList(view.t('reference.search.none', { query: html`<q>${untrusted(q)}</q>` })) : found.map((group) => groupOf(group))}`,
-  };
-}
-
-const found = new WeakMap<DescribedOperation, string>();
-
-/** Names, parameters, members, statuses and errors, in words. The examples would be found by words that mean nothing. */
-const wordsOf = (operation: DescribedOperation): string =>
-  found.getOrInsertComputed(operation, () =>
-    JSON.stringify(operation, (key, value) => (/^examples?$/.test(key) ? undefined : value)).toLowerCase(),
-  );
-
-const searchForm = (view: View, q: string): Html => html`<form method="get" action="/reference/search" role="search">
-<label for="q">${view.t('reference.search')}</label>
-<input id="q" name="q" type="search" maxlength="${maxQuery}" autocomplete="off" value="${q}" aria-describedby="q-hint">
-<p class="hint" id="q-hint">${view.t('reference.search.hint')}</p>
-<button type="submit" class="quiet" id="reference-find">${view.t('reference.search.submit')}</button>
-</form>`;
-
-const groupOf = ({ name, members }: Group): Html => html`<h2><a href="${referencePath(name)}" lang="en">${name}</a></h2>
-<ul class="addresses">${members.map(
-  ({ path, method, operation }) =>
-    html`<li><a href="${referencePath(name)}#${anchor(`${method}-${path}`)}"><code>${method.toUpperCase()} ${path}</code></a> <span lang="en">${operation.summary}</span></li>\n`,
-)}</ul>
-`;
-
-function referencePage(view: View, config: Config, document: ApiDocument, tag: Tag): Page {
+function referencePage(view: View, config: Config, contents: Contents, tag: Tag): Page {
   const base = { url: config.baseUrl, sessionCookie: cookieNames(config).session };
-  const { description, members } = groupsOf(document).find(({ name }) => name === tag)!;
+  const { description, members } = groupsOf(contents.document).find(({ name }) => name === tag)!;
   return {
     title: `${tag} - ${view.plain('reference.title')}`,
-    aside: { home: '/developer', content: navigation(view, document, tag) },
+    aside: { home: '/developer', content: navigation(view, contents, referencePath(tag)) },
     content: html`<h1>${view.t('reference.title')}</h1>
 <h2 lang="en">${tag}</h2>
 <p class="soft" lang="en">${description}</p>
 ${members.map(({ path, method, operation }) => operationOf(view, operation, { path, method, base }))}`,
   };
-}
-
-const navigation = (
-  view: View,
-  document: ApiDocument,
-  current?: Tag,
-): Html => html`<nav class="tabs" aria-label="${view.t('reference.navigation')}">
-<ul><li><a href="/reference"${current === undefined && html` aria-current="page"`}>${view.t('reference.all')}</a></li>
-${groupsOf(document).map(({ name }) => html`<li><a href="${referencePath(name)}" lang="en"${name === current && html` aria-current="page"`}>${name}</a></li>\n`)}
-<li><a href="/openapi.json">OpenAPI 3.1</a></li>
-<li><a href="/developer">${view.t('developer.tab.list')}</a></li></ul>
-</nav>
-`;
-
-type Group = ReturnType<typeof groupsOf>[number];
-
-function groupsOf(document: ApiDocument) {
-  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
-  );
-  return document.tags
-    .map((tag) => ({ ...tag, members: operations.filter(({ operation }) => operation.tags.includes(tag.name)) }))
-    .filter(({ members }) => members.length > 0);
 }
 
 type Place = { path: string; method: string; base: Base };
@@ -226,12 +195,6 @@ const codeBlock = (label: Html, text: string): Html =>
 /** Descriptions are CommonMark (OpenAPI §4.6); ours use backquotes and nothing else of it. */
 const marked = (text: string): Html =>
   html`<span lang="en">${text.split('`').map((part, place) => (place % 2 === 1 ? html`<code>${part}</code>` : part))}</span>`;
-
-const anchor = (text: string) =>
-  text
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-|-$/g, '');
 
 /** `name` is the path in the body: `fields[].path`. */
 type Member = { name: string; type: string; isRequired: boolean; description: string | undefined };

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readGuides } from '../../src/platform/guides/guides.ts';
+import { expectAccessible, openBrowser } from '../support/chromium.ts';
+import { message } from '../support/messages.ts';
+import { startSignet } from '../support/signet.ts';
+import { expectPage, expectToFit } from './expect-page.ts';
+
+test('a developer finds a guide by its task, reads it on any screen, and copies from it', async (t) => {
+  const signet = await startSignet(t);
+  const { context, page, expectQuiet } = await openBrowser(t, { origins: [signet.url] });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: signet.url });
+  await page.goto(`${signet.url}/reference?ui_locales=en`);
+  await page.getByLabel(message('reference.search')).fill('webhook signature');
+  await page.locator('#reference-find').click();
+  await page.getByRole('link', { name: 'Receive webhooks: The signature' }).click();
+  assert.equal(new URL(page.url()).hash, '#the-signature');
+  const receiver = page.locator('textarea', { hasText: 'createHmac' });
+  await page.locator(`[data-copy="${await receiver.getAttribute('id')}"]`).click();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), await receiver.inputValue());
+
+  const guides = readGuides(signet.url);
+  const kinds = [
+    '/relying-parties',
+    '/relying-parties/applications',
+    '/resource-servers/pyjwt',
+    '/api/webhooks',
+    '/verify',
+  ];
+  const looked = guides.filter(({ path }) => kinds.some((kind) => path.endsWith(kind)));
+  assert.equal(looked.length, kinds.length);
+  for (const { path } of looked) await expectPage(page, signet, { path });
+  for (const path of ['/reference?ui_locales=de', '/reference/search?q=refresh_token&ui_locales=de']) {
+    await page.goto(signet.url + path);
+    await expectAccessible(page);
+    await expectToFit(page, 320);
+  }
+  for (const { path } of guides) {
+    await page.goto(signet.url + path);
+    await expectToFit(page, 320);
+  }
+  expectQuiet();
+});
