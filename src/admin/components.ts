@@ -129,7 +129,7 @@ const explained: readonly RequestError['code'][] = [
 export const explains = ({ code }: RequestError): boolean => explained.includes(code);
 
 /** The pages of administrators, in the order of their navigation. */
-const tabs = {
+export const tabs = {
   admin: { path: '/admin', label: 'admin.tab.overview' },
   admin_clients: { path: '/admin/clients', label: 'admin.tab.clients' },
   admin_users: { path: '/admin/users', label: 'admin.tab.users' },
@@ -141,4 +141,7 @@ const tabs = {
   admin_settings: { path: '/admin/settings', label: 'admin.tab.settings' },
 } as const;
 
-export const adminTab = navigation('admin.navigation', tabs, { wide: true });
+export const adminTab = navigation('admin.navigation', tabs, {
+  wide: true,
+  search: { path: '/admin/search', label: 'admin.search.field' },
+});

@@ -20,6 +20,7 @@ import { keyOperations } from './keys/operations.ts';
 import { keyPageRoutes } from './keys/page-routes.ts';
 import { overviewPageRoutes } from './overview/page-routes.ts';
 import { invitationPage } from './pages.ts';
+import { searchPageRoutes } from './search/page-routes.ts';
 import { serviceCredentialOperations } from './service-credentials/operations.ts';
 import { serviceCredentialPageRoutes } from './service-credentials/page-routes.ts';
 import { settingOperations } from './settings/operations.ts';
@@ -77,6 +78,7 @@ export async function adminApiRoutes(app: FastifyInstance, deps: Deps) {
 export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
   countWhatWaits(app, deps);
   await overviewPageRoutes(app, deps);
+  await searchPageRoutes(app, deps);
   await clientPageRoutes(app, deps);
   await ownerlessClientRoutes(app, deps);
   await userPageRoutes(app, deps);

@@ -25,6 +25,7 @@ const pages = [
   '/audit',
   '/audit/unauthenticated',
   '/settings',
+  '/search?q=web',
 ].map((page) => `/admin${page}`);
 
 const pending = (signet: Signet, owner?: TestUser) =>

@@ -93,6 +93,7 @@ test('every page of administration is accessible, light and dark, on a phone and
     `/admin/clients/${changed.client_id}`,
     '/admin/users',
     '/admin/users/invite',
+    '/admin/search?q=e',
     `/admin/users/bulk?action=disable&user:${owner.user_id}=on&user:${admin.user_id}=on`,
     `/admin/users/${owner.user_id}`,
     `/admin/users/${owner.user_id}/edit`,

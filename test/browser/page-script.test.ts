@@ -26,6 +26,26 @@ test('the menu of the account closes with Escape, which gives the focus back, an
   expectQuiet();
 });
 
+test('the keyboard leads to the search of the console, also from a field, whose text stays', async (t) => {
+  const signet = await startSignet(t);
+  const visitor = await openBrowser(t, { origins: [signet.url] });
+  await lendSession(visitor, await signet.signedInUser({ role: 'admin', name: 'Olivia' }), signet);
+  const { page, expectQuiet } = visitor;
+  await page.goto(`${signet.url}/admin/users`);
+  const field = page.locator('#q');
+  await field.fill('k');
+  await field.press('k');
+  assert.equal(await field.inputValue(), 'kk', 'a letter is a letter');
+  await field.press('Control+k');
+  await page.keyboard.type('web');
+  assert.equal(await field.inputValue(), 'kk');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(`${signet.url}/admin/search?q=web`);
+  await page.locator('main a[href="/admin/webhooks"]').waitFor();
+  assert.equal(await page.locator('#jump').inputValue(), 'web');
+  expectQuiet();
+});
+
 test('a page that the browser kept is asked for again when it is shown again', async (t) => {
   const signet = await startSignet(t);
   const visitor = await openBrowser(t, { origins: [signet.url] });

@@ -26,7 +26,7 @@ ${itemsOr(
   credentials.map((one) => credentialItem(view, one)),
   view.t('admin.services.none'),
 )}
-<h2>${view.t('admin.services.create')}</h2>
+<h2 id="create">${view.t('admin.services.create')}</h2>
 ${shown.problem}
 <form method="post" action="${path}">
 <label for="name">${view.t('admin.services.name')}</label>

@@ -58,7 +58,7 @@ ${outcome}
 ${groups
   .filter(({ settings }) => settings.length > 0)
   .map(
-    ({ group, settings }) => html`<h2>${view.t(`admin.settings.group.${group}`)}</h2>
+    ({ group, settings }) => html`<h2 id="${group}">${view.t(`admin.settings.group.${group}`)}</h2>
 ${group === 'limits' ? foldedTable(view, settings) : settingTable(view, settings)}
 ${group === 'mail' && mailTest(view, tests)}${group === 'providers' && providerChecks(view, tests)}
 `,

@@ -48,7 +48,7 @@ ${itemsOr(
   webhooks.map((one) => webhookItem(view, one)),
   view.t('admin.webhooks.none'),
 )}
-<h2>${view.t('admin.webhooks.create')}</h2>
+<h2 id="create">${view.t('admin.webhooks.create')}</h2>
 ${webhookForm(view, shown, { name: null, url: '', event_types: [] }, { path, id: 'webhook-create', label: 'admin.webhooks.create.submit' })}`,
 });
 

@@ -94,13 +94,21 @@ export function openBranding({ brand }: Pick<Config, 'brand'>) {
   /** By the name of their file, without `.js`. */
   const scripts: Record<string, Asset> = {};
   for (const file of listAssets(folder)) {
-    if (file.endsWith('.js')) scripts[file.slice(0, -3)] = asset(file, Buffer.from(readAsset(`${folder}/${file}`)));
+    if (file.endsWith('.js'))
+      scripts[file.slice(0, -3)] = asset(file, Buffer.from(withoutCommentLines(readAsset(`${folder}/${file}`))));
   }
   return { name: brand.name, stylesheet, logo, scripts, assets: [stylesheet, logo, ...Object.values(scripts)] };
 }
 
 /** A stylesheet as it is sent: a fifth of it is for its editors. */
-const withoutComments = (css: string): string => css.replaceAll(/\/\*.*?\*\//gs, '').replaceAll(/\s*\n\s*/g, '\n');
+const withoutComments = (css: string): string =>
+  css
+    .replaceAll(/\/\*.*?\*\//gs, '')
+    .replaceAll(/\s*\n\s*/g, '\n')
+    .replaceAll(/(?<=[{};,])\n/g, '');
+
+/** A script as it is sent: without the lines that are comments. */
+const withoutCommentLines = (script: string): string => script.replaceAll(/^ *(?:\/\/.*|\/\*\*.*\*\/)\n/gm, '');
 
 function asset(name: string, content: Buffer): Asset {
   const extension = extname(name);

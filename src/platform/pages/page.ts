@@ -58,7 +58,7 @@ const layout = (view: View, page: Page, visit: Visit): Html => {
 ${scripts.map((name) => html`<script src="${branding.scripts[name]?.path}" defer></script>\n`)}</head>
 <body${(tab || aside) && html` class="${tab?.isWide ? 'account wide' : 'account'}"`}>
 <a class="skip" href="#main">${t('layout.skip')}</a>
-<header class="brand"><a href="${home}"><img src="${branding.logo.path}" alt="" width="28" height="28"> ${branding.name}</a>${tab && visit.user && userMenu(view, visit.user, visit.url)}</header>
+<header class="brand"><a href="${home}"><img src="${branding.logo.path}" alt="" width="28" height="28"> ${branding.name}</a>${tab && visit.user && html`${tab.search && searchField(view, tab.search, visit.url)}${userMenu(view, visit.user, visit.url)}`}</header>
 ${tab ? navigationOf(t, tab, visit.counts) : aside?.content}<main id="main">
 ${tab && breadcrumbs(t, tab, page.above, visit.url)}${tab && visit.due && dueNotice(view, visit.due, visit.url)}${
   isUnfinished(view.query) &&
@@ -83,6 +83,12 @@ const scriptsOf = ({ scripts = [], content }: Page): readonly string[] => [
 
 /** A query is not repeated: it may have a code in it. */
 const pathOf = (url: string): string => url.split('?', 1)[0]!;
+
+/** Of an area, on each of its pages. `page.js` leads to it from the keyboard. */
+const searchField = ({ query, plain }: View, { path, label }: NonNullable<Tab['search']>, url: string): Html => {
+  const typed = (pathOf(url) === path && new URLSearchParams(query).get('q')) || '';
+  return html`<form method="get" action="${path}" role="search" aria-label="${plain(label)}" class="jump"><input id="jump" name="q" type="search" maxlength="254" autocomplete="off" value="${typed}" placeholder="${plain(label)}" aria-label="${plain(label)}" aria-keyshortcuts="Control+K Meta+K"></form>`;
+};
 
 /** Who is signed in, and the way to every area that they may enter. */
 function userMenu(view: View, user: SignedInUser, url: string): Html {
@@ -220,8 +226,14 @@ export async function assetRoutes(app: FastifyInstance, { branding }: { branding
 
 type Tabs = Readonly<Record<string, { path: string; label: MessageKey }>>;
 
-/** A navigation, and the page's tab in it. `label` names it for screen readers. */
-type Tab = { label: MessageKey; tabs: Tabs; current: string; isWide: boolean };
+/** A navigation, and the page's tab in it. `label` names it for screen readers. `search`: the page of what its field has found. */
+type Tab = {
+  label: MessageKey;
+  tabs: Tabs;
+  current: string;
+  isWide: boolean;
+  search: { path: string; label: MessageKey } | undefined;
+};
 
 /** What waits behind a tab, by its name. Counted as far as one more than {@link maxCount}. */
 export type TabCounts = Readonly<Record<string, number>>;
@@ -244,5 +256,9 @@ declare module 'fastify' {
 
 /** @param options.wide for areas of tables: their pages are wider, and the text on them is not. */
 export const navigation =
-  <const Known extends Tabs>(label: MessageKey, tabs: Known, { wide: isWide = false } = {}) =>
-  (current: keyof Known & string): Tab => ({ label, tabs, current, isWide });
+  <const Known extends Tabs>(
+    label: MessageKey,
+    tabs: Known,
+    { wide: isWide = false, search }: { wide?: boolean; search?: Tab['search'] } = {},
+  ) =>
+  (current: keyof Known & string): Tab => ({ label, tabs, current, isWide, search });

@@ -33,6 +33,21 @@
     menu.querySelector('summary').focus();
   });
 
+  // To the search of the console, also from a text field. A single letter or sign would be a command that speech input types by
+  // chance (WCAG 2.2 §2.1.4), and on a Mac Ctrl+K edits text.
+  const search = document.querySelector('#jump');
+  if (search) {
+    const isMac = navigator.platform.startsWith('Mac');
+    search.placeholder += isMac ? ' (⌘K)' : ' (Ctrl+K)';
+    addEventListener('keydown', (event) => {
+      const { key, metaKey, ctrlKey, altKey, shiftKey } = event;
+      if (key !== 'k' || altKey || shiftKey || metaKey !== isMac || ctrlKey === isMac) return;
+      event.preventDefault();
+      search.focus();
+      search.select();
+    });
+  }
+
   // On a phone the navigation is one line that scrolls: it begins where the tab of this page is to be seen.
   const current = document.querySelector('.tabs [aria-current]');
   const line = current?.closest('.tabs');
