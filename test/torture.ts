@@ -2,11 +2,12 @@
  * `npm run torture`: the crashes, races and faults of the test suite again and again, each time with another seed and more
  * rounds, until the time is over. One that fails is printed with the command that repeats it.
  */
-import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { globalSetup, globalTeardown } from './support/global-setup.ts';
+import { runFile } from './support/run-file.ts';
+import { silenceMs } from './support/watch-for-silence.ts';
 
 /** What is done to Signet, and the files that do it. */
 const subjects: Record<string, readonly string[]> = {
@@ -25,34 +26,28 @@ const subjects: Record<string, readonly string[]> = {
   requests: ['test/platform/openapi-fuzz.test.ts', 'test/platform/hostile-bodies.test.ts'],
 };
 
+const usualRounds = 3;
+
 const usage = `Usage: npm run torture -- [options]
 
   --minutes N   how long (default 10); what has begun is finished, and each subject is tried once
-  --rounds N    by how much races and crashes are multiplied (default 3)
-  --only NAMES  subjects, separated by commas: ${Object.keys(subjects).join(',')}
+  --rounds N    by how much races and crashes are multiplied (default ${usualRounds})
+  --only NAMES  test files, or subjects, separated by commas: ${Object.keys(subjects).join(',')}
   --seed N      of the first run (default random); the next ones count up
+  --patience N  minutes in which no test of a file begins or ends, after which it hangs: it is ended, and has failed
+                (default 10; with more rounds, in which a test takes longer, more)
   --json        the result as JSON on stdout, alone
   --help        this text
 
 Progress goes to stderr. Needs no network and leaves nothing behind. Exits with 1 when anything failed.`;
 
+type Trial = { rounds: number; patience: number };
 type Run = { file: string; seed: number; passed: number; failed: readonly string[] };
 
-const failedTest = /^not ok \d+ - (.*)$/gm;
-const passedTest = /^ *ok \d+ - /gm;
-
-/** One file in a process of its own. */
-async function runFile(file: string, seed: number, rounds: number): Promise<Run> {
-  const env: NodeJS.ProcessEnv = { ...process.env, TEST_SEED: String(seed), TEST_ROUNDS: String(rounds) };
-  delete env.NODE_TEST_CONTEXT; // it would replace the reporter where a test starts this
-  const execArgs = ['--import', import.meta.resolve('./support/untracked-promises.ts'), '--test-reporter=tap'];
-  const child = spawn(process.execPath, [...execArgs, file], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  let output = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-  const [code] = await once(child, 'close');
-  const failed = [...output.matchAll(failedTest)].map(([, name = '']) => name);
-  if (code !== 0 && failed.length === 0) failed.push('the process');
-  return { file, seed, passed: output.match(passedTest)?.length ?? 0, failed };
+async function tortureFile(file: string, seed: number, { rounds, patience }: Trial): Promise<Run> {
+  const env = { ...process.env, TEST_SEED: String(seed), TEST_ROUNDS: String(rounds) };
+  const { passed, failed, hung } = await runFile(file, { env, patienceMs: patience * 60_000 });
+  return { file, seed, passed, failed: hung === undefined ? failed : [...failed, `hangs: ${hung}`] };
 }
 
 async function torture(args: string[]): Promise<number> {
@@ -60,9 +55,10 @@ async function torture(args: string[]): Promise<number> {
     args,
     options: {
       minutes: { type: 'string', default: '10' },
-      rounds: { type: 'string', default: '3' },
+      rounds: { type: 'string', default: String(usualRounds) },
       only: { type: 'string' },
       seed: { type: 'string' },
+      patience: { type: 'string' },
       json: { type: 'boolean' },
       help: { type: 'boolean' },
     },
@@ -72,21 +68,26 @@ async function torture(args: string[]): Promise<number> {
     return 0;
   }
   const names = values.only?.split(',') ?? Object.keys(subjects);
-  const unknown = names.find((name) => !Object.hasOwn(subjects, name));
-  const [minutes, rounds, first] = [values.minutes, values.rounds, values.seed ?? randomInt(2 ** 30)].map(Number);
-  if (unknown !== undefined || !(minutes! >= 0) || !(rounds! >= 1) || !Number.isSafeInteger(first)) {
+  const isFile = (name: string) => name.endsWith('.ts') && existsSync(name);
+  const unknown = names.find((name) => !Object.hasOwn(subjects, name) && !isFile(name));
+  const [minutes = 0, rounds = 1, first = 0] = [values.minutes, values.rounds, values.seed ?? randomInt(2 ** 30)].map(
+    Number,
+  );
+  const patience = Number(values.patience ?? (silenceMs / 60_000) * Math.max(1, rounds / usualRounds));
+  const areNumbers = minutes >= 0 && rounds >= 1 && patience > 0 && Number.isSafeInteger(first);
+  if (unknown !== undefined || !areNumbers) {
     console.error(unknown === undefined ? usage : `There is no subject ${unknown}.\n\n${usage}`);
     return 2;
   }
   const startedAt = performance.now();
   const seconds = () => (performance.now() - startedAt) / 1000;
   const runs: Run[] = [];
-  let seed = first!;
+  let seed = first;
   await globalSetup();
   try {
     do {
-      for (const file of names.flatMap((name) => subjects[name]!)) {
-        const run = await runFile(file, seed, rounds!);
+      for (const file of names.flatMap((name) => subjects[name] ?? [name])) {
+        const run = await tortureFile(file, seed, { rounds, patience });
         runs.push(run);
         const verdict = run.failed.length === 0 ? `${run.passed} passed` : `FAILED: ${run.failed.join('; ')}`;
         console.error(`${seconds().toFixed(1).padStart(7)} s  seed ${seed}  ${file}  ${verdict}`);
@@ -95,14 +96,14 @@ async function torture(args: string[]): Promise<number> {
         }
       }
       seed += 1;
-    } while (seconds() < minutes! * 60);
+    } while (seconds() < minutes * 60);
   } finally {
     await globalTeardown();
   }
   const failed = runs.filter((run) => run.failed.length > 0);
   const total = {
     seconds: Math.round(seconds()),
-    seeds: [first!, seed - 1],
+    seeds: [first, seed - 1],
     files: runs.length,
     passed: runs.reduce((sum, run) => sum + run.passed, 0),
     failed,

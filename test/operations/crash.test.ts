@@ -1,21 +1,26 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { openDb } from '../../src/platform/db/open.ts';
 import type { Delivery } from '../../src/webhooks/store.ts';
+import { afterTest } from '../support/after-test.ts';
 import type { Browser } from '../support/browser.ts';
 import { signedInClient, succeed } from '../support/command-line.ts';
 import { plain } from '../support/plain-sql.ts';
 import type { RegisteredClient } from '../support/relying-party.ts';
 import { repeated } from '../support/repeated.ts';
+import { scratchFolder } from '../support/scratch.ts';
 import { type Random, seededRandom } from '../support/seeded-random.ts';
 import {
   bareSettings,
   codeFor,
   isActiveAt,
+  isRunning,
   redeemAt,
   refreshAt,
   type ServerProcess,
@@ -170,12 +175,36 @@ async function examine({ url }: ServerProcess, client: RegisteredClient, chain: 
   return isAlive;
 }
 
+const torture = (...args: string[]) =>
+  promisify(execFile)(process.execPath, ['test/torture.ts', ...args], { cwd: join(import.meta.dirname, '../..') });
+
 test('npm run torture repeats a subject with the seed it was given, counts its cases, and knows no other subject', async () => {
-  const torture = (...args: string[]) =>
-    promisify(execFile)(process.execPath, ['test/torture.ts', ...args], { cwd: join(import.meta.dirname, '../..') });
   const { stdout, stderr } = await torture('--minutes', '0', '--rounds', '1', '--only', 'log', '--seed', '7', '--json');
   const { passed, failed, files, seeds } = JSON.parse(stdout);
   assert.deepEqual([failed, files, seeds], [[], 1, [7, 7]], stderr);
   assert.ok(passed > 5);
   await assert.rejects(torture('--only', 'nothing'), /There is no subject nothing/);
+});
+
+test('npm run torture: a file that hangs is ended with all that it has started, and has failed', async (t) => {
+  const pids = join(await scratchFolder('hangs'), 'pids');
+  afterTest(t, () => rm(dirname(pids), { recursive: true }));
+  process.env.FIXTURE_PIDS = pids;
+  t.after(() => delete process.env.FIXTURE_PIDS);
+  const file = 'test/support/fixture-that-hangs.ts';
+  let patience = 0.01;
+  let ended: { stdout: string; stderr: string; code?: number };
+  // On a slow machine a short silence is one in which no test has begun yet.
+  await until('it has come to the test that hangs', async () => {
+    patience *= 2;
+    const only = ['--only', file, '--patience', String(patience)];
+    ended = await torture('--minutes', '0', ...only, '--json').catch((error) => error);
+    return existsSync(pids);
+  });
+  const { code, stdout, stderr } = ended!;
+  assert.equal(code, 1, stderr);
+  const [failed] = JSON.parse(stdout).failed;
+  assert.deepEqual([failed.file, failed.passed, failed.failed], [file, 1, ['hangs: a test that hangs']]);
+  const started = readFileSync(pids, 'utf8').trim().split('\n').map(Number);
+  await until('what it has started has ended', () => !started.some(isRunning));
 });
