@@ -11,7 +11,11 @@ import { silenceMs } from './support/watch-for-silence.ts';
 
 /** What is done to Signet, and the files that do it. */
 const subjects: Record<string, readonly string[]> = {
-  crash: ['test/operations/crash.test.ts', 'test/operations/crash-images.test.ts'],
+  crash: [
+    'test/operations/crash.test.ts',
+    'test/operations/crash-images.test.ts',
+    'test/operations/power-loss.test.ts',
+  ],
   connections: ['test/operations/slow-clients.test.ts'],
   races: ['test/oauth/token-races.test.ts', 'test/operations/bulk-changes.test.ts'],
   answers: ['test/oauth/issuances.test.ts'],

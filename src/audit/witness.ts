@@ -1,7 +1,7 @@
 import { chmod, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Logger } from 'pino';
-import { makeFolder } from '../platform/db/open.ts';
+import { makeFolder } from '../platform/durable-files.ts';
 
 /** A place of the chain and its seal. Place 0 is before the first event. */
 export type Head = { seq: number; seal: string };

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, linkSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { databaseFile, makeFolder } from './db/open.ts';
+import { databaseFile } from './db/open.ts';
+import { makeFolder, syncFile } from './durable-files.ts';
 import { ConfigError } from './errors.ts';
 
 /** Where the master key comes from. One that `mayCreate` is made at first start, with mode 0600; the others must exist. */
@@ -66,13 +67,17 @@ function refuseWithoutKey(path: string): void {
   );
 }
 
-/** Written aside and linked into place, so that of two first starts one wins and no process reads half a key. */
+/**
+ * Written aside, flushed and linked into place, so that of two first starts one wins and no process reads half a key, and a loss of
+ * power takes no key from what was encrypted with it. Its name is flushed by SQLite, which makes the database beside it next.
+ */
 function createMasterKeyFile(path: string): void {
   makeFolder(dirname(path));
   refuseWithoutKey(path);
   const aside = `${path}.${process.pid}.new`;
   writeFileSync(aside, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600 });
   chmodSync(aside, 0o600);
+  syncFile(aside);
   try {
     linkSync(aside, path);
   } catch (error) {

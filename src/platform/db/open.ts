@@ -1,8 +1,9 @@
-import { accessSync, chmodSync, closeSync, constants, existsSync, mkdirSync, openSync, statfsSync } from 'node:fs';
+import { accessSync, chmodSync, closeSync, constants, existsSync, openSync, statfsSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
+import { makeFolder } from '../durable-files.ts';
 import { counter, gauge, histogram, quickSeconds } from '../metrics.ts';
 import type { Tracer } from '../tracing.ts';
 import { type Db, type Step, StoreUnavailable } from './db.ts';
@@ -207,21 +208,6 @@ export function traceStatements(db: Db, tracer: Tracer): void {
   }
   db.query = (statement) => traced([statement], () => query(statement));
   db.commit = (steps) => traced(steps, () => commit(steps));
-}
-
-/**
- * Makes a folder that only its owner can open, and those above it. Not by `recursive: true`, which tries for ever where
- * a folder exists and takes no other, as in `/proc`.
- * @throws the error of the system.
- */
-export function makeFolder(path: string): void {
-  if (existsSync(path)) return;
-  makeFolder(dirname(path));
-  try {
-    mkdirSync(path, { mode: 0o700 });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error; // another first start was quicker
-  }
 }
 
 const Verdict = row('pragma', { integrity_check: text });

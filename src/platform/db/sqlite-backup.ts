@@ -1,6 +1,7 @@
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, readSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, linkSync, openSync, readSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
+import { syncFile, syncFolder } from '../durable-files.ts';
 import { storeError } from './sqlite-errors.ts';
 import { openSqliteThread } from './sqlite-thread.ts';
 import { busyTimeoutMs } from './sqlite-transactions.ts';
@@ -94,7 +95,7 @@ export function closeSqliteFile(path: string): void {
   const connection = new DatabaseSync(path);
   connection.exec('pragma journal_mode = delete');
   connection.close();
-  sync(path);
+  syncFile(path);
 }
 
 /**
@@ -131,17 +132,11 @@ export function replaceSqlite(path: string, by: string, keptAs: string): void {
   if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${keptAs}-wal`);
   rmSync(`${path}-shm`, { force: true });
   renameSync(by, path);
-  sync(dirname(path));
+  syncFolder(dirname(path));
 }
 
 /** Gives a file its name, for good. */
 export function renameForGood(from: string, to: string): void {
   renameSync(from, to);
-  sync(dirname(to));
-}
-
-function sync(path: string): void {
-  const descriptor = openSync(path, 'r');
-  fsyncSync(descriptor);
-  closeSync(descriptor);
+  syncFolder(dirname(to));
 }

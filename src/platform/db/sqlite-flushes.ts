@@ -1,5 +1,4 @@
-import { close, fdatasync, fsync, openSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { close, fdatasync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Clock } from '../clock.ts';
 
@@ -8,7 +7,6 @@ export type Flush = (sync: () => Promise<void>) => Promise<void>;
 
 const syncData = (descriptor: number) =>
   new Promise<void>((resolve, reject) => fdatasync(descriptor, (error) => (error ? reject(error) : resolve())));
-const syncAll = promisify(fsync);
 const closeFile = promisify(close);
 
 /** A flush that takes longer, in milliseconds, has another one beside it. */
@@ -25,13 +23,13 @@ type Flushing = { startedAt: number; done: Promise<void> };
  * cloud machines do, they would wait for most of a flush that does not concern them, and then for their own: there
  * others begin beside it, at even distances. They are confirmed in their order, so that what is confirmed is a prefix of the log.
  *
- * Each has a descriptor of its own: the system reports a failed write once to each, so none takes another's error.
+ * Each has a descriptor of its own: the system reports a failed write once to each, so none takes another's error. The name of a
+ * new log is flushed by SQLite, with the log's header.
  * @param path of the log; undefined when there is none.
  */
 export function createFlushes(path: string | undefined, around: Flush, monotonic: Clock) {
   const free: number[] = [];
   const running: Flushing[] = [];
-  let isFolderFlushed = false;
   let next: Promise<void> | undefined;
   let meanMs = 0;
 
@@ -39,8 +37,6 @@ export function createFlushes(path: string | undefined, around: Flush, monotonic
     if (path === undefined) return;
     const descriptor = free.pop() ?? openSync(path, 'r+');
     try {
-      if (!isFolderFlushed) await syncFolder(dirname(path)); // the file may be new
-      isFolderFlushed = true;
       await syncData(descriptor);
     } finally {
       free.push(descriptor);
@@ -100,13 +96,4 @@ export function createFlushes(path: string | undefined, around: Flush, monotonic
       await Promise.all(free.splice(0).map(closeFile));
     },
   };
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = openSync(path, 'r');
-  try {
-    await syncAll(folder);
-  } finally {
-    await closeFile(folder);
-  }
 }
