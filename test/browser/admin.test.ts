@@ -10,7 +10,6 @@ import { type Signet, startSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 import { expectPage, expectToFit, openDetails } from './expect-page.ts';
-import { picture, takesPictures } from './picture.ts';
 import { lendSession } from './seeded-signet.ts';
 
 /** What an administrator sees and does, in a browser that has no JavaScript. */
@@ -33,12 +32,6 @@ async function signInHere(page: Page, signet: Signet, { email, password }: TestU
   await page.locator('#password').fill(password);
   await page.locator('#signin-submit').click();
   await page.waitForURL(`${signet.url}/admin`);
-}
-
-/** Desk in daylight, phone at night. */
-async function pictures(page: Page, name: string, isWhole = true) {
-  await picture(page, name, 'desktop', 'light', isWhole);
-  await picture(page, name, 'phone', 'dark', isWhole);
 }
 
 /** axe-core runs by the debugger, and needs a page in which scripts may run. */
@@ -126,30 +119,11 @@ test('every page of administration is accessible, light and dark, on a phone and
   const tab = await page.locator('.tabs [aria-current]').boundingBox();
   assert.ok(navigation!.height < 80, `${navigation?.height} px`);
   assert.ok(tab!.x >= 0 && tab!.x + tab!.width <= 320, JSON.stringify(tab));
-  const looks = {
-    admin: '/admin',
-    'admin-clients': '/admin/clients',
-    'admin-review': `/admin/clients/${changed.client_id}`,
-    'admin-review-again': `/admin/clients/${pending.client_id}`,
-    'admin-user': `/admin/users/${owner.user_id}`,
-    'admin-services': `/admin/service-credentials/${service.client_id}`,
-    'admin-webhooks': '/admin/webhooks',
-    'admin-webhook': `/admin/webhooks/${made.json?.webhook_id}`,
-    'admin-delivery': delivery,
-    'admin-audit': '/admin/audit',
-    'admin-settings': '/admin/settings',
-    'admin-unauthenticated': '/admin/audit/unauthenticated',
-  };
-  for (const [name, path] of takesPictures ? Object.entries(looks) : []) {
-    await page.goto(signet.url + path);
-    await pictures(page, name);
-  }
   await page.goto(`${signet.url}/admin/audit`);
   await page.locator('#audit-verify').click();
   await page.getByRole('status').waitFor();
   await page.goto(`${signet.url}/reference?ui_locales=en`);
   await expectAccessible(page);
-  await pictures(page, 'reference', false);
   await page.goto(`${signet.url}/reference/entitlements`);
   await page.locator('main details > summary').first().click();
   await expectAccessible(page);

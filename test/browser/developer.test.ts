@@ -7,7 +7,6 @@ import { message, pattern, sentence } from '../support/messages.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 import { expectPage } from './expect-page.ts';
-import { picture } from './picture.ts';
 import { lendSession } from './seeded-signet.ts';
 
 /** The console of developers in a real browser: with JavaScript for comfort, and without. */
@@ -49,8 +48,6 @@ test('a developer registers with a script that warns at once and copies', async 
     .getByRole('link', { name: message('developer.list.step.register.link') })
     .click(); // the first of three steps
 
-  await picture(page, 'developer-choice', 'desktop', 'light');
-  await picture(page, 'developer-choice', 'phone', 'dark');
   await page.locator('a[href$="?kind=web&library=authjs"]').click();
 
   await fillIn(page, `${callback}\nhttp://shop.test/callback`);
@@ -108,12 +105,6 @@ test('a developer registers with a script that warns at once and copies', async 
   await page.reload();
   await page.getByRole('heading', { name: 'Example shop' }).waitFor();
   assert.doesNotMatch((await page.textContent('body')) ?? '', /cs_/);
-  const looks = { 'developer-client': '', 'developer-secrets': '/secrets' };
-  for (const [look, part] of Object.entries(looks)) {
-    await page.goto(`${signet.url}/developer/clients/${client_id}${part}`);
-    await picture(page, look, 'desktop', 'light');
-    await picture(page, look, 'phone', 'dark');
-  }
   await page.goto(`${signet.url}/developer/clients/${client_id}`);
   await page.getByRole('button', { name: `${message('developer.copy')}: ${message('developer.issuer')}` }).click();
   await page.waitForFunction(async (url) => (await navigator.clipboard.readText()) === url, signet.url);

@@ -17,8 +17,6 @@ export type CataloguePage = ExpectedPage & {
   name: string;
   /** Whose cookies the browser has. */
   as: Role;
-  /** All four looks are kept as pictures, rather than one. */
-  isMain?: true;
 };
 
 /** Every page there is, and how to get to see it. */
@@ -56,7 +54,7 @@ async function signInPages(
   const path = '/signin';
   const wrong = (page: Page) => fillIn(page, { username: 'ada@example.com', password: 'not the password at all' });
   return [
-    { name: 'sign-in', path: await waiting(visitor, signet, client), as: 'visitor', act: passkeyButton, isMain: true },
+    { name: 'sign-in', path: await waiting(visitor, signet, client), as: 'visitor', act: passkeyButton },
     { name: 'sign-in-wrong', path, as: 'visitor', act: wrong },
     { name: 'second-factor', path: '/signin/second-factor', as: 'halfway', act: passkeyButton },
     { name: 'second-factor-wrong', path: '/signin/second-factor', as: 'halfway', act: giveWrongCode },
@@ -117,18 +115,18 @@ async function linkPages({ signet, mailbox, ada, mary }: SeededSignet): Promise<
 
 const accountPages: CataloguePage[] = [
   { name: 'developer-none', path: '/developer', as: 'mary' },
-  { name: 'developer-choice', path: '/developer/register', as: 'mary', isMain: true },
-  { name: 'developer-form', path: '/developer/register?kind=web&library=spring-security-6', as: 'mary', isMain: true },
+  { name: 'developer-choice', path: '/developer/register', as: 'mary' },
+  { name: 'developer-form', path: '/developer/register?kind=web&library=spring-security-6', as: 'mary' },
   { name: 'developer-form-native', path: '/developer/register?kind=native&library=appauth', as: 'mary' },
   { name: 'developer-form-service', path: '/developer/register?kind=service&library=jose', as: 'mary' },
-  { name: 'account', path: '/account', as: 'ada', isMain: true },
+  { name: 'account', path: '/account', as: 'ada' },
   { name: 'account-saved', path: '/account?done=yes', as: 'mary' },
   { name: 'email', path: '/account/email', as: 'mary' },
   { name: 'email-change', path: '/account/email/change', as: 'ada' },
   { name: 'delete', path: '/account/delete', as: 'mary' },
   { name: 'delete-last-administrator', path: '/account/delete', as: 'ada' },
   { name: 'security-plain', path: '/account/security', as: 'ada' },
-  { name: 'security', path: '/account/security', as: 'grace', isMain: true },
+  { name: 'security', path: '/account/security', as: 'grace' },
   { name: 'password', path: '/account/security/password', as: 'grace' },
   { name: 'password-only', path: '/account/security/password', as: 'ada' },
   { name: 'passkeys-none', path: '/account/security/passkeys', as: 'ada' },
@@ -136,7 +134,7 @@ const accountPages: CataloguePage[] = [
   { name: 'passkeys-added', path: '/account/security/passkeys?done=added', as: 'grace' },
   { name: 'passkeys-open', path: '/account/security/passkeys', as: 'grace', act: openDetails },
   { name: 'totp-off', path: '/account/security/totp', as: 'ada' },
-  { name: 'totp-enrollment', path: '/account/security/totp', as: 'mary', act: openDetails, isMain: true },
+  { name: 'totp-enrollment', path: '/account/security/totp', as: 'mary', act: openDetails },
   { name: 'totp', path: '/account/security/totp', as: 'grace' },
   { name: 'totp-disable', path: '/account/security/totp/disable', as: 'grace' },
   { name: 'backup-codes', path: '/account/security/backup-codes', as: 'grace' },
@@ -149,7 +147,7 @@ const accountPages: CataloguePage[] = [
   { name: 'providers', path: '/account/security/providers', as: 'grace' },
   { name: 'providers-linked', path: '/account/security/providers?done=linked', as: 'grace' },
   { name: 'providers-none', path: '/account/security/providers', as: 'ada' },
-  { name: 'sessions', path: '/account/sessions', as: 'ada', isMain: true },
+  { name: 'sessions', path: '/account/sessions', as: 'ada' },
   { name: 'apps', path: '/account/apps', as: 'ada' },
   { name: 'apps-none', path: '/account/apps', as: 'mary' },
   { name: 'entitlements', path: '/account/entitlements', as: 'ada' },
@@ -176,7 +174,7 @@ async function consentPages({ signet, ada, client }: SeededSignet, visitors: Vis
   const scope = 'openid profile email offline_access entitlements:read';
   const choice = await waiting(visitors.ada, signet, client, { prompt: 'select_account' });
   return [
-    { name: 'consent', path: await waiting(visitors.ada, signet, asking, { scope }), as: 'ada', isMain: true },
+    { name: 'consent', path: await waiting(visitors.ada, signet, asking, { scope }), as: 'ada' },
     { name: 'account-choice', path: choice, as: 'ada' },
   ];
 }

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Page } from 'playwright-core';
 import { openBrowser } from '../support/chromium.ts';
 import { message, sentence } from '../support/messages.ts';
 import { startSignet } from '../support/signet.ts';
 import { expectPage } from './expect-page.ts';
-import { type CataloguePage, cataloguePages, type Visitors } from './page-catalogue.ts';
-import { picture } from './picture.ts';
+import { cataloguePages, type Visitors } from './page-catalogue.ts';
 import { agents, lendSession, signInWith, startSeededSignet } from './seeded-signet.ts';
 
 /** Every page, seen by a real browser: light and dark, on a phone and on a desk, in each language, with and without JavaScript. */
@@ -26,21 +24,11 @@ test('every page', async (t) => {
   for (const entry of await cataloguePages(seeded, visitors)) {
     await t.test(entry.name, async () => {
       const { page, expectQuiet } = visitors[entry.as];
-      await expectPage(page, signet, entry, (locale) => takePictures(page, entry, locale));
+      await expectPage(page, signet, entry);
       expectQuiet();
     });
   }
 });
-
-async function takePictures(page: Page, { name, isMain }: CataloguePage, locale: 'en' | 'de') {
-  if (locale === 'de') {
-    if (isMain) await picture(page, `${name}-german`, 'phone', 'light');
-  } else if (isMain) {
-    for (const width of ['phone', 'desktop'] as const) {
-      for (const scheme of ['light', 'dark'] as const) await picture(page, name, width, scheme);
-    }
-  } else await picture(page, name, 'phone', 'light');
-}
 
 test('an account is looked after without JavaScript', async (t) => {
   const signet = await startSignet(t);

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { freePort } from '../support/free-port.ts';
@@ -22,7 +21,6 @@ test('from a first start to a verified id token, refresh and sign-out', async (t
   const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url, example.url] });
 
   await page.goto(/http\S+\/invite\/\S+/.exec(signet.said.stdout)?.[0] ?? '');
-  await screenshot(page, 'invite');
   await page.getByLabel(message('field.email')).fill('ada@example.com');
   await page.getByLabel(message('field.name')).fill('Ada Lovelace');
   const passwordField = page.getByLabel(message('field.password'), { exact: true });
@@ -61,7 +59,6 @@ test('from a first start to a verified id token, refresh and sign-out', async (t
     name: 'Ada Lovelace',
     role: 'admin',
   });
-  await screenshot(page, 'example-signed-in');
 
   await page.getByRole('button', { name: 'Refresh the tokens' }).click();
   await page.getByRole('heading', { name: 'What the refresh changed' }).waitFor();
@@ -137,7 +134,6 @@ test('at a relying party that asks for no consent', async (t) => {
   await t.test('a wrong password says so and keeps the address', async (t) => {
     const { page, expectQuiet } = await openBrowser(t, { origins });
     await page.goto(`${example.url}/sign-in`);
-    await screenshot(page, 'sign-in');
     await signInWith(page, user.email, 'not the password at all');
     await page
       .getByRole('alert')
@@ -146,7 +142,6 @@ test('at a relying party that asks for no consent', async (t) => {
     assert.equal(await page.getByLabel(message('field.email')).inputValue(), user.email);
     assert.equal(await page.getByLabel(message('field.password'), { exact: true }).inputValue(), '');
     assert.equal(await focused(page), 'password');
-    await screenshot(page, 'sign-in-error');
     const typeOf = () => page.locator('#password').getAttribute('type');
     await page.getByRole('button', { name: message('field.password.show') }).click();
     assert.deepEqual([await typeOf(), await focused(page)], ['text', 'password']);
@@ -240,7 +235,6 @@ async function begin(t: TestContext, consent: 'skip' | 'required') {
   return { signet, example, origins: [signet.url, example.url] };
 }
 
-/** A user with a name that a screenshot may show. */
 const named = (signet: Signet, name: string): Promise<TestUser> =>
   signet.newUser({ name, email: `${name.split(' ')[0]?.toLowerCase()}@example.com` });
 
@@ -262,12 +256,4 @@ async function tableOf(page: Page, heading: string): Promise<Record<string, stri
   const rows = page.locator('section', { has: page.locator('h2', { hasText: heading }) }).locator('tr');
   const cells = await Promise.all((await rows.all()).map((row) => row.locator('th, td').allInnerTexts()));
   return Object.fromEntries(cells);
-}
-
-/** For the README, and only when asked: SCREENSHOTS=1. What the other pages look like is kept by pages.test.ts. */
-async function screenshot(page: Page, name: string) {
-  if (process.env.SCREENSHOTS !== '1') return;
-  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
-  await page.setViewportSize({ width: 1280, height: 800 });
-  await page.screenshot({ path: fileURLToPath(new URL(`../../docs/screenshots/${name}.png`, import.meta.url)) });
 }

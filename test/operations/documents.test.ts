@@ -145,6 +145,7 @@ const npmCommands: Record<string, (t: TestContext, given: Given) => Promise<void
   'npm run fixture:store': async () => {},
   'npm run fixture:store -- 0.2.0': async () => {},
   'npm run docs': async () => {}, // documentation.test.ts
+  'npm run docs:screenshots': async () => {}, // screenshots.test.ts
   'npm run docs:relying-parties': async () => {}, // relying-party-docs.test.ts
   'npm run docs:performance': async () => {}, // performance-docs.test.ts
   'npm run dev': async (t) => serving(t, 'npm run dev', await bareSettings(t), 'Signet is ready'),

