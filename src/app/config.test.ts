@@ -81,6 +81,7 @@ test('without any setting it serves localhost from SQLite beside the code', () =
     smtpUrl: undefined,
     mailFrom: '"Signet" <no-reply@localhost>',
     webhookInternal: [],
+    support: undefined,
     providers: [],
     brand: { name: 'Signet', logo: undefined, accent: '#2f5d50' },
     setFrom: {},
@@ -110,7 +111,7 @@ test('an empty setting counts as left out', () => {
     'MAIL_FROM',
     'AUDIT_HEAD_FILE',
   ];
-  more.push('NAME', 'LOGO', 'ACCENT', 'GOOGLE_CLIENT_ID', 'PROVIDER_ACME_ISSUER');
+  more.push('SUPPORT', 'NAME', 'LOGO', 'ACCENT', 'GOOGLE_CLIENT_ID', 'PROVIDER_ACME_ISSUER');
   assert.deepEqual(
     readConfig(Object.fromEntries([...names, ...more].map((name) => [`SIGNET_${name}`, '']))),
     readConfig({}),
@@ -229,6 +230,9 @@ const good: [Environment, Partial<Config>][] = [
       mailFrom: '"Müller & Söhne" <no-reply@localhost>',
     },
   ],
+  ...['help@example.com', 'hilfe@bücher.example', 'https://example.com/help?from=id'].map(
+    (support): (typeof good)[number] => [{ SIGNET_SUPPORT: ` ${support} ` }, { support }],
+  ),
   [{ SIGNET_LOGO: logo }, { brand: { name: 'Signet', logo, accent: '#2f5d50' } }],
   [
     { ...google },
@@ -364,6 +368,23 @@ const malformed: [string, string[], RegExp][] = [
       'security@exämple.com',
       'a@b.test,',
       Array(6).fill('a@b.test').join(),
+      `https://example.com/${'x'.repeat(300)}`,
+    ],
+    /a mail address or an https URL/,
+  ],
+  [
+    'SIGNET_SUPPORT',
+    [
+      'help',
+      'Help <help@example.com>',
+      'a@b@c',
+      'mailto:help@example.com',
+      'http://example.com/help',
+      'javascript:alert(1)//@x',
+      'https://',
+      'https://a b/',
+      'https://user:hunter2@example.com/',
+      'a@example.com, b@example.com',
       `https://example.com/${'x'.repeat(300)}`,
     ],
     /a mail address or an https URL/,

@@ -16,6 +16,7 @@ import { isLoopback, isSubnet } from '../platform/ip-address.ts';
 import { limitSettings, readLimits } from '../platform/limits/limit-settings.ts';
 import { type MasterKeySource, parseMasterKey } from '../platform/master-key.ts';
 import { displayNameProblem, editDistance } from '../platform/text.ts';
+import { readMailFrom, readSmtpUrl, readSupport } from './mail-settings.ts';
 import { readSecurityContacts } from './security-contacts.ts';
 import { withoutServiceLinks } from './service-links.ts';
 import { readTraceSettings } from './trace-settings.ts';
@@ -54,6 +55,7 @@ const ownSettings = [
   'SIGNET_SMTP_URL',
   'SIGNET_MAIL_FROM',
   'SIGNET_WEBHOOK_INTERNAL',
+  'SIGNET_SUPPORT',
   'SIGNET_NAME',
   'SIGNET_LOGO',
   'SIGNET_ACCENT',
@@ -180,6 +182,7 @@ export function readConfig(
     providers: readProviders(environment, (sentence) => {
       throw new ConfigError(sentence);
     }),
+    support: readSupport(read('SIGNET_SUPPORT')?.trim()),
     brand,
     setFrom: readSources(environment, file),
     serviceLinks,
@@ -243,30 +246,6 @@ function readBrand(read: (name: Setting) => string | undefined): Brand {
   const accent = read('SIGNET_ACCENT') ?? '#2f5d50';
   must(/^#[0-9a-f]{6}$/i.test(accent), 'SIGNET_ACCENT must be a colour such as #2f5d50.');
   return Object.freeze({ name, logo: logo && resolve(logo), accent: accent.toLowerCase() });
-}
-
-function readSmtpUrl(value: string | undefined): string | undefined {
-  must(
-    value === undefined || isSmtpUrl(value),
-    'SIGNET_SMTP_URL must look like smtp://user:password@mail.example.com:587, or smtps://. Percent-encode special characters in the password.',
-  );
-  return value;
-}
-
-function isSmtpUrl(value: string): boolean {
-  const url = URL.parse(value);
-  if (!url) return false;
-  const isDecodable = !/%(?![0-9a-f]{2})/i.test(url.username + url.password);
-  const isServerAlone = url.hostname !== '' && /^\/?$/.test(url.pathname) && url.search === '' && url.hash === '';
-  return /^smtps?:$/.test(url.protocol) && isServerAlone && isDecodable;
-}
-
-function readMailFrom(value: string): string {
-  must(
-    /^([^\s<>@]+@[^\s<>@]+|[^<>\r\n]{0,100}<[^\s<>@]+@[^\s<>@]+>)$/.test(value),
-    'SIGNET_MAIL_FROM must be an address, or a name and an address: Example <no-reply@example.com>.',
-  );
-  return value;
 }
 
 /** The setting that takes the fewest edits to type instead, if it takes few. */

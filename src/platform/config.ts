@@ -60,6 +60,8 @@ export type Config = {
   readonly mailFrom: string;
   /** Internal addresses and subnets that webhooks may reach; none by default. */
   readonly webhookInternal: readonly string[];
+  /** Where users ask for help: a mail address or an https URL; absent: pages name none. */
+  readonly support: string | undefined;
   readonly brand: Brand;
   /** The settings that are set, by name, and where. All others have their defaults. */
   readonly setFrom: Readonly<Record<string, 'environment' | 'file'>>;

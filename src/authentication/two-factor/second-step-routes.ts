@@ -135,13 +135,21 @@ ${
 <p><a id="second-factor-other" href="${form.backup ? path : `${path}?backup=1`}">${view.t(
     form.backup ? 'second_factor.use_app' : 'second_factor.use_backup',
   )}</a></p>
-<p><a href="/signin${returnTargetQuery(form)}">${view.t('second_factor.start_over')}</a></p>`,
+<p><a href="/signin${returnTargetQuery(form)}">${view.t('second_factor.start_over')}</a></p>
+${lostBoth(view)}`,
 });
+
+/** No mail and no provider leads past a second factor, so all that is left is a person who looks. */
+const lostBoth = (view: View): Html => html`<details id="lost-both">
+<summary>${view.t('second_factor.lost')}</summary>
+<p>${view.t('second_factor.lost.what')}</p>
+</details>`;
 
 /** After the last wrong code. @param max codes of one sign-in. */
 const signInEndedPage = (view: View, returnTarget: ReturnTarget, max: number): Page => ({
   title: view.plain('second_factor.over.title'),
   content: html`<h1>${view.t('second_factor.over.title')}</h1>
 ${alert(view.t('second_factor.over', { max }))}
-<p class="actions"><a class="button" href="/signin${returnTargetQuery(returnTarget)}">${view.t('second_factor.over.again')}</a></p>`,
+<p class="actions"><a class="button" href="/signin${returnTargetQuery(returnTarget)}">${view.t('second_factor.over.again')}</a></p>
+${lostBoth(view)}`,
 });

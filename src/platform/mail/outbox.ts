@@ -294,10 +294,21 @@ function compose(config: Config, to: Recipient, name: MailName, values: Values, 
     name: to.name ?? to.email,
     account_url: `${config.baseUrl}/account/security`,
     reset_url: `${config.baseUrl}/reset`,
+    ...(config.support !== undefined && { support: config.support }),
     ...values,
   };
   const translate = (key: MessageKey) => translatePlain(to.locale ?? 'en', { key, values: shared });
-  const text = `${[translate(`mail.${name}.text`), ...(footer ? [translate(footer)] : [])].join('\n\n')}\n`;
+  const isForUsers = footer === undefined || footer === 'mail.footer' || footer === 'mail.footer_owner';
+  const text = [
+    translate(`mail.${name}.text`),
+    ...(footer === undefined ? [] : [translate(footer)]),
+    ...(config.support !== undefined && isForUsers ? [translate('mail.support')] : []),
+  ];
   const { expires_at } = values;
-  return { to: to.email, subject: translate(`mail.${name}.subject`), text, ...(expires_at && { expires_at }) };
+  return {
+    to: to.email,
+    subject: translate(`mail.${name}.subject`),
+    text: `${text.join('\n\n')}\n`,
+    ...(expires_at && { expires_at }),
+  };
 }

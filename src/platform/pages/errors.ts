@@ -106,6 +106,7 @@ function errorPage(view: View, refusal: RequestError, occurrence: Occurrence): P
   const { key: heading, values } = headingOf(refusal);
   const advice = adviceFor(refusal);
   const exit = exitOf(refusal, occurrence.url);
+  const needsContact = view.support !== undefined && !message?.toString().includes(view.support.toString());
   return {
     title: view.plain(heading, values),
     content: html`<h1>${view.t(heading, values)}</h1>
@@ -113,6 +114,7 @@ ${message === undefined ? html`<p lang="en">${refusal.message}</p>` : html`<p>${
 ${advice && html`<p class="soft">${view.t(advice)}</p>`}
 ${refusal.status >= 500 && occurrence.id && html`<p class="hint">${view.t('error.reference', { id: html`<code>${occurrence.id}</code>` })}</p>`}
 <p><a class="button" id="way-back" href="${exit.path}">${view.t(exit.label)}</a></p>
+${needsContact && html`<p class="soft" id="support">${view.t('error.support', { link: view.support })}</p>`}
 ${refusal.status !== 404 && forDeveloper(view, refusal, occurrence)}`,
   };
 }

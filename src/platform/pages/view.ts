@@ -14,6 +14,7 @@ import {
   regionalTag,
   translatePlain,
 } from '../i18n/translate.ts';
+import { supportLink } from '../support.ts';
 import type { Branding } from './branding.ts';
 import { type Html, html, type Renderable } from './html.ts';
 import { timeElement } from './times.ts';
@@ -21,10 +22,11 @@ import { timeElement } from './times.ts';
 /** @returns the message as HTML; values are escaped unless they are Html, and a value that is missing is left out. */
 export type Translate = (key: MessageKey, values?: Readonly<Record<string, Renderable>>) => Html;
 
+/** @param shared values of every message, unless it is given others. */
 export const translator =
-  (locale: Locale): Translate =>
-  (key, values = {}) =>
-    html`${messageParts(locale, key, values)}`;
+  (locale: Locale, shared: Readonly<Record<string, Renderable>> = {}): Translate =>
+  (key, values) =>
+    html`${messageParts(locale, key, values ? { ...shared, ...values } : shared)}`;
 
 export type ViewDeps = { readonly branding: Branding; readonly clock: Clock; readonly config: Config };
 
@@ -62,6 +64,8 @@ export type View = {
   readonly baseUrl: string;
   /** The query of the page; absent where it answers a form, which no link can repeat. */
   readonly query?: string;
+  /** Where to ask for help; every message has it in brackets as `{support}`, which is empty where none is set. */
+  readonly support: Html | undefined;
   readonly t: Translate;
   /** A message as plain text. */
   plain(key: MessageDescriptor['key'], values?: MessageDescriptor['values']): string;
@@ -85,19 +89,28 @@ export function viewOf(
   const locale = chooseLocale(queryLocales(request), ...preferredLocales, ...browser);
   const region = regionalTag(locale, request.headers['accept-language']);
   const today = now(deps);
+  const { support } = deps.config;
+  const contact = support === undefined ? undefined : contactLink(support);
   return {
     locale,
     region,
     branding: deps.branding,
     baseUrl: deps.config.baseUrl,
     ...(request.method === 'GET' && { query: queryOf(request.url) }),
-    t: translator(locale),
-    plain: (key, values) => translatePlain(locale, { key, values }),
+    support: contact,
+    t: translator(locale, contact && { support: html` (${contact})` }),
+    plain: (key, values) =>
+      translatePlain(locale, { key, values: { ...(support && { support: ` (${support})` }), ...values } }),
     ago: (at) => timeElement(at, ago(locale, at - today)),
     until: (at) => timeElement(at, at > today ? ago(locale, at - today) : translatePlain(locale, { key: 'time.now' })),
     duration: (seconds) => duration(locale, seconds),
     day: (at) => timeElement(at, formatDay(region, at), 'day'),
   };
+}
+
+function contactLink(support: string): Html {
+  const { text, href } = supportLink(support);
+  return html`<a href="${href}">${text}</a>`;
 }
 
 /** @param locale may have a region. @param at Unix seconds; a stored one may be beyond the calendar. */
