@@ -186,6 +186,19 @@ ${kinds
   )
   .join('\n\n')}
 
+## Back without a sign-in
+
+Your redirect URI receives \`error\` and \`error_description\` instead of a code, with the same \`state\` and \`iss\`, where
+\`response_mode\` has the code. Show a page of your own from which one can sign in again; to start again by itself would
+lead whoever has just left straight back. What users decide is no failure, so the console does not list it.
+
+| \`error\` | what has happened |
+| --- | --- |
+| \`access_denied\` | The user has chosen _Cancel and return to …_ on a page of the sign-in, did not allow what the consent page asked for, or has no second factor where Signet requires one and did not set one up. |
+| \`login_required\`, \`consent_required\` | \`prompt=none\` allowed no page, and one was needed; or another user than that of \`id_token_hint\` has signed in. |
+| \`unmet_authentication_requirements\` | The user did not reach the class of authentication that the request or the client requires. |
+| any other | The request is wrong; its description says how, and so does the console. |
+
 ## A second factor
 
 A client asks for a second factor at every sign-in by \`default_acr_values\`, in the form under _Second factor_. It needs no

@@ -167,6 +167,7 @@ testSignet('sessions', async ({ signet, t }) => {
     const writes: [string, string, Record<string, string>, string | undefined][] = [
       ['POST', '/signin', form, String(new URLSearchParams({ username: user.email, password: user.password }))],
       ['POST', '/signin/account', form, 'request=ar_x'],
+      ['POST', '/oauth/authorize/cancel', form, 'request=ar_x'],
       ['POST', '/consent', form, 'request=ar_x&decision=allow'],
       ['POST', invitation, form, 'email=a%40b.test&name=x&password=four+unrelated+words+here'],
       ['POST', '/v1/oauth/clients', json, registration],

@@ -104,6 +104,21 @@ test('at a relying party that asks its users for consent', async (t) => {
     expectQuiet();
   });
 
+  for (const javaScript of [true, false]) {
+    await t.test(
+      `Cancel leads from a sign-in back to the application, ${javaScript ? 'with' : 'without'} JavaScript`,
+      async (t) => {
+        const { page, expectQuiet } = await openBrowser(t, { origins, javaScript });
+        await page.goto(`${example.url}/sign-in`);
+        await page.getByRole('link', { name: message('signin.forgot') }).click();
+        await page.getByRole('button', { name: message('signin.cancel', { client: 'Field Notes' }) }).click();
+        assert.equal(await page.locator('#error').textContent(), 'access_denied');
+        assert.equal(new URL(page.url()).origin, example.url);
+        expectQuiet();
+      },
+    );
+  }
+
   await t.test('consent: Cancel informs the application, Allow is remembered', async (t) => {
     const user = await signet.newUser();
     const { page, expectQuiet } = await openBrowser(t, { origins });

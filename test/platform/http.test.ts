@@ -222,6 +222,7 @@ test('the edges of HTTP', async (t) => {
       '/.well-known/jwks.json': 'GET, HEAD',
       '/oauth/authorize': 'GET, POST',
       '/oauth/authorize/continue': 'GET',
+      '/oauth/authorize/cancel': 'POST',
       '/oauth/token': 'POST',
       '/oauth/userinfo': 'GET, HEAD, POST',
       '/oauth/introspect': 'POST',
@@ -513,6 +514,10 @@ testSignet(
       'POST signin/account': async () => {
         const request = await waiting('select_account');
         return () => owner.browser.post('/signin/account', { request, user: owner.user_id });
+      },
+      'POST cancel': async () => {
+        const request = await waiting('consent');
+        return () => owner.browser.post('/oauth/authorize/cancel', { request });
       },
       'GET account': async () => () => owner.browser.get('/account'),
       'GET me': async () => () => owner.browser.get('/v1/me'),

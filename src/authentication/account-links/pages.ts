@@ -4,16 +4,18 @@ import { firstWrong, newPasswordField, passwordScripts } from '../../platform/pa
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { cancelForm } from '../sessions/page.ts';
 import { continuesTo, type ReturnTarget, returnTargetFields, returnTargetQuery } from '../sessions/return-target.ts';
 
 /** `problem`: the alert above the form. */
-type EmailForm = ReturnTarget & { clientName?: string; email?: string; problem?: Html | false };
+type EmailForm = ReturnTarget & { clientName?: string; endsAt?: string; email?: string; problem?: Html | false };
 
 /** Asks for the address that a link is sent to. */
 export const requestPage = (view: View, flow: 'signup' | 'reset', form: EmailForm): Page => {
   const signInPath = `/signin${returnTargetQuery(form)}`;
   return {
     title: view.plain(`${flow}.title`),
+    endsAt: form.endsAt,
     content: html`<h1>${view.t(`${flow}.title`)}</h1>
 ${continuesTo(view, form.clientName)}
 <p class="soft">${view.t(`${flow}.intro`)}</p>
@@ -29,7 +31,8 @@ ${
   flow === 'signup'
     ? html`<p class="soft">${view.t('signup.has_account', { link: html`<a href="${signInPath}">${view.t('signup.sign_in')}</a>` })}</p>`
     : html`<p><a href="${signInPath}">${view.t('reset.back')}</a></p>`
-}`,
+}
+${cancelForm(view, form)}`,
   };
 };
 
@@ -65,6 +68,7 @@ type AccountForm = {
   token: string;
   email: string;
   name?: string;
+  request_id?: string;
   endsAt?: string;
   clientName?: string;
   /** Why it was refused: the alert, and what is wrong with which field. */
@@ -74,7 +78,7 @@ type AccountForm = {
 
 export const newAccountPage = (
   view: View,
-  { flow, token, email, name, endsAt, clientName, problem, problems = [] }: AccountForm,
+  { flow, token, email, name, request_id, endsAt, clientName, problem, problems = [] }: AccountForm,
 ): Page => ({
   title: view.plain('signup.link_title'),
   endsAt,
@@ -89,7 +93,8 @@ ${problem}
 <input id="name" name="name" autocomplete="name" required maxlength="100"${firstWrong(problems) !== 'password' && html` autofocus`} value="${name ?? ''}">
 ${newPasswordField(view, { label: 'field.password', problems })}
 <button type="submit" id="signup-create">${view.t('signup.create')}</button>
-</form>`,
+</form>
+${cancelForm(view, { request_id, clientName })}`,
 });
 
 type NewPasswordForm = {
@@ -97,6 +102,7 @@ type NewPasswordForm = {
   email: string;
   /** Characters. */
   min: number;
+  request_id?: string;
   endsAt?: string;
   clientName?: string;
   /** Why it was refused: the alert, and what is wrong with which field. */
@@ -108,7 +114,7 @@ type NewPasswordForm = {
 
 export const newPasswordPage = (
   view: View,
-  { token, email, min, endsAt, clientName, problem, problems = [], otherSignInMethods }: NewPasswordForm,
+  { token, email, min, request_id, endsAt, clientName, problem, problems = [], otherSignInMethods }: NewPasswordForm,
 ): Page => ({
   title: view.plain('reset.link_title'),
   endsAt,
@@ -128,5 +134,6 @@ ${
 <p>${view.t('reset.stays')}</p>
 <ul id="reset-stays">${otherSignInMethods.map(({ key, values }) => html`<li>${view.t(key, values)}</li>`)}</ul>
 <p class="soft">${view.t('reset.stays.page')}</p>`
-}`,
+}
+${cancelForm(view, { request_id, clientName })}`,
 });

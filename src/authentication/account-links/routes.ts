@@ -130,12 +130,12 @@ async function openSignUp(deps: Deps, request: FastifyRequest, token: string): P
   const { email, ...link } = await requireLink(deps, token, ['sign_up']);
   const returnTarget = await resolveReturnTarget(deps, request, link);
   const view = viewOf(deps, request, returnTarget.ui_locales);
-  const { endsAt, clientName } = returnTarget;
+  const { request_id, endsAt, clientName } = returnTarget;
   return {
     returnTarget,
     view,
     draw: ({ name }, refused) =>
-      newAccountPage(view, { flow: 'signup', token, email, endsAt, clientName, name, ...refused }),
+      newAccountPage(view, { flow: 'signup', token, email, request_id, endsAt, clientName, name, ...refused }),
     accept: ({ name = '', password = '' }) =>
       acceptSignUp(deps, token, { name, password, locale: view.locale, address: request.ip }),
   };
@@ -163,9 +163,9 @@ async function openReset(deps: Deps, request: FastifyRequest, token: string): Pr
     async draw(_, refused) {
       const min = minCharacters(await passwordContext(deps, user));
       const others = await describeOtherMethods(deps, user.user_id, (at) => formatDay(view.locale, at));
-      const { endsAt, clientName } = returnTarget;
+      const { request_id, endsAt, clientName } = returnTarget;
       const account = { token, email: user.email, min, otherSignInMethods: others };
-      return newPasswordPage(view, { ...account, endsAt, clientName, ...refused });
+      return newPasswordPage(view, { ...account, request_id, endsAt, clientName, ...refused });
     },
     accept: ({ password = '' }) => resetPassword(deps, token, { password, address: request.ip }),
   };

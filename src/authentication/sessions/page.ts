@@ -21,6 +21,16 @@ type SessionsList = {
   refused?: { problem: Html | false; session_id?: string; name?: string };
 };
 
+/** Returns to the app that has sent the user, which learns of it. Nothing where no app waits. */
+export const cancelForm = (
+  view: View,
+  { request_id, clientName }: { request_id?: string; clientName?: string },
+): Html | false =>
+  request_id !== undefined &&
+  clientName !== undefined &&
+  html`<form method="post" action="/oauth/authorize/cancel">${hidden('request', request_id)}
+<button type="submit" id="cancel-sign-in" class="link">${view.t('signin.cancel', { client: html`<bdi>${clientName}</bdi>` })}</button></form>`;
+
 /** On a page without a navigation. */
 export const signOutForm = (view: View): Html =>
   html`<form method="post" action="/signout"><button type="submit" id="signout-submit" class="quiet">${view.t('account.sign_out')}</button></form>`;

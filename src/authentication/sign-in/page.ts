@@ -4,7 +4,7 @@ import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import type { ConfirmationMethods } from '../credentials/sign-in-methods.ts';
 import { passkeyForm, passkeyScripts } from '../passkeys/page.ts';
-import { signOutForm } from '../sessions/page.ts';
+import { cancelForm, signOutForm } from '../sessions/page.ts';
 import { continuesTo, type ReturnTarget, returnTargetFields, returnTargetQuery } from '../sessions/return-target.ts';
 
 export type SignInForm = ReturnTarget &
@@ -43,7 +43,8 @@ ${passwordField(view, form)}
 </form>
 ${passkeySection(view, form, { action: '/signin/passkey', autofill: true, button: view.t('passkey.button.sign_in') })}
 ${otherSignInMethods(view, form)}
-${form.offersSignUp && html`<p class="soft">${view.t('signin.sign_up', { link: html`<a href="/signup${returnTargetQuery(form)}">${view.t('signin.sign_up.link')}</a>` })}</p>`}`,
+${form.offersSignUp && html`<p class="soft">${view.t('signin.sign_up', { link: html`<a href="/signup${returnTargetQuery(form)}">${view.t('signin.sign_up.link')}</a>` })}</p>`}
+${cancelForm(view, form)}`,
 });
 
 export type ConfirmForm = SignInForm & {

@@ -13,6 +13,7 @@ import { listPasskeys } from '../credentials/passkeys.store.ts';
 import type { Deps } from '../deps.ts';
 import { passkeyForm, passkeyScripts } from '../passkeys/page.ts';
 import { pendingRequestOf } from '../sessions/browser.ts';
+import { cancelForm } from '../sessions/page.ts';
 import { findPendingSignIn } from '../sessions/pending-sign-ins.store.ts';
 import {
   clientNameOf,
@@ -50,7 +51,7 @@ export async function secondStepRoutes(app: FastifyInstance, deps: Deps) {
         if (verdict.kind === 'over') return startAgain(deps, reply, returnTarget);
         if (verdict.triesLeft > 0) return { ...page(alert(view.t('second_factor.wrong', verdict))), status: 401 };
         clearCookie(reply, deps.config, cookieNames(deps.config).attempt);
-        return { ...signInEndedPage(view, returnTarget, deps.config.limits.codesPerSignIn), status: 401 };
+        return { ...signInEndedPage(view, form, deps.config.limits.codesPerSignIn), status: 401 };
       },
       redraw: (_, problem) => page(problem),
       explains: ({ status }) => status === 403 || status === 429,
@@ -136,7 +137,8 @@ ${
     form.backup ? 'second_factor.use_app' : 'second_factor.use_backup',
   )}</a></p>
 <p><a href="/signin${returnTargetQuery(form)}">${view.t('second_factor.start_over')}</a></p>
-${lostBoth(view)}`,
+${lostBoth(view)}
+${cancelForm(view, form)}`,
 });
 
 /** No mail and no provider leads past a second factor, so all that is left is a person who looks. */
@@ -146,10 +148,12 @@ const lostBoth = (view: View): Html => html`<details id="lost-both">
 </details>`;
 
 /** After the last wrong code. @param max codes of one sign-in. */
-const signInEndedPage = (view: View, returnTarget: ReturnTarget, max: number): Page => ({
+const signInEndedPage = (view: View, form: SecondFactorForm, max: number): Page => ({
   title: view.plain('second_factor.over.title'),
+  endsAt: form.endsAt,
   content: html`<h1>${view.t('second_factor.over.title')}</h1>
 ${alert(view.t('second_factor.over', { max }))}
-<p class="actions"><a class="button" href="/signin${returnTargetQuery(returnTarget)}">${view.t('second_factor.over.again')}</a></p>
-${lostBoth(view)}`,
+<p class="actions"><a class="button" href="/signin${returnTargetQuery(form)}">${view.t('second_factor.over.again')}</a></p>
+${lostBoth(view)}
+${cancelForm(view, form)}`,
 });

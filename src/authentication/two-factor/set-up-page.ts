@@ -72,5 +72,5 @@ function exit(view: View, form: SetUpForm): Html {
     return html`<p><a id="set-up-not" href="${form.next ?? '/account'}">${view.t('set_up.later')}</a></p>`;
   }
   const declined = `/oauth/authorize/continue?request=${request_id}&step_up=declined&user=${user_id}`;
-  return html`<p><a id="set-up-not" href="${declined}">${view.t('set_up.cancel', { client: html`<bdi>${form.clientName}</bdi>` })}</a></p>`;
+  return html`<p><a id="set-up-not" href="${declined}">${view.t('signin.cancel', { client: html`<bdi>${form.clientName}</bdi>` })}</a></p>`;
 }

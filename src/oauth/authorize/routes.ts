@@ -75,6 +75,10 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
     continueRequest(deps, request, reply),
   );
 
+  app.post('/oauth/authorize/cancel', { config: { ...page, form: '/account' } }, (request, reply) =>
+    cancelRequest(deps, request, reply),
+  );
+
   await accountChoiceRoutes(app, deps);
   await consentRoutes(app, deps);
 }
@@ -99,6 +103,15 @@ async function continueRequest(deps: Deps, request: FastifyRequest, reply: Fasti
     address: request.ip,
   });
   return respond(deps, reply, pending.parameters.ui_locales, outcome);
+}
+
+/** The user leaves for the app, which learns that there is no sign-in. A session, or half of one, stays as it is. */
+async function cancelRequest(deps: Deps, request: FastifyRequest, reply: FastifyReply) {
+  const pending = await requirePendingRequest(deps, request, readForm(request.body).request);
+  await recheckClient(deps, pending.parameters, request.ip);
+  const cancellation = new AuthorizationError('access_denied', 'The user canceled the sign-in.');
+  const outcome = await answerWithError(deps, pending.parameters, cancellation, pending);
+  return respond(deps, reply, pending.parameters.ui_locales, outcome, 303);
 }
 
 function failureOf({ about, message }: AuthorizationError, scope: string | undefined): Failure {
@@ -248,7 +261,10 @@ const authorize: OperationDescription = {
       description: 'With `response_mode=form_post`: a page whose form carries what the redirect would have.',
       html: true,
     },
-    302: { description: 'Redirect to the client with `code`, `state` and `iss` or with `error`; or to `/signin`.' },
+    302: {
+      description:
+        'Redirect to the client with `code`, `state` and `iss` or with `error`; or to `/signin`. `access_denied`: the user has canceled the sign-in, or did not allow it.',
+    },
   },
   refusals: ['invalid_request', 'unauthorized_client'],
 };
