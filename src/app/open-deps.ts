@@ -113,7 +113,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       branding: openBranding(config),
       clients,
       grants,
-      authorizationRequests: authorizationRequests({ db, clock, clients }),
+      authorizationRequests: authorizationRequests({ db, clock, config, clients }),
     };
   } catch (error) {
     await db.close();

@@ -2,6 +2,7 @@ import type { Sql } from '../platform/db/sql.ts';
 import type { Deps as WebhookDeps } from '../webhooks/deps.ts';
 import type { PasswordHasher } from './credentials/password-hash.ts';
 import type { ProviderConfig } from './credentials/providers.ts';
+import type { Session } from './sessions/store.ts';
 
 export type Deps = WebhookDeps & {
   readonly config: ProviderConfig;
@@ -78,6 +79,8 @@ export type AuthorizationRequests = {
   clientName(client_id: string): Promise<string | undefined>;
   /** Whether the application gets no code from a session with one factor. */
   requiresTwoFactors(pending: PendingRequest): Promise<boolean>;
+  /** Whether the application gets nothing from that session but by another sign-in. */
+  requiresSignIn(request_id: string, browser_hash: string, session: Session): Promise<boolean>;
   /** For the change that starts or renews the session. */
   markAuthenticated(request_id: string, session_id: string, token_hash: string): Sql;
 };

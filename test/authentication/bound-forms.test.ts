@@ -90,7 +90,7 @@ test('no form acts for another account than the one that its page was drawn for'
 test('pages without a session name no user', async (t) => {
   const signet = await startSignet(t);
   const user = await signet.signedInUser();
-  for (const page of ['/signin', '/signup', '/reset']) {
+  for (const page of ['/signin?stay=1', '/signup?stay=1', '/reset']) {
     for (const { fields } of await formsOf(user.browser, page)) assert.equal(fields.drawn_for, undefined, page);
   }
 });

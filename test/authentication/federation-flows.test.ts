@@ -181,7 +181,7 @@ test('a user who cancels at the upstream returns to where they were, with a mess
   const { answer } = await signInUpstream(browser, '/auth/acme/login?next=/account/apps');
   assert.equal(answer.status, 303);
   const back = answer.location;
-  assert.equal(back, '/signin?next=%2Faccount%2Fapps&cancelled=acme');
+  assert.equal(back, '/signin?next=%2Faccount%2Fapps&stay=1&cancelled=acme');
   const page = await browser.get(back);
   assert.equal(page.status, 200);
   assert.match(page.text, pattern`role="status"><p>${sentence('federation.cancelled', { provider: 'Acme' })}`);

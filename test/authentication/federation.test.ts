@@ -219,7 +219,7 @@ test('FD-01: whatever an upstream gets wrong ends in a page that says so, and ne
       upstream.lies = {};
       await assertRefused(signet, answer, 502, 'upstream_failed');
       assert.match(answer.text, pattern`<h1>${sentence('error.provider.sign_in', { provider: 'Acme' })}</h1>`);
-      assert.match(answer.text, /id="way-back" href="\/signin\?next=%2Faccount%2Fapps"/, 'the goal is kept');
+      assert.match(answer.text, /id="way-back" href="\/signin\?next=%2Faccount%2Fapps&amp;stay=1"/, 'the goal is kept');
       const seen = await refusals(signet);
       assert.ok(
         seen.some((one) => problem.test(one.problem ?? '')),

@@ -357,7 +357,7 @@ test('what a registration may hold', async (t) => {
         [400, 401],
         name,
       );
-      assert.equal((await owner.browser.get(`/signin?${encodeURIComponent(name)}=admin`)).status, 200);
+      assert.equal((await owner.browser.get(`/signin?${encodeURIComponent(name)}=admin`)).status, 303);
     }
     assert.equal(({} as Record<string, unknown>).role, undefined);
     assert.equal((await owner.browser.get('/v1/me')).json?.role, 'user');

@@ -12,6 +12,7 @@ import type { Deps } from '../deps.ts';
 import { passwordContext } from '../passwords/change-password.ts';
 import { completeSignIn } from '../sessions/complete-sign-in.ts';
 import {
+  pathWithoutSignIn,
   type ReturnTarget,
   redirectAfterSignIn,
   resolveReturnTarget,
@@ -57,14 +58,19 @@ function addRequestRoutes(
   requestLink: (deps: Deps, request: LinkRequest) => Promise<void>,
 ) {
   const path = `/${flow}`;
-  const contextOf = async (request: FastifyRequest, { request: request_id, next }: Parameters) => {
-    const returnTarget = await resolveReturnTarget(deps, request, { request_id, next });
-    return { returnTarget, view: viewOf(deps, request, returnTarget.ui_locales) };
+  const contextOf = async (request: FastifyRequest, { request: request_id, next, stay }: Parameters) => {
+    const resolved = await resolveReturnTarget(deps, request, { request_id, next });
+    return { returnTarget: { ...resolved, stay: stay === '1' }, view: viewOf(deps, request, resolved.ui_locales) };
   };
 
   app.get(path, { config }, async (request, reply) => {
     const { returnTarget, view } = await contextOf(request, request.queryParameters);
-    return sendPage(reply, view, requestPage(view, flow, returnTarget));
+    // Outside of a flow, people reset the password of an account that they are signed in to: mails tell them to.
+    const mayGoOn = flow === 'signup' || returnTarget.request_id !== undefined;
+    const path = mayGoOn ? await pathWithoutSignIn(deps, request, returnTarget) : undefined;
+    return path === undefined
+      ? sendPage(reply, view, requestPage(view, flow, returnTarget))
+      : reply.redirect(path, 303);
   });
 
   app.post(path, { config }, async (request, reply) => {

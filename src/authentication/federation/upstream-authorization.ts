@@ -132,7 +132,8 @@ export function openUpstreamAuthorization(
 
 export function failureReturnPath({ mode, ...returnTarget }: ReturnTarget & Pick<Demands, 'mode'>): string {
   if (mode === 'link') return '/account/security/providers';
-  return `${mode === 'confirm' ? '/signin/confirm' : '/signin'}${returnTargetQuery(returnTarget)}`;
+  if (mode === 'confirm') return `/signin/confirm${returnTargetQuery(returnTarget)}`;
+  return `/signin${returnTargetQuery({ ...returnTarget, stay: true })}`;
 }
 
 const exitLabels = {

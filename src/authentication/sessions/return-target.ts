@@ -6,12 +6,15 @@ import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
 import type { Deps, PendingRequest } from '../deps.ts';
-import { deviceSeconds, pendingRequestOf } from './browser.ts';
+import { deviceSeconds, findInBrowser, pendingRequestOf } from './browser.ts';
 import { pendingSignInSeconds } from './pending-sign-ins.store.ts';
 import { currentSession, type Session, sessionSeconds } from './session.ts';
 
-/** What a sign-in is for: a waiting authorization request, or a path. */
-export type ReturnTarget = { request_id?: string; next?: string };
+/**
+ * What a sign-in is for: a waiting authorization request, or a path. `stay`: the user wants the page itself, also in a session
+ * that would do, such as for another account.
+ */
+export type ReturnTarget = { request_id?: string; next?: string; stay?: boolean };
 
 export type SignInRequest = {
   /** The active session that the browser came with. */
@@ -65,14 +68,15 @@ export const clientNameOf = async (
   pending: PendingRequest | undefined,
 ): Promise<string | undefined> => pending && authorizationRequests.clientName(pending.parameters.client_id);
 
-export const returnTargetFields = ({ request_id, next }: ReturnTarget): Html =>
-  html`${hidden('request', request_id)}${hidden('next', next)}`;
+export const returnTargetFields = ({ request_id, next, stay }: ReturnTarget): Html =>
+  html`${hidden('request', request_id)}${hidden('next', next)}${hidden('stay', stay ? '1' : undefined)}`;
 
 /** For a link from one page of a sign-in to another. */
-export function returnTargetQuery({ request_id, next }: ReturnTarget, confirm?: '1'): string {
+export function returnTargetQuery({ request_id, next, stay }: ReturnTarget, confirm?: '1'): string {
   const returnTarget: Record<string, string> = confirm ? { confirm } : {};
   if (request_id !== undefined) returnTarget.request = request_id;
   else if (next !== undefined) returnTarget.next = next;
+  if (stay) returnTarget.stay = '1';
   const query = new URLSearchParams(returnTarget).toString();
   return query === '' ? '' : `?${query}`;
 }
@@ -110,6 +114,24 @@ export async function resolveReturnTarget(
     clientName: await clientNameOf(deps, pending),
     ui_locales: pending?.parameters.ui_locales,
   };
+}
+
+/**
+ * Where a user goes on who opens a page for signing in with a session that is enough already: a sign-in in another tab was for
+ * this one, too. An application may nevertheless ask for another one.
+ * @returns undefined where the page is needed.
+ */
+export async function pathWithoutSignIn(
+  deps: SessionDeps & Pick<Deps, 'authorizationRequests'>,
+  request: FastifyRequest,
+  { request_id, next, stay }: ReturnTarget,
+): Promise<string | undefined> {
+  const session = stay ? undefined : await currentSession(deps, request);
+  if (!session || session.lacks_second_factor) return undefined;
+  const requiresSignIn = await findInBrowser(deps, request, request_id, (id, browser_hash) =>
+    deps.authorizationRequests.requiresSignIn(id, browser_hash, session),
+  );
+  return requiresSignIn ? undefined : returnPathOf({ request_id, next: localPath(next, deps.config.baseUrl) });
 }
 
 export function redirectAfterSignIn(

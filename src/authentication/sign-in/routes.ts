@@ -18,6 +18,7 @@ import {
   clientNameOf,
   localPath,
   type Outcome,
+  pathWithoutSignIn,
   type ReturnTarget,
   redirectAfterSignIn,
   type SignInRequest,
@@ -59,13 +60,14 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
   };
 
   app.get('/signin', { config }, async (request, reply) => {
-    const { view, page } = await readSignIn(request, request.queryParameters);
-    return sendPage(reply, view, await page());
+    const { view, page, returnTarget } = await readSignIn(request, request.queryParameters);
+    const path = await pathWithoutSignIn(deps, request, returnTarget);
+    return path === undefined ? sendPage(reply, view, await page()) : reply.redirect(path, 303);
   });
 
   app.post('/signin', { config }, async (request, reply) => {
-    const { username = '', password = '', request: request_id, next } = readForm(request.body);
-    const step = await readSignIn(request, { username, request: request_id, next });
+    const { username = '', password = '', request: request_id, next, stay } = readForm(request.body);
+    const step = await readSignIn(request, { username, request: request_id, next, stay });
     return attemptPassword(deps, request, reply, { ...step, username, password });
   });
 
@@ -196,6 +198,7 @@ async function readPageState(deps: Deps, request: FastifyRequest, query: Paramet
   const form: SignInForm = {
     request_id: pending?.request_id,
     next: pending ? undefined : localPath(query.next, deps.config.baseUrl),
+    stay: query.stay === '1',
     username: query.username ?? pending?.parameters.login_hint,
     notice: cancelled && view.t('federation.cancelled', { provider: cancelled.label }),
     offersSignUp: deps.config.signUp && deps.mail.works,

@@ -136,7 +136,7 @@ ${
 <p><a id="second-factor-other" href="${form.backup ? path : `${path}?backup=1`}">${view.t(
     form.backup ? 'second_factor.use_app' : 'second_factor.use_backup',
   )}</a></p>
-<p><a href="/signin${returnTargetQuery(form)}">${view.t('second_factor.start_over')}</a></p>
+<p><a href="/signin${returnTargetQuery({ ...form, stay: true })}">${view.t('second_factor.start_over')}</a></p>
 ${lostBoth(view)}
 ${cancelForm(view, form)}`,
 });
@@ -153,7 +153,7 @@ const signInEndedPage = (view: View, form: SecondFactorForm, max: number): Page 
   endsAt: form.endsAt,
   content: html`<h1>${view.t('second_factor.over.title')}</h1>
 ${alert(view.t('second_factor.over', { max }))}
-<p class="actions"><a class="button" href="/signin${returnTargetQuery(form)}">${view.t('second_factor.over.again')}</a></p>
+<p class="actions"><a class="button" href="/signin${returnTargetQuery({ ...form, stay: true })}">${view.t('second_factor.over.again')}</a></p>
 ${lostBoth(view)}
 ${cancelForm(view, form)}`,
 });

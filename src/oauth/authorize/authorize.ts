@@ -72,8 +72,9 @@ export async function continueAuthorization(
     const { session } = context;
     const code = session && (await issueCode(deps, request, { ...context, session }));
     if (code !== undefined) return answerClient(request, { code }, deps.config.baseUrl);
-    // Between the read and the write the session ended, or the client was suspended. Decide again without the session.
-    return { location: await pageFor(deps, request, context, 'sign_in') };
+    // Between the read and the write the session ended, or the client was suspended. Decide again without the session; the
+    // page would lead back here if it did not stay.
+    return { location: `${await pageFor(deps, request, context, 'sign_in')}&stay=1` };
   } catch (error) {
     if (!(error instanceof AuthorizationError)) throw error;
     return answerWithError(deps, request, error, context.pending);
@@ -231,12 +232,23 @@ export async function giveConsent(deps: LimitDeps, session: Session, pending: Pe
 }
 
 /** What signing in may read and change of a pending request. */
-export const authorizationRequests = (deps: Pick<ClientDeps, 'db' | 'clock' | 'clients'>): AuthorizationRequests => ({
+export const authorizationRequests = (deps: LimitDeps & Pick<ClientDeps, 'clients'>): AuthorizationRequests => ({
   find: (request_id, browser_hash) => findPendingRequest(deps.db, request_id, browser_hash, now(deps)),
   clientName: async (client_id) => (await deps.clients.find(client_id))?.name,
   async requiresTwoFactors({ parameters }) {
     const client = await deps.clients.find(parameters.client_id);
     return client !== undefined && clientRequiresTwoFactors(parameters, client);
+  },
+  async requiresSignIn(request_id, browser_hash, session) {
+    const pending = await findPendingRequest(deps.db, request_id, browser_hash, now(deps));
+    const client = pending && (await deps.clients.find(pending.parameters.client_id));
+    if (!client) return true;
+    try {
+      return (await findStep(deps, pending.parameters, { client, session, pending })) === 'sign_in';
+    } catch (error) {
+      if (error instanceof AuthorizationError) return false; // the client is to hear of it
+      throw error;
+    }
   },
   markAuthenticated,
 });

@@ -1,5 +1,5 @@
 import { cancelForm } from '../../authentication/sessions/page.ts';
-import { continuesTo } from '../../authentication/sessions/return-target.ts';
+import { continuesTo, returnTargetQuery } from '../../authentication/sessions/return-target.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { html } from '../../platform/pages/html.ts';
@@ -17,7 +17,7 @@ ${continuesTo(view, clientName)}
 ${hidden('request', pending.request_id)}${hidden('user', user.user_id)}
 <button type="submit" id="continue-as">${view.t('choose.continue', { email: user.email })}</button>
 </form>
-<p><a href="/signin?request=${pending.request_id}">${view.t('choose.other')}</a></p>
+<p><a href="/signin${returnTargetQuery({ request_id: pending.request_id, stay: true })}">${view.t('choose.other')}</a></p>
 ${cancelForm(view, { request_id: pending.request_id, clientName })}`,
 });
 
