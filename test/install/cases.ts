@@ -34,7 +34,7 @@ import {
   startServer,
 } from '../support/server-process.ts';
 import { openCollector } from '../support/trace-collector.ts';
-import { hasCaddy, hasNginx, startCaddy, startNginx } from './proxies.ts';
+import { hasCaddy, hasNginx, startCaddy, startNginx, unrecommendedCiphers } from './proxies.ts';
 
 const root = join(import.meta.dirname, '../..');
 const tarball = join(root, 'signet-0.1.0.tgz');
@@ -201,6 +201,12 @@ test('the site of nginx serves a sign-in over TLS, and tells Signet who asks', a
 test('the site of Caddy serves a sign-in over TLS, and tells Signet who asks', async (t) => {
   if (!hasCaddy()) return t.skip('Caddy is not installed; CADDY may name one');
   await signsInThrough(t, startCaddy);
+});
+
+test('the site of nginx takes the ciphers of BCP 195 and no other', async (t) => {
+  if (!hasNginx()) return t.skip('nginx is not installed; NGINX may name one');
+  const { base } = await startNginx(t, await emptyFolder(t), await freePort());
+  assert.deepEqual(await unrecommendedCiphers(base), []);
 });
 
 async function signsInThrough(t: TestContext, startProxy: typeof startNginx): Promise<void> {

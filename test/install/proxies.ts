@@ -6,6 +6,7 @@ import { type RequestOptions, request } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
+import { connect, getCiphers } from 'node:tls';
 import { afterTest } from '../support/after-test.ts';
 import { freePort } from '../support/free-port.ts';
 import type { Settings } from '../support/server-process.ts';
@@ -77,12 +78,33 @@ export async function startNginx(t: TestContext, home: string, port: number): Pr
   return { base, settings, certificate, ask: askAt(base, certificate) };
 }
 
+/** RFC 9325 §4.2, as OpenSSL names them. */
+const recommendedCiphers = /^ecdhe-(?:ecdsa|rsa)-aes(?:128-gcm-sha256|256-gcm-sha384)$/;
+
+/** @returns of the ciphers of TLS 1.2 that the server at this address accepts, those that BCP 195 does not recommend. */
+export async function unrecommendedCiphers(base: string): Promise<string[]> {
+  const { hostname, port } = new URL(base);
+  const version = { minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' } as const;
+  const isAccepted = (cipher: string) =>
+    new Promise<boolean>((resolve) => {
+      const ciphers = `${cipher.toUpperCase()}:@SECLEVEL=0`;
+      const address = { host: hostname, servername: hostname, port: Number(port) };
+      const socket = connect({ ...address, rejectUnauthorized: false, ciphers, ...version });
+      socket.on('secureConnect', () => resolve(true)).on('error', () => resolve(false));
+      socket.on('secureConnect', () => socket.destroy());
+    });
+  const known = getCiphers().filter((name) => !name.startsWith('tls_'));
+  const accepted = (await Promise.all(known.map(async (name) => ((await isAccepted(name)) ? [name] : [])))).flat();
+  assert.ok(accepted.some((name) => recommendedCiphers.test(name)));
+  return accepted.filter((name) => !recommendedCiphers.test(name));
+}
+
 /** The same with the site that docs/reverse-proxy.md has for Caddy. */
 export async function startCaddy(t: TestContext, home: string, port: number): Promise<Proxy> {
   const base = `https://localhost:${await freePort()}`;
   const { key, certificate } = makeCertificate(home);
   const page = readFileSync(join(import.meta.dirname, '../../docs/reverse-proxy.md'), 'utf8');
-  const [, site = ''] = /```caddyfile\n([\s\S]*?)```/.exec(page) ?? [];
+  const [, site = ''] = /```caddyfile\n(id\.example\.com [\s\S]*?)```/.exec(page) ?? [];
   const changed = site
     .replace('id.example.com {', `${base} {\n\ttls ${certificate} ${key}`)
     .replace('127.0.0.1:3000', `127.0.0.1:${port}`);
