@@ -62,7 +62,7 @@ const languages: Readonly<Record<string, string>> = {
 };
 
 /** Written by hand. */
-export const otherPages = ['applications.md'];
+export const otherPages = ['applications.md', 'differences.md'];
 
 const isOnDevice = ({ kinds: [kind] }: Library) => kind === 'spa' || kind === 'native';
 
@@ -170,7 +170,8 @@ export const indexDocument = (): string => `# Relying parties
 
 One page for each library that was tried with Signet: how to register a client for it, its settings, and what one sees when
 one of them is missing. The console has the same with the values of your client, under _Set up your app_. For whole
-applications, and what cannot be connected, see [Applications](applications.md).
+applications, and what cannot be connected, see [Applications](applications.md); for what is unlike other providers,
+[Coming from another provider](differences.md).
 
 Issuer, authorization endpoint and so on are in the discovery document, \`{issuer}/.well-known/openid-configuration\`. For
 every library: PKCE with S256 is required, redirect URIs are compared character by character, and a refresh token works
