@@ -12,9 +12,30 @@ import { freePort } from '../support/free-port.ts';
 import { scratchFolder } from '../support/scratch.ts';
 import { startSignet } from '../support/signet.ts';
 import { until } from '../support/until.ts';
+import { openReceiver } from '../support/webhook-receiver.ts';
+
+const guide = readFileSync(join(import.meta.dirname, '../../docs/api/webhooks.md'), 'utf8');
+
+/** What is there, and what each text begins with: `usr_…`. */
+const shapeOf = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null
+    ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key, shapeOf(one)]))
+    : String(value).replace(/_[\w-]{20,}$|_…$/, '_');
+
+test('the example of the guide is what a sign-out sends', async (t) => {
+  const signet = await startSignet(t, { env: { SIGNET_WEBHOOK_INTERNAL: '127.0.0.0/8' } });
+  const receiver = await openReceiver(t);
+  const terms = { url: receiver.url, event_types: ['session.ended'] };
+  await createWebhook(signet.deps, { actor: 'cli' }, terms);
+  const { browser } = await signet.signedInUser();
+  await browser.post('/signout');
+  await runJobs(signet.deps, quickJobs);
+  await runJobs(signet.deps, quickJobs);
+  const [, example = ''] = /```json\n([\s\S]*?)```/.exec(guide) ?? [];
+  assert.deepEqual(shapeOf(JSON.parse(receiver.deliveries[0]!.body)), shapeOf(JSON.parse(example)));
+});
 
 test('the receiver of the guide takes a delivery, and refuses one that was altered or is old', async (t) => {
-  const guide = readFileSync(join(import.meta.dirname, '../../docs/api/webhooks.md'), 'utf8');
   const [, program = ''] = /`receiver\.mjs`:\n\n```js\n([\s\S]*?)```/.exec(guide) ?? [];
   const signet = await startSignet(t, { env: { SIGNET_WEBHOOK_INTERNAL: '127.0.0.0/8' } });
   signet.clock.advance((Date.now() - signet.clock()) / 1000); // the program has the clock of the machine
