@@ -10,16 +10,10 @@ import { accessOperations } from '../admin/users/access-operations.ts';
 import { accountOperations } from '../admin/users/account-operations.ts';
 import { userOperations } from '../admin/users/operations.ts';
 import { webhookOperations } from '../admin/webhooks/operations.ts';
-import {
-  acrValuesFor,
-  applicationTypes,
-  authenticationMethods,
-  type Client,
-  reviewedRecord,
-  type SecondFactor,
-  secondFactors,
-} from '../clients/client.ts';
+import { acrValuesFor, type SecondFactor, secondFactors } from '../clients/choices.ts';
+import { type Client, reviewedRecord } from '../clients/client.ts';
 import { editClient } from '../clients/edit-client.ts';
+import { type ClientField, fieldNames, fieldOf } from '../clients/fields.ts';
 import { findAnyClient } from '../clients/find-clients.ts';
 import { findLibrary, proposedFor } from '../clients/libraries/catalogue.ts';
 import { other } from '../clients/libraries/other.ts';
@@ -32,7 +26,7 @@ import { type Report, shownOnce } from '../platform/report.ts';
 import { maxReplayed } from '../webhooks/manage-webhook.ts';
 import { auditCommands } from './audit.ts';
 import { backupCommands } from './backup.ts';
-import { type Command, command, commandWithoutStore, UsageError } from './command.ts';
+import { type Command, command, commandWithoutStore, type Option, type Typed, UsageError } from './command.ts';
 import { doctorCommand } from './doctor.ts';
 import { healthcheckCommand } from './healthcheck.ts';
 import { commandsOf } from './operation-command.ts';
@@ -83,56 +77,47 @@ const report = (client: Client): Report => ({
   text: describeClient(reviewedRecord(client)),
 });
 
-const name = { value: 'name', help: 'name that users see' } as const;
-const redirectUris = { value: 'uri', separator: /\s+/, help: 'all redirect URIs' } as const;
-const scope = { value: 'scope', separator: /[\s,]+/, help: 'all allowed scopes' } as const;
-const alg = { value: 'algorithm', oneOf: ['EdDSA', 'RS256'], help: 'algorithm for signing its tokens' } as const;
+/** The options that set the fields of a client. */
+const fieldOptions: Readonly<Record<string, Option>> = Object.fromEntries(
+  fieldNames.map((name) => {
+    const { control, initial, option } = fieldOf(name);
+    const { name: option_name, value, help } = option;
+    return [
+      option_name,
+      { ...(value && { value }), help: initial === null ? `${help}; "" for none` : help, ...read(control) },
+    ];
+  }),
+);
 
-/** What a relying party needs, beyond the specification's defaults. */
-const relyingPartyOptions = {
-  'application-type': { value: 'type', oneOf: applicationTypes, help: 'where it runs: server, browser or device' },
-  'post-logout-redirect-uri': { value: 'uri', separator: /\s+/, help: 'all URIs to redirect to after sign-out' },
-  'backchannel-logout-uri': { value: 'uri', help: 'URI that logout tokens are sent to; "" for none' },
-  'claims-in-id-token': { oneOf: ['on', 'off'], help: "whether ID tokens contain the user's claims" },
-  'second-factor': { value: 'choice', oneOf: secondFactors, help: 'whether users need a second factor' },
-  'auth-method': { value: 'method', oneOf: authenticationMethods, help: 'the only authentication method to accept' },
-  library: { value: 'library', help: 'library that it uses, named as in docs/relying-parties; "" for none' },
-  'homepage-url': { value: 'url', help: 'URL of its homepage; "" for none' },
-  'policy-uri': { value: 'url', help: 'URL of its privacy policy; "" for none' },
-  'tos-uri': { value: 'url', help: 'URL of its terms of service; "" for none' },
-  note: { value: 'text', help: 'what the reviewer should know; "" for nothing' },
-  'logo-url': { value: 'url', help: 'URL of its logo; "" for none' },
-} as const;
+function read(control: ClientField['control']): Partial<Option> {
+  if (control.kind === 'lines') return { separator: /\s+/ };
+  if (control.kind === 'scopes') return { separator: /[\s,]+/ };
+  if (control.kind === 'switch') return { oneOf: ['on', 'off'] };
+  if (control.kind === 'second_factor') return { oneOf: secondFactors };
+  return control.kind === 'choice' ? { oneOf: control.values } : {};
+}
 
-type RelyingPartyOptions = { readonly [Name in keyof typeof relyingPartyOptions]?: unknown } & {
-  readonly 'second-factor'?: SecondFactor | undefined;
-};
+const noteOption = { note: { value: 'text', help: 'what the reviewer should know; "" for nothing' } } as const;
 
-const relyingPartyFields = (given: RelyingPartyOptions) => ({
-  application_type: given['application-type'],
-  post_logout_redirect_uris: given['post-logout-redirect-uri'],
-  backchannel_logout_uri: orNone(given['backchannel-logout-uri']),
-  claims_in_id_token: given['claims-in-id-token'] && given['claims-in-id-token'] === 'on',
-  default_acr_values: given['second-factor'] && acrValuesFor(given['second-factor']),
-  token_endpoint_auth_method: given['auth-method'],
-  library: orNone(given.library),
-  homepage_url: orNone(given['homepage-url']),
-  policy_uri: orNone(given['policy-uri']),
-  tos_uri: orNone(given['tos-uri']),
-  logo_url: orNone(given['logo-url']),
+/** Of the fields whose option was given; undefined for the others. */
+const fieldsGiven = (given: Typed) => ({
+  ...Object.fromEntries(
+    fieldNames.map((name) => {
+      const { control, option, initial } = fieldOf(name);
+      const value = given[option.name];
+      if (control.kind === 'switch') return [name, value && value === 'on'];
+      if (control.kind === 'second_factor') return [name, value && acrValuesFor(value as SecondFactor)];
+      return [name, initial === null ? orNone(value) : value];
+    }),
+  ),
   note_to_reviewer: orNone(given.note),
 });
 
 /** With what its library needs, unless the options say otherwise; other software expects RS256 and reads the ID token. */
-function registeredFor(given: RelyingPartyOptions & { readonly alg?: unknown }) {
-  const fields = relyingPartyFields(given);
-  const proposed = proposedFor(findLibrary(String(given.library)) ?? other);
-  return {
-    ...fields,
-    id_token_signed_response_alg: given.alg ?? proposed.id_token_signed_response_alg,
-    claims_in_id_token: fields.claims_in_id_token ?? proposed.claims_in_id_token,
-  };
-}
+const registeredFor = (given: Typed) => ({
+  ...proposedFor(findLibrary(String(given.library)) ?? other),
+  ...Object.fromEntries(Object.entries(fieldsGiven(given)).filter(([, value]) => value !== undefined)),
+});
 
 const orNone = (value: unknown) => (value === '' ? null : value);
 
@@ -141,22 +126,17 @@ const clientCommands = {
   'clients create': command({
     summary: 'Register a first-party client. It has no owner; prints its secret, which cannot be shown again.',
     options: {
-      name: { ...name, required: true },
-      'redirect-uri': { ...redirectUris, required: true },
-      scope: { ...scope, default: defaultAllowedScopes.join(' ') },
+      ...fieldOptions,
+      name: { ...fieldOptions.name!, required: true },
+      'redirect-uri': { ...fieldOptions['redirect-uri']!, required: true },
+      scope: { ...fieldOptions.scope!, default: defaultAllowedScopes.join(' ') },
+      alg: { ...fieldOptions.alg!, default: 'as the library needs; RS256 if it is not named' },
       public: { help: 'register a public client (native or browser app), which gets no secret' },
-      alg: { ...alg, default: 'as the library needs; RS256 if it is not named' },
-      ...relyingPartyOptions,
+      ...noteOption,
       approve: { help: 'approve the client immediately' },
     },
     async run(deps, given) {
-      const body = {
-        name: given.name,
-        client_type: given.public ? 'public' : 'confidential',
-        redirect_uris: given['redirect-uri'],
-        allowed_scopes: given.scope,
-        ...registeredFor(given),
-      };
+      const body = { client_type: given.public ? 'public' : 'confidential', ...registeredFor(given) };
       const registered = await clientOperations.register.run(deps, { caller, body, query: {} });
       const { client_id, revision, client_secret } = registered;
       const client = given.approve
@@ -172,21 +152,12 @@ const clientCommands = {
       'Edit a first-party client. Lists are replaced as a whole; the approved revision stays in effect until the change is approved.',
     operands: { client_id: { value: 'client_id' } },
     options: {
-      name,
-      'redirect-uri': redirectUris,
-      scope,
-      alg,
-      ...relyingPartyOptions,
+      ...fieldOptions,
+      ...noteOption,
       approve: { help: 'approve the change immediately' },
     },
     async run(deps, { client_id, ...given }) {
-      const wanted = {
-        name: given.name,
-        redirect_uris: given['redirect-uri'],
-        allowed_scopes: given.scope,
-        id_token_signed_response_alg: given.alg,
-        ...relyingPartyFields(given),
-      };
+      const wanted = fieldsGiven(given);
       const changes = Object.entries(wanted).filter(([, value]) => value !== undefined);
       if (changes.length === 0) throw new UsageError('Nothing to change: give at least one option.');
       const target = { client_id, owner_user_id: null, caller };

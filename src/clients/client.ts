@@ -1,11 +1,9 @@
-import { type Acr, oneFactor, twoFactors } from '../authentication/sessions/authentication.ts';
 import {
   choice,
   flag,
   id,
   integer,
   jsonObject,
-  jsonTexts,
   nullable,
   type RowOf,
   row,
@@ -13,59 +11,15 @@ import {
   type ValuesOf,
 } from '../platform/db/rows.ts';
 import type { ClientId, EventId, SecretId, UserId } from '../platform/ids.ts';
-import type { Scope } from './scopes.ts';
+import { clientStatuses, clientTypes, consentPolicies } from './choices.ts';
+import { fieldNames, membersOf } from './fields.ts';
 
-export const clientTypes = ['public', 'confidential'] as const;
-
-export const clientStatuses = ['pending_review', 'approved', 'rejected', 'suspended'] as const;
-export type ClientStatus = (typeof clientStatuses)[number];
-
-/** Whether users must consent before this client receives their data. An administrator decides it with the approval. */
-export const consentPolicies = ['skip', 'required'] as const;
-export type ConsentPolicy = (typeof consentPolicies)[number];
-
-/** EdDSA is Ed25519 (RFC 8037); RS256 is for relying parties whose library lacks it. */
-export const algorithms = ['EdDSA', 'RS256'] as const;
-export type Algorithm = (typeof algorithms)[number];
-
-/** What runs the client: a server, a page in a browser, or an app on a device (RFC 8252). */
-export const applicationTypes = ['web', 'spa', 'native'] as const;
-
-/** OpenID Connect Core §9. */
-export const authenticationMethods = ['client_secret_basic', 'client_secret_post', 'none'] as const;
-export type AuthenticationMethod = (typeof authenticationMethods)[number];
-
+const reviewed = membersOf('column');
 /**
- * What an administrator reviews, in the order in which a reviewer reads it. An approved client's edits to these are
- * staged in `pending_change`.
+ * What an administrator reviews. An approved client's edits to these are staged in `pending_change`.
  */
-const reviewed = {
-  name: text,
-  application_type: choice(...applicationTypes),
-  redirect_uris: jsonTexts(),
-  post_logout_redirect_uris: jsonTexts(),
-  backchannel_logout_uri: nullable(text),
-  /** Logout tokens without `sid` are of no use to it (Back-Channel Logout 1.0 §2.2). */
-  backchannel_logout_session_required: flag,
-  allowed_scopes: jsonTexts<Scope>(),
-  /** See {@link secondFactorOf}. */
-  default_acr_values: jsonTexts<Acr>(),
-  logo_url: nullable(text),
-  homepage_url: nullable(text),
-  /** Links of the consent page (RFC 7591 §2): how the client uses data of its users, and its terms of service. */
-  policy_uri: nullable(text),
-  tos_uri: nullable(text),
-  /** Access tokens follow it, for libraries without EdDSA (decisions §4). */
-  id_token_signed_response_alg: choice(...algorithms),
-  /** Id tokens carry the claims of the granted scopes, for libraries that do not read userinfo. */
-  claims_in_id_token: flag,
-  /** The only method that the token endpoint accepts; null for either way to send a secret. */
-  token_endpoint_auth_method: nullable(choice(...authenticationMethods)),
-  /** What it uses to sign users in: an id of the catalogue. */
-  library: nullable(text),
-};
 export type ReviewedFields = Readonly<ValuesOf<typeof reviewed>>;
-export const reviewedFields = Object.keys(reviewed) as readonly (keyof ReviewedFields)[];
+export const reviewedFields: readonly (keyof ReviewedFields)[] = fieldNames;
 
 /** Times are Unix seconds. */
 export const ClientRow = row('clients', {
@@ -109,26 +63,6 @@ export const SecretRow = row('client_secrets', {
   last_used_at: nullable(integer),
 });
 export type ClientSecret = Readonly<Omit<RowOf<typeof SecretRow>, 'client_id'>>;
-
-/** What a client is registered to ask of its users beside a first factor. */
-export const secondFactors = ['optional', 'preferred', 'required'] as const;
-export type SecondFactor = (typeof secondFactors)[number];
-
-/**
- * The classes are those that the client accepts, by preference. With two factors alone it requires them, whatever a request
- * says: requests pass through the user's browser. With one factor behind them it prefers them, which a request overrides
- * (OpenID Connect Dynamic Client Registration 1.0 §2; decision 7). Any other list asks for nothing.
- */
-export function secondFactorOf(default_acr_values: readonly string[]): SecondFactor {
-  if (default_acr_values[0] !== twoFactors) return 'optional';
-  return default_acr_values.includes(oneFactor) ? 'preferred' : 'required';
-}
-
-/** The list by which a form or command registers it. */
-export function acrValuesFor(secondFactor: SecondFactor): readonly Acr[] {
-  if (secondFactor === 'optional') return [];
-  return secondFactor === 'required' ? [twoFactors] : [twoFactors, oneFactor];
-}
 
 /** A registered client. It is shared between requests by the directory. A public client has no secrets. */
 export type Client = Readonly<RowOf<typeof ClientRow>> & { readonly secrets: readonly ClientSecret[] };

@@ -1,39 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { storedClient } from '../../test/support/a-client.ts';
 import { createDb, type Statement, StoreUnavailable } from '../platform/db/db.ts';
 import { clientDirectory } from './find-clients.ts';
 
-const row = {
-  client_id: 'cl_1',
-  owner_user_id: null,
-  is_first_party: 0,
-  name: 'App',
-  client_type: 'public',
-  application_type: 'web',
-  post_logout_redirect_uris: '[]',
-  backchannel_logout_uri: null,
-  backchannel_logout_session_required: 0,
-  claims_in_id_token: 0,
-  token_endpoint_auth_method: null,
-  library: null,
-  redirect_uris: '["https://rp.test/cb"]',
-  allowed_scopes: '["openid"]',
-  default_acr_values: '[]',
-  logo_url: null,
-  homepage_url: null,
-  policy_uri: null,
-  tos_uri: null,
-  id_token_signed_response_alg: 'EdDSA',
-  refresh_retry_window: 0,
-  consent: 'skip',
-  status: 'approved',
-  status_reason: null,
-  note_to_reviewer: null,
-  revision: 1,
-  pending_change: null,
-  event_id: 'evt_1',
-  created_at: 0,
-  updated_at: 0,
+const row: Record<string, unknown> = {
+  ...storedClient({ client_type: 'public' }),
   secret_id: null,
   secret_hash: null,
   secret_created_at: null,
@@ -47,7 +19,7 @@ const row = {
 function countingDirectory() {
   let milliseconds = 0;
   const asked: string[] = [];
-  const store = { rows: [row] as (typeof row)[], failure: undefined as Error | undefined };
+  const store = { rows: [row], failure: undefined as Error | undefined };
   const unused = () => assert.fail('only one read was expected');
   const query = async ({ params = [] }: Statement) => {
     asked.push(String(params[0]));

@@ -1,14 +1,10 @@
 import { domainToASCII } from 'node:url';
 import { findUser } from '../accounts/users.ts';
 import type { Deps } from '../platform/deps.ts';
-import type { MessageDescriptor } from '../platform/i18n/translate.ts';
-import { isIpAddress } from '../platform/ip-address.ts';
 import type { Client } from './client.ts';
 
 // What a client shows of itself: a name and two URLs. Users decide by them whom to trust, so a name must look like what it
 // is (OAuth 2.1 §7.12). The server fetches neither URL, ever.
-
-const longestUrl = 2048;
 
 /** Alphabets that share shapes: "Рау" can be Cyrillic. */
 const lookalikeScripts = [/\p{Script=Latin}/u, /\p{Script=Cyrillic}/u, /\p{Script=Greek}/u, /\p{Script=Armenian}/u];
@@ -16,24 +12,6 @@ const lookalikeScripts = [/\p{Script=Latin}/u, /\p{Script=Cyrillic}/u, /\p{Scrip
 /** For reviewers: such a name may imitate another one. Honest names do this too, so it refuses nothing. */
 export const mixesScripts = (name: string): boolean =>
   lookalikeScripts.filter((script) => script.test(name)).length > 1;
-
-/** An IP address is refused: a logo must be on a named host. */
-export function logoUrlProblem(text: string): MessageDescriptor | undefined {
-  const problem = homepageUrlProblem(text);
-  if (problem !== undefined) return problem;
-  const host = new URL(text).hostname;
-  const isNamed = !isIpAddress(host) && host !== 'localhost' && !host.endsWith('.localhost');
-  return isNamed ? undefined : { key: 'problem.logo_url.host' };
-}
-
-/** Refuses anything that is not plainly https, such as `javascript:` in any spelling. */
-export function homepageUrlProblem(text: string): MessageDescriptor | undefined {
-  if (text.length > longestUrl) return { key: 'problem.url.long', values: { max: longestUrl } };
-  const url = /^https:\/\/[\x21-\x7e]+$/.test(text) && !/["'<>\\^`{|}]/.test(text) ? URL.parse(text) : null;
-  if (url === null) return { key: 'problem.url.https' };
-  if (url.username || url.password) return { key: 'problem.url.userinfo' };
-  return undefined;
-}
 
 /**
  * Who is responsible for a client: the operator, a deleted user, or an owner, of whom at most the domain of a verified

@@ -1,5 +1,5 @@
 import type { MessageDescriptor } from '../platform/i18n/translate.ts';
-import type { ReviewedFields } from './client.ts';
+import type { applicationTypes } from './choices.ts';
 
 /** Longer ones reach the limits of browsers and proxies. */
 const longest = 2048;
@@ -118,13 +118,15 @@ const loopbackLiteral = (port: string) =>
 const requestedLiteral = loopbackLiteral(String.raw`[1-9]\d{0,4}`);
 const registeredLiteral = loopbackLiteral(String.raw`\d*`); // in any spelling, and with the 0 that stands for "any"
 
+type Registered = { redirect_uris: readonly string[]; application_type: (typeof applicationTypes)[number] };
+
 /**
  * Whether a client may be redirected to `requested`: simple string comparison (RFC 9700 §4.1.3), with the one exception
  * that OAuth 2.1 §8.4.2 and RFC 8252 §7.3 make for native apps. They listen on whichever port of a loopback IP literal the
  * system gave them, so there the port is not compared. `localhost` is compared whole: the specification says exact.
  */
 export function matchesRegistered(
-  { redirect_uris: registered, application_type }: Pick<ReviewedFields, 'redirect_uris' | 'application_type'>,
+  { redirect_uris: registered, application_type }: Registered,
   requested: string,
 ): boolean {
   if (registered.includes(requested)) return true;

@@ -1,44 +1,15 @@
 import { readReason, reasonProblem } from '../audit/audit.ts';
-import { acrs } from '../authentication/sessions/authentication.ts';
 import { type FieldProblem, fieldProblem, invalidFields } from '../platform/errors.ts';
-import { inCode, nameInCode } from '../platform/http/operation.ts';
-import { httpsUrlPattern, redirectUriPattern, serverUriPattern } from '../platform/http/url-patterns.ts';
-import type { MessageDescriptor } from '../platform/i18n/translate.ts';
+import { inCode } from '../platform/http/operation.ts';
+import { isMessageKey, type MessageDescriptor } from '../platform/i18n/translate.ts';
 import { Type } from '../platform/schema.ts';
 import { displayNameProblem, normalizeName } from '../platform/text.ts';
 import { compile, type Validator } from '../platform/validator.ts';
-import {
-  algorithms,
-  applicationTypes,
-  authenticationMethods,
-  type Client,
-  clientTypes,
-  type ReviewedFields,
-} from './client.ts';
-import { libraryIds } from './libraries/catalogue.ts';
-import { homepageUrlProblem, logoUrlProblem } from './presentation.ts';
-import { backchannelUriProblem, isNativeUri, isPrivateUse, redirectUriProblem } from './redirect-uri.ts';
-import { defaultAllowedScopes, scopeNames } from './scopes.ts';
+import { clientTypes } from './choices.ts';
+import type { Client, ReviewedFields } from './client.ts';
+import { fieldOf, fieldsOf, maxEntries, membersOf } from './fields.ts';
+import { isNativeUri, isPrivateUse } from './redirect-uri.ts';
 
-/** Of any list. */
-const maxEntries = 20;
-
-const link = inCode({ format: 'uri', maxLength: 2048, pattern: httpsUrlPattern });
-
-const fields = {
-  name: Type.String({ description: 'Shown to users when they sign in, 1 to 100 characters.', ...nameInCode }),
-  redirect_uris: Type.Array(
-    Type.String({ format: 'uri', ...inCode({ maxLength: 2048, pattern: redirectUriPattern }) }),
-    {
-      minItems: 1,
-      maxItems: maxEntries,
-      uniqueItems: true,
-      description:
-        'HTTPS, matched exactly; HTTP for localhost only. A native app may use a scheme of its own, such as ' +
-        '`com.example.app:/callback`. At most 8192 characters in total.',
-    },
-  ),
-};
 /** What the owner says to the reviewer. It is no part of what is registered. */
 const note = Type.Optional(
   Type.Union([Type.String({ minLength: 1, ...inCode({ maxLength: 1000 }) }), Type.Null()], {
@@ -48,64 +19,8 @@ const note = Type.Optional(
   }),
 );
 
-const optional = Type.Partial(
-  Type.Object({
-    application_type: Type.Enum([...applicationTypes], {
-      description:
-        '`web`: on a server. `spa`: in a browser; unused refresh tokens expire after 24 hours. `native`: on a device; any ' +
-        'port of a loopback IP address matches, and private-use schemes may be registered (RFC 8252). Default: `native` ' +
-        'for a public client with such a redirect URI, else `web`.',
-    }),
-    post_logout_redirect_uris: Type.Array(
-      Type.String({ format: 'uri', ...inCode({ maxLength: 2048, pattern: redirectUriPattern }) }),
-      {
-        maxItems: maxEntries,
-        uniqueItems: true,
-        description: 'Where `/oauth/logout` may redirect to. The rules of redirect_uris apply.',
-      },
-    ),
-    backchannel_logout_uri: Type.Union([
-      Type.String({
-        format: 'uri',
-        description:
-          'Where logout tokens are posted. HTTPS; HTTP for localhost only, if the operator lets them go there.',
-        ...inCode({ maxLength: 2048, pattern: serverUriPattern }),
-      }),
-      Type.Null(),
-    ]),
-    backchannel_logout_session_required: Type.Boolean(),
-    allowed_scopes: Type.Array(Type.Enum(scopeNames), {
-      minItems: 1,
-      uniqueItems: true,
-      description: 'What it may request. At registration the default is `openid email profile`.',
-    }),
-    default_acr_values: Type.Array(Type.Enum([...acrs]), {
-      maxItems: acrs.length,
-      uniqueItems: true,
-      description:
-        'Authentication context classes that the client accepts, by preference. With `urn:signet:acr:2fa` alone, a second ' +
-        'factor is required at every sign-in, whatever a request asks for. With `urn:signet:acr:1fa` behind it, it is ' +
-        'preferred, unless a request says otherwise in `acr_values` or `claims`. Default: none.',
-    }),
-    logo_url: Type.Union([Type.String({ description: 'HTTPS, on a named host.', ...link }), Type.Null()]),
-    homepage_url: Type.Union([Type.String({ description: 'HTTPS.', ...link }), Type.Null()]),
-    policy_uri: Type.Union([Type.String({ description: 'The privacy policy. HTTPS.', ...link }), Type.Null()]),
-    tos_uri: Type.Union([Type.String({ description: 'The terms of service. HTTPS.', ...link }), Type.Null()]),
-    id_token_signed_response_alg: Type.Enum([...algorithms], {
-      description: 'Of its ID tokens and access tokens. At registration the default is `EdDSA`.',
-    }),
-    claims_in_id_token: Type.Boolean({ description: 'Whether id tokens carry the claims of the granted scopes.' }),
-    token_endpoint_auth_method: Type.Union([Type.Enum([...authenticationMethods]), Type.Null()], {
-      description: 'The only accepted method; null accepts a secret in HTTP Basic and in the body.',
-    }),
-    library: Type.Union([
-      Type.Enum([...libraryIds], {
-        description: 'What it signs users in with; see docs/relying-parties. It changes no default.',
-      }),
-      Type.Null(),
-    ]),
-  }),
-).properties;
+const { name, redirect_uris, ...others } = membersOf('body');
+const optional = Type.Partial(Type.Object(others)).properties;
 
 /**
  * Body of `POST /v1/oauth/clients`. Other members are refused rather than ignored: a caller who sends `status`, `owner` or
@@ -113,9 +28,9 @@ const optional = Type.Partial(
  */
 export const RegistrationBody = Type.Object(
   {
-    name: fields.name,
+    name,
     client_type: Type.Enum([...clientTypes]),
-    redirect_uris: fields.redirect_uris,
+    redirect_uris,
     ...optional,
     note_to_reviewer: note,
   },
@@ -126,7 +41,7 @@ export const RegistrationBody = Type.Object(
 export const EditBody = Type.Object(
   {
     revision: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
-    ...Type.Partial(Type.Object(fields)).properties,
+    ...Type.Partial(Type.Object({ name, redirect_uris })).properties,
     ...optional,
     note_to_reviewer: note,
   },
@@ -167,7 +82,7 @@ export function readRegistration(sent: unknown): Registration {
   const { name, note_to_reviewer = null, ...body } = read(registrationShape, sent);
   const isNative = body.client_type === 'public' && body.redirect_uris.some(isNativeUri);
   const registration: Registration = {
-    ...defaults,
+    ...membersOf('initial'),
     application_type: isNative ? 'native' : 'web',
     ...body,
     name: normalizeName(name),
@@ -176,22 +91,6 @@ export function readRegistration(sent: unknown): Registration {
   requireConsistent(registration);
   return registration;
 }
-
-const defaults = {
-  post_logout_redirect_uris: [],
-  backchannel_logout_uri: null,
-  backchannel_logout_session_required: false,
-  allowed_scopes: [...defaultAllowedScopes],
-  default_acr_values: [],
-  logo_url: null,
-  homepage_url: null,
-  policy_uri: null,
-  tos_uri: null,
-  id_token_signed_response_alg: 'EdDSA',
-  claims_in_id_token: false,
-  token_endpoint_auth_method: null,
-  library: null,
-} as const satisfies Partial<ReviewedFields>;
 
 /** @throws invalidFields */
 export function requireConsistent(wanted: Omit<Registration, 'note_to_reviewer'>): void {
@@ -263,24 +162,12 @@ function problemsOf(shape: Validator<unknown>, body: unknown): FieldProblem[] {
   return [...shape.problems(body).filter(isNew).map(withUserMessages), ...said];
 }
 
-/** The message of a schema is for programs; users get one for the field. */
+/** The message of a schema is for programs; users get one for the field, where there is one. */
 function withUserMessages(problem: FieldProblem): FieldProblem {
-  const field = formFields.find((name) => problem.path === name || problem.path.startsWith(`${name}/`));
-  return field === undefined ? problem : { ...problem, userMessage: { key: `problem.client.${field}` } };
+  const field = problem.path.split('/')[0]!;
+  const key = `problem.client.${field}`;
+  return isMessageKey(key) ? { ...problem, userMessage: { key } } : problem;
 }
-
-const formFields = [
-  'name',
-  'client_type',
-  'application_type',
-  'redirect_uris',
-  'post_logout_redirect_uris',
-  'allowed_scopes',
-  'default_acr_values',
-  'id_token_signed_response_alg',
-  'library',
-  'note_to_reviewer',
-] as const;
 
 /** @param body of any shape: members of a wrong type are skipped, since the schema has reported them. */
 function contentProblems(body: { readonly [Member in keyof Registration]?: unknown }): FieldProblem[] {
@@ -288,23 +175,18 @@ function contentProblems(body: { readonly [Member in keyof Registration]?: unkno
     ...nameProblem(body.name),
     ...textProblem('note_to_reviewer', body.note_to_reviewer, noteProblem),
     ...uriLists.flatMap((field) => uriListProblems(field, body[field])),
-    ...textProblem('backchannel_logout_uri', body.backchannel_logout_uri, backchannelUriProblem),
-    ...textProblem('logo_url', body.logo_url, logoUrlProblem),
-    ...pageFields.flatMap((field) => textProblem(field, body[field], homepageUrlProblem)),
+    ...fieldsOf('text').flatMap((field) => textProblem(field, body[field], fieldOf(field).problem)),
   ];
 }
-
-/** Pages of the client that users are shown a link to. */
-const pageFields = ['homepage_url', 'policy_uri', 'tos_uri'] as const;
 
 /** Characters of all URIs of a list. The audit log keeps each version for good. */
 const maxTogether = 8192;
 
-const uriLists = ['redirect_uris', 'post_logout_redirect_uris'] as const;
+const uriLists = fieldsOf('lines');
 
 function uriListProblems(field: (typeof uriLists)[number], list: unknown): FieldProblem[] {
   const uris: unknown[] = Array.isArray(list) ? list.slice(0, maxEntries) : [];
-  const problems = uris.flatMap((uri, place) => textProblem(`${field}/${place}`, uri, redirectUriProblem));
+  const problems = uris.flatMap((uri, place) => textProblem(`${field}/${place}`, uri, fieldOf(field).problem));
   const length = uris.reduce((sum: number, uri) => sum + (typeof uri === 'string' ? uri.length : 0), 0);
   if (length <= maxTogether) return problems;
   return [...problems, fieldProblem(field, { key: 'problem.redirect_uri.together', values: { max: maxTogether } })];
@@ -321,8 +203,8 @@ function nameProblem(name: unknown): FieldProblem[] {
 function textProblem(
   path: string,
   value: unknown,
-  problemOf: (text: string) => MessageDescriptor | undefined,
+  problemOf: ((text: string) => MessageDescriptor | undefined) | undefined,
 ): FieldProblem[] {
-  const userMessage = typeof value === 'string' ? problemOf(value) : undefined;
+  const userMessage = typeof value === 'string' ? problemOf?.(value) : undefined;
   return userMessage === undefined ? [] : [fieldProblem(path, userMessage)];
 }

@@ -6,17 +6,19 @@ import { type ClientDeps, type ClientTarget, changeClient, sameJson } from './ch
 import {
   type Algorithm,
   acrValuesFor,
-  type Client,
   type ClientStatus,
   type ConsentPolicy,
+  type SecondFactor,
+  secondFactorOf,
+} from './choices.ts';
+import {
+  type Client,
   needsConsentChoice,
   needsReview,
   pick,
   proposalOf,
   type ReviewedFields,
   reviewedFields,
-  type SecondFactor,
-  secondFactorOf,
 } from './client.ts';
 import type { Deps } from './deps.ts';
 import { findAnyClient } from './find-clients.ts';

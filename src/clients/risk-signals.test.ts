@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { aClient } from '../../test/support/a-client.ts';
 import type { Client } from './client.ts';
 import { looksAlike, nameSkeleton } from './name-skeleton.ts';
 import { listedRecords } from './read-review.ts';
@@ -27,39 +28,17 @@ const context = riskContextOf({
 });
 
 /** Nothing about it raises a question. */
-const harmless: Client = {
+const harmless = aClient({
   client_id: 'cl_9',
   owner_user_id: 'usr_ada',
   name: 'Weather',
-  client_type: 'confidential',
-  application_type: 'web',
-  post_logout_redirect_uris: [],
-  backchannel_logout_uri: null,
-  backchannel_logout_session_required: false,
-  claims_in_id_token: false,
-  token_endpoint_auth_method: null,
-  library: null,
   redirect_uris: ['https://shop.example/weather'],
   allowed_scopes: ['openid', 'profile'],
-  default_acr_values: [],
   logo_url: 'https://shop.example/logo.svg',
   homepage_url: 'https://shop.example/',
   policy_uri: 'https://policies.example/shop',
-  tos_uri: null,
-  id_token_signed_response_alg: 'EdDSA',
-  refresh_retry_window: 0,
-  consent: 'skip',
   status: 'pending_review',
-  status_reason: null,
-  note_to_reviewer: null,
-  revision: 1,
-  pending_change: null,
-  event_id: 'evt_1',
-  created_at: 0,
-  updated_at: 0,
-  is_first_party: false,
-  secrets: [],
-};
+});
 
 const risksOf = (more: Partial<Client>) => riskSignals({ ...harmless, ...more }, context);
 const codesOf = (more: Partial<Client>) => risksOf(more).map(({ code }) => code);

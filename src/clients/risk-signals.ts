@@ -3,6 +3,7 @@ import { now } from '../platform/clock.ts';
 import type { Deps } from '../platform/deps.ts';
 import { isLoopback } from '../platform/ip-address.ts';
 import { type Client, proposalOf, type ReviewedFields } from './client.ts';
+import { linkFields } from './fields.ts';
 import { areSimilar, containsName, looksAlike, nameSkeleton } from './name-skeleton.ts';
 import { mixesScripts } from './presentation.ts';
 import { destinationOf, isPrivateUse } from './redirect-uri.ts';
@@ -156,16 +157,13 @@ function severalHosts({ redirect_uris }: ReviewedFields): string[] {
 }
 
 /** A logo or homepage on another host may imitate that site. */
-function presentationRisks(
-  { logo_url, homepage_url, policy_uri, tos_uri, redirect_uris }: ReviewedFields,
-  hosts: readonly string[],
-): Risk[] {
-  const own = hostsOf(redirect_uris);
+function presentationRisks(client: ReviewedFields, hosts: readonly string[]): Risk[] {
+  const own = hostsOf(client.redirect_uris);
   const untrusted = (url: string | null) => hostsOf([url ?? '']).filter((host) => !own.includes(host));
-  const all = new Set([...hosts, ...[logo_url, homepage_url, policy_uri, tos_uri].flatMap(untrusted)]);
+  const all = new Set([...hosts, ...linkFields.flatMap((name) => untrusted(client[name]))]);
   return [
-    ...notice('foreign_logo_host', untrusted(logo_url)),
-    ...notice('foreign_homepage_host', untrusted(homepage_url)),
+    ...notice('foreign_logo_host', untrusted(client.logo_url)),
+    ...notice('foreign_homepage_host', untrusted(client.homepage_url)),
     // A browser may show it in letters that look like other ones (RFC 3492).
     ...warning(
       'punycode_host',

@@ -5,7 +5,8 @@ import type { Cursor } from '../platform/db/slices.ts';
 import { allOf, asBigint, raw, type Sql, sql } from '../platform/db/sql.ts';
 import { firstTermOf, Place, placesOf, rarestOf } from '../platform/db/term-search.ts';
 import type { TermRange } from '../platform/search-terms.ts';
-import { type Client, ClientRow, type ClientStatus } from './client.ts';
+import type { ClientStatus } from './choices.ts';
+import { type Client, ClientRow } from './client.ts';
 import { withoutSecrets, withPendingChange } from './store.ts';
 import { clientTerms } from './terms.store.ts';
 

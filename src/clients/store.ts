@@ -4,7 +4,8 @@ import { id, integer, nullable, type RowOf, row, text } from '../platform/db/row
 import { fitsOneSlice, inOneSlice } from '../platform/db/slices.ts';
 import { allOf, asBigint, asText, oneOf, type Sql, sql } from '../platform/db/sql.ts';
 import type { EventId, SecretId } from '../platform/ids.ts';
-import { type Client, ClientRow, type ClientSecret, type ClientStatus, SecretRow } from './client.ts';
+import type { ClientStatus } from './choices.ts';
+import { type Client, ClientRow, type ClientSecret, SecretRow } from './client.ts';
 import { replaceTerms } from './terms.store.ts';
 
 /** The tables `clients`, `client_secrets` and `remembered_suspensions`. */

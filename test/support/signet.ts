@@ -9,7 +9,7 @@ import { closeDeps, openDeps } from '../../src/app/open-deps.ts';
 import type { AuditRow } from '../../src/audit/store.ts';
 import { createUser } from '../../src/authentication/account-links/create-user.ts';
 import type { PasswordHasher } from '../../src/authentication/credentials/password-hash.ts';
-import type { ConsentPolicy } from '../../src/clients/client.ts';
+import type { ConsentPolicy } from '../../src/clients/choices.ts';
 import type { RegistrationBody } from '../../src/clients/registration.ts';
 import { approveClient } from '../../src/clients/review-client.ts';
 import type { Deps } from '../../src/oauth/deps.ts';

@@ -1,38 +1,35 @@
-import { hasPendingChange, needsReview, type ReviewedRecord, secondFactorOf } from '../../clients/client.ts';
+import { secondFactorOf } from '../../clients/choices.ts';
+import { hasPendingChange, needsReview, type ReviewedRecord } from '../../clients/client.ts';
+import { type FieldName, fieldNames, fieldOf } from '../../clients/fields.ts';
 import type { FieldChange, LastRejection, reviewRecord } from '../../clients/read-review.ts';
 import type { Risk } from '../../clients/risk-signals.ts';
 import type { ClientUsage } from '../../oauth/grants/grants.ts';
+import { inEnglish } from '../../platform/i18n/translate.ts';
 import { list, table, time } from '../../platform/report.ts';
 
 export const describeClient = (client: ReviewedRecord): string =>
   table([
     ['Client', client.client_id],
-    ['Name', client.name],
     ['Type', client.client_type],
     ['Status', client.status],
     ['Last reason', client.status_reason],
     ['Note to reviewer', client.note_to_reviewer],
     ['Revision', client.revision],
-    ['Application', client.application_type],
-    ['Redirect URIs', client.redirect_uris],
-    ['Post-logout URIs', client.post_logout_redirect_uris],
-    ['Back-channel logout', client.backchannel_logout_uri],
-    ['Scopes', client.allowed_scopes],
-    ['Second factor', secondFactorOf(client.default_acr_values)],
-    ['Home page', client.homepage_url],
-    ['Privacy policy', client.policy_uri],
-    ['Terms of service', client.tos_uri],
-    ['Logo', client.logo_url],
-    ['Algorithm', client.id_token_signed_response_alg],
-    ['Claims in id token', client.claims_in_id_token ? 'yes' : 'no'],
-    ['Authentication', client.token_endpoint_auth_method ?? 'any'],
-    ['Library', client.library],
+    ...fieldNames.map((name) => [inEnglish({ key: `clients.field.${name}` }), valueText(client, name)] as const),
     ['Consent', `${client.consent} (${client.consent === 'skip' ? 'users are not asked' : 'each user is asked once'})`],
     ['Retry window', `${client.refresh_retry_window} s`],
     ['Owner', client.owner_user_id],
     ['Pending change', client.pending_change && JSON.stringify(client.pending_change)],
     ['Registered', time(client.created_at)],
   ]);
+
+function valueText(client: ReviewedRecord, name: FieldName) {
+  const { control } = fieldOf(name);
+  const value = client[name];
+  if (control.kind === 'second_factor') return secondFactorOf(client[name as 'default_acr_values']);
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  return value ?? (control.kind === 'choice' ? control.unset : null) ?? null;
+}
 
 /** Untrusted values are printed as JSON, so that no character of them reaches the terminal as a command. */
 const printed = (value: unknown) => JSON.stringify(value);

@@ -1,6 +1,6 @@
 import { type Client, proposalOf, type ReviewedFields, reviewedFields } from '../../clients/client.ts';
 import { changesOf, type FieldChange, type LastRejection } from '../../clients/read-review.ts';
-import { fieldTexts } from '../../developer/clients/field-text.ts';
+import { fieldText } from '../../developer/clients/field-text.ts';
 import type { MessageKey } from '../../platform/i18n/translate.ts';
 import { type Html, html, looksLikeUrl, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -68,7 +68,7 @@ function row(view: View, { left, right, fields, changes }: Compared, field: Fiel
   const after = change?.after as Value;
   // A list is null only where the log kept no more than whether it is the same.
   const isKept = before !== null || !Array.isArray(after);
-  const text = (value: Value) => fieldTexts[field]?.(view, value, fields);
+  const text = (value: Value) => fieldText(view, field, value, fields);
   return html`<tr><th scope="row">${view.t(`clients.field.${field}`)}</th>
 <td${right !== undefined && html` data-label="${view.plain(left)}"`}>${isKept ? (text(before) ?? shown(view, before, change && asList(after), 'admin.diff.removed')) : view.t('admin.diff.not_kept')}</td>${
     right !== undefined &&

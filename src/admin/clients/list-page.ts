@@ -1,5 +1,6 @@
 import type { User } from '../../accounts/users.ts';
-import { type Client, type ClientStatus, hasPendingChange } from '../../clients/client.ts';
+import type { ClientStatus } from '../../clients/choices.ts';
+import { type Client, hasPendingChange } from '../../clients/client.ts';
 import { countedAtMost, type Order } from '../../clients/find-clients.ts';
 import type { ListedClient } from '../../clients/read-review.ts';
 import type { Risk } from '../../clients/risk-signals.ts';

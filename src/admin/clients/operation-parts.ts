@@ -1,4 +1,4 @@
-import { consentPolicies } from '../../clients/client.ts';
+import { consentPolicies } from '../../clients/choices.ts';
 import { ClientRecord } from '../../developer/api/operations.ts';
 import { nullable } from '../../platform/http/operation.ts';
 import { Type } from '../../platform/schema.ts';

@@ -1,4 +1,5 @@
-import { algorithms, consentPolicies, reviewedRecord, secondFactors } from '../../clients/client.ts';
+import { algorithms, consentPolicies, secondFactors } from '../../clients/choices.ts';
+import { reviewedRecord } from '../../clients/client.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { exportClients } from '../../clients/export-clients.ts';
 import { findClients, listings, orders } from '../../clients/find-clients.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { administratorPage } from '../../authentication/sessions/session.ts';
-import { algorithms, consentPolicies, secondFactors } from '../../clients/client.ts';
+import { algorithms, consentPolicies, secondFactors } from '../../clients/choices.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { exportClients } from '../../clients/export-clients.ts';
 import { type ClientListing, countListings, findAnyClient, findClients, orders } from '../../clients/find-clients.ts';

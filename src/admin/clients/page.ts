@@ -1,23 +1,23 @@
 import type { User } from '../../accounts/users.ts';
 import {
   algorithms,
-  type Client,
   consentPolicies,
-  needsConsentChoice,
-  needsReview,
-  proposalOf,
   type SecondFactor,
   secondFactorOf,
   secondFactors,
-} from '../../clients/client.ts';
+} from '../../clients/choices.ts';
+import { type Client, needsConsentChoice, needsReview, proposalOf } from '../../clients/client.ts';
+import { linkFields } from '../../clients/fields.ts';
 import { countedAtMost } from '../../clients/find-clients.ts';
-import { findLibrary, proposedRetryWindow } from '../../clients/libraries/catalogue.ts';
-import { homepageUrlProblem } from '../../clients/presentation.ts';
+import { proposedRetryWindow } from '../../clients/libraries/advice.ts';
+import { findLibrary } from '../../clients/libraries/catalogue.ts';
+import { homepageUrlProblem } from '../../clients/page-url.ts';
 import type { clientReview, LastRejection } from '../../clients/read-review.ts';
 import type { ReviewerProblem } from '../../clients/reviewer.ts';
 import type { Risk, RiskCode } from '../../clients/risk-signals.ts';
 import { type Scope, scopeNames } from '../../clients/scopes.ts';
 import type { ClientUsage } from '../../oauth/grants/grants.ts';
+import { isMessageKey } from '../../platform/i18n/translate.ts';
 import { copyButton, copyScripts, hidden } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
@@ -100,10 +100,11 @@ ${client.client_type === 'confidential' && html`<a class="button quiet" id="clie
 
 /** To look at them: a new page, which learns nothing of this one. */
 function links(view: View, client: Client): Html | false {
-  const given = (['homepage_url', 'policy_uri', 'tos_uri'] as const).flatMap((field) => {
+  const given = linkFields.flatMap((field) => {
     const url = client[field];
-    return url !== null && homepageUrlProblem(url) === undefined
-      ? [html`<a href="${url}" target="_blank" rel="noopener noreferrer">${view.t(`admin.clients.open.${field}`)}</a>`]
+    const key = `admin.clients.open.${field}`;
+    return url !== null && isMessageKey(key) && homepageUrlProblem(url) === undefined
+      ? [html`<a href="${url}" target="_blank" rel="noopener noreferrer">${view.t(key)}</a>`]
       : [];
   });
   return given.length > 0 && html`<p class="actions">${given}</p>`;

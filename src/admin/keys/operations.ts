@@ -1,4 +1,4 @@
-import { algorithms } from '../../clients/client.ts';
+import { algorithms } from '../../clients/choices.ts';
 import {
   type KeyRecord as Key,
   listKeys,

@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  findLibrary,
-  gapsOf,
-  libraries,
-  librariesFor,
-  proposedFor,
-  proposedRetryWindow,
-  snippetOf,
-  symptomsFor,
-} from './catalogue.ts';
+import { gapsOf, proposedRetryWindow, symptomsFor } from './advice.ts';
+import { findLibrary, libraries, librariesFor, proposedFor, snippetOf } from './catalogue.ts';
 import { kinds, type SnippetValues } from './library.ts';
 import { other } from './other.ts';
 

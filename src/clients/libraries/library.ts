@@ -1,4 +1,4 @@
-import type { Algorithm, authenticationMethods, Client } from '../client.ts';
+import type { Algorithm, authenticationMethods, clientTypes } from '../choices.ts';
 
 /** What a client is registered for. A `service` is an API: it checks tokens and has no sign-in of its own. */
 export const kinds = ['web', 'spa', 'native', 'service'] as const;
@@ -23,7 +23,9 @@ export const lacks = [
 ] as const;
 
 /** The values of one client, as its snippets need them. */
-export type SnippetValues = Pick<Client, 'client_id' | 'client_type'> & {
+export type SnippetValues = {
+  client_id: string;
+  client_type: (typeof clientTypes)[number];
   readonly issuer: string;
   readonly redirect_uri: string;
   readonly post_logout_redirect_uri: string;

@@ -1,6 +1,7 @@
 import type { Client } from '../../clients/client.ts';
 import { commonEnd, commonStart } from '../../clients/failures.ts';
-import { findLibrary, proposedRetryWindow, symptomOf } from '../../clients/libraries/catalogue.ts';
+import { proposedRetryWindow } from '../../clients/libraries/advice.ts';
+import { findLibrary, symptomOf } from '../../clients/libraries/catalogue.ts';
 import type { Symptom } from '../../clients/libraries/library.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import { emptyList } from '../../platform/pages/lists.ts';

@@ -1,13 +1,7 @@
-import { acrs } from '../../authentication/sessions/authentication.ts';
-import {
-  algorithms,
-  applicationTypes,
-  authenticationMethods,
-  clientStatuses,
-  clientTypes,
-} from '../../clients/client.ts';
+import { clientStatuses, clientTypes } from '../../clients/choices.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { editClient } from '../../clients/edit-client.ts';
+import { membersOf } from '../../clients/fields.ts';
 import { findOwnClient, listOwnClients } from '../../clients/find-clients.ts';
 import { addSecret, listSecrets, overlaps, retireSecret } from '../../clients/manage-secrets.ts';
 import { registerClient } from '../../clients/register-client.ts';
@@ -28,23 +22,8 @@ import { clientOwner, recentClientOwner } from '../owner.ts';
 /** A client as its owner reads it (decisions §10). */
 export const ClientRecord = Type.Object({
   client_id: Type.String(),
-  name: Type.String(),
   client_type: Type.Enum([...clientTypes]),
-  application_type: Type.Enum([...applicationTypes]),
-  redirect_uris: Type.Array(Type.String()),
-  post_logout_redirect_uris: Type.Array(Type.String()),
-  backchannel_logout_uri: nullable(Type.String()),
-  backchannel_logout_session_required: Type.Boolean(),
-  allowed_scopes: Type.Array(Type.String()),
-  default_acr_values: Type.Array(Type.Enum([...acrs])),
-  logo_url: nullable(Type.String()),
-  homepage_url: nullable(Type.String()),
-  policy_uri: nullable(Type.String()),
-  tos_uri: nullable(Type.String()),
-  id_token_signed_response_alg: Type.Enum([...algorithms]),
-  claims_in_id_token: Type.Boolean(),
-  token_endpoint_auth_method: nullable(Type.Enum([...authenticationMethods])),
-  library: nullable(Type.String()),
+  ...membersOf('record'),
   status: Type.Enum([...clientStatuses]),
   status_reason: nullable(Type.String({ description: "The reviewer's comment." })),
   note_to_reviewer: nullable(

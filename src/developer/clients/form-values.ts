@@ -1,59 +1,81 @@
 import { type Client, proposalOf } from '../../clients/client.ts';
+import { type ClientField, type clientFields, type FieldName, fieldNames, fieldOf } from '../../clients/fields.ts';
 import { type SignOutTarget, signOutTargets, signOutUris } from '../../clients/libraries/catalogue.ts';
 import { defaultAllowedScopes, scopeNames } from '../../clients/scopes.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 
-/** The fields as a browser sends them, right or wrong. */
-export type FormValues = {
-  name: string;
+/** A text unless its control is a switch or the list of scopes; entries of a list are lines, classes are words. */
+type FieldValue<Name extends FieldName> = {
+  switch: boolean;
+  scopes: readonly string[];
+  text: string;
+  lines: string;
+  choice: string;
   library: string;
+  second_factor: string;
+}[(typeof clientFields)[Name]['control']['kind']];
+
+/** The fields as a browser sends them, right or wrong. */
+export type FormValues = { [Name in FieldName]: FieldValue<Name> } & {
   client_type: string;
-  application_type: string;
-  /** One a line. */
-  redirect_uris: string;
-  /** One a line. */
-  post_logout_redirect_uris: string;
   /** Of a registration. */
   sign_out?: SignOutTarget | undefined;
-  allowed_scopes: readonly string[];
-  /** Separated by spaces. */
-  default_acr_values: string;
-  id_token_signed_response_alg: string;
-  token_endpoint_auth_method: string;
-  claims_in_id_token: boolean;
-  backchannel_logout_uri: string;
-  backchannel_logout_session_required: boolean;
-  homepage_url: string;
-  policy_uri: string;
-  tos_uri: string;
-  logo_url: string;
   note_to_reviewer: string;
 };
 
 /** Each scope has a field of its own, because a parameter that comes twice is refused. */
 export const scopeField = (scope: string): string => `scope ${scope}`;
 
-export const readFormValues = (form: Parameters): FormValues => ({
-  name: form.name ?? '',
-  library: form.library ?? '',
-  client_type: form.client_type ?? '',
-  application_type: form.application_type ?? '',
-  redirect_uris: form.redirect_uris ?? '',
-  post_logout_redirect_uris: form.post_logout_redirect_uris ?? '',
-  sign_out: signOutTargets.find((target) => target === form.sign_out),
-  allowed_scopes: scopeNames.filter((scope) => form[scopeField(scope)] !== undefined),
-  default_acr_values: form.default_acr_values ?? '',
-  id_token_signed_response_alg: form.id_token_signed_response_alg ?? '',
-  token_endpoint_auth_method: form.token_endpoint_auth_method ?? '',
-  claims_in_id_token: form.claims_in_id_token !== undefined,
-  backchannel_logout_uri: form.backchannel_logout_uri?.trim() ?? '',
-  backchannel_logout_session_required: form.backchannel_logout_session_required !== undefined,
-  homepage_url: form.homepage_url?.trim() ?? '',
-  policy_uri: form.policy_uri?.trim() ?? '',
-  tos_uri: form.tos_uri?.trim() ?? '',
-  logo_url: form.logo_url?.trim() ?? '',
-  note_to_reviewer: form.note_to_reviewer?.trim() ?? '',
-});
+/** How a field gets from what was sent to its value in the form, and from a client to there and back. */
+type Reading = {
+  read(form: Parameters, name: FieldName): FormValues[FieldName];
+  show(value: never): FormValues[FieldName];
+  send(value: never): unknown;
+};
+
+const asText: Reading = {
+  read: (form, name) => form[name]?.trim() ?? '',
+  show: (value: string | null) => value ?? '',
+  send: (value: string) => value || null,
+};
+
+const readings: Readonly<Record<ClientField['control']['kind'], Reading>> = {
+  text: asText,
+  choice: asText,
+  library: asText,
+  lines: {
+    read: (form, name) => form[name] ?? '',
+    show: (value: readonly string[]) => value.join('\n'),
+    send: (value: string) => linesOf(value),
+  },
+  second_factor: {
+    read: (form, name) => form[name] ?? '',
+    show: (value: readonly string[]) => value.join(' '),
+    send: (value: string) => wordsOf(value),
+  },
+  switch: {
+    read: (form, name) => form[name] !== undefined,
+    show: (value: boolean) => value,
+    send: (value: boolean) => value,
+  },
+  scopes: {
+    read: (form) => scopeNames.filter((scope) => form[scopeField(scope)] !== undefined),
+    show: (value: readonly string[]) => value,
+    send: (value: readonly string[]) => value,
+  },
+};
+const readingOf = (name: FieldName): Reading => readings[fieldOf(name).control.kind];
+
+const ofEachField = <Value>(value: (name: FieldName) => Value) =>
+  Object.fromEntries(fieldNames.map((name) => [name, value(name)]));
+
+export const readFormValues = (form: Parameters): FormValues =>
+  ({
+    ...ofEachField((name) => readingOf(name).read(form, name)),
+    client_type: form.client_type ?? '',
+    sign_out: signOutTargets.find((target) => target === form.sign_out),
+    note_to_reviewer: form.note_to_reviewer?.trim() ?? '',
+  }) as FormValues;
 
 export const emptyForm: FormValues = {
   ...readFormValues({}),
@@ -64,19 +86,10 @@ export const emptyForm: FormValues = {
 export function formValuesOf(client: Client): FormValues {
   const proposal = proposalOf(client);
   return {
-    ...proposal,
-    redirect_uris: proposal.redirect_uris.join('\n'),
-    post_logout_redirect_uris: proposal.post_logout_redirect_uris.join('\n'),
-    default_acr_values: proposal.default_acr_values.join(' '),
-    library: proposal.library ?? '',
-    token_endpoint_auth_method: proposal.token_endpoint_auth_method ?? '',
-    backchannel_logout_uri: proposal.backchannel_logout_uri ?? '',
-    homepage_url: proposal.homepage_url ?? '',
-    policy_uri: proposal.policy_uri ?? '',
-    tos_uri: proposal.tos_uri ?? '',
-    logo_url: proposal.logo_url ?? '',
+    ...ofEachField((name) => readingOf(name).show(proposal[name] as never)),
+    client_type: proposal.client_type,
     note_to_reviewer: proposal.note_to_reviewer ?? '',
-  };
+  } as FormValues;
 }
 
 export const wordsOf = (text: string): string[] => text.split(' ').filter(Boolean);
@@ -88,22 +101,17 @@ export const linesOf = (text: string): string[] =>
     .filter(Boolean);
 
 /** As the JSON of a registration. Without an application type, which a browser always sends, the default applies. */
-export function bodyOf({ sign_out, ...formValues }: FormValues) {
+export function bodyOf({ sign_out, ...formValues }: FormValues): Record<string, unknown> {
+  const sent = ofEachField((name) => readingOf(name).send(formValues[name] as never));
   const redirect_uris = linesOf(formValues.redirect_uris);
   const listed = linesOf(formValues.post_logout_redirect_uris);
   return {
-    ...formValues,
+    ...sent,
+    name: formValues.name,
+    client_type: formValues.client_type,
     application_type: formValues.application_type || undefined,
-    redirect_uris,
     post_logout_redirect_uris: [...new Set([...signOutUris(sign_out, redirect_uris), ...listed])],
-    default_acr_values: wordsOf(formValues.default_acr_values),
-    library: formValues.library || null,
-    token_endpoint_auth_method: formValues.token_endpoint_auth_method || null,
-    backchannel_logout_uri: formValues.backchannel_logout_uri || null,
-    homepage_url: formValues.homepage_url || null,
-    policy_uri: formValues.policy_uri || null,
-    tos_uri: formValues.tos_uri || null,
-    logo_url: formValues.logo_url || null,
+    id_token_signed_response_alg: formValues.id_token_signed_response_alg,
     note_to_reviewer: formValues.note_to_reviewer || null,
   };
 }

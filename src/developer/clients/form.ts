@@ -1,14 +1,12 @@
+import { acrValuesFor, clientTypes, type SecondFactor, secondFactorOf, secondFactors } from '../../clients/choices.ts';
 import {
-  acrValuesFor,
-  algorithms,
-  applicationTypes,
-  authenticationMethods,
-  type Client,
-  clientTypes,
-  type SecondFactor,
-  secondFactorOf,
-  secondFactors,
-} from '../../clients/client.ts';
+  type ClientField,
+  type FieldName,
+  type FieldsOf,
+  fieldNames,
+  fieldOf,
+  linkFields,
+} from '../../clients/fields.ts';
 import { findLibrary, signOutTargets } from '../../clients/libraries/catalogue.ts';
 import { scopeNames } from '../../clients/scopes.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
@@ -45,24 +43,17 @@ export function clientForm(
   const context = { view, formValues, problems };
   return html`<form method="post" action="${submit.action}" id="client-form" data-check="/v1/oauth/clients/check">
 ${hidden('revision', revision?.toString())}
-<label for="name">${view.t('developer.name')}</label>
-<input id="name" name="name" required maxlength="100" autocomplete="off" value="${formValues.name}"${described(context, 'name')}>
-${hint(view, 'name')}${problemBox(context, 'name')}
-${libraryAdvice(view, formValues.library)}
-${uriList(context, 'redirect_uris')}
-${revision === undefined ? signOutSelect(context) : uriList(context, 'post_logout_redirect_uris')}
-<fieldset><legend>${view.t('developer.scopes')}</legend>
-<p class="hint">${view.t('developer.scopes.hint')}</p>
-${scopeNames.map(
-  (scope) => html`<label><input type="checkbox" name="${scopeField(scope)}" value="on"${
-    formValues.allowed_scopes.includes(scope) && html` checked`
-  }> ${view.t(`scope.${scope}`)} <code>${scope}</code></label>
-`,
-)}${problemBox(context, 'allowed_scopes')}</fieldset>
-${folded(context, 'technical', librarySummary(context, revision), technicalFields, technicalForm(context, revision))}
-${folded(context, 'more', view.t('developer.form.more'), moreFields, moreForm(context, revision))}
+${fieldsIn('main').map(
+  (name) =>
+    html`${field(context, name)}${name === 'name' && libraryAdvice(view, formValues.library)}${
+      name === 'redirect_uris' &&
+      (revision === undefined ? signOutSelect(context) : field(context, 'post_logout_redirect_uris'))
+    }`,
+)}
+${folded(context, 'technical', librarySummary(context, revision), fieldsIn('technical'), technicalForm(context, revision))}
+${folded(context, 'more', view.t('developer.form.more'), fieldsIn('more'), moreForm(context, revision))}
 <label for="note_to_reviewer">${view.t('developer.note_to_reviewer')}</label>
-<textarea id="note_to_reviewer" name="note_to_reviewer" rows="3" maxlength="500"${described(context, 'note_to_reviewer')}>
+<textarea id="note_to_reviewer" name="note_to_reviewer" data-kind="text" rows="3" maxlength="500"${described(context, 'note_to_reviewer')}>
 ${formValues.note_to_reviewer}</textarea>
 ${hint(view, 'note_to_reviewer')}${problemBox(context, 'note_to_reviewer')}
 <button type="submit" id="${submit.id}">${view.t(submit.label)}</button>
@@ -80,14 +71,7 @@ const folded = (
 <summary>${summary}</summary>
 ${content}</details>`;
 
-/** The choice of a library has filled them in. */
-const technicalFields = [
-  'library',
-  'client_type',
-  'application_type',
-  'id_token_signed_response_alg',
-  'token_endpoint_auth_method',
-] as const;
+const fieldsIn = (part: ClientField['part']) => fieldNames.filter((name) => fieldOf(name).part === part);
 
 function librarySummary({ view, formValues }: FormContext, revision: number | undefined): Html {
   const library = revision === undefined ? findLibrary(formValues.library) : undefined;
@@ -95,54 +79,72 @@ function librarySummary({ view, formValues }: FormContext, revision: number | un
   return view.t('developer.form.library', { library: libraryName(view, library) });
 }
 
-const technicalForm = (
-  context: FormContext,
-  revision: number | undefined,
-): Html => html`<label for="library">${context.view.t('clients.field.library')}</label>
-<select id="library" name="library"${described(context, 'library')}>
-<option value="">${context.view.t('developer.library.none')}</option>
-${libraryOptions(context.view, context.formValues.library)}</select>
-${hint(context.view, 'library')}${problemBox(context, 'library')}
+/** The choice of a library has filled them in. */
+const technicalForm = (context: FormContext, revision: number | undefined): Html => html`${field(context, 'library')}
 ${
   revision === undefined &&
   html`<fieldset><legend>${context.view.t('developer.client_type')}</legend>
-${clientTypes.toReversed().map((type) => radio(context, 'client_type', type, `developer.client_type.${type}`))}${problemBox(context, 'client_type')}</fieldset>`
+${clientTypes.toReversed().map((type) => radio(context, 'client_type', 'client_type', type))}${problemBox(context, 'client_type')}</fieldset>`
 }
-<fieldset><legend>${context.view.t('clients.field.application_type')}</legend>
-${applicationTypes.map((type) => radio(context, 'application_type', type, `developer.application_type.${type}`))}${problemBox(context, 'application_type')}</fieldset>
-<fieldset><legend>${context.view.t('developer.algorithm')}</legend>
-${algorithms.map((algorithm) =>
-  radio(context, 'id_token_signed_response_alg', algorithm, `developer.algorithm.${algorithm}`),
-)}${problemBox(context, 'id_token_signed_response_alg')}</fieldset>
-<label for="token_endpoint_auth_method">${context.view.t('clients.field.token_endpoint_auth_method')}</label>
-<select id="token_endpoint_auth_method" name="token_endpoint_auth_method"${described(context, 'token_endpoint_auth_method')}>
-<option value="">${context.view.t('developer.authentication.any')}</option>
-${authenticationMethods.map(
-  (method) =>
-    html`<option value="${method}"${method === context.formValues.token_endpoint_auth_method && html` selected`}>${context.view.t(`developer.authentication.${method}`)}</option>`,
-)}</select>
-${hint(context.view, 'token_endpoint_auth_method')}${problemBox(context, 'token_endpoint_auth_method')}
-<fieldset><legend>${context.view.t('clients.field.claims_in_id_token')}</legend>
-${checkbox(context, 'claims_in_id_token')}</fieldset>`;
+${fieldsIn('technical').map((name) => name !== 'library' && field(context, name))}`;
 
-const addressFields = ['homepage_url', 'policy_uri', 'tos_uri', 'logo_url'] as const;
-const moreFields = [
-  'default_acr_values',
-  'post_logout_redirect_uris',
-  'backchannel_logout_uri',
-  ...addressFields,
-] as const;
+/** That of a client that is edited has its addresses for sign-out above. */
+const moreForm = (context: FormContext, revision: number | undefined): Html => {
+  const isAbove = (name: FieldName) => name === 'post_logout_redirect_uris' && revision !== undefined;
+  const rest = fieldsIn('more').filter((name) => !linkFields.some((link) => link === name));
+  return html`${[...linkFields, ...rest].map((name) => !isAbove(name) && field(context, name))}`;
+};
 
-const moreForm = (
+/** As its control says. */
+function field(context: FormContext, name: FieldName): Html {
+  const { control } = fieldOf(name);
+  if (control.kind === 'text') return textField(context, name as FieldsOf<'text'>);
+  if (control.kind === 'lines') return uriList(context, name as FieldsOf<'lines'>);
+  if (control.kind === 'switch') return checkbox(context, name as FieldsOf<'switch'>);
+  if (control.kind === 'scopes') return scopeBoxes(context);
+  const { view } = context;
+  if (control.kind === 'library') {
+    const options = libraryOptions(view, context.formValues.library);
+    return select(context, name, html`<option value="">${view.t('developer.library.none')}</option>${options}`);
+  }
+  if (control.kind === 'choice' && control.as === 'select') {
+    const chosen = context.formValues[name];
+    const option = (value: string, text: string) =>
+      html`<option value="${value}"${value === chosen && html` selected`}>${choiceText(view, control.texts, text)}</option>`;
+    return select(
+      context,
+      name,
+      html`${control.unset !== undefined && option('', control.unset)}${control.values.map((one) => option(one, one))}`,
+    );
+  }
+  const choices =
+    control.kind === 'choice'
+      ? control.values.map((value) => radio(context, name, control.texts, value))
+      : secondFactors.map((one) => secondFactorRadio(context, one));
+  return html`<fieldset><legend>${view.t(`clients.field.${name}`)}</legend>
+${choices}${problemBox(context, name)}</fieldset>`;
+}
+
+const choiceText = (view: View, texts: string, value: string, more = '') =>
+  view.t(`developer.${texts}.${value}${more}` as MessageKey);
+
+const select = (
   context: FormContext,
-  revision: number | undefined,
-): Html => html`${addressFields.map((name) => addressField(context, name))}
-<fieldset><legend>${context.view.t('clients.field.default_acr_values')}</legend>
-${secondFactors.map((one) => secondFactorRadio(context, one))}${problemBox(context, 'default_acr_values')}</fieldset>
-${revision === undefined && uriList(context, 'post_logout_redirect_uris')}
-${addressField(context, 'backchannel_logout_uri')}
-<fieldset><legend>${context.view.t('clients.field.backchannel_logout_session_required')}</legend>
-${checkbox(context, 'backchannel_logout_session_required')}</fieldset>`;
+  name: FieldName,
+  options: Html,
+): Html => html`<label for="${name}">${context.view.t(`clients.field.${name}`)}</label>
+<select id="${name}" name="${name}"${described(context, name)}>
+${options}</select>
+${hint(context.view, name)}${problemBox(context, name)}`;
+
+const scopeBoxes = (context: FormContext): Html => html`<fieldset><legend>${context.view.t('developer.scopes')}</legend>
+<p class="hint">${context.view.t('developer.scopes.hint')}</p>
+${scopeNames.map(
+  (scope) => html`<label><input type="checkbox" name="${scopeField(scope)}" value="on"${
+    context.formValues.allowed_scopes.includes(scope) && html` checked`
+  }> ${context.view.t(`scope.${scope}`)} <code>${scope}</code></label>
+`,
+)}${problemBox(context, 'allowed_scopes')}</fieldset>`;
 
 /** What the snippets return to is registered with the rest, unless it is not wanted. */
 const signOutSelect = ({
@@ -175,40 +177,40 @@ function libraryAdvice(view: View, id: string): Html | false {
 
 const uriList = (
   context: FormContext,
-  name: 'redirect_uris' | 'post_logout_redirect_uris',
+  name: FieldsOf<'lines'>,
 ): Html => html`<label for="${name}">${context.view.t(`developer.${name}`)}</label>
-<textarea id="${name}" name="${name}" rows="4"${name === 'redirect_uris' && html` required`} spellcheck="false" autocapitalize="none"
- autocomplete="off" wrap="off"${described(context, name)}>
+<textarea id="${name}" name="${name}" data-kind="lines" rows="4"${name === 'redirect_uris' && html` required`} spellcheck="false"
+ autocapitalize="none" autocomplete="off" wrap="off"${described(context, name)}>
 ${context.formValues[name]}</textarea>
 ${hint(context.view, name)}${problemBox(context, name)}`;
 
 const checkbox = (
-  { view, formValues }: FormContext,
-  name: 'claims_in_id_token' | 'backchannel_logout_session_required',
-): Html => html`<label><input type="checkbox" name="${name}" value="on"${formValues[name] && html` checked`}
- aria-describedby="${name}-hint"> ${view.t(`developer.${name}`)}</label>
-${hint(view, name)}`;
-
-const addressField = (
   context: FormContext,
-  name: 'homepage_url' | 'policy_uri' | 'tos_uri' | 'logo_url' | 'backchannel_logout_uri',
+  name: FieldsOf<'switch'>,
+): Html => html`<fieldset><legend>${context.view.t(`clients.field.${name}`)}</legend>
+<label><input type="checkbox" name="${name}" value="on"${context.formValues[name] && html` checked`}
+ aria-describedby="${name}-hint"> ${context.view.t(`developer.${name}`)}</label>
+${hint(context.view, name)}</fieldset>`;
+
+/** Addresses are no words: but for its name, nothing of a client is spelled by a keyboard. */
+const textField = (
+  context: FormContext,
+  name: FieldsOf<'text'>,
 ): Html => html`<label for="${name}">${context.view.t(`developer.${name}`)}</label>
-<input id="${name}" name="${name}" inputmode="url" spellcheck="false" autocapitalize="none" autocomplete="off"
- value="${context.formValues[name]}"${described(context, name)}>
+<input id="${name}" name="${name}" data-kind="text" autocomplete="off"${
+  name === 'name' ? html` required maxlength="100"` : html` inputmode="url" spellcheck="false" autocapitalize="none"`
+} value="${context.formValues[name]}"${described(context, name)}>
 ${hint(context.view, name)}${problemBox(context, name)}`;
 
 const radio = (
   { view, formValues }: FormContext,
-  name: 'client_type' | 'application_type' | 'id_token_signed_response_alg',
+  name: FieldName | 'client_type',
+  texts: string,
   value: string,
-  label:
-    | `developer.client_type.${Client['client_type']}`
-    | `developer.application_type.${Client['application_type']}`
-    | `developer.algorithm.${(typeof algorithms)[number]}`,
 ): Html => html`<label>
 <input type="radio" name="${name}" value="${value}" required${formValues[name] === value && html` checked`}
- aria-describedby="${name}-${value}-hint"> ${view.t(label)}</label>
-<p class="hint" id="${name}-${value}-hint">${view.t(`${label}.hint`)}</p>
+ aria-describedby="${name}-${value}-hint"> ${choiceText(view, texts, value)}</label>
+<p class="hint" id="${name}-${value}-hint">${choiceText(view, texts, value, '.hint')}</p>
 `;
 
 /** Its value is the list of classes; of the one that is checked as it is stored, which may be another that means the same. */
@@ -222,18 +224,10 @@ function secondFactorRadio({ view, formValues, problems }: FormContext, one: Sec
 `;
 }
 
-type Explained = Exclude<
-  keyof FormValues,
-  | 'client_type'
-  | 'application_type'
-  | 'allowed_scopes'
-  | 'default_acr_values'
-  | 'id_token_signed_response_alg'
-  | 'sign_out'
->;
+type Explained = FieldName | 'note_to_reviewer';
 
 const hint = (view: View, name: Explained): Html =>
-  html`<p class="hint" id="${name}-hint">${view.t(`developer.${name}.hint`)}</p>\n`;
+  html`<p class="hint" id="${name}-hint">${view.t(`developer.${name}.hint` as MessageKey)}</p>\n`;
 
 const described = ({ problems }: FormContext, name: Explained): Html =>
   html` aria-describedby="${name}-hint ${name}-problem"${problemsOf(problems, name).length > 0 && html` aria-invalid="true"`}`;

@@ -1,10 +1,5 @@
-import {
-  type Client,
-  type ClientStatus,
-  proposalOf,
-  type ReviewedFields,
-  reviewedFields,
-} from '../../clients/client.ts';
+import type { ClientStatus } from '../../clients/choices.ts';
+import { type Client, proposalOf, type ReviewedFields, reviewedFields } from '../../clients/client.ts';
 import type { Kind } from '../../clients/libraries/library.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { alert, copyButton, copyScripts, notice } from '../../platform/pages/form.ts';
@@ -16,7 +11,7 @@ import type { ClientWeek } from '../../statistics/read-statistics.ts';
 import type { HistoryEvent } from '../activity/activity.ts';
 import { aboveClient, type ClientArea, clientPath, developerTab } from '../navigation.ts';
 import { librarySelect, setup } from '../setup/setup.ts';
-import { fieldTexts } from './field-text.ts';
+import { fieldText } from './field-text.ts';
 import { type ClientForm, clientForm, formAlerts } from './form.ts';
 
 /** What was just done, by the name that the query has for it; other values are ignored. */
@@ -107,7 +102,7 @@ function values(view: View, client: Client): Html {
 /** URLs that owners have entered are neither linked nor loaded. */
 function value(view: View, client: Client, field: keyof ReviewedFields): Html {
   const value = client[field];
-  const fixed = fieldTexts[field]?.(view, value, client);
+  const fixed = fieldText(view, field, value, client);
   if (fixed !== undefined) return html`${fixed}`;
   const isEmpty = Array.isArray(value) && value.length === 0;
   if (value === null || isEmpty) return view.t('developer.none');

@@ -1,13 +1,6 @@
 import type { Client } from '../../clients/client.ts';
-import {
-  findLibrary,
-  gapsOf,
-  libraries,
-  proposedRetryWindow,
-  snippetOf,
-  snippetValuesOf,
-  symptomsFor,
-} from '../../clients/libraries/catalogue.ts';
+import { gapsOf, proposedRetryWindow, snippetValuesOf, symptomsFor } from '../../clients/libraries/advice.ts';
+import { findLibrary, libraries, snippetOf } from '../../clients/libraries/catalogue.ts';
 import { ecosystems, type Library, type Symptom } from '../../clients/libraries/library.ts';
 import { guidesPath } from '../../platform/guides/guides.ts';
 import { copyButton } from '../../platform/pages/form.ts';

@@ -1,5 +1,6 @@
 import { acrs } from '../../authentication/sessions/authentication.ts';
-import { type Client, type ClientStatus, isClientId } from '../../clients/client.ts';
+import type { ClientStatus } from '../../clients/choices.ts';
+import { type Client, isClientId } from '../../clients/client.ts';
 import { closestMatch, type Failure, failuresPathOf } from '../../clients/failures.ts';
 import { matchesRegistered } from '../../clients/redirect-uri.ts';
 import { defaultScope, describeAllowed, isMalformedScope, withinAllowed } from '../../clients/scopes.ts';

@@ -1,6 +1,7 @@
 import { oneFactor, twoFactors } from '../../authentication/sessions/authentication.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
-import { type Client, secondFactorOf } from '../../clients/client.ts';
+import { secondFactorOf } from '../../clients/choices.ts';
+import type { Client } from '../../clients/client.ts';
 import { claimsWithin } from '../claims/claims.ts';
 import { claimsBeyondScope } from '../claims/claims-parameter.ts';
 import type { Consented } from '../grants/consents.store.ts';

@@ -1,5 +1,6 @@
 import { type Acr, acrs, twoFactors } from '../../authentication/sessions/authentication.ts';
-import { type Client, secondFactorOf } from '../../clients/client.ts';
+import { secondFactorOf } from '../../clients/choices.ts';
+import type { Client } from '../../clients/client.ts';
 import type { ClaimsParameter } from '../claims/claims-parameter.ts';
 
 /** Classes of authentication that a request or its client asks for. */

@@ -1,5 +1,5 @@
 import { acrs } from '../../authentication/sessions/authentication.ts';
-import { algorithms } from '../../clients/client.ts';
+import { algorithms } from '../../clients/choices.ts';
 import { advertisedScopes } from '../../clients/scopes.ts';
 import type { Config } from '../../platform/config.ts';
 import { prompts } from '../authorize/authorization-request.ts';

@@ -1,4 +1,4 @@
-import { algorithms } from '../../clients/client.ts';
+import { algorithms } from '../../clients/choices.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { deliveryFields, deliveryQueue } from '../../platform/db/delivery-queue.ts';
 import { choice, id, type RowOf, row, text } from '../../platform/db/rows.ts';

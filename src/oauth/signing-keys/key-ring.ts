@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, type webcrypto } from 'node:crypto';
-import type { Algorithm } from '../../clients/client.ts';
+import type { Algorithm } from '../../clients/choices.ts';
 import { type Clock, now } from '../../platform/clock.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { invalidToken, unavailable } from '../../platform/errors.ts';

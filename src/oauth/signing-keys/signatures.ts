@@ -1,5 +1,5 @@
 import { type KeyObject, sign, verify } from 'node:crypto';
-import type { Algorithm } from '../../clients/client.ts';
+import type { Algorithm } from '../../clients/choices.ts';
 import { findSodium } from '../../platform/sodium.ts';
 
 export type Sign = (input: Buffer) => Promise<Buffer>;

@@ -2,7 +2,7 @@ import { generateKeyPair, hash, type webcrypto } from 'node:crypto';
 import { promisify } from 'node:util';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { sessionSeconds } from '../../authentication/sessions/session.ts';
-import { type Algorithm, algorithms } from '../../clients/client.ts';
+import { type Algorithm, algorithms } from '../../clients/choices.ts';
 import { now } from '../../platform/clock.ts';
 import type { Db } from '../../platform/db/db.ts';
 import type { Sql } from '../../platform/db/sql.ts';

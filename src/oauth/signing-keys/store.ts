@@ -1,5 +1,5 @@
 import type { webcrypto } from 'node:crypto';
-import type { Algorithm } from '../../clients/client.ts';
+import type { Algorithm } from '../../clients/choices.ts';
 import { mustChange } from '../../platform/db/change.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { id, integer, jsonObject, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';

@@ -1,5 +1,5 @@
 import { hash, type KeyObject } from 'node:crypto';
-import type { Algorithm } from '../../clients/client.ts';
+import type { Algorithm } from '../../clients/choices.ts';
 import { edwardsSecretKey, type Sign } from './signatures.ts';
 import type { SigningThread, ThreadKey, Tokens, Unsigned } from './signing-thread.ts';
 

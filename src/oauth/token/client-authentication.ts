@@ -1,4 +1,5 @@
-import { type AuthenticationMethod, type Client, isClientId } from '../../clients/client.ts';
+import type { AuthenticationMethod } from '../../clients/choices.ts';
+import { type Client, isClientId } from '../../clients/client.ts';
 import type { FailureCode } from '../../clients/failures.ts';
 import { isCredentialId } from '../../entitlements/service-credentials/service-credential.ts';
 import { now } from '../../platform/clock.ts';

@@ -17,6 +17,8 @@ export type Locale = string;
 export const locales: readonly Locale[] = [...languages.keys()];
 const fallbackLocale = 'en';
 
+export const isMessageKey = (key: string): key is MessageKey => Object.hasOwn(languages.get(fallbackLocale)!, key);
+
 /** In that language: "Deutsch". */
 export function nameOfLanguage(locale: Locale): string {
   const name = new Intl.DisplayNames([locale], { type: 'language' }).of(locale) ?? locale;

@@ -1,5 +1,5 @@
 import type { StandardClaim } from '../../accounts/users.ts';
-import { homepageUrlProblem } from '../../clients/presentation.ts';
+import { homepageUrlProblem } from '../../clients/page-url.ts';
 import { inCode, nameInCode } from '../../platform/http/operation.ts';
 import { httpOrHttpsUrlPattern } from '../../platform/http/url-patterns.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';

@@ -15,7 +15,7 @@ import {
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { findTotp, listIdentities } from '../../authentication/credentials/sign-in-methods.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
-import { logoUrlProblem } from '../../clients/presentation.ts';
+import { logoUrlProblem } from '../../clients/page-url.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
 import type { Deps, LimitDeps } from '../../platform/deps.ts';

@@ -33,16 +33,9 @@
   const form = document.querySelector('form[data-check]');
   if (!form) return;
 
-  const texts = [
-    'name',
-    'backchannel_logout_uri',
-    'homepage_url',
-    'policy_uri',
-    'tos_uri',
-    'logo_url',
-    'note_to_reviewer',
-  ];
-  const lists = ['redirect_uris', 'post_logout_redirect_uris'];
+  const namesOf = (kind) => [...form.querySelectorAll(`[data-kind="${kind}"]`)].map(({ name }) => name);
+  const texts = namesOf('text');
+  const lists = namesOf('lines');
   // What they allow depends on these. The type of a client that is edited is not in its form.
   const choices = ['client_type', 'application_type', 'token_endpoint_auth_method'].filter(
     (name) => form.elements[name],

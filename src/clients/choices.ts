@@ -1,0 +1,43 @@
+import { type Acr, oneFactor, twoFactors } from '../authentication/sessions/authentication.ts';
+
+// What a client may be, and may be registered for, one list for each choice.
+
+export const clientTypes = ['public', 'confidential'] as const;
+
+export const clientStatuses = ['pending_review', 'approved', 'rejected', 'suspended'] as const;
+export type ClientStatus = (typeof clientStatuses)[number];
+
+/** Whether users must consent before this client receives their data. An administrator decides it with the approval. */
+export const consentPolicies = ['skip', 'required'] as const;
+export type ConsentPolicy = (typeof consentPolicies)[number];
+
+/** EdDSA is Ed25519 (RFC 8037); RS256 is for relying parties whose library lacks it. */
+export const algorithms = ['EdDSA', 'RS256'] as const;
+export type Algorithm = (typeof algorithms)[number];
+
+/** What runs the client: a server, a page in a browser, or an app on a device (RFC 8252). */
+export const applicationTypes = ['web', 'spa', 'native'] as const;
+
+/** OpenID Connect Core §9. */
+export const authenticationMethods = ['client_secret_basic', 'client_secret_post', 'none'] as const;
+export type AuthenticationMethod = (typeof authenticationMethods)[number];
+
+/** What a client is registered to ask of its users beside a first factor. */
+export const secondFactors = ['optional', 'preferred', 'required'] as const;
+export type SecondFactor = (typeof secondFactors)[number];
+
+/**
+ * The classes are those that the client accepts, by preference. With two factors alone it requires them, whatever a request
+ * says: requests pass through the user's browser. With one factor behind them it prefers them, which a request overrides
+ * (OpenID Connect Dynamic Client Registration 1.0 §2; decision 7). Any other list asks for nothing.
+ */
+export function secondFactorOf(default_acr_values: readonly string[]): SecondFactor {
+  if (default_acr_values[0] !== twoFactors) return 'optional';
+  return default_acr_values.includes(oneFactor) ? 'preferred' : 'required';
+}
+
+/** The list by which a form or command registers it. */
+export function acrValuesFor(secondFactor: SecondFactor): readonly Acr[] {
+  if (secondFactor === 'optional') return [];
+  return secondFactor === 'required' ? [twoFactors] : [twoFactors, oneFactor];
+}

@@ -1,0 +1,273 @@
+import { type Acr, acrs } from '../authentication/sessions/authentication.ts';
+import { type Column, choice, flag, jsonTexts, nullable, text } from '../platform/db/rows.ts';
+import { inCode, nameInCode, nullable as orNull } from '../platform/http/operation.ts';
+import { httpsUrlPattern, redirectUriPattern, serverUriPattern } from '../platform/http/url-patterns.ts';
+import type { MessageDescriptor } from '../platform/i18n/translate.ts';
+import { type TSchema, Type } from '../platform/schema.ts';
+import { algorithms, applicationTypes, authenticationMethods } from './choices.ts';
+import { libraryIds } from './libraries/catalogue.ts';
+import { homepageUrlProblem, logoUrlProblem } from './page-url.ts';
+import { backchannelUriProblem, redirectUriProblem } from './redirect-uri.ts';
+import { defaultAllowedScopes, type Scope, scopeNames } from './scopes.ts';
+
+// The fields of a client that an administrator reviews. Row, bodies, record, form, command options, comparison and log are made
+// of this table: another field is one entry here, a migration, and its texts `clients.field.<name>`, `developer.<name>` and
+// `developer.<name>.hint`, with `developer.<texts>.<value>` for each value of a choice.
+
+/** Of any list. */
+export const maxEntries = 20;
+
+type PlainKind = 'text' | 'lines' | 'switch' | 'scopes' | 'second_factor' | 'library';
+/** How a form and a command send it: one line of text, a text on each line, a switch, one of a few values, or in its own way. */
+type Control =
+  | { kind: PlainKind }
+  | {
+      kind: 'choice';
+      values: readonly string[];
+      as: 'radio' | 'select';
+      /** The texts of its values are `developer.<texts>.<value>`. */
+      texts: string;
+      /** The value in those texts, and in commands, for null. */
+      unset?: string;
+    };
+
+export type ClientField = {
+  column: Column<unknown>;
+  /** Of a registration, an edit and a draft. */
+  body: TSchema;
+  /** Of a client as its owner and administrators read it. */
+  record: TSchema;
+  /** Of a registration that leaves it out; a field without one is required, or follows from others. */
+  initial?: unknown;
+  control: Control;
+  /** The part of the form: for every client, what the choice of a library fills in, and what few need. */
+  part: 'main' | 'technical' | 'more';
+  /** Of `signet clients create` and `edit`, without what follows from the control. */
+  option: { name: string; value?: string; help: string };
+  /** What its schema cannot say, for the text or for each of the list. */
+  problem?: (text: string) => MessageDescriptor | undefined;
+  /** Users and reviewers get a link to it: what a host of it looks like is a risk. */
+  isLink?: true;
+};
+
+const uri = (pattern: string) => ({ format: 'uri', ...inCode({ maxLength: 2048, pattern }) });
+/** In the API description alone: the message of {@link homepageUrlProblem} says more. */
+const linkInCode = inCode({ format: 'uri', maxLength: 2048, pattern: httpsUrlPattern });
+
+const redirectUris = { column: jsonTexts(), control: { kind: 'lines' }, problem: redirectUriProblem } as const;
+const linesOf = (options: object) =>
+  Type.Array(Type.String(uri(redirectUriPattern)), { maxItems: maxEntries, uniqueItems: true, ...options });
+
+const linkColumn = {
+  column: nullable(text),
+  control: { kind: 'text' },
+  initial: null,
+  part: 'more',
+  isLink: true,
+} as const;
+const linkBody = (description: string) => ({
+  body: orNull(Type.String({ description, ...linkInCode })),
+  record: orNull(Type.String({ description })),
+});
+
+/** In the order in which a reviewer reads them. */
+export const clientFields = {
+  name: {
+    column: text,
+    control: { kind: 'text' },
+    part: 'main',
+    body: Type.String({ description: 'Shown to users when they sign in, 1 to 100 characters.', ...nameInCode }),
+    record: Type.String(),
+    option: { name: 'name', value: 'name', help: 'name that users see' },
+  },
+  application_type: {
+    column: choice(...applicationTypes),
+    part: 'technical',
+    control: { kind: 'choice', values: applicationTypes, as: 'radio', texts: 'application_type' },
+    body: Type.Enum([...applicationTypes], {
+      description:
+        '`web`: on a server. `spa`: in a browser; unused refresh tokens expire after 24 hours. `native`: on a device; any ' +
+        'port of a loopback IP address matches, and private-use schemes may be registered (RFC 8252). Default: `native` ' +
+        'for a public client with such a redirect URI, else `web`.',
+    }),
+    record: Type.Enum([...applicationTypes]),
+    option: { name: 'application-type', value: 'type', help: 'where it runs: server, browser or device' },
+  },
+  redirect_uris: {
+    ...redirectUris,
+    part: 'main',
+    body: linesOf({
+      minItems: 1,
+      description:
+        'HTTPS, matched exactly; HTTP for localhost only. A native app may use a scheme of its own, such as ' +
+        '`com.example.app:/callback`. At most 8192 characters in total.',
+    }),
+    record: Type.Array(Type.String()),
+    option: { name: 'redirect-uri', value: 'uri', help: 'all redirect URIs' },
+  },
+  post_logout_redirect_uris: {
+    ...redirectUris,
+    initial: [],
+    part: 'more',
+    body: linesOf({ description: 'Where `/oauth/logout` may redirect to. The rules of redirect_uris apply.' }),
+    record: Type.Array(Type.String()),
+    option: { name: 'post-logout-redirect-uri', value: 'uri', help: 'all URIs to redirect to after sign-out' },
+  },
+  backchannel_logout_uri: {
+    ...{
+      column: nullable(text),
+      control: { kind: 'text' },
+      initial: null,
+      part: 'more',
+      problem: backchannelUriProblem,
+    },
+    body: orNull(
+      Type.String({
+        description:
+          'Where logout tokens are posted. HTTPS; HTTP for localhost only, if the operator lets them go there.',
+        ...uri(serverUriPattern),
+      }),
+    ),
+    record: orNull(Type.String()),
+    option: { name: 'backchannel-logout-uri', value: 'uri', help: 'URI that logout tokens are sent to' },
+  },
+  /** Logout tokens without `sid` are of no use to it (Back-Channel Logout 1.0 §2.2). */
+  backchannel_logout_session_required: {
+    column: flag,
+    control: { kind: 'switch' },
+    initial: false,
+    part: 'more',
+    body: Type.Boolean(),
+    record: Type.Boolean(),
+    option: { name: 'backchannel-logout-session-required', help: 'whether logout tokens have to carry sid' },
+  },
+  allowed_scopes: {
+    column: jsonTexts<Scope>(),
+    control: { kind: 'scopes' },
+    initial: defaultAllowedScopes,
+    part: 'main',
+    body: Type.Array(Type.Enum(scopeNames), {
+      minItems: 1,
+      uniqueItems: true,
+      description: 'What it may request. At registration the default is `openid email profile`.',
+    }),
+    record: Type.Array(Type.String()),
+    option: { name: 'scope', value: 'scope', help: 'all allowed scopes' },
+  },
+  /** See `secondFactorOf`. */
+  default_acr_values: {
+    column: jsonTexts<Acr>(),
+    control: { kind: 'second_factor' },
+    initial: [],
+    part: 'more',
+    body: Type.Array(Type.Enum([...acrs]), {
+      maxItems: acrs.length,
+      uniqueItems: true,
+      description:
+        'Authentication context classes that the client accepts, by preference. With `urn:signet:acr:2fa` alone, a second ' +
+        'factor is required at every sign-in, whatever a request asks for. With `urn:signet:acr:1fa` behind it, it is ' +
+        'preferred, unless a request says otherwise in `acr_values` or `claims`. Default: none.',
+    }),
+    record: Type.Array(Type.Enum([...acrs])),
+    option: { name: 'second-factor', value: 'choice', help: 'whether users need a second factor' },
+  },
+  logo_url: {
+    ...linkColumn,
+    ...linkBody('HTTPS, on a named host.'),
+    option: { name: 'logo-url', value: 'url', help: 'URL of its logo' },
+    problem: logoUrlProblem,
+  },
+  homepage_url: {
+    ...linkColumn,
+    ...linkBody('HTTPS.'),
+    option: { name: 'homepage-url', value: 'url', help: 'URL of its homepage' },
+    problem: homepageUrlProblem,
+  },
+  /** Links of the consent page (RFC 7591 §2): how the client uses data of its users, and its terms of service. */
+  policy_uri: {
+    ...linkColumn,
+    ...linkBody('The privacy policy. HTTPS.'),
+    option: { name: 'policy-uri', value: 'url', help: 'URL of its privacy policy' },
+    problem: homepageUrlProblem,
+  },
+  tos_uri: {
+    ...linkColumn,
+    ...linkBody('The terms of service. HTTPS.'),
+    option: { name: 'tos-uri', value: 'url', help: 'URL of its terms of service' },
+    problem: homepageUrlProblem,
+  },
+  /** Access tokens follow it, for libraries without EdDSA (decisions §4). */
+  id_token_signed_response_alg: {
+    column: choice(...algorithms),
+    initial: 'EdDSA',
+    part: 'technical',
+    control: { kind: 'choice', values: algorithms, as: 'radio', texts: 'algorithm' },
+    body: Type.Enum([...algorithms], {
+      description: 'Of its ID tokens and access tokens. At registration the default is `EdDSA`.',
+    }),
+    record: Type.Enum([...algorithms]),
+    option: { name: 'alg', value: 'algorithm', help: 'algorithm for signing its tokens' },
+  },
+  /** Id tokens carry the claims of the granted scopes, for libraries that do not read userinfo. */
+  claims_in_id_token: {
+    column: flag,
+    control: { kind: 'switch' },
+    initial: false,
+    part: 'technical',
+    body: Type.Boolean({ description: 'Whether id tokens carry the claims of the granted scopes.' }),
+    record: Type.Boolean(),
+    option: { name: 'claims-in-id-token', help: "whether ID tokens contain the user's claims" },
+  },
+  /** The only method that the token endpoint accepts; null for either way to send a secret. */
+  token_endpoint_auth_method: {
+    column: nullable(choice(...authenticationMethods)),
+    initial: null,
+    part: 'technical',
+    control: { kind: 'choice', values: authenticationMethods, as: 'select', texts: 'authentication', unset: 'any' },
+    body: Type.Union([Type.Enum([...authenticationMethods]), Type.Null()], {
+      description: 'The only accepted method; null accepts a secret in HTTP Basic and in the body.',
+    }),
+    record: orNull(Type.Enum([...authenticationMethods])),
+    option: { name: 'auth-method', value: 'method', help: 'the only authentication method to accept' },
+  },
+  /** What it uses to sign users in: an id of the catalogue. */
+  library: {
+    column: nullable(text),
+    control: { kind: 'library' },
+    initial: null,
+    part: 'technical',
+    body: orNull(
+      Type.Enum([...libraryIds], {
+        description: 'What it signs users in with; see docs/relying-parties. It changes no default.',
+      }),
+    ),
+    record: orNull(Type.String()),
+    option: { name: 'library', value: 'library', help: 'library that it uses, named as in docs/relying-parties' },
+  },
+} as const satisfies Record<string, ClientField>;
+
+type Fields = typeof clientFields;
+export type FieldName = keyof Fields;
+export const fieldNames = Object.keys(clientFields) as readonly FieldName[];
+
+/** The fields whose control is of these kinds. */
+export type FieldsOf<Kind extends Control['kind']> = {
+  [Name in FieldName]: Fields[Name]['control']['kind'] extends Kind ? Name : never;
+}[FieldName];
+
+/** An entry as any other, without its own types. */
+export const fieldOf = (name: FieldName): ClientField => clientFields[name];
+
+export const fieldsOf = <Kind extends Control['kind']>(kind: Kind) =>
+  fieldNames.filter((name): name is FieldsOf<Kind> => fieldOf(name).control.kind === kind);
+
+/** One member of every entry that has it, by the name of the field. */
+export const membersOf = <Member extends 'column' | 'body' | 'record' | 'initial'>(member: Member) =>
+  Object.fromEntries(
+    fieldNames.flatMap((name) => (member in clientFields[name] ? [[name, fieldOf(name)[member]]] : [])),
+  ) as {
+    [Name in FieldName as Member extends keyof Fields[Name] ? Name : never]: Fields[Name][Member & keyof Fields[Name]];
+  };
+
+type LinkField = { [Name in FieldName]: Fields[Name] extends { isLink: true } ? Name : never }[FieldName];
+export const linkFields = fieldNames.filter((name): name is LinkField => fieldOf(name).isLink === true);
