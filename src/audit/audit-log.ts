@@ -11,7 +11,6 @@ import {
   findLoss,
   genesis,
   isBroken,
-  lateThreshold,
   recordAcceptedLoss,
   type SealBounds,
   sealAuditLog,
@@ -32,16 +31,32 @@ const loggedEverySeconds = 3600;
 export function openAuditLog(deps: ChainDeps & Pick<Deps, 'log'>, onSeal: (event: AuditRow) => readonly Sql[]) {
   let lossLoggedAt: number | undefined;
   let headLoggedAt: number | undefined;
+  let backdatedLoggedAt: number | undefined;
   let verifying: Promise<ChainReport> | undefined;
 
+  /** A clock that was set back keeps no line back for longer. */
+  const wasJust = (loggedAt: number | undefined): boolean =>
+    loggedAt !== undefined && Math.abs(now(deps) - loggedAt) < loggedEverySeconds;
+
   function logLoss({ loss }: AuditLogTampered): void {
-    if (lossLoggedAt !== undefined && now(deps) - lossLoggedAt < loggedEverySeconds) return;
+    if (wasJust(lossLoggedAt)) return;
     lossLoggedAt = now(deps);
     deps.log.error(
       { ...loss, file: deps.witness.path },
       `${loss.why === 'file' ? 'the file with the checkpoint of the audit log cannot be read' : 'the end of the audit log is lost'}: no events are sealed and no webhooks are sent until an operator acts. On this machine, with the settings of this server, run: signet audit verify`,
     );
   }
+
+  function logBackdated({ seq, event_id, action, at }: AuditRow & { seq: number }): void {
+    if (wasJust(backdatedLoggedAt)) return;
+    backdatedLoggedAt = now(deps);
+    deps.log.warn(
+      { seq, event_id, action, dated: new Date(at * 1000).toISOString() },
+      'an event is sealed that is dated long before now and before the events sealed earlier: a clock was set, or it was written directly to the database',
+    );
+  }
+
+  const seal = (bounds?: SealBounds) => sealAuditLog(deps, onSeal, bounds, logBackdated);
 
   return {
     /** No event is sealed, as was found out when it was last tried. */
@@ -55,7 +70,7 @@ export function openAuditLog(deps: ChainDeps & Pick<Deps, 'log'>, onSeal: (event
      */
     async seal(signal?: AbortSignal): Promise<void> {
       try {
-        await sealAuditLog(deps, onSeal, { signal });
+        await seal({ signal });
       } catch (error) {
         if (error instanceof AuditLogTampered) logLoss(error);
         throw error;
@@ -70,23 +85,16 @@ export function openAuditLog(deps: ChainDeps & Pick<Deps, 'log'>, onSeal: (event
      */
     async sealForReading(bounds?: SealBounds): Promise<void> {
       try {
-        await sealAuditLog(deps, onSeal, bounds);
+        await seal(bounds);
       } catch (error) {
         if (!(error instanceof AuditLogTampered)) throw error;
       }
     },
-    /**
-     * Logs the head once an hour, out of reach of write access to the database, for `audit verify --expect`. Events with
-     * old timestamps are logged each time.
-     */
+    /** Logs the head once an hour, out of reach of write access to the database, for `audit verify --expect`. */
     async publishCheckpoint(): Promise<void> {
       const head = await chainHead(deps.db);
       if (!head) return;
-      const { late } = await countUnsealed(deps.db, lateThreshold(deps, head));
-      if (late > 0) {
-        deps.log.error({ unsealed_late: late }, 'the audit log contains events that were too late to be sealed');
-      }
-      if (headLoggedAt !== undefined && now(deps) - headLoggedAt < loggedEverySeconds) return;
+      if (wasJust(headLoggedAt)) return;
       headLoggedAt = now(deps);
       deps.log.info({ expect: `${head.seq}:${head.seal}` }, 'audit log checkpoint');
     },
@@ -101,8 +109,7 @@ export function openAuditLog(deps: ChainDeps & Pick<Deps, 'log'>, onSeal: (event
     async state() {
       const lost = await findLoss(deps);
       const head = await chainHead(deps.db);
-      const { all, late } = await countUnsealed(deps.db, lateThreshold(deps, head));
-      return { sealed: head?.seq ?? 0, unsealed: all, late, lost };
+      return { sealed: head?.seq ?? 0, unsealed: await countUnsealed(deps.db), lost };
     },
     /**
      * For the change that completes a restore, whose event says what was lost: the nodes no longer expect what came after the

@@ -12,7 +12,7 @@ import {
   countUnsealed,
   findHeads,
   headsColumn,
-  lateAfterSeconds,
+  outOfOrderSeconds,
   replaceHead,
   sealAt,
   sealedRows,
@@ -28,6 +28,9 @@ export type ChainDeps = Pick<Deps, 'db' | 'clock' | 'vault'> & { readonly witnes
 /** A batch has at most 50 events. An abort ends the sealing between two. */
 export type SealBounds = { batches?: number; signal?: AbortSignal | undefined };
 
+/** Called for the oldest event of a batch that is dated before {@link expectedSince}, when it has its place. */
+export type OnBackdated = (event: AuditRow & { seq: number }) => void;
+
 /** Before the first event. */
 export const genesis: ChainHead = { seq: 0, seal: '', at: 0 };
 /** On SQLite some milliseconds, in which nothing else is answered. */
@@ -36,11 +39,11 @@ const perBatch = 50;
 const bytesPerBatch = 262_144;
 
 /**
- * Events dated before this come too late to be sealed: ten minutes older than the newest event in the chain and than
- * this node's clock. By the chain alone, one node whose clock is ahead would shut out all others.
+ * An event that is sealed now is hardly dated before this: ten minutes before the newest event in the chain and this node's clock.
+ * By the chain alone, one node whose clock is ahead would make the events of all others seem old.
  */
-export const lateThreshold = (deps: Pick<Deps, 'clock'>, newest: Pick<ChainHead, 'at'> | undefined): number =>
-  Math.min(newest?.at ?? 0, now(deps)) - lateAfterSeconds;
+const expectedSince = (deps: Pick<Deps, 'clock'>, newest: Pick<ChainHead, 'at'>): number =>
+  Math.min(newest.at, now(deps)) - outOfOrderSeconds;
 
 /** Sealed events were altered or removed. Nothing is sealed on top of that. */
 export class AuditLogTampered extends Error {
@@ -58,8 +61,9 @@ export class AuditLogTampered extends Error {
  * mend it. An event is written with its change and sealed within a second or so after: sealing it at once would make
  * every audited change of every node wait for the one before.
  *
- * So that altered events cannot be sealed anew, nothing is sealed on a chain that has lost sealed events (`findLoss`),
- * nor is an event from long ago ({@link lateThreshold}).
+ * So that altered events cannot be sealed anew, nothing is sealed on a chain that has lost sealed events (`findLoss`).
+ * Whatever has no place gets one, whenever it is dated: a clock may be set in either direction between an event and its
+ * sealing, and an event without a place would be in no list and in no webhook.
  *
  * Any node may seal at any time. Of two that seal the same events, or give different ones the same place, the later one's
  * change is refused.
@@ -72,6 +76,7 @@ export async function sealAuditLog(
   deps: ChainDeps,
   onSeal: (event: AuditRow) => readonly Sql[] = () => [],
   { batches = Number.POSITIVE_INFINITY, signal }: SealBounds = {},
+  onBackdated: OnBackdated = () => undefined,
 ): Promise<number> {
   let sealed = 0;
   for (let batch = 0; batch < batches && !signal?.aborted; batch += 1) {
@@ -79,18 +84,21 @@ export async function sealAuditLog(
     const loss = (await findLoss(deps)) && (await findLoss(deps));
     if (loss) throw new AuditLogTampered(loss);
     const newest = (await chainHead(deps.db)) ?? genesis;
-    const found = await unsealedRows(deps.db, lateThreshold(deps, newest), perBatch);
+    const found = await unsealedRows(deps.db, perBatch);
     const rows = firstOf(found);
-    if (rows.length === 0) return sealed;
+    const [oldest] = rows;
+    if (!oldest) return sealed;
     let last = newest;
     const events = rows.flatMap((row) => {
       last = { seq: last.seq + 1, seal: sealOf(deps.vault, last, row), at: row.at };
       return [mayConflict(sealRow(row.event_id, last.seq, last.seal)), ...onSeal(row)];
     });
-    const done = await deps.db.change({ run: { events, head: mustChange(recordHead(deps.vault, last)) } });
+    const head = recordHead(deps.vault, last, Math.max(0, newest.at - oldest.at));
+    const done = await deps.db.change({ run: { events, head: mustChange(head) } });
     if (!done.ok) return sealed; // another node is sealing these events, or has done so
     deps.witness.remember({ seq: last.seq, seal: last.seal, accepted: await acceptedLosses(deps) });
     sealed += rows.length;
+    if (oldest.at < expectedSince(deps, newest)) onBackdated({ ...oldest, seq: newest.seq + 1 });
     if (found.length < perBatch && rows.length === found.length) return sealed;
   }
   return sealed;
@@ -195,8 +203,8 @@ export type ChainReport = {
   head: Head;
   /** Events of the last moments that have no place yet. */
   unsealed: number;
-  /** Unsealed events that are dated earlier than that; Signet itself writes none. */
-  unsealed_late: number;
+  /** How often an event is dated more than ten minutes before the one that was sealed before it, and where this was last. */
+  set_back: { times: number; last_seq: number | null };
   /** The first place where the chain is broken. */
   broken?: ChainFault;
   /** Its end, or the record of it, is lost: nothing is sealed until an operator acknowledges that. */
@@ -210,10 +218,11 @@ export type ChainReport = {
 export async function verifyAuditLog(deps: ChainDeps, expected?: Head): Promise<ChainReport> {
   let last = genesis;
   const loss = await findLoss(deps); // before the chain, which only grows
+  const set_back: ChainReport['set_back'] = { times: 0, last_seq: null };
   const report = async (broken?: ChainFault): Promise<ChainReport> => {
-    const { all, late } = await countUnsealed(deps.db, lateThreshold(deps, last));
+    const unsealed = await countUnsealed(deps.db);
     const head = { seq: last.seq, seal: last.seal };
-    return { verified: last.seq, head, unsealed: all - late, unsealed_late: late, broken, stopped: loss !== undefined };
+    return { verified: last.seq, head, unsealed, set_back, broken, stopped: loss !== undefined };
   };
   const nextPage = async (limit: number): Promise<ChainFault | 'end' | undefined> => {
     const rows = await sealedRows(deps.db, last.seq, limit);
@@ -221,7 +230,11 @@ export async function verifyAuditLog(deps: ChainDeps, expected?: Head): Promise<
       if (row.seq !== last.seq + 1) return { seq: last.seq + 1, why: 'missing' };
       if (!isSealed(deps.vault, last, row)) return { seq: row.seq, why: 'altered' };
       if (row.seq === expected?.seq && row.seal !== expected.seal) return { seq: row.seq, why: 'unexpected' };
-      last = { seq: row.seq, seal: row.seal, at: Math.max(last.at, row.at) };
+      if (row.at < last.at - outOfOrderSeconds) {
+        set_back.times += 1;
+        set_back.last_seq = row.seq;
+      }
+      last = { seq: row.seq, seal: row.seal, at: row.at };
     }
     return rows.length === 0 ? 'end' : undefined;
   };
@@ -244,9 +257,10 @@ export const sealedHeads = {
 /**
  * The newest place of the chain, a second time in the database. It is sealed as a whole: an attacker with write access
  * may remove it or put an older one back, but cannot forge one.
+ * @param behind by how many seconds an event of the batch is dated before one that was sealed earlier.
  */
-const recordHead = (vault: Vault, { seq, seal }: Head): Sql =>
-  storeHead({ seq, seal }, vault.seal(headPurpose, JSON.stringify({ seq, seal })));
+const recordHead = (vault: Vault, { seq, seal }: Head, behind: number): Sql =>
+  storeHead({ seq, seal }, vault.seal(headPurpose, JSON.stringify({ seq, seal })), behind);
 
 /**
  * The heads that the database records, in one read, since every node asks each second. `recorded` is the newest place: undefined

@@ -63,11 +63,19 @@ const RecordedHead = row('audit_heads', { name: text, seq: integer, sealed: text
 /** `head`: the newest place. `accepted`: the last loss that was acknowledged, its number as `seq`. */
 export const findHeads = (db: Db) => db.all(RecordedHead, sql`select ${RecordedHead.columns} from audit_heads`);
 
-/** Changes nothing unless the chain has that place, and never goes back: another node may be ahead. */
-export const storeHead = ({ seq, seal }: { seq: number; seal: string }, sealed: string): Sql =>
-  sql`insert into audit_heads ${RecordedHead.select({ name: 'head', seq, sealed })}
+const SealedHead = row('audit_heads', { ...RecordedHead.fields, most_behind: integer });
+
+/**
+ * Changes nothing unless the chain has that place, and never goes back: another node may be ahead.
+ * @param behind as `most_behind` of migration 0057, for what is sealed with it.
+ */
+export const storeHead = ({ seq, seal }: { seq: number; seal: string }, sealed: string, behind: number): Sql =>
+  sql`insert into audit_heads ${SealedHead.select({ name: 'head', seq, sealed, most_behind: behind })}
        where exists (select 1 from audit_log where seq = ${seq} and seal = ${seal})
-      on conflict (name) do update set seq = excluded.seq, sealed = excluded.sealed
+      on conflict (name) do update
+        set seq = excluded.seq, sealed = excluded.sealed,
+            most_behind = case when excluded.most_behind > audit_heads.most_behind
+                               then excluded.most_behind else audit_heads.most_behind end
         where audit_heads.seq < excluded.seq`;
 
 /** Also over a newer one. */
@@ -81,24 +89,16 @@ const replaceNamed = (name: string, seq: number, sealed: string): Sql =>
 export const headsColumn = sealedColumn('audit_heads', 'name', 'sealed');
 
 /** Oldest first. */
-export const unsealedRows = (db: Db, since: number, limit: number) =>
+export const unsealedRows = (db: Db, limit: number) =>
   db.all(
     AuditRow,
-    sql`select ${AuditRow.columns} from audit_log where seq is null and at >= ${since}
-         order by at, event_id limit ${limit}`,
+    sql`select ${AuditRow.columns} from audit_log where seq is null order by at, event_id limit ${limit}`,
   );
 
-const UnsealedCounts = row('audit_log', { total: integer, late: integer });
+const Unsealed = row('audit_log', { total: integer });
 
-/** `late`: from before `since`. */
-export async function countUnsealed(db: Db, since: number): Promise<{ all: number; late: number }> {
-  const counted = await db.get(
-    UnsealedCounts,
-    sql`select count(*) as total, count(case when at < ${since} then 1 end) as late
-          from audit_log where seq is null`,
-  );
-  return { all: counted?.total ?? 0, late: counted?.late ?? 0 };
-}
+export const countUnsealed = async (db: Db): Promise<number> =>
+  (await db.get(Unsealed, sql`select count(*) as total from audit_log where seq is null`))?.total ?? 0;
 
 const Backlog = row('audit_log', { waiting: integer, oldest: nullable(integer) });
 
@@ -232,23 +232,27 @@ export async function searchAuditLog(db: Db, filter: AuditFilter & { after?: num
 
 /**
  * Where events of a period can be in the chain, so that a period without many events does not read the whole log. An event
- * is sealed before those that are more than {@link lateAfterSeconds} newer, and after those that are so much older.
+ * is sealed after those that are older by more than any event has ever been behind, and before those that are so much newer.
  */
 function placesOf({ since, until }: AuditFilter, place: Sql): Sql[] {
   const places: Sql[] = [];
   if (since !== undefined) {
-    places.push(sql`${place} > coalesce((select seq from audit_log where at < ${since - lateAfterSeconds} and seq is not null
+    places.push(sql`${place} > coalesce((select seq from audit_log
+                                      where at < ${since - outOfOrderSeconds} - ${mostBehind} and seq is not null
                                       order by at desc limit 1), 0)`);
   }
   if (until !== undefined) {
-    places.push(sql`${place} < coalesce((select seq from audit_log where at > ${until + lateAfterSeconds} and seq is not null
+    places.push(sql`${place} < coalesce((select seq from audit_log
+                                      where at > ${until + outOfOrderSeconds} + ${mostBehind} and seq is not null
                                       order by at limit 1), ${asBigint(Number.MAX_SAFE_INTEGER)})`);
   }
   return places;
 }
 
-/** Seconds by which the events of the chain may be out of their order in time. */
-export const lateAfterSeconds = 600;
+/** Seconds by which the dates of neighbours in the chain may be out of order while no clock was set. */
+export const outOfOrderSeconds = 600;
+
+const mostBehind = sql`coalesce((select most_behind from audit_heads where name = 'head'), 0)`;
 
 /** The actions in the log that are of a family, such as `client`. One step through the index for each action there is. */
 async function actionsOf(db: Db, family: string): Promise<string[]> {

@@ -72,16 +72,17 @@ export const auditCommands = {
           failed: true,
         };
       }
-      if (report.unsealed_late > 0) {
-        const text = `${report.unsealed_late} events with old timestamps were never sealed; they may have been written directly to the database.`;
-        return { json: report, text, failed: true };
-      }
       const { seq, seal } = report.head;
       const waiting = report.unsealed > 0 ? ` Not sealed by the server yet: ${report.unsealed}.` : '';
+      const { times, last_seq } = report.set_back;
+      const setBack =
+        times > 0
+          ? `\n\nThe dates go back by more than ten minutes ${times === 1 ? 'once' : `${times} times`}, last at event ${last_seq}: a clock was set, or\nevents were written directly to the database.`
+          : '';
       if (seq === 0) return { json: report, text: `No events are sealed yet.${waiting}` };
       return {
         json: report,
-        text: `${report.verified} events are intact.${waiting}\n\n  newest  ${seq}:${seal}\n\nStore this line outside the system: --expect checks whether a later log still contains it.`,
+        text: `${report.verified} events are intact.${waiting}${setBack}\n\n  newest  ${seq}:${seal}\n\nStore this line outside the system: --expect checks whether a later log still contains it.`,
       };
     },
   }),

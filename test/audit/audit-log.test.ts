@@ -242,7 +242,7 @@ testSignet('a family of actions is found by the index, however few events it has
   assert.deepEqual(await seqs('until=0'), []);
   assert.deepEqual(await seqs('about=usr_unknown'), []);
   period.stop();
-  const places = period.plans.filter((plan) => !plan.includes('and seq is null'));
+  const places = period.plans.filter((plan) => !plan.includes('seq is null'));
   assert.ok(places.length >= 3, `${places.length} reads`);
   for (const plan of places) assert.doesNotMatch(plan, /SCAN audit_log|Seq Scan on audit_log/, plan);
   assert.deepEqual(await seqs('action=often&limit=4'), [5000, 4999, 4998, 4997], 'each action gives its newest');

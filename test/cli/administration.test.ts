@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { runJobs } from '../../src/app/jobs.ts';
+import { auditEvent } from '../../src/audit/audit.ts';
+import { now } from '../../src/platform/clock.ts';
 import {
   misunderstood,
   preparedSettings,
@@ -290,6 +292,18 @@ test('the audit log is verified against what an earlier check gave, and filtered
   const followed = await runCommand(['audit', 'list', '--follow', '--json', '--limit', '1'], { env, closeAfter: /\n/ });
   assert.deepEqual([followed.code, followed.stderr], [0, '']);
   assert.equal((JSON.parse(followed.stdout) as Json).seq, 2);
+});
+
+test('a check of the audit log says where its dates go back', async (t) => {
+  const env = await preparedSettings(t);
+  const { deps } = await openServer(t, env);
+  for (const at of [now(deps), now(deps) - 3600]) {
+    await plain(deps.db).batch([auditEvent({ action: 'user.changed', actor: 'cli' }, at).statement]);
+    await runJobs(deps);
+  }
+  const { code, stdout } = await runCommand(['audit', 'verify'], { env });
+  assert.equal(code, 0);
+  assert.match(stdout, /^2 events are intact\.\n\nThe dates go back by more than ten minutes once, last at event 2: /);
 });
 
 test('a review from the command line shows what to look at twice, and may take scopes away', async (t) => {

@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
+import { quickJobs, runJobs } from '../../src/app/jobs.ts';
 import { listSigningKeys } from '../../src/oauth/signing-keys/store.ts';
 import { now } from '../../src/platform/clock.ts';
 import { openHeartbeat } from '../../src/platform/heartbeat.ts';
 import { storeHeartbeat } from '../../src/platform/store.ts';
+import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
+import { sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
+import { openReceiver } from '../support/webhook-receiver.ts';
 
 const day = 86_400;
 const minute = 60;
@@ -16,9 +20,9 @@ const warnings = ({ logLines }: Pick<Signet, 'logLines'>) =>
   logLines.map((line) => JSON.parse(line)).filter(({ level }) => level >= 40);
 
 /** A service on a machine of which the clock can be set: `pass` lets time go by, `set` sets it. */
-async function settable(t: TestContext, engine: Engine = 'sqlite') {
+async function settable(t: TestContext, engine: Engine = 'sqlite', env: Record<string, string> = {}) {
   let passed = 0;
-  const signet = await startSignet(t, { engine, monotonic: () => passed });
+  const signet = await startSignet(t, { engine, env, monotonic: () => passed });
   return {
     signet,
     set: (seconds: number) => signet.clock.advance(seconds),
@@ -143,6 +147,57 @@ onBothEngines('a clock that has stood for a quarter of an hour after a jump is b
   assert.equal(await rowsIn(signet, 'sessions'), 0);
   assert.equal((await listSigningKeys(signet.deps.db)).filter(({ status }) => status === 'retiring').length, 2);
 });
+
+for (const [first, second] of [
+  [2 * day, -2 * day],
+  [-2 * day, 2 * day],
+] as const) {
+  onBothEngines(
+    `while the clock is ${first / day} days off, then ${second / day}, and then right, each event gets its place and its webhook, and is found by its date`,
+    async (t, engine) => {
+      const { signet, set } = await settable(t, engine, { SIGNET_WEBHOOK_INTERNAL: '127.0.0.0/8' });
+      const { deps } = signet;
+      const { browser } = await signet.signedInUser({ role: 'admin' });
+      await deps.auditLog.seal();
+      const receiver = await openReceiver(t);
+      await createWebhook(deps, { actor: 'cli' }, { url: receiver.url, event_types: ['user.created'] });
+      const start = now(deps);
+      const created: { user_id: string; at: number }[] = [];
+      const create = async (isSealed: boolean) => {
+        created.push({ user_id: (await signet.newUser()).user_id, at: now(deps) });
+        if (isSealed) await runJobs(deps, quickJobs);
+      };
+      for (const clock of [first, second, 0]) {
+        set(start + clock - now(deps));
+        await create(true);
+        await create(false);
+      }
+      set(minute);
+      await create(true);
+
+      const { broken, unsealed, set_back } = await deps.auditLog.verify();
+      assert.deepEqual([broken, unsealed], [undefined, 0]);
+      assert.ok(set_back.times > 0);
+      const page = await browser.post('/admin/audit/verify');
+      const { times, last_seq: seq } = set_back;
+      assert.match(page.text, sentence('admin.audit.set_back', { times, seq: seq ?? 0 }));
+      const reported = receiver.deliveries.map(({ body }) => JSON.parse(body).data.target);
+      assert.deepEqual(reported.toSorted(), created.map(({ user_id }) => user_id).toSorted());
+
+      const edges = [-3, -1, 0, 1, 3].map((days) => start + days * day);
+      for (const since of edges) {
+        for (const until of edges.filter((edge) => edge >= since)) {
+          const { json } = await browser.get(
+            `/v1/admin/audit?action=user.created&since=${since}&until=${until}&limit=100`,
+          );
+          const found = ((json?.events ?? []) as { target: string }[]).map(({ target }) => target);
+          const wanted = created.filter(({ at }) => at >= since && at <= until).map(({ user_id }) => user_id);
+          for (const user_id of wanted) assert.ok(found.includes(user_id), `from ${since - start} to ${until - start}`);
+        }
+      }
+    },
+  );
+}
 
 test('a drift is no jump', async (t) => {
   const { signet, set, pass } = await settable(t);

@@ -188,7 +188,16 @@ export const auditOperations = {
         verified: Type.Integer({ minimum: 0 }),
         head: Type.Object({ seq: Type.Integer({ minimum: 0 }), seal: Type.String() }),
         unsealed: Type.Integer({ minimum: 0 }),
-        unsealed_late: Type.Integer({ minimum: 0, description: 'Number of unsealed events with old timestamps.' }),
+        set_back: Type.Object(
+          {
+            times: Type.Integer({ minimum: 0, description: 'How often.' }),
+            last_seq: nullable(Type.Integer({ minimum: 1, description: 'Where last; null if nowhere.' })),
+          },
+          {
+            description:
+              'Where an event is dated more than ten minutes before the one that was sealed before it: a clock was set, or the event was written directly to the database.',
+          },
+        ),
         stopped: Type.Boolean({
           description:
             'Whether the end of the log is lost: no events are sealed and no webhooks are sent until an operator acknowledges it.',

@@ -205,11 +205,14 @@ export const candidateList = (
   )}</ul>
 ${hasMore && html`<p class="advice" id="more-candidates">${view.t('admin.audit.who.more')} <a href="${pathWith('/admin/users', { q: typed })}">${view.t('admin.audit.who.more.users')}</a></p>`}`;
 
-function verdict(view: View, { verified, head, unsealed, unsealed_late, broken, stopped }: ChainReport) {
+function verdict(view: View, { verified, head, unsealed, set_back, broken, stopped }: ChainReport) {
   if (broken) {
     const what = view.t(`admin.audit.broken.${broken.why}`, { seq: broken.seq, verified });
     return alert(stopped ? html`${what} ${view.t('admin.audit.stopped')}` : what);
   }
-  if (unsealed_late > 0) return alert(view.t('admin.audit.late', { count: unsealed_late, verified }));
-  return notice(html`${view.t('admin.audit.intact', { verified, unsealed })} <code>${head.seq}:${head.seal}</code>`);
+  const { times, last_seq } = set_back;
+  const dates = last_seq !== null && html` ${view.t('admin.audit.set_back', { times, seq: last_seq })}`;
+  return notice(
+    html`${view.t('admin.audit.intact', { verified, unsealed })} <code>${head.seq}:${head.seal}</code>${dates}`,
+  );
 }
