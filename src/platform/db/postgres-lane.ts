@@ -44,6 +44,8 @@ export type Session = {
   readonly keepsSettings: boolean;
   /** Whether it is in recovery: 1 or 0. */
   readonly is_standby: number;
+  /** Of the database. */
+  readonly encoding: string;
   readonly settings: Readonly<Record<DurabilitySetting, string>>;
 };
 export const durabilitySettings = ['synchronous_commit', 'fsync', 'full_page_writes'] as const;
@@ -170,17 +172,21 @@ export async function openLane(url: string, options: LaneOptions, events: LaneEv
     /** Drops the connection without a word. */
     destroy: () => void socket.destroy(),
     backend: { pid: 0, started_at: 0 } as Backend,
+    /** As whom it works. */
+    role: '',
   };
 
   try {
     await client.connect();
     const first = { text: sessionQuery, query_timeout: options.deadlines.connectMs };
-    const { pid, started_at, is_standby, read_only, seqscan, ...settings } = (await client.query(first)).rows[0];
+    const { pid, started_at, role, is_standby, encoding, read_only, seqscan, ...settings } = (await client.query(first))
+      .rows[0];
     Object.assign(lane.backend, { pid, started_at });
+    lane.role = role;
     const announcedPid = (client as pg.Client & { processID: number | null }).processID;
     const keepsSettings =
       seqscan === plannerSettings.enable_seqscan && (options.use !== 'batches' || read_only === 'on');
-    await options.check({ backend: lane.backend, announcedPid, keepsSettings, is_standby, settings }, url);
+    await options.check({ backend: lane.backend, announcedPid, keepsSettings, is_standby, encoding, settings }, url);
     if (ended) throw new Error('the connection was lost while it was checked');
   } catch (error) {
     socket.destroy();
@@ -268,7 +274,8 @@ function remembered(make: (sql: string) => string): (sql: string) => string {
 const toResult = ({ rowCount, rows }: pg.QueryResult): BatchResult => ({ changes: rowCount ?? 0, rows });
 
 const sessionQuery = `
-  select pg_backend_pid() as pid, pg_is_in_recovery() as is_standby,
+  select pg_backend_pid() as pid, current_user as role, pg_is_in_recovery() as is_standby,
+         current_setting('server_encoding') as encoding,
          current_setting('default_transaction_read_only') as read_only,
          current_setting('enable_seqscan') as seqscan,
          (select (extract(epoch from backend_start) * 1000000)::bigint from pg_stat_activity

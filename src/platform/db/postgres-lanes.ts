@@ -90,7 +90,7 @@ export function createLanes(
       connect().catch(() => undefined); // which has set the next attempt
     };
     if (!closed) reconnecting ??= setTimeout(reconnect, reconnectMs).unref();
-    throw storeError(error); // nothing has been sent
+    throw storeError(error, 'session');
   }
 
   function retire(lane: Lane): void {
@@ -110,7 +110,7 @@ export function createLanes(
   const mayGrow = () => away === undefined && open.size + connecting.size + left.size < size;
 
   async function firstConnection(): Promise<void> {
-    const refusal = storeError(away);
+    const refusal = storeError(away, 'session');
     if (refusal instanceof StoreMisconfigured || refusal instanceof NotPrimary) throw refusal;
     if (away !== undefined) throw new StoreUnavailable('PostgreSQL cannot be reached.', { cause: away });
     if (mayGrow()) await connect();

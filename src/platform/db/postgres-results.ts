@@ -18,19 +18,28 @@ const unanswerableClasses = new Set([
   '53', // insufficient resources
   '57', // operator intervention: cancelled, timed out, shutting down
   '58', // system error
+  'F0', // the server cannot read its configuration
   'XX', // internal error, corrupted data
 ]);
 const unanswerable = new Set([
   '25006', // read only
   '25P03', // idle in transaction too long
+  '25P04', // transaction too long, if the operator bounds it
+  '26000', // see lostItsPreparation; once the retries are used up
+  '42P05',
+  '55000', // the database takes no connections, or is being dropped
+  '55006', // it is in use by a command of the operator
   '55P03', // lock not available
 ]);
 
-const misconfigured = new Set([
+const refusesSession = new Set([
   '28000', // authorization and password refused: the operator may change them while we run
   '28P01',
   '3D000', // no such database
 ]);
+
+/** Of a table, a column or a schema, all of which a start makes: who took it away was not we. */
+const missing = new Set(['42P01', '42703', '3F000']);
 
 /**
  * An error is the server's word that a statement was rolled back, except for these: the server, or a proxy in front of
@@ -46,12 +55,17 @@ const hasUnknownOutcome = (state: string): boolean => unsettled.has(state) || st
 
 /**
  * What the driver threw, in the words of `Db`.
- * @param sent what was on the wire by then: nothing, something that only reads, or a change.
+ * @param sent what was on the wire by then: the start of a session, nothing, something that only reads, or a change.
+ * @param role of the session.
  * @returns {StoreUnavailable}, {OutcomeUnknown}, {UniqueViolation} or {ForeignKeyViolation} with the driver's error as
  * cause; another SQLSTATE, such as a syntax error, is ours to fix and comes back as it is. An error without SQLSTATE is
  * the connection's.
  */
-export function storeError(error: unknown, sent: 'nothing' | 'read' | 'change' = 'nothing'): unknown {
+export function storeError(
+  error: unknown,
+  sent: 'session' | 'nothing' | 'read' | 'change' = 'nothing',
+  role?: string,
+): unknown {
   if (error instanceof StoreUnavailable || error instanceof RangeError) return error;
   const state = sqlState(error);
   if (sent === 'change' && (state === undefined || hasUnknownOutcome(state))) {
@@ -62,13 +76,18 @@ export function storeError(error: unknown, sent: 'nothing' | 'read' | 'change' =
   if (state === undefined) return new StoreUnavailable('The connection to PostgreSQL failed.', { cause: error });
   if (state === '23505') return new UniqueViolation('A unique index refused the change.', { cause: error });
   if (state === '23503') return new ForeignKeyViolation('A foreign key refused the change.', { cause: error });
-  if (misconfigured.has(state)) return new StoreMisconfigured('PostgreSQL refused the connection.', { cause: error });
+  if (state === '42501') return new StoreMisconfigured(deniedPermission(role), { cause: error });
+  if (missing.has(state)) return new StoreMisconfigured(missingTable, { cause: error });
   // The wire protocol's way to say that what a session begins with is not passed on.
   if (state === '08P01' && /startup parameter/.test(String(error))) {
     return new StoreMisconfigured(needsSessions, { cause: error });
   }
-  if (unanswerable.has(state) || unanswerableClasses.has(state.slice(0, 2))) {
+  if (unanswerable.has(state) || unanswerableClasses.has(state.slice(0, 2)) || isStalePlan(error) || isWornOut(error)) {
     return new StoreUnavailable('PostgreSQL did not respond.', { cause: error });
+  }
+  // Whatever else a session begins with is the operator's: a setting in the URL or of the role that is none, or out of range.
+  if (sent === 'session' || refusesSession.has(state)) {
+    return new StoreMisconfigured('PostgreSQL refused the connection.', { cause: error });
   }
   return error;
 }
@@ -98,6 +117,12 @@ export const isStalePlan = (error: unknown): boolean =>
  */
 export const lostItsPreparation = (error: unknown): boolean => ['26000', '42P05'].includes(sqlState(error) ?? '');
 
+/** No transaction is given a number any more, until the operator has vacuumed. Its code stands for values that are too long, too. */
+const isWornOut = (error: unknown): boolean =>
+  sqlState(error) === '54000' &&
+  error instanceof DatabaseError &&
+  /^GetNew(?:Transaction|MultiXact)Id$/.test(`${error.routine}`);
+
 /** Whether a step that raised this has refused the change, as it may: a requirement or `mustChange` divides by zero. */
 export function isRefusal(step: Step, error: unknown): boolean {
   const state = sqlState(error);
@@ -111,6 +136,16 @@ export const isReadOnly = (error: unknown): boolean => sqlState(error) === '2500
 
 export const standbySentence =
   'SIGNET_DATABASE_URL leads to a standby of PostgreSQL, which takes no changes and may not know the newest ones. It has to lead to the primary.';
+
+/** @param role as PostgreSQL names it, if that is known. */
+function deniedPermission(role: string | undefined): string {
+  const name = role === undefined || /^[a-z_][a-z0-9_]*$/.test(role) ? role : `"${role.replaceAll('"', '""')}"`;
+  const [subject, grantee] = name === undefined ? ['of SIGNET_DATABASE_URL', 'it'] : [name, name];
+  return `The role ${subject} lacks a permission in PostgreSQL. As the owner of Signet's tables: grant all on schema public to ${grantee}; grant all on all tables in schema public to ${grantee};`;
+}
+
+const missingTable =
+  'A table or column of Signet is missing in the database of SIGNET_DATABASE_URL. It was removed or renamed, it is being restored, or search_path leads elsewhere. Stop every server while a database is restored; the next start brings an older one up to date.';
 
 export const needsSessions =
   'SIGNET_DATABASE_URL points to a connection pooler without session pooling (for example PgBouncer with pool_mode transaction or statement, or with startup parameters that it rejects or ignores). Signet pools a few connections itself and prepares its statements on them: use the address of PostgreSQL itself.';

@@ -24,7 +24,7 @@ export function createServers(url: string) {
         primary = place;
         return opened;
       } catch (error) {
-        if (!(storeError(failure) instanceof StoreMisconfigured)) failure = error;
+        if (!(storeError(failure, 'session') instanceof StoreMisconfigured)) failure = error;
       }
     }
     throw failure;

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import pg from 'pg';
 import { freshDatabase } from '../../../test/support/databases.ts';
 import { plain } from '../../../test/support/plain-sql.ts';
-import { asAdmin } from '../../../test/support/postgres-admin.ts';
+import { asAdmin, databaseUrl } from '../../../test/support/postgres-admin.ts';
 import { tcpProxy } from '../../../test/support/tcp-proxy.ts';
 import { transactionPooler } from '../../../test/support/transaction-pooler.ts';
 import { until } from '../../../test/support/until.ts';
-import { type Db, NotPrimary, OutcomeUnknown, StoreMisconfigured, StoreUnavailable } from './db.ts';
+import { type Db, NotPrimary, OutcomeUnknown, StoreMisconfigured, StoreUnavailable, storeReason } from './db.ts';
 import { openPostgres } from './postgres.ts';
 import type { Deadlines } from './postgres-lane.ts';
 import { createLanes } from './postgres-lanes.ts';
@@ -317,6 +318,99 @@ test('a server that may lose what it has confirmed is refused with a sentence, u
   assert.deepEqual(await keys(opened(t, withOptions(url, '-c synchronous_commit=off'))), []);
 });
 
+test('a database without every letter is refused with a sentence', async (t) => {
+  const { url } = await freshTable(t);
+  const maintenance = databaseUrl(url, 'postgres');
+  const name = `latin_${randomUUID().slice(-12)}`;
+  await asAdmin(maintenance, (client) =>
+    client.query(`create database ${name} encoding 'LATIN1' locale 'C' template template0 strategy file_copy`),
+  );
+  t.after(() => asAdmin(maintenance, (client) => client.query(`drop database ${name} with (force)`)));
+  const latin = opened(t, databaseUrl(url, name));
+  await assert.rejects(plain(latin).get('select 1'), (error: unknown) => {
+    assert.ok(error instanceof StoreMisconfigured, String(error));
+    assert.match(error.message, /encoding LATIN1.*create database signet owner signet encoding 'UTF8'/);
+    return true;
+  });
+});
+
+/** A role of its own, which may work on `things`. */
+async function withRole(t: TestContext) {
+  const { db: owner, url } = await freshTable(t);
+  const role = `Role ${randomUUID().slice(-12)}`;
+  const own = new URL(url);
+  own.username = encodeURIComponent(role);
+  own.password = 'long';
+  await plain(owner).run(`create role "${role}" login password 'long'`);
+  await plain(owner).run(`grant all on things to "${role}"`);
+  // What it may do ends with the database, which is dropped before.
+  t.after(() => asAdmin(databaseUrl(url, 'postgres'), (client) => client.query(`drop role "${role}"`)));
+  return { owner, role, db: opened(t, own.href) };
+}
+
+test('a permission that is taken away is refused with a sentence that names the role and what to grant, until it is back', async (t) => {
+  const { owner, role, db } = await withRole(t);
+  await plain(db).run(insert('a').sql, ['a']);
+  await plain(owner).run(`revoke all on things from "${role}"`);
+  for (const ask of [
+    () => keys(db),
+    () => plain(db).run(insert('b').sql, ['b']),
+    () => plain(db).batch([insert('b'), insert('c')]),
+  ]) {
+    await assert.rejects(ask, (error: unknown) => {
+      assert.ok(error instanceof StoreMisconfigured, String(error));
+      assert.match(
+        storeReason(error),
+        /The role "Role \S+" lacks a permission.*: grant .* to "Role \S+"; \(.*things.*\)$/,
+      );
+      return true;
+    });
+  }
+  await plain(owner).run(`grant all on things to "${role}"`);
+  assert.deepEqual(await keys(db), ['a']);
+});
+
+test('a table that is gone is refused with a sentence, until it is back', async (t) => {
+  const { db, url } = await freshTable(t);
+  const other = opened(t, url);
+  await keys(other);
+  for (const [away, back] of [
+    ['alter table things rename to gone', 'alter table gone rename to things'],
+    ['alter table things rename column k to gone', 'alter table things rename column gone to k'],
+  ] as const) {
+    await plain(db).run(away);
+    for (const ask of [() => keys(other), () => plain(other).batch([insert('b'), insert('c')])]) {
+      await assert.rejects(ask, (error: unknown) => {
+        assert.ok(error instanceof StoreMisconfigured, String(error));
+        assert.match(storeReason(error), /A table or column of Signet is missing.*\(.*does not exist\)$/);
+        return true;
+      });
+    }
+    await plain(db).run(back);
+    assert.deepEqual(await keys(other), []);
+  }
+});
+
+test('a database that its operator closes to connections is waited for', async (t) => {
+  const { db, url } = await freshTable(t);
+  const name = new URL(url).pathname.slice(1);
+  await asAdmin(databaseUrl(url, 'postgres'), async (client) => {
+    await client.query(`alter database ${name} allow_connections false`);
+    await client.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
+    await until('it is refused', async () => {
+      const [outcome] = await Promise.allSettled([keys(db)]);
+      if (outcome.status === 'fulfilled') return false;
+      assert.ok(
+        refusedForCertain(outcome.reason) && !(outcome.reason instanceof StoreMisconfigured),
+        String(outcome.reason),
+      );
+      return outcome.reason.cause instanceof pg.DatabaseError && outcome.reason.cause.code === '55000';
+    });
+    await client.query(`alter database ${name} allow_connections true`);
+  });
+  await recovers(db);
+});
+
 test('a pooler that gives each transaction another backend is refused with a sentence', async (t) => {
   const { db, url } = await freshTable(t);
   const pooled = opened(t, await transactionPooler(t, url));
@@ -418,8 +512,8 @@ test('a statement that failed to prepare does not spoil its name', async (t) => 
   const early = () => plain(db).get('select * from later');
   const outcomes = await Promise.allSettled(Array.from({ length: 30 }, early));
   const codes = outcomes.map((outcome) => {
-    assert.ok(outcome.status === 'rejected' && outcome.reason instanceof pg.DatabaseError);
-    return outcome.reason.code;
+    assert.ok(outcome.status === 'rejected' && outcome.reason.cause instanceof pg.DatabaseError);
+    return outcome.reason.cause.code;
   });
   assert.ok(codes.includes('42P01'), 'at least the first learns that there is no such table');
   await plain(db).run('create table later (k text)');

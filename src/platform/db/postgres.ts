@@ -166,9 +166,11 @@ async function retryUnchanged<Reply>(
   deadline: Deadline,
 ): Promise<Reply> {
   let sent: 'nothing' | typeof kind;
+  let role: string | undefined;
   const ask = (lane: Lane) => {
     if (deadline.isOver) throw noReply();
     sent = kind;
+    role = lane.role;
     return question(lane);
   };
   for (let attempt = 1; ; attempt += 1) {
@@ -178,7 +180,7 @@ async function retryUnchanged<Reply>(
     } catch (error) {
       const again =
         wasRolledBackByRace(error) || isStalePlan(error) || lostItsPreparation(error) || error instanceof NotPrimary;
-      if (!again || attempt === attempts) throw storeError(error, sent);
+      if (!again || attempt === attempts) throw storeError(error, sent, role);
     }
   }
 }
@@ -188,8 +190,13 @@ async function retryUnchanged<Reply>(
  * that a node that dies in the middle leaves neither tables nor lock behind.
  */
 async function exclusively<T>(servers: Servers, work: (session: MigrationSession) => Promise<T>): Promise<T> {
-  const client = await servers.connectOnce({ connectionTimeoutMillis: 10_000 }).catch(rethrowAsStoreError);
-  const query = (sql: string, params?: Param[]) => client.query(sql, params).catch(rethrowAsStoreError);
+  const client = await servers.connectOnce({ connectionTimeoutMillis: 10_000 }).catch((error: unknown) => {
+    throw storeError(error, 'session');
+  });
+  const query = (sql: string, params?: Param[]) =>
+    client.query(sql, params).catch((error: unknown) => {
+      throw storeError(error, 'nothing', client.user);
+    });
   try {
     await query('begin');
     await query('select pg_advisory_xact_lock($1)', [migrationLock]);
@@ -202,10 +209,6 @@ async function exclusively<T>(servers: Servers, work: (session: MigrationSession
   } finally {
     await client.end(); // an open transaction ends with its connection
   }
-}
-
-function rethrowAsStoreError(error: unknown): never {
-  throw storeError(error);
 }
 
 /** What a second look at the same session may take. A pool with no connection left for it lets it wait. */
@@ -224,6 +227,11 @@ async function checkSession(url: string, session: Session, mayLoseCommits: boole
   if (off.length > 0 && !mayLoseCommits) {
     throw new StoreMisconfigured(
       `PostgreSQL may lose changes that it has confirmed: ${off.join(', ')} off for this connection. Turn it on where it was turned off (server, database, role or SIGNET_DATABASE_URL), or set SIGNET_DATABASE_MAY_LOSE_COMMITS=on if such losses are acceptable.`,
+    );
+  }
+  if (session.encoding !== 'UTF8') {
+    throw new StoreMisconfigured(
+      `The database of SIGNET_DATABASE_URL has the encoding ${session.encoding}, which has not every letter of a name. It has to be UTF8: create database signet owner signet encoding 'UTF8' template template0;`,
     );
   }
   if (!session.keepsSettings) throw new StoreMisconfigured(needsSessions);
