@@ -101,7 +101,7 @@ export async function readLogWithoutSealing(
   return [...unsealed, ...sealed.rows].map(auditRecord);
 }
 
-/** The newest event about a target that is one of these. */
+/** The newest event about a target that is one of these: the last of the chain, or one that will come after it. */
 export async function newestEventOf(
   { db }: Pick<Deps, 'db'>,
   target: string,
@@ -112,21 +112,27 @@ export async function newestEventOf(
     searchAuditLog(db, { target, actions }, 1),
   ]);
   const [sealed] = rows;
-  const newest = unsealed && unsealed.at >= (sealed?.at ?? 0) ? withoutSequence(unsealed) : sealed;
+  const newest = unsealed ? withoutSequence(unsealed) : sealed;
   return newest && auditRecord(newest);
 }
 
-/** Who did one of `did` to a target since the newest of `since`, or ever; the very second of that included. */
+/**
+ * Who did one of `did` to a target since the newest of `since`, or ever; the very second of that included. What the chain has
+ * after it counts whatever its date is, since a clock may have been set back.
+ */
 export async function actorsSince(
   deps: Pick<Deps, 'db'>,
   target: string,
   { did, since }: { did: readonly string[]; since: readonly string[] },
 ): Promise<string[]> {
   const last = await newestEventOf(deps, target, since);
-  const filter = { target, actions: did, since: last?.at };
+  const isSince = ({ seq, at }: AnyRow): boolean =>
+    last === undefined || seq === null || at >= last.at || (last.seq !== null && seq > last.seq);
   const actors = new Set<string>();
-  for await (const rows of pagesOfAll(deps, filter)) {
-    for (const { actor } of rows) actors.add(actor);
+  for await (const rows of pagesOfAll(deps, { target, actions: did })) {
+    const found = rows.filter(isSince);
+    for (const { actor } of found) actors.add(actor);
+    if (rows.length > found.length) break; // newest first
   }
   return [...actors];
 }

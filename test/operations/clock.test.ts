@@ -11,6 +11,7 @@ import { type Engine, onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
 const day = 86_400;
@@ -198,6 +199,32 @@ for (const [first, second] of [
     },
   );
 }
+
+onBothEngines('who edits a client that was approved by a clock ahead does not approve the edit', async (t, engine) => {
+  const { signet, set } = await settable(t, engine);
+  const first = await signet.signedInUser({ role: 'admin' });
+  const second = await signet.signedInUser({ role: 'admin' });
+  const redirect_uris = ['https://rp.test/desk'];
+  const registration = { name: 'Desk', client_type: 'public', redirect_uris };
+  const { client_id } = (await first.browser.postJson('/v1/admin/clients', registration)).json ?? {};
+  const approve = ({ browser }: TestUser, revision: number) =>
+    browser.postJson(`/v1/admin/clients/${client_id}/approve`, { revision, consent: 'required' });
+  set(minute);
+  assert.equal((await approve(second, 1)).status, 200);
+  await signet.deps.auditLog.seal();
+  set(-minute);
+  for (const [revision, seals] of [
+    [1, true],
+    [2, false],
+  ] as const) {
+    const edit = { revision, name: `Desk ${revision}` };
+    assert.equal((await second.browser.patch(`/v1/admin/clients/${client_id}`, edit)).status, 200);
+    if (seals) await signet.deps.auditLog.seal();
+    const refused = await approve(second, revision + 1);
+    assert.deepEqual([refused.status, refused.json?.error], [403, 'access_denied']);
+  }
+  assert.equal((await approve(first, 3)).status, 200);
+});
 
 test('a drift is no jump', async (t) => {
   const { signet, set, pass } = await settable(t);
