@@ -109,7 +109,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       services,
       serviceSecretUses: openSecretUses({ db, clock, log }, noteServiceSecretUse),
       signInCounter: openSignInCounter({ db, clock, log }),
-      issuances: openIssuances({ db, clock, log, vault }),
+      issuances: openIssuances({ db, clock, monotonic, log, vault }),
       branding: openBranding(config),
       clients,
       grants,

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { now } from '../../src/platform/clock.ts';
 import { type Db, OutcomeUnknown, StoreUnavailable } from '../../src/platform/db/db.ts';
 import { unavailable } from '../../src/platform/errors.ts';
+import type { Answer } from '../support/browser.ts';
 import { signedInClient } from '../support/command-line.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
@@ -45,6 +46,37 @@ testSignet('a lost confirmation is asked for again within the request', async ({
     const third = tokensOf(await client.refresh(second.refresh_token));
     assertRefused(await client.refresh(first.refresh_token), 400, 'invalid_grant');
     assertRefused(await client.refresh(third.refresh_token), 400, 'invalid_grant');
+  }
+});
+
+onBothEngines('all attempts at a token request have one deadline of five seconds', async (t, engine) => {
+  let passed = 0;
+  const signet = await startSignet(t, { engine, monotonic: () => passed });
+  const user = await signet.signedInUser();
+  const client = await signet.registerClient({ owner: user });
+  const { refresh_token } = await user.obtainTokens(client);
+  const code = await user.authorize(client);
+  /** @param times so many attempts are lost, each after so many milliseconds. */
+  async function attemptsAt(ask: () => Promise<Answer>, { times, after }: { times: number; after: number }) {
+    let attempts = 0;
+    const restore = losing(signet.deps.db, { times, kept: false });
+    const stop = beforeEachCall(signet.deps.db, ([sql]) => {
+      if (!sql?.includes('update grants set re')) return;
+      attempts += 1;
+      passed += after;
+    });
+    const answer = await ask();
+    stop();
+    restore();
+    return { answer, attempts };
+  }
+  for (const ask of [() => client.refresh(refresh_token), () => client.redeem(code)]) {
+    const late = await attemptsAt(ask, { times: always, after: 5_000 });
+    assertRefused(late.answer, 503, 'temporarily_unavailable');
+    assert.equal(late.attempts, 1, 'the first one took all the time');
+    const early = await attemptsAt(ask, { times: 1, after: 1_000 });
+    tokensOf(early.answer);
+    assert.equal(early.attempts, 2);
   }
 });
 

@@ -126,7 +126,7 @@ export async function openNode(store: VirtualStore, vault: Vault, clock: () => n
   // Keys are read without the scheduler: a node that starts is not what is simulated.
   const keys = await openKeyRing({ db: store.direct, clock, vault, issuer: config.baseUrl });
   const clients = clientDirectory({ db, clock });
-  const issuances = openIssuances({ db, clock, log, vault });
+  const issuances = openIssuances({ db, clock, monotonic: clock, log, vault });
   await recordRun(store.direct, run_id, now({ clock }), vault.id); // a server listens only once it is known
   const witness = openWitness('', log);
   witness.remember({ seq: 0, seal: '', accepted: 0 }); // so that it reads no file

@@ -25,8 +25,11 @@ const heartbeatMs = 60_000;
 const longestRequestSeconds = 30;
 /** An issuance with an unknown outcome is sent again within the request after these waits: 3 s in all. */
 const retryDelaysMs = [50, 150, 400, 900, 1_500];
-/** The limit of the wait for a store that does not answer at all. */
-const timeoutMs = 4_000;
+/**
+ * Of all attempts together. As long as the deadline that the store has for one: a commit that waits for its standby takes all of it,
+ * and the next would only wait behind it.
+ */
+const answeredWithinMs = 4_500;
 /** Kept in memory until they are written. More than can be in progress at once. */
 const maxUnconfirmed = 20_000;
 const unconfirmedPerBatch = 100;
@@ -55,8 +58,8 @@ export type Issuances = ReturnType<typeof openIssuances>;
  * it because it got no answer is distinguished from a replay: same client, direct parent, successor unused. Without this a
  * broken connection to the database would sign users out, since a replay revokes the grant (decisions §7).
  */
-export function openIssuances(deps: { db: Db; clock: Clock; log: Logger; vault: Vault }) {
-  const { db, log } = deps;
+export function openIssuances(deps: { db: Db; clock: Clock; monotonic: Clock; log: Logger; vault: Vault }) {
+  const { db, log, monotonic } = deps;
   /** By issuance id. */
   const unconfirmed = new Map<string, Issuance & { until: number }>();
   let pass: NodeJS.Timeout | undefined;
@@ -96,12 +99,21 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger; vault: 
     if (!(error instanceof StoreUnavailable)) log.error({ err: error }, message);
   }
 
-  /** @throws {RequestError} at the timeout; a later attempt under the same id may still be committed. */
-  async function settle(issuance: Issuance, change: Change, cause: OutcomeUnknown): Promise<IssuableGrant> {
+  /**
+   * @param startedAt of the first attempt.
+   * @throws {RequestError} when the time is over; a later attempt under the same id may still be committed.
+   */
+  async function settle(
+    issuance: Issuance,
+    change: Change,
+    { startedAt, cause }: { startedAt: number; cause: OutcomeUnknown },
+  ): Promise<IssuableGrant> {
     addUnconfirmed(issuance); // at once: the client may give up before this does
+    const leftMs = startedAt + answeredWithinMs - monotonic();
+    if (leftMs <= 0) throw outcomeUnknown(cause);
     const settled = sendAgain(issuance, change);
     settled.catch(() => undefined); // it may end after the wait for it
-    const grant = await Promise.race([settled, sleep(timeoutMs, undefined, { ref: false })]);
+    const grant = await Promise.race([settled, sleep(leftMs, undefined, { ref: false })]);
     if (!grant) throw outcomeUnknown(cause);
     unconfirmed.delete(issuance.issuance_id);
     return grant;
@@ -176,6 +188,7 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger; vault: 
       answer: (grant: IssuableGrant) => Promise<Answer>,
     ): Promise<Answer | undefined> {
       const issuance = { key, issuance_id: `${db.run_id}.${refresh_seq}.${newSuffix()}` };
+      const startedAt = monotonic();
       let prepared: Promise<Answer> | undefined;
       const prepare = ([grant]: IssuableGrant[]) => {
         prepared = grant && answer(grant);
@@ -183,7 +196,7 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger; vault: 
       };
       const grant = await change(issuance.issuance_id, prepare).catch((error: unknown) => {
         prepared = undefined; // signed for a change that may not have been kept
-        if (error instanceof OutcomeUnknown) return settle(issuance, change, error);
+        if (error instanceof OutcomeUnknown) return settle(issuance, change, { startedAt, cause: error });
         throw error;
       });
       if (!grant) return undefined;
