@@ -198,11 +198,15 @@ type ExportFormat = (typeof exportFormats)[number];
 
 /** For what it holds and when: `audit-log_client.approved_usr_x_2027-01-01_2027-01-31T08-00Z.csv`. @param at Unix seconds. */
 export function exportName(filter: AuditFilter, format: ExportFormat, at: number): string {
-  const { action, actor, target, about, request_id, since, until = at } = filter;
+  const { action, actor, target, about, request_id, address, administrators, since, until = at } = filter;
+  const [from_address] = address ? ('spellings' in address ? address.spellings : address.beginnings) : [];
+  const by = administrators && 'administrators';
   const day = (seconds: number) => new Date(seconds * 1000).toISOString().slice(0, 16).replace(':', '-');
   const from = since === undefined || !isInCalendar(since) ? [] : [`${day(since)}Z`];
   const to = isInCalendar(until) ? [`${day(until)}Z`] : [];
-  const parts = ['audit-log', action, actor, target, about, request_id, ...from, ...to].filter(Boolean);
+  const parts = ['audit-log', by, action, actor, target, about, request_id, from_address, ...from, ...to].filter(
+    Boolean,
+  );
   return `${parts.map((part) => `${part}`.replaceAll(/[^\w.-]+/g, '-').slice(0, 64)).join('_')}.${format}`;
 }
 

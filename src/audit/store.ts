@@ -3,6 +3,8 @@ import { id, integer, nullable, type RowOf, row, text } from '../platform/db/row
 import { sealedColumn } from '../platform/db/sealed-column.ts';
 import { allOf, asBigint, join, oneOf, onFoundRow, raw, type Sql, sql } from '../platform/db/sql.ts';
 import type { EventId } from '../platform/ids.ts';
+import type { AddressQuery } from '../platform/ip-address.ts';
+import { isByAdministrator, keysOfAdministrators } from './administration.ts';
 
 /** Times are Unix seconds; states are JSON, as texts since the seal is over the text. */
 const AuditRow = row('audit_log', {
@@ -140,6 +142,13 @@ export type AuditFilter = {
   about?: string;
   /** The request in whose course it happened. */
   request_id?: string;
+  /** Where the request came from. */
+  address?: AddressQuery;
+  /**
+   * Given, only what administrators and the command line have changed. What these users, who are administrators, have done to
+   * what is another's is found by an index, as is what only administrators can do.
+   */
+  administrators?: readonly string[];
   since?: number;
   until?: number;
   /** The `seq` of the last row of the page before. */
@@ -155,13 +164,29 @@ const actorOf = (id: string): string => `${/^usr_/.test(id) ? 'user' : /^svc_/.t
 /** What an id did, and what was done to it. */
 const isAbout = (id: string): Sql => sql`actor = ${actorOf(id)} or target = ${id}`;
 
+const isFrom = (address: AddressQuery): Sql =>
+  'spellings' in address
+    ? sql`address in ${oneOf(address.spellings)}`
+    : sql`(${join(
+        address.beginnings.map((one) => sql`substr(address, 1, ${raw(String(one.length))}) = ${one}`),
+        ' or ',
+      )})`;
+
 /** How a search finds its rows: each key is a part of one index, in the order of the chain. All else is compared row by row. */
 type Way = { keys: readonly Sql[]; place: Sql; compared: readonly Sql[] };
 
-function wayOf({ request_id, about, actor, target, since, until }: AuditFilter, actions?: readonly string[]): Way {
+function wayOf(filter: AuditFilter, actions?: readonly string[]): Way {
+  const { request_id, about, actor, target, since, until, address, administrators } = filter;
   const compared: Sql[] = [];
   if (since !== undefined) compared.push(sql`at >= ${since}`);
   if (until !== undefined) compared.push(sql`at <= ${until}`);
+  if (administrators) compared.push(isByAdministrator);
+  const isNarrow = Boolean(request_id || about || actor || target);
+  if (address && 'spellings' in address && !isNarrow) {
+    if (actions) compared.push(sql`action in ${oneOf(actions)}`);
+    return { keys: address.spellings.map((one) => sql`address = ${one}`), place: placeInIndex, compared };
+  }
+  if (address) compared.push(isFrom(address));
   if (actor && (request_id || about || target)) compared.push(sql`actor = ${actor}`);
   if (target && (request_id || about)) compared.push(sql`target = ${target}`);
   if (request_id) {
@@ -173,7 +198,10 @@ function wayOf({ request_id, about, actor, target, since, until }: AuditFilter, 
       compared,
     };
   }
-  if (!about && !actor && !target && !actions) return { keys: [sql`1 = 1`], place: sql`seq`, compared };
+  if (!isNarrow && !actions) {
+    if (administrators) return { keys: keysOfAdministrators(administrators), place: placeInIndex, compared };
+    return { keys: [sql`1 = 1`], place: sql`seq`, compared };
+  }
   const [by, of] = about ? [actorOf(about), about] : [target ? undefined : actor, target];
   const keys = (actions ?? [undefined]).flatMap((action) => [
     ...(by ? [action ? sql`${actorAndAction} = ${`${by} ${action}`}` : sql`actor = ${by}`] : []),
@@ -224,8 +252,8 @@ export async function searchAuditLog(db: Db, filter: AuditFilter & { after?: num
   const rowsThat = (isFound: Sql, order: Sql) =>
     db.all(SealedRow, sql`select ${SealedRow.columns} from audit_log where ${isFound} ${order} limit ${limit}`);
   if (key && keys.length === 1) return { rows: await rowsThat(allOf([key, ...conditions]), byIndex), end };
-  // An event of `about` may have been done by it and to it.
-  const most = sql`limit ${about ? limit * 2 : limit}`;
+  // An event of `about` may have been done by it and to it, and one of an administrator may be of a kind that only they do.
+  const most = sql`limit ${about || filter.administrators ? limit * 2 : limit}`;
   const places = sql`select seq from (${placesBy(conditions, sql`limit ${limit}`)} ${inOrder} ${most}) as places`;
   return { rows: await rowsThat(sql`seq is not null and seq in (${places})`, inOrder), end };
 }
@@ -270,7 +298,7 @@ async function actionsOf(db: Db, family: string): Promise<string[]> {
 /** Events without a place yet, newest first: those of the last second, unless nothing is sealed. @param after the last row of the page before. */
 export async function searchUnsealed(
   db: Db,
-  { action, actions, actor, target, about, request_id, since, until }: AuditFilter,
+  { action, actions, actor, target, about, request_id, since, until, address, administrators }: AuditFilter,
   limit: number,
   after?: Pick<AuditRow, 'at' | 'event_id'>,
 ): Promise<AuditRow[]> {
@@ -282,6 +310,8 @@ export async function searchUnsealed(
   if (actor) conditions.push(sql`actor = ${actor}`);
   if (target) conditions.push(sql`target = ${target}`);
   if (about) conditions.push(isAbout(about));
+  if (address) conditions.push(isFrom(address));
+  if (administrators) conditions.push(isByAdministrator);
   if (request_id) conditions.push(sql`substr(event_id, 13, 1) = '.'`, sql`substr(event_id, 14) = ${request_id}`);
   if (after) {
     conditions.push(sql`at <= ${after.at}`, sql`at < ${after.at} or event_id < ${after.event_id}`);

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { knownAdministrators } from '../admin/audit/filter.ts';
 import {
   type AnyRecord,
   type AuditFilter,
@@ -11,6 +12,7 @@ import {
 } from '../audit/read-log.ts';
 import type { Head } from '../audit/witness.ts';
 import type { Deps } from '../platform/deps.ts';
+import { type AddressQuery, addressQuery } from '../platform/ip-address.ts';
 import { list, table, time } from '../platform/report.ts';
 import { command, type Terminal, UsageError } from './command.ts';
 
@@ -20,6 +22,14 @@ const filters = {
   target: { value: 'id', help: 'only events about the user, client or other object with this ID' },
   about: { value: 'id', help: 'only events caused by or about the user, client or service credential with this ID' },
   request: { value: 'id', help: 'only events of the request with this ID, as in x-request-id and in the log' },
+  address: {
+    value: 'ip',
+    help: 'only events of requests from this IP address, or from those that begin so: 203.0.113.',
+  },
+  'changes-by': {
+    oneOf: ['administrators'],
+    help: 'only what administrators and commands have changed, apart from their own accounts and clients',
+  },
   since: { value: 'time', help: 'from this day or time on: 2027-01-31 or 2027-01-31T08:00 (UTC)' },
   until: { value: 'time', help: 'up to this time, or to the end of this day' },
 } as const;
@@ -34,7 +44,7 @@ export const auditCommands = {
       follow: { help: 'oldest first, then each new event until interrupted; with --json one event per line' },
     },
     async run(deps, { limit = 50, follow, ...given }, { stdout }, json) {
-      const filter = filterOf(given);
+      const filter = await filterOf(deps, given);
       if (follow) return printFollowed(deps, filter, limit, { stdout, json });
       const events = await readLogWithoutSealing(deps, filter, limit);
       if (events.length === 0) {
@@ -48,7 +58,7 @@ export const auditCommands = {
     summary: 'Export the audit log, newest first. Prints to standard output; redirect it to a file.',
     options: { ...filters, format: { oneOf: exportFormats, help: 'file format', default: 'jsonl' } },
     async run(deps, { format = 'jsonl', ...given }, { stdout }) {
-      for await (const text of exportLogWithoutSealing(deps, filterOf(given), format)) {
+      for await (const text of exportLogWithoutSealing(deps, await filterOf(deps, given), format)) {
         if (!stdout.write(text)) await once(stdout, 'drain'); // no more than a page in memory
       }
       return undefined;
@@ -163,12 +173,25 @@ const line = (row: AnyRecord): string[] => [
   row.request_id ?? '-',
 ];
 
-const filterOf = ({ since, until, request, ...same }: Filters): AuditFilter => ({
-  ...same,
-  request_id: request,
-  since: readTime('since', since, 'first'),
-  until: readTime('until', until, 'last'),
-});
+async function filterOf(
+  deps: Pick<Deps, 'db'>,
+  { since, until, request, address, 'changes-by': changesBy, ...same }: Filters,
+): Promise<AuditFilter> {
+  return {
+    ...same,
+    request_id: request,
+    address: readAddress(address),
+    administrators: changesBy === undefined ? undefined : await knownAdministrators(deps),
+    since: readTime('since', since, 'first'),
+    until: readTime('until', until, 'last'),
+  };
+}
+
+function readAddress(text: string | undefined): AddressQuery | undefined {
+  const address = text === undefined ? undefined : addressQuery(text);
+  if (text === undefined || address) return address;
+  throw new UsageError('--address requires an IP address, or its first numbers, such as 203.0.113.');
+}
 
 function readTime(name: string, text: string | undefined, edge: 'first' | 'last'): number | undefined {
   const at = text === undefined ? undefined : parseTime(text, edge);

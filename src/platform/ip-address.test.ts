@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { addressKey, isLoopback, isPublicAddress, isSubnet, networkKey } from './ip-address.ts';
+import { addressKey, addressQuery, isLoopback, isPublicAddress, isSubnet, networkKey } from './ip-address.ts';
 
 test('an IPv4 address counts as itself, also when a dual-stack socket reports it as IPv6', () => {
   assert.equal(addressKey('192.0.2.1'), '192.0.2.1');
@@ -71,4 +71,26 @@ test('a subnet is an address with or without a prefix length', () => {
   for (const text of ['10.0.0.0/33', '::/129', '10/8', '0x7f.1/8', '10.0.0.0/', '10.0.0.0/8/8', 'host', '']) {
     assert.ok(!isSubnet(text), text);
   }
+});
+
+test('an address is looked for in each of its spellings, and first numbers as all that begin with them', () => {
+  assert.deepEqual(addressQuery(' 192.0.2.1 '), { spellings: ['192.0.2.1', '::ffff:192.0.2.1'] });
+  assert.deepEqual(addressQuery('2001:DB8:0:0::1'), { spellings: ['2001:db8::1', '2001:db8:0:0::1'] });
+  assert.deepEqual(addressQuery('192.0.2'), { beginnings: ['192.0.2.', '::ffff:192.0.2.'] });
+  assert.deepEqual(addressQuery('192.0.2.'), addressQuery('192.0.2'));
+  assert.deepEqual(addressQuery('2001:db8'), { beginnings: ['2001:db8:'] });
+  assert.deepEqual(addressQuery('2001:db8::'), { beginnings: ['2001:db8::'] });
+  for (const text of [
+    '',
+    '192.0.2.256',
+    '192..',
+    '.192',
+    ':',
+    '2001:db8:::',
+    '2001::db8:',
+    '192.0.2.0/24',
+    'here',
+    '%',
+  ])
+    assert.equal(addressQuery(text), undefined, text);
 });

@@ -11,6 +11,25 @@ function parse(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
 /** @param hostname as in a URL: IPv6 with or without brackets. */
 export const isIpAddress = (hostname: string): boolean => parse(hostname) !== undefined;
 
+/** Of addresses in a list: one, in each way that it may be written, or all that begin so. */
+export type AddressQuery = { readonly spellings: readonly string[] } | { readonly beginnings: readonly string[] };
+
+/**
+ * @param text an address, or its first numbers: `203.0.113.` or `203.0.113`, `2001:db8:`.
+ * @returns undefined for what is neither.
+ */
+export function addressQuery(text: string): AddressQuery | undefined {
+  const typed = text.trim().toLowerCase();
+  // A server that listens on IPv6 sees IPv4 as IPv6.
+  const inEachFamily = (one: string) => (one.includes(':') ? [one] : [one, `::ffff:${one}`]);
+  if (isIpAddress(typed) && !typed.endsWith(':')) {
+    return { spellings: [...new Set([...inEachFamily(canonicalAddress(typed) ?? typed), typed])] };
+  }
+  if (/^\d{1,3}(?:\.\d{1,3}){0,2}\.?$/.test(typed)) return { beginnings: inEachFamily(`${typed.replace(/\.$/, '')}.`) };
+  if (!/^[\da-f]{1,4}(?::[\da-f]{1,4}){0,6}:{0,2}$/.test(typed)) return undefined;
+  return { beginnings: [typed.endsWith(':') ? typed : `${typed}:`] };
+}
+
 /** All IPv6 addresses that are assigned to networks (RFC 4291 §2.4, IANA). */
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
 

@@ -275,6 +275,10 @@ test('the audit log is verified against what an earlier check gave, and filtered
   for (const day of ['yesterday', '20270131', '2027-02-31', '2027-01-31T25:00']) {
     await misunderstood(['audit', 'list', '--since', day], env, /--since requires a day such as 2027-01-31/);
   }
+  assert.deepEqual(await seqs('--changes-by', 'administrators'), [2, 1]);
+  assert.deepEqual(await seqs('--address', '203.0.113.'), []);
+  await misunderstood(['audit', 'list', '--address', 'here'], env, /--address requires an IP address, or its first/);
+  await misunderstood(['audit', 'list', '--changes-by', 'me'], env, /administrators/);
   await plain(server.deps.db).run(
     `update audit_log set event_id = 'evt_00000000.req_' || seq where seq = 2`, // as of an invitation by request
   );

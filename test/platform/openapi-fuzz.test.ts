@@ -59,6 +59,7 @@ const semanticReasons: readonly [RegExp, RegExp][] = [
   // A cursor, a day or a hint of the right form that was never issued.
   [/.*/, /^(before|after|since|until)$/],
   [/^(authorize|logout|logoutByPost|startFederatedSignIn)$/, /.*/],
+  [/^(listAuditEvents|exportAuditLog)$/, /^address$/],
   // A plan without its product.
   [/^(listEntitlements|exportEntitlements)$/, /^plan$/],
   [/^setPicture$/, /^content$/], // it must be a picture

@@ -1,3 +1,4 @@
+import { listAdministratorsAfter } from '../../accounts/administrators.ts';
 import { findUsers } from '../../accounts/users.ts';
 import { type ActionGroup, actionGroups } from '../../audit/actions.ts';
 import { type AuditFilter, parseTime } from '../../audit/read-log.ts';
@@ -6,8 +7,12 @@ import { now } from '../../platform/clock.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
 import { emailKey } from '../../platform/email-address.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
+import { addressQuery } from '../../platform/ip-address.ts';
 
-const names = ['action', 'who', 'actor', 'target', 'period', 'since', 'until'] as const;
+const names = ['action', 'who', 'actor', 'target', 'address', 'by', 'period', 'since', 'until'] as const;
+
+/** The value of `by`. */
+export const byAdministrators = 'administrators';
 
 /** What the form says, as it was typed: days for `since` and `until`; `action` may be a group. */
 export type AuditQuery = Record<(typeof names)[number], string>;
@@ -75,18 +80,32 @@ async function usersMeant(deps: StoreDeps, typed: string): Promise<Candidates> {
 
 const isAddressOf = ({ detail }: Candidate, typed: string) => emailKey(detail) === emailKey(typed);
 
-/** @returns undefined for days and places that are none. */
-export function filterOf(
-  deps: Pick<StoreDeps, 'clock'>,
-  { since, until, period, action, actor, target }: AuditQuery,
+/** So many of them a search looks for by an index. */
+const maxAdministrators = 100;
+
+/** For a filter of their changes: their ids. */
+export const knownAdministrators = async ({ db }: Pick<StoreDeps, 'db'>): Promise<string[]> =>
+  (await listAdministratorsAfter(db, undefined, maxAdministrators)).map(({ user_id }) => user_id);
+
+export type FilterProblem = { key: 'admin.audit.filter_problem' | 'admin.audit.address_problem' };
+
+/** @returns a problem for days and places that are none, and for an address that is none. */
+export async function filterOf(
+  deps: StoreDeps,
+  { since, until, period, action, actor, target, address, by }: AuditQuery,
   before: string | undefined,
-): AuditFilter | undefined {
+): Promise<AuditFilter | FilterProblem> {
   const from = parseTime(since, 'first');
   const to = parseTime(until, 'last');
   const isPlace = before === undefined || /^\d{1,15}$/.test(before);
-  if ((since && from === undefined) || (until && to === undefined) || !isPlace) return undefined;
+  if ((since && from === undefined) || (until && to === undefined) || !isPlace)
+    return { key: 'admin.audit.filter_problem' };
+  const place = address === '' ? undefined : addressQuery(address);
+  if (address !== '' && !place) return { key: 'admin.audit.address_problem' };
+  const administrators = by === byAdministrators ? await knownAdministrators(deps) : undefined;
   const start = from ?? (until === '' && isPeriod(period) ? now(deps) - periods[period] : undefined);
   const group = groupIn(action);
   const kind = group ? { actions: actionGroups[group] } : { action };
-  return { ...kind, actor, target, since: start, until: to, before: before === undefined ? undefined : Number(before) };
+  const places = { since: start, until: to, before: before === undefined ? undefined : Number(before) };
+  return { ...kind, actor, target, address: place, administrators, ...places };
 }

@@ -10,12 +10,15 @@ import {
 } from '../../audit/read-log.ts';
 import { listUnauthenticated } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
+import type { StoreDeps } from '../../platform/deps.ts';
 import { invalidFields } from '../../platform/errors.ts';
 import { inCode, nullable, operation, Time } from '../../platform/http/operation.ts';
 import { cursor, limit } from '../../platform/http/paging.ts';
+import { type AddressQuery, addressQuery } from '../../platform/ip-address.ts';
 import { list, time } from '../../platform/report.ts';
 import { type Static, type TObject, Type } from '../../platform/schema.ts';
 import { administration } from '../operation-parts.ts';
+import { knownAdministrators } from './filter.ts';
 
 const AuditRecord = Type.Object({
   seq: Type.Integer({ minimum: 1, description: 'Sequence number in the audit log.' }),
@@ -48,6 +51,19 @@ export const auditFilters = {
   request_id: Type.Optional(
     Type.String({ description: 'Only events of the request with this ID, which its answer has in `x-request-id`.' }),
   ),
+  address: Type.Optional(
+    Type.String({
+      description:
+        'Only events of requests from this IP address, or from addresses that begin with these numbers: `203.0.113.` or `2001:db8:`.',
+      ...inCode({ maxLength: 45 }),
+    }),
+  ),
+  changes_by: Type.Optional(
+    Type.Enum(['administrators'], {
+      description:
+        'Only what administrators and the command line have changed, apart from their own accounts and clients.',
+    }),
+  ),
   since: Type.Optional(
     Type.String({
       description: 'Unix seconds, or a day or time such as 2027-01-31T08:00:00Z.',
@@ -62,12 +78,27 @@ export const auditFilters = {
   ),
 };
 
-/** @throws {RequestError} `invalid_request` for a time that is none. */
-export const filterOf = ({ since, until, ...same }: Static<TObject<typeof auditFilters>>): AuditFilter => ({
-  ...same,
-  since: readTime('since', since, 'first'),
-  until: readTime('until', until, 'last'),
-});
+/** @throws {RequestError} `invalid_request` for a time or an address that is none. */
+async function filterOf(
+  deps: StoreDeps,
+  { since, until, address, changes_by, ...same }: Static<TObject<typeof auditFilters>>,
+): Promise<AuditFilter> {
+  return {
+    ...same,
+    since: readTime('since', since, 'first'),
+    until: readTime('until', until, 'last'),
+    address: readAddress(address),
+    administrators: changes_by && (await knownAdministrators(deps)),
+  };
+}
+
+function readAddress(text: string | undefined): AddressQuery | undefined {
+  const address = text === undefined ? undefined : addressQuery(text);
+  if (text === undefined || address) return address;
+  throw invalidFields([
+    { path: 'address', message: 'Must be an IP address, or its first numbers, such as 203.0.113.' },
+  ]);
+}
 
 function readTime(path: string, text: string | undefined, edge: 'first' | 'last'): number | undefined {
   const at = text === undefined ? undefined : parseTime(text, edge);
@@ -105,7 +136,7 @@ export const auditOperations = {
     },
     refusals: ['invalid_request'],
     async run(deps, { query: { limit, ...filters } }) {
-      const { events, next = null } = await readLog(deps, filterOf(filters), limit);
+      const { events, next = null } = await readLog(deps, await filterOf(deps, filters), limit);
       return { events, next };
     },
   }),
@@ -170,7 +201,7 @@ export const auditOperations = {
     answer: { description: 'Newest first, as an attachment.', media: ['application/jsonl', 'text/csv'] },
     refusals: ['invalid_request'],
     async run(deps, { query: { format = 'jsonl', ...filters } }) {
-      const filter = filterOf(filters);
+      const filter = await filterOf(deps, filters);
       const name = exportName(filter, format, now(deps));
       return { name, type: mediaTypes[format], content: exportLog(deps, filter, format) };
     },

@@ -13,7 +13,6 @@ import type { Deps } from '../../oauth/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { csvType } from '../../platform/csv.ts';
 import { refusal } from '../../platform/errors.ts';
-import type { Parameters } from '../../platform/http/parameters.ts';
 import { alert } from '../../platform/pages/form.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import { type AuditQuery, filterOf, queryOf, userMeant, whoIsMeant } from './filter.ts';
@@ -33,9 +32,9 @@ export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
 
   pages.show(path, async ({ view, query: parameters }) => {
     const query = queryOf(parameters);
-    const filter = filterOf(deps, query, parameters.before);
-    if (!filter) {
-      const problem = alert(view.t('admin.audit.filter_problem'));
+    const filter = await filterOf(deps, query, parameters.before);
+    if ('key' in filter) {
+      const problem = alert(view.t(filter.key));
       return { ...auditPage(view, { query, names: new Map(), problem }), status: 400 };
     }
     const meant = await whoIsMeant(deps, query.who);
@@ -59,10 +58,13 @@ export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
     return unauthenticatedPage(view, { query, list, keptDays, providers, names });
   });
 
-  pages.download(`${path}/export`, ({ query: parameters }) => {
+  pages.download(`${path}/export`, async ({ query: { about, request_id, ...parameters } }) => {
     const format = exportFormats.find((one) => one === parameters.format);
-    const filter = exportFilter(parameters);
-    if (!format || !filter) throw refusal('invalid_request', { key: 'admin.audit.filter_problem' });
+    const found = await filterOf(deps, queryOf(parameters), parameters.before);
+    if (!format) throw refusal('invalid_request', { key: 'admin.audit.filter_problem' });
+    if ('key' in found) throw refusal('invalid_request', found);
+    // The links of the page name a user or a client by the id.
+    const filter = { ...found, about, request_id };
     const name = exportName(filter, format, now(deps));
     return { name, type: types[format], content: exportLog(deps, filter, format) };
   });
@@ -82,11 +84,5 @@ export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
     const names = await namesIn(deps, log.events, filteredBy);
     // Links to other pages of the list name who was meant by the id: the name may have become another's.
     return { query: { ...query, who: filter.about ?? query.who }, names, log, warning };
-  }
-
-  /** The links of the page name a user or a client by the id. */
-  function exportFilter({ about, request_id, ...parameters }: Parameters): AuditFilter | undefined {
-    const filter = filterOf(deps, queryOf(parameters), parameters.before);
-    return filter && { ...filter, about, request_id };
   }
 }

@@ -9,7 +9,16 @@ import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
 import { adminTab } from '../components.ts';
-import { type AuditQuery, type Candidates, groupIn, groupMark, isPeriod, isRequest, periods } from './filter.ts';
+import {
+  type AuditQuery,
+  byAdministrators,
+  type Candidates,
+  groupIn,
+  groupMark,
+  isPeriod,
+  isRequest,
+  periods,
+} from './filter.ts';
 import { idOf, type Names } from './names.ts';
 import { actionLabel, actorName, entityName, eventSentence } from './sentence.ts';
 
@@ -103,8 +112,12 @@ const filterForm = (
 <select id="period" name="period">${option('', view.t('admin.audit.period.any'), query.period)}${periodNames.map((name) => option(name, view.t(`admin.audit.period.${name}`), query.period))}</select></div>
 <button type="submit" class="quiet" id="audit-find">${view.t('admin.audit.find.submit')}</button>
 <p class="hint" id="who-hint">${view.t('admin.audit.who.hint')}</p>
-<details${(query.since || query.until) && html` open`}><summary>${view.t('admin.audit.dates')}</summary>
-<div class="fields"><div><label for="since">${view.t('admin.audit.since')}</label>
+<label><input type="checkbox" name="by" value="${byAdministrators}"${query.by === byAdministrators && html` checked`}> ${view.t('admin.audit.by_administrators')}</label>
+<details${(query.since || query.until || query.address) && html` open`}><summary>${view.t('admin.audit.dates')}</summary>
+<div class="fields"><div><label for="address">${view.t('admin.unauthenticated.address')}</label>
+<input id="address" name="address" type="search" maxlength="45" autocomplete="off" autocapitalize="none" spellcheck="false" value="${query.address}" aria-describedby="address-hint">
+<p class="hint" id="address-hint">${view.t('admin.audit.address.hint')}</p></div>
+<div><label for="since">${view.t('admin.audit.since')}</label>
 <input id="since" name="since" type="date" value="${query.since}"></div>
 <div><label for="until">${view.t('admin.audit.until')}</label>
 <input id="until" name="until" type="date" value="${query.until}"></div></div></details>
@@ -164,6 +177,8 @@ function chips(view: View, query: AuditQuery, names: Names): Html | false {
       what: names.has(target) ? entityName(view, names, target) : visibleText(target, 100),
     }),
   );
+  if (query.by === byAdministrators) add('by', () => view.t('admin.audit.by_administrators'));
+  add('address', (address) => view.t('admin.audit.filter.from_address', { address: visibleText(address, 45) }));
   if (since === '' && until === '' && isPeriod(period)) add('period', () => view.t(`admin.audit.period.${period}`));
   add('since', (day) => view.t('admin.audit.filter.since', { day: visibleText(day, 30) }));
   add('until', (day) => view.t('admin.audit.filter.until', { day: visibleText(day, 30) }));
@@ -180,6 +195,8 @@ const chipName = {
   who: 'admin.audit.who',
   actor: 'admin.audit.actor',
   target: 'admin.audit.target',
+  by: 'admin.audit.by_administrators',
+  address: 'admin.unauthenticated.address',
   period: 'admin.audit.period',
   since: 'admin.audit.since',
   until: 'admin.audit.until',

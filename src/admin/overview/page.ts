@@ -5,6 +5,7 @@ import { badge, emptyList, exactTime } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { isFailing, maxDeadCounted } from '../../webhooks/list-webhooks.ts';
+import { byAdministrators } from '../audit/filter.ts';
 import { eventList } from '../audit/page.ts';
 import { riskBadge } from '../clients/list-page.ts';
 import { adminTab, buttonForm } from '../components.ts';
@@ -31,7 +32,8 @@ ${reviews(view, overview)}
 ${dayChart(view, 'admin.overview.sign_ins', signIns)}${dayChart(view, 'admin.overview.refused', refused, 'bad')}${dayChart(view, 'admin.overview.sign_ups', signUps)}${dayChart(view, 'admin.overview.new_clients', clients)}</div>
 <h2>${view.t('admin.overview.latest')}</h2>
 ${eventList(view, latest.names, latest.events)}
-<p class="actions"><a class="button quiet" id="overview-audit" href="/admin/audit">${view.t('admin.overview.latest.all')}</a></p>
+<p class="actions"><a class="button quiet" id="overview-audit" href="/admin/audit">${view.t('admin.overview.latest.all')}</a>
+<a href="/admin/audit?by=${byAdministrators}" id="overview-changes">${view.t('admin.overview.latest.changes')}</a></p>
 <h2>${view.t('admin.overview.health')}</h2>
 ${health(view, overview)}`,
   };

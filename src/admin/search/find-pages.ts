@@ -13,6 +13,7 @@ const consolePages: readonly ConsolePage[] = [
   { path: '/admin/users/export', label: 'admin.search.export_users' },
   { path: '/admin/service-credentials#create', label: 'admin.services.create' },
   { path: '/admin/webhooks#create', label: 'admin.webhooks.create' },
+  { path: '/admin/audit?by=administrators', label: 'admin.overview.latest.changes' },
   { path: '/admin/audit/unauthenticated', label: 'admin.unauthenticated.title' },
   { path: '/admin/settings#look', label: 'admin.settings.group.look' },
   { path: '/admin/settings#mail', label: 'admin.settings.mail.test' },

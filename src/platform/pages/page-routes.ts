@@ -74,9 +74,12 @@ export function pagesFor<Deps extends KeptFormDeps, Requester extends object>(
     },
 
     /** A file that a page links to. */
-    download<const Path extends string>(path: Path, make: (context: PageContext<Requester, Path>) => FileAnswer): void {
+    download<const Path extends string>(
+      path: Path,
+      make: (context: PageContext<Requester, Path>) => FileAnswer | Promise<FileAnswer>,
+    ): void {
       app.get(path, { config: { page: true }, exposeHeadRoute: false }, async (request, reply) =>
-        sendDownload(reply, make(await contextOf<Path>(request, reply))),
+        sendDownload(reply, await make(await contextOf<Path>(request, reply))),
       );
     },
 

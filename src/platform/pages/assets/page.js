@@ -38,7 +38,7 @@
   const search = document.querySelector('#jump');
   if (search) {
     const isMac = navigator.platform.startsWith('Mac');
-    search.placeholder += isMac ? ' (⌘K)' : ' (Ctrl+K)';
+    if (matchMedia('(hover: hover)').matches) search.placeholder += isMac ? ' (⌘K)' : ' (Ctrl+K)';
     addEventListener('keydown', (event) => {
       const { key, metaKey, ctrlKey, altKey, shiftKey } = event;
       if (key !== 'k' || altKey || shiftKey || metaKey !== isMac || ctrlKey === isMac) return;
