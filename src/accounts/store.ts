@@ -12,6 +12,7 @@ import { deleteTerms, insertTerms, replaceTerms, type SearchedField, searchedFie
 /** What users say about themselves (OIDC Core §5.1), beside `name`, `picture` and `locale`. */
 const standardClaims = {
   given_name: nullable(text),
+  middle_name: nullable(text),
   family_name: nullable(text),
   nickname: nullable(text),
   /** In lower case; unique through the table of handles. */

@@ -6,7 +6,14 @@ import { termsOf } from '../platform/search-terms.ts';
 export const userTerms = termTable('user_terms', 'user_id');
 
 /** What users are found by, beside their id. */
-export const searchedFields = ['email', 'name', 'given_name', 'family_name', 'preferred_username'] as const;
+export const searchedFields = [
+  'email',
+  'name',
+  'given_name',
+  'middle_name',
+  'family_name',
+  'preferred_username',
+] as const;
 export type SearchedField = (typeof searchedFields)[number];
 type Searched = Readonly<Partial<Record<SearchedField, string | null>>>;
 

@@ -36,9 +36,15 @@ testSignet(
     const { found } = await searcherOf(signet);
     const user = await signet.signedInUser({ email: 'Anna.Roe+news@Example.com', name: 'Åsa-Maria Weiß' });
     const other = await signet.newUser({ email: 'bo@example.com' });
-    await user.browser.patch('/v1/me', { preferred_username: 'silver_fox', given_name: 'Åsa', family_name: 'Łoś' });
+    await user.browser.patch('/v1/me', {
+      preferred_username: 'silver_fox',
+      given_name: 'Åsa',
+      middle_name: 'Ingrid',
+      family_name: 'Łoś',
+    });
 
-    const queries = 'asa|MARIA|weiss|weis maria|anna.roe+news@example.com|ANNA.R|roe|news@ex|silver|fox|los asa|ł';
+    const queries =
+      'asa|MARIA|weiss|weis maria|anna.roe+news@example.com|ANNA.R|roe|news@ex|silver|fox|los asa|ł|ingrid';
     for (const query of [...queries.split('|'), user.user_id, '"Weiß, Åsa" <anna>']) {
       assert.deepEqual(await found(query), [user.user_id], query);
     }

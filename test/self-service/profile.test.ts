@@ -7,6 +7,7 @@ import type { TestUser } from '../support/test-user.ts';
 
 const entered = {
   given_name: 'Ada',
+  middle_name: 'Augusta',
   family_name: 'King',
   nickname: 'Countess',
   preferred_username: 'ada.king',
@@ -85,6 +86,7 @@ testSignet('what is not of its claim is refused, and nothing is changed', async 
   const user = await signet.signedInUser();
   const bad: Record<keyof typeof entered, unknown[]> = {
     given_name: ['', ' ', 'a'.repeat(101), 'A\u202eda', 7, {}],
+    middle_name: ['', 'a'.repeat(101), 'Augusta\u2066'],
     family_name: ['x\u200by'],
     nickname: ['\n\t', []],
     preferred_username: ['ab', 'a'.repeat(31), '.ada', 'ada-', 'ada king', 'ada@example.com', '\u0430da', 'adä', ''],

@@ -33,6 +33,7 @@ const claimFields: readonly { name: StandardClaim; hasHint?: true; attributes: H
     attributes: html` maxlength="30" autocapitalize="none" spellcheck="false" autocomplete="off"`,
   },
   { name: 'given_name', attributes: html` maxlength="200" autocomplete="given-name"` },
+  { name: 'middle_name', attributes: html` maxlength="200" autocomplete="additional-name"` },
   { name: 'family_name', attributes: html` maxlength="200" autocomplete="family-name"` },
   { name: 'nickname', attributes: html` maxlength="200" autocomplete="nickname"` },
   { name: 'profile', attributes: html` type="url" maxlength="2048" placeholder="https://" autocapitalize="none"` },

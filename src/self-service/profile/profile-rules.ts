@@ -74,6 +74,7 @@ const day = '(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][
 
 export const profileRules: Readonly<Record<StandardClaim, Rule>> = {
   given_name: asName,
+  middle_name: asName,
   family_name: asName,
   nickname: asName,
   preferred_username: {

@@ -31,6 +31,7 @@ import { profileRules } from './profile-rules.ts';
 
 const descriptions: Readonly<Record<StandardClaim, string>> = {
   given_name: 'Up to 100 visible characters; null: none.',
+  middle_name: 'Up to 100 visible characters, of one middle name or several; null: none.',
   family_name: 'Up to 100 visible characters; null: none.',
   nickname: 'Up to 100 visible characters; null: none.',
   preferred_username:
