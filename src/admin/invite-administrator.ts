@@ -40,7 +40,8 @@ type Acceptance = { email: string; name: string; password: string; address: stri
 
 /**
  * Uses an invitation up and makes its account, both or neither.
- * @throws {RequestError} `invalid_request`, with `fields` when the link is still good and something else is not.
+ * @throws {RequestError} `invalid_request`, with `fields` when the link is still good and something else is not;
+ * `invalid_state` if the address has an account.
  */
 export async function acceptInvitation(
   deps: Pick<Deps, 'db' | 'clock' | 'passwords'>,

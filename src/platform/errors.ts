@@ -125,6 +125,14 @@ export const invalidFields = (problems: readonly FieldProblem[], cause?: unknown
     details: { fields: problems.map(({ path, message }) => ({ path, message })) },
     problems,
   });
+/** Of what one account alone may have: valid in itself, but another one has it (decisions §1). */
+export function takenField(path: string, userMessage: MessageDescriptor): RequestError {
+  const problem = fieldProblem(path, userMessage);
+  return new RequestError('invalid_state', 'Another account has this already. Nothing was changed.', {
+    details: { current_status: 'taken', fields: [{ path, message: problem.message }] },
+    problems: [problem],
+  });
+}
 export const invalidClient = (cause?: unknown, description = 'Client authentication failed.') =>
   new RequestError('invalid_client', description, { cause });
 export const invalidToken = (cause?: unknown) =>

@@ -52,7 +52,7 @@ testSignet(
     assert.match(other.text, sentence('link.spent.invitation'), 'the account has used up the other link, too');
 
     const taken = await invite('ADA@join.test');
-    assert.equal(taken.status, 400);
+    assert.deepEqual([taken.status, taken.json?.error, taken.json?.current_status], [409, 'invalid_state', 'taken']);
     assert.match(taken.text, sentence('problem.email.taken'));
     const late = await invite('late@join.test');
     signet.clock.advance(7 * 86_400);
@@ -135,13 +135,14 @@ testSignet(
       ['Zoë New', 'OLD@edit.test', true],
       'the same mailbox',
     );
-    for (const [body, key] of [
-      [{ email: other.email }, 'problem.email.taken'],
-      [{ email: 'nowhere' }, 'problem.email.malformed'],
-      [{ name: ' ' }, 'problem.name'],
+    for (const [status, body, key] of [
+      [409, { email: other.email.toUpperCase() }, 'problem.email.taken'],
+      [400, { email: 'nowhere' }, 'problem.email.malformed'],
+      [400, { name: ' ' }, 'problem.name'],
     ] as const) {
       const refusal = await edit(body);
-      assert.equal(refusal.status, 400, refusal.text);
+      assert.equal(refusal.status, status, refusal.text);
+      assert.equal(refusal.json?.current_status, status === 409 ? 'taken' : undefined);
       assert.match(refusal.text, sentence(key));
     }
     assert.equal((await edit({ reason: '' })).status, 400);

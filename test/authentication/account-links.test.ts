@@ -70,7 +70,7 @@ testSignet('a user signs up with a link from a mail', { mail: true }, async ({ s
     const second = await signUpLink(signet, 'twice@example.com');
     assert.equal((await first.browser.post(first.path, { name: 'One', password: phrase })).status, 303);
     const late = await second.browser.post(second.path, { name: 'Two', password: other });
-    assert.equal(late.status, 400);
+    assert.equal(late.status, 409);
     assert.match(late.text, sentence('problem.email.taken'));
     assert.equal((await me(first.browser)).name, 'One');
   });

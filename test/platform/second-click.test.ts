@@ -177,7 +177,7 @@ testSignet('the answer to a form is for that form in that session, and for a min
     const leaver = await signet.signedInUser();
     const invite = { email: leaver.email, reason: 'Comes back.' };
     const form = await formAt(user.browser, '/admin/users/invite', '/admin/users/invite', invite);
-    assert.equal((await submit(user.browser, form)).status, 400);
+    assert.equal((await submit(user.browser, form)).status, 409);
     await leaver.browser.post('/account/delete', { email: leaver.email });
     assert.match((await submit(user.browser, form)).text, /\/join\/ln_/);
   });

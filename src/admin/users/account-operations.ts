@@ -36,7 +36,8 @@ export const accountOperations = {
     summary: 'Invite a person to create an account',
     description:
       'The link works once, for seven days. Where mail is configured, the person also receives a link by email, and the ' +
-      'account that it creates has a verified address.',
+      'account that it creates has a verified address. An address that has an account is refused with 409 `invalid_state`, of ' +
+      '`current_status` `taken`.',
     body: strictBody({
       email: email('The address of the new account.'),
       locale: Type.Optional(Type.Enum([...locales], { description: 'The language of the email.' })),
@@ -53,7 +54,7 @@ export const accountOperations = {
         mailed: Type.Boolean({ description: 'Whether the person receives a link by email, too.' }),
       }),
     },
-    refusals: ['invalid_request'],
+    refusals: ['invalid_request', 'invalid_state'],
     run: (deps, { caller, body: { email, locale = null, reason, replace } }) =>
       inviteUser(deps, caller, { email, locale, reason, replace }),
     command: {
@@ -129,7 +130,8 @@ export const accountOperations = {
     summary: 'Change the name or email address of a user',
     description:
       'The old address is notified, and links that were sent to it are invalidated. Of administrators, and of users who ' +
-      'were one in the last 24 hours, only the name can be changed.',
+      'were one in the last 24 hours, only the name can be changed. An address that another account has is refused with 409 ' +
+      '`invalid_state`, of `current_status` `taken`.',
     body: strictBody({
       name: Type.Optional(Type.String({ description: '1 to 100 visible characters.', ...nameInCode })),
       email: Type.Optional(email('The new address. It is not verified unless `email_verified` says so.')),

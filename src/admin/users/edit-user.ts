@@ -15,7 +15,7 @@ import { passwordLimits } from '../../authentication/passwords/password-limits.t
 import { now } from '../../platform/clock.ts';
 import type { MailDeps } from '../../platform/deps.ts';
 import { emailKey, emailProblem, readableEmail } from '../../platform/email-address.ts';
-import { fieldProblem, invalidFields, invalidState } from '../../platform/errors.ts';
+import { fieldProblem, invalidFields, invalidState, takenField } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/outbox.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import { refuseTakeover } from './refuse-takeover.ts';
@@ -35,7 +35,8 @@ type UserEdit = {
  * address is notified. A new one is not verified unless the edit says so.
  * @returns the user as they are now.
  * @throws {RequestError} `not_found`; `invalid_request` with one entry per field; `access_denied` as {@link refuseTakeover}
- * says, and for the name as {@link refuseAgainstAdministrator} says; `invalid_state` if the address has changed meanwhile.
+ * says, and for the name as {@link refuseAgainstAdministrator} says; `invalid_state` if the new address is taken, or
+ * the old one has changed meanwhile.
  */
 export async function editUser(deps: MailDeps, caller: Caller, user_id: string, edit: UserEdit): Promise<User> {
   const user = await requireUser(deps, user_id);
@@ -81,7 +82,7 @@ export async function editUser(deps: MailDeps, caller: Caller, user_id: string, 
     },
   });
   if (done.ok) return requireUser(deps, user_id);
-  if (done.failed === 'email') throw invalidFields([fieldProblem('email', { key: 'problem.email.taken' })]);
+  if (done.failed === 'email') throw takenField('email', { key: 'problem.email.taken' });
   throw invalidState('changed');
 }
 

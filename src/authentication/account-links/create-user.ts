@@ -6,7 +6,7 @@ import { mayConflict, type Requirements } from '../../platform/db/change.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import { useOnce } from '../../platform/db/used-once.ts';
 import { emailProblem } from '../../platform/email-address.ts';
-import { fieldProblem, invalidFields, type RequestError } from '../../platform/errors.ts';
+import { fieldProblem, invalidFields, type RequestError, takenField } from '../../platform/errors.ts';
 import { newId, type UserId } from '../../platform/ids.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import { unidentified } from '../credentials/hash-queue.ts';
@@ -37,7 +37,7 @@ export type Permission = {
  * Creates an account with a password, all or nothing.
  * @param by the actor who creates it, or the IP address of the user who creates their own account by a link.
  * @param permission the one-time link that allows it, which is consumed.
- * @throws {RequestError} `invalid_request` with one entry per field; also if the address is taken.
+ * @throws {RequestError} `invalid_request` with one entry per field; `invalid_state` if the address is taken.
  */
 export async function createUser(
   deps: Pick<Deps, 'db' | 'clock' | 'passwords'>,
@@ -78,5 +78,5 @@ export async function createUser(
   });
   if (done.ok) return user_id;
   if (permission && done.failed !== 'user') throw permission.spent();
-  throw invalidFields([fieldProblem('email', { key: 'problem.email.taken' })]);
+  throw takenField('email', { key: 'problem.email.taken' });
 }

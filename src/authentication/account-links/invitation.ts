@@ -16,7 +16,7 @@ import { mustChange } from '../../platform/db/change.ts';
 import { cutPage, decodeCursor } from '../../platform/db/slices.ts';
 import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { emailProblem } from '../../platform/email-address.ts';
-import { fieldProblem, invalidFields, notFound } from '../../platform/errors.ts';
+import { fieldProblem, invalidFields, notFound, takenField } from '../../platform/errors.ts';
 import type { Locale } from '../../platform/i18n/translate.ts';
 import { mailToAddress } from '../../platform/mail/outbox.ts';
 import type { Deps } from '../deps.ts';
@@ -32,7 +32,7 @@ const purposes = ['invitation', 'mailed_invitation'] as const;
  * latter proves the address. The account that the first of them creates makes the other one invalid.
  * @param wanted.replace revokes earlier invitations of the address.
  * @returns the link, which cannot be read again, and whether the other one is mailed.
- * @throws {RequestError} `invalid_request` for an invalid address, and for one that has an account.
+ * @throws {RequestError} `invalid_request` for an invalid address; `invalid_state` for one that has an account.
  */
 export async function inviteUser(
   deps: MailDeps,
@@ -57,7 +57,7 @@ export async function inviteUser(
       event: auditEvent(event, at).statement,
     },
   });
-  if (!done.ok) throw invalidFields([fieldProblem('email', { key: 'problem.email.taken' })]);
+  if (!done.ok) throw takenField('email', { key: 'problem.email.taken' });
   return { url: shown.url, expires_at, mailed };
 }
 
@@ -115,7 +115,8 @@ export async function requireInvitation(deps: StoreDeps, token: string) {
  * Consumes the link and creates the account, both or neither.
  * @param acceptance with the IP address of the requester.
  * @returns the id of the user.
- * @throws {RequestError} `invalid_request`, with `fields` if the link is valid and the input is not.
+ * @throws {RequestError} `invalid_request`, with `fields` if the link is valid and the input is not; `invalid_state` if the
+ * address has got an account meanwhile.
  */
 export async function acceptInvitation(
   deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords'>,

@@ -66,7 +66,8 @@ export async function limitMailRequests(
  * Consumes the link and creates the account, both or neither. The link has proved the address.
  * @param acceptance with the IP address of the requester.
  * @returns the id of the user.
- * @throws {RequestError} `invalid_request`, with `fields` if the link is valid and the input is not.
+ * @throws {RequestError} `invalid_request`, with `fields` if the link is valid and the input is not; `invalid_state` if the
+ * address has an account by now.
  */
 export async function acceptSignUp(
   deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords'>,

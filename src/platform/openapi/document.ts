@@ -26,7 +26,8 @@ const ErrorBody = Type.Object(
     error_description: Type.String({ description: 'Human-readable description, in ASCII.' }),
     fields: Type.Optional(
       Type.Array(Type.Object({ path: described('path'), message: described('message') }), {
-        description: 'With `invalid_request` on /v1: what is wrong with which member.',
+        description:
+          'With `invalid_request` on /v1: what is wrong with which member. With `invalid_state`: which member has a value that is taken.',
       }),
     ),
     current_status: Type.Optional(

@@ -130,7 +130,7 @@ async function respell(
     },
   });
   if (done.ok) return 'respelled';
-  throw done.failed === 'user' ? refusal('invalid_state', { key: 'email.taken' }) : await sessionRefusal(deps, session);
+  throw done.failed === 'user' ? takenMeanwhile() : await sessionRefusal(deps, session);
 }
 
 /** @throws {RequestError} `invalid_state`: without mail no address can be verified. */
@@ -195,8 +195,10 @@ export async function confirmAddress(deps: MailDeps, token: string, { session, c
   if (done.ok) return link.purpose;
   if (done.failed === 'session') throw await sessionRefusal(deps, session);
   if (!isChange || !(await isOpenLink(deps, token, purposes))) throw spentLink('verify_email');
-  throw refusal('invalid_state', { key: 'email.taken' });
+  throw takenMeanwhile();
 }
+
+const takenMeanwhile = () => refusal('invalid_state', { key: 'email.taken' }, { details: { current_status: 'taken' } });
 
 /** Links that were sent to the old address are deleted, and failures counted for the new one before. */
 function endOldAddress(deps: MailDeps, { session, caller: { address } }: Opener, { email }: AddressLink): Sql[] {
