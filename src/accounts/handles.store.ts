@@ -1,6 +1,7 @@
 import type { Db } from '../platform/db/db.ts';
 import { inOneSlice } from '../platform/db/slices.ts';
-import { type Sql, sql } from '../platform/db/sql.ts';
+import { oneOf, type Sql, sql } from '../platform/db/sql.ts';
+import { readableEmail } from '../platform/email-address.ts';
 import { digest, type UserId } from '../platform/ids.ts';
 
 /**
@@ -19,11 +20,28 @@ export const mayTakeHandle = (user_id: UserId, handle: string, now: number): Sql
   sql`(select count(*) from handles
         where user_id = ${user_id} and handle_hash <> ${digest(handle)} and ${isKept(now)}) < ${maxHandles}`;
 
-/** Changes no row if another user has it, or has given it up too short a time ago. */
+/** Changes no row if another user has it or has given it up too short a time ago, or if it is reserved. */
 export const takeHandle = (user_id: UserId, handle: string, now: number): Sql =>
   sql`insert into handles (handle_hash, user_id, released_at) values (${digest(handle)}, ${user_id}, null)
       on conflict (handle_hash) do update set user_id = excluded.user_id, released_at = null
        where handles.user_id = excluded.user_id or handles.released_at <= ${now - handleKeptSeconds}`;
+
+/** Who holds what is reserved for the invitations of an address, spelled in one way. Like the handle, only as a hash. */
+const inviteeOf = (email: string): string => `invitation:${digest(email)}`;
+
+/**
+ * Keeps a handle for the person who is invited, until the invitation expires: as if it had been given up so long ago that
+ * it is free from then on. Changes no row if another user has it.
+ */
+export const reserveHandle = (email: string, handle: string, { until, now }: { until: number; now: number }): Sql =>
+  sql`insert into handles (handle_hash, user_id, released_at)
+      values (${digest(handle)}, ${inviteeOf(readableEmail(email))}, ${until - handleKeptSeconds})
+      on conflict (handle_hash) do update set user_id = excluded.user_id, released_at = excluded.released_at
+       where handles.user_id = excluded.user_id or handles.released_at <= ${now - handleKeptSeconds}`;
+
+/** To be followed by {@link takeHandle} in the change by which the person joins. */
+export const deleteReservations = (email: string): Sql =>
+  sql`delete from handles where user_id in ${oneOf([email, readableEmail(email)].map(inviteeOf))}`;
 
 export const releaseHandle = (user_id: UserId, now: number): Sql =>
   sql`update handles set released_at = ${now} where user_id = ${user_id} and released_at is null`;

@@ -29,6 +29,8 @@ const OneTimeLink = row('one_time_links', {
   /** The authorization request that waits for the sign-in behind it. */
   request_id: nullable(text),
   next: nullable(text),
+  /** That of the account which an invitation makes. */
+  preferred_username: nullable(text),
 });
 export type OneTimeLink = RowOf<typeof OneTimeLink>;
 type LinkPurpose = OneTimeLink['purpose'];
@@ -89,6 +91,7 @@ export async function findOpenLink(
 const Invitation = row('one_time_links', {
   token_hash: text,
   email: nullable(text),
+  preferred_username: nullable(text),
   created_at: integer,
   expires_at: integer,
 });

@@ -53,6 +53,7 @@ type LinkRequest = {
   email: string;
   request_id?: string;
   next?: string;
+  preferred_username?: string;
 };
 
 /** The row to store, which grants nothing, and the URL, which is for the mail, or for the page that shows it once. */
@@ -66,6 +67,7 @@ export function newLink(deps: Pick<Deps, 'config' | 'clock'>, request: LinkReque
       email: readableEmail(request.email),
       request_id: request.request_id ?? null,
       next: request.next ?? null,
+      preferred_username: request.preferred_username ?? null,
     },
     url: `${deps.config.baseUrl}${paths[request.purpose]}${token}`,
   };

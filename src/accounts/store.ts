@@ -52,7 +52,7 @@ export type User = RowOf<typeof User>;
 export type Role = User['role'];
 
 type NewUser = Pick<User, 'user_id' | 'email' | 'name' | 'role' | 'email_verified_at'> &
-  Partial<Pick<User, 'picture' | 'locale'>>;
+  Partial<Pick<User, 'picture' | 'locale' | 'preferred_username'>>;
 
 const StoredUser = row('users', { ...User.fields, email_key: text, terms_of: integer, active_at: integer });
 
@@ -62,14 +62,15 @@ export const isAddressed = (email: string): Sql => {
   return older.length === 0 ? sql`email_key = ${key}` : sql`email_key in ${oneOf([key, ...older])}`;
 };
 
-/** Conflicts with a taken address: `email_key` is unique. */
+/** Conflicts with a taken address: `email_key` is unique. A handle is taken in the same change. */
 export const insertUser = (user: NewUser, now: number): readonly (Write<never, true> | Sql)[] => {
-  const { user_id, name, role, email_verified_at, picture = null, locale = null } = user;
-  const email = { email: readableEmail(user.email), email_key: emailKey(user.email), email_verified_at };
-  const stored = { user_id, ...email, name, role, picture, locale, created_at: now, updated_at: now };
+  const { user_id, email_verified_at, name, role, picture = null, locale = null, preferred_username = null } = user;
+  const email = readableEmail(user.email);
+  const own = { email, email_verified_at, name, role, picture, locale, preferred_username };
+  const stored = { user_id, ...own, email_key: emailKey(user.email), created_at: now, updated_at: now };
   return [
     mayConflict(sql`insert into users ${StoredUser.values({ ...stored, terms_of: now, active_at: now })}`),
-    ...insertTerms(user_id, { email: email.email, name }),
+    ...insertTerms(user_id, own),
   ];
 };
 

@@ -6,7 +6,6 @@ import { findUser, findUserByEmail, type User } from './store.ts';
 // own changes.
 export { rewriteEmailKeys } from './email-keys.ts';
 export { completeMissingTerms, findUsers, type UserSearch } from './find-users.ts';
-export { handleKeptSeconds, mayTakeHandle, purgeHandles, releaseHandle, takeHandle } from './handles.store.ts';
 export { deletePicture, findPicture, findPictureOf, findPictureType, insertPicture } from './pictures.store.ts';
 export { namesOfUsers } from './search.store.ts';
 export {

@@ -1,5 +1,6 @@
+import { handleKeptSeconds, purgeHandles } from '../accounts/handles.ts';
 import { purgeLinks } from '../accounts/links.ts';
-import { completeMissingTerms, handleKeptSeconds, purgeHandles, rewriteEmailKeys } from '../accounts/users.ts';
+import { completeMissingTerms, rewriteEmailKeys } from '../accounts/users.ts';
 import { reportFailingWebhooks } from '../admin/webhooks/report-failures.ts';
 import { AuditLogTampered } from '../audit/chain.ts';
 import { purgeUnauthenticated } from '../audit/unauthenticated.ts';

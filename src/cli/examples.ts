@@ -4,7 +4,7 @@ export const examples: Readonly<Record<string, string>> = {
   restore: 'restore /var/backups/signet.db --force --reason "disk failure"',
   'mail test': 'mail test ada@example.com',
   completion: 'completion bash > ~/.local/share/bash-completion/completions/signet',
-  'users create': 'users create --email ada@example.com --name "Ada Lovelace" --verified',
+  'users create': 'users create --email ada@example.com --name "Ada Lovelace" --username ada --verified',
   'users find': 'users find "ada love"',
   'users invite': 'users invite ada@example.com --locale de',
   'users edit': 'users edit ada@example.com --email ada@example.org --verified',

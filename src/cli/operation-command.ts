@@ -11,6 +11,7 @@ type Member = TSchema & {
   minimum?: number;
   maximum?: number;
   default?: unknown;
+  anyOf?: readonly { type?: string }[];
 };
 
 export const commandsOf = (operations: Readonly<Record<string, Operation<Deps>>>): Record<string, Command> =>
@@ -30,8 +31,11 @@ function commandOf(one: Operation<Deps>, part: NonNullable<Operation<Deps>['comm
     operandNames.includes(member) ? member : (optionOf[member] ?? member.replaceAll('_', '-'));
 
   async function inputOf(deps: Deps, given: Typed) {
-    const valueFor = (member: string, schema: Member) =>
-      fixed[member] ?? given[nameOf(member)] ?? defaults[member] ?? schema.default;
+    const valueFor = (member: string, schema: Member) => {
+      const typed = given[nameOf(member)];
+      if (typed === '' && schema.anyOf?.some(({ type }) => type === 'null')) return null;
+      return fixed[member] ?? typed ?? defaults[member] ?? schema.default;
+    };
     const valuesOf = (wanted: Record<string, Member>) =>
       Object.fromEntries(Object.entries(wanted).map(([member, schema]) => [member, valueFor(member, schema)]));
     const { minProperties = 0 } = (one.body ?? {}) as { minProperties?: number };

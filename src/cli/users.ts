@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
+import { readHandle } from '../accounts/handles.ts';
 import { requireUser, requireUserByIdOrEmail, type User, userFilters } from '../accounts/users.ts';
 import { inviteAdministrator } from '../admin/invite-administrator.ts';
 import { exportUsers } from '../admin/users/export-list.ts';
@@ -31,13 +32,16 @@ export const userCommands = {
     options: {
       email: { value: 'email', help: 'email address, used to sign in', required: true },
       name: { value: 'name', help: 'display name', required: true },
+      username: { value: 'username', help: 'unique username, which apps receive as preferred_username' },
       'password-stdin': { help: 'read the password from standard input, for scripts' },
       admin: { help: 'give the user the administrator role' },
       verified: { help: 'mark the email address as verified' },
     },
-    async run(deps, { email, name, admin, verified, ...given }, terminal) {
+    async run(deps, { email, name, username, admin, verified, ...given }, terminal) {
+      const preferredUsername = username === undefined ? undefined : readHandle(deps.config, username);
       const password = await readPassword(terminal, given['password-stdin']);
-      const account = { email, name, password, role: admin ? 'admin' : 'user', emailVerified: verified } as const;
+      const role = admin ? 'admin' : 'user';
+      const account = { email, name, preferredUsername, password, role, emailVerified: verified } as const;
       return show(await requireUser(deps, await createUser(deps, account, 'cli')));
     },
   }),

@@ -74,7 +74,7 @@ test('while the server runs', async (t) => {
     const { stdout } = await runCommand(['users', 'export', user], { env });
     assert.equal((JSON.parse(stdout) as { user: Json }).user.name, 'Helped');
     const csv = await runCommand(['users', 'export-csv', '--filter', 'no_second_factor'], { env });
-    assert.match(csv.stdout, /^user_id,email,.*\r\n(?:.*\r\n)*usr_[^,]+,helped@example\.com,yes,Helped,user,enabled,/);
+    assert.match(csv.stdout, /^user_id,email,.*\r\n(?:.*\r\n)*usr_[^,]+,helped@example\.com,yes,Helped,,user,enabled,/);
     await refused(['users', 'remove-picture', user], env, /no_picture/);
     await refused(['users', 'delete', user, '--email', 'other@example.com'], env, sentence('problem.email.other'));
     await succeed(['users', 'delete', user, '--email', user], env);

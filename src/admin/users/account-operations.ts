@@ -1,3 +1,4 @@
+import { handlePattern } from '../../accounts/handles.ts';
 import { userFilters } from '../../accounts/users.ts';
 import { inviteUser, pendingInvitations, revokeInvitation } from '../../authentication/account-links/invitation.ts';
 import { emailPattern } from '../../platform/email-address.ts';
@@ -21,6 +22,8 @@ const one = { ...administration, parameters: { user_id: 'user_id of any user.' }
 const email = (description: string) =>
   Type.String({ description, ...inCode({ maxLength: 254, pattern: emailPattern }) });
 
+const username = (description: string) => Type.String({ description, ...inCode({ pattern: handlePattern }) });
+
 const link = {
   url: Type.String({ description: 'The link. It is returned only once.' }),
   expires_at: Time,
@@ -36,11 +39,14 @@ export const accountOperations = {
     summary: 'Invite a person to create an account',
     description:
       'The link works once, for seven days. Where mail is configured, the person also receives a link by email, and the ' +
-      'account that it creates has a verified address. An address that has an account is refused with 409 `invalid_state`, of ' +
-      '`current_status` `taken`.',
+      'account that it creates has a verified address. An address that has an account, or a username ' +
+      'that is taken, is refused with 409 `invalid_state`, of `current_status` `taken`.',
     body: strictBody({
       email: email('The address of the new account.'),
       locale: Type.Optional(Type.Enum([...locales], { description: 'The language of the email.' })),
+      preferred_username: Type.Optional(
+        username('The username of the new account, which is reserved until the invitation expires.'),
+      ),
       replace: Type.Optional(
         Type.Boolean({ description: 'Revokes earlier invitations of this address, spelled the same.' }),
       ),
@@ -55,12 +61,12 @@ export const accountOperations = {
       }),
     },
     refusals: ['invalid_request', 'invalid_state'],
-    run: (deps, { caller, body: { email, locale = null, reason, replace } }) =>
-      inviteUser(deps, caller, { email, locale, reason, replace }),
+    run: (deps, { caller, body: { locale = null, ...wanted } }) => inviteUser(deps, caller, { ...wanted, locale }),
     command: {
       name: 'users invite',
       summary: 'Invite a person to create an account. Prints a link, and emails another one if mail is configured.',
       operands: { email: { value: 'email' } },
+      options: { username: 'preferred_username' },
       optional: ['reason'],
       text: ({ url, expires_at, mailed }) =>
         `${url}\nIt works once, until ${time(expires_at)}.${mailed ? ' A link was also emailed.' : ''}`,
@@ -77,7 +83,14 @@ export const accountOperations = {
     answer: {
       description: 'Newest first, without the links. A page may have fewer than `limit` although `next` is not null.',
       schema: Type.Object({
-        invitations: Type.Array(Type.Object({ email: Type.String(), invited_at: Time, expires_at: Time })),
+        invitations: Type.Array(
+          Type.Object({
+            email: Type.String(),
+            preferred_username: nullable(Type.String()),
+            invited_at: Time,
+            expires_at: Time,
+          }),
+        ),
         next: nullable(Type.String()),
       }),
     },
@@ -92,8 +105,13 @@ export const accountOperations = {
       text: ({ invitations, next }) =>
         [
           list([
-            ['INVITED', 'EXPIRES', 'EMAIL'],
-            ...invitations.map((each) => [time(each.invited_at), time(each.expires_at), each.email]),
+            ['INVITED', 'EXPIRES', 'EMAIL', 'USERNAME'],
+            ...invitations.map((each) => [
+              time(each.invited_at),
+              time(each.expires_at),
+              each.email,
+              each.preferred_username,
+            ]),
           ]),
           ...(next === null ? [] : [`More results: --after ${next}`]),
         ].join('\n\n'),
@@ -127,13 +145,20 @@ export const accountOperations = {
     id: 'editUser',
     method: 'PATCH',
     path: '/v1/admin/users/:user_id',
-    summary: 'Change the name or email address of a user',
+    summary: 'Change the name, username or email address of a user',
     description:
       'The old address is notified, and links that were sent to it are invalidated. Of administrators, and of users who ' +
-      'were one in the last 24 hours, only the name can be changed. An address that another account has is refused with 409 ' +
-      '`invalid_state`, of `current_status` `taken`.',
+      'were one in the last 24 hours, only the names can be changed. An address that another account has, or a username ' +
+      'that is taken, is refused with 409 `invalid_state`, of `current_status` `taken`.',
     body: strictBody({
       name: Type.Optional(Type.String({ description: '1 to 100 visible characters.', ...nameInCode })),
+      preferred_username: Type.Optional(
+        nullable(
+          username(
+            'The unique username that apps receive as `preferred_username` under the scope `profile`. Whoever had one until recently keeps it for 90 days. null: none.',
+          ),
+        ),
+      ),
       email: Type.Optional(email('The new address. It is not verified unless `email_verified` says so.')),
       email_verified: Type.Optional(
         Type.Literal(true, { description: 'Marks the address as verified, on your word.' }),
@@ -146,9 +171,9 @@ export const accountOperations = {
     run: async (deps, { caller, user_id, body }) => userRecord(await editUser(deps, caller, user_id, body)),
     command: {
       name: 'users edit',
-      summary: 'Change the name or email address of a user.',
+      summary: 'Change the name, username or email address of a user. An empty username removes it.',
       operands: userOperand,
-      options: { verified: 'email_verified' },
+      options: { verified: 'email_verified', username: 'preferred_username' },
       optional: ['reason'],
       text: describeUser,
     },

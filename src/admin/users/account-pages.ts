@@ -21,6 +21,15 @@ const emailField = (
  required maxlength="254" value="${value}"${hint !== undefined && html` aria-describedby="email-hint"`}>
 ${hint !== undefined && html`<p class="hint" id="email-hint">${hint}</p>\n`}`;
 
+const usernameField = (
+  view: View,
+  value: string,
+): Html => html`<label for="preferred_username">${view.t('claim.preferred_username')}</label>
+<input id="preferred_username" name="preferred_username" maxlength="30" autocomplete="off" autocapitalize="none" spellcheck="false"
+ value="${value}" aria-describedby="preferred_username-hint">
+<p class="hint" id="preferred_username-hint">${view.t('admin.users.username.hint')}</p>
+`;
+
 type Invitations = Awaited<ReturnType<typeof pendingInvitations>>;
 
 export const invitePage = (view: View, pending: Invitations, { problem, form, query }: Shown): Page => ({
@@ -30,7 +39,7 @@ export const invitePage = (view: View, pending: Invitations, { problem, form, qu
 <p class="soft">${view.t('admin.users.invite.intro')}</p>
 ${problem}${doneNotice(view, { query }, 'users', ['invitation_revoked'])}
 <form method="post" action="${invitePath}">
-${emailField(view, form?.email ?? '')}<label for="locale">${view.t('admin.users.invite.language')}</label>
+${emailField(view, form?.email ?? '')}${usernameField(view, form?.preferred_username ?? '')}<label for="locale">${view.t('admin.users.invite.language')}</label>
 <select id="locale" name="locale">${locales.map((locale) => html`<option value="${locale}"${locale === (form?.locale ?? view.locale) && html` selected`}>${nameOfLanguage(locale)}</option>`)}</select>
 ${reasonField(view, 'invite-reason')}
 <button type="submit" id="user-invite">${view.t('admin.users.invite.submit')}</button>
@@ -49,14 +58,14 @@ const pendingList = (view: View, { invitations, next }: Invitations): Html =>
 /** One form with a reason for both: which button was pressed decides where it goes. */
 const pendingItem = (
   view: View,
-  { email, invited_at, expires_at }: PendingInvitation,
+  { email, preferred_username, invited_at, expires_at }: PendingInvitation,
   place: number,
 ): Html => html`<li><div>
 <h3 id="invitation-${place}">${untrustedEmail(email)}</h3>
-<p>${view.t('admin.users.invitations.when', { invited: view.ago(invited_at), expires: view.until(expires_at) })}</p></div>
+${preferred_username !== null && html`<p>${view.t('claim.preferred_username')}: ${preferred_username}</p>\n`}<p>${view.t('admin.users.invitations.when', { invited: view.ago(invited_at), expires: view.until(expires_at) })}</p></div>
 <details><summary aria-describedby="invitation-${place}">${view.t('admin.users.invitations.change')}</summary>
 <form method="post" action="${invitePath}">
-${hidden('email', email)}${hidden('locale', view.locale)}${hidden('replace', 'on')}
+${hidden('email', email)}${preferred_username !== null && hidden('preferred_username', preferred_username)}${hidden('locale', view.locale)}${hidden('replace', 'on')}
 ${reasonField(view, `invitation-reason-${place}`)}
 <p class="actions"><button type="submit" class="quiet">${view.t('admin.users.invitations.resend')}</button>
 <button type="submit" class="danger" formaction="/admin/invitations/revoke">${view.t('admin.users.invitations.revoke')}</button></p>
@@ -97,7 +106,7 @@ export const resetLinkPage = (view: View, { user_id, name, email }: User, link: 
     html`<a class="button" href="/admin/users/${user_id}">${view.t('admin.go_on')}</a>`,
   );
 
-/** @param mayChangeAddress false where only the name can be changed. */
+/** @param mayChangeAddress false where only the names can be changed. */
 export const editUserPage = (
   view: View,
   user: User,
@@ -109,10 +118,10 @@ export const editUserPage = (
   content: html`<h1>${view.t('admin.users.edit')}</h1>
 ${problem}
 <form method="post" action="/admin/users/${user.user_id}/edit">
-${hidden('shown_name', form?.shown_name ?? user.name ?? '')}${hidden('shown_email', form?.shown_email ?? user.email)}
+${hidden('shown_name', form?.shown_name ?? user.name ?? '')}${hidden('shown_email', form?.shown_email ?? user.email)}${hidden('shown_username', form?.shown_username ?? user.preferred_username ?? '')}
 <label for="name">${view.t('field.name')}</label>
 <input id="name" name="name" required maxlength="100" autocomplete="off" value="${form?.name ?? user.name ?? ''}">
-${
+${usernameField(view, form?.preferred_username ?? user.preferred_username ?? '')}${
   mayChangeAddress
     ? html`${emailField(view, form?.email ?? user.email, view.t('admin.users.edit.email.hint'))}<label><input type="checkbox" name="email_verified" value="on"${form?.email_verified === 'on' && html` checked`}> ${view.t('admin.users.edit.verified')}</label>
 `

@@ -1,9 +1,11 @@
 import { hasRole, refuseAgainstAdministrator } from '../../accounts/administrators.ts';
+import { readHandle, releaseHandle, takeHandle, takenHandle } from '../../accounts/handles.ts';
 import { deleteLinksOfUser, deleteResetLinksOfUser } from '../../accounts/links.ts';
 import {
   hasEmail,
   lockUser,
   markEmailVerified,
+  type Profile,
   replaceEmail,
   requireUser,
   setProfile,
@@ -13,6 +15,7 @@ import type { AuditAction } from '../../audit/actions.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { passwordLimits } from '../../authentication/passwords/password-limits.ts';
 import { now } from '../../platform/clock.ts';
+import { mustChange } from '../../platform/db/change.ts';
 import type { MailDeps } from '../../platform/deps.ts';
 import { emailKey, emailProblem, readableEmail } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, invalidState, takenField } from '../../platform/errors.ts';
@@ -22,6 +25,8 @@ import { refuseTakeover } from './refuse-takeover.ts';
 
 type UserEdit = {
   name?: string;
+  /** Null removes it. */
+  preferred_username?: string | null;
   email?: string;
   /** Only ever true: that an address is verified is lost with the address alone. */
   email_verified?: boolean;
@@ -30,24 +35,26 @@ type UserEdit = {
 };
 
 /**
- * Changes a user's name or address, or marks the address as verified: without a mail to it, on the word of the administrator.
- * As when users change it themselves, sessions stay, and links that were sent to the old address are invalidated; the old
+ * Changes a user's name, username or address, or marks the address as verified: without a mail to it, on the word of the
+ * administrator. As when users change it themselves, sessions stay, and links that were sent to the old address are invalidated; the old
  * address is notified. A new one is not verified unless the edit says so.
  * @returns the user as they are now.
  * @throws {RequestError} `not_found`; `invalid_request` with one entry per field; `access_denied` as {@link refuseTakeover}
- * says, and for the name as {@link refuseAgainstAdministrator} says; `invalid_state` if the new address is taken, or
- * the old one has changed meanwhile.
+ * says, and for the names as {@link refuseAgainstAdministrator} says; `invalid_state` if the new address or
+ * username is taken, or the old address has changed meanwhile.
  */
 export async function editUser(deps: MailDeps, caller: Caller, user_id: string, edit: UserEdit): Promise<User> {
   const user = await requireUser(deps, user_id);
-  const { reason, name, email, isVerified } = readEdit(edit, user);
+  const { reason, names, email, isVerified } = readEdit(deps, edit, user);
   const isOtherAddress = email !== user.email;
   const isNewlyVerified = !isOtherAddress && isVerified && user.email_verified_at === null;
   if (isOtherAddress || isNewlyVerified) await refuseTakeover(deps, caller, user_id);
-  if (name !== user.name) await refuseAgainstAdministrator(deps, caller, user_id);
-  if (name === user.name && !isOtherAddress && !isNewlyVerified) return user;
+  const fields = Object.keys(names);
+  if (fields.length > 0) await refuseAgainstAdministrator(deps, caller, user_id);
+  if (fields.length === 0 && !isOtherAddress && !isNewlyVerified) return user;
 
   const at = now(deps);
+  const { preferred_username: handle } = names;
   const event = (action: AuditAction, states: object) =>
     auditEvent({ action, ...caller, target: user_id, reason, ...states }, at).statement;
   const done = await deps.db.change({
@@ -57,8 +64,12 @@ export async function editUser(deps: MailDeps, caller: Caller, user_id: string, 
       role: caller.actor === 'cli' || (!isOtherAddress && !isNewlyVerified) ? undefined : hasRole(user_id, 'user'),
     },
     run: {
-      profile: name === user.name ? undefined : setProfile(user_id, { name }, at),
-      changed: name === user.name ? undefined : event('user.changed', { after: { fields: ['name'] } }),
+      released: handle === undefined ? undefined : releaseHandle(user_id, at),
+      taken: handle ? mustChange(takeHandle(user_id, handle, at)) : undefined,
+      names:
+        fields.length === 0
+          ? undefined
+          : [...setProfile(user_id, names, at), event('user.changed', { after: { fields } })],
       email: isOtherAddress
         ? replaceEmail(user_id, { from: user.email, to: email, verifiedAt: isVerified ? at : null }, at)
         : undefined,
@@ -82,12 +93,17 @@ export async function editUser(deps: MailDeps, caller: Caller, user_id: string, 
     },
   });
   if (done.ok) return requireUser(deps, user_id);
+  if (done.failed === 'taken') throw takenHandle();
   if (done.failed === 'email') throw takenField('email', { key: 'problem.email.taken' });
   throw invalidState('changed');
 }
 
 /** What is left out stays as it is. @throws {RequestError} `invalid_request`. */
-function readEdit({ name, email, email_verified, reason }: UserEdit, user: User) {
+function readEdit(
+  { config }: Pick<MailDeps, 'config'>,
+  { name, preferred_username: username, email, email_verified, reason }: UserEdit,
+  user: User,
+) {
   const emailWrong = email === undefined ? undefined : emailProblem(email);
   const problems = [
     ...(name !== undefined && displayNameProblem(name) !== undefined
@@ -96,11 +112,16 @@ function readEdit({ name, email, email_verified, reason }: UserEdit, user: User)
     ...(emailWrong === undefined ? [] : [fieldProblem('email', { key: emailWrong })]),
   ];
   if (problems.length > 0) throw invalidFields(problems);
+  const handle = username == null ? username : readHandle(config, username);
+  const names: Partial<Pick<Profile, 'name' | 'preferred_username'>> = {
+    ...(name !== undefined && normalizeName(name) !== user.name && { name: normalizeName(name) }),
+    ...(handle !== undefined && handle !== user.preferred_username && { preferred_username: handle }),
+  };
   const wanted = email === undefined ? user.email : readableEmail(email);
   const isSameMailbox = emailKey(wanted) === emailKey(user.email);
   return {
     reason: reason === undefined ? undefined : readReason(reason),
-    name: name === undefined ? user.name : normalizeName(name),
+    names,
     email: wanted,
     isVerified: email_verified === true || (isSameMailbox && user.email_verified_at !== null),
   };

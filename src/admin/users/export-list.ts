@@ -31,6 +31,7 @@ const columns = {
   email: ({ email }) => email,
   email_verified: ({ email_verified }) => (email_verified ? 'yes' : 'no'),
   name: ({ name }) => name,
+  preferred_username: ({ preferred_username }) => preferred_username,
   role: ({ role }) => role,
   status: ({ status }) => status,
   created_at: ({ created_at }) => time(created_at),

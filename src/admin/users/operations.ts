@@ -25,6 +25,7 @@ export const UserRecord = Type.Object({
   email: Type.String(),
   email_verified: Type.Boolean(),
   name: nullable(Type.String()),
+  preferred_username: nullable(Type.String()),
   role: Type.Enum([...roles]),
   status: Type.Enum(['enabled', 'disabled']),
   last_sign_in_at: nullable(Time),
@@ -88,6 +89,7 @@ const rowsOf = (user: UserRecord) => [
   ['User', user.user_id],
   ['Email', `${user.email}${user.email_verified ? '' : ' (not verified)'}`],
   ['Name', user.name],
+  ['Username', user.preferred_username],
   ['Role', user.role],
   ['Status', user.status],
   ['Created', time(user.created_at)],
@@ -126,7 +128,9 @@ export function describeUsers({ users, next, complete }: Listed): string {
 export const describeOverview = ({ profile, factors, lock, counts, ...user }: ReturnType<typeof overviewRecord>) =>
   table([
     ...rowsOf(user),
-    ...Object.entries(profile).flatMap(([claim, value]) => (value === null ? [] : [[claim, value]])),
+    ...Object.entries(profile).flatMap(([claim, value]) =>
+      value === null || claim === 'preferred_username' ? [] : [[claim, value]],
+    ),
     ['Password', factors.password ? lockText(lock) : '-'],
     ['Authenticator app', factors.totp],
     ['Backup codes', `${factors.backup_codes.remaining} of ${factors.backup_codes.total}`],

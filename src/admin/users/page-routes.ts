@@ -47,8 +47,14 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
   pages.show(`${list}/invite`, (context) => showInvitations(context, context));
   pages.run(accountOperations.invite, {
     page: `${list}/invite`,
-    input: ({ email = '', locale, reason = '', replace }) => ({
-      body: { email, locale: locales.find((one) => one === locale), reason, replace: replace === 'on' },
+    input: ({ email = '', preferred_username, locale, reason = '', replace }) => ({
+      body: {
+        email,
+        preferred_username: preferred_username?.trim() || undefined,
+        locale: locales.find((one) => one === locale),
+        reason,
+        replace: replace === 'on',
+      },
     }),
     done: (made, { view, request }) => invitationPage(view, readForm(request.body).email ?? '', made),
     explains,
@@ -160,11 +166,12 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     path: `${one}/edit`,
     page: `${one}/edit`,
     // What was not touched is left out, or it would undo what the user has changed since the page was drawn.
-    input: ({ name = '', email, shown_name, shown_email, email_verified, reason = '' }) => ({
+    input: ({ name = '', preferred_username: username, email, email_verified, reason = '', ...shown }) => ({
       body: {
-        name: name === shown_name ? undefined : name,
+        name: name === shown.shown_name ? undefined : name,
+        preferred_username: username === shown.shown_username ? undefined : username?.trim() || null,
         // With it, the address is the one that is verified, and no other.
-        email: email === shown_email && email_verified !== 'on' ? undefined : email,
+        email: email === shown.shown_email && email_verified !== 'on' ? undefined : email,
         email_verified: email_verified === 'on' ? (true as const) : undefined,
         reason,
       },

@@ -77,6 +77,7 @@ export const userRecord = (user: User) => ({
   email: user.email,
   email_verified: user.email_verified_at !== null,
   name: user.name,
+  preferred_username: user.preferred_username,
   role: user.role,
   status: user.disabled_at === null ? ('enabled' as const) : ('disabled' as const),
   last_sign_in_at: user.last_sign_in_at,

@@ -1,8 +1,9 @@
+import { takeHandle, takenHandle } from '../../accounts/handles.ts';
 import type { OneTimeLink } from '../../accounts/links.ts';
 import { insertUser, type Role } from '../../accounts/users.ts';
 import { type Actor, auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
-import { mayConflict, type Requirements } from '../../platform/db/change.ts';
+import { mayConflict, mustChange, type Requirements } from '../../platform/db/change.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import { useOnce } from '../../platform/db/used-once.ts';
 import { emailProblem } from '../../platform/email-address.ts';
@@ -22,6 +23,8 @@ type NewAccount = {
   emailVerified: boolean;
   /** The user's own language; left out if another user or the command line creates the account. */
   locale?: string;
+  /** As `readHandle` has returned it. */
+  preferredUsername?: string;
 };
 
 export type Permission = {
@@ -37,7 +40,8 @@ export type Permission = {
  * Creates an account with a password, all or nothing.
  * @param by the actor who creates it, or the IP address of the user who creates their own account by a link.
  * @param permission the one-time link that allows it, which is consumed.
- * @throws {RequestError} `invalid_request` with one entry per field; `invalid_state` if the address is taken.
+ * @throws {RequestError} `invalid_request` with one entry per field; `invalid_state` if the address or
+ * the username is taken.
  */
 export async function createUser(
   deps: Pick<Deps, 'db' | 'clock' | 'passwords'>,
@@ -58,11 +62,14 @@ export async function createUser(
   const caller: Caller = typeof by === 'string' ? { actor: by } : { actor: `user:${user_id}`, ...by };
   const asker = { ...unidentified(account.email, caller.address), isIdentified: permission !== undefined };
   const password_hash = await deps.passwords.hash(account.password, asker);
-  const event = { action: 'user.created', ...caller, target: user_id, after: { role: account.role } } as const;
+  const { role, preferredUsername: handle } = account;
+  const after = { role, ...(handle !== undefined && { fields: ['preferred_username'] }) };
+  const event = { action: 'user.created', ...caller, target: user_id, after } as const;
   const user = {
     ...account,
     user_id,
     name: normalizeName(account.name),
+    preferred_username: handle ?? null,
     email_verified_at: account.emailVerified ? at : null,
   };
   const done = await deps.db.change({
@@ -71,12 +78,14 @@ export async function createUser(
     run: {
       link: permission && mayConflict(useOnce(permission.link)),
       also: permission?.also,
+      handle: handle === undefined ? undefined : mustChange(takeHandle(user_id, handle, at)),
       user: insertUser(user, at),
       password: setPassword(user_id, { password_hash, min_characters: minCharacters() }, at),
       event: auditEvent(event, at).statement,
     },
   });
   if (done.ok) return user_id;
+  if (done.failed === 'handle') throw takenHandle();
   if (permission && done.failed !== 'user') throw permission.spent();
   throw takenField('email', { key: 'problem.email.taken' });
 }

@@ -1,3 +1,4 @@
+import { deleteReservations, readHandle, reserveHandle, takenHandle } from '../../accounts/handles.ts';
 import {
   deleteInvitations,
   insertSignUpLink,
@@ -23,7 +24,14 @@ import type { Deps } from '../deps.ts';
 import { passwordLimits } from '../passwords/password-limits.ts';
 import { createUser } from './create-user.ts';
 
-type Wanted = { email: string; locale: Locale | null; reason: string | undefined; replace?: boolean };
+type Wanted = {
+  email: string;
+  locale: Locale | null;
+  reason: string | undefined;
+  /** Of the account. It is reserved until the invitation expires. */
+  preferred_username?: string;
+  replace?: boolean;
+};
 
 const purposes = ['invitation', 'mailed_invitation'] as const;
 
@@ -32,36 +40,49 @@ const purposes = ['invitation', 'mailed_invitation'] as const;
  * latter proves the address. The account that the first of them creates makes the other one invalid.
  * @param wanted.replace revokes earlier invitations of the address.
  * @returns the link, which cannot be read again, and whether the other one is mailed.
- * @throws {RequestError} `invalid_request` for an invalid address; `invalid_state` for one that has an account.
+ * @throws {RequestError} `invalid_request` for an invalid address or username; `invalid_state` for an address that has
+ * an account, and for a username that is taken.
  */
 export async function inviteUser(
   deps: MailDeps,
   caller: Caller,
-  { email, locale, reason, replace = false }: Wanted,
+  { email, locale, reason, preferred_username: username, replace = false }: Wanted,
 ): Promise<{ url: string; expires_at: number; mailed: boolean }> {
   const problem = emailProblem(email);
   if (problem) throw invalidFields([fieldProblem('email', { key: problem })]);
-  const shown = newLink(deps, { purpose: 'invitation', email });
-  const sent = newLink(deps, { purpose: 'mailed_invitation', email });
+  const handle = username === undefined ? undefined : readHandle(deps.config, username);
+  const shown = newLink(deps, { purpose: 'invitation', email, preferred_username: handle });
+  const sent = newLink(deps, { purpose: 'mailed_invitation', email, preferred_username: handle });
   const { expires_at } = shown.link;
   const mailed = deps.mail.works && (await mayMailTo(deps, 'invitation', email));
   const at = now(deps);
-  const event = { action: 'user.invited', ...caller, reason, after: { email: shown.link.email, expires_at } } as const;
+  const fields = handle !== undefined && { fields: ['preferred_username'] };
+  const after = { email: shown.link.email, expires_at, ...fields };
+  const event = { action: 'user.invited', ...caller, reason, after } as const;
   const values = { url: sent.url, expires_at, days: linkSeconds.mailed_invitation / 86_400 };
   const done = await deps.db.change({
     run: {
-      earlier: replace ? [spendInvitations(shown.link.email), deleteInvitations(shown.link.email)] : [],
+      earlier: replace
+        ? [spendInvitations(shown.link.email), deleteInvitations(shown.link.email), deleteReservations(email)]
+        : [],
       link: mustChange(insertSignUpLink(shown.link, at)),
+      handle:
+        handle === undefined ? undefined : mustChange(reserveHandle(email, handle, { until: expires_at, now: at })),
       mailedLink: mailed ? insertSignUpLink(sent.link, at) : undefined,
       mail: mailed ? mailToAddress(deps, { email: sent.link.email, locale }, 'invitation', values) : undefined,
       event: auditEvent(event, at).statement,
     },
   });
-  if (!done.ok) throw takenField('email', { key: 'problem.email.taken' });
+  if (!done.ok) throw done.failed === 'handle' ? takenHandle() : takenField('email', { key: 'problem.email.taken' });
   return { url: shown.url, expires_at, mailed };
 }
 
-export type PendingInvitation = { email: string; invited_at: number; expires_at: number };
+export type PendingInvitation = {
+  email: string;
+  preferred_username: string | null;
+  invited_at: number;
+  expires_at: number;
+};
 
 /**
  * Invitations that can still be used, the newest first. A page may have fewer than `limit` although there is a next one.
@@ -75,10 +96,10 @@ export async function pendingInvitations(
   const found = await listInvitations(deps.db, now(deps), { after: decodeCursor('after', after), limit: limit + 1 });
   const { rows, next } = cutPage(found, limit, ({ created_at, token_hash }) => ({ at: created_at, id: token_hash }));
   const open = await Promise.all(
-    rows.map(async ({ email, created_at, expires_at }) => {
+    rows.map(async ({ email, preferred_username, created_at, expires_at }) => {
       // The other link of the two may have created the account.
       if (email === null || (await findUserByEmail(deps.db, email))) return [];
-      return [{ email, invited_at: created_at, expires_at }];
+      return [{ email, preferred_username, invited_at: created_at, expires_at }];
     }),
   );
   return { invitations: open.flat(), next };
@@ -97,7 +118,7 @@ export async function revokeInvitation(
   const done = await deps.db.change({
     run: {
       spent: mustChange(spendInvitations(email)),
-      deleted: deleteInvitations(email),
+      deleted: [deleteInvitations(email), deleteReservations(email)],
       event: auditEvent(event, now(deps)).statement,
     },
   });
@@ -124,8 +145,15 @@ export async function acceptInvitation(
   { address, ...acceptance }: { name: string; password: string; locale: Locale; address: string },
 ): Promise<string> {
   const link = await requireInvitation(deps, token);
-  const { email } = link;
-  const account = { ...acceptance, email, role: 'user', emailVerified: link.purpose === 'mailed_invitation' } as const;
-  const also = passwordLimits(deps).reset(email); // of guesses at this address before it had an account
+  const { email, preferred_username } = link;
+  const account = {
+    ...acceptance,
+    email,
+    role: 'user',
+    emailVerified: link.purpose === 'mailed_invitation',
+    preferredUsername: preferred_username ?? undefined,
+  } as const;
+  // Of guesses at this address before it had an account; and the username is the account's now.
+  const also = [...passwordLimits(deps).reset(email), deleteReservations(email)];
   return createUser(deps, account, { address }, { link, also, spent: () => spentLink('invitation') });
 }

@@ -67,6 +67,8 @@ type AccountForm = {
   flow: 'signup' | 'join';
   token: string;
   email: string;
+  /** That an administrator has given. */
+  preferred_username?: string | null;
   name?: string;
   request_id?: string;
   endsAt?: string;
@@ -78,7 +80,7 @@ type AccountForm = {
 
 export const newAccountPage = (
   view: View,
-  { flow, token, email, name, request_id, endsAt, clientName, problem, problems = [] }: AccountForm,
+  { flow, token, email, preferred_username, name, request_id, endsAt, clientName, problem, problems = [] }: AccountForm,
 ): Page => ({
   title: view.plain('signup.link_title'),
   endsAt,
@@ -86,7 +88,7 @@ export const newAccountPage = (
   content: html`<h1>${view.t('signup.link_title')}</h1>
 ${continuesTo(view, clientName)}
 <p class="soft">${view.t(`${flow}.link_intro`, { email: html`<strong>${email}</strong>` })}</p>
-${problem}
+${preferred_username && html`<p class="soft">${view.t('join.username', { username: html`<strong>${preferred_username}</strong>` })}</p>\n`}${problem}
 <form method="post" action="/${flow}/${token}">
 <input type="hidden" name="username" autocomplete="username" value="${email}">
 <label for="name">${view.t('field.name')}</label>

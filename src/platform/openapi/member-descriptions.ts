@@ -104,7 +104,7 @@ export const members: Readonly<Record<string, { description: string; example?: s
   plan: { description: 'The plan.', example: 'pro' },
   policy_uri: { description: 'The privacy policy. HTTPS.', example: 'https://shop.example.com/privacy' },
   post_logout_redirect_uris: { description: 'Where a sign-out may return to.' },
-  preferred_username: { description: "A short name of the user's choice.", example: 'ada' },
+  preferred_username: { description: 'A short, unique name.', example: 'ada' },
   product: { description: 'The product.', example: 'editor' },
   products: { description: 'The products.' },
   profile: { description: 'URL of a page about the user.', example: 'https://example.com/ada' },

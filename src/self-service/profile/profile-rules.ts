@@ -1,27 +1,10 @@
+import { handlePattern, handleProblem, normalizeHandle } from '../../accounts/handles.ts';
 import type { StandardClaim } from '../../accounts/users.ts';
 import { homepageUrlProblem } from '../../clients/page-url.ts';
 import { inCode, nameInCode } from '../../platform/http/operation.ts';
 import { httpOrHttpsUrlPattern } from '../../platform/http/url-patterns.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
-
-/** Names that a reader takes for the service or for those who run it. */
-const reserved: ReadonlySet<string> = new Set(
-  `abuse account accounts admin administration administrator anonymous api auth billing contact everyone guest help
-  helpdesk hostmaster info login mail me moderator noreply null oauth official openid operator owner postmaster
-  privacy root sales security service signin signet signup staff support sysadmin system team test undefined unknown user
-  username users verify webmaster www`.split(/\s+/),
-);
-
-/** Dots and the like do not make a reserved word another one: "ad.min". */
-const letters = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]/g, '');
-
-/** @param service its name, which no user may bear either. */
-function handleProblem(handle: string, service: string): MessageDescriptor | undefined {
-  if (!/^[a-z0-9][a-z0-9._-]{1,28}[a-z0-9]$/.test(handle)) return { key: 'problem.profile.preferred_username' };
-  const isReserved = reserved.has(letters(handle)) || letters(handle) === letters(service);
-  return isReserved ? { key: 'problem.profile.preferred_username.reserved' } : undefined;
-}
 
 const nameProblem = (text: string): MessageDescriptor | undefined =>
   displayNameProblem(text) === undefined ? undefined : { key: 'problem.profile.text' };
@@ -78,9 +61,9 @@ export const profileRules: Readonly<Record<StandardClaim, Rule>> = {
   family_name: asName,
   nickname: asName,
   preferred_username: {
-    keywords: inCode({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{1,28}[A-Za-z0-9]$' }),
-    problem: (text, { service }) => handleProblem(text.toLowerCase(), service),
-    normalize: (text) => text.toLowerCase(),
+    keywords: inCode({ pattern: handlePattern }),
+    problem: (text, { service }) => handleProblem(text, service),
+    normalize: normalizeHandle,
   },
   profile: asUrl,
   website: asUrl,

@@ -1,15 +1,13 @@
+import { mayTakeHandle, releaseHandle, takeHandle, takenHandle } from '../../accounts/handles.ts';
 import {
   deletePicture,
   lockUser,
-  mayTakeHandle,
   type Profile,
   perStandardClaim,
-  releaseHandle,
   requireUser,
   type StandardClaim,
   setProfile,
   standardClaimNames,
-  takeHandle,
   type User,
 } from '../../accounts/users.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
@@ -69,7 +67,8 @@ type ProfileEdit = Static<typeof ProfileBody>;
 
 /**
  * Changes a user's own data. Fields that are left out or the same are not written.
- * @throws {RequestError} `invalid_request` with one entry a field; `rate_limited`.
+ * @throws {RequestError} `invalid_request` with one entry a field; `invalid_state` for a handle that is taken;
+ * `rate_limited`.
  */
 export async function changeProfile(
   deps: LimitDeps,
@@ -98,8 +97,8 @@ export async function changeProfile(
     },
   });
   if (written.ok) return;
-  const why = written.failed === 'taken' ? 'taken' : 'changes';
-  throw invalidFields([fieldProblem('preferred_username', { key: `problem.profile.preferred_username.${why}` })]);
+  if (written.failed === 'taken') throw takenHandle();
+  throw invalidFields([fieldProblem('preferred_username', { key: 'problem.profile.preferred_username.changes' })]);
 }
 
 /** Each change is a row of the audit log for good. @throws {RequestError} `rate_limited`. */

@@ -38,7 +38,7 @@ const updateCurrentUser = operation({
   body: ProfileBody,
   example: { name: 'Ada Lovelace', locale: 'de', picture: 'https://pictures.example.com/ada.jpg' },
   answer: { description: 'The user after the change.', schema: CurrentUser },
-  refusals: ['rate_limited'],
+  refusals: ['invalid_state', 'rate_limited'],
   run: async (deps: Deps, { session, caller, body }) => {
     await changeProfile(deps, session, body, caller);
     return currentUser(deps, session);
