@@ -71,9 +71,13 @@ export const searchOutcome = (view: View, query: string, isEmpty: boolean, path:
   })} <a href="${path}" id="search-clear">${view.t('admin.clients.find.clear')}</a></p></div>`;
 
 /** The reason of an action: it stays in the log, and its subject may read it. */
-export const reasonField = (view: View, id: string): Html => html`<label for="${id}">${view.t('admin.reason')}</label>
+export const reasonField = (
+  view: View,
+  id: string,
+  hint: 'admin.reason.hint' | 'admin.reason.mailed' = 'admin.reason.hint',
+): Html => html`<label for="${id}">${view.t('admin.reason')}</label>
 <textarea id="${id}" name="reason" rows="2" required maxlength="500" aria-describedby="${id}-hint"></textarea>
-<p class="hint" id="${id}-hint">${view.t('admin.reason.hint')}</p>`;
+<p class="hint" id="${id}-hint">${view.t(hint)}</p>`;
 
 /** A group of checkboxes. Each has a name of its own, because a parameter that comes twice is refused. */
 export const choices = (

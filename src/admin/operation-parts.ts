@@ -26,6 +26,16 @@ const reason = (description: string) => ({
 /** Of a body with other members. */
 export const reasonMember = reason('The reason, recorded in the audit log.');
 export const ReasonBody = strictBody(reasonMember);
+/** Of what programs and commands may do without one; a form always gives it. */
+export const optionalReason = {
+  reason: Type.Optional(
+    Type.String({
+      description: 'The reason, recorded in the audit log.',
+      ...inCode({ minLength: 1, maxLength: 500, pattern: textPatterns.paragraph }),
+    }),
+  ),
+};
+export const OptionalReasonBody = strictBody(optionalReason);
 /** Of a decision about a client. */
 export const ReasonForOwnerBody = strictBody(reason('The reason, shown to the owner and recorded in the audit log.'));
 export const reasonExample = { reason: 'Reported by its users.' };

@@ -430,19 +430,28 @@ test('a session and a grant are ended one by one, or all at once', async (t) => 
   const admin = await administrator(signet);
   const user = await signet.signedInUser();
   const path = `/admin/users/${user.user_id}`;
+  const given = { reason: 'A laptop was lost.' };
   const [, end = ''] =
     /action="(\/admin\/users\/[^"]+\/sessions\/[^"]+\/end)"/.exec((await admin.browser.get(path)).text) ?? [];
+  for (const without of [end, `${path}/sign-out`, `${path}/grants/gr_unknown/end`]) {
+    const refused = await admin.browser.post(without);
+    assert.equal(refused.status, 400, without);
+    assert.match(noticeOf(refused), sentence('problem.reason'));
+  }
+  assert.equal((await user.browser.get('/v1/me')).status, 200, 'nothing was ended');
   assert.match(
-    noticeOf(await follow(admin, await admin.browser.post(end))),
+    noticeOf(await follow(admin, await admin.browser.post(end, given))),
     sentence('admin.users.done.session_ended'),
   );
+  assert.equal((await signet.auditLog({ action: 'session.ended' }))[0]?.reason, given.reason);
   assert.equal((await user.browser.get('/v1/me')).status, 401);
-  assert.equal((await admin.browser.post(end)).status, 404);
+  assert.equal((await admin.browser.post(end, given)).status, 404);
   await user.signIn();
-  await follow(admin, await admin.browser.post(`${path}/sign-out`));
+  await follow(admin, await admin.browser.post(`${path}/sign-out`, given));
+  assert.equal((await signet.auditLog({ action: 'user.signed_out' }))[0]?.reason, given.reason);
   assert.equal((await user.browser.get('/v1/me')).status, 401);
   await assert.rejects(revokeGrantByAdministrator(signet.deps, { actor: 'cli' }, 'gr_unknown'));
-  assert.equal((await admin.browser.post(`${path}/grants/gr_unknown/end`)).status, 404);
+  assert.equal((await admin.browser.post(`${path}/grants/gr_unknown/end`, given)).status, 404);
 });
 
 test('an administrator is made and unmade by another one, never by themselves', async (t) => {
@@ -450,13 +459,16 @@ test('an administrator is made and unmade by another one, never by themselves', 
   const admin = await administrator(signet);
   const user = await signet.signedInUser();
   const path = `/admin/users/${user.user_id}`;
-  await follow(admin, await admin.browser.post(`${path}/role`, { role: 'admin' }));
+  const reason = 'New colleague.';
+  assert.equal((await admin.browser.post(`${path}/role`, { role: 'admin' })).status, 400, 'without a reason');
+  await follow(admin, await admin.browser.post(`${path}/role`, { role: 'admin', reason }));
+  assert.equal((await signet.auditLog({ action: 'user.role_changed' }))[0]?.reason, reason);
   assert.equal((await user.browser.get('/admin')).status, 200);
-  await follow(admin, await admin.browser.post(`${path}/role`, { role: 'user' }));
+  await follow(admin, await admin.browser.post(`${path}/role`, { role: 'user', reason }));
   assert.equal((await user.browser.get('/admin')).status, 403);
-  assert.equal((await admin.browser.post(`${path}/role`, { role: 'god' })).status, 400);
+  assert.equal((await admin.browser.post(`${path}/role`, { role: 'god', reason })).status, 400);
   const own = `/admin/users/${admin.user_id}`;
-  assert.equal((await admin.browser.post(`${own}/role`, { role: 'user' })).status, 403);
+  assert.equal((await admin.browser.post(`${own}/role`, { role: 'user', reason })).status, 403);
   assert.equal((await admin.browser.post(`${own}/reset-factors`, { reason: 'Mine' })).status, 403);
   const last = await admin.browser.post(`${own}/disable`, { reason: 'Mine' });
   assert.equal(last.status, 409);

@@ -9,9 +9,9 @@ testSignet('a user gets a mail about a grant that others have revoked', { mail: 
   const administrator = await signet.signedInUser({ role: 'admin' });
   const client = await signet.registerClient({ name: 'Notebook', owner: administrator });
   const user = await signet.signedInUser();
-  const end = async (path: string) => {
-    const answer = await administrator.browser.delete(path);
-    assert.equal(answer.status, 204);
+  const end = async (path: string, reason?: string) => {
+    const answer = await administrator.browser.delete(path, reason && { reason });
+    assert.equal(answer.status, 204, answer.text);
   };
   const firstOf = async (what: 'grants' | 'sessions', { user_id }: TestUser) => {
     const { json } = await administrator.browser.get(`/v1/admin/users/${user_id}/${what}`);
@@ -37,13 +37,27 @@ testSignet('a user gets a mail about a grant that others have revoked', { mail: 
 
   await user.obtainTokens(client);
   await end(`/v1/admin/grants/${(await firstOf('grants', user)).grant_id}`);
-  await mailbox.next(user.email, sentence('mail.grant_ended.subject', { app: 'Notebook' }));
+  const ended = await mailbox.next(user.email, sentence('mail.grant_ended.subject', { app: 'Notebook' }));
+  assert.match(ended.text, sentence('mail.grant_ended.text', { app: 'Notebook', has_reason: 'no' }));
+  // Whatever an administrator writes, the user reads it.
+  const reason = "It's {reason} of <Ann>";
+  const words = { has_reason: 'yes', reason };
+  await user.obtainTokens(client);
+  await end(`/v1/admin/grants/${(await firstOf('grants', user)).grant_id}`, reason);
+  const revoked = await mailbox.next(user.email, sentence('mail.grant_ended.subject', { app: 'Notebook' }));
+  assert.match(revoked.text, sentence('mail.grant_ended.text', { app: 'Notebook', ...words }));
+  assert.equal((await signet.auditLog({ action: 'grant.revoked' }))[0]?.reason, reason);
 
-  await end(`/v1/admin/users/${user.user_id}/sessions/${(await firstOf('sessions', user)).session_id}`);
-  await mailbox.next(user.email, sentence('mail.session_ended.subject'));
-  const signOut = await administrator.browser.postJson(`/v1/admin/users/${user.user_id}/sign-out`, {});
+  await end(`/v1/admin/users/${user.user_id}/sessions/${(await firstOf('sessions', user)).session_id}`, reason);
+  const session = await mailbox.next(user.email, sentence('mail.session_ended.subject'));
+  assert.match(session.text, sentence('mail.session_ended.text', words));
+  assert.equal((await signet.auditLog({ action: 'session.ended' }))[0]?.reason, reason);
+  const signOut = await administrator.browser.postJson(`/v1/admin/users/${user.user_id}/sign-out`, { reason });
   assert.ok(signOut.status < 300, signOut.text);
-  await mailbox.next(user.email, sentence('mail.signed_out.subject'));
+  const everywhere = await mailbox.next(user.email, sentence('mail.signed_out.subject'));
+  assert.match(everywhere.text, sentence('mail.signed_out.text', words));
+  const wordless = await administrator.browser.delete('/v1/admin/grants/gr_unknown', { reason: ' ' });
+  assert.equal(wordless.status, 400);
 
   // What ends thousands at once, and what the user or the client does, causes no mail.
   const other = await signet.signedInUser();

@@ -7,7 +7,7 @@ import { inCode, nullable, operation, Time } from '../../platform/http/operation
 import { limit, paging } from '../../platform/http/paging.ts';
 import { list, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
-import { administration } from '../operation-parts.ts';
+import { administration, OptionalReasonBody, reasonExample } from '../operation-parts.ts';
 import { userOperand } from './operations.ts';
 
 const GrantRecord = Type.Object({
@@ -109,10 +109,15 @@ export const accessOperations = {
     method: 'DELETE',
     path: '/v1/admin/users/:user_id/sessions/:session_id',
     summary: 'End a session of a user, and revoke the grants made in it',
+    description: 'The user receives an email, with the reason if there is one.',
     parameters: { user_id: 'user_id of the session.', session_id: 'As in the list.' },
+    body: OptionalReasonBody,
+    bodyIsOptional: true,
+    example: reasonExample,
     answer: ended,
     refusals: ['not_found'],
-    run: (deps, { caller, user_id, session_id }) => endUserSession(deps, caller, { user_id, session_id }),
+    run: (deps, { caller, user_id, session_id, body: { reason: words } }) =>
+      endUserSession(deps, caller, { user_id, session_id }, { by: 'administrator', words }),
     command: {
       name: 'sessions end',
       confirm: 'This signs the user out of that session and revokes the grants made in it. It cannot be undone.',
@@ -178,10 +183,14 @@ export const accessOperations = {
     method: 'DELETE',
     path: '/v1/admin/grants/:grant_id',
     summary: 'Revoke a grant and all its tokens',
+    description: 'The user receives an email, with the reason if there is one.',
     parameters: { grant_id: 'As in the list.' },
+    body: OptionalReasonBody,
+    bodyIsOptional: true,
+    example: reasonExample,
     answer: ended,
     refusals: ['not_found'],
-    run: (deps, { caller, grant_id }) => revokeGrantByAdministrator(deps, caller, grant_id),
+    run: (deps, { caller, grant_id, body: { reason } }) => revokeGrantByAdministrator(deps, caller, grant_id, reason),
     command: {
       name: 'grants revoke',
       confirm: 'This revokes the grant and all its tokens. It cannot be undone.',

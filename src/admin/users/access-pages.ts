@@ -7,7 +7,7 @@ import { type Html, html, ipAddress, untrusted } from '../../platform/pages/html
 import { emptyList, moreLink, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { adminTab, searchForm, searchOutcome } from '../components.ts';
+import { adminTab, reasonField, searchForm, searchOutcome } from '../components.ts';
 
 // What a user has access to: a few of each on the user's page, and all on a page of their own.
 
@@ -30,22 +30,25 @@ type Title = (id: string, text: Html) => Html;
 const h2: Title = (id, text) => html`<h2 id="${id}">${text}</h2>`;
 const h3: Title = (id, text) => html`<h3 id="${id}">${text}</h3>`;
 
-/** A button is named by what stands beside it, too: in a list of buttons, each has another name. */
-const namedButton = (id: string, text: Html): Html =>
-  html`<button type="submit" class="quiet" id="${id}-end" aria-labelledby="${id}-end ${id} ${id}-what">${text}</button>`;
+/** Ends one of them. It is named by what stands beside it, too: in a list of them, each has another name. */
+const endStep = (view: View, id: string, action: string, text: Html): Html =>
+  html`<details><summary id="${id}-end" aria-labelledby="${id}-end ${id} ${id}-what">${text}</summary>
+<form method="post" action="${action}">
+${reasonField(view, `${id}-reason`, 'admin.reason.mailed')}
+<button type="submit" class="danger" aria-labelledby="${id}-end ${id} ${id}-what">${text}</button></form></details>`;
 
 const sessionItem = (view: View, user_id: string, session: ListedSession, title: Title) => html`<li><div>
 ${title(session.session_id, html`${deviceName(session.user_agent) ?? view.t('admin.users.sessions.unknown')}`)}
 <p id="${session.session_id}-what">${session.address !== null && html`${ipAddress(session.address)} · `}${view.t('admin.users.sessions.seen', { when: view.ago(session.last_seen_at) })} · ${methodsInWords(view, session.amr)}</p>
 </div>
-<form method="post" action="/admin/users/${user_id}/sessions/${session.session_id}/end">${namedButton(session.session_id, view.t('admin.users.sessions.end'))}</form></li>
+${endStep(view, session.session_id, `/admin/users/${user_id}/sessions/${session.session_id}/end`, view.t('admin.users.sessions.end'))}</li>
 `;
 
 const grantItem = (view: View, user_id: string, grant: ListedGrant, title: Title) => html`<li><div>
 ${title(grant.grant_id, html`<a href="/admin/clients/${grant.client_id}">${untrusted(grant.client_name)}</a>`)}
 <p id="${grant.grant_id}-what"><code>${grant.scope}</code> · ${view.t('admin.users.grants.since', { when: view.ago(grant.created_at) })}</p>
 </div>
-<form method="post" action="/admin/users/${user_id}/grants/${grant.grant_id}/end">${namedButton(grant.grant_id, view.t('admin.users.grants.end'))}</form></li>
+${endStep(view, grant.grant_id, `/admin/users/${user_id}/grants/${grant.grant_id}/end`, view.t('admin.users.grants.end'))}</li>
 `;
 
 type AccessList = 'sessions' | 'grants';

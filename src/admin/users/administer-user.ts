@@ -36,23 +36,21 @@ import { now } from '../../platform/clock.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { LimitDeps, MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { invalidState, refusal } from '../../platform/errors.ts';
-import { mailTo } from '../../platform/mail/outbox.ts';
+import { mailTo, reasonForMail } from '../../platform/mail/outbox.ts';
 
 /**
  * Signs a user out everywhere: ends every session and pending sign-in, revokes every grant, and notifies the user by mail.
- * @throws {RequestError} `not_found`; `access_denied` as {@link refuseAgainstAdministrator} says.
+ * @param words the reason, for the log and the user; only programs and commands may leave it out.
+ * @throws {RequestError} `not_found`; `access_denied` as {@link refuseAgainstAdministrator} says; `invalid_request` for a
+ * reason that is none.
  */
-export async function signOutUser(
-  deps: MailDeps,
-  caller: Caller,
-  user_id: string,
-  reason = 'administrator',
-): Promise<void> {
+export async function signOutUser(deps: MailDeps, caller: Caller, user_id: string, words?: string): Promise<void> {
+  const written = words === undefined ? undefined : readReason(words);
   const user = await requireUser(deps, user_id);
   await refuseAgainstAdministrator(deps, caller, user_id);
   const sendsMail = await mayMailAbout(deps, 'signed_out', user_id, maxMailsAboutRevocations);
   const at = now(deps);
-  const event = { action: 'user.signed_out', ...caller, target: user_id, reason } as const;
+  const event = { action: 'user.signed_out', ...caller, target: user_id, reason: written ?? 'administrator' } as const;
   await deps.db.change({
     lock: lockUser(user_id),
     run: {
@@ -60,7 +58,7 @@ export async function signOutUser(
       grants: revokeGrantsOfUser(user_id, 'administrator', at),
       pendingSignIns: deletePendingSignInsOfUser(user_id),
       event: auditEvent(event, at).statement,
-      mails: sendsMail ? mailTo(deps, user, 'signed_out') : undefined,
+      mails: sendsMail ? mailTo(deps, user, 'signed_out', reasonForMail(written)) : undefined,
     },
   });
 }
@@ -78,6 +76,7 @@ export async function unlockUser(deps: LimitDeps, caller: Caller, user_id: strin
 /**
  * Gives a user a role, effective with their next request, and notifies them. Every administrator is notified of a
  * new one: an attacker with one administrator's account must not make a second in silence.
+ * @param words the reason, for the log; only programs and commands may leave it out.
  * @returns the user as they are now; nothing changes for one who has the role already.
  * @throws {RequestError} `not_found`; `access_denied` for one's own role, and as {@link refuseAgainstAdministrator} says;
  * `invalid_state` when no administrator would be left.
@@ -87,8 +86,9 @@ export async function changeRole(
   caller: Caller,
   user_id: string,
   role: Role,
-  reason?: string,
+  words?: string,
 ): Promise<User> {
+  const reason = words === undefined ? undefined : readReason(words);
   if (caller.actor === `user:${user_id}`) throw refusal('access_denied', { key: 'users.own_role' });
   const user = await requireUser(deps, user_id);
   if (user.role === role) return user;

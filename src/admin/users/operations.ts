@@ -13,7 +13,14 @@ import { paging } from '../../platform/http/paging.ts';
 import { list, table, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
 import { visibleText } from '../../platform/text.ts';
-import { administration, ReasonBody, reasonExample, strictBody } from '../operation-parts.ts';
+import {
+  administration,
+  OptionalReasonBody,
+  optionalReason,
+  ReasonBody,
+  reasonExample,
+  strictBody,
+} from '../operation-parts.ts';
 import { changeRole, disableUser, enableUser, resetFactors, signOutUser, unlockUser } from './administer-user.ts';
 import { factorWords } from './factor-words.ts';
 import { listedRecord, overviewRecord, readUsers, userOverview, userRecord } from './read-user.ts';
@@ -218,10 +225,11 @@ export const userOperations = {
     path: '/v1/admin/users/:user_id/role',
     summary: 'Change the role of a user',
     description: 'Administrators cannot change their own role, and the last active administrator cannot be demoted.',
-    body: strictBody({ role: Type.Enum([...roles]) }),
+    body: strictBody({ role: Type.Enum([...roles]), ...optionalReason }),
     example: { role: 'admin' },
     refusals: ['not_found', 'invalid_state'],
-    run: async (deps, { caller, user_id, body }) => userRecord(await changeRole(deps, caller, user_id, body.role)),
+    run: async (deps, { caller, user_id, body }) =>
+      userRecord(await changeRole(deps, caller, user_id, body.role, body.reason)),
     command: {
       name: 'users role',
       summary: 'Change the role of a user.',
@@ -236,7 +244,12 @@ export const userOperations = {
     id: 'signOutUser',
     path: '/v1/admin/users/:user_id/sign-out',
     summary: 'End all sessions of a user, and revoke all grants',
-    run: (deps, { caller, user_id }) => recordAfter(signOutUser(deps, caller, user_id), deps, user_id),
+    description: 'The user receives an email, with the reason if there is one.',
+    body: OptionalReasonBody,
+    bodyIsOptional: true,
+    example: reasonExample,
+    run: (deps, { caller, user_id, body }) =>
+      recordAfter(signOutUser(deps, caller, user_id, body.reason), deps, user_id),
     command: {
       name: 'users sign-out',
       confirm: 'This ends all sessions of the user and revokes all grants. It cannot be undone.',

@@ -119,7 +119,7 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
   const onPage = { page: one, explains, redraw };
   // The form of a page always gives a reason, so that the log has one.
   const withReason = { input: ({ reason = '' }: Parameters) => ({ body: { reason } }) };
-  pages.run(operations.signOut, { done: `${one}?done=signed_out`, ...onPage });
+  pages.run(operations.signOut, { done: `${one}?done=signed_out`, ...withReason, ...onPage });
   pages.run(operations.unlock, { done: `${one}?done=unlocked`, ...onPage });
   pages.run(operations.enable, { done: `${one}?done=enabled`, ...onPage });
   pages.run(operations.disable, { done: `${one}?done=disabled`, ...withReason, ...onPage });
@@ -181,19 +181,21 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     redraw: (context, shown) => edit(context as UserContext, shown),
   });
   pages.run(operations.changeRole, {
-    input: (form) => ({ body: { role: roleOf(form) } }),
+    input: (form) => ({ body: { role: roleOf(form), reason: form.reason ?? '' } }),
     done: `${one}?done=role_changed`,
     ...onPage,
   });
   pages.run(accessOperations.endSession, {
     path: `${one}/sessions/:session_id/end`,
     done: `${one}?done=session_ended`,
-    page: one,
+    ...withReason,
+    ...onPage,
   });
   pages.run(accessOperations.revokeGrant, {
     path: `${one}/grants/:grant_id/end`,
     done: `${one}?done=grant_ended`,
-    page: one,
+    ...withReason,
+    ...onPage,
   });
 
   async function redraw({ view, caller, administrator_id, user_id }: UserContext, shown: Shown) {

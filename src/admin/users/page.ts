@@ -158,10 +158,10 @@ ${reasonField(view, 'delete-reason')}`,
 <p class="actions"><a class="button quiet" href="/admin/users/${user.user_id}/edit" id="user-edit">${view.t('admin.users.edit')}</a></p>
 ${!takeover && user.disabled_at === null && resetLink()}
 ${user.picture !== null && pictureRemoval()}
-${!restriction && step(view, 'admin.users.sign_out', form('sign-out', 'danger'))}
+${!restriction && step(view, 'admin.users.sign_out', form('sign-out', 'danger', reasonField(view, 'sign-out-reason', 'admin.reason.mailed')))}
 ${!isSelf && !restriction && reset()}
 ${user.disabled_at === null ? !restriction && disable() : step(view, 'admin.users.enable', form('enable', 'quiet'))}
-${!isSelf && !restriction && step(view, roleStep, form('role', 'danger', hidden('role', role)))}
+${!isSelf && !restriction && step(view, roleStep, form('role', 'danger', html`${hidden('role', role)}${reasonField(view, 'role-reason')}`))}
 ${dataExport()}
 ${!isSelf && !restriction && deletion()}`;
 }

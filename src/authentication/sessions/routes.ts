@@ -82,7 +82,7 @@ const endSession = operation({
   answer: { description: 'The session has ended on every node.' },
   refusals: ['not_found'],
   run: (deps: Deps, { session: { user_id }, caller, session_id }) =>
-    endUserSession(deps, caller, { user_id, session_id }, 'sign_out'),
+    endUserSession(deps, caller, { user_id, session_id }, { by: 'sign_out' }),
   setHeaders(reply, deps, { input: { session, session_id } }) {
     if (session_id === session.session_id) clearCookie(reply, deps.config, cookieNames(deps.config).session);
   },

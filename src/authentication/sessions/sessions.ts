@@ -1,14 +1,14 @@
 import { refuseAgainstAdministrator } from '../../accounts/administrators.ts';
 import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
 import { findUser, lockUser } from '../../accounts/users.ts';
-import { auditEvent, type Caller } from '../../audit/audit.ts';
+import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
 import { fieldProblem, invalidFields, notFound } from '../../platform/errors.ts';
 import { nullable, Time } from '../../platform/http/operation.ts';
 import { canonicalAddress } from '../../platform/ip-address.ts';
-import { mailTo } from '../../platform/mail/outbox.ts';
+import { mailTo, reasonForMail } from '../../platform/mail/outbox.ts';
 import { Type } from '../../platform/schema.ts';
 import { matcherOf, maxWords } from '../../platform/search-terms.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
@@ -161,27 +161,32 @@ export async function endOwnOtherSessions(deps: StoreDeps & Pick<Deps, 'grants'>
   return results.sessions.changes;
 }
 
+/** By whom, in the row of the session; `words` of an administrator, for the log and the user, instead of that. */
+type EndReason = { by: 'administrator' | 'sign_out'; words?: string | undefined };
+
 /**
  * Ends one session of a user, with every grant that came from it. The user gets a mail if an administrator ended it.
  * @throws {RequestError} `not_found` for one that has ended, is unknown or belongs to another user, all alike;
- * `access_denied` as {@link refuseAgainstAdministrator} says.
+ * `access_denied` as {@link refuseAgainstAdministrator} says; `invalid_request` for words that are no reason.
  */
 export async function endUserSession(
   deps: RevocationDeps,
   caller: Caller,
   { user_id, session_id }: { user_id: string; session_id: string },
-  reason: 'administrator' | 'sign_out' = 'administrator',
+  { by, words }: EndReason,
 ): Promise<void> {
+  const written = words === undefined ? undefined : readReason(words);
   await refuseAgainstAdministrator(deps, caller, user_id);
   const at = now(deps);
+  const reason = written ?? by;
   const event = { action: 'session.ended', ...caller, target: session_id, reason, after: { user_id } } as const;
-  const mails = reason === 'administrator' ? await mailAbout(deps, { user_id, session_id }, at) : [];
+  const mails = by === 'administrator' ? await mailAbout(deps, { user_id, session_id }, written, at) : [];
   const done = await deps.db.change({
     lock: lockUser(user_id), // of two requests for the same session only one finds it active
     require: { session: isActiveSessionOf(user_id, session_id, at) },
     run: {
-      session: endSession(session_id, reason, at),
-      grants: deps.grants.revokeOfSession({ user_id, session_id }, reason, at),
+      session: endSession(session_id, by, at),
+      grants: deps.grants.revokeOfSession({ user_id, session_id }, by, at),
       event: auditEvent(event, at).statement,
       mails,
     },
@@ -192,10 +197,11 @@ export async function endUserSession(
 async function mailAbout(
   deps: RevocationDeps,
   { user_id, session_id }: { user_id: string; session_id: string },
+  written: string | undefined,
   at: number,
 ): Promise<Sql[]> {
   const user = await findUser(deps.db, user_id);
   if (!user || !(await deps.db.holds(isActiveSessionOf(user_id, session_id, at)))) return [];
   const sendsMail = await mayMailAbout(deps, 'session_ended', user_id, maxMailsAboutRevocations);
-  return sendsMail ? mailTo(deps, user, 'session_ended') : [];
+  return sendsMail ? mailTo(deps, user, 'session_ended', reasonForMail(written)) : [];
 }

@@ -1,6 +1,6 @@
 import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
 import { findUser } from '../../accounts/users.ts';
-import { type Actor, auditEvent, type Caller } from '../../audit/audit.ts';
+import { type Actor, auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import type { Grants, RevocationReason } from '../../authentication/deps.ts';
 import type { Deps } from '../../clients/deps.ts';
 import { now } from '../../platform/clock.ts';
@@ -11,7 +11,7 @@ import type { LimitDeps, StoreDeps } from '../../platform/deps.ts';
 import { notFound } from '../../platform/errors.ts';
 import { type ClientId, type GrantId, newId, type UserId } from '../../platform/ids.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
-import { mailTo } from '../../platform/mail/outbox.ts';
+import { mailTo, reasonForMail } from '../../platform/mail/outbox.ts';
 import { counter } from '../../platform/metrics.ts';
 import { rangesOf } from '../../platform/search-terms.ts';
 import { deleteBulkRevocation, listBulkRevocations } from './bulk-revocations.store.ts';
@@ -65,6 +65,8 @@ type RevocationDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'clients' | 'mail'>
 type Revocation = {
   grant: Pick<Grant, 'grant_id' | 'user_id' | 'client_id' | 'session_id' | 'revoked_at'>;
   reason: RevocationReason;
+  /** What an administrator has written, for the log and the user. */
+  words?: string | undefined;
   actor: Actor;
   address?: string;
 };
@@ -103,14 +105,14 @@ function statementsOf(deps: LimitDeps, revocation: Revocation) {
  * An app can sign its user in and revoke the grant any number of times, and each event stays for good. So of one user, client
  * and reason an hour has a limited number of them; the first one beyond says so. Grants are revoked beyond it all the same.
  */
-function eventStatements(deps: LimitDeps, { grant, reason, actor, address }: Revocation, at: number) {
+function eventStatements(deps: LimitDeps, { grant, reason, words, actor, address }: Revocation, at: number) {
   const { grant_id, user_id, client_id, session_id } = grant;
   const limit = { limit: deps.config.limits.revocationEventsPerHour, windowSeconds: 3600 };
   const counter =
     reason === 'administrator'
       ? undefined
       : windowLimit(deps, { ...limit, name: `revocations-${reason}` }).counted(`${user_id}:${client_id}`);
-  const event = { action: 'grant.revoked', actor, target: grant_id, reason, address } as const;
+  const event = { action: 'grant.revoked', actor, target: grant_id, reason: words ?? reason, address } as const;
   const after = { user_id, client_id, session_id };
   const afterBeyond = { ...after, further_of_this_hour: 'not recorded' };
   return {
@@ -165,23 +167,28 @@ const mailOf: Partial<Record<RevocationReason, 'grant_replayed' | 'grant_ended'>
   administrator: 'grant_ended',
 };
 
-async function mailAbout(deps: RevocationDeps, { grant, reason }: Revocation): Promise<Sql[]> {
+async function mailAbout(deps: RevocationDeps, { grant, reason, words }: Revocation): Promise<Sql[]> {
   const name = mailOf[reason];
   if (name === undefined || grant.revoked_at !== null || !deps.mail.works) return [];
   const [user, client] = await Promise.all([findUser(deps.db, grant.user_id), deps.clients.find(grant.client_id)]);
   if (!user || !client || !(await mayMailAbout(deps, name, grant.user_id, maxMailsAboutRevocations))) return [];
-  return mailTo(deps, user, name, { app: client.name });
+  return mailTo(deps, user, name, { app: client.name, ...reasonForMail(words) });
 }
 
-/** @throws {RequestError} `not_found` if the grant is unknown or revoked already. */
+/**
+ * @param words the reason, for the log and the user; only programs and commands may leave it out.
+ * @throws {RequestError} `not_found` if the grant is unknown or revoked already; `invalid_request` for a reason that is none.
+ */
 export async function revokeGrantByAdministrator(
   deps: RevocationDeps,
   caller: Caller,
   grant_id: GrantId,
+  words?: string,
 ): Promise<void> {
+  const written = words === undefined ? undefined : readReason(words);
   const grant = await findGrant(deps.db, grant_id);
   if (!grant || grant.revoked_at !== null) throw notFound();
-  await revokeGrant(deps, { grant, reason: 'administrator', ...caller });
+  await revokeGrant(deps, { grant, reason: 'administrator', words: written, ...caller });
 }
 
 /**

@@ -254,6 +254,10 @@ type Values = Readonly<Record<string, string | number>> & {
   /** Unix seconds; of the link in the mail, which is not sent any more then. */
   expires_at?: number;
 };
+/** Of a mail that repeats what an administrator has written, if anything. */
+export const reasonForMail = (words: string | undefined): Values =>
+  words === undefined ? { has_reason: 'no', reason: '' } : { has_reason: 'yes', reason: words };
+
 type LetterDeps = { config: Config; mail: Pick<Outbox, 'enqueue'> };
 
 /**
