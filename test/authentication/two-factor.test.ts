@@ -9,6 +9,7 @@ import { sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
 import { assertRefused, claimsOf, redirectedTo, tokensOf } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
+import { holdNextCall } from '../support/store-spy.ts';
 import type { TestUser } from '../support/test-user.ts';
 import { codesOf, totpAt, wrongCode } from '../support/two-factor.ts';
 
@@ -333,6 +334,26 @@ onBothEngines('MF-05: a sign-in that waits for its second factor opens nothing',
   const none = redirectedTo(await browser.get(client.authorizePath({ prompt: 'none' })));
   assert.equal(none.get('error'), 'login_required');
   assert.equal((await half.giveCode(app.code())).status, 303, 'and it is still good for its second factor');
+});
+
+onBothEngines('MF-05: a sign-in that began before the second factor was turned on opens nothing', async (t, engine) => {
+  const { signet, user } = await world(t, engine);
+  const [strange, known] = [user.elsewhere(), await user.signedInElsewhere()];
+  for (const [browser, statement] of [
+    [strange, /insert into sessions/],
+    [known, /update sessions set/], // which would get a new secret
+  ] as const) {
+    const before = new Map(browser.browser.cookies);
+    const held = holdNextCall(signet.deps.db, statement);
+    const entering = browser.signIn();
+    await held.reached;
+    await user.enableTotp();
+    held.release();
+    const answer = await entering;
+    assert.equal(answer.status, 401, answer.text);
+    assert.deepEqual(browser.browser.cookies, before);
+    assert.equal((await user.browser.delete('/v1/me/2fa/totp')).status, 204);
+  }
 });
 
 onBothEngines('MF-05, FL-01: the second factor belongs to the browser that gave the first', async (t, engine) => {

@@ -168,7 +168,7 @@ const npmCommands: Record<string, (t: TestContext, given: Given) => Promise<void
 async function runNpm(t: TestContext, command: string, given: Given): Promise<void> {
   const run = npmCommands[command];
   if (run) return run(t, given);
-  if (/^npm run (?:bench(?::size)?|torture|simulate)(?: --|$)/.test(command)) return takesOptions(command);
+  if (/^npm run (?:bench(?::size)?|torture|simulate|mutate)(?: --|$)/.test(command)) return takesOptions(command);
   assert.ok(command.startsWith('npm run test:one -- '), `no test runs: ${command}`);
   const [file = '', name] = words(command).slice(4);
   if (name === undefined) return hasCases(file); // of the three forms the longest is run here, and each of them below

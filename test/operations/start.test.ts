@@ -269,18 +269,14 @@ for (const workers of ['1', '2']) {
  * Resolves when nothing listens any more. A connection that comes while the last worker closes may be left unanswered by
  * `node:cluster` until the supervisor goes, so each attempt has an end.
  */
-async function refusesConnections(url: string): Promise<void> {
-  for (;;) {
-    try {
-      await fetch(`${url}/.well-known/jwks.json`, {
-        headers: { connection: 'close' },
-        signal: AbortSignal.timeout(1000),
-      });
-    } catch {
-      return;
-    }
-  }
-}
+const refusesConnections = (url: string) =>
+  until('nothing listens any more', async () => {
+    const init = { headers: { connection: 'close' }, signal: AbortSignal.timeout(1000) };
+    return fetch(`${url}/.well-known/jwks.json`, init).then(
+      () => false,
+      () => true,
+    );
+  });
 
 test('a server that no request waits for returns the memory that its start has used', async (t) => {
   const says = `const { gc } = globalThis; globalThis.gc = (how) => { gc(how); console.error('collected ' + how.flavor); };`;

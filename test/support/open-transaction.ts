@@ -55,8 +55,8 @@ export async function openTransaction(
  */
 export async function openBatchConnections(db: Db, count: number): Promise<void> {
   const busy = { sql: 'select pg_backend_pid() as pid, pg_sleep(0.01)' };
-  for (;;) {
+  await until(`the store has ${count} connections for batches`, async () => {
     const results = await Promise.all(Array.from({ length: 4 * count }, () => plain(db).batch([busy, busy])));
-    if (new Set(results.map(([result]) => result?.rows[0]?.pid)).size >= count) return;
-  }
+    return new Set(results.map(([result]) => result?.rows[0]?.pid)).size >= count;
+  });
 }

@@ -16,6 +16,8 @@ export type FileRun = {
 type Circumstances = {
   env?: NodeJS.ProcessEnv;
   cwd?: string;
+  /** The beginnings of the names of those tests that are run; else all are. */
+  names?: readonly string[];
   /** Of silence, after which it is ended. */
   patienceMs?: number;
   /** What the tests and their servers say on standard error. */
@@ -27,11 +29,12 @@ type Circumstances = {
  * it is a group of processes.
  */
 export async function runFile(file: string, circumstances: Circumstances = {}): Promise<FileRun> {
-  const { env = process.env, cwd, patienceMs = silenceMs, stderr = 'inherit' } = circumstances;
+  const { env = process.env, cwd, names = [], patienceMs = silenceMs, stderr = 'inherit' } = circumstances;
   const { NODE_TEST_CONTEXT: _, ...own } = env; // it would replace the reporter where a test starts this
   const loaded = ['--import', import.meta.resolve('./untracked-promises.ts')];
   const reporter = `--test-reporter=${import.meta.resolve('./event-lines.ts')}`;
-  const child = spawn(process.execPath, [...loaded, reporter, file], {
+  const chosen = names.map((name) => `--test-name-pattern=/^${RegExp.escape(name)}/`);
+  const child = spawn(process.execPath, [...loaded, reporter, ...chosen, file], {
     cwd,
     env: own,
     stdio: ['ignore', 'pipe', stderr],

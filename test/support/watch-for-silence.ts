@@ -16,7 +16,7 @@ export async function* watchForSilence(
   const underWay = new Map<string, string>();
   const giveUp = () => {
     const names = [...underWay.values()].join('; ');
-    console.error(`No test has begun or ended for ${after / 60_000} minutes. Under way: ${names}`);
+    console.error(`No test has begun or ended for ${after / 1000} s. Under way: ${names}`);
     abort.abort(names);
   };
   let timer = setTimeout(giveUp, after);

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
 import pg from 'pg';
 import { freshDatabase } from '../../../test/support/databases.ts';
 import { plain } from '../../../test/support/plain-sql.ts';
@@ -51,17 +50,16 @@ async function signal(url: string, count: number, call: 'pg_cancel_backend' | 'p
 }
 
 /** Asks until there is an answer; all refusals on the way must be StoreUnavailable. */
-async function recovers(db: Db, ask: () => Promise<unknown> = () => plain(db).get('select 1 as answer')) {
-  for (;;) {
+const recovers = (db: Db, ask: () => Promise<unknown> = () => plain(db).get('select 1 as answer')) =>
+  until('the store answers again', async () => {
     try {
       await ask();
-      return;
+      return true;
     } catch (error) {
       assert.ok(error instanceof StoreUnavailable, String(error));
-      await turn();
+      return false;
     }
-  }
-}
+  });
 
 test('a store is running for as long as one of its connections is open', async (t) => {
   const { db, url } = await freshTable(t);

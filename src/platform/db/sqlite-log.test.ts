@@ -16,13 +16,14 @@ import { sql } from './sql.ts';
 import { openSqlite } from './sqlite.ts';
 import type { LogOptions } from './sqlite-log.ts';
 
-async function freshTable(t: TestContext, options: LogOptions) {
+async function freshTable(t: TestContext, options: LogOptions & { release?: () => void }) {
   const { db: first, dataDir } = await freshDatabase(t, 'sqlite', { empty: true });
   await plain(first).run('create table things (k text primary key)');
   await first.close();
   const path = join(dataDir, 'signet.db');
   const db = openSqlite(path, options);
   afterTest(t, () => db.close());
+  afterTest(t, () => options.release?.()); // before that, or a test that fails would never end
   const raw = new DatabaseSync(path);
   afterTest(t, () => raw.isOpen && raw.close());
   const logBytes = () => statSync(`${path}-wal`).size;
@@ -35,7 +36,6 @@ const keys = async (db: Db) => (await plain(db).all<{ k: string }>('select k fro
 /** Flushes that do not end until they are released. */
 function heldDisk() {
   const waiting: PromiseWithResolvers<void>[] = [];
-  let arrival = Promise.withResolvers<void>();
   const disk = {
     holds: false,
     flushes: 0,
@@ -44,18 +44,17 @@ function heldDisk() {
       const held = Promise.withResolvers<void>();
       if (disk.holds) {
         waiting.push(held);
-        arrival.resolve();
         await held.promise;
       }
       await sync();
     },
     /** Resolves when a flush is held. */
-    async reached() {
-      if (waiting.length > 0) return;
-      arrival = Promise.withResolvers();
-      await arrival.promise;
-    },
+    reached: () => until('a flush is held', () => waiting.length > 0),
     end: (outcome: (held: PromiseWithResolvers<void>) => void) => waiting.splice(0).forEach(outcome),
+    release() {
+      disk.holds = false;
+      disk.end(({ resolve }) => resolve());
+    },
   };
   return disk;
 }
@@ -89,8 +88,7 @@ test('neither a change nor what reads saw of it is answered before it has been f
   const shared = ['b', 'c', 'd'].map((k) => put(db, k));
   assert.deepEqual(await answered([change, read, ...shared]), [false, false, false, false, false]);
   const flushes = disk.flushes;
-  disk.holds = false;
-  disk.end(({ resolve }) => resolve());
+  disk.release();
   await change;
   assert.deepEqual(await read, ['a']);
   await Promise.all(shared);
@@ -107,11 +105,7 @@ async function readThatFlushes(t: TestContext) {
   disk.holds = true;
   const read = keys(db);
   await disk.reached();
-  const end = () => {
-    disk.holds = false;
-    disk.end(({ resolve }) => resolve());
-  };
-  return { db, read, end };
+  return { db, read, end: disk.release };
 }
 
 test('what another connection has written, and may not have flushed, is flushed before a read of it is answered', async (t) => {
@@ -142,8 +136,7 @@ test('an answer is prepared while the flush of its change is under way, and not 
   const first = run('a');
   await disk.reached();
   const during = { answered: await answered([first]), prepared: [...prepared] };
-  disk.holds = false;
-  disk.end(({ resolve }) => resolve());
+  disk.release();
   assert.deepEqual(during, { answered: [false], prepared: ['a'] });
   assert.deepEqual((await first).rows, [{ k: 'a' }]);
   await assert.rejects(run('a'), UniqueViolation);
@@ -242,8 +235,7 @@ test('a change that arrives when a second flush is due begins it, however late t
   changes.push(put(db, 'c'));
   await turns();
   assert.equal(disk.flushes, before + 2);
-  disk.holds = false;
-  disk.end(({ resolve }) => resolve());
+  disk.release();
   await Promise.all(changes);
 });
 
@@ -255,8 +247,7 @@ test('what was accepted is made before the store is closed, also while another p
   await disk.reached();
   const second = put(db, 'b'); // after the flush of the first
   raw.exec('begin immediate');
-  disk.holds = false;
-  disk.end(({ resolve }) => resolve());
+  disk.release();
   await first;
   const closed = db.close();
   await sleep(5);
@@ -313,8 +304,7 @@ test('when a flush takes more than five seconds, no more changes and reads wait 
   for (const refused of [put(db, 'c'), keys(db)]) {
     await assert.rejects(refused, (error) => error instanceof StoreUnavailable && !(error instanceof OutcomeUnknown));
   }
-  disk.holds = false;
-  disk.end(({ resolve }) => resolve());
+  disk.release();
   await Promise.all(waiting);
   assert.deepEqual(await keys(db), ['a', 'b']);
 });
