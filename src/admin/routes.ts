@@ -5,6 +5,7 @@ import { countWaiting } from '../clients/find-clients.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { addOperations } from '../platform/http/operation.ts';
 import { readForm } from '../platform/http/parameters.ts';
+import { expectCookie, isOfBlockedCookies, requireCookie } from '../platform/pages/cookie-check.ts';
 import { maxCount, sendPage, type TabCounts } from '../platform/pages/page.ts';
 import { answerForm } from '../platform/pages/page-routes.ts';
 import { ttlCache } from '../platform/ttl-cache.ts';
@@ -39,6 +40,7 @@ export async function adminRoutes(app: FastifyInstance, deps: Deps) {
   app.get<{ Params: { token: string } }>('/invite/:token', { config }, async (request, reply) => {
     if (!(await findInvitation(deps, request.params.token))) throw spentInvitation();
     const view = request.view;
+    expectCookie(deps, request, reply);
     return sendPage(reply, view, invitationPage(view, request.params.token));
   });
 
@@ -48,12 +50,14 @@ export async function adminRoutes(app: FastifyInstance, deps: Deps) {
     const { email = '', name = '', password = '' } = form;
     return answerForm(reply, request.view, {
       async act() {
+        requireCookie(deps, request, reply); // before the link is used up
         const user_id = await acceptInvitation(deps, token, { email, name, password, address: request.ip });
         const signInRequest = await signInRequestOf(deps, request, { next: '/admin' });
         const outcome = await completeSignIn(deps, { user_id, methods: ['pwd'], secondStep: false }, signInRequest);
         return outcome ? redirectAfterSignIn(deps, reply, signInRequest, outcome) : '/signin';
       },
-      redraw: ({ problems }) => invitationPage(request.view, token, { form, problems }),
+      redraw: ({ problems }, problem) => invitationPage(request.view, token, { form, problems, problem }),
+      explains: (refusal) => refusal.problems.length > 0 || isOfBlockedCookies(refusal),
     });
   });
 }

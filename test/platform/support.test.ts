@@ -46,7 +46,7 @@ test('an error names the address once, on a page and not to programs', async (t)
   for (const path of [
     '/nowhere',
     '/oauth/authorize?client_id=cl_unknown',
-    '/signin?request=ar_over',
+    '/consent?request=ar_over',
     '/reset/ln_spent',
   ]) {
     const { text, status } = await browser.get(path, page);

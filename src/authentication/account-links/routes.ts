@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requireLink } from '../../accounts/links.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import { type Parameters, readForm } from '../../platform/http/parameters.ts';
+import { expectCookie, isOfBlockedCookies, requireCookie } from '../../platform/pages/cookie-check.ts';
 import type { Html } from '../../platform/pages/html.ts';
 import { type Page, sendPage } from '../../platform/pages/page.ts';
 import { answerForm } from '../../platform/pages/page-routes.ts';
@@ -113,6 +114,7 @@ function addLinkRoutes(
 ) {
   app.get<LinkRoute>(`${path}/:token`, { config }, async (request, reply) => {
     const { view, draw } = await open(deps, request, request.params.token);
+    expectCookie(deps, request, reply);
     return sendPage(reply, view, await draw({}));
   });
 
@@ -121,13 +123,14 @@ function addLinkRoutes(
     const { returnTarget, view, draw, accept } = await open(deps, request, request.params.token);
     return answerForm(reply, view, {
       async act() {
+        requireCookie(deps, request, reply); // before the link is used up
         const user_id = await accept(form); // the link replaces the password; a reset has ended this browser's session
         const signInRequest = await signInRequestOf(deps, request, returnTarget);
         const outcome = await completeSignIn(deps, { user_id, methods: ['pwd'], secondStep: false }, signInRequest);
         return outcome ? redirectAfterSignIn(deps, reply, signInRequest, outcome) : '/signin';
       },
       redraw: ({ problems }, problem) => draw(form, { problem, problems }),
-      explains: (refusal) => refusal.problems.length > 0 || isOfFullQueue(refusal),
+      explains: (refusal) => refusal.problems.length > 0 || isOfFullQueue(refusal) || isOfBlockedCookies(refusal),
     });
   });
 }

@@ -4,6 +4,7 @@ import { notFound, refusal } from '../../platform/errors.ts';
 import { clearCookie, cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
 import type { OperationDescription } from '../../platform/http/operation.ts';
 import { parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
+import { refusalOfBlockedCookies, tryCookie } from '../../platform/pages/cookie-check.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { viewOf } from '../../platform/pages/view.ts';
 import { Type } from '../../platform/schema.ts';
@@ -91,6 +92,12 @@ export async function federationRoutes(app: FastifyInstance, deps: Deps) {
     { config: { page: true, operation: startFederatedSignIn } },
     async (request, reply) => {
       const provider = requireProvider(deps, request.params.provider);
+      // Our own page has given the browser a cookie. From elsewhere, its return from the provider shows whether it keeps one.
+      const isFromOurPage = request.headers['sec-fetch-site'] === 'same-origin';
+      const trial = isFromOurPage ? tryCookie(deps, request, reply) : undefined;
+      if (trial) return trial;
+      const blocked = refusalOfBlockedCookies(deps, request);
+      if (blocked) throw blocked;
       const upstreamRequest = await readUpstreamRequest(deps, request, provider);
       // Only our own page links here with `confirm`: a provider that does not ask the user would make the session fresh.
       if (upstreamRequest.mode === 'confirm' && upstreamRequest.fromElsewhere) {
@@ -105,6 +112,8 @@ export async function federationRoutes(app: FastifyInstance, deps: Deps) {
     const provider = requireProvider(deps, request.params.provider);
     const query = queryOf(request.url);
     const authorization = readAuthorizationCookie(deps, request, provider);
+    const trial = authorization ? undefined : tryCookie(deps, request, reply);
+    if (trial) return trial;
     if (!authorization || parseParameters(query).values.state !== authorization.state)
       throw await refuseUnknownState(deps, request, provider);
     // Each authorization gets one callback. Another state, as of an older tab, leaves the cookie to the newer one.
@@ -202,7 +211,8 @@ async function confirmationUpstreamRequest(
 const readAuthorizationCookie = (deps: Deps, request: FastifyRequest, provider: Provider) =>
   openUpstreamAuthorization(deps, cookie(request, cookieNames(deps.config).federation), provider.id);
 
-const refuseUnknownState = (deps: Deps, request: FastifyRequest, provider: Provider) =>
+const refuseUnknownState = async (deps: Deps, request: FastifyRequest, provider: Provider) =>
+  refusalOfBlockedCookies(deps, request) ??
   refuseIdentity(
     deps,
     { provider, address: request.ip, mode: undefined, exit: { path: '/account', label: 'error.continue' } },

@@ -3,6 +3,7 @@ import type { Deps as PlatformDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
 import { cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
 import { digest, newSecret } from '../../platform/ids.ts';
+import { refusalOfBlockedCookies } from '../../platform/pages/cookie-check.ts';
 import type { Deps, PendingRequest } from '../deps.ts';
 
 /** Decisions §3. */
@@ -44,11 +45,12 @@ export async function requirePendingRequest(
   request_id: string | undefined,
 ): Promise<PendingRequest> {
   const waiting = await pendingRequestOf(deps, request, request_id);
-  if (!waiting) throw startAgain();
+  if (!waiting) throw startAgain(deps, request);
   return waiting;
 }
 
-export const startAgain = () =>
+export const startAgain = (deps: Pick<PlatformDeps, 'config'>, request: FastifyRequest) =>
+  refusalOfBlockedCookies(deps, request) ??
   refusal('invalid_request', { key: 'signin.over' }, { title: { key: 'error.sign_in_over' } });
 
 /** A browser that a user has signed in with is remembered for a year after its last sign-in. */

@@ -4,6 +4,7 @@ import type { RequestError } from '../../platform/errors.ts';
 import { clearCookie, cookie, cookieNames } from '../../platform/http/cookies.ts';
 import { type Parameters, readForm } from '../../platform/http/parameters.ts';
 import { digest } from '../../platform/ids.ts';
+import { expectCookie, isOfBlockedCookies, requireCookie, tryCookie } from '../../platform/pages/cookie-check.ts';
 import { alert } from '../../platform/pages/form.ts';
 import type { Html } from '../../platform/pages/html.ts';
 import { type Page, sendPage } from '../../platform/pages/page.ts';
@@ -27,7 +28,7 @@ import {
 import { requiresSecondFactor } from '../sessions/second-factor-policy.ts';
 import { currentSession, requireFirstFactor, type Session } from '../sessions/session.ts';
 import { signOut } from '../sessions/sessions.ts';
-import { readPendingSignIn, secondFactorPage } from '../two-factor/second-step-routes.ts';
+import { readPendingSignIn, secondFactorPage, startAgain } from '../two-factor/second-step-routes.ts';
 import { confirmPage, type SignInForm, signInPage } from './page.ts';
 import {
   completeSecondFactorWithPasskey,
@@ -60,6 +61,10 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
   };
 
   app.get('/signin', { config }, async (request, reply) => {
+    // An app's request came here with a cookie, any other visitor is given one.
+    const trial = request.queryParameters.request === undefined ? undefined : tryCookie(deps, request, reply);
+    if (trial) return trial;
+    expectCookie(deps, request, reply);
     const { view, page, returnTarget } = await readSignIn(request, request.queryParameters);
     const path = await pathWithoutSignIn(deps, request, returnTarget);
     return path === undefined ? sendPage(reply, view, await page()) : reply.redirect(path, 303);
@@ -136,7 +141,7 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
   app.post('/signin/second-factor/passkey', { config }, async (request, reply) => {
     const { credential } = readForm(request.body);
     const pending = await readPendingSignIn(deps, request);
-    if (!pending) return reply.redirect('/signin', 303);
+    if (!pending) return startAgain(deps, reply);
     const { view, form, returnTarget, attempt_hash } = pending;
     const { browser } = requesterOf(request, reply);
     return answerAttempt(deps, request, reply, {
@@ -169,6 +174,7 @@ async function answerAttempt(
   const signInRequest = await signInRequestOf(deps, request, returnTarget);
   return answerForm(reply, view, {
     async act() {
+      requireCookie(deps, request, reply);
       const outcome = await attempt(signInRequest);
       if (outcome) return redirectAfterSignIn(deps, reply, signInRequest, outcome);
       return { ...(await page(alert(view.t('signin.wrong')))), status: 401 };
@@ -187,7 +193,7 @@ const attemptPassword = (
   answerAttempt(deps, request, reply, {
     ...step,
     attempt: (signInRequest) => signInWithPassword(deps, { username, password, signInRequest }),
-    explains: ({ status }) => [403, 429, 503].includes(status),
+    explains: (refusal) => [403, 429, 503].includes(refusal.status) || isOfBlockedCookies(refusal),
   });
 
 /** The form of a sign-in page, and the view in the language of the request or the user. */

@@ -4,6 +4,7 @@ import { now } from '../../platform/clock.ts';
 import { clearCookie, cookie, cookieNames } from '../../platform/http/cookies.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import { digest } from '../../platform/ids.ts';
+import { refusalOfBlockedCookies } from '../../platform/pages/cookie-check.ts';
 import { alert, hidden } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import { type Page, sendPage } from '../../platform/pages/page.ts';
@@ -59,7 +60,10 @@ export async function secondStepRoutes(app: FastifyInstance, deps: Deps) {
   });
 }
 
-function startAgain(deps: Deps, reply: FastifyReply, returnTarget: ReturnTarget = {}) {
+/** @throws {RequestError} where that would lead around in a circle. */
+export function startAgain(deps: Deps, reply: FastifyReply, returnTarget: ReturnTarget = {}) {
+  const blocked = refusalOfBlockedCookies(deps, reply.request);
+  if (blocked) throw blocked;
   clearCookie(reply, deps.config, cookieNames(deps.config).attempt);
   return reply.redirect(`/signin${returnTargetQuery(returnTarget)}`, 303);
 }

@@ -218,7 +218,7 @@ async function requirePendingRequest(
     findPendingRequest(deps.db, id, browser_hash, now(deps)),
   );
   if (pending) return pending;
-  throw startAgain();
+  throw startAgain(deps, request);
 }
 
 const text = (description: string) => ({ description, schema: Type.String() });

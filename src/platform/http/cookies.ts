@@ -18,16 +18,33 @@ export const cookieNames = (config: Pick<Config, 'cookiePrefix'>) => ({
   passkeyOffer: `${config.cookiePrefix}_passkey_offer`,
   /** The language that was chosen at the foot of a page. */
   language: `${config.cookiePrefix}_language`,
+  /** Says nothing but that the browser keeps cookies. */
+  probe: `${config.cookiePrefix}_probe`,
 });
 
-/** HttpOnly, Lax, host-only; `Secure` on https, as the `__Host-` prefix demands. */
-export function setCookie(reply: FastifyReply, config: Config, name: string, value: string, maxAge: number): void {
+/**
+ * HttpOnly, Lax, host-only; `Secure` on https, as the `__Host-` prefix demands.
+ * @param maxAge seconds; undefined: until the browser is closed.
+ */
+export function setCookie(
+  reply: FastifyReply,
+  config: Config,
+  name: string,
+  value: string,
+  maxAge: number | undefined,
+): void {
   reply.setCookie(name, value, { path: '/', httpOnly: true, sameSite: 'lax', secure: config.secure, maxAge });
 }
 
 export function clearCookie(reply: FastifyReply, config: Config, name: string): void {
   setCookie(reply, config, name, '', 0);
 }
+
+/** The browser keeps cookies: it has sent one of ours. */
+export const hasOwnCookie = (
+  { cookiePrefix }: Pick<Config, 'cookiePrefix'>,
+  { headers: { cookie = '' } }: FastifyRequest,
+): boolean => cookie.split(';').some((one) => one.trimStart().startsWith(`${cookiePrefix}_`));
 
 /** They are parsed when the first is read: most requests of programs have none, and no use for any. */
 export function cookie(request: FastifyRequest, name: string): string | undefined {
