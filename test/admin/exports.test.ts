@@ -193,6 +193,10 @@ test('several users are named before they are changed, and what is refused for o
   const all = [admin, one, two];
   const list = await admin.browser.get('/admin/users?all=on');
   for (const { user_id } of all) assert.match(list.text, new RegExp(`name="user:${user_id}"[^>]* checked`));
+  assert.match(
+    list.text,
+    pattern`href="/admin/users" id="users-select-all">${sentence('admin.users.select_none')}</a>`,
+  );
   const selected = Object.fromEntries(all.map(({ user_id }) => [`user:${user_id}`, 'on']));
   const preview = await admin.browser.get(
     `/admin/users/bulk?${new URLSearchParams({ action: 'disable', ...selected })}`,

@@ -119,6 +119,13 @@ test('every page of administration is accessible, light and dark, on a phone and
   const tab = await page.locator('.tabs [aria-current]').boundingBox();
   assert.ok(navigation!.height < 80, `${navigation?.height} px`);
   assert.ok(tab!.x >= 0 && tab!.x + tab!.width <= 320, JSON.stringify(tab));
+  // A chart's table has a line for each day there.
+  await page.goto(`${signet.url}/admin`);
+  await openDetails(page);
+  const [day, count] = await Promise.all(
+    ['th', 'td'].map((cell) => page.locator(`.chart tbody ${cell}`).first().boundingBox()),
+  );
+  assert.ok(count!.x > day!.x && Math.abs(count!.y - day!.y) < day!.height, JSON.stringify([day, count]));
   await page.goto(`${signet.url}/admin/audit`);
   await page.locator('#audit-verify').click();
   await page.getByRole('status').waitFor();

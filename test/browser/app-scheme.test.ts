@@ -47,6 +47,9 @@ test('every form that may end at an application leads on to the scheme to which 
     const user = await signet.newUser();
     const { page, arrive, open, expectQuiet } = await browserOf();
     await open(client.authorizePath());
+    await page.click('a[href^="/reset"]');
+    await arrive('#cancel-sign-in', 'error');
+    await open(client.authorizePath());
     await page.fill('#username', user.email);
     await page.fill('#password', 'wrong words in a row');
     await page.click('#signin-submit');

@@ -146,6 +146,14 @@ export const mutants: readonly Mutant[] = [
     tests: [{ file: 'test/oauth/issuances.test.ts', names: ['what stayed unknown may be repeated'] }],
   },
   {
+    name: 'each-attempt-has-its-own-time',
+    breaks: 'A token request is answered within five seconds',
+    file: 'src/oauth/grants/issuances.ts',
+    text: 'const leftMs = startedAt + answeredWithinMs - monotonic();',
+    instead: 'const leftMs = answeredWithinMs + 0 * (startedAt - monotonic());',
+    tests: [{ file: 'test/oauth/issuances.test.ts', names: ['all attempts at a token request'] }],
+  },
+  {
     name: 'killed-process-not-noticed',
     breaks: 'So may one that was under way when the server was killed',
     file: 'src/oauth/grants/issuances.ts',
@@ -216,6 +224,14 @@ export const mutants: readonly Mutant[] = [
     text: "(code: string | undefined) => code === '01000' || code === '57P01'",
     instead: '(_code: string | undefined) => false',
     tests: [{ file: 'src/platform/db/postgres.test.ts', names: ['a commit whose synchronous standby is gone'] }],
+  },
+  {
+    name: 'lacking-permission-is-ours',
+    breaks: 'What PostgreSQL says of itself is 503 and passes',
+    file: 'src/platform/db/postgres-results.ts',
+    text: "if (state === '42501') return",
+    instead: "if (state === '00000') return",
+    tests: [{ file: 'src/platform/db/postgres-results.test.ts' }],
   },
   {
     name: 'no-reconnection',
@@ -297,6 +313,15 @@ export const mutants: readonly Mutant[] = [
     text: 'if (deps.timekeeper.isSettled()) await expireSession(deps.db, session.session_id, at);',
     instead: '',
     tests: [{ file: 'test/operations/clock.test.ts', names: ['a session and a refresh token that were refused'] }],
+  },
+  {
+    name: 'events-of-a-wrong-clock-left-out',
+    breaks: 'What happens while a clock is wrong is sealed',
+    file: 'src/audit/store.ts',
+    text: 'where seq is null order by at, event_id limit ${limit}`',
+    instead: `where seq is null and at >= (select coalesce(max(at), 0) - 600 from audit_log where seq is not null)
+         order by at, event_id limit \${limit}\``,
+    tests: [{ file: 'test/operations/clock.test.ts', names: ['while the clock is'] }],
   },
   {
     name: 'restore-revives-grants',

@@ -92,6 +92,10 @@ test('guides are reached from the reference, from the console, and from a client
     assert.equal(guide, `/reference/guides/relying-parties/${id}`);
     assert.equal((await browser.get(guide)).status, 200);
   }
+  assert.match(
+    (await browser.get('/developer/register?kind=service&library=jose')).text,
+    /<div class="advice"><p>[^<]+<a href="\/reference\/guides\/resource-servers">/,
+  );
   for (const path of ['nothing', 'relying-parties/nothing', 'relying-parties/README', 'api/'])
     assert.equal((await browser.get(`/reference/guides/${path}`, { accept: '*/*' })).status, 404, path);
 });

@@ -64,6 +64,8 @@ test('a form that may end at a web address of a client may end anywhere, and one
 
   for (const [who, path] of [
     [visitor, waiting],
+    [visitor, `/signup?request=${request}`],
+    [visitor, `/reset?request=${request}`],
     [visitor, signUp],
     [visitor, reset],
     [halfway, '/signin/second-factor'],

@@ -149,7 +149,7 @@ export async function openNode(store: VirtualStore, vault: Vault, clock: () => n
     clientFailures: openFailureRecorder({ db, clock, log }),
     clientSecretUses: openSecretUses({ db, clock, log }, noteSecretUse),
     signInCounter: openSignInCounter({ db, clock, log }),
-    authorizationRequests: authorizationRequests({ db, clock, clients }),
+    authorizationRequests: authorizationRequests({ db, clock, clients, config }),
   };
   // Mail, webhooks and pages have no part in it.
   const depsOf = (of: Db) => ({ ...shared, db: of }) as unknown as Deps;

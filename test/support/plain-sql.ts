@@ -16,3 +16,6 @@ export function plain(db: Pick<Db, 'query' | 'commit'>) {
     batch,
   };
 }
+
+/** For `assert.rejects`: the engine's own words, which the store may have put below a sentence for the operator. */
+export const saying = (words: RegExp) => (error: Error) => words.test(`${error.message} ${error.cause}`);

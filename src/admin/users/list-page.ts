@@ -53,7 +53,7 @@ ${filter === undefined && html`<p class="actions">${view.t('admin.users.order')}
 ${
   users.length === 0
     ? emptyList(view.t(next === undefined ? 'admin.users.none' : 'admin.users.none.here'))
-    : html`<p class="actions"><a href="${pathWith(path, { q, filter, order: search.order, after, all: 'on' })}" id="users-select-all">${view.t('admin.users.select_all')}</a></p>
+    : html`<p class="actions"><a href="${pathWith(path, { q, filter, order: search.order, after, all: all === 'on' ? undefined : 'on' })}" id="users-select-all">${view.t(all === 'on' ? 'admin.users.select_none' : 'admin.users.select_all')}</a></p>
 ${usersTable(view, users, providers, all === 'on')}
 ${bulkForm(view)}`
 }

@@ -1,6 +1,7 @@
 import type { ClientStatus } from '../../clients/choices.ts';
 import { type Client, proposalOf, type ReviewedFields, reviewedFields } from '../../clients/client.ts';
 import type { Kind } from '../../clients/libraries/library.ts';
+import { guidesPath } from '../../platform/guides/guides.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { alert, copyButton, copyScripts, notice } from '../../platform/pages/form.ts';
 import { type Html, html, looksLikeUrl, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
@@ -173,7 +174,7 @@ export const registrationPage = (view: View, area: ClientArea, form: ClientForm,
   content: html`<h1>${view.t('developer.register.title')}</h1>
 <p class="soft">${view.t(area.intro)}</p>
 <p><a href="${area.registerPath}">${view.t('developer.choice.back')}</a></p>
-${kind === 'service' && html`<div class="advice"><p>${view.t('developer.kind.service.advice')}</p></div>`}
+${kind === 'service' && html`<div class="advice"><p>${view.t('developer.kind.service.advice')} <a href="${guidesPath}/resource-servers">${view.t('developer.setup.guides.apis')}</a></p></div>`}
 ${formAlerts(view, form)}
 ${clientForm(view, form, { action: area.registerPath, id: 'register-submit', label: 'developer.register.submit' })}`,
 });

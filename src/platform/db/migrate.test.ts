@@ -3,7 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { freshDatabase, onBothEngines } from '../../../test/support/databases.ts';
-import { plain } from '../../../test/support/plain-sql.ts';
+import { plain, saying } from '../../../test/support/plain-sql.ts';
 import { MigrationRefused, migrate } from './migrate.ts';
 import { openDb } from './open.ts';
 
@@ -86,8 +86,8 @@ onBothEngines('a migration that fails leaves nothing behind, and those before it
     ...files,
     '0003-broken.sql': 'create table third (c bigint); insert into nowhere values (1);',
   });
-  await assert.rejects(migrate(db, 0, broken), /nowhere/);
-  await assert.rejects(plain(db).all('select * from third'), /third/);
+  await assert.rejects(migrate(db, 0, broken), saying(/nowhere/));
+  await assert.rejects(plain(db).all('select * from third'), saying(/third/));
   assert.deepEqual(await plain(db).all('select * from second'), []);
   const mended = await migrationFolder(dataDir, { ...files, '0003-broken.sql': 'create table third (c bigint);' });
   assert.deepEqual(await migrate(db, 0, mended), ['0003-broken']);
@@ -96,9 +96,9 @@ onBothEngines('a migration that fails leaves nothing behind, and those before it
 onBothEngines('a new store gets all its tables at once, or none', async (t, engine) => {
   const { db, dataDir } = await freshDatabase(t, engine, { empty: true });
   const files = { '0001-first.sql': first, '0002-broken.sql': 'insert into nowhere values (1);' };
-  await assert.rejects(migrate(db, 0, await migrationFolder(dataDir, files)), /nowhere/);
+  await assert.rejects(migrate(db, 0, await migrationFolder(dataDir, files)), saying(/nowhere/));
   for (const table of ['schema_migrations', 'first']) {
-    await assert.rejects(plain(db).all(`select * from ${table}`), new RegExp(table));
+    await assert.rejects(plain(db).all(`select * from ${table}`), saying(new RegExp(table)));
   }
   const mended = await migrationFolder(dataDir, { ...files, '0002-broken.sql': 'create table second (b bigint);' });
   assert.deepEqual(await migrate(db, 0, mended), ['0001-first', '0002-broken']);

@@ -77,7 +77,8 @@ export function storeError(
   if (state === '23505') return new UniqueViolation('A unique index refused the change.', { cause: error });
   if (state === '23503') return new ForeignKeyViolation('A foreign key refused the change.', { cause: error });
   if (state === '42501') return new StoreMisconfigured(deniedPermission(role), { cause: error });
-  if (missing.has(state)) return new StoreMisconfigured(missingTable, { cause: error });
+  // A migration that finds no table has made a mistake of its own.
+  if (missing.has(state) && sent !== 'nothing') return new StoreMisconfigured(missingTable, { cause: error });
   // The wire protocol's way to say that what a session begins with is not passed on.
   if (state === '08P01' && /startup parameter/.test(String(error))) {
     return new StoreMisconfigured(needsSessions, { cause: error });
