@@ -1,8 +1,20 @@
 import { ForeignKeyViolation, OutcomeUnknown, StoreUnavailable, UniqueViolation } from './engine.ts';
 
 /** Primary result codes (https://sqlite.org/rescode.html) that say "not now" or "this file is broken", not "wrong SQL". */
-// PERM, BUSY, LOCKED, NOMEM, READONLY, INTERRUPT, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOLFS, NOTADB
-const unanswerable = new Set([3, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 22, 26]);
+const unanswerable: ReadonlyMap<number, string> = new Map([
+  [2, 'SQLite failed.'], // INTERNAL
+  ...[3, 8].map(
+    (code) =>
+      [code, 'The database cannot be written: its disk is read-only, or its owner or mode was changed.'] as const,
+  ), // PERM, READONLY
+  ...[5, 6, 9, 15, 17].map((code) => [code, 'SQLite did not respond.'] as const), // BUSY, LOCKED, INTERRUPT, PROTOCOL, SCHEMA
+  [7, 'SQLite has no memory left.'], // NOMEM
+  [10, 'The disk of the database failed.'], // IOERR
+  ...[11, 26].map((code) => [code, 'The database file is damaged.'] as const), // CORRUPT, NOTADB
+  [13, 'The disk of the database is full.'], // FULL
+  [14, 'The database cannot be opened: its folder was removed, or its owner or mode was changed.'], // CANTOPEN
+  [22, 'The file system of the database takes no file of this size.'], // NOLFS
+]);
 
 /** Extended codes of a refused duplicate: PRIMARYKEY, UNIQUE, ROWID. */
 const duplicate = new Set([1555, 2067, 2579]);
@@ -18,7 +30,8 @@ export function storeError(error: unknown): unknown {
   if (code === undefined) return error;
   if (duplicate.has(code)) return new UniqueViolation('A unique index refused the change.', { cause: error });
   if (code === orphan) return new ForeignKeyViolation('A foreign key refused the change.', { cause: error });
-  if (unanswerable.has(code & 0xff)) return new StoreUnavailable('SQLite did not respond.', { cause: error });
+  const sentence = unanswerable.get(code & 0xff);
+  if (sentence !== undefined) return new StoreUnavailable(sentence, { cause: error });
   return error;
 }
 

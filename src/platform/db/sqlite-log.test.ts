@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
@@ -15,6 +15,7 @@ import { row, text } from './rows.ts';
 import { sql } from './sql.ts';
 import { openSqlite } from './sqlite.ts';
 import type { LogOptions } from './sqlite-log.ts';
+import { openSqliteThread } from './sqlite-thread.ts';
 
 async function freshTable(t: TestContext, options: LogOptions & { release?: () => void }) {
   const { db: first, dataDir } = await freshDatabase(t, 'sqlite', { empty: true });
@@ -419,14 +420,19 @@ test('the log is truncated once a read has ended that was longer than the pause,
 test('while checkpoints fail nothing is lost; it is logged once, and the next one that succeeds catches up', async (t) => {
   const lines: string[] = [];
   const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
-  const { db, raw, path, dataDir } = await freshTable(t, { bounds: tight, log });
+  let fails = false;
+  const openThread: typeof openSqliteThread = (path) => {
+    if (fails) throw new Error('the disk fails');
+    return openSqliteThread(path);
+  };
+  const { db, raw, path } = await freshTable(t, { bounds: tight, log, openThread });
   raw.close();
   await put(db, 'before');
-  renameSync(dataDir, `${dataDir}-away`); // the thread finds no database
+  fails = true;
   let at = 0;
   while (lines.length === 0) await put(db, `${at++}`);
   for (const end = at + 100; at < end; at += 1) await put(db, `${at}`);
-  renameSync(`${dataDir}-away`, dataDir);
+  fails = false;
   assert.equal(lines.length, 1, lines.join('\n'));
   assert.match(lines[0] ?? '', /copying the log into the database failed/);
   const before = statSync(path).size;

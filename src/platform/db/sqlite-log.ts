@@ -10,6 +10,8 @@ import { appendOnly, openSqliteThread, type SqliteThread } from './sqlite-thread
 export type LogOptions = {
   flush?: Flush;
   bounds?: LogBounds;
+  /** The thread that copies; a test makes it fail as a disk would. */
+  openThread?: typeof openSqliteThread;
   /** Milliseconds. Without it no flush takes too long. */
   monotonic?: Clock;
   log?: Logger;
@@ -18,6 +20,8 @@ export type LogOptions = {
    * each second.
    */
   isDiskUnwritable?: () => boolean;
+  /** Whether the files at the path are others than those that are open. */
+  hasMoved?: () => boolean;
 };
 
 /** A flush that takes longer: what would wait for it, too, is refused instead. As long as the deadline of PostgreSQL. */
@@ -48,15 +52,13 @@ export type WriteAheadLog = ReturnType<typeof openLog>;
  *
  * Where a file system has no shared memory, SQLite keeps no such log: there its commits flush, as they do by default.
  */
-export function openLog(
-  connection: DatabaseSync,
-  { flush = (sync) => sync(), bounds = defaultBounds, monotonic = () => 0, log }: LogOptions,
-) {
+export function openLog(connection: DatabaseSync, options: LogOptions) {
+  const { flush = (sync) => sync(), monotonic = () => 0 } = options;
   const path = connection.location() ?? '';
   const { journal_mode } = connection.prepare('pragma journal_mode').get() as { journal_mode: string };
   const isUsed = journal_mode === 'wal';
   if (isUsed) connection.exec(appendOnly);
-  const checkpoints = createCheckpoints(path, bounds, log);
+  const checkpoints = createCheckpoints(path, options);
   const size = connection.prepare('pragma wal_checkpoint(noop)');
   const flushes = createFlushes(isUsed ? `${path}-wal` : undefined, flush, monotonic);
 
@@ -99,7 +101,10 @@ export const writePage = 'pragma user_version = 0';
  * after all was copied begins the log anew, and SQLite flushes its header then: so the thread writes one, not the event
  * loop. Another process that copies, too, or reads, may prevent it; that is no failure.
  */
-function createCheckpoints(path: string, bounds: LogBounds, logger: Logger | undefined) {
+function createCheckpoints(
+  path: string,
+  { bounds = defaultBounds, log: logger, hasMoved = () => false, openThread = openSqliteThread }: LogOptions,
+) {
   let thread: SqliteThread | undefined;
   let working: Promise<void> | undefined;
   let checkpointAt = bounds.checkpoint;
@@ -115,9 +120,9 @@ function createCheckpoints(path: string, bounds: LogBounds, logger: Logger | und
 
   /** @returns whether the log was copied whole, so that it begins anew. */
   async function checkpoint(mode: 'passive' | 'restart' | 'truncate', followedBy = [writePage]): Promise<boolean> {
-    if (isEnding) return false;
+    if (isEnding || hasMoved()) return false; // the thread opens what is at the path
     try {
-      thread ??= openSqliteThread(path);
+      thread ??= openThread(path);
       const [[outcome] = []] = await thread.run(`pragma wal_checkpoint(${mode})`, ...followedBy);
       hasFailed = false;
       return outcome?.busy === 0 && outcome.log === outcome.checkpointed;

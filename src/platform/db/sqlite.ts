@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
@@ -8,8 +8,11 @@ import { type BatchResult, StoreUnavailable, storable } from './engine.ts';
 import type { MigratableDb, MigratableEngine, MigrationSession } from './migrate.ts';
 import type { Param, Statement } from './sql.ts';
 import { isBusy, storeError } from './sqlite-errors.ts';
+import type { Flush } from './sqlite-flushes.ts';
 import { createGroupCommit, type Phases, type WriteSession } from './sqlite-group-commit.ts';
 import { type LogOptions, openLog, writePage } from './sqlite-log.ts';
+import { openPlace } from './sqlite-place.ts';
+import { isRunning, startOf } from './sqlite-processes.ts';
 import { checkFile } from './sqlite-thread.ts';
 import { busyTimeoutMs, transactionControl } from './sqlite-transactions.ts';
 
@@ -27,8 +30,16 @@ type Execute = (statement: Statement) => BatchResult;
  * @param path a file, made when missing; or a `file:` URI.
  * @throws {StoreUnavailable} when the file cannot be opened.
  */
-export function openSqlite(path: string, options: LogOptions & { phases?: Phases } = {}): MigratableDb {
+export function openSqlite(path: string, given: LogOptions & { phases?: Phases } = {}): MigratableDb {
+  const { flush = (sync) => sync(), monotonic = () => 0 } = given;
+  // After the flush, so that what is confirmed is in the file that a later start opens.
+  const flushInPlace: Flush = async (sync) => {
+    await flush(sync);
+    if (place.hasMoved()) refuseMoved();
+  };
+  const options = { ...given, flush: flushInPlace, hasMoved: () => place.hasMoved() };
   let opened: WriteSession | undefined = openOrOnlyRead(path, options);
+  const place = openPlace(opened.connection.location() ?? path, monotonic);
   const session = () => {
     if (!opened) throw new StoreUnavailable('The database file cannot be opened again.');
     return opened;
@@ -37,6 +48,14 @@ export function openSqlite(path: string, options: LogOptions & { phases?: Phases
   const run_id = `${process.pid}-${startOf(process.pid)}-${randomUUID().slice(-12)}`;
   let closing: Promise<void> | undefined;
   let checking: Promise<void> | undefined;
+
+  function refuseMoved(): never {
+    if (!writes.isFenced) options.log?.error({ path }, place.sentence);
+    writes.fence(place.sentence, () =>
+      options.log?.warn({ path }, 'the database file is back in its place, and was checked'),
+    );
+    throw new StoreUnavailable(place.sentence);
+  }
 
   async function close(): Promise<void> {
     await writes.drained();
@@ -53,10 +72,12 @@ export function openSqlite(path: string, options: LogOptions & { phases?: Phases
     for (;;) {
       if (closing) throw closed();
       try {
+        if (place.hasMoved()) throw new StoreUnavailable(place.sentence);
         const failed = opened;
         opened = undefined;
         try {
           failed?.connection.close();
+          place.closed();
           opened = openOrOnlyRead(path, options);
         } finally {
           await failed?.log.close();
@@ -79,6 +100,7 @@ export function openSqlite(path: string, options: LogOptions & { phases?: Phases
 
   function read(statement: Statement) {
     try {
+      if (place.hasMovedLately()) refuseMoved();
       const { execute, transaction, log } = session();
       log.refuseWhileStalled();
       if (transaction.beginReading() && !writes.isFenced) void log.flushes.flush();
@@ -113,6 +135,7 @@ export function openSqlite(path: string, options: LogOptions & { phases?: Phases
     requestArrived: () => opened?.transaction.requestArrived(),
     commit: async (steps) => {
       if (closing) throw closed();
+      if (place.hasMovedLately()) refuseMoved();
       return writes.enqueue(steps);
     },
     close: () => {
@@ -201,32 +224,6 @@ function connectToRead(path: string): DatabaseSync | undefined {
 
 /** Between two checks of a file whose flush failed. */
 const recheckMs = 1_000;
-
-/**
- * All processes of a file are on one machine. A number is given again, after a restart of a container or the machine most
- * of all: one that bears our number and not our name is from before us, and so is one whose process began at another time.
- */
-function isRunning(own: string, other: string): boolean {
-  const [number, start] = other.split('-');
-  const pid = Number(number);
-  if (pid === process.pid) return own === other;
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
-  }
-  return ['', start].includes(startOf(pid));
-}
-
-/** When a process began, in ticks of the machine; empty where the system does not say. */
-function startOf(pid: number): string {
-  try {
-    const status = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return status.slice(status.lastIndexOf(')')).split(' ')[20] ?? ''; // field 22 of proc(5); names may hold spaces
-  } catch {
-    return '';
-  }
-}
 
 const closed = () => new StoreUnavailable('The store is closed.');
 
