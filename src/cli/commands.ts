@@ -29,7 +29,7 @@ import { backupCommands } from './backup.ts';
 import { type Command, command, commandWithoutStore, type Option, type Typed, UsageError } from './command.ts';
 import { doctorCommand } from './doctor.ts';
 import { healthcheckCommand } from './healthcheck.ts';
-import { commandsOf } from './operation-command.ts';
+import { commandsOf, nothingChanged } from './operation-command.ts';
 import { exportCommands, invitationCommand, userCommands } from './users.ts';
 
 const caller = { actor: 'cli' } as const;
@@ -160,10 +160,14 @@ const clientCommands = {
       const wanted = fieldsGiven(given);
       const changes = Object.entries(wanted).filter(([, value]) => value !== undefined);
       if (changes.length === 0) throw new UsageError('Nothing to change: give at least one option.');
+      const { revision } = await findAnyClient(deps, client_id);
       const target = { client_id, owner_user_id: null, caller };
       const edited = await editClient(deps, target, readClientEdit(Object.fromEntries(changes)));
       const waits = edited.status === 'pending_review' || edited.pending_change !== null;
-      if (!given.approve || !waits) return report(edited);
+      if (!given.approve || !waits) {
+        const reported = report(edited);
+        return edited.revision === revision ? { ...reported, text: nothingChanged } : reported;
+      }
       return report(await approveClient(deps, { client_id, caller }, { revision: edited.revision }));
     },
   }),

@@ -1,4 +1,5 @@
 import type { Deps } from '../oauth/deps.ts';
+import { isOfNoChange } from '../platform/edited.ts';
 import type { Operation } from '../platform/http/operation.ts';
 import { isOptional, type TSchema } from '../platform/schema.ts';
 import { type Command, type Option, type Typed, UsageError } from './command.ts';
@@ -18,6 +19,9 @@ export const commandsOf = (operations: Readonly<Record<string, Operation<Deps>>>
   Object.fromEntries(
     Object.values(operations).flatMap((one) => (one.command ? [[one.command.name, commandOf(one, one.command)]] : [])),
   );
+
+/** What a command says that has found everything as it was asked for. */
+export const nothingChanged = 'Nothing was changed.';
 
 function commandOf(one: Operation<Deps>, part: NonNullable<Operation<Deps>['command']>): Command {
   const inPath = [...one.path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
@@ -80,7 +84,7 @@ function commandOf(one: Operation<Deps>, part: NonNullable<Operation<Deps>['comm
       const result = await one.run(deps, input);
       return {
         json: part.json ? await part.json(result, input, deps) : result,
-        text: await part.text(result, input, deps),
+        text: isOfNoChange(result) ? nothingChanged : await part.text(result, input, deps),
         failed: part.failed?.(result),
       };
     },

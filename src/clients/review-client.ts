@@ -1,6 +1,7 @@
 import { auditEvent, readReason } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';
+import type { Edited } from '../platform/edited.ts';
 import { fieldProblem, invalidFields, invalidState, staleRevision } from '../platform/errors.ts';
 import { type ClientDeps, type ClientTarget, changeClient, sameJson } from './change-client.ts';
 import {
@@ -212,7 +213,8 @@ const policyAfter = (client: Client, change: PolicyChange): Required<PolicyChang
  * Changes the policy of a client that has been approved, suspended ones included. The revision stays,
  * unless the algorithm changes: an edit of its owner that was begun before would otherwise set that back.
  *
- * @returns the client as it is now; unchanged, and without an audit event, if that is the policy already.
+ * @returns the client as it is now, and whether this has changed it: not, and without an audit event, if that is the policy
+ * already.
  * @throws notFound; invalidState for a client that was never approved; invalidFields; as {@link refuseSelfApproval}, since
  * an administrator who may not approve a client may not loosen its policy either.
  */
@@ -220,14 +222,17 @@ export async function changePolicy(
   deps: ClientDeps & Pick<Deps, 'config'>,
   target: ClientTarget,
   change: ApprovedPolicyChange,
-): Promise<Client> {
+): Promise<Edited<Client>> {
   checkPolicy(change);
-  return changeClient(deps, target, async (client) => {
+  let isChanged = false;
+  const after = await changeClient(deps, target, async (client) => {
     await refuseSelfApproval(deps, target.caller.actor, client);
     if (client.status !== 'approved' && client.status !== 'suspended') throw invalidState(client.status);
     const to = approvedPolicyAfter(client, change);
-    if (sameJson(to, approvedPolicyAfter(client, {}))) return undefined;
+    isChanged = !sameJson(to, approvedPolicyAfter(client, {}));
+    if (!isChanged) return undefined;
     const isRegistered = to.id_token_signed_response_alg !== client.id_token_signed_response_alg;
     return { action: 'client.policy_changed', to: { ...to, ...(isRegistered && { revision: client.revision + 1 }) } };
   });
+  return { after, isChanged };
 }

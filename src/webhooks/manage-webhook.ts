@@ -8,6 +8,7 @@ import type { Db } from '../platform/db/db.ts';
 import { inSlices } from '../platform/db/slices.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { SecretDeps, StoreDeps } from '../platform/deps.ts';
+import type { Edited } from '../platform/edited.ts';
 import { type FieldProblem, fieldProblem, invalidFields, invalidState, notFound, refusal } from '../platform/errors.ts';
 import type { MessageKey } from '../platform/i18n/translate.ts';
 import { type DeliveryId, type EventId, newId, type WebhookId } from '../platform/ids.ts';
@@ -105,7 +106,8 @@ const recordedTerms = ({ name, url, event_types }: Terms) => ({ name, origin: or
 const originOf = (url: string): string => new URL(url).origin;
 
 /**
- * What is left out stays as it is; an empty name removes it. Deliveries that are waiting go to the new URL.
+ * What is left out stays as it is; an empty name removes it. Deliveries that are waiting go to the new URL. An edit that
+ * differs in nothing changes and records nothing.
  * @throws {RequestError} `not_found`; `invalid_request` with a problem for each field.
  */
 export async function editWebhook(
@@ -113,19 +115,26 @@ export async function editWebhook(
   caller: Caller,
   webhook_id: WebhookId,
   wanted: Partial<WantedTerms>,
-): Promise<Webhook> {
+): Promise<Edited<Webhook>> {
   const webhook = await requireWebhook(deps, webhook_id);
   const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
   const read = readTerms(deps, { ...webhook, name: webhook.name ?? '', ...given }, Object.keys(given));
   // Only what is given is written: another edit at the same time keeps the rest.
   const to: Partial<Terms> = Object.fromEntries(Object.entries(read).filter(([member]) => member in given));
   const terms = { ...webhook, ...to };
+  if (isSameTerms(webhook, terms)) return { after: webhook, isChanged: false };
   const event = { before: recordedTerms(webhook), after: recordedTerms(terms) };
   await change(deps, { action: 'webhook.edited', ...caller, target: webhook_id, ...event }, () => ({
     run: { webhook: mustChange(updateWebhook(webhook_id, to)) },
   }));
-  return terms;
+  return { after: terms, isChanged: true };
 }
+
+/** The order of the events says nothing. */
+const isSameTerms = (one: Terms, other: Terms): boolean =>
+  one.name === other.name &&
+  one.url === other.url &&
+  new Set(one.event_types).symmetricDifference(new Set(other.event_types)).size === 0;
 
 /** Seconds. */
 export const longestSecretOverlap = 86_400;

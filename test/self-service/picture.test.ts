@@ -81,8 +81,8 @@ testSignet('a user uploads a picture, and it goes wherever their profile goes', 
     const first = (await pictureOf(user))!;
     assert.doesNotMatch((await user.browser.get('/account')).text, /name="picture"/, 'no field to fall out of date');
     const replaced = `${signet.url}/pictures/${'pic_'.padEnd(26, 'x')}`;
-    for (const shown of ['', 'https://pictures.example.com/grace.jpg', replaced]) {
-      const saved = await user.browser.post('/account', { name: 'Grace Brewster', picture: shown });
+    for (const [place, shown] of ['', 'https://pictures.example.com/grace.jpg', replaced].entries()) {
+      const saved = await user.browser.post('/account', { name: `Grace Brewster ${place}`, picture: shown });
       assert.equal(saved.location, '/account?done=yes');
       assert.equal(await pictureOf(user), first, 'saved from a page that was drawn at any time before');
       assert.equal((await read(first)).status, 200);

@@ -16,6 +16,7 @@ import { scopeNames } from '../../clients/scopes.ts';
 import { readUsage } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
 import { csvName, csvType } from '../../platform/csv.ts';
+import { answerOf } from '../../platform/edited.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { paging } from '../../platform/http/paging.ts';
 import { Type } from '../../platform/schema.ts';
@@ -230,7 +231,7 @@ export const clientOperations = {
     answer: changed,
     refusals: ['not_found', 'invalid_state', 'access_denied', 'stale_revision'],
     run: async (deps, { caller, client_id, body }) =>
-      reviewedRecord(await changePolicy(deps, { client_id, caller }, body)),
+      answerOf(await changePolicy(deps, { client_id, caller }, body), reviewedRecord),
     command: {
       name: 'clients policy',
       summary:

@@ -17,7 +17,7 @@ import { csvName, csvType } from '../../platform/csv.ts';
 import { deliveryStates } from '../../platform/db/delivery-queue.ts';
 import { fieldProblem, invalidFields } from '../../platform/errors.ts';
 import { type Parameters, readChoice } from '../../platform/http/parameters.ts';
-import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
+import { doneOrUnchanged, type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { normalizeName } from '../../platform/text.ts';
 import { readClientStatistics } from '../../statistics/read-statistics.ts';
@@ -82,7 +82,7 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
   pages.run(operations.reinstate, { done: `${one}?done=reinstated`, ...onPage });
   pages.run(operations.changePolicy, {
     input: (form) => ({ body: { ...policyOf(form), id_token_signed_response_alg: algorithmOf(form) } }),
-    done: `${one}?done=policy`,
+    done: doneOrUnchanged(one, 'policy'),
     ...onPage,
   });
   pages.post(`${one}/delete`, {

@@ -10,6 +10,7 @@ import {
 import { credentialRecord, permissions } from '../../entitlements/service-credentials/service-credential.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { now } from '../../platform/clock.ts';
+import { answerOf } from '../../platform/edited.ts';
 import { inCode, nameInCode, nullable, operation, Time } from '../../platform/http/operation.ts';
 import { list, shownOnce, table, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
@@ -207,8 +208,11 @@ export const serviceCredentialOperations = {
     summary: 'Replace the permissions and products of a service credential',
     body: strictBody(terms, writerNeedsProduct),
     example: { permissions: ['entitlements:write'], products: ['editor'] },
-    run: (deps, { caller, client_id, body: { permissions, products = [] } }) =>
-      recordAfter(changeCredentialTerms(deps, caller, client_id, { permissions, products }), deps, client_id),
+    async run(deps, { caller, client_id, body: { permissions, products = [] } }) {
+      const isChanged = await changeCredentialTerms(deps, caller, client_id, { permissions, products });
+      const after = await findCredential(deps, client_id);
+      return answerOf({ after, isChanged }, (credential) => credentialRecord(credential, now(deps)));
+    },
     command: {
       name: 'service-credentials restrict',
       summary: 'Replace the permissions and products of a service credential.',

@@ -6,7 +6,7 @@ import type { Deps } from '../../oauth/deps.ts';
 import { now } from '../../platform/clock.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { isActiveSecret } from '../../platform/ids.ts';
-import { pagesFor } from '../../platform/pages/page-routes.ts';
+import { doneOrUnchanged, pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { checkedNames, explains, type Shown } from '../components.ts';
 import { serviceCredentialOperations as operations } from './operations.ts';
@@ -40,7 +40,7 @@ export async function serviceCredentialPageRoutes(app: FastifyInstance, deps: De
   pages.run(operations.restrict, {
     path: `${one}/restrict`,
     input: (form) => ({ body: termsOf(form) }),
-    done: `${one}?done=restricted`,
+    done: doneOrUnchanged(one, 'restricted'),
     ...onPage,
   });
   pages.run(operations.rotate, {

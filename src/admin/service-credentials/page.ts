@@ -91,7 +91,7 @@ export const credentialPage = (
   title: visibleText(one.name),
   tab,
   content: html`<h1>${untrusted(one.name)} ${one.retired_at !== null && badge(view.t('admin.services.retired'), 'off')}</h1>
-${shown.problem}${doneNotice(view, shown, 'services', ['restricted'])}
+${shown.problem}${doneNotice(view, shown, 'services', ['restricted', 'unchanged'])}
 <dl>
 <dt>${view.t('admin.services.client_id')}</dt><dd><code>${one.credential_id}</code></dd>
 <dt>${view.t('admin.services.permissions')}</dt><dd>${one.permissions.join(', ')}</dd>

@@ -1,6 +1,7 @@
 import { handlePattern } from '../../accounts/handles.ts';
 import { userFilters } from '../../accounts/users.ts';
 import { inviteUser, pendingInvitations, revokeInvitation } from '../../authentication/account-links/invitation.ts';
+import { answerOf } from '../../platform/edited.ts';
 import { emailPattern } from '../../platform/email-address.ts';
 import { inCode, nameInCode, nullable, operation, Time } from '../../platform/http/operation.ts';
 import { paging } from '../../platform/http/paging.ts';
@@ -168,7 +169,7 @@ export const accountOperations = {
     example: { name: 'Ada Lovelace', reason: 'She has married.' },
     answer: { description: 'The user after the change.', schema: UserRecord },
     refusals: ['not_found', 'invalid_state'],
-    run: async (deps, { caller, user_id, body }) => userRecord(await editUser(deps, caller, user_id, body)),
+    run: async (deps, { caller, user_id, body }) => answerOf(await editUser(deps, caller, user_id, body), userRecord),
     command: {
       name: 'users edit',
       summary: 'Change the name, username or email address of a user. An empty username removes it.',

@@ -35,6 +35,7 @@ import { revokeGrantsOfUser } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { LimitDeps, MailDeps, StoreDeps } from '../../platform/deps.ts';
+import type { Edited } from '../../platform/edited.ts';
 import { invalidState, refusal } from '../../platform/errors.ts';
 import { mailTo, reasonForMail } from '../../platform/mail/outbox.ts';
 
@@ -87,11 +88,11 @@ export async function changeRole(
   user_id: string,
   role: Role,
   words?: string,
-): Promise<User> {
+): Promise<Edited<User>> {
   const reason = words === undefined ? undefined : readReason(words);
   if (caller.actor === `user:${user_id}`) throw refusal('access_denied', { key: 'users.own_role' });
   const user = await requireUser(deps, user_id);
-  if (user.role === role) return user;
+  if (user.role === role) return { after: user, isChanged: false };
   await refuseAgainstAdministrator(deps, caller, user_id);
   const notified = role === 'admin' ? await listAdministrators(deps.db) : [];
   const at = now(deps);
@@ -110,7 +111,7 @@ export async function changeRole(
     },
   });
   const current = await requireUser(deps, user_id);
-  if (done.ok) return current;
+  if (done.ok) return { after: current, isChanged: true };
   throw current.role === user.role ? lastAdministrator() : invalidState(current.role);
 }
 

@@ -17,6 +17,7 @@ import { passwordLimits } from '../../authentication/passwords/password-limits.t
 import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
 import type { MailDeps } from '../../platform/deps.ts';
+import type { Edited } from '../../platform/edited.ts';
 import { emailKey, emailProblem, readableEmail } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, invalidState, takenField } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/outbox.ts';
@@ -38,12 +39,12 @@ type UserEdit = {
  * Changes a user's name, username or address, or marks the address as verified: without a mail to it, on the word of the
  * administrator. As when users change it themselves, sessions stay, and links that were sent to the old address are invalidated; the old
  * address is notified. A new one is not verified unless the edit says so.
- * @returns the user as they are now.
+ * @returns the user as they are now. An edit that differs in nothing changes and records nothing.
  * @throws {RequestError} `not_found`; `invalid_request` with one entry per field; `access_denied` as {@link refuseTakeover}
  * says, and for the names as {@link refuseAgainstAdministrator} says; `invalid_state` if the new address or
  * username is taken, or the old address has changed meanwhile.
  */
-export async function editUser(deps: MailDeps, caller: Caller, user_id: string, edit: UserEdit): Promise<User> {
+export async function editUser(deps: MailDeps, caller: Caller, user_id: string, edit: UserEdit): Promise<Edited<User>> {
   const user = await requireUser(deps, user_id);
   const { reason, names, email, isVerified } = readEdit(deps, edit, user);
   const isOtherAddress = email !== user.email;
@@ -51,7 +52,7 @@ export async function editUser(deps: MailDeps, caller: Caller, user_id: string, 
   if (isOtherAddress || isNewlyVerified) await refuseTakeover(deps, caller, user_id);
   const fields = Object.keys(names);
   if (fields.length > 0) await refuseAgainstAdministrator(deps, caller, user_id);
-  if (fields.length === 0 && !isOtherAddress && !isNewlyVerified) return user;
+  if (fields.length === 0 && !isOtherAddress && !isNewlyVerified) return { after: user, isChanged: false };
 
   const at = now(deps);
   const { preferred_username: handle } = names;
@@ -92,7 +93,7 @@ export async function editUser(deps: MailDeps, caller: Caller, user_id: string, 
         : undefined,
     },
   });
-  if (done.ok) return requireUser(deps, user_id);
+  if (done.ok) return { after: await requireUser(deps, user_id), isChanged: true };
   if (done.failed === 'taken') throw takenHandle();
   if (done.failed === 'email') throw takenField('email', { key: 'problem.email.taken' });
   throw invalidState('changed');

@@ -8,6 +8,7 @@ import {
 } from '../../accounts/users.ts';
 import type { LockState } from '../../authentication/passwords/password-limits.ts';
 import type { Deps } from '../../oauth/deps.ts';
+import { answerOf } from '../../platform/edited.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { paging } from '../../platform/http/paging.ts';
 import { list, table, time } from '../../platform/report.ts';
@@ -229,7 +230,7 @@ export const userOperations = {
     example: { role: 'admin' },
     refusals: ['not_found', 'invalid_state'],
     run: async (deps, { caller, user_id, body }) =>
-      userRecord(await changeRole(deps, caller, user_id, body.role, body.reason)),
+      answerOf(await changeRole(deps, caller, user_id, body.role, body.reason), userRecord),
     command: {
       name: 'users role',
       summary: 'Change the role of a user.',

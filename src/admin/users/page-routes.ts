@@ -12,7 +12,7 @@ import { listGrants } from '../../oauth/grants/grants.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import { type Parameters, readChoice, readForm } from '../../platform/http/parameters.ts';
 import { locales } from '../../platform/i18n/translate.ts';
-import { type PageContext, pagesFor, sendDownload } from '../../platform/pages/page-routes.ts';
+import { doneOrUnchanged, type PageContext, pagesFor, sendDownload } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { explains, type Shown } from '../components.ts';
 import { accessOperations } from './access-operations.ts';
@@ -176,13 +176,13 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
         reason,
       },
     }),
-    done: `${one}?done=edited`,
+    done: doneOrUnchanged(one, 'edited'),
     explains,
     redraw: (context, shown) => edit(context as UserContext, shown),
   });
   pages.run(operations.changeRole, {
     input: (form) => ({ body: { role: roleOf(form), reason: form.reason ?? '' } }),
-    done: `${one}?done=role_changed`,
+    done: doneOrUnchanged(one, 'role_changed'),
     ...onPage,
   });
   pages.run(accessOperations.endSession, {

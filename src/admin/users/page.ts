@@ -45,6 +45,7 @@ const done = [
   'role_changed',
   'unlocked',
   'edited',
+  'unchanged',
   'picture_removed',
 ] as const;
 

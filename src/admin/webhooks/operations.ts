@@ -1,3 +1,4 @@
+import { answerOf } from '../../platform/edited.ts';
 import { inCode, nullable, operation, Time } from '../../platform/http/operation.ts';
 import { httpsTargetPattern } from '../../platform/http/url-patterns.ts';
 import { list, shownOnce, table, time } from '../../platform/report.ts';
@@ -135,11 +136,7 @@ export const webhookOperations = {
       'tokens were revoked, ended: the tokens whose sub, client_id and sid match its user_id, client_id and session_id, each an ID or ' +
       '"all", except those whose sid is except_session_id. The signature is in the header webhook-signature.',
     body: strictBody(terms),
-    example: {
-      name: 'Billing',
-      url: 'https://hooks.example.com/signet',
-      event_types: ['user.disabled', 'client.suspended'],
-    },
+    example: { name: 'Billing', url: 'https://hooks.example.com/signet', event_types: ['user.disabled'] },
     answer: {
       description: 'With the secret that signs deliveries, returned only once.',
       schema: Type.Object({ ...record, secret }),
@@ -167,7 +164,7 @@ export const webhookOperations = {
     example: { name: 'Billing', event_types: ['user.disabled'] },
     answer: { description: 'The webhook after the change.', schema: Type.Object(record) },
     refusals: ['not_found'],
-    run: (deps, { caller, webhook_id, body }) => editWebhook(deps, caller, webhook_id, body),
+    run: async (deps, { caller, webhook_id, body }) => answerOf(await editWebhook(deps, caller, webhook_id, body)),
     command: {
       name: 'webhooks edit',
       options: { event: 'event_types' },

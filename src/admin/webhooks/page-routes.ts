@@ -4,7 +4,7 @@ import type { Deps } from '../../oauth/deps.ts';
 import { deliveryStates } from '../../platform/db/delivery-queue.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { readChoice } from '../../platform/http/parameters.ts';
-import { pagesFor } from '../../platform/pages/page-routes.ts';
+import { doneOrUnchanged, pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { findDeliveries, findDelivery, webhooksWithDead, webhookWithDeliveries } from '../../webhooks/list-webhooks.ts';
 import { requireWebhook } from '../../webhooks/manage-webhook.ts';
@@ -38,7 +38,7 @@ export async function webhookPageRoutes(app: FastifyInstance, deps: Deps) {
     path: `${one}/edit`,
     page: `${one}/edit`,
     input: (form) => ({ body: termsOf(form) }),
-    done: `${one}?done=edited`,
+    done: doneOrUnchanged(one, 'edited'),
     redraw: editor,
   });
 
@@ -59,7 +59,12 @@ export async function webhookPageRoutes(app: FastifyInstance, deps: Deps) {
   pages.run(operations.enable, { done: `${one}?done=enabled`, ...onPage });
   pages.run(operations.disable, { done: `${one}?done=disabled`, ...onPage });
   pages.run(operations.test, { done: `${one}?done=tested`, ...onPage });
-  pages.run(operations.replayDead, { path: `${one}/replay-all`, done: `${one}?done=replayed_all`, ...onPage });
+  pages.run(operations.replayDead, {
+    path: `${one}/replay-all`,
+    done: ({ replayed }, { webhook_id }) =>
+      `${list}/${webhook_id}?done=${replayed > 0 ? 'replayed_all' : 'replayed_none'}`,
+    ...onPage,
+  });
   pages.run(operations.replayDelivery, {
     path: `${one}/replay`,
     input: ({ delivery_id = '' }) => ({ delivery_id }),

@@ -113,7 +113,7 @@ export const webhookPage = (
   title: visibleText(nameOfWebhook(one)),
   tab,
   content: html`<h1>${webhookName(one)}${one.disabled_at !== null && html` ${badge(view.t('admin.webhooks.state.off'), 'warn')}`}</h1>
-${shown.problem}${doneNotice(view, shown, 'webhooks', ['replayed', 'replayed_all', 'enabled', 'disabled', 'tested', 'edited'])}
+${shown.problem}${doneNotice(view, shown, 'webhooks', ['replayed', 'replayed_all', 'replayed_none', 'enabled', 'disabled', 'tested', 'edited', 'unchanged'])}
 ${one.disabled_at !== null && html`<p class="soft">${view.t('admin.webhooks.off', { when: view.ago(one.disabled_at) })}${one.disabled_reason !== null && html` ${view.t(`admin.webhooks.off.${one.disabled_reason}`)}`}</p>`}
 ${failingNotice(view, one)}<dl>
 <dt>${view.t('admin.webhooks.url')}</dt><dd>${untrustedUrl(one.url)}</dd>

@@ -1,5 +1,6 @@
 import { mustChange } from '../../platform/db/change.ts';
 import type { MailDeps } from '../../platform/deps.ts';
+import type { Edited } from '../../platform/edited.ts';
 import { fieldProblem, invalidFields, notFound, refusal } from '../../platform/errors.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import { deletePasskey, listPasskeys, type Passkey, renamePasskey } from '../credentials/passkeys.store.ts';
@@ -42,11 +43,11 @@ export async function renameOwnPasskey(
   owner: Owner,
   id: string,
   readBody: () => string,
-): Promise<Passkey> {
+): Promise<Edited<Passkey>> {
   const { user_id } = owner.session;
   const passkey = await requireOwnPasskey(deps, user_id, id);
   const name = readName(readBody());
-  if (name === passkey.name) return passkey;
+  if (name === passkey.name) return { after: passkey, isChanged: false };
   await limitSecurityChanges(deps, user_id);
   const failed = await changeOwnAccount(deps, owner, {
     action: 'passkey.renamed',
@@ -55,7 +56,7 @@ export async function renameOwnPasskey(
     run: { passkey: mustChange(renamePasskey(passkey, name)) },
   });
   if (failed) throw notFound(); // removed meanwhile
-  return { ...passkey, name };
+  return { after: { ...passkey, name }, isChanged: true };
 }
 
 /**

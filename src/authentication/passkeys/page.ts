@@ -8,7 +8,7 @@ import { maxPasskeys, passkeyId } from '../credentials/webauthn.ts';
 
 export const passkeysPath = '/account/security/passkeys';
 
-export const passkeyNotices = ['added', 'renamed', 'removed'] as const;
+export const passkeyNotices = ['added', 'renamed', 'removed', 'unchanged'] as const;
 
 type PasskeysPage = {
   passkeys: readonly Passkey[];

@@ -114,7 +114,7 @@ const rename = operation({
   answer: { description: 'The passkey.', schema: Passkey },
   refusals: ['not_found', 'rate_limited'],
   run: async (deps: Deps, { id, body, ...owner }) =>
-    passkeyRecord(await renameOwnPasskey(deps, owner, id, () => readName(body).name)),
+    passkeyRecord((await renameOwnPasskey(deps, owner, id, () => readName(body).name)).after),
 });
 
 const remove = operation({
@@ -189,8 +189,8 @@ function passkeyPages(app: FastifyInstance, deps: Deps) {
   pages.post(`${passkeysPath}/:id/name`, {
     ...form,
     async act(owner, { name = '' }) {
-      await renameOwnPasskey(deps, owner, owner.id, () => name);
-      return `${passkeysPath}?done=renamed`;
+      const { isChanged } = await renameOwnPasskey(deps, owner, owner.id, () => name);
+      return `${passkeysPath}?done=${isChanged ? 'renamed' : 'unchanged'}`;
     },
   });
   pages.run(remove, { ...form, path: `${passkeysPath}/:id/remove`, done: `${passkeysPath}?done=removed` });

@@ -8,7 +8,7 @@ import type { Method } from './authentication.ts';
 import { deviceName } from './browser.ts';
 import type { ListedSession } from './store.ts';
 
-export const sessionNotices = ['one', 'others', 'named'] as const;
+export const sessionNotices = ['one', 'others', 'named', 'unchanged'] as const;
 
 type SessionsList = {
   sessions: readonly ListedSession[];

@@ -67,8 +67,9 @@ const renameSession = operation({
   example: { name: 'Work laptop' },
   answer: { description: 'Named.' },
   refusals: ['not_found'],
-  run: (deps: Deps, { session: { user_id }, session_id, body: { name } }) =>
-    nameSession(deps, { user_id, session_id }, name),
+  async run(deps: Deps, { session: { user_id }, session_id, body: { name } }) {
+    await nameSession(deps, { user_id, session_id }, name);
+  },
 });
 
 const endSession = operation({
@@ -124,13 +125,14 @@ export async function sessionRoutes(app: FastifyInstance, deps: Deps) {
   pages.show(path, (context) =>
     draw(context, { done: sessionNotices.find((notice) => notice === context.query.done) }),
   );
-  pages.run(renameSession, {
-    path: `${path}/name`,
+  pages.post(`${path}/name`, {
     page: path,
-    input: ({ session_id = '', name = '' }) => ({ session_id, body: { name: name.trim() || null } }),
+    async act({ session: { user_id } }, { session_id = '', name = '' }) {
+      const isChanged = await nameSession(deps, { user_id, session_id }, name.trim() || null);
+      return `${path}?done=${isChanged ? 'named' : 'unchanged'}`;
+    },
     redraw: (context, { problem, form: { session_id, name } }) =>
       draw(context, { refused: { problem, session_id, name } }),
-    done: `${path}?done=named`,
   });
   pages.run(endSession, {
     path: `${path}/end`,

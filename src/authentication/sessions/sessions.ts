@@ -89,11 +89,14 @@ export async function nameSession(
   deps: StoreDeps,
   { user_id, session_id }: { user_id: string; session_id: string },
   name: string | null,
-): Promise<void> {
+): Promise<boolean> {
   if (name !== null && displayNameProblem(name)) throw invalidFields([fieldProblem('name', { key: 'problem.name' })]);
   const stored = name === null ? null : normalizeName(name);
   const { changes } = await deps.db.run(renameSession(user_id, session_id, stored, now(deps)));
-  if (changes === 0) throw notFound();
+  if (changes > 0) return true;
+  const sessions = await activeSessionsOf(deps.db, user_id, now(deps));
+  if (!sessions.some((one) => one.session_id === session_id)) throw notFound();
+  return false;
 }
 
 /** The statements that sign out. The event comes first: it is written only if the session is active. */

@@ -2,7 +2,7 @@ import { User } from '../../accounts/users.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { flag, id, integer, nullable, type RowOf, row, text, words } from '../../platform/db/rows.ts';
 import { inOneSlice } from '../../platform/db/slices.ts';
-import { incidental, raw, type Sql, sql } from '../../platform/db/sql.ts';
+import { asText, incidental, raw, type Sql, sql } from '../../platform/db/sql.ts';
 import { digest, type SessionId, type UserId } from '../../platform/ids.ts';
 import { hasPasskey } from '../credentials/passkeys.store.ts';
 import { hasTotp } from '../credentials/two-factor.store.ts';
@@ -150,10 +150,11 @@ export const isActiveSessionOf = (user_id: UserId, session_id: SessionId, now: n
   sql`exists (select 1 from sessions s where s.session_id = ${session_id} and s.user_id = ${user_id}
                and s.ended_at is null and ${isUnexpired(now)})`;
 
-/** The name stays with the session when its user signs in again in the same browser. */
+/** The name stays with the session when its user signs in again in the same browser. Changes no row that has it. */
 export const renameSession = (user_id: UserId, session_id: SessionId, name: string | null, now: number): Sql =>
   sql`update sessions set name = ${name}
-       where session_id = ${session_id} and user_id = ${user_id} and ended_at is null and ${isUnexpired(now)}`;
+       where session_id = ${session_id} and user_id = ${user_id} and ended_at is null and ${isUnexpired(now)}
+         and name is distinct from ${asText(name)}`;
 
 export const endSession = (session_id: SessionId, reason: string, now: number): Sql =>
   sql`update sessions set ended_at = ${now}, end_reason = ${reason}

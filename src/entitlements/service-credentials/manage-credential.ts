@@ -89,14 +89,20 @@ export async function rotateCredential(
   return { credential_id, client_secret, previous_expires_at: at + overlapSeconds };
 }
 
+/**
+ * @returns whether they differ from the ones before; if not, nothing is changed or recorded.
+ * @throws {RequestError} `invalid_request` with a problem for each field; `not_found`; `invalid_state` if retired.
+ */
 export async function changeCredentialTerms(
   deps: CredentialDeps,
   caller: Caller,
   credential_id: string,
   wanted: CredentialTerms,
-) {
+): Promise<boolean> {
   const terms = readTerms(wanted, []);
   const before = await findCredential(deps, credential_id);
+  const isSame = isSameSet(terms.permissions, before.permissions) && isSameSet(terms.products, before.products);
+  if (isSame && before.retired_at === null) return false;
   await change(deps, caller, {
     action: 'service_credential.restricted',
     credential_id,
@@ -104,7 +110,11 @@ export async function changeCredentialTerms(
     after: terms,
     to: terms,
   });
+  return true;
 }
+
+const isSameSet = (some: readonly string[], others: readonly string[]): boolean =>
+  new Set(some).symmetricDifference(new Set(others)).size === 0;
 
 /** It ends permanently, on every node within a second. */
 export const retire = (deps: CredentialDeps, caller: Caller, credential_id: string) =>

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { csvType, withByteOrderMark } from '../csv.ts';
+import { isOfNoChange } from '../edited.ts';
 import { RequestError } from '../errors.ts';
 import type { Access } from '../http/access.ts';
 import { type FileAnswer, type Operation, type PathParameters, type RunOf, sendFile } from '../http/operation.ts';
@@ -134,6 +135,12 @@ export function pagesFor<Deps extends KeptFormDeps, Requester extends object>(
   };
   return pages;
 }
+
+/** Where a form leads that may have found nothing to change: `done` in the query of a page tells which. */
+export const doneOrUnchanged =
+  (page: string, done: string) =>
+  (answer: unknown, { request }: { request: FastifyRequest }): string =>
+    fillPath(`${page}?done=${isOfNoChange(answer) ? 'unchanged' : done}`, request.params as Record<string, string>);
 
 /** A refusal that the page of the form explains is shown there, in the current state. */
 export async function answerForm(

@@ -1,17 +1,25 @@
-import { findPicture, findPictureType, insertPicture, lockUser, setProfile } from '../../accounts/users.ts';
+import {
+  findPicture,
+  findPictureOf,
+  findPictureType,
+  insertPicture,
+  lockUser,
+  requireUser,
+  setProfile,
+} from '../../accounts/users.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import type { Deps, LimitDeps } from '../../platform/deps.ts';
 import { fieldProblem, invalidFields, notFound } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import { picturesPath } from '../../platform/pages/initials.ts';
+import { pictureOf, picturesPath } from '../../platform/pages/initials.ts';
 import { maxPictureKb, maxPictureSide, readPicture } from '../../platform/picture-files.ts';
 import { limitProfileChanges } from '../profile/profile.ts';
 
 /**
  * Keeps a picture of a user, in place of the one before, and makes its URL their `picture`. The URL has a new random ID each
  * time, so what is behind it never changes, and it cannot be guessed.
- * @param file as it was sent; its metadata is not kept.
+ * @param file as it was sent; its metadata is not kept. The one that the user shows already is left as it is.
  * @throws {RequestError} `invalid_request` for what is no picture, or too large; `rate_limited`.
  */
 export async function setPicture(
@@ -19,7 +27,7 @@ export async function setPicture(
   user_id: string,
   file: Buffer,
   caller: Caller,
-): Promise<{ picture: string }> {
+): Promise<{ picture: string; isChanged: boolean }> {
   const values = { kb: maxPictureKb, side: maxPictureSide };
   const refuse = (key: 'missing' | 'size' | 'type' | 'side') =>
     invalidFields([fieldProblem('content', { key: `problem.picture.${key}`, values })]);
@@ -29,6 +37,12 @@ export async function setPicture(
   if (found === undefined) throw refuse('type');
   const { media_type, width, height, content } = found;
   if (Math.min(width, height) < 1 || Math.max(width, height) > maxPictureSide) throw refuse('side');
+  const encoded = content.toString('base64');
+  const [user, kept] = await Promise.all([requireUser(deps, user_id), findPictureOf(deps.db, user_id)]);
+  const shown = user.picture;
+  if (shown !== null && kept?.content === encoded && pictureOf(deps.config.baseUrl, user) !== undefined) {
+    return { picture: shown, isChanged: false };
+  }
   await limitProfileChanges(deps, user_id);
   const at = now(deps);
   const picture_id = newId('pic');
@@ -37,12 +51,12 @@ export async function setPicture(
   await deps.db.change({
     lock: lockUser(user_id),
     run: {
-      file: insertPicture({ picture_id, user_id, media_type, content: content.toString('base64') }, at),
+      file: insertPicture({ picture_id, user_id, media_type, content: encoded }, at),
       profile: setProfile(user_id, { picture }, at),
       event: auditEvent(event, at).statement,
     },
   });
-  return { picture };
+  return { picture, isChanged: true };
 }
 
 /** Bytes of pictures that are kept in memory. */

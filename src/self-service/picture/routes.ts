@@ -127,8 +127,8 @@ export async function pictureRoutes(app: FastifyInstance, deps: Deps) {
       page: '/account',
       async act({ session, caller, request: { body } }) {
         const file = body instanceof FormWithFile ? body.file : Buffer.alloc(0);
-        await setPicture(deps, session.user_id, file, caller);
-        return '/account?done=picture';
+        const { isChanged } = await setPicture(deps, session.user_id, file, caller);
+        return `/account?done=${isChanged ? 'picture' : 'unchanged'}`;
       },
       redraw: async ({ view, session }, { refusal: { problems } }) =>
         profilePage(view, { session, user: await requireUser(deps, session.user_id), problems }),
@@ -136,8 +136,8 @@ export async function pictureRoutes(app: FastifyInstance, deps: Deps) {
     pages.post('/account/picture/remove', {
       page: '/account',
       async act({ session, caller }) {
-        await changeProfile(deps, session, { picture: null }, caller);
-        return '/account?done=picture_removed';
+        const isChanged = await changeProfile(deps, session, { picture: null }, caller);
+        return `/account?done=${isChanged ? 'picture_removed' : 'unchanged'}`;
       },
     });
   });

@@ -12,7 +12,7 @@ import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { maxPictureKb, maxPictureSide } from '../../platform/picture-files.ts';
 
-export const profileNotices = ['yes', 'picture', 'picture_removed'] as const;
+export const profileNotices = ['yes', 'unchanged', 'picture', 'picture_removed'] as const;
 type ProfileNotice = (typeof profileNotices)[number];
 
 type ProfileForm = {

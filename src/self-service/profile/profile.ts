@@ -67,6 +67,7 @@ type ProfileEdit = Static<typeof ProfileBody>;
 
 /**
  * Changes a user's own data. Fields that are left out or the same are not written.
+ * @returns whether there were others.
  * @throws {RequestError} `invalid_request` with one entry a field; `invalid_state` for a handle that is taken;
  * `rate_limited`.
  */
@@ -75,13 +76,13 @@ export async function changeProfile(
   { user_id }: Pick<Session, 'user_id'>,
   edit: ProfileEdit,
   caller: Caller,
-): Promise<void> {
+): Promise<boolean> {
   const at = now(deps);
   const stored = await requireUser(deps, user_id);
   const changes = readEdit(edit, stored, { now: at, service: deps.config.brand.name, baseUrl: deps.config.baseUrl });
   // The log outlives the account, so it keeps the names of the fields and no personal data.
   const fields = Object.keys(changes);
-  if (fields.length === 0) return;
+  if (fields.length === 0) return false;
   await limitProfileChanges(deps, user_id);
   const { statement } = auditEvent({ action: 'user.changed', ...caller, target: user_id, after: { fields } }, at);
   const handle = changes.preferred_username;
@@ -96,7 +97,7 @@ export async function changeProfile(
       event: statement,
     },
   });
-  if (written.ok) return;
+  if (written.ok) return true;
   if (written.failed === 'taken') throw takenHandle();
   throw invalidFields([fieldProblem('preferred_username', { key: 'problem.profile.preferred_username.changes' })]);
 }

@@ -73,8 +73,8 @@ export async function accountRoutes(app: FastifyInstance, deps: Deps) {
         locale: filled('locale'),
         ...(!hasUploaded && hasField && { picture: filled('picture') }),
       });
-      await changeProfile(deps, session, edit, caller);
-      return '/account?done=yes';
+      const isChanged = await changeProfile(deps, session, edit, caller);
+      return `/account?done=${isChanged ? 'yes' : 'unchanged'}`;
     },
     redraw: async ({ view, session }, { refusal: { problems }, form }) =>
       profilePage(view, { session, user: await requireUser(deps, session.user_id), typed: form, problems }),
