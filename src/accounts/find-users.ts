@@ -5,19 +5,23 @@ import type { Sql } from '../platform/db/sql.ts';
 import { completedAtOnce, decodePlace, encodePlace } from '../platform/db/term-search.ts';
 import type { StoreDeps } from '../platform/deps.ts';
 import { rangesOf } from '../platform/search-terms.ts';
-import { usersWithTerms } from './search.store.ts';
 import {
-  completeTerms,
+  countUsers as countLists,
   filterCondition,
-  findUser,
-  findUserByEmail,
   fulfils,
   listUsers,
   placeInList,
-  someTermsAreMissing,
-  type User,
+  type UserCounts,
   type UserFilter,
   type UserOrder,
+} from './lists.store.ts';
+import { usersWithTerms } from './search.store.ts';
+import {
+  completeTerms,
+  findUser,
+  findUserByEmail,
+  someTermsAreMissing,
+  type User,
   usersWithMissingTerms,
 } from './store.ts';
 
@@ -73,6 +77,13 @@ export async function findUsers(deps: StoreDeps, search: UserSearch): Promise<Fo
   const next = found.next && encodeCursor({ at: 0, id: encodePlace(found.next.term, found.next.id) });
   return { users: exact ? [exact, ...others] : others, next, complete: !isMissing };
 }
+
+/** Larger numbers are all alike, so that counting takes the same time in any store. */
+export const countedUsersAtMost = 5000;
+
+/** How many users there are, and how many each filter has; one more than {@link countedUsersAtMost} for any number above. */
+export const countUsers = (deps: StoreDeps): Promise<UserCounts> =>
+  countLists(deps.db, now(deps) - staleSeconds, countedUsersAtMost + 1);
 
 async function findExactly(db: Db, typed: string, isListed: Sql): Promise<User | undefined> {
   const user = await (typed.includes('@') ? findUserByEmail(db, typed) : findUser(db, typed));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { databaseBefore, onBothEngines } from '../../test/support/databases.ts';
 import { plain } from '../../test/support/plain-sql.ts';
 import { migrate } from '../platform/db/migrate.ts';
-import { listUsers } from './store.ts';
+import { listUsers } from './lists.store.ts';
 
 onBothEngines('of users of an earlier version, the list knows the last sign-in and the factors', async (t, engine) => {
   const { db } = await databaseBefore(t, engine, '0029');

@@ -5,7 +5,8 @@ import { findUser, findUserByEmail, type User } from './store.ts';
 // What other rooms may read of users, require of them and change about them. The statements and conditions are for their
 // own changes.
 export { rewriteEmailKeys } from './email-keys.ts';
-export { completeMissingTerms, findUsers, type UserSearch } from './find-users.ts';
+export { completeMissingTerms, countedUsersAtMost, countUsers, findUsers, type UserSearch } from './find-users.ts';
+export { type UserCounts, type UserFilter, type UserOrder, userFilters, userOrders } from './lists.store.ts';
 export { deletePicture, findPicture, findPictureOf, findPictureType, insertPicture } from './pictures.store.ts';
 export { namesOfUsers } from './search.store.ts';
 export {
@@ -35,10 +36,6 @@ export {
   setProfile,
   standardClaimNames,
   User,
-  type UserFilter,
-  type UserOrder,
-  userFilters,
-  userOrders,
 } from './store.ts';
 export { userTerms } from './terms.store.ts';
 

@@ -4,9 +4,10 @@ import {
   deliveryStates,
   type ListedDelivery,
 } from '../platform/db/delivery-queue.ts';
+import type { Parameters } from '../platform/http/parameters.ts';
 import { hidden } from '../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../platform/pages/html.ts';
-import { badge, emptyList, exactTime, itemsOr, moreLink } from '../platform/pages/lists.ts';
+import { badge, emptyList, exactTime, itemsOr, pager } from '../platform/pages/lists.ts';
 import type { View } from '../platform/pages/view.ts';
 
 /** How a page shows the deliveries of one kind. */
@@ -60,7 +61,7 @@ export const stateName = (view: View, state: DeliveryState | undefined): Html =>
 
 type ListLook<Delivery extends ListedDelivery> = DeliveryLook<Delivery> & {
   /** A page of the list. */
-  pathTo(query: { state?: DeliveryState; after?: string }): string;
+  pathTo(query: { state?: DeliveryState } & Parameters): string;
   /** Shown before the first delivery. */
   none: Html;
 };
@@ -79,4 +80,4 @@ export const deliveryList = <Delivery extends ListedDelivery>(
           html`<a href="${pathTo({ state: one })}"${one === state && html` aria-current="true"`}>${stateName(view, one)}</a>\n`,
       )}</p>
 ${itemsOr(deliveryItems(view, deliveries, look), view.t('deliveries.none_such'))}
-${next !== null && moreLink('deliveries-older', pathTo({ state, after: next }), view.t('deliveries.older'))}`;
+${pager(view, { id: 'deliveries-older', next, label: view.t('deliveries.older'), pathTo: (at) => pathTo({ state, ...at }) })}`;

@@ -95,3 +95,24 @@ test('what is done and how bad a risk is are told without colours', async (t) =>
       .evaluate((one) => Number.parseFloat(getComputedStyle(one, '::before').borderTopWidth));
   assert.ok((await ring('.checklist .done')) > 2 * (await ring('.checklist li:not(.done)')), 'a disc and a ring');
 });
+
+test('a page of users is a few screens on a phone, and what is done to them stays in sight', async (t) => {
+  const { signet, page } = await begin(t);
+  for (let count = 0; count < 30; count += 1) await signet.newUser({ name: `Bartholomew Hopper-Lindqvist ${count}` });
+  for (const width of [390, 1280]) {
+    await page.setViewportSize({ width, height: 844 });
+    await page.goto(`${signet.url}/admin/users`);
+    const bar = await page.locator('#users-bulk-preview').boundingBox();
+    assert.ok(bar !== null && bar.y + bar.height <= 844, `${width} px: ${JSON.stringify(bar)}`);
+    const rows = await page.locator('.people tbody tr').evaluateAll((all) => all.map((one) => one.clientHeight));
+    assert.equal(rows.length, 31);
+    for (const height of rows) assert.ok(height <= 130, `${width} px: ${height} px a row`);
+    // What has the focus is not behind the bar.
+    const last = page.locator('.people tbody tr').last().locator('input');
+    await page.evaluate('scrollTo(0, 0)');
+    await last.focus();
+    const box = await last.boundingBox();
+    const top = await page.locator('.bulk').boundingBox();
+    assert.ok(box!.y + box!.height <= top!.y, `${width} px: ${JSON.stringify([box, top])}`);
+  }
+});

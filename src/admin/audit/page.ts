@@ -4,7 +4,7 @@ import { type AuditRecord, exportFormats, type FilterWarning, type LogPage } fro
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { alert, notice } from '../../platform/pages/form.ts';
 import { type Html, html, ipAddress, untrusted } from '../../platform/pages/html.ts';
-import { emptyList, exactTime, pathWith } from '../../platform/pages/lists.ts';
+import { emptyList, exactTime, pager, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
@@ -64,9 +64,14 @@ const found = (
       )
     : eventList(view, names, log.events)
 }
-<p class="actions">
-${log.next !== undefined && html`<a class="button quiet" id="audit-older" href="${pathWith(path, { ...query, before: String(log.next) })}">${view.t('admin.audit.older')}</a>`}
-${exportFormats.map((format) => html`<a href="${exportPath(query, format)}" id="audit-${format}">${view.t('admin.audit.export', { format: format.toUpperCase() })}</a>\n`)}</p>`;
+${pager(view, {
+  id: 'audit-older',
+  next: log.next === undefined ? undefined : String(log.next),
+  label: view.t('admin.audit.older'),
+  cursor: 'before',
+  pathTo: (at) => pathWith(path, { ...query, ...at }),
+})}
+<p class="actions">${exportFormats.map((format) => html`<a href="${exportPath(query, format)}" id="audit-${format}">${view.t('admin.audit.export', { format: format.toUpperCase() })}</a>\n`)}</p>`;
 
 const isActor = (who: string) => /^(?:cli|system|\w+:.+)$/.test(who);
 

@@ -8,7 +8,7 @@ import type { Provider } from '../../authentication/credentials/providers.ts';
 import { failureWords } from '../../authentication/federation/failure-words.ts';
 import type { MessageKey } from '../../platform/i18n/translate.ts';
 import { type Html, html, ipAddress, untrusted } from '../../platform/pages/html.ts';
-import { badge, emptyList, exactTime, moreLink, pathWith } from '../../platform/pages/lists.ts';
+import { badge, emptyList, exactTime, pager, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
@@ -43,7 +43,13 @@ export const unauthenticatedPage = (view: View, shown: UnauthenticatedView): Pag
 <p class="soft">${view.t('admin.unauthenticated.intro')} ${view.t('admin.unauthenticated.kept', { days: shown.keptDays })}</p>
 ${filterForm(view, shown.query, shown.names)}
 ${shown.choice ? choiceOf(view, shown.query, shown.choice) : items(view, shown)}
-${shown.list.next !== undefined && moreLink('unauthenticated-older', pathWith(path, { ...shown.query, before: shown.list.next }), view.t('admin.unauthenticated.older'))}`,
+${pager(view, {
+  id: 'unauthenticated-older',
+  next: shown.list.next,
+  label: view.t('admin.unauthenticated.older'),
+  cursor: 'before',
+  pathTo: (at) => pathWith(path, { ...shown.query, ...at }),
+})}`,
 });
 
 const filterForm = (

@@ -6,7 +6,7 @@ import type { ListedClient } from '../../clients/read-review.ts';
 import type { Risk } from '../../clients/risk-signals.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { type Html, html, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
-import { badge, emptyList, moreLink, pathWith, type Tone } from '../../platform/pages/lists.ts';
+import { badge, emptyList, pager, pathWith, type Tone } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { clientInitials } from '../../platform/text.ts';
@@ -59,7 +59,7 @@ ${
   html`<p>${view.t('admin.clients.found', { query: html`<q>${untrusted(q)}</q>` })} ${clearSearch(view)}</p>`
 }
 ${clients.length === 0 ? nothing(view, list) : clientTable(view, list)}
-${next !== undefined && moreLink('clients-more', pathWith(path, { ...more, after: next }), view.t('admin.clients.more'))}
+${pager(view, { id: 'clients-more', next, label: view.t('admin.clients.more'), pathTo: (at) => pathWith(path, { ...more, ...at }) })}
 ${q === '' && html`<p class="actions"><a href="${pathWith(`${path}/export`, { state: filter })}" id="clients-export">${view.t('admin.clients.export')}</a></p>`}`,
   };
 }

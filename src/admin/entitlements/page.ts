@@ -2,7 +2,7 @@ import { entitlementStatuses, nameOfKey } from '../../entitlements/entitlement.t
 import type { EntitlementFilter, HeldEntitlement } from '../../entitlements/find-entitlements.ts';
 import { type Html, html, type Renderable, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
 import { personInitials } from '../../platform/pages/initials.ts';
-import { emptyList, moreLink, pathWith } from '../../platform/pages/lists.ts';
+import { emptyList, pager, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { adminTab } from '../components.ts';
@@ -28,7 +28,7 @@ export const entitlementsPage = (view: View, list: EntitlementList): Page => ({
 ${filterForm(view, list)}
 ${list.leftOut && html`<p class="advice" id="plan-left-out">${view.t('problem.entitlement.plan')}</p>`}
 ${list.entitlements.length === 0 ? nothing(view, list.filter) : entitlementTable(view, list.entitlements)}
-${list.next !== undefined && moreLink('entitlements-more', pathWith(path, { ...list.filter, after: list.next }), view.t('admin.entitlements.more'))}
+${pager(view, { id: 'entitlements-more', next: list.next, label: view.t('admin.entitlements.more'), pathTo: (at) => pathWith(path, { ...list.filter, ...at }) })}
 <p class="actions"><a href="${pathWith(`${path}/export`, list.filter)}" id="entitlements-export">${view.t('admin.entitlements.export')}</a></p>`,
 });
 

@@ -4,7 +4,7 @@ import { methodsInWords } from '../../authentication/sessions/page.ts';
 import type { ListedSession } from '../../authentication/sessions/sessions.ts';
 import type { ListedGrant } from '../../oauth/grants/grants.ts';
 import { type Html, html, ipAddress, untrusted } from '../../platform/pages/html.ts';
-import { emptyList, moreLink, pathWith } from '../../platform/pages/lists.ts';
+import { emptyList, pager, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { adminTab, reasonField, searchForm, searchOutcome } from '../components.ts';
@@ -87,12 +87,10 @@ export const userGrantsPage = (
   listPage(view, user, 'grants', {
     query,
     isEmpty: grants.length === 0,
-    list: html`${grantList(view, user.user_id, grants, h2)}${
-      next !== undefined &&
-      moreLink(
-        'grants-more',
-        pathWith(pathTo(user, 'grants'), { q: query, after: next }),
-        view.t('admin.users.grants.more'),
-      )
-    }`,
+    list: html`${grantList(view, user.user_id, grants, h2)}${pager(view, {
+      id: 'grants-more',
+      next,
+      label: view.t('admin.users.grants.more'),
+      pathTo: (at) => pathWith(pathTo(user, 'grants'), { q: query, ...at }),
+    })}`,
   });

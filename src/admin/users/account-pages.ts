@@ -3,7 +3,7 @@ import type { PendingInvitation, pendingInvitations } from '../../authentication
 import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';
 import { copyScripts, hidden } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
-import { emptyList, exactTime, moreLink, pathWith } from '../../platform/pages/lists.ts';
+import { emptyList, exactTime, pager, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
@@ -53,7 +53,7 @@ const pendingList = (view: View, { invitations, next }: Invitations): Html =>
     invitations.length === 0
       ? emptyList(view.t(next === undefined ? 'admin.users.invitations.none' : 'admin.users.invitations.none_here'))
       : html`<ul class="items">${invitations.map((one, place) => pendingItem(view, one, place))}</ul>`
-  }${next !== undefined && moreLink('invitations-more', pathWith(invitePath, { after: next }), view.t('admin.users.invitations.more'))}`;
+  }${pager(view, { id: 'invitations-more', next, label: view.t('admin.users.invitations.more'), pathTo: (at) => pathWith(invitePath, at) })}`;
 
 /** One form with a reason for both: which button was pressed decides where it goes. */
 const pendingItem = (

@@ -3,7 +3,7 @@ import { nameOfKey } from '../../entitlements/entitlement.ts';
 import type { EntitlementHistory, EntitlementVersion, StoredEntitlement } from '../../entitlements/read-history.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
-import { badge, emptyList, exactTime, moreLink, pathWith } from '../../platform/pages/lists.ts';
+import { badge, emptyList, exactTime, pager, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
@@ -47,7 +47,13 @@ ${details(view, one)}
 function writes(view: View, user_id: string, { entitlements, versions, next }: EntitlementHistory, product?: string) {
   const counting = new Map(entitlements.map((one) => [one.product, one.version]));
   return html`<ul class="items">${versions.map((write) => writeItem(view, write, counting.get(write.product) === write.version))}</ul>
-${next !== null && moreLink('writes-older', pathTo(user_id, { product, before: next }), view.t('admin.users.entitlements.older'))}`;
+${pager(view, {
+  id: 'writes-older',
+  next,
+  label: view.t('admin.users.entitlements.older'),
+  cursor: 'before',
+  pathTo: (at) => pathTo(user_id, { product, ...at }),
+})}`;
 }
 
 const writeItem = (view: View, write: EntitlementVersion, counts: boolean) => html`<li><div>

@@ -1,11 +1,20 @@
-import { type User, type UserFilter, type UserSearch, userFilters, userOrders } from '../../accounts/users.ts';
+import {
+  countedUsersAtMost,
+  type User,
+  type UserCounts,
+  type UserFilter,
+  type UserSearch,
+  userFilters,
+  userOrders,
+} from '../../accounts/users.ts';
 import type { Provider } from '../../authentication/credentials/providers.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
+import { numberFormat } from '../../platform/i18n/formats.ts';
 import type { MessageKey } from '../../platform/i18n/translate.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html, type Renderable, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
 import { personInitials } from '../../platform/pages/initials.ts';
-import { badge, emptyList, moreLink, pathWith } from '../../platform/pages/lists.ts';
+import { badge, emptyList, pager, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
@@ -26,15 +35,16 @@ export function searchOf({ q = '', filter, order, after }: Parameters): UserSear
 type UserListView = UserPage & {
   search: UserSearch;
   query: Parameters;
+  counts: UserCounts;
   /** Those that are switched on, for their names. */
   providers: readonly Provider[];
 };
 
-export function usersPage(view: View, { search, query: { done, all, after }, ...found }: UserListView): Page {
+export function usersPage(view: View, { search, query: { done, all, after, trail }, ...found }: UserListView): Page {
   const { query: q, filter, order = 'newest' } = search;
-  const { users, next, complete, providers } = found;
-  const link = (to: Parameters, key: MessageKey, isCurrent: boolean) =>
-    html`<a href="${pathWith(path, to)}"${isCurrent && html` aria-current="page"`}>${view.t(key)}</a>\n`;
+  const { users, next, complete, providers, counts } = found;
+  const link = (to: Parameters, key: MessageKey, isCurrent: boolean, count?: number) =>
+    html`<a href="${pathWith(path, to)}"${isCurrent && html` aria-current="page"`}>${view.t(key)}${count !== undefined && html` (${counted(view, count)})`}</a>\n`;
   return {
     title: view.plain('admin.users.title'),
     tab: adminTab('admin_users'),
@@ -46,18 +56,17 @@ ${!complete && html`<p class="advice" id="users-incomplete">${view.t('admin.user
 ${
   q !== undefined
     ? html`<p class="actions"><a href="${path}" id="users-clear">${view.t('admin.users.find.clear')}</a></p>`
-    : html`<nav aria-label="${view.t('admin.users.filter')}"><p class="actions">${link({}, 'admin.users.filter.all', filter === undefined)}${userFilters.map((one) => link({ filter: one }, `admin.users.filter.${one}`, one === filter))}</p></nav>
+    : html`<nav aria-label="${view.t('admin.users.filter')}"><p class="actions">${link({}, 'admin.users.filter.all', filter === undefined, counts.all)}${userFilters.map((one) => link({ filter: one }, `admin.users.filter.${one}`, one === filter, counts[one]))}</p></nav>
 ${filter !== undefined && html`<p class="soft">${view.t(`admin.users.filter.${filter}.what`)}</p>`}
 ${filter === undefined && html`<p class="actions">${view.t('admin.users.order')} ${userOrders.map((one) => link({ order: one === 'newest' ? undefined : one }, `admin.users.order.${one}`, one === order))}</p>`}`
 }
 ${
   users.length === 0
     ? emptyList(view.t(next === undefined ? 'admin.users.none' : 'admin.users.none.here'))
-    : html`<p class="actions"><a href="${pathWith(path, { q, filter, order: search.order, after, all: all === 'on' ? undefined : 'on' })}" id="users-select-all">${view.t(all === 'on' ? 'admin.users.select_none' : 'admin.users.select_all')}</a></p>
-${usersTable(view, users, providers, all === 'on')}
-${bulkForm(view)}`
+    : html`${usersTable(view, users, providers, all === 'on')}
+${bulkForm(view, all === 'on', pathWith(path, { q, filter, order: search.order, after, trail, all: all === 'on' ? undefined : 'on' }))}`
 }
-${next !== undefined && moreLink('users-more', pathWith(path, { q, filter, order: search.order, after: next }), view.t('admin.users.more'))}
+${pager(view, { id: 'users-more', next, label: view.t('admin.users.more'), pathTo: (at) => pathWith(path, { q, filter, order: search.order, ...at }) })}
 ${q === undefined && html`<p><a href="${pathWith(`${path}/export`, { filter })}" id="users-export">${view.t('admin.users.export_list')}</a></p>`}`,
   };
 }
@@ -108,7 +117,13 @@ ${cell('admin.users.column.created', view.day(user.created_at))}
 
 const bulkId = 'users-bulk';
 
-const bulkForm = (view: View): Html => html`<form method="get" action="${path}/bulk" id="${bulkId}">
+/** It stays in sight, beside whom one selects. @param other the same page, with all of its users selected, or none. */
+const bulkForm = (
+  view: View,
+  areSelected: boolean,
+  other: string,
+): Html => html`<form method="get" action="${path}/bulk" id="${bulkId}" class="bulk">
+<a href="${other}" id="users-select-all">${view.t(areSelected ? 'admin.users.select_none' : 'admin.users.select_all')}</a>
 <label for="bulk-action">${view.t('admin.users.bulk')}</label>
 <select id="bulk-action" name="action">${bulkActions.map((one) => html`<option value="${one}">${view.t(`admin.users.bulk.${one}`)}</option>`)}</select>
 <button type="submit" class="quiet" id="users-bulk-preview">${view.t('admin.users.bulk.preview')}</button>
@@ -126,6 +141,11 @@ function factorsInWords(view: View, { factors }: ListedUser, providers: readonly
   return html`${words.map((word, place) => html`${place > 0 && ', '}${word}`)}`;
 }
 
+const counted = (view: View, count: number): string =>
+  count > countedUsersAtMost
+    ? view.plain('admin.users.more_than', { count: countedUsersAtMost })
+    : numberFormat(view.region).format(count);
+
 /** What deserves a look. */
 export const userBadges = (view: View, user: User): readonly (Html | false)[] => [
   user.role === 'admin' && html` ${badge(view.t('admin.users.administrator'))}`,
@@ -134,6 +154,9 @@ export const userBadges = (view: View, user: User): readonly (Html | false)[] =>
 ];
 
 const stateBadges = (view: View, user: ListedUser): Renderable => {
-  const badges = userBadges(view, user);
+  const badges = [
+    ...userBadges(view, user),
+    user.isLocked && user.disabled_at === null && html` ${badge(view.t('admin.users.locked'), 'warn')}`,
+  ];
   return badges.some((one) => one !== false) ? badges : view.t('admin.users.active');
 };

@@ -44,6 +44,10 @@ type UserRecord = ReturnType<typeof userRecord>;
 const Count = Type.Integer({ minimum: 0 });
 const ListedUser = Type.Object({
   ...UserRecord.properties,
+  locked: Type.Boolean({
+    description:
+      'Whether, for too many wrong passwords, none is accepted at present from a browser that is new to the account.',
+  }),
   factors: Type.Object({
     password: Type.Boolean(),
     totp: Type.Enum(['none', 'active']),
@@ -117,7 +121,7 @@ export function describeUsers({ users, next, complete }: Listed): string {
     one.email,
     one.name === null ? null : visibleText(one.name, longestName),
     one.role,
-    one.status,
+    one.status === 'enabled' && one.locked ? 'locked' : one.status,
     time(one.last_sign_in_at),
     factorWords(one.factors),
     time(one.created_at),

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { readAdministratorProblem } from '../../accounts/administrators.ts';
-import { findUser, requireUser, userFilters } from '../../accounts/users.ts';
+import { countUsers, findUser, requireUser, userFilters } from '../../accounts/users.ts';
 import type { Caller } from '../../audit/audit.ts';
 import { pendingInvitations } from '../../authentication/account-links/invitation.ts';
 import { administratorPage } from '../../authentication/sessions/session.ts';
@@ -14,6 +14,7 @@ import { type Parameters, readChoice, readForm } from '../../platform/http/param
 import { locales } from '../../platform/i18n/translate.ts';
 import { doneOrUnchanged, type PageContext, pagesFor, sendDownload } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { ttlCache } from '../../platform/ttl-cache.ts';
 import { explains, type Shown } from '../components.ts';
 import { accessOperations } from './access-operations.ts';
 import { userGrantsPage, userSessionsPage } from './access-pages.ts';
@@ -36,9 +37,11 @@ const grantsPerPage = 50;
 export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
   const pages = pagesFor(app, deps, administratorPage);
 
+  const counted = ttlCache('user_counts', deps.clock, () => countUsers(deps));
   const drawList = async (view: View, query: Parameters) => {
     const search = searchOf(query);
-    return usersPage(view, { search, query, ...(await readUsers(deps, search)), providers: deps.config.providers });
+    const [found, counts] = await Promise.all([readUsers(deps, search), counted.find('')]);
+    return usersPage(view, { search, query, ...found, counts, providers: deps.config.providers });
   };
   pages.show(list, ({ view, query }) => drawList(view, query));
 

@@ -1,4 +1,4 @@
-import { standardClaimNames } from '../../accounts/users.ts';
+import { standardClaimNames, type User } from '../../accounts/users.ts';
 import type { Provider } from '../../authentication/credentials/providers.ts';
 import type { ListedSession } from '../../authentication/sessions/sessions.ts';
 import type { Client } from '../../clients/client.ts';
@@ -67,6 +67,7 @@ ${facts(view, of.overview)}
 <p><a href="/admin/audit?who=${user_id}">${view.t('admin.history')}</a> · <a href="/admin/audit/unauthenticated?target=${user_id}" id="user-unauthenticated">${view.t('admin.unauthenticated.link')}</a></p>
 <h2>${view.t('admin.users.actions')}</h2>
 ${userActions(view, of)}
+${dangerZone(view, of)}
 <h2>${view.t('admin.users.factors')}</h2>
 ${factors(view, of.overview.factors, of.providers)}
 <h2>${view.t('admin.users.sessions')}</h2>
@@ -116,53 +117,64 @@ const clientItem = (view: View) => (client: Client) =>
 </div></li>
 `;
 
-/** What an administrator may do to an account. What would be refused is left out. */
-function userActions(view: View, { overview: { user, lock }, isSelf, restriction, takeover }: UserView): Html {
-  const form = (name: string, style: 'quiet' | 'danger', fields?: Renderable) => ({
-    path: `/admin/users/${user.user_id}/${name}`,
+const formOf =
+  ({ user_id }: Pick<User, 'user_id'>) =>
+  (name: string, style: 'quiet' | 'danger', fields?: Renderable) => ({
+    path: `/admin/users/${user_id}/${name}`,
     id: `user-${name}`,
     style,
     fields,
   });
-  const disable = () =>
-    step(
-      view,
-      'admin.users.disable',
-      form('disable', 'danger', reasonField(view, 'disable-reason')),
-      isSelf ? 'admin.users.disable.self' : undefined,
-    );
-  const reset = () =>
-    step(view, 'admin.users.reset', form('reset-factors', 'danger', reasonField(view, 'reset-reason')));
-  const resetLink = () =>
-    step(view, 'admin.users.reset_link', form('reset-link', 'quiet', reasonField(view, 'link-reason')));
-  const pictureRemoval = () =>
-    step(view, 'admin.users.picture', form('remove-picture', 'danger', reasonField(view, 'picture-reason')));
-  const dataExport = () =>
-    step(view, 'admin.users.export', form('export', 'quiet', reasonField(view, 'export-reason')));
-  const deletion = () =>
-    step(
-      view,
-      'admin.users.delete',
-      form(
-        'delete',
-        'danger',
-        html`<label for="delete-email">${view.t('admin.users.delete.confirm')}</label>
-<input id="delete-email" name="email" type="text" inputmode="email" autocomplete="off" autocapitalize="none" spellcheck="false" required maxlength="254">
-${reasonField(view, 'delete-reason')}`,
-      ),
-    );
+
+/** What an administrator may do to an account. What would be refused is left out. */
+function userActions(view: View, { overview: { user, lock }, isSelf, restriction, takeover }: UserView): Html {
+  const form = formOf(user);
+  const withReason = (name: string, style: 'quiet' | 'danger') =>
+    form(name, style, reasonField(view, `${name}-reason`));
   const [roleStep, role] =
     user.role === 'admin' ? (['admin.users.unmake', 'user'] as const) : (['admin.users.make', 'admin'] as const);
   return html`${restriction !== undefined && html`<p class="advice">${view.t(restriction.key, restriction.values)}</p>\n`}${
     lock.failures > 0 && step(view, 'admin.users.unlock', form('unlock', 'quiet'))
   }
 <p class="actions"><a class="button quiet" href="/admin/users/${user.user_id}/edit" id="user-edit">${view.t('admin.users.edit')}</a></p>
-${!takeover && user.disabled_at === null && resetLink()}
-${user.picture !== null && pictureRemoval()}
-${!restriction && step(view, 'admin.users.sign_out', form('sign-out', 'danger', reasonField(view, 'sign-out-reason', 'admin.reason.mailed')))}
-${!isSelf && !restriction && reset()}
-${user.disabled_at === null ? !restriction && disable() : step(view, 'admin.users.enable', form('enable', 'quiet'))}
-${!isSelf && !restriction && step(view, roleStep, form('role', 'danger', html`${hidden('role', role)}${reasonField(view, 'role-reason')}`))}
-${dataExport()}
-${!isSelf && !restriction && deletion()}`;
+${!takeover && user.disabled_at === null && step(view, 'admin.users.reset_link', withReason('reset-link', 'quiet'))}
+${user.disabled_at !== null && step(view, 'admin.users.enable', form('enable', 'quiet'))}
+${step(view, 'admin.users.export', withReason('export', 'quiet'))}
+${user.picture !== null && step(view, 'admin.users.picture', withReason('remove-picture', 'danger'))}
+${
+  !restriction &&
+  step(
+    view,
+    'admin.users.sign_out',
+    form('sign-out', 'danger', reasonField(view, 'sign-out-reason', 'admin.reason.mailed')),
+  )
+}
+${!isSelf && !restriction && step(view, roleStep, form('role', 'danger', html`${hidden('role', role)}${reasonField(view, 'role-reason')}`))}`;
+}
+
+/** What takes the account, or the way into it, away: apart from what is done every day. */
+function dangerZone(view: View, { overview: { user }, isSelf, restriction }: UserView): Html | false {
+  if (restriction) return false;
+  const form = formOf(user);
+  const withReason = (name: string) => form(name, 'danger', reasonField(view, `${name}-reason`));
+  const isEnabled = user.disabled_at === null;
+  if (isSelf && !isEnabled) return false;
+  return html`<section class="danger-zone" aria-labelledby="danger-zone"><h2 id="danger-zone">${view.t('admin.danger_zone')}</h2>
+${!isSelf && step(view, 'admin.users.reset', withReason('reset-factors'))}
+${isEnabled && step(view, 'admin.users.disable', withReason('disable'), isSelf ? 'admin.users.disable.self' : undefined)}
+${
+  !isSelf &&
+  step(
+    view,
+    'admin.users.delete',
+    form(
+      'delete',
+      'danger',
+      html`<label for="delete-email">${view.t('admin.users.delete.confirm')}</label>
+<input id="delete-email" name="email" type="text" inputmode="email" autocomplete="off" autocapitalize="none" spellcheck="false" required maxlength="254">
+${reasonField(view, 'delete-reason')}`,
+    ),
+  )
+}
+</section>`;
 }

@@ -15,19 +15,26 @@ import { listEntitlements } from '../../entitlements/read-history.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { listGrants } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
-import type { LimitDeps, StoreDeps } from '../../platform/deps.ts';
+import type { LimitDeps } from '../../platform/deps.ts';
 
-export type ListedUser = User & { factors: Factors };
+/** `isLocked`: so many passwords were wrong that none is accepted at present on a browser that the account does not know. */
+export type ListedUser = User & { factors: Factors; isLocked: boolean };
 export type UserPage = Awaited<ReturnType<typeof readUsers>>;
 
 /** A page of users with what they sign in with. @throws {RequestError} as {@link findUsers}. */
-export async function readUsers(deps: StoreDeps, search: UserSearch) {
+export async function readUsers(deps: LimitDeps, search: UserSearch) {
   const { users, ...found } = await findUsers(deps, search);
-  const factorsFor = await factorsOf(
-    deps.db,
-    users.map(({ user_id }) => user_id),
+  const [factorsFor, locked] = await Promise.all([
+    factorsOf(
+      deps.db,
+      users.map(({ user_id }) => user_id),
+    ),
+    passwordLimits(deps).blockedAmong(users.map(({ email }) => email)),
+  ]);
+  const listed = users.map(
+    (user): ListedUser => ({ ...user, factors: factorsFor(user.user_id), isLocked: locked.has(user.email) }),
   );
-  return { ...found, users: users.map((user): ListedUser => ({ ...user, factors: factorsFor(user.user_id) })) };
+  return { ...found, users: listed };
 }
 
 export type UserOverview = Awaited<ReturnType<typeof userOverview>>;
@@ -84,8 +91,9 @@ export const userRecord = (user: User) => ({
   created_at: user.created_at,
 });
 
-export const listedRecord = ({ factors: { totp, ...factors }, ...user }: ListedUser) => ({
+export const listedRecord = ({ factors: { totp, ...factors }, isLocked, ...user }: ListedUser) => ({
   ...userRecord(user),
+  locked: isLocked,
   factors: { ...factors, totp: totp ? ('active' as const) : ('none' as const) },
 });
 

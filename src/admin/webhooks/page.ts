@@ -202,7 +202,7 @@ ${deliveryList(view, found, state, {
 })}`,
 });
 
-const deliveriesPath = (webhook: Webhook, query: { state?: DeliveryState; after?: string }) =>
+const deliveriesPath = (webhook: Webhook, query: { state?: DeliveryState } & Parameters) =>
   pathWith(`${pathOf(webhook)}/deliveries`, query);
 
 type WebhookDeliveries = Awaited<ReturnType<typeof findDeliveries>>;

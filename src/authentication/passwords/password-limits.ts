@@ -17,6 +17,7 @@ import {
   counterOf,
   never,
   readCounters,
+  readManyCounters,
   refuseIfBlocked,
   worstCounter,
 } from '../../platform/limits/failure-limits.ts';
@@ -108,6 +109,17 @@ export function passwordLimits(deps: CounterDeps, knownDevice?: string) {
 
     /** For a password reset: opens the account again on any browser, even when 100 failures had disabled its password. */
     reset: (email: string): Sql[] => [clearCounter(unknownDevicesCounter(email)), clearCounters(deviceCounters(email))],
+
+    /** Of some accounts, those that are blocked on unknown browsers. One read. @param emails a page of them. */
+    async blockedAmong(emails: readonly string[]): Promise<ReadonlySet<string>> {
+      const keys = emails.map(unknownDevicesCounter);
+      const blocked = new Set(
+        (await readManyCounters(deps.db, keys))
+          .filter(({ blocked_until }) => blocked_until > now(deps))
+          .map((one) => one.counter_key),
+      );
+      return new Set(emails.filter((_, place) => blocked.has(keys[place]!)));
+    },
 
     /** For support: the worst of the user's counters, of unknown browsers or of a known one. One read. */
     async lockStateOf(email: string): Promise<LockState> {

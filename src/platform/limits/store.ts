@@ -13,6 +13,16 @@ export const never = 253_402_300_799;
 export const readCounters = (db: Db, keys: readonly string[]): Promise<Counter[]> =>
   db.all(Counter, sql`select ${Counter.columns} from failure_counters where counter_key in ${oneOf(keys)}`);
 
+/** The numbers of keys that statements are made for. */
+const keysInStep = 50;
+
+/** {@link readCounters} for a list of any length. */
+export async function readManyCounters(db: Db, keys: readonly string[]): Promise<Counter[]> {
+  if (keys.length === 0) return [];
+  const padding = Array<string>(keysInStep - 1 - ((keys.length - 1) % keysInStep)).fill(keys[0]!);
+  return readCounters(db, [...keys, ...padding]);
+}
+
 /** Of consecutive failures. */
 export type Backoff = {
   /** The failure that starts the first block. */

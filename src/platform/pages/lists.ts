@@ -1,5 +1,6 @@
 import type { Parameters } from '../http/parameters.ts';
 import { type Html, html } from './html.ts';
+import type { View } from './view.ts';
 
 // What pages with lists have in common.
 
@@ -22,6 +23,50 @@ export const emptyList = (text: Html, next?: { path: string; label: Html }): Htm
 export const itemsOr = (items: readonly Html[], none: Html): Html =>
   items.length === 0 ? emptyList(none) : html`<ul class="items">${items}</ul>`;
 
-/** To the next page of a list, or to all of it. */
+/** To all of a list. */
 export const moreLink = (id: string, path: string, text: Html): Html =>
   html`<p class="actions"><a class="button quiet" id="${id}" href="${path}">${text}</a></p>`;
+
+type Pager = {
+  /** Of the link to the next page. */
+  id: string;
+  /** The cursor of the next page, if there is one. */
+  next: string | null | undefined;
+  /** What the next page has: "Older events". */
+  label: Html;
+  /** The parameter that has the cursor. */
+  cursor?: 'after' | 'before';
+  /** A page of the list. @param at its cursor and trail. */
+  pathTo(at: Parameters): string;
+};
+
+/** Characters; of a longer trail the first pages are left out, and from where it ends one returns to the first page. */
+const longestTrail = 1200;
+/** On a trail, the first page: it has no cursor. */
+const firstPage = '-';
+
+/**
+ * To the next page of a list, and back. Cursors lead forwards only, so the address of a page has a trail: the cursors of the pages
+ * by which the reader has come.
+ */
+export function pager(view: View, { id, next, label, cursor = 'after', pathTo }: Pager): Html | false {
+  const here = new URLSearchParams(view.query);
+  const at = here.get(cursor) ?? '';
+  const trail = at === '' ? [] : (here.get('trail') ?? '').split('~').filter((one) => /^[\w.-]+$/.test(one));
+  const last = trail.at(-1);
+  const back =
+    at !== '' &&
+    (last === undefined
+      ? html`<a class="button quiet" id="page-first" href="${pathTo({})}">${view.t('lists.first')}</a>\n`
+      : html`<a class="button quiet" id="page-previous" href="${pathTo({
+          [cursor]: last === firstPage ? undefined : last,
+          trail: trail.slice(0, -1).join('~'),
+        })}">${view.t('lists.previous')}</a>\n`);
+  if (!back && !next) return false;
+  const further = [...trail, at === '' ? firstPage : at];
+  while (further.join('~').length > longestTrail) further.shift();
+  return html`<nav class="actions" aria-label="${view.plain('lists.pages')}">${back}${
+    next &&
+    html`<a class="button quiet" id="${id}" href="${pathTo({ [cursor]: next, trail: further.join('~') })}">${label}</a>`
+  }</nav>`;
+}

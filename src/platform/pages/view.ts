@@ -71,7 +71,7 @@ export type View = {
   plain(key: MessageDescriptor['key'], values?: MessageDescriptor['values']): string;
   /** "3 hours ago". @param at Unix seconds. */
   ago(at: number): Html;
-  /** "in 3 hours"; "now" from then on, for what is late. @param at Unix seconds. */
+  /** "in 3 hours", rounded up; "now" from then on, for what is late. @param at Unix seconds. */
   until(at: number): Html;
   /** In its largest fitting unit, rounded up: "5 minutes". */
   duration(seconds: number): string;
@@ -102,7 +102,8 @@ export function viewOf(
     plain: (key, values) =>
       translatePlain(locale, { key, values: { ...(support && { support: ` (${support})` }), ...values } }),
     ago: (at) => timeElement(at, ago(locale, at - today)),
-    until: (at) => timeElement(at, at > today ? ago(locale, at - today) : translatePlain(locale, { key: 'time.now' })),
+    until: (at) =>
+      timeElement(at, at > today ? inTime(locale, at - today) : translatePlain(locale, { key: 'time.now' })),
     duration: (seconds) => duration(locale, seconds),
     day: (at) => timeElement(at, formatDay(region, at), 'day'),
   };
@@ -133,8 +134,17 @@ function ago(locale: Locale, seconds: number): string {
   return seconds > 0 ? format.format(0, 'second') : translatePlain(locale, { key: 'time.just_now' });
 }
 
+/** The largest unit in which a duration is more than one, so that rounding adds little. */
+const unitOf = (seconds: number) => units.find(([, length]) => seconds >= length * 1.5) ?? (['second', 1] as const);
+
+/** Who tries again when it is over is not too early. */
+function inTime(locale: Locale, seconds: number): string {
+  const [unit, length] = unitOf(seconds);
+  return relativeTimeFormat(locale).format(Math.ceil(seconds / length), unit);
+}
+
 function duration(locale: Locale, seconds: number): string {
-  const [unit, length] = units.find(([, length]) => seconds >= length * 1.5) ?? (['second', 1] as const);
+  const [unit, length] = unitOf(seconds);
   const format = numberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' });
   return format.format(Math.ceil(seconds / length));
 }
