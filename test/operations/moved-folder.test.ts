@@ -16,8 +16,9 @@ import { until } from '../support/until.ts';
 
 for (const workers of ['1', '2']) {
   test(`a data folder that is replaced under ${workers} serving processes confirms nothing, is named in the log, and is used again once it is back`, async (t) => {
-    const settings = { ...(await bareSettings(t)), SIGNET_WORKERS: workers };
-    const folder = settings.SIGNET_DATA_DIR!;
+    const bare = await bareSettings(t);
+    const settings = { ...bare, SIGNET_WORKERS: workers };
+    const folder = bare.SIGNET_DATA_DIR!;
     const server = await startServer(t, settings);
     const { browser, client } = await signedInClient(server);
     const first = await redeemAt(server.url, client, await codeFor(browser, client));
