@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import { newAuthenticator } from '../support/authenticator.ts';
+import { startFederatedSignet } from '../support/federated-signet.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { passkeyOptions, postAssertion } from '../support/passkeys.ts';
 import { redirectedTo } from '../support/relying-party.ts';
 import { startSignet } from '../support/signet.ts';
 import { codesOf } from '../support/two-factor.ts';
+import { signInUpstream } from '../support/upstream.ts';
 
 const days = (count: number) => count * 86_400;
 const html = { accept: 'text/html' };
@@ -105,6 +107,34 @@ test('where everyone needs a second factor, who has none sets one up during the 
     assert.match(late.location, /^\/signin\/confirm\?/, 'a first factor of long ago adds none');
     assert.equal((await browser.post('/signout')).location, '/signed-out');
   });
+});
+
+test('who has come from a provider, and has no password, reads of none', async (t) => {
+  for (const SIGNET_SECOND_FACTOR of ['required', 'optional']) {
+    const { signet } = await startFederatedSignet(t, { env: { SIGNET_SECOND_FACTOR } });
+    const browser = signet.newBrowser();
+    const { answer } = await signInUpstream(browser, '/auth/acme/login?next=/account/security');
+    const arrived = await browser.get(answer.location, html);
+    const assertSilent = async (path: string) => {
+      for (const language of ['en', 'de']) {
+        const { status, text } = await browser.get(path, { ...html, 'accept-language': language });
+        assert.equal(status, 200, path);
+        assert.match(text, new RegExp(`<html lang="${language}"`));
+        assert.doesNotMatch(text, /(your|the) password|(Ihre?m?|dem|zum) Passwort/, `${path} in ${language}`);
+      }
+    };
+    const pages = ['/account/security', '/account/security/totp'];
+    if (SIGNET_SECOND_FACTOR === 'required') {
+      assert.equal(arrived.location, '/signin/set-up?next=%2Faccount%2Fsecurity');
+      await assertSilent(arrived.location);
+      await browser.post('/signin/set-up/enroll', { next: '/account/security' });
+      await assertSilent(arrived.location);
+      const secret = secretIn((await browser.get(arrived.location)).text);
+      await browser.post('/signin/set-up/confirm', { next: '/account/security', code: codesOf(signet, secret)() });
+      pages.push('/account/security/totp/disable');
+    }
+    for (const path of pages) await assertSilent(path);
+  }
 });
 
 test('a set-up that is sent too late keeps where it leads', async (t) => {

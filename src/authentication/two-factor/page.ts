@@ -89,14 +89,14 @@ ${
 <form method="post" action="${path}/enroll">${fields}<button type="submit" class="quiet">${view.t('totp.another_secret')}</button></form>`;
 }
 
-/** @param isShort of the password, which remains alone. */
+/** @param isShort of the password, if there is one; it remains alone. */
 export const disableTotpPage = (view: View, isShort: boolean): Page => ({
   title: view.plain('totp.disable.title'),
   tab: accountTab('security'),
   above: aboveTotp(view),
   content: html`<h1>${view.t('totp.disable.title')}</h1>
 <p>${view.t('totp.disable.what')}</p>
-<p class="soft">${view.t('totp.disable.password')} ${isShort && view.t('totp.disable.short_password', { min: minCharacters() })}</p>
+${isShort && html`<p class="soft">${view.t('totp.disable.short_password', { min: minCharacters() })}</p>`}
 <div class="actions">
 <form method="post" action="/account/security/totp/disable"><button type="submit" id="totp-disable" class="danger">${view.t('totp.disable')}</button></form>
 <a class="button quiet" href="/account/security/totp">${view.t('totp.disable.keep')}</a>
