@@ -140,8 +140,8 @@ ${
 <p><a id="second-factor-other" href="${form.backup ? path : `${path}?backup=1`}">${view.t(
     form.backup ? 'second_factor.use_app' : 'second_factor.use_backup',
   )}</a></p>
-<p><a href="/signin${returnTargetQuery({ ...form, stay: true })}">${view.t('second_factor.start_over')}</a></p>
 ${lostBoth(view)}
+<p><a href="/signin${returnTargetQuery({ ...form, stay: true })}">${view.t('second_factor.start_over')}</a></p>
 ${cancelForm(view, form)}`,
 });
 

@@ -61,5 +61,6 @@ export function tryCookie(
 export function refusalOfBlockedCookies(deps: CookieDeps, request: FastifyRequest): RequestError | undefined {
   const wasTried = request.queryParameters[mark] !== undefined && !hasOwnCookie(deps.config, request);
   if (!wasTried && !isFormWithoutCookie(deps, request)) return undefined;
-  return refusal('invalid_request', { key: 'cookies.blocked.start_again' }, { title });
+  const exit = { path: '/signin', label: 'reset.back' } as const;
+  return refusal('invalid_request', { key: 'cookies.blocked.start_again' }, { title, exit });
 }
