@@ -51,7 +51,7 @@ test('a user connects a provider, signs in with it and disconnects it', async (t
   await expectAccessible(page);
   assert.match(await page.locator('main').innerText(), sentence('federation.ask.enter', { email: user.email }));
   await page.getByRole('link', { name: message('federation.ask.no') }).click();
-  await page.waitForURL(`${signet.url}/signin`);
+  await page.waitForURL(`${signet.url}/signin?stay=1`);
   upstream.lies = {};
 
   await page.getByRole('link', { name: message('signin.with', acme) }).click();

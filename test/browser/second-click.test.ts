@@ -45,7 +45,7 @@ for (const hasScript of [true, false]) {
     await page.goto(page.url().replace('/signin', '/signup'));
     await page.fill('#email', 'nora@example.com');
     await late(async () => {
-      await clickTwice(page, 'main button[type=submit]');
+      await clickTwice(page, '#signup-submit');
       await arriveAt(page, `${signet.url}/signup/sent?**`);
     });
     const { text } = await signet.mailbox.next('nora@example.com');
@@ -53,7 +53,7 @@ for (const hasScript of [true, false]) {
     await page.fill('#name', 'Nora');
     await page.fill('#password', 'some more words in a row');
     await late(async () => {
-      await clickTwice(page, 'main button[type=submit]');
+      await clickTwice(page, '#signup-create');
       await arriveAt(page, `${signet.url}/signed-out?code=**`); // of the app
     });
     assert.equal(signet.mailbox.mails.filter(({ to }) => String(to).includes('nora@')).length, 1);
