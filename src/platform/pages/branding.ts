@@ -105,7 +105,8 @@ const withoutComments = (css: string): string =>
   css
     .replaceAll(/\/\*.*?\*\//gs, '')
     .replaceAll(/\s*\n\s*/g, '\n')
-    .replaceAll(/(?<=[{};,])\n/g, '');
+    .replaceAll(/(?<=[{};,])\n| (?={\n)/g, '')
+    .replaceAll(/(?<=[{;][\w-]+:) /g, '');
 
 /** A script as it is sent: without the lines that are comments. */
 const withoutCommentLines = (script: string): string => script.replaceAll(/^ *(?:\/\/.*|\/\*\*.*\*\/)\n/gm, '');
