@@ -64,6 +64,51 @@ testSignet('a user has two uploads in progress at most, and others go on', async
   await until('there is a place again', async () => (await upload(user)).status === 200);
 });
 
+testSignet(
+  'a network of addresses holds half of the places for uploads at most, and others upload',
+  { env: { SIGNET_TRUST_PROXY: '1', SIGNET_RATE_LIMITS: 'off' } },
+  async ({ signet, t }) => {
+    const { port } = new URL(signet.url);
+    const sockets: Socket[] = [];
+    t.after(() => {
+      for (const socket of sockets) socket.destroy();
+    });
+    const refused: string[] = [];
+    const headers = { origin: signet.url, 'content-type': 'application/json' };
+    const put = { method: 'PUT', body: JSON.stringify({ content }) };
+    // Two networks within a /48 of IPv6 are one, since one site may have both.
+    for (let number = 0; number < 17; number += 1) {
+      const user = await signet.signedInUser();
+      const cookie = [...user.browser.cookies].map((pair) => pair.join('=')).join('; ');
+      for (const place of [1, 2]) {
+        const socket = connect(Number(port), '127.0.0.1').on('error', () => undefined);
+        socket.on('data', (bytes) => refused.push(`${bytes}`.slice(0, 12)));
+        sockets.push(socket);
+        const head = [
+          'PUT /v1/me/picture HTTP/1.1',
+          `Host: localhost:${port}`,
+          `Origin: ${signet.url}`,
+          `Cookie: ${cookie}`,
+          `X-Forwarded-For: 2001:db8:1:${place}::${number + 1}`,
+          'Content-Type: application/json',
+          'Content-Length: 300000',
+        ];
+        socket.write(`${head.join('\r\n')}\r\n\r\n{`);
+      }
+    }
+    await until('two are refused', () => refused.length === 2);
+    assert.deepEqual([...new Set(refused)], ['HTTP/1.1 503']);
+    const { browser } = await signet.signedInUser();
+    const from = (address: string) =>
+      browser.send('/v1/me/picture', { ...put, headers: { ...headers, 'x-forwarded-for': address } });
+    assert.equal((await from('2001:db8:1:3::1')).status, 503);
+    assert.equal((await from('2001:db8:2::1')).status, 200);
+    assert.equal((await from('203.0.113.9')).status, 200);
+    for (const socket of sockets) socket.destroy();
+    await until('there is a place again', async () => (await from('2001:db8:1:3::1')).status === 200);
+  },
+);
+
 testSignet('an upload that is given up before its user is known is not counted', async ({ signet, t }) => {
   const user = await signet.signedInUser();
   const { port } = new URL(signet.url);

@@ -13,6 +13,7 @@ import { Type } from '../../platform/schema.ts';
 import { profilePage } from '../profile/page.ts';
 import { changeProfile } from '../profile/profile.ts';
 import { pictureReader, setPicture } from './picture.ts';
+import { uploadPlaces } from './upload-places.ts';
 
 /** Four thirds of a file in base64, and what surrounds it in JSON or in a form of several parts. */
 const bodyKb = Math.ceil((maxPictureKb * 4) / 3) + 4;
@@ -67,27 +68,15 @@ async function readFormWithFile(type: string | undefined, body: Buffer): Promise
   return new FormWithFile(`${fields}`, file);
 }
 
-/** Uploads in progress, each with a buffer of its own: of this process, and of one user. */
-const maxUploads = 16;
-const maxUploadsOfUser = 2;
-
 /** Bodies of this size are read only for users who are signed in, and not of any number at a time. */
 function limitUploads(uploads: FastifyInstance, deps: Deps): void {
-  const uploading = new Map<string, number>();
-  let all = 0;
+  const takePlace = uploadPlaces();
   uploads.addHook('onRequest', async (request, reply) => {
     const { user_id } = await requireFirstFactor(deps, request);
     if (reply.raw.destroyed) return; // closed meanwhile: there would be no second event to count it out
-    const own = uploading.get(user_id) ?? 0;
-    if (all >= maxUploads || own >= maxUploadsOfUser) throw unavailable();
-    all += 1;
-    uploading.set(user_id, own + 1);
-    reply.raw.once('close', () => {
-      all -= 1;
-      const left = (uploading.get(user_id) ?? 1) - 1;
-      if (left > 0) uploading.set(user_id, left);
-      else uploading.delete(user_id);
-    });
+    const giveBack = takePlace(user_id, request.ip);
+    if (giveBack === undefined) throw unavailable();
+    reply.raw.once('close', giveBack);
   });
 }
 
