@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { connect } from 'node:net';
 import { test } from 'node:test';
 import {
   changeCredentialTerms,
@@ -9,10 +10,12 @@ import type { Browser } from '../support/browser.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
 import { watchPlans } from '../support/query-plans.ts';
+import { sendRaw } from '../support/raw-socket.ts';
 import { assertRefused, basic, RegisteredClient } from '../support/relying-party.ts';
 import { postEntitlement, type Service, type Write, writeOf } from '../support/services.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
+import { until } from '../support/until.ts';
 
 const allScopes = ['openid', 'profile', 'email', 'offline_access', 'entitlements:read'];
 const refusedAs = (answer: { status: number; json: Record<string, unknown> }) => [answer.status, answer.json.error];
@@ -280,6 +283,48 @@ test('EN-01: only a service credential with the permission and the product may w
   }
   assertRefused(await user.browser.postJson('/v1/entitlements', body), 401, 'invalid_client');
   assert.deepEqual(await entitlementsOf(signet, user), []);
+});
+
+test('EN-01: a stranger is refused before the body is read, and a credential when it has come, too', async (t) => {
+  const signet = await startSignet(t);
+  const { port } = new URL(signet.url);
+  const { client_id, authorization } = await signet.newService();
+  const client = await signet.registerClient();
+  const head = (more: string[]) =>
+    ['POST /v1/entitlements HTTP/1.1', `Host: localhost:${port}`, 'Content-Type: application/json', ...more].join(
+      '\r\n',
+    );
+  for (const credentials of [
+    [],
+    [`Authorization: ${basic(client_id, 'ss_wrong')}`],
+    [`Authorization: ${basic(client.client_id, client.client_secret ?? '')}`],
+  ]) {
+    for (const [length, body] of [
+      ['60000', ''],
+      ['1', '{'],
+      ['9999999', '{'],
+    ] as const) {
+      const { text } = await sendRaw(
+        Number(port),
+        `${head([...credentials, `Content-Length: ${length}`])}\r\n\r\n${body}`,
+      );
+      assert.ok(text.startsWith('HTTP/1.1 401 '), text);
+    }
+  }
+  const body = JSON.stringify(writeOf((await signet.newUser()).user_id));
+  const socket = connect(Number(port), '127.0.0.1');
+  t.after(() => socket.destroy());
+  const sent = [`Authorization: ${authorization}`, `Content-Length: ${body.length}`, 'Expect: 100-continue'];
+  socket.write(`${head(sent)}\r\n\r\n`);
+  let answer = '';
+  socket.on('data', (bytes) => {
+    answer += `${bytes}`;
+  });
+  await until('the body is asked for', () => answer.includes('100 Continue'));
+  await retire(signet.deps, { actor: 'cli' }, client_id);
+  socket.write(body);
+  await until('it is answered', () => /HTTP\/1\.1 [2-5]/.test(answer));
+  assert.match(answer, /HTTP\/1\.1 401 /);
 });
 
 testSignet('EN-02: a version that is not higher is stale, and says what is stored', async ({ signet }) => {

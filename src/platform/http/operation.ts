@@ -219,20 +219,22 @@ export const operation = <
   },
 ) => definition;
 
-/** Adds the route of each operation. Who may call is decided first, then what is wrong with the request. */
+/** Adds the route of each operation. Who may call is decided first; for a back end before its body is read, too. */
 export function addOperations<Deps>(app: FastifyInstance, deps: Deps, operations: readonly Operation<Deps>[]): void {
   for (const one of operations) {
     const { method, path: url, access, body, bodyIsOptional, parsesBody, query, answer } = one;
+    const isForServices = access.scheme === 'ServiceCredential';
     app.route({
       method,
       url,
-      config: { operation: describe(one), anySite: access.scheme === 'ServiceCredential' }, // no cookie authenticates there
+      config: { operation: describe(one), anySite: isForServices }, // no cookie authenticates there
       exposeHeadRoute: answer.media === undefined, // the file would be made and thrown away
       schema: {
         ...(body && !parsesBody && { body }),
         ...(query && { querystring: query }),
         ...(answer.schema && { response: { [statusOf(answer)]: answer.schema } }),
       },
+      onRequest: isForServices ? async (request) => void (await access.authenticate(deps, request)) : [],
       preValidation: async (request) => {
         request.requester = await access.authenticate(deps, request);
         if (bodyIsOptional && request.body === undefined) request.body = {};
