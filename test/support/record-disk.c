@@ -34,7 +34,8 @@ struct header {
 static const long longestFlush = 4000;
 
 #define DESCRIPTORS 65536
-static char isUnder[DESCRIPTORS];
+/** What was opened there: 0, or the number of a file or folder that is recorded. */
+static uint64_t files[DESCRIPTORS];
 static const char *under, *to;
 static int record = -1;
 
@@ -47,10 +48,6 @@ __attribute__((constructor)) static void start(void) {
 static int watches(const char *path) {
   size_t length = record < 0 ? 0 : strlen(under);
   return length > 0 && strncmp(path, under, length) == 0 && (path[length] == '/' || path[length] == 0);
-}
-
-static int watched(int descriptor) {
-  return descriptor >= 0 && descriptor < DESCRIPTORS && isUnder[descriptor];
 }
 
 static void append(uint32_t kind, uint64_t file, uint64_t number, const struct iovec *data, int parts) {
@@ -68,7 +65,16 @@ static void append(uint32_t kind, uint64_t file, uint64_t number, const struct i
 
 static uint64_t numberOf(int descriptor) {
   struct stat file;
-  return fstat(descriptor, &file) == 0 ? file.st_ino : 0;
+  return fstat(descriptor, &file) == 0 && (S_ISREG(file.st_mode) || S_ISDIR(file.st_mode)) ? file.st_ino : 0;
+}
+
+/** @returns 0 when it is not recorded, as a socket that has the descriptor of a file that was closed by a system call of its own. */
+static uint64_t recorded(int descriptor) {
+  if (descriptor < 0 || descriptor >= DESCRIPTORS || files[descriptor] == 0) return 0;
+  int before = errno;
+  if (numberOf(descriptor) != files[descriptor]) files[descriptor] = 0;
+  errno = before;
+  return files[descriptor];
 }
 
 /** @returns 0 when there is no such file. */
@@ -91,7 +97,8 @@ static void appendName(uint32_t kind, uint64_t file, const char *path) {
 
 /** What was written of the parts: a call may write less than it was asked to. */
 static void appendWritten(int descriptor, uint64_t offset, const struct iovec *data, int parts, ssize_t written) {
-  if (written <= 0 || !watched(descriptor)) return;
+  uint64_t file = written > 0 ? recorded(descriptor) : 0;
+  if (file == 0) return;
   struct iovec kept[IOV_MAX];
   int count = 0;
   for (size_t left = written; left > 0 && count < parts; count += 1) {
@@ -99,7 +106,7 @@ static void appendWritten(int descriptor, uint64_t offset, const struct iovec *d
     if (kept[count].iov_len > left) kept[count].iov_len = left;
     left -= kept[count].iov_len;
   }
-  append(WRITE, numberOf(descriptor), offset, kept, count);
+  append(WRITE, file, offset, kept, count);
 }
 
 #define REAL(name) \
@@ -130,27 +137,28 @@ ssize_t write(int descriptor, const void *bytes, size_t count) {
   REAL(write);
   ssize_t written = real(descriptor, bytes, count);
   struct iovec data = {(void *)bytes, count};
-  if (watched(descriptor)) appendWritten(descriptor, placeBefore(descriptor, written), &data, 1, written);
+  if (recorded(descriptor)) appendWritten(descriptor, placeBefore(descriptor, written), &data, 1, written);
   return written;
 }
 
 ssize_t writev(int descriptor, const struct iovec *data, int parts) {
   REAL(writev);
   ssize_t written = real(descriptor, data, parts);
-  if (watched(descriptor)) appendWritten(descriptor, placeBefore(descriptor, written), data, parts, written);
+  if (recorded(descriptor)) appendWritten(descriptor, placeBefore(descriptor, written), data, parts, written);
   return written;
 }
 
 int ftruncate64(int descriptor, off64_t size) {
   REAL(ftruncate64);
   int result = real(descriptor, size);
-  if (result == 0 && watched(descriptor)) append(TRUNCATE, numberOf(descriptor), size, NULL, 0);
+  uint64_t file = result == 0 ? recorded(descriptor) : 0;
+  if (file != 0) append(TRUNCATE, file, size, NULL, 0);
   return result;
 }
 
 static int recordFlush(int descriptor, int (*flush)(int)) {
-  if (!watched(descriptor)) return flush(descriptor);
-  uint64_t file = numberOf(descriptor), thread = (uint64_t)getpid() << 32 | (uint64_t)syscall(SYS_gettid);
+  uint64_t file = recorded(descriptor), thread = (uint64_t)getpid() << 32 | (uint64_t)syscall(SYS_gettid);
+  if (file == 0) return flush(descriptor);
   append(FLUSH, file, thread, NULL, 0);
   usleep(random() % longestFlush);
   int result = flush(descriptor);
@@ -170,9 +178,9 @@ int fsync(int descriptor) {
 
 static int opened(int descriptor, const char *path, int flags, uint64_t before) {
   if (descriptor < 0 || descriptor >= DESCRIPTORS) return descriptor;
-  isUnder[descriptor] = watches(path);
-  if (!isUnder[descriptor]) return descriptor;
-  uint64_t file = numberOf(descriptor);
+  uint64_t file = watches(path) ? numberOf(descriptor) : 0;
+  files[descriptor] = file;
+  if (file == 0) return descriptor;
   if (flags & O_CREAT && before == 0) appendName(CREATE, file, path);
   else if (flags & O_TRUNC) append(TRUNCATE, file, 0, NULL, 0);
   return descriptor;
@@ -193,7 +201,7 @@ OPEN(open64)
 
 int close(int descriptor) {
   REAL(close);
-  if (descriptor >= 0 && descriptor < DESCRIPTORS) isUnder[descriptor] = 0;
+  if (descriptor >= 0 && descriptor < DESCRIPTORS) files[descriptor] = 0;
   return real(descriptor);
 }
 

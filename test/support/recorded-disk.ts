@@ -24,9 +24,10 @@ type Content = { bytes: Buffer; size: number };
 /** `flushed` is on disk. Of `pending` anything may be. */
 type File = { flushed: Content; pending: Change[] };
 
-/** `file` is 0 where a name is taken away. */
-type Name = { at: number; name: string; file: bigint; instead?: string };
-type Folder = { flushed: Map<string, bigint>; pending: Name[] };
+/** Without a node the name is taken away. */
+type Name = { at: number; name: string; node?: File | Folder; instead?: string };
+type Folder = { flushed: Map<string, File | Folder>; pending: Name[] };
+const isFolder = (node: File | Folder): node is Folder => node.flushed instanceof Map;
 
 export type Losses = { dropped: number; torn: number; kept: number; names: number };
 
@@ -53,18 +54,17 @@ export function buildRecorder(folder: string): string | undefined {
  */
 export class RecordedDisk {
   readonly #record: Buffer;
-  readonly #root: bigint;
+  readonly #root: Folder = { flushed: new Map(), pending: [] };
   #at = 0;
-  readonly #files = new Map<bigint, File>();
-  readonly #folders = new Map<bigint, Folder>();
+  /** By the numbers that they have now. That of one that is gone is given again, and a disk may still have the one. */
+  readonly #nodes = new Map<bigint, File | Folder>();
   /** By thread: where the flush began that it is waiting for. */
   readonly #flushing = new Map<bigint, number>();
 
   /** @param root a folder that was empty when the record was begun. */
   constructor(record: string, root: string) {
     this.#record = readFileSync(record);
-    this.#root = statSync(root, { bigint: true }).ino;
-    this.#folders.set(this.#root, { flushed: new Map(), pending: [] });
+    this.#nodes.set(statSync(root, { bigint: true }).ino, this.#root);
   }
 
   /** Takes what is in the record before this place. */
@@ -92,86 +92,77 @@ export class RecordedDisk {
       case 'flush':
         return void this.#flushing.set(number, at);
       case 'flushed':
-        return void this.#flushed(file, this.#flushing.get(number)!);
+        return void flushed(this.#node(file), this.#flushing.get(number)!);
       case 'create':
-        this.#files.set(file, { flushed: { bytes: Buffer.alloc(0), size: 0 }, pending: [] });
+        this.#nodes.set(file, { flushed: { bytes: Buffer.alloc(0), size: 0 }, pending: [] });
         break;
       case 'makeFolder':
-        this.#folders.set(file, { flushed: new Map(), pending: [] });
+        this.#nodes.set(file, { flushed: new Map(), pending: [] });
         break;
       case 'link':
-      case 'unlink':
         break;
+      case 'unlink':
+        return void this.#folder(number).pending.push({ at, name: data.toString() });
       case 'rename': {
         const [instead, name = ''] = data.toString().split('\0');
-        return void this.#folder(number).pending.push({ at, name, file, instead });
+        return void this.#folder(number).pending.push({ at, name, node: this.#node(file), instead });
       }
       default:
         throw new Error(`no record begins at ${at}`);
     }
-    this.#folder(number).pending.push({ at, name: data.toString(), file });
+    this.#folder(number).pending.push({ at, name: data.toString(), node: this.#node(file) });
   }
 
-  #file(number: bigint): File {
-    return known(this.#files.get(number), number);
+  #node(number: bigint): File | Folder {
+    const node = this.#nodes.get(number);
+    if (!node) throw new Error(`${number} was there before the record was begun`);
+    return node;
   }
 
-  #folder(number: bigint): Folder {
-    return known(this.#folders.get(number), number);
-  }
-
-  #flushed(number: bigint, begunAt: number): void {
-    const folder = this.#folders.get(number);
-    if (folder) {
-      for (const change of takeBefore(folder.pending, begunAt)) rename(folder.flushed, change);
-      return;
-    }
-    const { flushed, pending } = this.#file(number);
-    for (const change of takeBefore(pending, begunAt)) apply(flushed, change);
-  }
+  #file = (number: bigint) => this.#node(number) as File;
+  #folder = (number: bigint) => this.#node(number) as Folder;
 
   /** What the disk has when the power fails now, as files in `path`. The index of the log is not kept: it is memory. */
   writeImage(path: string, random: Random): Losses {
     const losses: Losses = { dropped: 0, torn: 0, kept: 0, names: 0 };
-    this.#writeFolder(this.#root, path, random, losses);
+    writeFolder(this.#root, path, random, losses);
     return losses;
-  }
-
-  #writeFolder(number: bigint, path: string, random: Random, losses: Losses): void {
-    mkdirSync(path, { mode: 0o700 });
-    const { flushed, pending } = this.#folder(number);
-    const names = new Map(flushed);
-    const kept = random.percent(50) ? random.below(pending.length + 1) : random.pick([0, pending.length]);
-    for (const change of pending.slice(0, kept)) rename(names, change);
-    losses.names += pending.length - kept;
-    for (const [name, file] of names) {
-      if (name.endsWith('-shm')) continue;
-      if (this.#folders.has(file)) this.#writeFolder(file, join(path, name), random, losses);
-      else writeFileSync(join(path, name), this.#imageOf(file, random, losses), { mode: 0o600 });
-    }
-  }
-
-  #imageOf(number: bigint, random: Random, losses: Losses): Buffer {
-    const { flushed, pending } = this.#file(number);
-    const image = { bytes: Buffer.from(flushed.bytes), size: flushed.size };
-    const lost = random.pick([0, 10, 50, 90, 100]);
-    for (const change of pending) {
-      if (random.percent(lost)) losses.dropped += 1;
-      else if ('data' in change && random.percent(20)) {
-        for (const part of sectorsOf(change)) if (random.percent(50)) apply(image, part);
-        losses.torn += 1;
-      } else {
-        apply(image, change);
-        losses.kept += 1;
-      }
-    }
-    return image.bytes.subarray(0, image.size);
   }
 }
 
-function known<Value>(value: Value | undefined, number: bigint): Value {
-  if (!value) throw new Error(`${number} was there before the record was begun`);
-  return value;
+function writeFolder({ flushed, pending }: Folder, path: string, random: Random, losses: Losses): void {
+  mkdirSync(path, { mode: 0o700 });
+  const names = new Map(flushed);
+  const kept = random.percent(50) ? random.below(pending.length + 1) : random.pick([0, pending.length]);
+  for (const change of pending.slice(0, kept)) rename(names, change);
+  losses.names += pending.length - kept;
+  for (const [name, node] of names) {
+    if (name.endsWith('-shm')) continue;
+    if (isFolder(node)) writeFolder(node, join(path, name), random, losses);
+    else writeFileSync(join(path, name), imageOf(node, random, losses), { mode: 0o600 });
+  }
+}
+
+function imageOf({ flushed, pending }: File, random: Random, losses: Losses): Buffer {
+  const image = { bytes: Buffer.from(flushed.bytes), size: flushed.size };
+  const lost = random.pick([0, 10, 50, 90, 100]);
+  for (const change of pending) {
+    if (random.percent(lost)) losses.dropped += 1;
+    else if ('data' in change && random.percent(20)) {
+      for (const part of sectorsOf(change)) if (random.percent(50)) apply(image, part);
+      losses.torn += 1;
+    } else {
+      apply(image, change);
+      losses.kept += 1;
+    }
+  }
+  return image.bytes.subarray(0, image.size);
+}
+
+/** What stood before the flush in the record is on disk. */
+function flushed(node: File | Folder, begunAt: number): void {
+  if (isFolder(node)) for (const change of takeBefore(node.pending, begunAt)) rename(node.flushed, change);
+  else for (const change of takeBefore(node.pending, begunAt)) apply(node.flushed, change);
 }
 
 function takeBefore<Recorded extends { at: number }>(pending: Recorded[], place: number): Recorded[] {
@@ -179,10 +170,10 @@ function takeBefore<Recorded extends { at: number }>(pending: Recorded[], place:
   return pending.splice(0, since === -1 ? pending.length : since);
 }
 
-function rename(names: Map<string, bigint>, { name, file, instead }: Name): void {
+function rename(names: Folder['flushed'], { name, node, instead }: Name): void {
   if (instead !== undefined) names.delete(instead);
-  if (file === 0n) names.delete(name);
-  else names.set(name, file);
+  if (node) names.set(name, node);
+  else names.delete(name);
 }
 
 const sectorBytes = 512;
