@@ -46,12 +46,12 @@ const usage = `Usage: npm run torture -- [options]
 Progress goes to stderr. Needs no network and leaves nothing behind. Exits with 1 when anything failed.`;
 
 type Trial = { rounds: number; patience: number };
-type Run = { file: string; seed: number; passed: number; failed: readonly string[] };
+type Run = { file: string; seed: number; passed: number; failed: readonly string[]; why: string | undefined };
 
 async function tortureFile(file: string, seed: number, { rounds, patience }: Trial): Promise<Run> {
   const env = { ...process.env, TEST_SEED: String(seed), TEST_ROUNDS: String(rounds) };
-  const { passed, failed, hung } = await runFile(file, { env, patienceMs: patience * 60_000 });
-  return { file, seed, passed, failed: hung === undefined ? failed : [...failed, `hangs: ${hung}`] };
+  const { passed, failed, why, hung } = await runFile(file, { env, patienceMs: patience * 60_000 });
+  return { file, seed, passed, failed: hung === undefined ? failed : [...failed, `hangs: ${hung}`], why };
 }
 
 async function torture(args: string[]): Promise<number> {
@@ -96,6 +96,7 @@ async function torture(args: string[]): Promise<number> {
         const verdict = run.failed.length === 0 ? `${run.passed} passed` : `FAILED: ${run.failed.join('; ')}`;
         console.error(`${seconds().toFixed(1).padStart(7)} s  seed ${seed}  ${file}  ${verdict}`);
         if (run.failed.length > 0) {
+          if (run.why) console.error(`           ${run.why}`);
           console.error(`           TEST_SEED=${seed} TEST_ROUNDS=${rounds} npm run test:one -- ${file}`);
         }
       }

@@ -99,12 +99,13 @@ async function tryMutant(
   const original = readFileSync(path, 'utf8');
   if (occurrences(original, mutant.text) !== 1) return verdict('gone');
   for (const tests of mutant.tests) {
-    const { passed, failed, hung } = await unmutated.getOrInsertComputed(
+    const { passed, failed, why, hung } = await unmutated.getOrInsertComputed(
       JSON.stringify([tests, env.TEST_POSTGRES_URL]),
       () => run(tests),
     );
     if (passed === 0 || failed.length > 0 || hung !== undefined) {
-      return verdict('unfounded', `${tests.file}: ${failed[0] ?? hung ?? 'no such test'}`);
+      const fault = failed[0] === undefined ? (hung ?? 'no such test') : `${failed[0]}: ${why}`;
+      return verdict('unfounded', `${tests.file}: ${fault}`);
     }
   }
   writeFileSync(

@@ -2,7 +2,11 @@ import type { TestEvent } from 'node:test/reporters';
 
 /** Of a test; what is in them besides is for people. */
 const told = ['test:dequeue', 'test:complete', 'test:pass', 'test:fail'] as const;
-export type ToldEvent = { type: (typeof told)[number]; data: { name: string; nesting: number; file?: string } };
+export type ToldEvent = {
+  type: (typeof told)[number];
+  /** `why` it failed, in a line. */
+  data: { name: string; nesting: number; file?: string; why?: string };
+};
 
 const begin = '{"event":';
 
@@ -10,8 +14,10 @@ const begin = '{"event":';
 export default async function* eventLines(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   for await (const { type, data } of events) {
     if (!(told as readonly string[]).includes(type)) continue;
-    const { name, nesting, file } = data as ToldEvent['data'];
-    yield `\n${JSON.stringify({ event: { type, data: { name, nesting, file } } })}\n`;
+    const { name, nesting, file, details } = data as ToldEvent['data'] & { details?: { error?: Error } };
+    const { cause, message = '' } = details?.error ?? {};
+    const [why] = (cause instanceof Error ? cause.message : message).trim().split('\n');
+    yield `\n${JSON.stringify({ event: { type, data: { name, nesting, file, why } } })}\n`;
   }
 }
 

@@ -2,13 +2,15 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { TestEvent } from 'node:test/reporters';
-import { readEvent } from './event-lines.ts';
+import { readEvent, type ToldEvent } from './event-lines.ts';
 import { silenceMs, watchForSilence } from './watch-for-silence.ts';
 
 export type FileRun = {
   passed: number;
   /** The names of the tests that failed, without those within them. */
   failed: readonly string[];
+  /** Of the first that failed. */
+  why?: string;
   /** What was under way when it had said nothing for so long that it was ended. */
   hung?: string;
 };
@@ -52,7 +54,7 @@ export async function runFile(file: string, circumstances: Circumstances = {}): 
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop);
   try {
     const closed = once(child, 'close');
-    const run: { passed: number; failed: string[]; hung?: string } = { passed: 0, failed: [] };
+    const run: FileRun & { failed: string[] } = { passed: 0, failed: [] };
     const abort = new AbortController();
     abort.signal.addEventListener('abort', () => {
       run.hung = String(abort.signal.reason) || 'no test has begun';
@@ -60,7 +62,9 @@ export async function runFile(file: string, circumstances: Circumstances = {}): 
     });
     for await (const { type, data } of watchForSilence(eventsOf(child.stdout!), abort, patienceMs)) {
       if (type === 'test:pass') run.passed += 1;
-      if (type === 'test:fail' && data.nesting === 0) run.failed.push(data.name);
+      if (type !== 'test:fail') continue;
+      run.why ??= (data as ToldEvent['data']).why;
+      if (data.nesting === 0) run.failed.push(data.name);
     }
     const [code] = await closed;
     if (run.hung === undefined && code !== 0 && run.failed.length === 0) run.failed.push('the process');
