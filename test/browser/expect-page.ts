@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { isEventType } from '../../src/webhooks/event-types.ts';
-import { expectAccessible } from '../support/chromium.ts';
+import { expectAccessible, expectLabelsInNames } from '../support/chromium.ts';
 import type { Signet } from '../support/signet.ts';
 
 const byteBudget = 60_000;
@@ -32,6 +32,7 @@ export async function expectPage(
   await seen('en');
   await open(page, signet, expected, 'de');
   await expectInLanguage(page, 'de');
+  await expectLabelsInNames(page);
   for (const width of [1280, 320]) await expectToFit(page, width); // German words are long (WCAG 2.2, 1.4.10)
   await seen('de');
 }

@@ -88,6 +88,13 @@ async function injectAxe(page: Page): Promise<void> {
   assert.ok(await load());
 }
 
+/** What is read is part of the name (WCAG 2.2, 2.5.3): all that a language can break, of the rules of axe-core. */
+export async function expectLabelsInNames(page: Page): Promise<void> {
+  await injectAxe(page);
+  const { violations } = await page.evaluate(runAxe, ['label-content-name-mismatch']);
+  assert.ok(violations.length === 0, `${page.url()}:\n${violations.map(describe).join('\n')}`);
+}
+
 /** Runs in the page. */
 async function runAxe(rules?: string[]): Promise<{ violations: Result[]; overflow: number }> {
   // What passes would be described as well, at twice the cost.
