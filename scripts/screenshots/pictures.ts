@@ -41,7 +41,7 @@ const phone = { width: 390 } as const;
 
 /** Those that a document shows; a page for people in the middle of a sign-in, on a phone as well. */
 export const pictures: readonly Picture[] = [
-  { name: 'sign-in', path: consent, act: passkeyButton, ...desk, height: 800 },
+  { name: 'sign-in', path: consent, act: passkeyButton, ...desk },
   { name: 'sign-in-phone-dark', path: consent, act: passkeyButton, ...phone, dark: true },
   { name: 'sign-in-german-phone', path: consent, act: passkeyButton, ...phone, locale: 'de' },
   { name: 'second-factor-phone', path: at('/signin'), act: firstStep, ...phone },

@@ -67,7 +67,7 @@ test('npm run docs:screenshots makes small files of what a browser shows, and de
   const { pages } = JSON.parse(readFileSync(join(folder, fingerprintsFile), 'utf8')) as Fingerprints;
   assert.deepEqual(Object.keys(pages).sort(), ['second-factor-phone', 'sign-in']);
   const { width, height, colors } = pixelsOf(readFileSync(join(folder, 'sign-in.png')));
-  assert.deepEqual([width, height], [1280, 800]);
+  assert.ok(width === 1280 && height > 700, `${width} × ${height}`);
   const seen = new Set(colors);
   assert.ok(seen.size > 16 && seen.size <= 256, `${seen.size} colors`);
   assert.ok(seen.has(0xffffff), 'the card is white');
