@@ -4,7 +4,7 @@ import type { Sql } from '../platform/db/sql.ts';
 import type { Deps } from '../platform/deps.ts';
 import { refusal } from '../platform/errors.ts';
 import type { UserId } from '../platform/ids.ts';
-import { findRoleGrant, isNotLastAdministrator, lockAdministrators } from './store.ts';
+import { findRoleGrant, findUser, isNotLastAdministrator, lockAdministrators } from './store.ts';
 
 // What other rooms may require of administrators and change about roles.
 export {
@@ -28,6 +28,13 @@ export async function newAdministratorUntil(deps: RoleDeps, user_id: string): Pr
   const grant = await findRoleGrant(deps.db, user_id);
   if (grant?.role_granted_by?.startsWith('user:') !== true || !isNew(deps, grant.role_granted_at)) return undefined;
   return (grant.role_granted_at ?? 0) + newRoleSeconds;
+}
+
+/** Whether an actor is an administrator who can sign in, or the operator. */
+export async function isAdministrator({ db }: Pick<Deps, 'db'>, actor: string): Promise<boolean> {
+  if (actor === 'cli') return true;
+  const user = await findUser(db, actor.replace('user:', ''));
+  return user?.role === 'admin' && user.disabled_at === null;
 }
 
 /** When the user got the role; undefined for the role that the user began with. */

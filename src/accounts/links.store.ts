@@ -31,6 +31,11 @@ const OneTimeLink = row('one_time_links', {
   next: nullable(text),
   /** That of the account which an invitation makes. */
   preferred_username: nullable(text),
+  /** The same; null: of the user's choice. */
+  name: nullable(text),
+  /** The same, with who has invited, of an administrator. */
+  role: nullable(choice('user', 'admin')),
+  invited_by: nullable(text),
 });
 export type OneTimeLink = RowOf<typeof OneTimeLink>;
 type LinkPurpose = OneTimeLink['purpose'];
@@ -92,6 +97,8 @@ const Invitation = row('one_time_links', {
   token_hash: text,
   email: nullable(text),
   preferred_username: nullable(text),
+  name: nullable(text),
+  role: nullable(choice('user', 'admin')),
   created_at: integer,
   expires_at: integer,
 });

@@ -54,6 +54,9 @@ type LinkRequest = {
   request_id?: string;
   next?: string;
   preferred_username?: string;
+  name?: string;
+  /** Who makes an administrator of the user. */
+  administratorBy?: string;
 };
 
 /** The row to store, which grants nothing, and the URL, which is for the mail, or for the page that shows it once. */
@@ -68,6 +71,9 @@ export function newLink(deps: Pick<Deps, 'config' | 'clock'>, request: LinkReque
       request_id: request.request_id ?? null,
       next: request.next ?? null,
       preferred_username: request.preferred_username ?? null,
+      name: request.name ?? null,
+      role: request.administratorBy === undefined ? null : 'admin',
+      invited_by: request.administratorBy ?? null,
     },
     url: `${deps.config.baseUrl}${paths[request.purpose]}${token}`,
   };

@@ -28,6 +28,7 @@ import { settingOperations } from './settings/operations.ts';
 import { settingPageRoutes } from './settings/page-routes.ts';
 import { accessOperations } from './users/access-operations.ts';
 import { accountOperations } from './users/account-operations.ts';
+import { invitationOperations } from './users/invitation-operations.ts';
 import { userOperations } from './users/operations.ts';
 import { userPageRoutes } from './users/page-routes.ts';
 import { webhookOperations } from './webhooks/operations.ts';
@@ -68,6 +69,7 @@ export async function adminApiRoutes(app: FastifyInstance, deps: Deps) {
     ...Object.values(clientOperations),
     ...Object.values(userOperations),
     ...Object.values(accountOperations),
+    ...Object.values(invitationOperations),
     ...Object.values(accessOperations),
     ...Object.values(entitlementOperations),
     ...Object.values(keyOperations),

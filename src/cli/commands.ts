@@ -8,6 +8,7 @@ import { settingOperations } from '../admin/settings/operations.ts';
 import { testMail } from '../admin/settings/test-mail.ts';
 import { accessOperations } from '../admin/users/access-operations.ts';
 import { accountOperations } from '../admin/users/account-operations.ts';
+import { invitationOperations } from '../admin/users/invitation-operations.ts';
 import { userOperations } from '../admin/users/operations.ts';
 import { webhookOperations } from '../admin/webhooks/operations.ts';
 import { acrValuesFor, type SecondFactor, secondFactors } from '../clients/choices.ts';
@@ -223,6 +224,7 @@ export const commandGroups: readonly (readonly [heading: string, commands: Reado
     {
       ...userCommands,
       ...commandsOf(accountOperations),
+      ...commandsOf(invitationOperations),
       ...commandsOf(userOperations),
       ...exportCommands,
       ...invitationCommand,

@@ -66,7 +66,7 @@ const pageOfStep = {
   email: '/account/email',
   second_factor: '/account/security',
   client: '/admin/clients',
-  administrator: '/admin/users',
+  administrator: '/admin/users/invite',
 } as const;
 
 /** Of a new installation, until all of it is done. */

@@ -1,11 +1,8 @@
 import { handlePattern } from '../../accounts/handles.ts';
 import { userFilters } from '../../accounts/users.ts';
-import { inviteUser, pendingInvitations, revokeInvitation } from '../../authentication/account-links/invitation.ts';
 import { answerOf } from '../../platform/edited.ts';
 import { emailPattern } from '../../platform/email-address.ts';
 import { inCode, nameInCode, nullable, operation, Time } from '../../platform/http/operation.ts';
-import { paging } from '../../platform/http/paging.ts';
-import { locales } from '../../platform/i18n/translate.ts';
 import { list, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
 import { administration, ReasonBody, reasonExample, reasonMember, strictBody } from '../operation-parts.ts';
@@ -20,127 +17,18 @@ import { removePicture } from './remove-picture.ts';
 import { resetLinkFor } from './reset-link.ts';
 
 const one = { ...administration, parameters: { user_id: 'user_id of any user.' } };
-const email = (description: string) =>
+export const email = (description: string) =>
   Type.String({ description, ...inCode({ maxLength: 254, pattern: emailPattern }) });
 
-const username = (description: string) => Type.String({ description, ...inCode({ pattern: handlePattern }) });
+export const username = (description: string) => Type.String({ description, ...inCode({ pattern: handlePattern }) });
 
-const link = {
+export const link = {
   url: Type.String({ description: 'The link. It is returned only once.' }),
   expires_at: Time,
 };
 
 /** What administrators do to accounts on their owners' behalf. */
 export const accountOperations = {
-  invite: operation({
-    ...administration,
-    id: 'inviteUser',
-    method: 'POST',
-    path: '/v1/admin/users/invite',
-    summary: 'Invite a person to create an account',
-    description:
-      'The link works once, for seven days. Where mail is configured, the person also receives a link by email, and the ' +
-      'account that it creates has a verified address. An address that has an account, or a username ' +
-      'that is taken, is refused with 409 `invalid_state`, of `current_status` `taken`.',
-    body: strictBody({
-      email: email('The address of the new account.'),
-      locale: Type.Optional(Type.Enum([...locales], { description: 'The language of the email.' })),
-      preferred_username: Type.Optional(
-        username('The username of the new account, which is reserved until the invitation expires.'),
-      ),
-      replace: Type.Optional(
-        Type.Boolean({ description: 'Revokes earlier invitations of this address, spelled the same.' }),
-      ),
-      ...reasonMember,
-    }),
-    example: { email: 'ada@example.com', locale: 'en', reason: 'New colleague.' },
-    answer: {
-      description: 'The link to hand over.',
-      schema: Type.Object({
-        ...link,
-        mailed: Type.Boolean({ description: 'Whether the person receives a link by email, too.' }),
-      }),
-    },
-    refusals: ['invalid_request', 'invalid_state'],
-    run: (deps, { caller, body: { locale = null, ...wanted } }) => inviteUser(deps, caller, { ...wanted, locale }),
-    command: {
-      name: 'users invite',
-      summary: 'Invite a person to create an account. Prints a link, and emails another one if mail is configured.',
-      operands: { email: { value: 'email' } },
-      options: { username: 'preferred_username' },
-      optional: ['reason'],
-      text: ({ url, expires_at, mailed }) =>
-        `${url}\nIt works once, until ${time(expires_at)}.${mailed ? ' A link was also emailed.' : ''}`,
-    },
-  }),
-
-  listInvitations: operation({
-    ...administration,
-    id: 'listInvitations',
-    method: 'GET',
-    path: '/v1/admin/invitations',
-    summary: 'List invitations that can still be used',
-    query: paging,
-    answer: {
-      description: 'Newest first, without the links. A page may have fewer than `limit` although `next` is not null.',
-      schema: Type.Object({
-        invitations: Type.Array(
-          Type.Object({
-            email: Type.String(),
-            preferred_username: nullable(Type.String()),
-            invited_at: Time,
-            expires_at: Time,
-          }),
-        ),
-        next: nullable(Type.String()),
-      }),
-    },
-    refusals: ['invalid_request'],
-    async run(deps, { query }) {
-      const { invitations, next = null } = await pendingInvitations(deps, query);
-      return { invitations, next };
-    },
-    command: {
-      name: 'invitations list',
-      summary: 'List open invitations.',
-      text: ({ invitations, next }) =>
-        [
-          list([
-            ['INVITED', 'EXPIRES', 'EMAIL', 'USERNAME'],
-            ...invitations.map((each) => [
-              time(each.invited_at),
-              time(each.expires_at),
-              each.email,
-              each.preferred_username,
-            ]),
-          ]),
-          ...(next === null ? [] : [`More results: --after ${next}`]),
-        ].join('\n\n'),
-    },
-  }),
-
-  revokeInvitation: operation({
-    ...administration,
-    id: 'revokeInvitation',
-    method: 'POST',
-    path: '/v1/admin/invitations/revoke',
-    summary: 'Revoke the invitations of an address',
-    body: strictBody({ email: email('The address, spelled as in the list.'), ...reasonMember }),
-    example: { email: 'ada@example.com', reason: 'Invited by mistake.' },
-    answer: { description: 'Its links no longer work.' },
-    refusals: ['not_found'],
-    run: (deps, { caller, body }) => revokeInvitation(deps, caller, body),
-    command: {
-      name: 'invitations revoke',
-      confirm: 'Links in these invitations stop working. They cannot be restored.',
-      summary: 'Revoke the open invitations of an email address.',
-      operands: { email: { value: 'email' } },
-      optional: ['reason'],
-      json: (_, { body }) => ({ revoked: body.email }),
-      text: (_, { body }) => `The invitations of ${body.email} have been revoked.`,
-    },
-  }),
-
   edit: operation({
     ...one,
     id: 'editUser',

@@ -3,11 +3,11 @@ import type { PendingInvitation, pendingInvitations } from '../../authentication
 import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';
 import { copyScripts, hidden } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
-import { emptyList, exactTime, pager, pathWith } from '../../platform/pages/lists.ts';
+import { badge, emptyList, exactTime, pager, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import { adminTab, doneNotice, reasonField, type Shown, secretOnce } from '../components.ts';
+import { adminTab, doneNotice, optionalReasonField, reasonField, type Shown, secretOnce } from '../components.ts';
 
 const tab = adminTab('admin_users');
 const invitePath = '/admin/users/invite';
@@ -39,9 +39,14 @@ export const invitePage = (view: View, pending: Invitations, { problem, form, qu
 <p class="soft">${view.t('admin.users.invite.intro')}</p>
 ${problem}${doneNotice(view, { query }, 'users', ['invitation_revoked'])}
 <form method="post" action="${invitePath}">
-${emailField(view, form?.email ?? '')}${usernameField(view, form?.preferred_username ?? '')}<label for="locale">${view.t('admin.users.invite.language')}</label>
+${emailField(view, form?.email ?? '')}<label for="name">${view.t('developer.secrets.name')}</label>
+<input id="name" name="name" maxlength="100" autocomplete="off" value="${form?.name ?? ''}" aria-describedby="name-hint">
+<p class="hint" id="name-hint">${view.t('admin.users.invite.name.hint')}</p>
+${usernameField(view, form?.preferred_username ?? '')}<label><input type="checkbox" name="role" value="admin" aria-describedby="role-hint"${form?.role === 'admin' && html` checked`}> ${view.t('admin.users.invite.administrator')}</label>
+<p class="hint" id="role-hint">${view.t('admin.users.invite.administrator.hint')}</p>
+<label for="locale">${view.t('admin.users.invite.language')}</label>
 <select id="locale" name="locale">${locales.map((locale) => html`<option value="${locale}"${locale === (form?.locale ?? view.locale) && html` selected`}>${nameOfLanguage(locale)}</option>`)}</select>
-${reasonField(view, 'invite-reason')}
+${optionalReasonField(view, 'invite-reason', form?.reason)}
 <button type="submit" id="user-invite">${view.t('admin.users.invite.submit')}</button>
 </form>
 <h2>${view.t('admin.users.invitations')}</h2>
@@ -58,15 +63,15 @@ const pendingList = (view: View, { invitations, next }: Invitations): Html =>
 /** One form with a reason for both: which button was pressed decides where it goes. */
 const pendingItem = (
   view: View,
-  { email, preferred_username, invited_at, expires_at }: PendingInvitation,
+  { email, preferred_username, name, role, invited_at, expires_at }: PendingInvitation,
   place: number,
 ): Html => html`<li><div>
-<h3 id="invitation-${place}">${untrustedEmail(email)}</h3>
-${preferred_username !== null && html`<p>${view.t('claim.preferred_username')}: ${preferred_username}</p>\n`}<p>${view.t('admin.users.invitations.when', { invited: view.ago(invited_at), expires: view.until(expires_at) })}</p></div>
+<h3 id="invitation-${place}">${untrustedEmail(email)}${role === 'admin' && html` ${badge(view.t('admin.users.administrator'))}`}</h3>
+${name !== null && html`<p>${untrusted(name)}</p>\n`}${preferred_username !== null && html`<p>${view.t('claim.preferred_username')}: ${preferred_username}</p>\n`}<p>${view.t('admin.users.invitations.when', { invited: view.ago(invited_at), expires: view.until(expires_at) })}</p></div>
 <details><summary aria-describedby="invitation-${place}">${view.t('admin.users.invitations.change')}</summary>
 <form method="post" action="${invitePath}">
-${hidden('email', email)}${preferred_username !== null && hidden('preferred_username', preferred_username)}${hidden('locale', view.locale)}${hidden('replace', 'on')}
-${reasonField(view, `invitation-reason-${place}`)}
+${hidden('email', email)}${name !== null && hidden('name', name)}${role === 'admin' && hidden('role', role)}${preferred_username !== null && hidden('preferred_username', preferred_username)}${hidden('locale', view.locale)}${hidden('replace', 'on')}
+${optionalReasonField(view, `invitation-reason-${place}`)}
 <p class="actions"><button type="submit" class="quiet">${view.t('admin.users.invitations.resend')}</button>
 <button type="submit" class="danger" formaction="/admin/invitations/revoke">${view.t('admin.users.invitations.revoke')}</button></p>
 </form></details></li>

@@ -23,6 +23,7 @@ import { editUserPage, invitationPage, invitePage, resetLinkPage } from './accou
 import { bulkPreviewPage, bulkResultPage, selectedPrefix } from './bulk-page.ts';
 import { bulkActions, changeSeveral, previewOf } from './change-several.ts';
 import { entitlementHistoryPage } from './entitlement-history.ts';
+import { invitationOperations } from './invitation-operations.ts';
 import { exportPage, searchOf, usersPage } from './list-page.ts';
 import { userOperations as operations } from './operations.ts';
 import { itemsShown, userPage } from './page.ts';
@@ -48,14 +49,16 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
   const showInvitations = async ({ view }: { view: View }, shown: Shown) =>
     invitePage(view, await pendingInvitations(deps, { after: shown.query?.after }), shown);
   pages.show(`${list}/invite`, (context) => showInvitations(context, context));
-  pages.run(accountOperations.invite, {
+  pages.run(invitationOperations.invite, {
     page: `${list}/invite`,
-    input: ({ email = '', preferred_username, locale, reason = '', replace }) => ({
+    input: ({ email = '', preferred_username, name, role, locale, reason, replace }) => ({
       body: {
         email,
         preferred_username: preferred_username?.trim() || undefined,
+        name: name?.trim() || undefined,
+        role: role === 'admin' ? role : undefined,
         locale: locales.find((one) => one === locale),
-        reason,
+        reason: reason?.trim() || undefined,
         replace: replace === 'on',
       },
     }),
@@ -63,9 +66,9 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     explains,
     redraw: showInvitations,
   });
-  pages.run(accountOperations.revokeInvitation, {
+  pages.run(invitationOperations.revokeInvitation, {
     page: `${list}/invite`,
-    input: ({ email = '', reason = '' }) => ({ body: { email, reason } }),
+    input: ({ email = '', reason }) => ({ body: { email, reason: reason?.trim() || undefined } }),
     done: `${list}/invite?done=invitation_revoked`,
     explains,
     redraw: showInvitations,

@@ -1,3 +1,4 @@
+import { setRole } from '../../accounts/administrators.ts';
 import { takeHandle, takenHandle } from '../../accounts/handles.ts';
 import type { OneTimeLink } from '../../accounts/links.ts';
 import { insertUser, type Role } from '../../accounts/users.ts';
@@ -25,6 +26,8 @@ type NewAccount = {
   locale?: string;
   /** As `readHandle` has returned it. */
   preferredUsername?: string;
+  /** Who has given the role; left out for the role of a link that an operator has made. */
+  roleGrantedBy?: string;
 };
 
 export type Permission = {
@@ -62,7 +65,7 @@ export async function createUser(
   const caller: Caller = typeof by === 'string' ? { actor: by } : { actor: `user:${user_id}`, ...by };
   const asker = { ...unidentified(account.email, caller.address), isIdentified: permission !== undefined };
   const password_hash = await deps.passwords.hash(account.password, asker);
-  const { role, preferredUsername: handle } = account;
+  const { role, preferredUsername: handle, roleGrantedBy } = account;
   const after = { role, ...(handle !== undefined && { fields: ['preferred_username'] }) };
   const event = { action: 'user.created', ...caller, target: user_id, after } as const;
   const user = {
@@ -80,6 +83,7 @@ export async function createUser(
       also: permission?.also,
       handle: handle === undefined ? undefined : mustChange(takeHandle(user_id, handle, at)),
       user: insertUser(user, at),
+      role: roleGrantedBy === undefined ? undefined : setRole(user_id, role, roleGrantedBy, at),
       password: setPassword(user_id, { password_hash, min_characters: minCharacters() }, at),
       event: auditEvent(event, at).statement,
     },

@@ -1,3 +1,4 @@
+import { hasRole, isAdministrator, listAdministrators } from '../../accounts/administrators.ts';
 import { deleteReservations, readHandle, reserveHandle, takenHandle } from '../../accounts/handles.ts';
 import {
   deleteInvitations,
@@ -10,8 +11,8 @@ import {
   spentLink,
 } from '../../accounts/links.ts';
 import { mayMailTo } from '../../accounts/mail-limits.ts';
-import { findUserByEmail } from '../../accounts/users.ts';
-import { auditEvent, type Caller } from '../../audit/audit.ts';
+import { findUserByEmail, type Role } from '../../accounts/users.ts';
+import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
 import { cutPage, decodeCursor } from '../../platform/db/slices.ts';
@@ -19,7 +20,8 @@ import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { emailProblem } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, notFound, takenField } from '../../platform/errors.ts';
 import type { Locale } from '../../platform/i18n/translate.ts';
-import { mailToAddress } from '../../platform/mail/outbox.ts';
+import { mailTo, mailToAddress } from '../../platform/mail/outbox.ts';
+import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import type { Deps } from '../deps.ts';
 import { passwordLimits } from '../passwords/password-limits.ts';
 import { createUser } from './create-user.ts';
@@ -30,6 +32,9 @@ type Wanted = {
   reason: string | undefined;
   /** Of the account. It is reserved until the invitation expires. */
   preferred_username?: string;
+  /** Of the account, until its user chooses another one. */
+  name?: string;
+  role?: Role;
   replace?: boolean;
 };
 
@@ -46,19 +51,28 @@ const purposes = ['invitation', 'mailed_invitation'] as const;
 export async function inviteUser(
   deps: MailDeps,
   caller: Caller,
-  { email, locale, reason, preferred_username: username, replace = false }: Wanted,
+  { email, locale, reason, preferred_username: username, name, role = 'user', replace = false }: Wanted,
 ): Promise<{ url: string; expires_at: number; mailed: boolean }> {
   const problem = emailProblem(email);
-  if (problem) throw invalidFields([fieldProblem('email', { key: problem })]);
+  const problems = [
+    ...(problem ? [fieldProblem('email', { key: problem })] : []),
+    ...(name !== undefined && displayNameProblem(name) ? [fieldProblem('name', { key: 'problem.name' })] : []),
+  ];
+  if (problems.length > 0) throw invalidFields(problems);
   const handle = username === undefined ? undefined : readHandle(deps.config, username);
-  const shown = newLink(deps, { purpose: 'invitation', email, preferred_username: handle });
-  const sent = newLink(deps, { purpose: 'mailed_invitation', email, preferred_username: handle });
+  const account = {
+    ...{ email, preferred_username: handle, name: name === undefined ? undefined : normalizeName(name) },
+    administratorBy: role === 'admin' ? caller.actor : undefined,
+  };
+  const shown = newLink(deps, { purpose: 'invitation', ...account });
+  const sent = newLink(deps, { purpose: 'mailed_invitation', ...account });
   const { expires_at } = shown.link;
   const mailed = deps.mail.works && (await mayMailTo(deps, 'invitation', email));
   const at = now(deps);
   const fields = handle !== undefined && { fields: ['preferred_username'] };
-  const after = { email: shown.link.email, expires_at, ...fields };
-  const event = { action: 'user.invited', ...caller, reason, after } as const;
+  const after = { email: shown.link.email, expires_at, ...fields, ...(role === 'admin' && { role }) };
+  const why = reason === undefined ? undefined : readReason(reason);
+  const event = { action: 'user.invited', ...caller, reason: why, after } as const;
   const values = { url: sent.url, expires_at, days: linkSeconds.mailed_invitation / 86_400 };
   const done = await deps.db.change({
     run: {
@@ -80,6 +94,8 @@ export async function inviteUser(
 export type PendingInvitation = {
   email: string;
   preferred_username: string | null;
+  name: string | null;
+  role: Role;
   invited_at: number;
   expires_at: number;
 };
@@ -96,10 +112,10 @@ export async function pendingInvitations(
   const found = await listInvitations(deps.db, now(deps), { after: decodeCursor('after', after), limit: limit + 1 });
   const { rows, next } = cutPage(found, limit, ({ created_at, token_hash }) => ({ at: created_at, id: token_hash }));
   const open = await Promise.all(
-    rows.map(async ({ email, preferred_username, created_at, expires_at }) => {
+    rows.map(async ({ email, preferred_username, name, role, created_at, expires_at }) => {
       // The other link of the two may have created the account.
       if (email === null || (await findUserByEmail(deps.db, email))) return [];
-      return [{ email, preferred_username, invited_at: created_at, expires_at }];
+      return [{ email, preferred_username, name, role: role ?? 'user', invited_at: created_at, expires_at }];
     }),
   );
   return { invitations: open.flat(), next };
@@ -114,7 +130,8 @@ export async function revokeInvitation(
   caller: Caller,
   { email, reason }: { email: string; reason: string | undefined },
 ): Promise<void> {
-  const event = { action: 'user.invitation_revoked', ...caller, reason, after: { email } } as const;
+  const why = reason === undefined ? undefined : readReason(reason);
+  const event = { action: 'user.invitation_revoked', ...caller, reason: why, after: { email } } as const;
   const done = await deps.db.change({
     run: {
       spent: mustChange(spendInvitations(email)),
@@ -133,27 +150,44 @@ export async function requireInvitation(deps: StoreDeps, token: string) {
 }
 
 /**
- * Consumes the link and creates the account, both or neither.
+ * Consumes the link and creates the account, both or neither. It is an administrator's if it was invited as one, and if who has
+ * invited still is one; all of them are notified.
  * @param acceptance with the IP address of the requester.
  * @returns the id of the user.
  * @throws {RequestError} `invalid_request`, with `fields` if the link is valid and the input is not; `invalid_state` if the
  * address has got an account meanwhile.
  */
 export async function acceptInvitation(
-  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords'>,
+  deps: MailDeps & Pick<Deps, 'passwords'>,
   token: string,
   { address, ...acceptance }: { name: string; password: string; locale: Locale; address: string },
 ): Promise<string> {
   const link = await requireInvitation(deps, token);
   const { email, preferred_username } = link;
+  const { invited_by: by } = link;
+  const roleGrantedBy = by !== null && (await isAdministrator(deps, by)) ? by : undefined;
   const account = {
     ...acceptance,
     email,
-    role: 'user',
+    role: roleGrantedBy === undefined ? 'user' : 'admin',
     emailVerified: link.purpose === 'mailed_invitation',
     preferredUsername: preferred_username ?? undefined,
+    roleGrantedBy,
   } as const;
-  // Of guesses at this address before it had an account; and the username is the account's now.
-  const also = [...passwordLimits(deps).reset(email), deleteReservations(email)];
-  return createUser(deps, account, { address }, { link, also, spent: () => spentLink('invitation') });
+  const others = roleGrantedBy === undefined ? [] : await listAdministrators(deps.db);
+  const also = [
+    ...passwordLimits(deps).reset(email), // of guesses at this address before it had an account
+    deleteReservations(email), // the username is the account's now
+    ...others.flatMap((one) => mailTo(deps, one, 'new_administrator', { email })),
+  ];
+  const isStillOne = roleGrantedBy?.startsWith('user:')
+    ? hasRole(roleGrantedBy.slice('user:'.length), 'admin')
+    : undefined;
+  const permission = {
+    link,
+    also,
+    require: isStillOne && { inviter: isStillOne },
+    spent: () => spentLink('invitation'),
+  };
+  return createUser(deps, account, { address }, permission);
 }

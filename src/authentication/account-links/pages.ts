@@ -1,3 +1,4 @@
+import type { Role } from '../../accounts/users.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
 import { firstWrong, newPasswordField, passwordScripts } from '../../platform/pages/form.ts';
@@ -69,6 +70,7 @@ type AccountForm = {
   email: string;
   /** That an administrator has given. */
   preferred_username?: string | null;
+  role?: Role | null;
   name?: string;
   request_id?: string;
   endsAt?: string;
@@ -80,7 +82,19 @@ type AccountForm = {
 
 export const newAccountPage = (
   view: View,
-  { flow, token, email, preferred_username, name, request_id, endsAt, clientName, problem, problems = [] }: AccountForm,
+  {
+    flow,
+    token,
+    email,
+    preferred_username,
+    role,
+    name,
+    request_id,
+    endsAt,
+    clientName,
+    problem,
+    problems = [],
+  }: AccountForm,
 ): Page => ({
   title: view.plain('signup.link_title'),
   endsAt,
@@ -88,7 +102,7 @@ export const newAccountPage = (
   content: html`<h1>${view.t('signup.link_title')}</h1>
 ${continuesTo(view, clientName)}
 <p class="soft">${view.t(`${flow}.link_intro`, { email: html`<strong>${email}</strong>` })}</p>
-${preferred_username && html`<p class="soft">${view.t('join.username', { username: html`<strong>${preferred_username}</strong>` })}</p>\n`}${problem}
+${preferred_username && html`<p class="soft">${view.t('join.username', { username: html`<strong>${preferred_username}</strong>` })}</p>\n`}${role === 'admin' && html`<p class="soft">${view.t('join.administrator')}</p>\n`}${problem}
 <form method="post" action="/${flow}/${token}">
 <input type="hidden" name="username" autocomplete="username" value="${email}">
 <label for="name">${view.t('field.name')}</label>

@@ -151,13 +151,13 @@ async function openSignUp(deps: Deps, request: FastifyRequest, token: string): P
 }
 
 async function openInvitation(deps: Deps, request: FastifyRequest, token: string): Promise<OpenedLink> {
-  const { email, preferred_username } = await requireInvitation(deps, token);
+  const { email, preferred_username, name: invitedName, role } = await requireInvitation(deps, token);
   const { view } = request;
   return {
     returnTarget: {},
     view,
-    draw: ({ name }, refused) =>
-      newAccountPage(view, { flow: 'join', token, email, preferred_username, name, ...refused }),
+    draw: ({ name = invitedName ?? undefined }, refused) =>
+      newAccountPage(view, { flow: 'join', token, email, preferred_username, name, role, ...refused }),
     accept: ({ name = '', password = '' }) =>
       acceptInvitation(deps, token, { name, password, locale: view.locale, address: request.ip }),
   };
