@@ -56,7 +56,7 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
         email,
         preferred_username: preferred_username?.trim() || undefined,
         name: name?.trim() || undefined,
-        role: role === 'admin' ? role : undefined,
+        role: role === 'admin' ? ('admin' as const) : undefined,
         locale: locales.find((one) => one === locale),
         reason: reason?.trim() || undefined,
         replace: replace === 'on',

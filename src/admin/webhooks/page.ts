@@ -1,5 +1,6 @@
 import type { DeliveryState } from '../../platform/db/delivery-queue.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
+import type { Parameters } from '../../platform/http/parameters.ts';
 import { alert, copyScripts, describedField, hidden, problemAt } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
 import { badge, emptyList, exactTime, itemsOr, moreLink, pathWith } from '../../platform/pages/lists.ts';

@@ -29,7 +29,7 @@ import { createUser } from './create-user.ts';
 type Wanted = {
   email: string;
   locale: Locale | null;
-  reason: string | undefined;
+  reason?: string | undefined;
   /** Of the account. It is reserved until the invitation expires. */
   preferred_username?: string;
   /** Of the account, until its user chooses another one. */
@@ -128,7 +128,7 @@ export async function pendingInvitations(
 export async function revokeInvitation(
   deps: StoreDeps,
   caller: Caller,
-  { email, reason }: { email: string; reason: string | undefined },
+  { email, reason }: { email: string; reason?: string | undefined },
 ): Promise<void> {
   const why = reason === undefined ? undefined : readReason(reason);
   const event = { action: 'user.invitation_revoked', ...caller, reason: why, after: { email } } as const;
