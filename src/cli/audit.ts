@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { knownAdministrators } from '../admin/audit/filter.ts';
+import { idOf, namesIn } from '../admin/audit/names.ts';
 import {
   type AnyRecord,
   type AuditFilter,
@@ -51,7 +52,7 @@ export const auditCommands = {
         const warning = await filterWarningOf(deps, filter);
         return { json: { events }, text: `No events match the filter.${warning ? ` ${filterHints[warning]}` : ''}` };
       }
-      return { json: { events }, text: list([headings, ...events.map(line)]) };
+      return { json: { events }, text: list([headings, ...(await linesOf(deps, events))]) };
     },
   }),
   'audit export': command({
@@ -127,7 +128,7 @@ async function printFollowed(
   if (!json) stdout.write(`${table([headings])}\n`);
   try {
     for await (const events of followLog(deps, filter, { limit, signal: ending.signal })) {
-      const text = json ? events.map((event) => JSON.stringify(event)).join('\n') : table(events.map(line));
+      const text = json ? events.map((event) => JSON.stringify(event)).join('\n') : table(await linesOf(deps, events));
       if (!stdout.write(`${text}\n`)) await once(stdout, 'drain', { signal: ending.signal }).catch(end);
     }
   } finally {
@@ -163,12 +164,30 @@ function readExpected(value: string | undefined): Head | undefined {
   return { seq: Number(seq), seal };
 }
 
-const line = (row: AnyRecord): string[] => [
+/** Events whose names are read together. */
+const namedAtOnce = 100;
+
+/** Users by their addresses, which commands take, and the others by their names; an id stands where there is neither. */
+async function linesOf(deps: Pick<Deps, 'db'>, events: readonly AnyRecord[]): Promise<string[][]> {
+  const lines: string[][] = [];
+  for (let at = 0; at < events.length; at += namedAtOnce) {
+    const some = events.slice(at, at + namedAtOnce);
+    const names = await namesIn(deps, some);
+    const called = (id: string) => {
+      const name = names.get(idOf(id));
+      return name?.email ?? name?.name ?? id;
+    };
+    lines.push(...some.map((event) => line(event, called)));
+  }
+  return lines;
+}
+
+const line = (row: AnyRecord, called: (id: string) => string): string[] => [
   row.seq === null ? '-' : String(row.seq),
   time(row.at),
   row.action,
-  row.actor,
-  row.target ?? '-',
+  called(row.actor),
+  row.target === null ? '-' : called(row.target),
   row.reason ?? '-',
   row.request_id ?? '-',
 ];

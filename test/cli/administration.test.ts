@@ -249,6 +249,17 @@ test('a product with spaces and commas is one, on the command line too', async (
   await refused([...wrong, '--product', 'a\u202eb'], env, pattern`products: ${sentence('problem.service.products')}`);
 });
 
+test('the audit log calls people and things by their names on a terminal, and by their ids in JSON', async (t) => {
+  const env = await preparedSettings(t);
+  const terms = ['--permission', 'entitlements:write', '--product', 'mail'];
+  const { client_id } = await succeed(['service-credentials', 'create', '--name', 'Billing', ...terms], env);
+  const { stdout } = await runCommand(['audit', 'list'], { env });
+  assert.match(stdout, / cli +Billing /);
+  assert.doesNotMatch(stdout, new RegExp(String(client_id)));
+  const { events } = await succeed(['audit', 'list'], env);
+  assert.equal((events as Json[])[0]?.target, client_id);
+});
+
 test('the audit log is verified against what an earlier check gave, and filtered by day', async (t) => {
   const env = await preparedSettings(t);
   const server = await openServer(t, env);

@@ -386,7 +386,7 @@ export const mutants: readonly Mutant[] = [
     file: 'src/platform/db/slices.ts',
     text: '  throw unknownCursor(field);\n}\n\nexport const unknownCursor',
     instead: '  throw new Error(field);\n}\n\nexport const unknownCursor',
-    tests: [{ file: 'test/platform/openapi-fuzz.test.ts' }],
+    tests: [{ file: 'test/admin/admin-api.test.ts', names: ['a place in a list that no page has given is refused'] }],
   },
 
   {

@@ -134,7 +134,7 @@ test('the command hands over its arguments, its streams and its exit code', asyn
   const made = await runProcess(create, { env, input: `${account.password}\n` });
   assert.deepEqual([made.code, made.stderr, JSON.parse(made.stdout).name], [0, '', name]);
   const again = await runProcess(create, { env, input: account.password });
-  assert.deepEqual([again.code, JSON.parse(again.stdout).error], [1, 'invalid_request']);
+  assert.deepEqual([again.code, JSON.parse(again.stdout).error], [1, 'invalid_state']);
 });
 
 test('a data folder that cannot be made is named', async (t) => {
