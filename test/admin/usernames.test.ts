@@ -117,7 +117,7 @@ testSignet(
     const { invitations } = (await admin.browser.get('/v1/admin/invitations')).json as { invitations: object[] };
     assert.deepEqual(
       invitations.map((one) => ({ ...one, invited_at: 0, expires_at: 0 })),
-      [{ email: 'ada@join.test', preferred_username: 'ada', invited_at: 0, expires_at: 0 }],
+      [{ email: 'ada@join.test', preferred_username: 'ada', name: null, role: 'user', invited_at: 0, expires_at: 0 }],
       'nobody is invited with a username that is taken',
     );
     const [invited] = await signet.auditLog({ action: 'user.invited' });

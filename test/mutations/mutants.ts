@@ -381,6 +381,14 @@ export const mutants: readonly Mutant[] = [
     tests: [{ file: 'test/operations/bulk-changes.test.ts', names: ['two nodes that write the same slice'] }],
   },
   {
+    name: 'moved-folder-not-noticed',
+    breaks: 'A data folder that is replaced under a running server',
+    file: 'src/platform/db/sqlite-place.ts',
+    text: 'hasMoved = fileAt(path) !== database ||',
+    instead: 'hasMoved =',
+    tests: [{ file: 'src/platform/db/sqlite-place.test.ts' }],
+  },
+  {
     name: 'cursor-that-is-none',
     breaks: 'No request ends in a failure of ours',
     file: 'src/platform/db/slices.ts',
