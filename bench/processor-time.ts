@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
 /**
  * What each thread of some processes has used so far, in microseconds, by the thread's id; NaN where the system does not
@@ -39,9 +39,17 @@ export function childrenOf(pid: number): number[] {
 }
 
 /** Resident memory of a process in MB; NaN where the system does not say. */
-export function residentMemory(pid: number): number {
+export const residentMemory = (pid: number): number => statusOf(pid, 'VmRSS');
+
+/** The most that it has had, since {@link forgetPeak}. */
+export const peakMemory = (pid: number): number => statusOf(pid, 'VmHWM');
+
+export const forgetPeak = (pid: number): void => writeFileSync(`/proc/${pid}/clear_refs`, '5'); // proc_pid_clear_refs(5)
+
+function statusOf(pid: number, name: string): number {
   try {
-    const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+    const [, kilobytes] =
+      new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
     return Math.round(Number(kilobytes) / 1000);
   } catch {
     return Number.NaN;

@@ -1,5 +1,6 @@
 import { mayConflict } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
+import { maxCounted } from '../platform/db/delivery-queue.ts';
 import { id, integer, type RowOf, row, text } from '../platform/db/rows.ts';
 import { sql } from '../platform/db/sql.ts';
 import { emailKey, readableEmail } from '../platform/email-address.ts';
@@ -39,3 +40,11 @@ const Applied = row('schema_migrations', { applied_at: integer });
 export const keysBeganAt = async (db: Db): Promise<number | undefined> =>
   (await db.get(Applied, sql`select applied_at from schema_migrations where name = '0053-one-key-for-a-mailbox'`))
     ?.applied_at;
+
+const SameMailbox = row('users', { users: integer });
+
+/** How many accounts are the same mailbox as another one, up to {@link maxCounted}. */
+export async function countSameMailbox(db: Db): Promise<number> {
+  const same = sql`select 1 as one from users where same_mailbox_as is not null and deleted_at is null limit ${maxCounted}`;
+  return (await db.get(SameMailbox, sql`select count(*) as users from (${same}) as part`))?.users ?? 0;
+}

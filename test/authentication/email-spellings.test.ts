@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { checkMailboxes } from '../../src/app/doctor/store-checks.ts';
 import { emailKey, emailProblem, readableEmail } from '../../src/platform/email-address.ts';
 import { linkIn } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
@@ -103,12 +104,16 @@ testSignet(
       new RegExp(`same-mailbox.*${first.user_id}`),
     );
     assert.match(signet.logLines.join(), /--filter same_mailbox/);
+    const { state, found, remedy } = await checkMailboxes(db);
+    assert.deepEqual([state, found.split(' the ')[0]], ['warning', '1 account has']);
+    assert.match(remedy ?? '', /^Run: signet users list --filter same_mailbox\./);
 
     const reason = 'Another account of the same person';
     const changed = await browser.patch(`/v1/admin/users/${first.user_id}`, { email: 'old@example.com', reason });
     assert.equal(changed.status, 200, changed.text);
     await signet.runJobs();
     assert.deepEqual(await shown(), []);
+    assert.equal((await checkMailboxes(db)).state, 'ok');
     assert.ok(await signsIn(second, 'ida@bücher.example'));
   },
 );

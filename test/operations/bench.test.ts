@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { slowFsync } from '../../bench/slow-fsync.ts';
 import { scratchFolder } from '../support/scratch.ts';
 
+const mainOfMemory = fileURLToPath(new URL('../../bench/memory.ts', import.meta.url));
 const main = fileURLToPath(new URL('../../bench/main.ts', import.meta.url));
 const mainOfSize = fileURLToPath(new URL('../../bench/size/main.ts', import.meta.url));
 
@@ -112,4 +113,14 @@ test('npm run bench:size: a number that it cannot use is said, and nothing is me
     stderr,
     /^--users, --grants, --rounds and --watch take a whole number from 1\.\n\nUsage: npm run bench:size/,
   );
+});
+
+test('npm run bench:memory: the most that a server had while flows and sign-ins were made is measured', async () => {
+  const { code, stdout, stderr } = await run(mainOfMemory, '--smoke', '--json');
+  assert.equal(code, 0, stderr);
+  const { flows, sign_ins, idle_mb, peak_mb } = JSON.parse(stdout) as Record<string, number>;
+  assert.ok(flows! >= 12 && sign_ins! >= 4 && peak_mb! >= idle_mb! && idle_mb! > 0, stdout);
+  const wrong = await run(mainOfMemory, '--seconds', 'many');
+  assert.deepEqual([wrong.code, wrong.stdout], [2, '']);
+  assert.match(wrong.stderr, /^--seconds and --workers take a number above 0\.\n\nUsage: npm run bench:memory/);
 });

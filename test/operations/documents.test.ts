@@ -168,7 +168,8 @@ const npmCommands: Record<string, (t: TestContext, given: Given) => Promise<void
 async function runNpm(t: TestContext, command: string, given: Given): Promise<void> {
   const run = npmCommands[command];
   if (run) return run(t, given);
-  if (/^npm run (?:bench(?::size)?|torture|simulate|mutate)(?: --|$)/.test(command)) return takesOptions(command);
+  if (/^npm run (?:bench(?::size|:memory)?|torture|simulate|mutate)(?: --|$)/.test(command))
+    return takesOptions(command);
   assert.ok(command.startsWith('npm run test:one -- '), `no test runs: ${command}`);
   const [file = '', name] = words(command).slice(4);
   if (name === undefined) return hasCases(file); // of the three forms the longest is run here, and each of them below
@@ -295,7 +296,7 @@ test('every command that a document prints works as it is printed', async (t) =>
     });
   }
 
-  const ofOthers = ['bench', 'prebench', 'bench:size', 'prebench:size', 'test:one']; // npm runs `pre…` before each
+  const ofOthers = ['bench', 'prebench', 'bench:size', 'prebench:size', 'prebench:memory', 'test:one']; // npm runs `pre…` before each
   for (const name of Object.keys(scripts).filter((name) => !ofOthers.includes(name))) {
     const command = ['start', 'test'].includes(name) ? `npm ${name}` : `npm run ${name}`;
     if ([...lines, ...mentions].some((printed) => printed.command === command)) continue;

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts';
 import { type Check, type CheckDeps, problemOf } from './check.ts';
 import { checkBaseUrl, checkMail, checkProviders, checkServer } from './network-checks.ts';
-import { checkFiles, checkProxy, checkSettings } from './settings-checks.ts';
+import { checkFiles, checkMemory, checkProxy, checkSettings } from './settings-checks.ts';
 import { checkPages, checksInStore, openStore } from './store-checks.ts';
 
 /** For each request or connection. */
@@ -34,7 +34,17 @@ export async function examine(
         ...(await checksInStore(deps, undefined, baseUrl.at)),
       ],
     );
-    return [checkSettings(deps), files, ...store, server, baseUrl.check, checkProxy(deps), mail, ...providers];
+    return [
+      checkSettings(deps),
+      files,
+      checkMemory(deps),
+      ...store,
+      server,
+      baseUrl.check,
+      checkProxy(deps),
+      mail,
+      ...providers,
+    ];
   } finally {
     await db?.close();
   }

@@ -1,4 +1,5 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { databaseFile } from '../../platform/db/open.ts';
 import { type Check, type CheckDeps, ok, problem, skipped, warning } from './check.ts';
@@ -8,6 +9,29 @@ export function checkSettings({ config: { setFrom } }: CheckDeps): Check {
   return ok(
     'settings',
     count === 0 ? 'Every setting has its default.' : `The settings are valid; number of those set: ${count}.`,
+  );
+}
+
+const mebi = 1024 * 1024;
+/** Of one process, and of each of several, of which one only watches; see docs/install.md. */
+const neededAlone = 192 * mebi;
+const neededOfEach = 128 * mebi;
+
+/**
+ * Whether a container, or whatever else bounds this process, leaves a server the memory that it needs: the kernel kills it in the
+ * middle of its work otherwise.
+ * @param limit in bytes; more than the machine has, or 0, where nothing is bounded.
+ */
+export function checkMemory({ config: { workers } }: CheckDeps, limit = process.constrainedMemory()): Check {
+  const name = 'memory';
+  if (limit === 0 || limit >= totalmem()) return ok(name, 'Nothing but the machine bounds the memory of this process.');
+  const needed = workers > 1 ? (workers + 1) * neededOfEach : neededAlone;
+  const bound = `The memory of this process and its neighbours is bounded to ${Math.floor(limit / mebi)} MiB`;
+  if (limit >= needed) return ok(name, `${bound}, which is enough.`);
+  return warning(
+    name,
+    `${bound}, and a server needs ${needed / mebi} MiB with SIGNET_WORKERS=${workers}.`,
+    'Raise the limit of the container or the unit, or run fewer workers.',
   );
 }
 

@@ -1,11 +1,13 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
+import { countSameMailbox } from '../../accounts/email-keys.ts';
 import { findLoss } from '../../audit/chain.ts';
 import { readLogWithoutSealing } from '../../audit/read-log.ts';
 import { openWitness } from '../../audit/witness.ts';
 import { canSign } from '../../oauth/signing-keys/signing-keys.ts';
 import type { Db } from '../../platform/db/db.ts';
+import { maxCounted } from '../../platform/db/delivery-queue.ts';
 import { refuseUnlessMigrated } from '../../platform/db/migrate.ts';
 import {
   databaseFile,
@@ -99,7 +101,7 @@ async function checkTables(
 /** @param outsideAt what the base URL says the time is, in Unix seconds. */
 export async function checksInStore(deps: CheckDeps, db: Db | undefined, outsideAt?: number): Promise<Check[]> {
   if (!db) {
-    const names = ['master key', 'audit log', 'signing keys', 'server settings'];
+    const names = ['master key', 'audit log', 'signing keys', 'mailboxes', 'server settings'];
     return [
       ...names.map((name) => skipped(name, 'The store cannot be read.')),
       clockCheck(deps, { outsideAt }),
@@ -113,6 +115,7 @@ export async function checksInStore(deps: CheckDeps, db: Db | undefined, outside
     (await canSign(db))
       ? ok('signing keys', 'There is an active signing key of each algorithm.')
       : problem('signing keys', unreadySentences.signing_keys, `${setUp}, which make missing keys.`),
+    await checkMailboxes(db),
     compareSettings(deps, heartbeat?.base_url),
     clockCheck(deps, { outsideAt, newestAt: Math.max(heartbeat?.at ?? 0, newest?.at ?? 0) }),
     await checkDisk(deps, db),
@@ -167,6 +170,19 @@ async function checkAuditLog({ config }: CheckDeps, db: Db): Promise<Check> {
     name,
     `${found} No events are sealed and no webhooks are sent.`,
     'Run: signet audit verify. Then see docs/incidents/SignetAuditLogStopped.md.',
+  );
+}
+
+/** Of two such accounts, the second is found by no other spelling of its address. */
+export async function checkMailboxes(db: Db): Promise<Check> {
+  const name = 'mailboxes';
+  const count = await countSameMailbox(db);
+  if (count === 0) return ok(name, 'No two accounts have one mailbox.');
+  const have = count === 1 ? '1 account has' : `${count}${count < maxCounted ? '' : ' or more'} accounts have`;
+  return warning(
+    name,
+    `${have} the mailbox of another account, in another spelling of its address.`,
+    'Run: signet users list --filter same_mailbox. Then delete the account that its owner does not use, or change its address.',
   );
 }
 
