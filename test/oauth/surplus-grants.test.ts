@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import { idleGrants } from '../../src/oauth/grants/surplus-grants.store.ts';
 import { now } from '../../src/platform/clock.ts';
+import type { ClientId, UserId } from '../../src/platform/ids.ts';
 import { watchStatements } from '../support/full-scans.ts';
 import { plain } from '../support/plain-sql.ts';
 import { assertRefused, claimsOf, type RegisteredClient, tokensOf } from '../support/relying-party.ts';
 import { type Signet, testSignet } from '../support/signet.ts';
+import { visitedRows, watchReads } from '../support/visited-rows.ts';
 
 const scope = 'openid offline_access';
 
@@ -254,5 +257,45 @@ testSignet(
     await setUri(uri);
     await user.obtainTokens(client, { scope: 'openid' });
     assert.equal(await count(), 52);
+  },
+);
+
+testSignet(
+  'what is surplus is found among a bounded part of what a user has, also of thousands',
+  async ({ signet }) => {
+    const { db } = signet.deps;
+    const client = await signet.registerClient();
+    const user = await signet.signedInUser();
+    await user.obtainTokens(client, { scope });
+    // From before there was a maximum: of each kind, codes and active grants, in turn.
+    await plain(db).run(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 6000)
+     insert into grants (grant_id, client_id, user_id, session_id, scope, redirect_uri, code_hash, code_challenge,
+                         code_expires_at, redeemed_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr, acr, created_at)
+     select 'gr_' || i, client_id, user_id, session_id, scope, redirect_uri, 'code' || i, code_challenge, code_expires_at,
+            case when i % 2 = 0 then redeemed_at end, refresh_seq, idle_expires_at, expires_at + i, auth_time, amr, acr, created_at
+       from grants, n where user_id = $1`,
+      [user.user_id],
+    );
+    await plain(db).run('analyze');
+    const reads = watchReads(db);
+    const code = await user.authorize(client, { scope });
+    await client.redeem(code);
+    const found = [...reads.values()].filter(({ sql }) => / as found\b/.test(sql));
+    assert.ok(found.length >= 3, `${found.length} reads`);
+    found.push(idleGrants(user.user_id as UserId, client.client_id as ClientId, now(signet.deps))); // in a change
+    if (db.engine === 'postgres') {
+      for (const { sql, rows } of await visitedRows(db, found)) assert.ok(rows <= 2000, `${rows} rows: ${sql}`);
+      return;
+    }
+    for (const { sql, params } of found) {
+      const steps = await plain(db).all<{ detail: string }>(`explain query plan ${sql}`, params);
+      const plan = steps.map(({ detail }) => detail);
+      const ofGrants = plan.filter((detail) => /(?:SEARCH|SCAN) grants\b/.test(detail));
+      assert.ok(
+        ofGrants.length > 0 && ofGrants.every((detail) => /grants_of_user \(user_id=\?|\(grant_id=\?\)/.test(detail)),
+        plan.join(),
+      );
+    }
   },
 );

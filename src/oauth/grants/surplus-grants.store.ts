@@ -43,9 +43,6 @@ const unexpiredOf = (user_id: UserId, client_id: ClientId, now: number): Sql =>
 /** A condition: its refresh tokens, and not its session, say how long it lasts. */
 export const isLasting = sql`' ' || scope || ' ' like '% offline_access %'`;
 
-const activeOf = (user_id: UserId, client_id: ClientId, now: number): Sql =>
-  sql`${unexpiredOf(user_id, client_id, now)} and redeemed_at is not null`;
-
 /**
  * Of a grant that is inserted: its user and client have so many, codes and expired ones among them, that some may be too many.
  * Reads the index `grants_of_user`, which does not say which are codes, and no more of it than that.
@@ -55,7 +52,7 @@ export const isCrowded = sql`exists (select 1 from grants o
 
 /** In the order of the index, since PostgreSQL would take another one. */
 const foundOf = (user_id: UserId, client_id: ClientId, now: number): Sql =>
-  sql`select grant_id, session_id, created_at, redeemed_at from grants
+  sql`select grant_id, session_id, created_at, redeemed_at, idle_expires_at from grants
        where ${unexpiredOf(user_id, client_id, now)} order by revoked_at, expires_at limit ${maxRead}`;
 
 const Crowd = row('grants', { codes: integer, active: integer, expired: integer });
@@ -93,7 +90,9 @@ export async function findSurplusCodes(db: Db, { grant_id, user_id, client_id }:
 
 /** The ids of the oldest grants of a user to a client that were not used for too long, though they have not expired otherwise. */
 export const idleGrants = (user_id: UserId, client_id: ClientId, now: number): Sql =>
-  sql`select grant_id from grants where ${activeOf(user_id, client_id, now)} and idle_expires_at <= ${now}
+  sql`select grant_id from grants
+       where grant_id in (select grant_id from (${foundOf(user_id, client_id, now)}) as found
+                           where redeemed_at is not null and idle_expires_at <= ${now})
          and not ${isRevokedInBulk}
        order by expires_at limit ${atOnce}`;
 
@@ -129,10 +128,8 @@ export const surplusRevoked = (user_id: UserId): Sql =>
 export async function findSurplusGrants(db: Db, user_id: UserId, client_id: ClientId, now: number) {
   const active = await db.all(
     Made,
-    sql`select ${Made.columns}
-          from (select ${Made.columns}, idle_expires_at from grants
-                 where ${activeOf(user_id, client_id, now)} order by expires_at limit ${maxRead}) as unexpired
-         where idle_expires_at > ${now}`,
+    sql`select ${Made.columns} from (${foundOf(user_id, client_id, now)}) as found
+         where redeemed_at is not null and idle_expires_at > ${now}`,
   );
   return newestFirst(active).slice(maxGrants - 1, maxGrants - 1 + revokedAtOnce);
 }
