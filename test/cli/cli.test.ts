@@ -38,7 +38,7 @@ onBothEngines('accounts are made, shown, disabled and enabled while the server r
   assert.deepEqual(await succeed(['users', 'show', String(made.user_id)], env), made);
   assert.deepEqual(await succeed(['users', 'show', 'ASA@example.com'], env), made);
   const list = (...options: string[]) => succeed(['users', 'list', ...options], env);
-  const listed = { ...made, factors: { password: true, totp: 'none', passkeys: 0, providers: [] } };
+  const listed = { ...made, locked: false, factors: { password: true, totp: 'none', passkeys: 0, providers: [] } };
   assert.deepEqual(await list('--limit', '1'), { users: [listed], next: null, complete: true });
   assert.deepEqual((await list('--query', 'öberg as')).users, [listed]);
 

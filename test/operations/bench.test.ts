@@ -92,7 +92,13 @@ test('npm run bench:size: a store is filled, and every page and operation is com
   const compared = new Map(comparisons.map(({ name, ratio }) => [name, ratio]));
   for (const name of [
     ...['code_exchange', 'refresh', 'userinfo', 'introspect', 'POST /v1/entitlements'],
-    ...['GET /admin', 'GET /admin/users?after=…', 'GET /admin/users/:user', 'GET /account/apps', 'GET /developer'],
+    ...[
+      'GET /admin',
+      'GET /admin/users?after=…&trail=…',
+      'GET /admin/users/:user',
+      'GET /account/apps',
+      'GET /developer',
+    ],
     ...['GET /v1/admin/users', 'GET /v1/admin/users?query=user1', 'GET /v1/me/grants', 'GET /v1/admin/audit?action=…'],
   ]) {
     assert.ok(Number(compared.get(name)) > 0, `${name} was not compared`);

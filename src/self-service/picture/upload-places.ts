@@ -5,7 +5,7 @@ const places = 64;
 const placesOfUser = 2;
 
 /**
- * A body may take as long as a request may, so whoever holds a place can hold it. As with what waits for the store, a network
+ * A body may take as long as a request may, so one who has a place can hold it. As with what waits for the store, a network
  * of addresses may have as many as are left for all others: one alone half of them, three a quarter each, and there is always
  * one left for one more.
  */
