@@ -138,6 +138,14 @@ testSignet('a developer registers, follows the review, edits and deletes', async
     );
     const popular = (await ada.browser.get(page(client_id))).text;
     assert.match(popular, sentence('developer.history.approved'), 'however many use it since');
+    assert.doesNotMatch(popular, sentence('developer.history.older', { count: 50 }));
+    await plain(signet.deps.db).run(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 60)
+       insert into audit_log (event_id, at, action, actor, target)
+       select 'evt_edit_' || i, cast($1 as bigint), 'client.edited', 'cli', $2 from n`,
+      [signet.clock() / 1000 + 1, client_id],
+    );
+    assert.match((await ada.browser.get(page(client_id))).text, sentence('developer.history.older', { count: 50 }));
   });
 
   await t.test(

@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readConfig } from '../../src/app/config.ts';
 import { closeDeps } from '../../src/app/open-deps.ts';
-import { mailTo } from '../../src/platform/mail/outbox.ts';
+import { composeMail, mailTo } from '../../src/platform/mail/outbox.ts';
 import { messageOf, smtpOptions } from '../../src/platform/mail/transport.ts';
 import { claimMail, dueMails, findDueMails, insertMail } from '../../src/platform/store.ts';
 import { newBrowser } from '../support/browser.ts';
@@ -354,4 +355,12 @@ test('a mail that a slow server keeps waiting is not sent by another node', asyn
     'select next_attempt_at from outgoing_mails',
   );
   assert.equal(row?.next_attempt_at, signet.clock() / 1000 + 30);
+});
+
+test('a subject has the beginning of a long name, and the text all of it', () => {
+  const app = `${'Weather and tides for sailors '.repeat(4)}`.trim();
+  const to = { email: 'ada@example.com', name: 'Ada', locale: 'en' };
+  const { subject, text } = composeMail(readConfig({}), to, 'app_disconnected', { app });
+  assert.equal(subject, `${app.slice(0, 40)}… was disconnected from your Signet account`);
+  assert.ok(text.includes(app));
 });

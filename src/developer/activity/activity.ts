@@ -114,12 +114,15 @@ const clientActions = [
   'secret_retired',
 ] as const;
 
+export type History = { events: readonly HistoryEvent[]; hasOlder: boolean };
+
 /** From the audit log, newest first. The caller has checked that the client is the user's. */
-export async function clientHistory(deps: Pick<Deps, 'db'>, client_id: string): Promise<HistoryEvent[]> {
+export async function clientHistory(deps: Pick<Deps, 'db'>, client_id: string): Promise<History> {
   const actions = clientActions.map((name) => `client.${name}`);
-  const events = await readLogWithoutSealing(deps, { target: client_id, actions }, maxListed);
-  return events.flatMap(({ at, action, reason }) => {
+  const found = await readLogWithoutSealing(deps, { target: client_id, actions }, maxListed + 1);
+  const events = found.slice(0, maxListed).flatMap(({ at, action, reason }) => {
     const known = clientActions.find((name) => `client.${name}` === action);
     return known === undefined ? [] : [{ at, action: known, reason }];
   });
+  return { events, hasOlder: found.length > maxListed };
 }

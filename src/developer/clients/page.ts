@@ -9,7 +9,7 @@ import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
 import type { ClientWeek } from '../../statistics/read-statistics.ts';
-import type { HistoryEvent } from '../activity/activity.ts';
+import type { History, HistoryEvent } from '../activity/activity.ts';
 import { aboveClient, type ClientArea, clientPath, developerTab } from '../navigation.ts';
 import { librarySelect, setup } from '../setup/setup.ts';
 import { fieldText } from './field-text.ts';
@@ -44,7 +44,7 @@ ${pending_change !== null && html`<p>${view.t('developer.state.change.what', { w
 ${note !== null && html`<p>${view.t('developer.state.note', { note: html`<q>${untrusted(note, 500)}</q>` })}</p>`}`;
 }
 
-type ClientView = { client: Client; issuer: string; history: readonly HistoryEvent[]; query: Parameters };
+type ClientView = { client: Client; issuer: string; history: History; query: Parameters };
 
 export const clientPage = (view: View, { client, issuer, history, query }: ClientView): Page => ({
   title: visibleText(client.name),
@@ -72,7 +72,8 @@ ${values(view, client)}
 ${librarySelect(view, client, query.library)}
 ${setup(view, { client, issuer, library: query.library })}
 <h2>${view.t('developer.history')}</h2>
-<ul class="items">${history.map((event) => historyItem(view, event))}</ul>
+<ul class="items">${history.events.map((event) => historyItem(view, event))}</ul>
+${history.hasOlder && html`<p class="soft">${view.t('developer.history.older', { count: history.events.length })}</p>`}
 <p>${
     client.status === 'suspended'
       ? view.t('clients.suspended_stays')

@@ -21,6 +21,7 @@ import {
   postponeMail,
   type WaitingMail,
 } from '../store.ts';
+import { visibleText } from '../text.ts';
 import type { Tracer } from '../tracing.ts';
 import { type Vault, WrongMasterKey } from '../vault.ts';
 
@@ -292,6 +293,17 @@ export const mailToAddress = (
 export const composeMail = (config: Config, to: Recipient, name: MailName, values: Values): Mail =>
   compose(config, to, name, values, footerOf(name));
 
+/** Characters of a name in a subject, of which programs show some sixty. */
+const longestInSubject = 40;
+
+const shortened = (values: Values): Values =>
+  Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? visibleText(value, longestInSubject) : value,
+    ]),
+  );
+
 function compose(config: Config, to: Recipient, name: MailName, values: Values, footer?: MessageKey): Mail {
   const shared = {
     service: config.brand.name,
@@ -301,7 +313,7 @@ function compose(config: Config, to: Recipient, name: MailName, values: Values, 
     ...(config.support !== undefined && { support: config.support }),
     ...values,
   };
-  const translate = (key: MessageKey) => translatePlain(to.locale ?? 'en', { key, values: shared });
+  const translate = (key: MessageKey, of: Values = shared) => translatePlain(to.locale ?? 'en', { key, values: of });
   const isForUsers = footer === undefined || footer === 'mail.footer' || footer === 'mail.footer_owner';
   const text = [
     translate(`mail.${name}.text`),
@@ -311,7 +323,7 @@ function compose(config: Config, to: Recipient, name: MailName, values: Values, 
   const { expires_at } = values;
   return {
     to: to.email,
-    subject: translate(`mail.${name}.subject`),
+    subject: translate(`mail.${name}.subject`, shortened(shared)),
     text: `${text.join('\n\n')}\n`,
     ...(expires_at && { expires_at }),
   };
