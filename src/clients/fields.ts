@@ -11,8 +11,7 @@ import { backchannelUriProblem, redirectUriProblem } from './redirect-uri.ts';
 import { defaultAllowedScopes, type Scope, scopeNames } from './scopes.ts';
 
 // The fields of a client that an administrator reviews. Row, bodies, record, form, command options, comparison and log are made
-// of this table: another field is one entry here, a migration, and its texts `clients.field.<name>`, `developer.<name>` and
-// `developer.<name>.hint`, with `developer.<texts>.<value>` for each value of a choice.
+// of this table: another field is one entry here, a migration, and its texts, as docs/architecture.md lists them.
 
 /** Of any list. */
 export const maxEntries = 20;
