@@ -10,7 +10,9 @@ import { findRoleGrant, findUser, isNotLastAdministrator, lockAdministrators } f
 export {
   hasAdministrator,
   hasRole,
+  isActiveAdministratorNow,
   isNotLastAdministrator,
+  listAdministratorIds,
   listAdministrators,
   listAdministratorsAfter,
   lockAdministrators,

@@ -112,6 +112,10 @@ export const findUserByEmail = async (db: Db, email: string): Promise<User | und
 
 const isActiveAdministrator = sql`role = 'admin' and disabled_at is null`;
 
+/** A condition: the user is an administrator who is not disabled. */
+export const isActiveAdministratorNow = (user_id: UserId): Sql =>
+  sql`exists (select 1 from users where user_id = ${user_id} and ${isActiveAdministrator})`;
+
 export const noAdministrator: Sql = sql`not exists (select 1 from users where ${isActiveAdministrator})`;
 
 export const hasAdministrator = async (db: Db): Promise<boolean> => !(await db.holds(noAdministrator));
@@ -248,6 +252,13 @@ export const listAdministratorsAfter = (
          where ${isActiveAdministrator}
            and (created_at, user_id) > (${asBigint(after?.created_at ?? -1)}, ${after?.user_id ?? ''})
          order by created_at, user_id limit ${limit}`,
+  );
+
+/** Of all who have the role, the disabled too. */
+export const listAdministratorIds = (db: Db, limit: number) =>
+  db.all(
+    User.pick('user_id'),
+    sql`select user_id from users where role = 'admin' order by created_at, user_id limit ${limit}`,
   );
 
 export const hasRole = (user_id: UserId, role: Role): Sql =>

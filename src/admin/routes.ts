@@ -55,7 +55,7 @@ export async function adminRoutes(app: FastifyInstance, deps: Deps) {
         const user_id = await acceptInvitation(deps, token, { email, name, password, address: request.ip });
         const signInRequest = await signInRequestOf(deps, request, { next: '/admin' });
         const outcome = await completeSignIn(deps, { user_id, methods: ['pwd'], secondStep: false }, signInRequest);
-        return outcome ? redirectAfterSignIn(deps, reply, signInRequest, outcome) : '/signin';
+        return outcome ? redirectAfterSignIn(deps, reply, signInRequest, outcome) : '/signin?stay=1';
       },
       redraw: ({ problems }, problem) => invitationPage(request.view, token, { form, problems, problem }),
       explains: (refusal) => refusal.problems.length > 0 || isOfBlockedCookies(refusal),

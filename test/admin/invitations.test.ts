@@ -34,12 +34,20 @@ testSignet(
     assert.equal(event?.reason, null);
     assert.equal(JSON.parse(event?.after_state ?? '').role, 'admin');
 
+    const warned = await mailbox.next(
+      admin.email,
+      sentence('mail.administrator_invited.subject', { service: 'Signet' }),
+    );
+    assert.match(warned.text, /ada@join\.test/);
+
     const [, path = ''] = /(\/join\/ln_[\w-]{43})/.exec((await mailbox.next('ada@join.test')).text) ?? [];
     const { form, me } = await join(signet, path);
     assert.match(form.text, sentence('join.administrator'));
     assert.deepEqual([me?.name, me?.role, me?.email_verified], ['Ada Lovelace', 'admin', true]);
     const notified = await mailbox.next(admin.email, sentence('mail.new_administrator.subject'));
     assert.match(notified.text, /ada@join\.test/);
+    const [given] = await signet.auditLog({ action: 'user.role_changed' });
+    assert.deepEqual([given?.actor, given?.target], [`user:${admin.user_id}`, me?.user_id]);
     const until = await newAdministratorUntil(signet.deps, String(me?.user_id));
     assert.equal(until, signet.clock() / 1000 + 86_400, 'as one who was made an administrator');
   },

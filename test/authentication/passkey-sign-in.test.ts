@@ -271,7 +271,7 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
       );
     }
     const answer = await postAssertion(browser, path, authenticator.get(options));
-    assert.equal(answer.location, '/signin');
+    assert.equal(answer.location, '/signin?stay=1');
     assertRefused(await browser.get('/v1/me'), 401, 'login_required');
   });
 

@@ -321,7 +321,7 @@ testSignet('passkeys of a user', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
       const browser = signet.newBrowser();
       await user.with({ browser }).signIn();
       await change();
-      assert.equal((await browser.get('/signin/second-factor')).location, '/signin');
+      assert.equal((await browser.get('/signin/second-factor')).location, '/signin?stay=1');
     }
   });
 

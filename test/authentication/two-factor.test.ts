@@ -203,7 +203,7 @@ onBothEngines('MF-02: five wrong codes end the sign-in, for the right one too', 
   for (const [name, value] of kept) guesser.browser.cookies.set(name, value);
   const late = await guesser.giveCode(app.code());
   assert.equal(late.status, 303);
-  assert.equal(late.location, '/signin');
+  assert.equal(late.location, '/signin?stay=1');
   assert.equal(await isIn(guesser), false);
 
   const raced = await user.awaitingSecondFactor();
@@ -363,9 +363,9 @@ onBothEngines('MF-05, FL-01: the second factor belongs to the browser that gave 
   for (const cookie of ['', 'signet_attempt=', 'signet_attempt=at_x', `signet_attempt=${'x'.repeat(3000)}`]) {
     const headers: Record<string, string> = cookie === '' ? {} : { cookie };
     const page = await stranger.get('/signin/second-factor', headers);
-    assert.equal(page.location, '/signin', cookie.slice(0, 40));
+    assert.equal(page.location, '/signin?stay=1', cookie.slice(0, 40));
     const given = await stranger.post('/signin/second-factor', { code: app.backup_codes[0]! }, headers);
-    assert.equal(given.location, '/signin');
+    assert.equal(given.location, '/signin?stay=1');
   }
   assert.equal((await stateOf(half)).totp, undefined);
   // Another user's half sign-in takes that user's codes, and theirs alone.
@@ -378,7 +378,7 @@ onBothEngines('MF-05, FL-01: the second factor belongs to the browser that gave 
   // One half sign-in is one session: neither its cookie nor a second right code makes another.
   const again = signet.newBrowser();
   again.cookies.set('signet_attempt', half.browser.cookies.get('signet_attempt') ?? 'at_gone');
-  assert.equal((await again.post('/signin/second-factor', { code: app.code() })).location, '/signin');
+  assert.equal((await again.post('/signin/second-factor', { code: app.code() })).location, '/signin?stay=1');
   const double = await user.awaitingSecondFactor();
   const cookies = new Map(double.browser.cookies);
   const twins = [app.code(), app.backup_codes[2]!].map((code) => {
@@ -397,7 +397,7 @@ onBothEngines('a half sign-in ends with what it rests on: password, factors, the
   const dies = async (change: () => Promise<unknown>, code: () => string) => {
     const half = await user.awaitingSecondFactor();
     await change();
-    assert.equal((await half.giveCode(code())).location, '/signin');
+    assert.equal((await half.giveCode(code())).location, '/signin?stay=1');
     assert.equal(await isIn(half), false);
   };
   const unused = [...app.backup_codes];

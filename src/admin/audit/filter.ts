@@ -1,7 +1,7 @@
-import { listAdministratorsAfter } from '../../accounts/administrators.ts';
+import { listAdministratorIds } from '../../accounts/administrators.ts';
 import { findUsers } from '../../accounts/users.ts';
 import { type ActionGroup, actionGroups } from '../../audit/actions.ts';
-import { type AuditFilter, parseTime } from '../../audit/read-log.ts';
+import { type AuditFilter, parseTime, readLogWithoutSealing } from '../../audit/read-log.ts';
 import { findClients } from '../../clients/find-clients.ts';
 import { now } from '../../platform/clock.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
@@ -83,9 +83,15 @@ const isAddressOf = ({ detail }: Candidate, typed: string) => emailKey(detail) =
 /** So many of them a search looks for by an index. */
 const maxAdministrators = 100;
 
-/** For a filter of their changes: their ids. */
-export const knownAdministrators = async ({ db }: Pick<StoreDeps, 'db'>): Promise<string[]> =>
-  (await listAdministratorsAfter(db, undefined, maxAdministrators)).map(({ user_id }) => user_id);
+/** For a filter of their changes: the ids of those who have the role, disabled or not, and of those who had it. */
+export async function knownAdministrators({ db }: Pick<StoreDeps, 'db'>): Promise<string[]> {
+  const [present, changes] = await Promise.all([
+    listAdministratorIds(db, maxAdministrators),
+    readLogWithoutSealing({ db }, { action: 'user.role_changed' }, maxAdministrators),
+  ]);
+  const ids = [...present.map(({ user_id }) => user_id), ...changes.map(({ target }) => target)];
+  return [...new Set(ids.filter((id) => id !== null))].slice(0, maxAdministrators);
+}
 
 export type FilterProblem = { key: 'admin.audit.filter_problem' | 'admin.audit.address_problem' };
 

@@ -27,7 +27,7 @@ type NewAccount = {
   /** As `readHandle` has returned it. */
   preferredUsername?: string;
   /** Who has given the role; left out for the role of a link that an operator has made. */
-  roleGrantedBy?: string;
+  roleGrantedBy?: Actor;
 };
 
 export type Permission = {
@@ -86,6 +86,7 @@ export async function createUser(
       role: roleGrantedBy === undefined ? undefined : setRole(user_id, role, roleGrantedBy, at),
       password: setPassword(user_id, { password_hash, min_characters: minCharacters() }, at),
       event: auditEvent(event, at).statement,
+      roleEvent: roleGrantedBy === undefined ? undefined : roleGranted(user_id, role, roleGrantedBy, at),
     },
   });
   if (done.ok) return user_id;
@@ -93,3 +94,7 @@ export async function createUser(
   if (permission && done.failed !== 'user') throw permission.spent();
   throw takenField('email', { key: 'problem.email.taken' });
 }
+
+/** By the one who has invited, as if the role had been given to the account. */
+const roleGranted = (target: UserId, role: Role, actor: Actor, at: number): Sql =>
+  auditEvent({ action: 'user.role_changed', actor, target, before: { role: 'user' }, after: { role } }, at).statement;

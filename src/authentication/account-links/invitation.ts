@@ -1,4 +1,9 @@
-import { hasRole, isAdministrator, listAdministrators } from '../../accounts/administrators.ts';
+import {
+  isActiveAdministratorNow,
+  isAdministrator,
+  listAdministrators,
+  lockAdministrators,
+} from '../../accounts/administrators.ts';
 import { deleteReservations, readHandle, reserveHandle, takenHandle } from '../../accounts/handles.ts';
 import {
   deleteInvitations,
@@ -12,7 +17,7 @@ import {
 } from '../../accounts/links.ts';
 import { mayMailTo } from '../../accounts/mail-limits.ts';
 import { findUserByEmail, type Role } from '../../accounts/users.ts';
-import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
+import { type Actor, auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
 import { cutPage, decodeCursor } from '../../platform/db/slices.ts';
@@ -74,8 +79,10 @@ export async function inviteUser(
   const why = reason === undefined ? undefined : readReason(reason);
   const event = { action: 'user.invited', ...caller, reason: why, after } as const;
   const values = { url: sent.url, expires_at, days: linkSeconds.mailed_invitation / 86_400 };
+  const others = role === 'admin' ? await listAdministrators(deps.db) : [];
   const done = await deps.db.change({
     run: {
+      warnings: others.flatMap((one) => mailTo(deps, one, 'administrator_invited', { email: shown.link.email })),
       earlier: replace
         ? [spendInvitations(shown.link.email), deleteInvitations(shown.link.email), deleteReservations(email)]
         : [],
@@ -165,7 +172,7 @@ export async function acceptInvitation(
   const link = await requireInvitation(deps, token);
   const { email, preferred_username } = link;
   const { invited_by: by } = link;
-  const roleGrantedBy = by !== null && (await isAdministrator(deps, by)) ? by : undefined;
+  const roleGrantedBy = by !== null && (await isAdministrator(deps, by)) ? (by as Actor) : undefined;
   const account = {
     ...acceptance,
     email,
@@ -181,11 +188,12 @@ export async function acceptInvitation(
     ...others.flatMap((one) => mailTo(deps, one, 'new_administrator', { email })),
   ];
   const isStillOne = roleGrantedBy?.startsWith('user:')
-    ? hasRole(roleGrantedBy.slice('user:'.length), 'admin')
+    ? isActiveAdministratorNow(roleGrantedBy.slice('user:'.length))
     : undefined;
   const permission = {
     link,
     also,
+    lock: isStillOne && lockAdministrators(),
     require: isStillOne && { inviter: isStillOne },
     spent: () => spentLink('invitation'),
   };

@@ -127,7 +127,7 @@ function addLinkRoutes(
         const user_id = await accept(form); // the link replaces the password; a reset has ended this browser's session
         const signInRequest = await signInRequestOf(deps, request, returnTarget);
         const outcome = await completeSignIn(deps, { user_id, methods: ['pwd'], secondStep: false }, signInRequest);
-        return outcome ? redirectAfterSignIn(deps, reply, signInRequest, outcome) : '/signin';
+        return outcome ? redirectAfterSignIn(deps, reply, signInRequest, outcome) : '/signin?stay=1';
       },
       redraw: ({ problems }, problem) => draw(form, { problem, problems }),
       explains: (refusal) => refusal.problems.length > 0 || isOfFullQueue(refusal) || isOfBlockedCookies(refusal),

@@ -242,7 +242,7 @@ async function handleIdentity(deps: Deps, request: FastifyRequest, reply: Fastif
   // For `confirm` and `link` the browser must still have the session that began the authorization.
   if (!session || session.session_id !== session_id || session.user_id !== user_id) {
     const refused = { code: 'access_denied', reason: 'session_changed', user_id } as const;
-    throw await refuseIdentity(deps, { ...context, exit: { path: '/signin', label: 'signin.submit' } }, refused);
+    throw await refuseIdentity(deps, { ...context, exit: { path: '/signin?stay=1', label: 'signin.submit' } }, refused);
   }
   if (authorization.mode === 'confirm') {
     return redirectAfterSignIn(deps, reply, signInRequest, await confirmWithIdentity(deps, signIn, session.user_id));

@@ -65,7 +65,7 @@ export function startAgain(deps: Deps, reply: FastifyReply, returnTarget: Return
   const blocked = refusalOfBlockedCookies(deps, reply.request);
   if (blocked) throw blocked;
   clearCookie(reply, deps.config, cookieNames(deps.config).attempt);
-  return reply.redirect(`/signin${returnTargetQuery(returnTarget)}`, 303);
+  return reply.redirect(`/signin${returnTargetQuery({ ...returnTarget, stay: true })}`, 303);
 }
 
 /** The pending sign-in of this browser, and what its page needs. Undefined if there is none, or no longer. */
