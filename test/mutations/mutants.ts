@@ -629,14 +629,6 @@ export const mutants: readonly Mutant[] = [
     tests: [{ file: 'test/audit/chain.test.ts', names: ['every column of an event is sealed'] }],
   },
   {
-    name: 'two-nodes-seal-the-same',
-    breaks: 'decision 14',
-    file: 'src/audit/chain.ts',
-    text: 'mayConflict(sealRow(row.event_id, last.seq, last.seal))',
-    instead: 'sealRow(row.event_id, last.seq, last.seal)',
-    tests: [{ file: 'test/audit/chain.test.ts', names: ['nodes that seal at the same moment'] }],
-  },
-  {
     name: 'newer-token-is-invalid',
     breaks: 'RFC 6749 §5.2',
     file: 'src/oauth/grants/behind.ts',
