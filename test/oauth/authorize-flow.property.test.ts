@@ -185,7 +185,7 @@ const steps = {
       const { browser, attempt } = model.sides[at]!;
       const answer = await browser.get('/signin/second-factor');
       if (attempt && attempt.triesLeft > 0 && isOpen(given, attempt)) return answers(answer, 200);
-      leadsTo(answer, '/signin');
+      leadsTo(answer, '/signin?stay=1');
       model.sides[at]!.attempt = undefined;
     },
 
