@@ -83,14 +83,15 @@ const fieldOptions: Readonly<Record<string, Option>> = Object.fromEntries(
   fieldNames.map((name) => {
     const { control, initial, option } = fieldOf(name);
     const { name: option_name, value, help } = option;
+    const canBeEmpty = initial === null && control.kind !== 'choice';
     return [
       option_name,
-      { ...(value && { value }), help: initial === null ? `${help}; "" for none` : help, ...read(control) },
+      { ...(value && { value }), help: canBeEmpty ? `${help}; "" for none` : help, ...argumentOf(control) },
     ];
   }),
 );
 
-function read(control: ClientField['control']): Partial<Option> {
+function argumentOf(control: ClientField['control']): Partial<Option> {
   if (control.kind === 'lines') return { separator: /\s+/ };
   if (control.kind === 'scopes') return { separator: /[\s,]+/ };
   if (control.kind === 'switch') return { oneOf: ['on', 'off'] };

@@ -249,6 +249,18 @@ test('a product with spaces and commas is one, on the command line too', async (
   await refused([...wrong, '--product', 'a\u202eb'], env, pattern`products: ${sentence('problem.service.products')}`);
 });
 
+test('every option whose help promises that "" empties a field does so', async (t) => {
+  const env = await preparedSettings(t);
+  const make = ['clients', 'create', '--name', 'Shop', '--redirect-uri', 'https://shop.test/cb'];
+  const { client_id } = await succeed(make, env);
+  const { stdout } = await runCommand(['clients', 'edit', '--help'], { env });
+  const options = stdout
+    .split(/\n(?= +--)/)
+    .flatMap((line) => (line.replace(/\s+/g, ' ').includes('"" for') ? line.match(/--[\w-]+/) : []));
+  assert.ok(options.length >= 6, stdout);
+  for (const option of options) await succeed(['clients', 'edit', String(client_id), String(option), ''], env);
+});
+
 test('the audit log calls people and things by their names on a terminal, and by their ids in JSON', async (t) => {
   const env = await preparedSettings(t);
   const terms = ['--permission', 'entitlements:write', '--product', 'mail'];

@@ -1,7 +1,14 @@
 import { type Client, proposalOf } from '../../clients/client.ts';
-import { type ClientField, type clientFields, type FieldName, fieldNames, fieldOf } from '../../clients/fields.ts';
+import {
+  type ClientField,
+  type clientFields,
+  type FieldName,
+  fieldNames,
+  fieldOf,
+  membersOf,
+} from '../../clients/fields.ts';
 import { type SignOutTarget, signOutTargets, signOutUris } from '../../clients/libraries/catalogue.ts';
-import { defaultAllowedScopes, scopeNames } from '../../clients/scopes.ts';
+import { scopeNames } from '../../clients/scopes.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 
 /** A text unless its control is a switch or the list of scopes; entries of a list are lines, classes are words. */
@@ -30,13 +37,13 @@ export const scopeField = (scope: string): string => `scope ${scope}`;
 type Reading = {
   read(form: Parameters, name: FieldName): FormValues[FieldName];
   show(value: never): FormValues[FieldName];
-  send(value: never): unknown;
+  send(value: never, name: FieldName): unknown;
 };
 
 const asText: Reading = {
   read: (form, name) => form[name]?.trim() ?? '',
   show: (value: string | null) => value ?? '',
-  send: (value: string) => value || null,
+  send: (value: string, name) => (value === '' && fieldOf(name).initial === null ? null : value),
 };
 
 const readings: Readonly<Record<ClientField['control']['kind'], Reading>> = {
@@ -79,8 +86,12 @@ export const readFormValues = (form: Parameters): FormValues =>
 
 export const emptyForm: FormValues = {
   ...readFormValues({}),
-  allowed_scopes: defaultAllowedScopes,
-  id_token_signed_response_alg: 'EdDSA',
+  ...Object.fromEntries(
+    Object.entries(membersOf('initial')).map(([name, value]) => [
+      name,
+      readingOf(name as FieldName).show(value as never),
+    ]),
+  ),
 };
 
 export function formValuesOf(client: Client): FormValues {
@@ -102,16 +113,14 @@ export const linesOf = (text: string): string[] =>
 
 /** As the JSON of a registration. Without an application type, which a browser always sends, the default applies. */
 export function bodyOf({ sign_out, ...formValues }: FormValues): Record<string, unknown> {
-  const sent = ofEachField((name) => readingOf(name).send(formValues[name] as never));
+  const sent = ofEachField((name) => readingOf(name).send(formValues[name] as never, name));
   const redirect_uris = linesOf(formValues.redirect_uris);
   const listed = linesOf(formValues.post_logout_redirect_uris);
   return {
     ...sent,
-    name: formValues.name,
     client_type: formValues.client_type,
     application_type: formValues.application_type || undefined,
     post_logout_redirect_uris: [...new Set([...signOutUris(sign_out, redirect_uris), ...listed])],
-    id_token_signed_response_alg: formValues.id_token_signed_response_alg,
     note_to_reviewer: formValues.note_to_reviewer || null,
   };
 }
