@@ -81,6 +81,59 @@ testSignet('administrators get one mail a day while clients wait', { mail: true 
   await reminded(2);
 });
 
+testSignet(
+  'the mail to administrators names the clients that wait, and nothing in it that a developer wrote is a link',
+  { mail: true },
+  async ({ signet, mailbox }) => {
+    const [{ email }, german] = [await signet.newUser({ role: 'admin' }), await signet.signedInUser({ role: 'admin' })];
+    await german.browser.patch('/v1/me', { locale: 'de' });
+    const owner = await signet.signedInUser({ name: 'Priya of www.evil.example' });
+    const first = await signet.registerClient({ owner, name: 'Quarry https://evil.example/approve', approved: false });
+    const changed = await signet.registerClient({ owner, name: 'Harbour' });
+    const db = plain(signet.deps.db);
+    const note = `Please\n\nReview me here:\nhttp://evil.example/${'x'.repeat(400)}`;
+    await db.run('update clients set note_to_reviewer = $1, created_at = 1 where client_id = $2', [
+      note,
+      first.client_id,
+    ]);
+    // As an earlier version may have let it in.
+    await db.run(
+      `update clients set name = $1, created_at = 2, pending_change = '{"name":"Port"}' where client_id = $2`,
+      ['Harbour\n\nAll of this is fine\u202e', changed.client_id],
+    );
+    for (let more = 0; more < 20; more += 1) await signet.registerClient({ name: `Quay ${more}`, approved: false });
+    assert.ok(await runJobs(signet.deps, ['remind reviewers']));
+    const { text } = await mailbox.next(email, sentence('mail.reviews_waiting.subject', { count: 22 }));
+    const written = 'Please Review me here: http://evil.example/'.length;
+    const by = `Priya of www[.]evil[.]example, ${owner.email}`;
+    const at = (line: string) => {
+      assert.ok(text.split('\n').includes(line), `${line} is not a line of\n${text}`);
+      return text.indexOf(line);
+    };
+    const app = 'Quarry https[:]//evil[.]example/approve';
+    const places = [
+      at(message('mail.reviews_waiting.new', { app, owner: by })),
+      at(
+        message('mail.reviews_waiting.note', {
+          note: `Please Review me here: http[:]//evil[.]example/${'x'.repeat(300 - written)}…`,
+        }),
+      ),
+      at(message('mail.reviews_waiting.change', { app: 'Harbour All of this is fine[U+202E]', owner: by })),
+    ];
+    assert.deepEqual(
+      places,
+      places.toSorted((one, other) => one - other),
+    );
+    assert.match(text, new RegExp(message('admin.risk.first_client')));
+    at(message('mail.reviews_waiting.more', { more: 12 }));
+    assert.deepEqual([...new Set(text.match(/https?:\/\/[^/\s]+|\bevil\.example/g))], [signet.url]);
+    assert.equal(text.match(/^- “/gm)?.length, 10);
+    const other = await mailbox.next(german.email);
+    assert.ok(other.text.includes(message('mail.reviews_waiting.more', { more: 12 }, 'de')), other.text);
+    assert.ok(other.text.includes(message('admin.risk.first_client', {}, 'de')), other.text);
+  },
+);
+
 test('the operator can turn the mails to administrators off', async (t) => {
   const signet = await startSignet(t, { mail: true, env: { SIGNET_REVIEW_MAILS: 'off' } });
   await signet.newUser({ role: 'admin' });

@@ -5,7 +5,9 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../src/app/config.ts';
 import { closeDeps } from '../../src/app/open-deps.ts';
-import { composeMail, mailTo } from '../../src/platform/mail/outbox.ts';
+import en from '../../src/platform/i18n/en.json' with { type: 'json' };
+import { locales } from '../../src/platform/i18n/translate.ts';
+import { composeMail, type MailName, mailTo } from '../../src/platform/mail/outbox.ts';
 import { messageOf, smtpOptions } from '../../src/platform/mail/transport.ts';
 import { claimMail, dueMails, findDueMails, insertMail } from '../../src/platform/store.ts';
 import { newBrowser } from '../support/browser.ts';
@@ -360,7 +362,23 @@ test('a mail that a slow server keeps waiting is not sent by another node', asyn
 test('a subject has the beginning of a long name, and the text all of it', () => {
   const app = `${'Weather and tides for sailors '.repeat(4)}`.trim();
   const to = { email: 'ada@example.com', name: 'Ada', locale: 'en' };
-  const { subject, text } = composeMail(readConfig({}), to, 'app_disconnected', { app });
-  assert.equal(subject, `${app.slice(0, 40)}… was disconnected from your Signet account`);
+  const { subject, text } = composeMail(readConfig({}), to, 'client_approved', { app });
+  assert.equal(subject, `${app.slice(0, 40)}… was approved at Signet`);
   assert.ok(text.includes(app));
+});
+
+test('no subject has more than 78 characters, however long the names in it are', () => {
+  const config = readConfig({ SIGNET_NAME: 'Identity of the Harbour and River Office' });
+  const long = 'Weather and tides for sailors, and the prices of fish in all ports of the northern sea and beyond it';
+  const values = { app: long, provider: long, webhook: long, passkey: long, count: 1000 };
+  let withName = 0;
+  for (const locale of locales) {
+    for (const name of Object.keys(en).flatMap((key) => /^mail\.(\w+)\.subject$/.exec(key)?.[1] ?? [])) {
+      const to = { email: 'ada@example.com', name: long, locale };
+      const { subject } = composeMail(config, to, name as MailName, values);
+      assert.ok([...subject].length <= 78, `${locale}: ${subject}`);
+      if (subject.includes('Weather')) withName += 1;
+    }
+  }
+  assert.ok(withName === 28, `${withName} subjects name something`);
 });

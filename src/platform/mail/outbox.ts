@@ -293,14 +293,24 @@ export const mailToAddress = (
 export const composeMail = (config: Config, to: Recipient, name: MailName, values: Values): Mail =>
   compose(config, to, name, values, footerOf(name));
 
-/** Characters of a name in a subject, of which programs show some sixty. */
+/** Characters: programs show some sixty, and a line of a header should have at most 78 (RFC 5322 §2.1.1). */
+const longestSubject = 78;
+/** Characters of a name in a subject; of all names in it fewer and fewer, until it is short enough. */
 const longestInSubject = 40;
+const shortestInSubject = 8;
 
-const shortened = (values: Values): Values =>
+function subjectOf(translate: (values: Values) => string, values: Values): string {
+  for (let longest = longestInSubject; ; longest -= 1) {
+    const subject = translate(shortened(values, longest));
+    if (longest === shortestInSubject || [...subject].length <= longestSubject) return subject;
+  }
+}
+
+const shortened = (values: Values, longest: number): Values =>
   Object.fromEntries(
     Object.entries(values).map(([name, value]) => [
       name,
-      typeof value === 'string' ? visibleText(value, longestInSubject) : value,
+      typeof value === 'string' ? visibleText(value, longest) : value,
     ]),
   );
 
@@ -323,7 +333,7 @@ function compose(config: Config, to: Recipient, name: MailName, values: Values, 
   const { expires_at } = values;
   return {
     to: to.email,
-    subject: translate(`mail.${name}.subject`, shortened(shared)),
+    subject: subjectOf((of) => translate(`mail.${name}.subject`, of), shared),
     text: `${text.join('\n\n')}\n`,
     ...(expires_at && { expires_at }),
   };
