@@ -69,6 +69,23 @@ test('a test waits for events by `until`, and by no loop of its own', () => {
   );
 });
 
+test('one place makes requests to others', () => {
+  const requests =
+    /(?<![\w.])fetch\(|['"]node:https?['"]\)|\bimport \{[^}]*\b(?:request|get)\b[^}]*\} from '[^']*node-http\.ts'/g;
+  assertNone(
+    found(
+      except(
+        /^src\/platform\/http\/outbound\//,
+        'src/platform/http/node-http.ts',
+        'src/app/ask-readiness.ts',
+        snippets,
+      ),
+      requests,
+    ),
+    'Send it by deps.outbound, or by fetchForOperator if the operator names the address: both bound time and size, and follow no redirect.',
+  );
+});
+
 test('only entry points read the clock', () => {
   assertNone(
     found(except('src/app/main.ts', /^src\/cli\//), /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.now\b/g),

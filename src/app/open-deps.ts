@@ -22,6 +22,7 @@ import { isSetUp, type MigratableDb, migrate, refuseUnlessMigrated } from '../pl
 import { logStatements, measureStatements, onFullDisk, openDb, traceStatements } from '../platform/db/open.ts';
 import { ConfigError } from '../platform/errors.ts';
 import { findHeartbeat, openHeartbeat } from '../platform/heartbeat.ts';
+import { openOutbound } from '../platform/http/outbound/outbound.ts';
 import { newId } from '../platform/ids.ts';
 import { openClientSecretLimits } from '../platform/limits/failure-limits.ts';
 import { openLogWriter } from '../platform/log-writer.ts';
@@ -83,6 +84,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
     const mail = (role === 'server' ? openOutbox : openQueue)({ config, db, clock, log, tracer, vault, terminal });
     const node = newId('node');
     const timekeeper = openTimekeeper({ clock, monotonic: outside.monotonic, log });
+    const outbound = openOutbound({ clock, config });
     const witness = openWitness(config.auditHeadFile, log);
     const clients = clientDirectory({ db, clock });
     return {
@@ -96,6 +98,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       heartbeat: openHeartbeat({ node, config, db, clock, timekeeper, log, mail }),
       log,
       tracer,
+      outbound,
       vault,
       keys,
       passwords,
@@ -104,8 +107,8 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       clientFailures: openFailureRecorder({ db, clock, log }),
       clientSecretUses: openSecretUses({ db, clock, log }, noteSecretUse),
       riskContext: openRiskContext({ db, config, clock }),
-      webhookSender: openWebhookSender({ config, db, clock, log, tracer, vault }),
-      logoutSender: openLogoutSender({ config, db, clock, log, tracer, keys }),
+      webhookSender: openWebhookSender({ db, clock, log, outbound, tracer, vault }),
+      logoutSender: openLogoutSender({ config, db, clock, log, outbound, tracer, keys }),
       services,
       serviceSecretUses: openSecretUses({ db, clock, log }, noteServiceSecretUse),
       signInCounter: openSignInCounter({ db, clock, log }),

@@ -3,6 +3,7 @@ import type { Clock, Timekeeper } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Db } from './db/db.ts';
 import type { ServerHeartbeat } from './heartbeat.ts';
+import type { Outbound } from './http/outbound/outbound.ts';
 import type { ClientSecretLimits } from './limits/failure-limits.ts';
 import type { Outbox } from './mail/outbox.ts';
 import type { Branding } from './pages/branding.ts';
@@ -20,6 +21,8 @@ export type Deps = {
   readonly heartbeat: ServerHeartbeat;
   readonly log: Logger;
   readonly tracer: Tracer;
+  /** Requests to addresses that users name. */
+  readonly outbound: Outbound;
   /** For clients and service credentials. */
   readonly clientSecretLimits: ClientSecretLimits;
   readonly vault: Vault;

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pino from 'pino';
-import { readConfig } from '../app/config.ts';
 import type { QueuedDelivery } from '../platform/db/delivery-queue.ts';
-import { noTracing } from '../platform/tracing.ts';
-import { type Answer, openDeliveryLanes, openPoster, unexpectedStatus } from './delivery-lanes.ts';
+import { openDeliveryLanes } from './delivery-lanes.ts';
+import type { Answer } from './poster.ts';
 
 const delivery: QueuedDelivery = {
   delivery_id: 'msg_1',
@@ -106,21 +103,4 @@ test('targets that do not answer share half of the lanes, and the others take tu
   end();
   await Promise.all([second, closed]);
   assert.equal(posted.filter(isSilent).length, 10, 'those that waited for a turn are left to the next start');
-});
-
-test('a target that answers with interim responses and nothing else is cut off', async (t) => {
-  const interim = 'HTTP/1.1 103 Early Hints\r\n\r\n';
-  const answers = [`${interim.repeat(10)}HTTP/1.1 204 No Content\r\n\r\n`, interim.repeat(11)];
-  const server = createServer((socket) => {
-    socket.on('error', () => undefined);
-    socket.once('data', () => socket.write(answers.shift() ?? ''));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  const config = readConfig({ SIGNET_WEBHOOK_INTERNAL: '127.0.0.1' });
-  const post = openPoster({ clock: () => 0, config, tracer: noTracing }, 'webhook');
-  const target = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, headers: {}, body: '' };
-  assert.deepEqual((await post(target, unexpectedStatus)).problem, unexpectedStatus(204));
-  const { problem } = await post(target, unexpectedStatus);
-  assert.equal(problem?.message, 'The receiver could not be reached: too many interim responses.');
 });

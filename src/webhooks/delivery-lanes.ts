@@ -1,21 +1,14 @@
-import type { IncomingMessage } from 'node:http';
 import type { Deps } from '../audit/deps.ts';
 import { now } from '../platform/clock.ts';
 import type { QueuedDelivery } from '../platform/db/delivery-queue.ts';
 import { deliveryAttempts, deliveryDelays } from '../platform/delivery-metrics.ts';
-import { request as requestHttp } from '../platform/http/node-http.ts';
-import { isIpAddress, subnetList } from '../platform/ip-address.ts';
-import { type SendingSpan, serverOf } from '../platform/tracing.ts';
-import { hostResolver } from './resolve-host.ts';
-import { forbiddenTarget, guardedLookup, InternalTarget, mayDeliver } from './target.ts';
-
-/** How long a target may take for its answer. */
-const deliveryTimeoutMs = 10_000;
+import { answerTimeoutMs } from '../platform/http/outbound/outbound.ts';
+import type { Answer, Attempt } from './poster.ts';
 
 /** Seconds until the next attempt, by attempts made: three days in all, then the delivery is dead until it is replayed. */
 const retryAfterSeconds = [5, 30, 120, 600, 3600, 10_800, 21_600, 43_200, 86_400, 86_400];
 /** No other node tries within the time that an attempt may take; one does if this node dies. */
-const claimSeconds = deliveryTimeoutMs / 1000 + 20;
+const claimSeconds = answerTimeoutMs / 1000 + 20;
 /** Concurrent deliveries to one target. */
 const maxConcurrent = 5;
 /** Targets that are delivered to at the same time; any number may wait for their turn. */
@@ -27,32 +20,8 @@ const slowMs = 2000;
 const slowSeconds = 3600;
 /** Targets that are read, and that wait, at most. */
 const maxWaiting = 500;
-/** Responses of the class 1xx before the answer (RFC 9110 §15.2). A target that sends nothing else would stop the event loop. */
-const maxInterim = 10;
-/** What is kept of an answer. */
-const maxBodyBytes = 1024;
-/** How long the body of an answer may take: a target that sends it byte by byte delays only itself, and not for long. */
-const bodyTimeoutMs = 1000;
 /** This node leaves a target alone for this long after no answer at all. */
 const backoffSeconds = 30;
-
-/**
- * A failed delivery, in words for those who run the target.
- * `isSilent`: there was no answer, and another delivery would get none. `isFinal`: another attempt would fail alike.
- */
-export type Problem = { message: string; isSilent: boolean; isFinal?: boolean };
-
-/** What a target has answered, and after how long. */
-export type Answer = {
-  /** Null: there was no answer. */
-  status: number | null;
-  /** The beginning of its body; null if that was not read, or is no text. */
-  body: string | null;
-  milliseconds: number;
-};
-
-/** Without a problem it was taken. */
-export type Attempt = { problem?: Problem; answer: Answer };
 
 export type DeliverySender = {
   /**
@@ -187,136 +156,3 @@ export function openDeliveryLanes<Due extends QueuedDelivery>(
     },
   };
 }
-
-type Message = {
-  url: string;
-  headers: Readonly<Record<string, string>>;
-  body: string;
-  /** Whose trace goes on with it. */
-  request_id?: string | null;
-};
-
-/**
- * Posts to a target that users name, so it reaches no internal address that the operator does not allow.
- * @param options.readsBody keeps the beginning of an answer. Without it nothing of the body is read.
- */
-export function openPoster(
-  deps: Pick<Deps, 'clock' | 'config' | 'tracer'>,
-  kind: Outgoing<never>['kind'],
-  { readsBody = false } = {},
-) {
-  const resolveHost = hostResolver(deps);
-
-  /** Redirects are not followed. */
-  async function send({ url: target, headers, body }: Message, traceparent: string | undefined) {
-    const url = new URL(target);
-    const allowed = subnetList(deps.config.webhookInternal);
-    if (isIpAddress(url.hostname) && !mayDeliver(url.protocol, url.hostname, allowed))
-      throw forbiddenTarget(url.protocol);
-    const lookup = guardedLookup(resolveHost, url.protocol, allowed);
-    const request = url.protocol === 'https:' ? (await import('node:https')).request : requestHttp;
-    const sized = {
-      ...headers,
-      ...(traceparent && { traceparent }),
-      'content-length': String(Buffer.byteLength(body)),
-    };
-    return new Promise<Omit<Answer, 'milliseconds'>>((resolve, reject) => {
-      let isAnswered = false;
-      const fail = (error: Error) => {
-        if (!isAnswered) reject(error); // else the answer counts, whatever becomes of its body
-      };
-      const signal = AbortSignal.timeout(deliveryTimeoutMs);
-      const sent = request(url, { method: 'POST', headers: sized, signal, lookup, agent: false }, (answer) => {
-        isAnswered = true;
-        const status = answer.statusCode ?? 0;
-        if (readsBody) return void beginningOf(answer).then((text) => resolve({ status, body: text }));
-        answer.resume();
-        answer.destroy();
-        resolve({ status, body: null });
-      });
-      sent.on('error', fail);
-      let interim = 0;
-      sent.on('information', () => {
-        interim += 1;
-        if (interim > maxInterim) sent.destroy(Object.assign(new Error(), { code: 'too many interim responses' }));
-      });
-      sent.on('upgrade', (answer, socket) => {
-        socket.destroy();
-        resolve({ status: answer.statusCode ?? 0, body: null });
-      });
-      sent.on('close', () => fail(new Error('The connection was closed without a response.'))); // after all else
-      sent.end(body);
-    });
-  }
-
-  /** @param judge what the status of the answer means. */
-  async function post(
-    message: Message,
-    judge: (status: number) => Problem | undefined,
-    { traceparent, note }: SendingSpan,
-  ): Promise<Attempt> {
-    const startedAt = deps.clock();
-    const noAnswer = (text: string): Attempt => ({
-      problem: { message: text, isSilent: true },
-      answer: { status: null, body: null, milliseconds: deps.clock() - startedAt },
-    });
-    try {
-      const { status, body } = await send(message, traceparent);
-      const problem = judge(status ?? 0);
-      note({ 'http.response.status_code': status ?? undefined }, problem && String(status));
-      return { ...(problem && { problem }), answer: { status, body, milliseconds: deps.clock() - startedAt } };
-    } catch (error) {
-      if (error instanceof InternalTarget) {
-        note({}, error.name);
-        return noAnswer(error.message);
-      }
-      const { code = 'no response' } = error as NodeJS.ErrnoException;
-      note({}, code);
-      return noAnswer(`The receiver could not be reached: ${code}.`);
-    }
-  }
-
-  return (message: Message, judge: (status: number) => Problem | undefined): Promise<Attempt> =>
-    deps.tracer.send(
-      `POST ${kind}`,
-      { 'http.request.method': 'POST', ...serverOf(message.url) },
-      message.request_id,
-      (span) => post(message, judge, span),
-    );
-}
-
-/** The first bytes of an answer, or as many as arrive in time; null if they are no text. */
-function beginningOf(answer: IncomingMessage): Promise<string | null> {
-  return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    const end = () => {
-      clearTimeout(timer);
-      answer.destroy();
-      resolve(textOf(Buffer.concat(chunks).subarray(0, maxBodyBytes)));
-    };
-    const timer = setTimeout(end, bodyTimeoutMs);
-    answer.on('data', (chunk: Buffer) => {
-      chunks.push(chunk);
-      length += chunk.length;
-      if (length >= maxBodyBytes) end();
-    });
-    answer.on('error', () => {}); // it closes next
-    answer.on('close', end);
-  });
-}
-
-function textOf(bytes: Buffer): string | null {
-  try {
-    // `stream`: the last character may be cut.
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
-    return /(?![\t\r\n])\p{Cc}/u.test(text) ? null : text;
-  } catch {
-    return null;
-  }
-}
-
-export const unexpectedStatus = (status: number): Problem => ({
-  message: `The receiver responded with ${status}.`,
-  isSilent: false,
-});

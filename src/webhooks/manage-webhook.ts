@@ -10,6 +10,7 @@ import type { Sql } from '../platform/db/sql.ts';
 import type { SecretDeps, StoreDeps } from '../platform/deps.ts';
 import type { Edited } from '../platform/edited.ts';
 import { type FieldProblem, fieldProblem, invalidFields, invalidState, notFound, refusal } from '../platform/errors.ts';
+import { isAllowedAddress, isReachable } from '../platform/http/outbound/reachable.ts';
 import type { MessageKey } from '../platform/i18n/translate.ts';
 import { type DeliveryId, type EventId, newId, type WebhookId } from '../platform/ids.ts';
 import { subnetList } from '../platform/ip-address.ts';
@@ -38,7 +39,6 @@ import {
   webhookDeliveries,
   webhookExists,
 } from './store.ts';
-import { isAllowedAddress, mayDeliver } from './target.ts';
 
 /**
  * @returns the webhook and its signing secret, which is not readable afterwards.
@@ -319,6 +319,6 @@ function targetProblem({ config }: Pick<Deps, 'config'>, url: string): MessageKe
     return 'problem.webhook.url.https';
   const isLiteral = /^[\d.]+$|^\[/.test(hostname);
   if (isLiteral && !isAllowedAddress(hostname, allowed)) return 'problem.webhook.url.internal';
-  if (isLiteral && !mayDeliver(protocol, hostname, allowed)) return 'problem.webhook.url.clear';
+  if (isLiteral && !isReachable(protocol, hostname, allowed)) return 'problem.webhook.url.clear';
   return undefined;
 }

@@ -5,8 +5,8 @@ import { sealedColumn } from '../platform/db/sealed-column.ts';
 import { fitsOneSlice, inOneSlice } from '../platform/db/slices.ts';
 import { asBigint, asText, type Sql, sql } from '../platform/db/sql.ts';
 import type { EventId, WebhookId } from '../platform/ids.ts';
-import type { Answer } from './delivery-lanes.ts';
 import type { EventType } from './event-types.ts';
+import type { Answer } from './poster.ts';
 
 const Webhook = row('webhooks', {
   webhook_id: id<WebhookId>(),

@@ -4,14 +4,8 @@ import type { Deps } from '../audit/deps.ts';
 import { now } from '../platform/clock.ts';
 import { isResent } from '../platform/db/delivery-queue.ts';
 import { withAttempt } from './attempts.ts';
-import {
-  type Answer,
-  type Attempt,
-  type DeliverySender,
-  openDeliveryLanes,
-  openPoster,
-  unexpectedStatus,
-} from './delivery-lanes.ts';
+import { type DeliverySender, openDeliveryLanes } from './delivery-lanes.ts';
+import { type Answer, type Attempt, openPoster, unexpectedStatus } from './poster.ts';
 import {
   claimDelivery,
   type DueDelivery,
@@ -29,7 +23,7 @@ import {
 
 export { purgeDead, purgeDelivered, purgeUndeliverable } from './store.ts';
 
-type SendDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'log' | 'tracer' | 'vault'>;
+type SendDeps = Pick<Deps, 'db' | 'clock' | 'log' | 'outbound' | 'tracer' | 'vault'>;
 type Post = ReturnType<typeof openPoster>;
 
 export const webhookBacklog = webhookDeliveries.backlog;

@@ -1,4 +1,5 @@
 import { checkProvider } from '../../authentication/federation/check-provider.ts';
+import { fetchForOperator } from '../../platform/http/outbound/operator-fetch.ts';
 import { verifySmtp } from '../../platform/mail/transport.ts';
 import { visibleText } from '../../platform/text.ts';
 import { noTracing } from '../../platform/tracing.ts';
@@ -58,21 +59,21 @@ export async function checkProviders(deps: CheckDeps): Promise<Check[]> {
 
 type Outside = { check: Check /** Unix seconds, by the `Date` of the answer. */; at?: number };
 
-const maxCharacters = 64 * 1024;
+const maxBytes = 64 * 1024;
 
 /** The service as people reach it, through name server, TLS and proxy. */
 export async function checkBaseUrl({ config: { baseUrl }, timeoutMs }: CheckDeps): Promise<Outside> {
   const name = 'base URL';
   try {
     const url = `${baseUrl}/.well-known/openid-configuration`;
-    const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) });
-    const date = Date.parse(response.headers.get('date') ?? '');
+    const answer = await fetchForOperator(url, { signal: AbortSignal.timeout(timeoutMs) }, maxBytes);
+    const date = Date.parse(answer.headers.get('date') ?? '');
     const at = Number.isNaN(date) ? undefined : Math.floor(date / 1000);
-    const issuer = issuerIn(await readSome(response));
+    const issuer = issuerIn(answer.body.toString());
     if (issuer === baseUrl) return { check: ok(name, `${baseUrl} answers with this issuer.`), at };
     const found =
       issuer === undefined
-        ? `${baseUrl} answers, but not as Signet (status ${response.status}).`
+        ? `${baseUrl} answers, but not as Signet (status ${answer.status}).`
         : `The issuer at ${baseUrl} is another one: ${visibleText(issuer)}.`;
     const remedy = 'Check SIGNET_BASE_URL, and where its name and the proxy lead.';
     return { check: problem(name, found, remedy), at };
@@ -86,16 +87,6 @@ export async function checkBaseUrl({ config: { baseUrl }, timeoutMs }: CheckDeps
     const found = `${baseUrl} cannot be reached from this machine (${why}).`;
     return { check: warning(name, found, 'Try it from elsewhere; then check name server, firewall and proxy.') };
   }
-}
-
-async function readSome({ body }: Response): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = '';
-  for await (const chunk of body ?? []) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.length > maxCharacters) break;
-  }
-  return text;
 }
 
 function issuerIn(text: string): string | undefined {

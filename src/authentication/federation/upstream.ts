@@ -1,6 +1,7 @@
 import type { ClientAuth, Configuration, CustomFetch, ServerMetadata } from 'openid-client';
 import { now } from '../../platform/clock.ts';
 import type { Deps } from '../../platform/deps.ts';
+import { fetchForOperator } from '../../platform/http/outbound/operator-fetch.ts';
 import { isLoopback } from '../../platform/ip-address.ts';
 import { serverOf } from '../../platform/tracing.ts';
 import type { Provider } from '../credentials/providers.ts';
@@ -129,7 +130,7 @@ function checkMetadata(metadata: ServerMetadata, issuer: URL): void {
   }
 }
 
-/** Follows no redirect, and limits the size of an answer. */
+/** Reaches only what the issuer may name, and records it. */
 const guardedFetch =
   ({ tracer }: Pick<Deps, 'tracer'>, issuer: URL): CustomFetch =>
   async (url, options) => {
@@ -139,26 +140,14 @@ const guardedFetch =
       `${options.method} provider`,
       attributes,
       async (note) => {
-        const response = await fetch(url, { ...(options as RequestInit), redirect: 'manual' });
-        const body = await readBounded(response);
-        const { status, headers } = response;
+        const { status, headers, body, isTooLarge } = await fetchForOperator(url, options as RequestInit, maxBytes);
+        if (isTooLarge) throw new UpstreamFailure('answer_too_large');
         note({ 'http.response.status_code': status }, status < 400 ? undefined : String(status));
         return new Response(body.length === 0 ? null : body, { status, headers });
       },
       true,
     );
   };
-
-async function readBounded(response: Response): Promise<Buffer<ArrayBuffer>> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length;
-    if (length > maxBytes) throw new UpstreamFailure('answer_too_large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
 
 /** https; loopback only for an issuer on loopback, or an upstream could direct requests to services of this host. */
 function isAllowed(address: string | undefined, issuer: URL): boolean {

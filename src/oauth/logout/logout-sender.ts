@@ -1,12 +1,7 @@
 import type { Deps as ClientDeps } from '../../clients/deps.ts';
 import { now } from '../../platform/clock.ts';
-import {
-  type DeliverySender,
-  openDeliveryLanes,
-  openPoster,
-  type Problem,
-  unexpectedStatus,
-} from '../../webhooks/delivery-lanes.ts';
+import { type DeliverySender, openDeliveryLanes } from '../../webhooks/delivery-lanes.ts';
+import { openPoster, type Problem, unexpectedStatus } from '../../webhooks/poster.ts';
 import {
   claimLogout,
   type DueLogoutDelivery,
@@ -22,7 +17,7 @@ export const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
 /** A logout token is signed when it is sent, each time. */
 const logoutTokenSeconds = 120;
 
-type SendDeps = Pick<ClientDeps, 'db' | 'clock' | 'config' | 'log' | 'tracer'> & { keys: KeyRing };
+type SendDeps = Pick<ClientDeps, 'db' | 'clock' | 'config' | 'log' | 'outbound' | 'tracer'> & { keys: KeyRing };
 
 export const logoutBacklog = logoutDeliveries.backlog;
 

@@ -1,7 +1,7 @@
 import { promises as dns, type LookupAddress } from 'node:dns';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { type Clock, now } from '../platform/clock.ts';
+import { type Clock, now } from '../../clock.ts';
 
 /** @returns the addresses of a name. @throws if there are none. */
 export type Resolve = (hostname: string) => Promise<LookupAddress[]>;

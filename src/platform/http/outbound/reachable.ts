@@ -1,13 +1,13 @@
 import type { BlockList, LookupFunction } from 'node:net';
-import { isInSubnets, isPublicAddress } from '../platform/ip-address.ts';
+import { isInSubnets, isPublicAddress } from '../../ip-address.ts';
 import type { Resolve } from './resolve-host.ts';
 
 /** @param allowed internal addresses that the operator allows. */
 export const isAllowedAddress = (address: string, allowed: BlockList): boolean =>
   isPublicAddress(address) || isInSubnets(address, allowed);
 
-/** @returns whether a delivery by this scheme may go to the address: without TLS only to one that the operator allows. */
-export const mayDeliver = (protocol: string, address: string, allowed: BlockList): boolean =>
+/** @returns whether a request by this scheme may go to the address: without TLS only to one that the operator allows. */
+export const isReachable = (protocol: string, address: string, allowed: BlockList): boolean =>
   protocol === 'https:' ? isAllowedAddress(address, allowed) : isInSubnets(address, allowed);
 
 export class InternalTarget extends Error {
@@ -31,7 +31,7 @@ export const guardedLookup =
     resolve(hostname).then(
       (addresses) => {
         const [first] = addresses;
-        if (!first || !addresses.every(({ address }) => mayDeliver(protocol, address, allowed))) {
+        if (!first || !addresses.every(({ address }) => isReachable(protocol, address, allowed))) {
           return callback(forbiddenTarget(protocol), '', 4);
         }
         if (options.all) return callback(null, addresses);
