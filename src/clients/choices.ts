@@ -2,7 +2,9 @@ import { type Acr, oneFactor, twoFactors } from '../authentication/sessions/auth
 
 // What a client may be, and may be registered for, one list for each choice.
 
+/** Whether it can keep a secret (OAuth 2.1 §2.1), not whether it has one. */
 export const clientTypes = ['public', 'confidential'] as const;
+export type ClientType = (typeof clientTypes)[number];
 
 export const clientStatuses = ['pending_review', 'approved', 'rejected', 'suspended'] as const;
 export type ClientStatus = (typeof clientStatuses)[number];
@@ -17,10 +19,6 @@ export type Algorithm = (typeof algorithms)[number];
 
 /** What runs the client: a server, a page in a browser, or an app on a device (RFC 8252). */
 export const applicationTypes = ['web', 'spa', 'native'] as const;
-
-/** OpenID Connect Core §9. */
-export const authenticationMethods = ['client_secret_basic', 'client_secret_post', 'none'] as const;
-export type AuthenticationMethod = (typeof authenticationMethods)[number];
 
 /** What a client is registered to ask of its users beside a first factor. */
 export const secondFactors = ['optional', 'preferred', 'required'] as const;

@@ -4,6 +4,7 @@ import type { Deps, StoreDeps } from '../platform/deps.ts';
 import { digest } from '../platform/ids.ts';
 import { addressKey, networkKey } from '../platform/ip-address.ts';
 import { countFailureOf } from '../statistics/daily-counts.ts';
+import { authenticationFailures } from './authentication-methods.ts';
 import type { Client } from './client.ts';
 import { countFailure, trimFailures } from './failures.store.ts';
 import { leftOut } from './scopes.ts';
@@ -22,10 +23,7 @@ export const failureCodes = [
   'scope_left_out',
   'pkce',
   'request',
-  'secret_missing',
-  'secret_wrong',
-  'secret_ended',
-  'secret_of_public',
+  ...authenticationFailures,
   'authentication_method',
   'code_unknown',
   'code_expired',

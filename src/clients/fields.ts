@@ -4,7 +4,8 @@ import { inCode, nameInCode, nullable as orNull } from '../platform/http/operati
 import { httpsUrlPattern, redirectUriPattern, serverUriPattern } from '../platform/http/url-patterns.ts';
 import type { MessageDescriptor } from '../platform/i18n/translate.ts';
 import { type TSchema, Type } from '../platform/schema.ts';
-import { algorithms, applicationTypes, authenticationMethods } from './choices.ts';
+import { methodNames } from './authentication-methods.ts';
+import { algorithms, applicationTypes } from './choices.ts';
 import { libraryIds } from './libraries/catalogue.ts';
 import { homepageUrlProblem, logoUrlProblem } from './page-url.ts';
 import { backchannelUriProblem, redirectUriProblem } from './redirect-uri.ts';
@@ -219,14 +220,14 @@ export const clientFields = {
   },
   /** The only method that the token endpoint accepts; null for either way to send a secret. */
   token_endpoint_auth_method: {
-    column: nullable(choice(...authenticationMethods)),
+    column: nullable(choice(...methodNames)),
     initial: null,
     part: 'technical',
-    control: { kind: 'choice', values: authenticationMethods, as: 'select', texts: 'authentication', unset: 'any' },
-    body: Type.Union([Type.Enum([...authenticationMethods]), Type.Null()], {
+    control: { kind: 'choice', values: methodNames, as: 'select', texts: 'authentication', unset: 'any' },
+    body: Type.Union([Type.Enum([...methodNames]), Type.Null()], {
       description: 'The only accepted method; null accepts a secret in HTTP Basic and in the body.',
     }),
-    record: orNull(Type.Enum([...authenticationMethods])),
+    record: orNull(Type.Enum([...methodNames])),
     option: { name: 'auth-method', value: 'method', help: 'the only authentication method to accept' },
   },
   /** What it uses to sign users in: an id of the catalogue. */

@@ -3,6 +3,7 @@ import type { Deps } from '../platform/deps.ts';
 import { fieldProblem, invalidFields, notFound, refusal } from '../platform/errors.ts';
 import { digest, isActiveSecret, lastFour, newId, newSecret } from '../platform/ids.ts';
 import { displayNameProblem, normalizeName } from '../platform/text.ts';
+import { usesSecret } from './authentication-methods.ts';
 import { type ClientDeps, changeOwnClient, type OwnTarget } from './change-client.ts';
 import type { Client, ClientSecret } from './client.ts';
 import { findOwnClient } from './find-clients.ts';
@@ -47,11 +48,11 @@ const activeSecretsOf = (deps: Pick<Deps, 'clock'>, client: Client): ClientSecre
   client.secrets.filter((secret) => isActiveSecret(secret, now(deps)));
 
 /**
- * One more secret for a confidential client.
+ * One more secret for a client that has some.
  * @param target.name what to call it; left out: nothing.
  * @param target.overlapSeconds how long the previous one still works, 0 to a week; left out: until it is retired.
  * @returns it, which is not readable afterwards. `previous_expires_at` is null where no other one ends.
- * @throws as {@link changeOwnClient}; invalidFields for a name; invalidState for a public client, and while two are active.
+ * @throws as {@link changeOwnClient}; invalidFields for a name; invalidState for a client that uses none, and while two are active.
  */
 export async function addSecret(
   deps: ClientDeps & Pick<Deps, 'config'>,
@@ -62,7 +63,7 @@ export async function addSecret(
   const expires_at = target.overlapSeconds === undefined ? null : secret.created_at + target.overlapSeconds;
   let ended: readonly ClientSecret[] = [];
   const client = await changeOwnClient(deps, target, (client) => {
-    if (client.client_type === 'public') throw refused(client, 'problem.secret.public');
+    if (!usesSecret(client)) throw refused(client, 'problem.secret.public');
     const { client_id } = client;
     const active = activeSecretsOf(deps, client);
     if (active.length >= maxActiveSecrets) throw refused(client, 'problem.secret.two');
@@ -98,7 +99,7 @@ function readName(name = ''): string | null {
 
 /**
  * Ends a secret, at once or after an overlap in which both work; repeated, it ends sooner or later. One without an end
- * always remains, since a confidential client needs one.
+ * always remains, since the client needs one.
  *
  * @param target.overlapSeconds 0 to a week.
  * @throws as {@link changeOwnClient}; notFound for a secret that has ended; invalidState for the last one.

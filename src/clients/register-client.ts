@@ -4,6 +4,7 @@ import { mustChange } from '../platform/db/change.ts';
 import type { Deps } from '../platform/deps.ts';
 import { newId } from '../platform/ids.ts';
 import { windowLimit } from '../platform/limits/failure-limits.ts';
+import { usesSecret } from './authentication-methods.ts';
 import { type ClientDeps, lockOwner, loggedState, tooManyPending } from './change-client.ts';
 import type { Client } from './client.ts';
 import { newClientSecret, newSecretRow } from './manage-secrets.ts';
@@ -14,7 +15,7 @@ import { insertTerms } from './terms.store.ts';
 /**
  * A new client, pending review (specification §3.1).
  * @param of.owner_user_id null for a first-party client, which administrators and the command line register and change.
- * @returns the client, and the secret of a confidential one, which is not readable afterwards.
+ * @returns the client, and its secret if it uses one, which is not readable afterwards.
  * @throws rateLimited for too many of an owner within an hour, and when too many of the owner's are in review already.
  */
 export async function registerClient(
@@ -28,7 +29,7 @@ export async function registerClient(
   }
   const at = now(deps);
   const client_id = newId('cl');
-  const client_secret = registration.client_type === 'confidential' ? newClientSecret() : null;
+  const client_secret = usesSecret(registration) ? newClientSecret() : null;
   const secrets = client_secret === null ? [] : [newSecretRow(client_secret, at)];
   const draft: Omit<Client, 'event_id'> = {
     ...registration,

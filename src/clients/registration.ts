@@ -5,6 +5,7 @@ import { isMessageKey, type MessageDescriptor } from '../platform/i18n/translate
 import { Type } from '../platform/schema.ts';
 import { displayNameProblem, normalizeName } from '../platform/text.ts';
 import { compile, type Validator } from '../platform/validator.ts';
+import { authenticationMethods } from './authentication-methods.ts';
 import { clientTypes } from './choices.ts';
 import type { Client, ReviewedFields } from './client.ts';
 import { fieldOf, fieldsOf, maxEntries, membersOf } from './fields.ts';
@@ -112,7 +113,7 @@ function inconsistencies(wanted: Partial<Registration>): FieldProblem[] {
   if (client_type === 'confidential' && (application_type === 'spa' || application_type === 'native')) {
     problems.push(fieldProblem('application_type', { key: 'problem.client.application_type.secret' }));
   }
-  if (client_type && method !== null && (method === 'none') !== (client_type === 'public')) {
+  if (client_type && method !== null && authenticationMethods[method].of !== client_type) {
     problems.push(
       fieldProblem('token_endpoint_auth_method', { key: `problem.client.token_endpoint_auth_method.${client_type}` }),
     );

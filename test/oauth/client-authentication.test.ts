@@ -81,6 +81,37 @@ testSignet('client authentication', { env: { SIGNET_TRUST_PROXY: '1' } }, async 
     await stillWorks();
   });
 
+  await t.test('CA-01: an endpoint takes the methods that discovery lists for it, and no other', async () => {
+    const { json: discovery = {} } = await user.browser.get('/.well-known/openid-configuration');
+    const service = await signet.newService({ permissions: ['tokens:introspect'] });
+    const withSecret: readonly [string, RegisteredClient | typeof service][] = [
+      ['client', client],
+      ['service', service],
+    ];
+    for (const endpoint of ['token', 'introspection', 'revocation'] as const) {
+      const path = new URL(String(discovery[`${endpoint}_endpoint`])).pathname;
+      const listed = discovery[`${endpoint}_endpoint_auth_methods_supported`] as string[];
+      const answerTo = async (fields: Record<string, string>, headers: Record<string, string> = {}) => {
+        const sent = { grant_type: 'refresh_token', refresh_token: 'rt_x', token: 'rt_x', ...fields };
+        return (await signet.postForm(path, sent, headers)).status;
+      };
+      for (const [who, { client_id, client_secret }] of withSecret) {
+        if (who === 'service' && endpoint !== 'introspection') continue;
+        const secret = client_secret!;
+        const byMethod = {
+          client_secret_basic: await answerTo({}, { authorization: basic(client_id, secret) }),
+          client_secret_post: await answerTo({ client_id, client_secret: secret }),
+        };
+        for (const [method, status] of Object.entries(byMethod))
+          assert.equal(status !== 401, listed.includes(method), `${who} by ${method} at ${endpoint}`);
+      }
+      const nobody = { client_id: publicClient.client_id };
+      const emptySecret = { authorization: basic(publicClient.client_id, '') };
+      for (const status of [await answerTo(nobody), await answerTo({}, emptySecret)])
+        assert.equal(status !== 401, listed.includes('none'), `none at ${endpoint}`);
+    }
+  });
+
   await t.test('CA-02: the secret is taken from Basic and from the body', async () => {
     await stillWorks(); // Basic, with client_id beside it
     const alone = await post(signet, { refresh_token }, { authorization: basic(client.client_id, client_secret) });

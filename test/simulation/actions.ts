@@ -10,11 +10,11 @@ import { readWrite } from '../../src/entitlements/entitlement.ts';
 import { writeEntitlement } from '../../src/entitlements/write-entitlement.ts';
 import { authorizeClient, readAuthorizationRequest } from '../../src/oauth/authorize/authorization-request.ts';
 import { continueAuthorization } from '../../src/oauth/authorize/authorize.ts';
+import { authenticateClient } from '../../src/oauth/client-authentication/authenticate-client.ts';
 import type { Deps } from '../../src/oauth/deps.ts';
 import { userinfo } from '../../src/oauth/discovery/userinfo.ts';
 import { applyBulkRevocations } from '../../src/oauth/grants/grants.ts';
 import { authorizationCodeGrant } from '../../src/oauth/token/authorization-code-grant.ts';
-import { authenticateClient } from '../../src/oauth/token/client-authentication.ts';
 import { introspectToken } from '../../src/oauth/token/introspect-token.ts';
 import { refreshTokenGrant } from '../../src/oauth/token/refresh-token-grant.ts';
 import { revokeToken } from '../../src/oauth/token/revoke-token.ts';
@@ -222,7 +222,7 @@ async function useToken(context: Context, family: Family, place: number, secret 
     Object.assign(form, { code: family.code, redirect_uri: 'https://rp.test/cb', code_verifier: verifier });
   } else form.refresh_token = family.refreshTokens[place]!;
   const outcome = await outcomeOf(async () => {
-    const client = await authenticateClient(deps, { authorization: undefined, form, address });
+    const client = await authenticateClient(deps, { authorization: undefined, form, address }, 'token');
     checkSecret(family.client, secret, attempt.began, attempt.beganAt);
     const request = { client, form, address };
     return place === 0 ? authorizationCodeGrant(deps, request) : refreshTokenGrant(deps, request);
@@ -272,7 +272,7 @@ async function revoke(context: Context, { x }: Step): Promise<void> {
   const client_id = family.client.client_id;
   const outcome = await outcomeOf(async () => {
     const form = { client_id, client_secret: family.client.secret };
-    const client = await authenticateClient(deps, { authorization: undefined, form, address });
+    const client = await authenticateClient(deps, { authorization: undefined, form, address }, 'token');
     await revokeToken(deps, family.refreshTokens[newestPlace(family)]!, { client, client_id, address });
   });
   if (outcome.kind === 'done') end.acknowledged = simulation.moment();

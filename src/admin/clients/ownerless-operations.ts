@@ -86,7 +86,7 @@ export const ownerlessOperations = {
     id: 'addClientSecret',
     method: 'POST',
     path: '/v1/admin/clients/:client_id/secrets',
-    summary: 'Add a secret to a confidential client without an owner',
+    summary: 'Add a secret to a client without an owner',
     description: `${onlyOwnerless} The previous secret works until it is retired; up to two can be active.`,
     body: SecretBody,
     bodyIsOptional: true,

@@ -1,4 +1,5 @@
 import type { User } from '../../accounts/users.ts';
+import { usesSecret } from '../../clients/authentication-methods.ts';
 import {
   algorithms,
   consentPolicies,
@@ -95,7 +96,7 @@ const nextLink = (view: View, { client, more }: NonNullable<ClientView['next']>)
 /** What an owner would do. */
 const ownerActions = (view: View, client: Client): Html => html`<p class="actions">
 <a class="button quiet" id="client-edit" href="${path(client)}/edit">${view.t('developer.edit')}</a>
-${client.client_type === 'confidential' && html`<a class="button quiet" id="client-secrets" href="${path(client)}/secrets">${view.t('developer.secrets')}</a>`}
+${usesSecret(client) && html`<a class="button quiet" id="client-secrets" href="${path(client)}/secrets">${view.t('developer.secrets')}</a>`}
 </p>`;
 
 /** To look at them: a new page, which learns nothing of this one. */

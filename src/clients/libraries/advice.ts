@@ -1,3 +1,4 @@
+import { usesSecret } from '../authentication-methods.ts';
 import type { Client } from '../client.ts';
 import { findLibrary, homeOf, mainRedirectUri } from './catalogue.ts';
 import type { Library, SnippetValues, Symptom } from './library.ts';
@@ -31,10 +32,7 @@ export function gapsOf(library: Library, client: Client): readonly Gap[] {
     retry_window: library.refreshes_in_parallel && refreshes(client) && client.refresh_retry_window === 0,
     post_logout: library.sign_out !== null && client.post_logout_redirect_uris.length === 0,
     authentication:
-      client.client_type === 'confidential' &&
-      library.authentication !== null &&
-      method !== null &&
-      method !== library.authentication,
+      usesSecret(client) && library.authentication !== null && method !== null && method !== library.authentication,
     query: library.id === 'openid-client' && redirect_uris.every((uri) => uri.includes('?')),
   };
   return gaps.filter((gap) => found[gap]);

@@ -1,4 +1,5 @@
-import type { Algorithm, authenticationMethods, clientTypes } from '../choices.ts';
+import type { AuthenticationMethod } from '../authentication-methods.ts';
+import type { Algorithm, ClientType } from '../choices.ts';
 
 /** What a client is registered for. A `service` is an API: it checks tokens and has no sign-in of its own. */
 export const kinds = ['web', 'spa', 'native', 'service'] as const;
@@ -25,7 +26,7 @@ export const lacks = [
 /** The values of one client, as its snippets need them. */
 export type SnippetValues = {
   client_id: string;
-  client_type: (typeof clientTypes)[number];
+  client_type: ClientType;
   readonly issuer: string;
   readonly redirect_uri: string;
   readonly post_logout_redirect_uri: string;
@@ -62,7 +63,7 @@ export type Library = {
   /** Who verifies what it fetches, if it does not; for the documentation. */
   readonly verifier?: string;
   /** How it authenticates unless it is configured; null: either way. */
-  readonly authentication: Exclude<(typeof authenticationMethods)[number], 'none'> | null;
+  readonly authentication: Exclude<AuthenticationMethod, 'none'> | null;
   /** Whether it takes name and email address from the id token alone; null: that is not known, and much software does. */
   readonly claims_in_id_token: boolean | null;
   /** Whether requests that arrive together each present the same refresh token. */

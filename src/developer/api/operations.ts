@@ -197,7 +197,7 @@ export const ownClientOperations = [
     id: 'addOwnClientSecret',
     method: 'POST',
     path: `${path}/secrets`,
-    summary: 'Add a secret to a confidential client',
+    summary: 'Add a secret to a client',
     description: 'The previous secret works until it is retired; up to two can be active.',
     body: SecretBody,
     bodyIsOptional: true,

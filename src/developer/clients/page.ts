@@ -1,3 +1,4 @@
+import { usesSecret } from '../../clients/authentication-methods.ts';
 import type { ClientStatus } from '../../clients/choices.ts';
 import { type Client, proposalOf, type ReviewedFields, reviewedFields } from '../../clients/client.ts';
 import type { Kind } from '../../clients/libraries/library.ts';
@@ -62,7 +63,7 @@ ${statusDescription(view, client)}
 <p class="actions">
 <a class="button quiet" href="${clientPath(client)}/edit">${view.t('developer.edit')}</a>
 <a class="button quiet" href="#setup">${view.t('developer.setup')}</a>
-${client.client_type === 'confidential' && html`<a class="button quiet" href="${clientPath(client)}/secrets">${view.t('developer.secrets')}</a>`}
+${usesSecret(client) && html`<a class="button quiet" href="${clientPath(client)}/secrets">${view.t('developer.secrets')}</a>`}
 <a class="button quiet" href="${clientPath(client)}/activity">${view.t('developer.activity')}</a>
 <a class="button quiet" href="${clientPath(client)}/test">${view.t('developer.test')}</a>
 </p>

@@ -1,3 +1,4 @@
+import { usesSecret } from '../../clients/authentication-methods.ts';
 import type { Client } from '../../clients/client.ts';
 import { type Overlap, overlaps, type SecretRecord } from '../../clients/manage-secrets.ts';
 import { copyButton, copyScripts, notice } from '../../platform/pages/form.ts';
@@ -55,11 +56,11 @@ export const secretsPage = (view: View, { area, client, secrets, problem, isReti
   tab: area.tab,
   above: aboveClient(client, area),
   content: html`<h1>${view.t('developer.secrets.title')}</h1>
-<p class="soft">${view.t(client.client_type === 'public' ? 'developer.secrets.public' : 'developer.secrets.intro')}</p>
+<p class="soft">${view.t(usesSecret(client) ? 'developer.secrets.intro' : 'developer.secrets.public')}</p>
 ${problem}${notice(isRetired && view.t('developer.done.retired'))}
 <ul class="items">${secrets.map((_, place) => secretItem(view, clientPath(client, area), secrets, place))}</ul>
 ${
-  client.client_type === 'confidential' &&
+  usesSecret(client) &&
   (secrets.length < 2
     ? html`<h2>${view.t('developer.secrets.add')}</h2>
 <form method="post" action="${clientPath(client, area)}/secrets">

@@ -1,3 +1,4 @@
+import { usesSecret } from '../../clients/authentication-methods.ts';
 import type { Client } from '../../clients/client.ts';
 import { gapsOf, proposedRetryWindow, snippetValuesOf, symptomsFor } from '../../clients/libraries/advice.ts';
 import { findLibrary, libraries, snippetOf } from '../../clients/libraries/catalogue.ts';
@@ -39,7 +40,7 @@ type Setup = {
 export function setup(view: View, { client, issuer, library: asked, area }: Setup): Html {
   const library = findLibrary(asked) ?? findLibrary(client.library) ?? findLibrary('other')!;
   return html`${gapList(view, library, client, area)}
-<p class="soft">${view.t(client.client_type === 'public' ? 'developer.setup.intro.public' : 'developer.setup.intro')}</p>
+<p class="soft">${view.t(usesSecret(client) ? 'developer.setup.intro' : 'developer.setup.intro.public')}</p>
 ${snippetOf(library.id, snippetValuesOf(client, issuer)).map(
   // A text field selects, scrolls and copies by itself, without a script.
   ({ file, text }, place) => html`<label for="snippet-${place}">${file}</label>

@@ -4,13 +4,13 @@ import { advertisedScopes } from '../../clients/scopes.ts';
 import type { Config } from '../../platform/config.ts';
 import { prompts } from '../authorize/authorization-request.ts';
 import { responseModes } from '../authorize/response-mode.ts';
+import { methodsAt } from '../client-authentication/methods.ts';
 import { Userinfo } from './userinfo.ts';
 
 const idTokenClaims = 'iss sub aud azp exp iat auth_time nonce at_hash sid acr amr'.split(' ');
 
 /** RFC 8414, RFC 9207 §3 and OpenID Connect Discovery 1.0 §3 in one document: exactly what works here. */
 export function discoveryDocument({ baseUrl }: Pick<Config, 'baseUrl'>) {
-  const secretMethods = ['client_secret_basic', 'client_secret_post'];
   return {
     issuer: baseUrl,
     authorization_endpoint: `${baseUrl}/oauth/authorize`,
@@ -26,9 +26,9 @@ export function discoveryDocument({ baseUrl }: Pick<Config, 'baseUrl'>) {
     grant_types_supported: ['authorization_code', 'refresh_token'],
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: algorithms,
-    token_endpoint_auth_methods_supported: [...secretMethods, 'none'],
-    introspection_endpoint_auth_methods_supported: ['client_secret_basic'],
-    revocation_endpoint_auth_methods_supported: [...secretMethods, 'none'],
+    token_endpoint_auth_methods_supported: methodsAt.token,
+    introspection_endpoint_auth_methods_supported: methodsAt.introspection,
+    revocation_endpoint_auth_methods_supported: methodsAt.revocation,
     code_challenge_methods_supported: ['S256'],
     claims_supported: [...new Set([...idTokenClaims, ...Object.keys(Userinfo.properties)])],
     prompt_values_supported: prompts,

@@ -1,28 +1,29 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { authenticateService } from '../../entitlements/service-credentials/authenticate-service.ts';
 import { isCredentialId } from '../../entitlements/service-credentials/service-credential.ts';
-import { accessDenied, invalidClient, invalidRequest, RequestError } from '../../platform/errors.ts';
-import { clientSecret, noCredentials, serviceCredential } from '../../platform/http/access.ts';
+import { accessDenied, invalidRequest, RequestError } from '../../platform/errors.ts';
+import { serviceCredential } from '../../platform/http/access.ts';
 import { form, type OperationDescription } from '../../platform/http/operation.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import { counter } from '../../platform/metrics.ts';
 import { Type } from '../../platform/schema.ts';
-import type { Deps } from '../deps.ts';
-import { authorizationCodeGrant } from './authorization-code-grant.ts';
 import {
   authenticateClient,
   identifyClient,
-  type Presented,
   presentsCredentials,
-  readCredentials,
-} from './client-authentication.ts';
+  requirePresented,
+} from '../client-authentication/authenticate-client.ts';
+import type { ClientRequest } from '../client-authentication/method.ts';
+import { accessAt, authenticationInWords, credentialParameters } from '../client-authentication/methods.ts';
+import type { Deps } from '../deps.ts';
+import { authorizationCodeGrant } from './authorization-code-grant.ts';
 import { introspectToken, type Visibility } from './introspect-token.ts';
 import { refreshTokenGrant } from './refresh-token-grant.ts';
 import { revokeToken } from './revoke-token.ts';
 import { diagnose, type TokenRequest, TokenResponse } from './token-request.ts';
 import { AccessTokenClaims } from './tokens.ts';
 
-const presentedBy = (request: FastifyRequest, defined: object): Presented => ({
+const presentedBy = (request: FastifyRequest, defined: object): ClientRequest => ({
   authorization: request.headers.authorization,
   form: readForm(request.body, Object.keys(defined)),
   address: request.ip,
@@ -40,8 +41,8 @@ export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
     return counted(grant_type, () => tokensFor(presented));
   });
 
-  async function tokensFor(presented: Presented): Promise<TokenResponse> {
-    const client = await authenticateClient(deps, presented);
+  async function tokensFor(presented: ClientRequest): Promise<TokenResponse> {
+    const client = await authenticateClient(deps, presented, 'token');
     try {
       return await grantTokens(deps, { client, ...presented });
     } catch (error) {
@@ -55,8 +56,7 @@ export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
 
   // RFC 7662. Callers authenticate, since anyone could scan for tokens otherwise (§4).
   app.post('/oauth/introspect', { config: { anySite: true, operation: introspect } }, async (request) => {
-    if (request.headers.authorization === undefined) throw invalidClient('no credentials');
-    const presented = presentedBy(request, { ...tokenForm, ...credentials });
+    const presented = presentedBy(request, { ...tokenForm, ...credentialParameters });
     const visibility = await visibilityFor(deps, presented);
     if (!presented.form.token) throw invalidRequest('token is missing.');
     return introspectToken(deps, visibility, presented.form.token);
@@ -64,8 +64,8 @@ export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
 
   // RFC 7009: an empty 200 whether there was something to revoke or not.
   app.post('/oauth/revoke', { config: { anySite: true, cors: true, operation: revoke } }, async (request, reply) => {
-    const presented = presentedBy(request, { ...tokenForm, ...credentials });
-    const client = presentsCredentials(presented) ? await authenticateClient(deps, presented) : undefined;
+    const presented = presentedBy(request, { ...tokenForm, ...credentialParameters });
+    const client = presentsCredentials(presented) ? await authenticateClient(deps, presented, 'revocation') : undefined;
     const { form, address } = presented;
     if (!form.token) throw invalidRequest('token is missing.');
     await revokeToken(deps, form.token, { client, client_id: client?.client_id ?? form.client_id, address });
@@ -104,30 +104,24 @@ function grantTokens(deps: Deps, request: TokenRequest): Promise<TokenResponse> 
   }
 }
 
-/** A service with `tokens:introspect` sees all tokens; an approved confidential client its own (decisions §8). */
-async function visibilityFor(deps: Deps, presented: Presented): Promise<Visibility> {
-  const { client_id = '', client_secret = '' } = readCredentials(presented) ?? {};
+/** A service with `tokens:introspect` sees all tokens; an approved client that can prove itself its own (decisions §8). */
+async function visibilityFor(deps: Deps, presented: ClientRequest): Promise<Visibility> {
+  const { client_id, proof: client_secret = '' } = requirePresented(presented, 'introspection');
   if (isCredentialId(client_id)) {
     await authenticateService(deps, { client_id, client_secret, address: presented.address }, 'tokens:introspect');
     return { sees: 'all' };
   }
-  const client = await identifyClient(deps, presented);
-  if (client.client_type === 'public') throw invalidClient('a public client cannot introspect');
+  const { client } = await identifyClient(deps, presented, 'introspection');
   if (client.status !== 'approved') throw accessDenied('Only an approved client may introspect tokens.');
   return { sees: client.client_id };
 }
-
-const credentials = {
-  client_id: Type.Optional(Type.String({ description: 'Also accepted in HTTP Basic only.' })),
-  client_secret: Type.Optional(Type.String({ description: 'For confidential clients, here or in HTTP Basic.' })),
-};
 
 /** An empty parameter counts as absent (OAuth 2.1 §3.1). */
 const needed = (description: string) => Type.String({ minLength: 1, description });
 
 const codeRequest = {
   grant_type: Type.Literal('authorization_code', { description: 'Redeems an authorization code.' }),
-  ...credentials,
+  ...credentialParameters,
   code: needed('From the redirect, at most 60 seconds old.'),
   redirect_uri: needed('As in the authorization request.'),
   code_verifier: Type.String({
@@ -137,7 +131,7 @@ const codeRequest = {
 };
 const refreshRequest = {
   grant_type: Type.Literal('refresh_token', { description: 'Redeems a refresh token.' }),
-  ...credentials,
+  ...credentialParameters,
   refresh_token: needed('The one that the last answer had.'),
   scope: Type.Optional(
     Type.String({ description: 'Less than was granted, for this access token. What was not granted is left out.' }),
@@ -149,9 +143,8 @@ const issue: OperationDescription = {
   id: 'issueTokens',
   tag: 'OIDC',
   summary: 'Redeem an authorization code or a refresh token',
-  description:
-    'A confidential client sends its secret in HTTP Basic or in the body; a public client sends only `client_id`. Parameters in the URL are refused.',
-  access: [clientSecret, noCredentials],
+  description: `${authenticationInWords('token')} Parameters in the URL are refused.`,
+  access: accessAt('token'),
   body: { form: true, schema: Type.Union([form(codeRequest), form(refreshRequest)]) },
   answers: {
     200: { description: 'The tokens. An access token is good for an hour.', schema: TokenResponse },
@@ -173,9 +166,8 @@ const introspect: OperationDescription = {
   id: 'introspectToken',
   tag: 'OIDC',
   summary: 'Introspect a token (RFC 7662)',
-  description:
-    'HTTP Basic alone. An approved confidential client sees its own tokens; for it those of other clients are not active. A service credential sees all.',
-  access: [clientSecret, serviceCredential('tokens:introspect')],
+  description: `${authenticationInWords('introspection')} An approved client sees its own tokens; for it those of other clients are not active. A service credential sees all.`,
+  access: [...accessAt('introspection'), serviceCredential('tokens:introspect')],
   body: { form: true, schema: form(tokenForm) },
   answers: {
     200: {
@@ -190,9 +182,9 @@ const revoke: OperationDescription = {
   id: 'revokeToken',
   tag: 'OIDC',
   summary: 'Revoke a token (RFC 7009)',
-  description: 'A refresh token revokes its whole grant. Possession is enough for a public client.',
-  access: [clientSecret, noCredentials],
-  body: { form: true, schema: form({ ...tokenForm, ...credentials }) },
+  description: `A refresh token revokes its whole grant. ${authenticationInWords('revocation')} Possession is enough for a public client.`,
+  access: accessAt('revocation'),
+  body: { form: true, schema: form({ ...tokenForm, ...credentialParameters }) },
   answers: { 200: { description: 'The token is revoked, or was not active.' } },
   refusals: ['invalid_client', 'rate_limited'],
 };

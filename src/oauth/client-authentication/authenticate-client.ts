@@ -1,0 +1,113 @@
+import { type AuthenticationMethod, methodNames } from '../../clients/authentication-methods.ts';
+import { type Client, isClientId } from '../../clients/client.ts';
+import type { FailureCode } from '../../clients/failures.ts';
+import { isCredentialId } from '../../entitlements/service-credentials/service-credential.ts';
+import { invalidClient, invalidRequest } from '../../platform/errors.ts';
+import type { Deps } from '../deps.ts';
+import { differing } from './client-secret.ts';
+import type { ClientRequest, ProofDeps } from './method.ts';
+import { type Endpoint, methods, methodsAt } from './methods.ts';
+
+type ClientDeps = ProofDeps & Pick<Deps, 'clients' | 'clientFailures'>;
+
+/** What a request shows for the client that it names. */
+type Presented = {
+  client_id: string;
+  proof: string | undefined;
+  /** More than one only where they agree. */
+  methods: readonly AuthenticationMethod[];
+};
+
+/**
+ * An approved client, by its credentials, presented by its own method if it names one (`token_endpoint_auth_method`).
+ * @throws {RequestError} as {@link identifyClient}; `invalid_client` also for a client that is not approved.
+ */
+export async function authenticateClient(
+  deps: ClientDeps,
+  request: ClientRequest,
+  endpoint: Endpoint,
+): Promise<Client> {
+  const { client, methods } = await identifyClient(deps, request, endpoint);
+  const method = client.token_endpoint_auth_method;
+  if (method !== null && !methods.includes(method)) {
+    noteFailure(deps, client, request, 'authentication_method');
+    throw invalidClient(`the client authenticates by ${method}`);
+  }
+  if (client.status !== 'approved') {
+    noteFailure(deps, client, request, 'client_not_approved');
+    throw invalidClient(`client is ${client.status}`);
+  }
+  return client;
+}
+
+/**
+ * A client in any status (OAuth 2.1 §2.4), and how it has proven itself.
+ * @throws {RequestError} `invalid_client` for an unknown client, one that is not proven, and a method that the endpoint does not
+ * take; `invalid_request` for two methods that differ; `rate_limited`.
+ */
+export async function identifyClient(
+  deps: ClientDeps,
+  request: ClientRequest,
+  endpoint: Endpoint,
+): Promise<{ client: Client; methods: readonly AuthenticationMethod[] }> {
+  const { client_id, proof, methods: shownBy } = requirePresented(request, endpoint);
+  if (isCredentialId(client_id))
+    throw invalidClient(
+      'a service credential',
+      "These are the ID and secret of a service credential. This endpoint takes a client's.",
+    );
+  if (!isClientId(client_id)) throw invalidClient('not a client_id');
+  deps.clientSecretLimits.check(client_id, request.address);
+
+  const client = await deps.clients.find(client_id);
+  if (!client) throw invalidClient('unknown client');
+  const proven: readonly AuthenticationMethod[] = proof === undefined ? ['none'] : shownBy;
+  const failure = await methods[proven[0]!].prove(deps, client, { proof, address: request.address });
+  if (failure !== undefined) {
+    noteFailure(deps, client, request, failure);
+    throw invalidClient(failure);
+  }
+  if (!isTaken(proven, endpoint)) throw invalidClient(`${proven} at ${endpoint}`);
+  return { client, methods: proven };
+}
+
+const isTaken = (names: readonly AuthenticationMethod[], endpoint: Endpoint): boolean =>
+  names.some((name) => methodsAt[endpoint].some((taken) => taken === name));
+
+/**
+ * Reads by whatever method there is. A client that sends its id or secret twice, in HTTP Basic and in the body, authenticates
+ * once if they agree (decisions §6).
+ * @returns undefined without a client_id. @throws {RequestError} `invalid_client`; `invalid_request` if they differ.
+ */
+export function readPresented(request: ClientRequest): Presented | undefined {
+  const shown = methodNames.flatMap((name) => {
+    const one = methods[name].presents(request);
+    return one ? [{ name, ...one }] : [];
+  });
+  const ways = shown.length > 1 ? shown.filter(({ name }) => name !== 'none') : shown;
+  const [client_id, ...others] = [...ways, ...shown].flatMap((one) => one.client_id ?? []);
+  if (client_id === undefined) return undefined;
+  if (others.some((other) => other !== client_id)) throw differing('client_id');
+  const [{ proof } = { proof: undefined }] = ways;
+  if (ways.some((other) => other.proof !== proof)) throw differing('client_secret');
+  return { client_id, proof, methods: ways.map(({ name }) => name) };
+}
+
+/** Whether there is something to authenticate with, rather than a bare client_id. @throws {RequestError} as {@link readPresented}. */
+export const presentsCredentials = (request: ClientRequest): boolean =>
+  methodNames.some((name) => name !== 'none' && methods[name].presents(request) !== undefined);
+
+/** @throws {RequestError} as {@link readPresented}; also without a client, and where the endpoint takes none of its methods. */
+export function requirePresented(request: ClientRequest, endpoint: Endpoint): Presented {
+  const presented = readPresented(request);
+  if (presented && isTaken(presented.methods, endpoint)) return presented;
+  if (presented === undefined && isTaken(['none'], endpoint)) throw invalidRequest('client_id is missing.');
+  throw invalidClient('no credentials');
+}
+
+const noteFailure = (
+  deps: Pick<Deps, 'clientFailures'>,
+  { client_id }: Client,
+  { address }: ClientRequest,
+  code: FailureCode,
+) => deps.clientFailures.record({ client_id, stage: 'client_authentication', address }, { code });

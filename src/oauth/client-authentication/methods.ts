@@ -1,0 +1,45 @@
+import { type AuthenticationMethod, methodNames } from '../../clients/authentication-methods.ts';
+import { type AccessDescription, noCredentials } from '../../platform/http/access.ts';
+import { type TSchema, Type } from '../../platform/schema.ts';
+import { clientSecretBasic, clientSecretPost } from './client-secret.ts';
+import type { Method } from './method.ts';
+
+/** Whatever is shown without a proof. */
+const none: Method = {
+  presents: ({ form: { client_id } }) => (client_id === undefined ? undefined : { client_id, proof: undefined }),
+  prove: (_, { client_type }) => (client_type === 'public' ? undefined : 'secret_missing'),
+  parameters: {},
+  access: noCredentials,
+  words: 'if it is public, with `client_id` alone',
+};
+
+export const methods: Readonly<Record<AuthenticationMethod, Method>> = {
+  client_secret_basic: clientSecretBasic,
+  client_secret_post: clientSecretPost,
+  none,
+};
+
+/** The methods that each endpoint takes, as discovery and the API description state them. */
+export const methodsAt = {
+  token: methodNames,
+  introspection: ['client_secret_basic'],
+  revocation: methodNames,
+} as const satisfies Record<string, readonly AuthenticationMethod[]>;
+export type Endpoint = keyof typeof methodsAt;
+
+const at = (endpoint: Endpoint): Method[] => methodsAt[endpoint].map((name) => methods[name]);
+
+export const accessAt = (endpoint: Endpoint): AccessDescription[] => [
+  ...new Set(at(endpoint).map(({ access }) => access)),
+];
+
+export const authenticationInWords = (endpoint: Endpoint): string =>
+  `The client authenticates ${at(endpoint)
+    .map(({ words }) => words)
+    .join('; or ')}.`;
+
+/** Of every form with which a client authenticates: what an endpoint does not take, it refuses or compares. */
+export const credentialParameters = {
+  client_id: Type.Optional(Type.String({ description: 'Also accepted in HTTP Basic only.' })),
+  ...Object.assign({}, ...methodNames.map((name) => methods[name].parameters)),
+} as Readonly<Record<string, TSchema>>;
