@@ -33,8 +33,9 @@ const OneTimeLink = row('one_time_links', {
   preferred_username: nullable(text),
   /** The same; null: of the user's choice. */
   name: nullable(text),
-  /** The same, with who has invited, of an administrator. */
+  /** The same, of an administrator. */
   role: nullable(choice('user', 'admin')),
+  /** The actor whose access such an invitation is worth as much as, or a link to a reset that an administrator has made. */
   invited_by: nullable(text),
 });
 export type OneTimeLink = RowOf<typeof OneTimeLink>;
@@ -60,13 +61,14 @@ type AccountLink = MailedLink & { user_id: UserId };
  * or not there, so that the same statement runs whether an address is known or not.
  */
 export const insertAccountLink = ({ user_id, ...link }: AccountLink, now: number, condition = sql`1 = 1`): Sql =>
-  sql`insert into one_time_links (token_hash, purpose, user_id, email, request_id, next, created_at, expires_at)
+  sql`insert into one_time_links (token_hash, purpose, user_id, email, request_id, next, invited_by, created_at, expires_at)
       select ${link.token_hash}, ${link.purpose}, u.user_id, ${link.email}, ${link.request_id}, ${link.next},
-             ${asBigint(now)}, ${asBigint(link.expires_at)}
+             ${link.invited_by}, ${asBigint(now)}, ${asBigint(link.expires_at)}
         from users u where u.user_id = ${user_id} and u.disabled_at is null and ${condition}
       on conflict (user_id, purpose) where user_id is not null do update set
         token_hash = excluded.token_hash, email = excluded.email, request_id = excluded.request_id,
-        next = excluded.next, created_at = excluded.created_at, expires_at = excluded.expires_at`;
+        next = excluded.next, invited_by = excluded.invited_by, created_at = excluded.created_at,
+        expires_at = excluded.expires_at`;
 
 /** {@link insertAccountLink}, but nothing while another account has the address that the link would prove. */
 export const insertAddressLink = (link: AccountLink, now: number): Sql =>
@@ -131,6 +133,26 @@ export const deleteLinksOfUser = (user_id: UserId, purpose: LinkPurpose): Sql =>
 /** Also one that an administrator has handed out. */
 export const deleteResetLinksOfUser = (user_id: UserId): Sql =>
   sql`delete from one_time_links where user_id = ${user_id} and purpose in ('password_reset', 'admin_password_reset')`;
+
+/** A condition: the invitation still makes an administrator, in the name of this actor. */
+export const isInvitedBy = (token_hash: string, actor: string): Sql =>
+  sql`exists (select 1 from one_time_links
+               where token_hash = ${token_hash} and role = 'admin' and invited_by = ${actor})`;
+
+/**
+ * What an administrator has given away by links outlives no end of that administrator's access, since a thief may have been
+ * the one who gave it: invitations of administrators become ordinary ones, and links that open the accounts of others end.
+ * For a change behind a lock of the row of that user.
+ */
+export function endLinksGivenBy(user_id: UserId): Sql[] {
+  const given = sql`invited_by = ${`user:${user_id}`}`;
+  const resets = sql`${given} and purpose = 'admin_password_reset'`;
+  return [
+    useEach(sql`select token_hash, expires_at from one_time_links where ${resets}`),
+    sql`delete from one_time_links where ${resets}`,
+    sql`update one_time_links set role = null, invited_by = null where ${given}`,
+  ];
+}
 
 export const purgeLinks = (db: Db, expiredBefore: number, rows: number) =>
   db.run(

@@ -11,11 +11,13 @@ export {
   deleteLinks,
   deleteLinksOfUser,
   deleteResetLinksOfUser,
+  endLinksGivenBy,
   findOpenLink,
   insertAccountLink,
   insertAddressLink,
   insertLink,
   insertSignUpLink,
+  isInvitedBy,
   listInvitations,
   type OneTimeLink,
   purgeLinks,
@@ -55,8 +57,9 @@ type LinkRequest = {
   next?: string;
   preferred_username?: string;
   name?: string;
-  /** Who makes an administrator of the user. */
-  administratorBy?: string;
+  role?: 'admin';
+  /** Who makes an administrator of the user, or has made the link to a reset. */
+  givenBy?: string;
 };
 
 /** The row to store, which grants nothing, and the URL, which is for the mail, or for the page that shows it once. */
@@ -72,8 +75,8 @@ export function newLink(deps: Pick<Deps, 'config' | 'clock'>, request: LinkReque
       next: request.next ?? null,
       preferred_username: request.preferred_username ?? null,
       name: request.name ?? null,
-      role: request.administratorBy === undefined ? null : 'admin',
-      invited_by: request.administratorBy ?? null,
+      role: request.role ?? null,
+      invited_by: request.givenBy ?? null,
     },
     url: `${deps.config.baseUrl}${paths[request.purpose]}${token}`,
   };

@@ -60,7 +60,7 @@ export async function acceptInvitation(
       lock: deleteLinks('first_administrator'), // so that on PostgreSQL the uses of several wait for each other
       // Each start prints a link for the first administrator. Of several that are used at once one makes an account.
       require: link.purpose === 'first_administrator' ? { first: noAdministrator } : {},
-      spent: spentInvitation,
+      refusal: spentInvitation,
     },
   );
 }

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { newAdministratorUntil } from '../../src/accounts/administrators.ts';
+import { disableUser, enableUser } from '../../src/admin/users/administer-user.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { linkIn } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
-import { type Signet, testSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
+import { holdNextCall } from '../support/store-spy.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 const password = 'ordinary words in a row';
 
@@ -78,5 +83,99 @@ testSignet(
     assert.equal(refused.status, 400);
     assert.match(refused.text, /name="name"[^>]* value="Xena"/);
     assert.match(refused.text, /name="role" value="admin"[^>]* checked/);
+  },
+);
+
+const pathOf = (answer: { status: number; text: string; json?: Record<string, unknown> | undefined }): string => {
+  assert.equal(answer.status, 200, answer.text);
+  return new URL(String(answer.json?.url)).pathname;
+};
+const inviteAs = async ({ browser }: TestUser, email: string, role: string) =>
+  pathOf(await browser.postJson('/v1/admin/users/invite', { email, role }));
+
+type Access = { signet: Signet; thief: TestUser; owner: TestUser; root: TestUser };
+const reason = 'Stolen.';
+/** Whatever ends the access of a thief in the account of an administrator. */
+const ends: Record<string, (access: Access) => Promise<unknown>> = {
+  async 'the password is reset'({ signet, owner }) {
+    await signet.newBrowser().post('/reset', { email: owner.email });
+    const path = linkIn(await signet.mailbox.next(owner.email, sentence('mail.reset.subject')), /^\/reset\/./);
+    return signet.newBrowser().post(path, { password });
+  },
+  'the password is changed': ({ owner }) => owner.browser.postJson('/v1/me/password', { password }),
+  'the owner signs out everywhere else': ({ owner }) => owner.browser.delete('/v1/me/sessions'),
+  'an administrator signs the owner out': ({ owner, root }) =>
+    root.browser.postJson(`/v1/admin/users/${owner.user_id}/sign-out`, { reason }),
+  'the factors are reset': ({ owner, root }) =>
+    root.browser.postJson(`/v1/admin/users/${owner.user_id}/reset-factors`, { reason }),
+  async 'the account is disabled for a while'({ signet, owner }) {
+    await disableUser(signet.deps, { actor: 'cli' }, owner.user_id);
+    await enableUser(signet.deps, { actor: 'cli' }, owner.user_id);
+  },
+  async 'the role is lost for a while'({ owner, root }) {
+    for (const role of ['user', 'admin']) await root.browser.put(`/v1/admin/users/${owner.user_id}/role`, { role });
+  },
+};
+
+onBothEngines('what a thief has given as an administrator, by links, ends with that access', async (t, engine) => {
+  const signet = await startSignet(t, { engine, mail: true, env: { SIGNET_RATE_LIMITS: 'off' } });
+  const root = await signet.signedInUser({ role: 'admin' });
+  const user = await signet.signedInUser();
+  const resetLink = async ({ browser }: TestUser) =>
+    pathOf(await browser.postJson(`/v1/admin/users/${user.user_id}/reset-link`, { reason }));
+  const kept = await inviteAs(root, 'kept@join.test', 'admin');
+  for (const [what, end] of Object.entries(ends)) {
+    await t.test(what, async () => {
+      const owner = await signet.signedInUser({ role: 'admin' });
+      const thief = await owner.signedInElsewhere();
+      const email = `${owner.user_id.slice(4, 12).toLowerCase()}@join.test`;
+      const invited = await inviteAs(thief, email, 'admin');
+      const reset = await resetLink(thief);
+      assert.match((await signet.newBrowser().get(invited)).text, sentence('join.administrator'));
+      assert.equal((await signet.newBrowser().get(reset)).status, 200);
+      await end({ signet, thief, owner, root });
+      assert.doesNotMatch((await signet.newBrowser().get(invited)).text, sentence('join.administrator'));
+      assert.equal((await signet.newBrowser().get(reset)).status, 400);
+      const { invitations } = (await root.browser.get('/v1/admin/invitations')).json ?? {};
+      const [listed] = (invitations as Record<string, unknown>[]).filter((one) => one.email === email);
+      assert.equal(listed?.role, 'user');
+      assert.equal((await join(signet, invited, { name: 'Mallory' })).me?.role, 'user');
+    });
+  }
+  assert.equal((await join(signet, kept, { name: 'Kim' })).me?.role, 'admin', 'what others have given stays');
+  assert.equal((await signet.newBrowser().get(await resetLink(root))).status, 200);
+});
+
+onBothEngines(
+  'who is invited as an administrator, and no longer becomes one, is told so, and may create an ordinary account',
+  async (t, engine) => {
+    const signet = await startSignet(t, { engine });
+    const root = await signet.signedInUser({ role: 'admin' });
+    const loseRole = ({ user_id }: TestUser) => root.browser.put(`/v1/admin/users/${user_id}/role`, { role: 'user' });
+    const changePassword = ({ browser }: TestUser) => browser.postJson('/v1/me/password', { password });
+    for (const [place, { end, isInTheMoment }] of [
+      { end: loseRole, isInTheMoment: true },
+      { end: changePassword, isInTheMoment: true },
+      { end: loseRole, isInTheMoment: false },
+    ].entries()) {
+      const admin = await signet.signedInUser({ role: 'admin' });
+      const path = await inviteAs(admin, `ada${place}@join.test`, 'admin');
+      const browser = signet.newBrowser();
+      assert.match((await browser.get(path)).text, /name="role" value="admin"/);
+      const fields = { name: 'Ada', password, role: 'admin' };
+      const held = isInTheMoment ? holdNextCall(signet.deps.db, /insert into users/) : undefined;
+      const answer = held && browser.post(path, fields);
+      await held?.reached;
+      await end(admin);
+      held?.release();
+      const refused = await (answer ?? browser.post(path, fields));
+      assert.equal(refused.status, 409);
+      assert.match(refused.text, sentence('join.role_ended'));
+      assert.match(refused.text, /name="name"[^>]* value="Ada"/);
+      assert.doesNotMatch(refused.text, sentence('join.administrator'));
+      assert.doesNotMatch(refused.text, /name="role"/);
+      const { me } = await join(signet, path, { name: 'Ada' });
+      assert.equal(me?.role, 'user');
+    }
   },
 );

@@ -6,7 +6,7 @@ import {
   requireAnotherAdministrator,
   setRole,
 } from '../../accounts/administrators.ts';
-import { deleteLinksOfUser, deleteResetLinksOfUser } from '../../accounts/links.ts';
+import { deleteLinksOfUser, deleteResetLinksOfUser, endLinksGivenBy } from '../../accounts/links.ts';
 import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
 import {
   isDisabled,
@@ -58,6 +58,7 @@ export async function signOutUser(deps: MailDeps, caller: Caller, user_id: strin
       sessions: endSessionsOfUser(user_id, 'administrator', at),
       grants: revokeGrantsOfUser(user_id, 'administrator', at),
       pendingSignIns: deletePendingSignInsOfUser(user_id),
+      given: endLinksGivenBy(user_id),
       event: auditEvent(event, at).statement,
       mails: sendsMail ? mailTo(deps, user, 'signed_out', reasonForMail(written)) : undefined,
     },
@@ -105,6 +106,7 @@ export async function changeRole(
     run: {
       user: setRole(user_id, role, caller.actor, at),
       links: deleteLinksOfUser(user_id, 'admin_password_reset'), // it would be a link to an administrator's account
+      given: role === 'user' ? endLinksGivenBy(user_id) : undefined,
       mails: mailTo(deps, user, role === 'admin' ? 'role_admin' : 'role_user'),
       mailsToAdministrators: notified.flatMap((one) => mailTo(deps, one, 'new_administrator', { email: user.email })),
       event: event.statement,
@@ -145,6 +147,7 @@ const endEverything = (user_id: string, at: number): Sql[] => [
   deleteResetLinksOfUser(user_id),
   deleteLinksOfUser(user_id, 'change_email'),
   deletePendingTotp(user_id),
+  ...endLinksGivenBy(user_id),
 ];
 
 /**
@@ -202,6 +205,7 @@ export async function resetFactors(deps: MailDeps, caller: Caller, user_id: stri
       pendingSignIns: deletePendingSignInsOfUser(user_id),
       sessions: endSessionsOfUser(user_id, 'administrator', at),
       grants: revokeGrantsOfUser(user_id, 'administrator', at),
+      given: endLinksGivenBy(user_id),
       mails: mailTo(deps, user, 'factors_reset', { reset_url: `${deps.config.baseUrl}/reset` }),
       event: auditEvent(event, at).statement,
     },

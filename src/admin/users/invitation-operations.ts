@@ -30,8 +30,8 @@ export const invitationOperations = {
       role: Type.Optional(
         Type.Enum(['user', 'admin'], {
           description:
-            'The role of the new account; default: `user`. Every administrator is notified of a new one. If who has invited is ' +
-            'no administrator by then, the role is `user`.',
+            'The role of the new account; default: `user`. Every administrator is notified of a new one. It becomes `user` if ' +
+            'who has invited loses the role, is disabled or signed out everywhere, or gets another password before it is accepted.',
         }),
       ),
       locale: Type.Optional(Type.Enum([...locales], { description: 'The language of the email.' })),

@@ -35,8 +35,8 @@ export type Permission = {
   lock?: Sql;
   require?: Requirements;
   also?: readonly Sql[];
-  /** The refusal if the link is no longer valid. */
-  spent: () => RequestError;
+  /** Why the link makes no account: it was used, or a requirement is not met, which `failed` names. */
+  refusal: (failed: string) => RequestError;
 };
 
 /**
@@ -91,7 +91,7 @@ export async function createUser(
   });
   if (done.ok) return user_id;
   if (done.failed === 'handle') throw takenHandle();
-  if (permission && done.failed !== 'user') throw permission.spent();
+  if (permission && done.failed !== 'user') throw permission.refusal(done.failed);
   throw takenField('email', { key: 'problem.email.taken' });
 }
 

@@ -8,6 +8,7 @@ import { deleteReservations, readHandle, reserveHandle, takenHandle } from '../.
 import {
   deleteInvitations,
   insertSignUpLink,
+  isInvitedBy,
   linkSeconds,
   listInvitations,
   newLink,
@@ -21,9 +22,17 @@ import { type Actor, auditEvent, type Caller, readReason } from '../../audit/aud
 import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
 import { cutPage, decodeCursor } from '../../platform/db/slices.ts';
+import { allOf } from '../../platform/db/sql.ts';
 import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { emailProblem } from '../../platform/email-address.ts';
-import { fieldProblem, invalidFields, notFound, takenField } from '../../platform/errors.ts';
+import {
+  fieldProblem,
+  invalidFields,
+  notFound,
+  type RequestError,
+  refusal,
+  takenField,
+} from '../../platform/errors.ts';
 import type { Locale } from '../../platform/i18n/translate.ts';
 import { mailTo, mailToAddress } from '../../platform/mail/outbox.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
@@ -67,7 +76,7 @@ export async function inviteUser(
   const handle = username === undefined ? undefined : readHandle(deps.config, username);
   const account = {
     ...{ email, preferred_username: handle, name: name === undefined ? undefined : normalizeName(name) },
-    administratorBy: role === 'admin' ? caller.actor : undefined,
+    ...(role === 'admin' && { role, givenBy: caller.actor }),
   };
   const shown = newLink(deps, { purpose: 'invitation', ...account });
   const sent = newLink(deps, { purpose: 'mailed_invitation', ...account });
@@ -149,34 +158,46 @@ export async function revokeInvitation(
   if (!done.ok) throw notFound();
 }
 
-/** @throws {RequestError} `invalid_request` if the link is no longer valid, or its address has an account by now. */
+/**
+ * @returns the link, with the role that it gives now: an administrator's only while who has invited is one.
+ * @throws {RequestError} `invalid_request` if the link is no longer valid, or its address has an account by now.
+ */
 export async function requireInvitation(deps: StoreDeps, token: string) {
   const link = await requireLink(deps, token, purposes);
   if (await findUserByEmail(deps.db, link.email)) throw spentLink('invitation');
-  return link;
+  const { invited_by: by } = link;
+  const roleGrantedBy = by !== null && (await isAdministrator(deps, by)) ? (by as Actor) : undefined;
+  return { ...link, role: roleGrantedBy === undefined ? ('user' as const) : ('admin' as const), roleGrantedBy };
 }
+
+const roleEnded = () =>
+  refusal('invalid_state', { key: 'join.role_ended' }, { details: { current_status: 'role_ended' } });
+
+/** The link is as good as before, for an ordinary account. */
+export const isOfEndedRole = ({ details }: RequestError): boolean => details.current_status === 'role_ended';
+
+type Acceptance = { name: string; password: string; locale: Locale; address: string; expectsRole?: boolean };
 
 /**
  * Consumes the link and creates the account, both or neither. It is an administrator's if it was invited as one, and if who has
  * invited still is one; all of them are notified.
- * @param acceptance with the IP address of the requester.
+ * @param acceptance with the IP address of the requester, and whether their page says that they become an administrator.
  * @returns the id of the user.
  * @throws {RequestError} `invalid_request`, with `fields` if the link is valid and the input is not; `invalid_state` if the
- * address has got an account meanwhile.
+ * address has got an account meanwhile, and once, as {@link isOfEndedRole} tells, if the account would be an ordinary one by now.
  */
 export async function acceptInvitation(
   deps: MailDeps & Pick<Deps, 'passwords'>,
   token: string,
-  { address, ...acceptance }: { name: string; password: string; locale: Locale; address: string },
+  { address, expectsRole, ...acceptance }: Acceptance,
 ): Promise<string> {
   const link = await requireInvitation(deps, token);
-  const { email, preferred_username } = link;
-  const { invited_by: by } = link;
-  const roleGrantedBy = by !== null && (await isAdministrator(deps, by)) ? (by as Actor) : undefined;
+  const { email, preferred_username, role, roleGrantedBy } = link;
+  if (expectsRole && role === 'user') throw roleEnded();
   const account = {
     ...acceptance,
     email,
-    role: roleGrantedBy === undefined ? 'user' : 'admin',
+    role,
     emailVerified: link.purpose === 'mailed_invitation',
     preferredUsername: preferred_username ?? undefined,
     roleGrantedBy,
@@ -188,14 +209,17 @@ export async function acceptInvitation(
     ...others.flatMap((one) => mailTo(deps, one, 'new_administrator', { email })),
   ];
   const isStillOne = roleGrantedBy?.startsWith('user:')
-    ? isActiveAdministratorNow(roleGrantedBy.slice('user:'.length))
+    ? allOf([
+        isActiveAdministratorNow(roleGrantedBy.slice('user:'.length)),
+        isInvitedBy(link.token_hash, roleGrantedBy),
+      ])
     : undefined;
   const permission = {
     link,
     also,
-    lock: isStillOne && lockAdministrators(),
+    lock: isStillOne && lockAdministrators(), // of whom one is the inviter, whose row each end of access locks
     require: isStillOne && { inviter: isStillOne },
-    spent: () => spentLink('invitation'),
+    refusal: (failed: string) => (failed === 'inviter' ? roleEnded() : spentLink('invitation')),
   };
   return createUser(deps, account, { address }, permission);
 }

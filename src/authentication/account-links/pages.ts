@@ -105,7 +105,7 @@ ${continuesTo(view, clientName)}
 ${preferred_username && html`<p class="soft">${view.t('join.username', { username: html`<strong>${preferred_username}</strong>` })}</p>\n`}${role === 'admin' && html`<p class="soft">${view.t('join.administrator')}</p>\n`}${problem}
 <form method="post" action="/${flow}/${token}">
 <input type="hidden" name="username" autocomplete="username" value="${email}">
-<label for="name">${view.t('field.name')}</label>
+${role === 'admin' && html`<input type="hidden" name="role" value="admin">\n`}<label for="name">${view.t('field.name')}</label>
 <input id="name" name="name" autocomplete="name" required maxlength="100"${firstWrong(problems) !== 'password' && html` autofocus`} value="${name ?? ''}">
 ${newPasswordField(view, { label: 'field.password', problems })}
 <button type="submit" id="signup-create">${view.t('signup.create')}</button>

@@ -60,6 +60,7 @@ export async function requestPasswordReset(deps: MailDeps, request: LinkRequest)
 /**
  * Creates the only valid link of its kind, for an administrator to hand to the user, who is notified. It proves no address.
  * One that the user has requested by mail stays valid: else any visitor could replace the administrator's.
+ * It ends with the access of that administrator, as `endLinksGivenBy` says.
  * @param require behind a lock of the user's row.
  * @throws {RequestError} `invalid_state` for a disabled user and when a requirement is not met; `rate_limited`.
  */
@@ -70,7 +71,7 @@ export async function createResetLink(
 ): Promise<{ url: string; expires_at: number }> {
   const { user_id, email } = user;
   await windowLimit(deps, { name: 'reset-link', limit: 5, windowSeconds: 3600 }).take(user_id); // a mail each
-  const { link, url } = newLink(deps, { purpose: 'admin_password_reset', email });
+  const { link, url } = newLink(deps, { purpose: 'admin_password_reset', email, givenBy: caller.actor });
   const { expires_at } = link;
   const at = now(deps);
   const event = {

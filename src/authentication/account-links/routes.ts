@@ -20,7 +20,7 @@ import {
   returnTargetQuery,
   signInRequestOf,
 } from '../sessions/return-target.ts';
-import { acceptInvitation, requireInvitation } from './invitation.ts';
+import { acceptInvitation, isOfEndedRole, requireInvitation } from './invitation.ts';
 import { newAccountPage, newPasswordPage, noResetPage, noSignUpPage, requestPage, sentPage } from './pages.ts';
 import { describeOtherMethods, requestPasswordReset, requireResetLink, resetPassword } from './reset-password.ts';
 import { acceptSignUp, type LinkRequest, requestSignUp } from './sign-up.ts';
@@ -130,7 +130,8 @@ function addLinkRoutes(
         return outcome ? redirectAfterSignIn(deps, reply, signInRequest, outcome) : '/signin?stay=1';
       },
       redraw: ({ problems }, problem) => draw(form, { problem, problems }),
-      explains: (refusal) => refusal.problems.length > 0 || isOfFullQueue(refusal) || isOfBlockedCookies(refusal),
+      explains: (refusal) =>
+        refusal.problems.length > 0 || [isOfFullQueue, isOfBlockedCookies, isOfEndedRole].some((is) => is(refusal)),
     });
   });
 }
@@ -151,15 +152,21 @@ async function openSignUp(deps: Deps, request: FastifyRequest, token: string): P
 }
 
 async function openInvitation(deps: Deps, request: FastifyRequest, token: string): Promise<OpenedLink> {
-  const { email, preferred_username, name: invitedName, role } = await requireInvitation(deps, token);
+  const invitation = await requireInvitation(deps, token);
+  const { email, preferred_username, name: invitedName } = invitation;
   const { view } = request;
   return {
     returnTarget: {},
     view,
-    draw: ({ name = invitedName ?? undefined }, refused) =>
-      newAccountPage(view, { flow: 'join', token, email, preferred_username, name, role, ...refused }),
-    accept: ({ name = '', password = '' }) =>
-      acceptInvitation(deps, token, { name, password, locale: view.locale, address: request.ip }),
+    async draw({ name = invitedName ?? undefined }, refused) {
+      const { role } = refused ? await requireInvitation(deps, token) : invitation;
+      return newAccountPage(view, { flow: 'join', token, email, preferred_username, name, role, ...refused });
+    },
+    accept: ({ name = '', password = '', role }) =>
+      acceptInvitation(deps, token, {
+        ...{ name, password, locale: view.locale, address: request.ip },
+        expectsRole: role === 'admin',
+      }),
   };
 }
 

@@ -77,6 +77,6 @@ export async function acceptSignUp(
   const link = await requireLink(deps, token, ['sign_up']);
   const account = { ...acceptance, email: link.email, role: 'user', emailVerified: true } as const;
   const also = passwordLimits(deps).reset(link.email); // of guesses at this address before it had an account
-  const permission = { link, also, spent: () => spentLink('sign_up') };
+  const permission = { link, also, refusal: () => spentLink('sign_up') };
   return createUser(deps, account, { address }, permission);
 }

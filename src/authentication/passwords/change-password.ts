@@ -1,4 +1,4 @@
-import { deleteLinksOfUser, deleteResetLinksOfUser } from '../../accounts/links.ts';
+import { deleteLinksOfUser, deleteResetLinksOfUser, endLinksGivenBy } from '../../accounts/links.ts';
 import { resetMailsTo } from '../../accounts/mail-limits.ts';
 import type { User } from '../../accounts/users.ts';
 import { now } from '../../platform/clock.ts';
@@ -92,8 +92,8 @@ export async function mayBeTooShort({ db }: Pick<Deps, 'db'>, user_id: string): 
 }
 
 /**
- * Ends what the old password gave access to: sessions, grants, pending sign-ins, links to a reset or another address, and
- * an enrollment of TOTP that is not confirmed yet.
+ * Ends what the old password gave access to: sessions, grants, pending sign-ins, links to a reset or another address,
+ * what an administrator has given by links, and an enrollment of TOTP that is not confirmed yet.
  * @param keep the session that remains.
  */
 export function endPasswordAccess(
@@ -110,6 +110,7 @@ export function endPasswordAccess(
     deletePendingSignInsOfUser(user_id),
     deleteResetLinksOfUser(user_id),
     deleteLinksOfUser(user_id, 'change_email'),
+    ...endLinksGivenBy(user_id),
     deletePendingTotp(user_id),
     ...passwordLimits(deps).reset(email),
     clearHourlyCodeFailures(deps, user_id),

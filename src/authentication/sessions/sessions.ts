@@ -1,4 +1,5 @@
 import { refuseAgainstAdministrator } from '../../accounts/administrators.ts';
+import { endLinksGivenBy } from '../../accounts/links.ts';
 import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
 import { findUser, lockUser } from '../../accounts/users.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
@@ -128,7 +129,7 @@ export async function signOut(deps: StoreDeps & Pick<Deps, 'grants'>, session: S
 
 /**
  * Signs a user out everywhere else: all other sessions, and all grants that did not come from this one, also those that
- * have outlived their session.
+ * have outlived their session. What another session has given by links ends, too; by which one is not known.
  */
 export const endOthersStatements = (
   { grants }: Pick<Deps, 'grants'>,
@@ -142,6 +143,7 @@ export const endOthersStatements = (
     event: ownEvent(owner, { action: 'session.ended_others', reason, after, onlyIf }, at), // before `onlyIf` changes
     sessions: endOtherSessions(user_id, session_id, 'sign_out', at),
     grants: grants.revokeOfOtherSessions(user_id, session_id, 'sign_out', at),
+    links: endLinksGivenBy(user_id),
   };
 };
 

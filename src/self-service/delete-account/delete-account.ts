@@ -1,4 +1,5 @@
 import { isNotLastAdministrator, lockAdministrators } from '../../accounts/administrators.ts';
+import { endLinksGivenBy } from '../../accounts/links.ts';
 import { deleteDeletedUser, deletedUsers, deleteUser, lockUser, type User } from '../../accounts/users.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { codeLimits } from '../../authentication/credentials/code-limits.ts';
@@ -68,6 +69,7 @@ export async function accountDeletion(
     limits: passwordLimits(deps).reset(email), // while the user's devices are known
     grants: deps.grants.revokeOfUser(user_id, 'user_disabled', at), // their clients are notified
     recent: deps.grants.rememberDeletedOf({ user_id }, at),
+    links: endLinksGivenBy(user_id),
     user: deleteUser(user_id, at),
     clients: orphanClientsOf(user_id),
     identities: deleteIdentitiesOfUser(user_id), // so that an account with the same provider can be made at once
