@@ -110,7 +110,7 @@ ${rows.map(
 )}</dl>
 <p class="alert"><strong>${view.t('admin.secret_once')}</strong></p>`;
 
-type Form = { path: string; id: string; style?: 'quiet' | 'danger'; fields?: Renderable };
+type Form = { path: string; id: string; style?: 'quiet' | 'danger' | 'link'; fields?: Renderable };
 
 export const buttonForm = (text: Html, { path, id, style, fields }: Form): Html =>
   html`<form method="post" action="${path}">

@@ -89,5 +89,8 @@ export async function mailWarning(deps: { db: Db; clock: Clock }): Promise<strin
   if (server.mail === 'none') {
     return 'An email to the user was queued, but the server cannot send it because SIGNET_SMTP_URL is not set there. Set it within three days, or notify the user yourself.';
   }
+  if (server.mail === 'log') {
+    return 'An email to the user was queued, but the server only prints emails to its log, and nobody receives them: SIGNET_SMTP_URL is not set there. Set it, or notify the user yourself.';
+  }
   return undefined;
 }

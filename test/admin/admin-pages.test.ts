@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
+import { checkMail } from '../../src/app/doctor/network-checks.ts';
 import { findClients } from '../../src/clients/find-clients.ts';
 import { revokeGrantByAdministrator } from '../../src/oauth/grants/grants.ts';
+import { mailWarning } from '../../src/platform/heartbeat.ts';
 import { eventTypes } from '../../src/webhooks/event-types.ts';
 import type { Answer } from '../support/browser.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
@@ -120,6 +122,8 @@ test('looking takes a sign-in of the last hour, changing one of the last 15 minu
     [`${webhook}/delete`, '/admin/webhooks'],
     ['/admin/audit/verify', '/admin/audit'],
     ['/admin/master-key-backup', '/admin'],
+    ['/admin/checklist/hide', '/admin'],
+    ['/admin/checklist/show', '/admin'],
     ...['test-mail', 'providers/acme/check'].map((step): [string, string] => [
       `/admin/settings/${step}`,
       '/admin/settings',
@@ -838,6 +842,54 @@ test('the first administrator is received with what is to do, which ticks itself
   const complete = await overview();
   assert.doesNotMatch(complete, /id="checklist"/);
   assert.match(complete, sentence('admin.overview.mail.smtp'));
+});
+
+testSignet(
+  'an administrator hides the checklist for good, until a step that was done is open again',
+  async ({ signet }) => {
+    const [admin, other] = [await administrator(signet), await administrator(signet)];
+    const overview = async (who = admin) => (await who.browser.get('/admin')).text;
+    const act = async (name: 'hide' | 'show') => follow(admin, await admin.browser.post(`/admin/checklist/${name}`));
+    const left = (open: number) => sentence('admin.checklist.show', { open });
+    const listed = /id="checklist"/;
+    assert.doesNotMatch(await overview(), /id="checklist-show"/, 'only what is hidden is brought back');
+    await act('hide');
+    await act('hide'); // twice, as an impatient hand does
+    assert.doesNotMatch(await overview(), listed);
+    assert.match(await overview(), left(4));
+    assert.match(await overview(other), listed, 'it is hidden from one, not from all');
+    await admin.signIn();
+    await admin.enableTotp();
+    assert.doesNotMatch(await overview(), listed, 'for good, whatever is done meanwhile');
+    assert.match(await overview(), left(3));
+
+    await act('show');
+    assert.match(await overview(), listed);
+    await act('hide');
+    await plain(signet.deps.db).run(`update users set role = 'user' where user_id = '${other.user_id}'`);
+    assert.match(await overview(), listed, 'there is no second administrator any more');
+    await plain(signet.deps.db).run(`update users set role = 'admin' where user_id = '${other.user_id}'`);
+    assert.doesNotMatch(await overview(), listed);
+    const answer = await admin.browser.post('/account/delete', { email: admin.email });
+    assert.equal(answer.status, 303, answer.text);
+    assert.deepEqual(await plain(signet.deps.db).all('select steps from hidden_setup_steps'), []);
+  },
+);
+
+test('what nobody receives is no mail that goes well, wherever its health is said', async (t) => {
+  const signet = await startSignet(t);
+  const admin = await administrator(signet);
+  const health = (text: string) =>
+    pattern`<h3>${sentence('admin.overview.mail')} <span[^>]*>${sentence('admin.needs_attention')}`.test(text);
+  const { text } = await admin.browser.get('/admin');
+  assert.ok(health(text));
+  for (const page of [text, (await admin.browser.get('/admin/settings')).text])
+    assert.match(page, sentence('admin.overview.mail.log'));
+  const { state, found, remedy } = await checkMail({ ...signet.deps, timeoutMs: 1000, isDeep: false });
+  assert.deepEqual([state, remedy], ['warning', 'Set it to your mail server, and restart the server.']);
+  assert.match(found, /printed to the log.*nobody receives it/);
+  await signet.deps.heartbeat.record();
+  assert.match((await mailWarning(signet.deps)) ?? '', /prints emails to its log.*Set it/);
 });
 
 test('the overview has the clients that wait, the latest events and what was counted', async (t) => {

@@ -94,6 +94,15 @@ test('what is done and how bad a risk is are told without colours', async (t) =>
       .first()
       .evaluate((one) => Number.parseFloat(getComputedStyle(one, '::before').borderTopWidth));
   assert.ok((await ring('.checklist .done')) > 2 * (await ring('.checklist li:not(.done)')), 'a disc and a ring');
+  const width = (item: string) =>
+    page
+      .locator(item)
+      .first()
+      .evaluate((one) => {
+        const { width, borderLeftWidth, boxSizing } = getComputedStyle(one, '::before');
+        return Number.parseFloat(width) + (boxSizing === 'border-box' ? 0 : 2 * Number.parseFloat(borderLeftWidth));
+      });
+  assert.equal(await width('.checklist .done'), await width('.checklist li:not(.done)'), 'of the same size');
 });
 
 test('a page of users is a few screens on a phone, and what is done to them stays in sight', async (t) => {

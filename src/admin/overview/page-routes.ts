@@ -3,7 +3,8 @@ import { administratorPage } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import { overviewPage } from './page.ts';
-import { confirmMasterKeyBackup, readOverview } from './read-overview.ts';
+import { readOverview } from './read-overview.ts';
+import { confirmMasterKeyBackup, hideChecklist, showChecklist } from './setup.ts';
 
 export async function overviewPageRoutes(app: FastifyInstance, deps: Deps) {
   const pages = pagesFor(app, deps, administratorPage);
@@ -19,4 +20,17 @@ export async function overviewPageRoutes(app: FastifyInstance, deps: Deps) {
       return '/admin';
     },
   });
+
+  for (const [name, act] of [
+    ['hide', hideChecklist],
+    ['show', showChecklist],
+  ] as const) {
+    pages.post(`/admin/checklist/${name}`, {
+      page: '/admin',
+      async act({ administrator_id }) {
+        await act(deps, administrator_id);
+        return '/admin';
+      },
+    });
+  }
 }

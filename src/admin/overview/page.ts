@@ -10,6 +10,7 @@ import { eventList } from '../audit/page.ts';
 import { riskBadge } from '../clients/list-page.ts';
 import { adminTab, buttonForm } from '../components.ts';
 import type { Overview } from './read-overview.ts';
+import { type Setup, steps } from './setup.ts';
 
 /** What waits for an administrator, what happened lately, and whether all is well. */
 export const overviewPage = (view: View, overview: Overview): Page => {
@@ -35,7 +36,8 @@ ${eventList(view, latest.names, latest.events)}
 <p class="actions"><a class="button quiet" id="overview-audit" href="/admin/audit">${view.t('admin.overview.latest.all')}</a>
 <a href="/admin/audit?by=${byAdministrators}" id="overview-changes">${view.t('admin.overview.latest.changes')}</a></p>
 <h2>${view.t('admin.overview.health')}</h2>
-${health(view, overview)}`,
+${health(view, overview)}
+${hiddenChecklist(view, setup)}`,
   };
 };
 
@@ -61,7 +63,6 @@ ${more > 0 && html`<p><a href="/admin/clients">${view.t('admin.overview.reviews.
 }`;
 }
 
-const steps = ['email', 'second_factor', 'smtp', 'client', 'administrator', 'master_key'] as const;
 const pageOfStep = {
   email: '/account/email',
   second_factor: '/account/security',
@@ -69,22 +70,34 @@ const pageOfStep = {
   administrator: '/admin/users/invite',
 } as const;
 
-/** Of a new installation, until all of it is done. */
-function checklist(view: View, setup: Overview['setup']): Html | false {
-  if (steps.every((step) => setup[step])) return false;
-  const done = steps.filter((step) => setup[step]).length;
+/** Of a new installation, until all of it is done, or its reader has put it away. */
+function checklist(view: View, { open, isHidden }: Setup): Html | false {
+  if (isHidden) return false;
+  const done = steps.length - open.length;
   return html`<section class="checklist" aria-labelledby="checklist">
 <h2 id="checklist">${view.t('admin.checklist')} <span class="soft">${view.t('admin.checklist.done', { done, all: steps.length })}</span></h2>
 <ol>${steps.map((step) => {
     const title = view.t(`admin.checklist.${step}`);
-    if (setup[step])
+    if (!open.includes(step))
       return html`<li class="done"><div>${title} <span class="unseen">${view.t('admin.checklist.is_done')}</span></div></li>\n`;
     const path = step in pageOfStep ? pageOfStep[step as keyof typeof pageOfStep] : undefined;
     return html`<li><div>${path ? html`<a href="${path}">${title}</a>` : title}
 <p class="hint">${view.t(`admin.checklist.${step}.what`)}</p>
 ${step === 'master_key' && buttonForm(view.t('admin.checklist.master_key.submit'), { path: '/admin/master-key-backup', id: 'master-key-backed-up', style: 'quiet' })}</div></li>\n`;
-  })}</ol></section>`;
+  })}</ol>
+${buttonForm(view.t('admin.checklist.hide'), { path: '/admin/checklist/hide', id: 'checklist-hide', style: 'link' })}
+<p class="hint">${view.t('admin.checklist.hide.what')}</p></section>`;
 }
+
+/** At the end of the page, where it reminds of nothing. */
+const hiddenChecklist = (view: View, { open, isHidden }: Setup): Html | false =>
+  isHidden &&
+  open.length > 0 &&
+  buttonForm(view.t('admin.checklist.show', { open: open.length }), {
+    path: '/admin/checklist/show',
+    id: 'checklist-show',
+    style: 'link',
+  });
 
 function health(view: View, { webhooks, keys, log, mail, isClockSteady, now }: Overview): Html {
   const dead = webhooks.reduce((sum, one) => sum + one.dead, 0);

@@ -23,7 +23,7 @@ export async function settingPageRoutes(app: FastifyInstance, deps: Deps) {
   const draw = (view: View, outcome?: Html | false) =>
     settingsPage(view, {
       groups: readSettings(deps.config),
-      canMail: deps.mail.works,
+      mail: deps.mail.mode,
       providers: deps.config.providers.map((one) => ({ ...one, redirect_uri: callbackUrl(deps, one) })),
       outcome,
     });
@@ -43,7 +43,7 @@ export async function settingPageRoutes(app: FastifyInstance, deps: Deps) {
 
 type SettingsView = {
   groups: ReturnType<typeof readSettings>;
-  canMail: boolean;
+  mail: Deps['mail']['mode'];
   providers: readonly { id: string; label: string; redirect_uri: string }[];
   /** Of the test before. */
   outcome: Html | false | undefined;
@@ -74,11 +74,11 @@ const foldedTable = (view: View, settings: readonly Setting[]): Html =>
   html`<details${settings.some(({ source }) => source !== 'default') && html` open`}><summary>${view.t('admin.settings.folded', { count: settings.length })}</summary>
 ${settingTable(view, settings)}</details>`;
 
-const mailTest = (view: View, { canMail }: Pick<SettingsView, 'canMail'>): Html =>
-  canMail
-    ? html`<p class="soft">${view.t('admin.settings.mail.what')}</p>
-${buttonForm(view.t('admin.settings.mail.test'), { path: `${path}/test-mail`, id: 'settings-test-mail', style: 'quiet' })}`
-    : html`<p class="soft">${view.t('admin.settings.mail.off')}</p>`;
+const mailTest = (view: View, { mail }: Pick<SettingsView, 'mail'>): Html =>
+  mail === 'none'
+    ? html`<p class="soft">${view.t('admin.settings.mail.off')}</p>`
+    : html`<p class="soft">${view.t(mail === 'smtp' ? 'admin.settings.mail.what' : 'admin.overview.mail.log')}</p>
+${buttonForm(view.t('admin.settings.mail.test'), { path: `${path}/test-mail`, id: 'settings-test-mail', style: 'quiet' })}`;
 
 const providerChecks = (view: View, { providers }: Pick<SettingsView, 'providers'>): Html =>
   html`<ul class="items">${providers.map(

@@ -1,5 +1,6 @@
 import { checkProvider } from '../../authentication/federation/check-provider.ts';
 import { fetchForOperator } from '../../platform/http/outbound/operator-fetch.ts';
+import { mailModeOf } from '../../platform/mail/outbox.ts';
 import { verifySmtp } from '../../platform/mail/transport.ts';
 import { visibleText } from '../../platform/text.ts';
 import { noTracing } from '../../platform/tracing.ts';
@@ -24,13 +25,15 @@ export async function checkServer({ config }: CheckDeps): Promise<Check> {
   }
 }
 
+const unsent = {
+  log: 'SIGNET_SMTP_URL is not set, so mail is only printed to the log of the server: nobody receives it.',
+  none: 'SIGNET_SMTP_URL is not set, so no mail is sent: no forgotten password can be reset.',
+};
+
 export async function checkMail({ config, timeoutMs }: CheckDeps): Promise<Check> {
   const name = 'mail';
-  if (config.smtpUrl === undefined) {
-    if (!config.secure) return skipped(name, 'Without SIGNET_SMTP_URL, mail is printed to the log.');
-    const found = 'SIGNET_SMTP_URL is not set, so no mail is sent: no forgotten password can be reset.';
-    return warning(name, found, 'Set it to your mail server.');
-  }
+  const mode = mailModeOf(config);
+  if (mode !== 'smtp') return warning(name, unsent[mode], 'Set it to your mail server, and restart the server.');
   const late = `no answer within ${timeoutMs / 1000} s`;
   const answer = await within(timeoutMs, verifySmtp(config, timeoutMs), late);
   if (answer === undefined) return ok(name, 'The mail server accepts the connection; no mail was sent.');

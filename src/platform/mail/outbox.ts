@@ -78,11 +78,15 @@ function openMail(vault: Vault, { mail_id, message_sealed }: WaitingMail): Queue
   }
 }
 
+/** Whatever says how mail fares begins here: only `smtp` reaches a person. */
+export const mailModeOf = ({ smtpUrl, secure }: Pick<Config, 'smtpUrl' | 'secure'>): MailMode =>
+  smtpUrl !== undefined ? 'smtp' : secure ? 'none' : 'log';
+
 export type Outbox = ReturnType<typeof openQueue>;
 
 /** Of a command, which only queues: it may have other settings than the server, and send mail from elsewhere. */
 export function openQueue({ config, clock, vault }: OutboxDeps, onEnqueue = () => {}) {
-  const mode: MailMode = config.smtpUrl !== undefined ? 'smtp' : config.secure ? 'none' : 'log';
+  const mode = mailModeOf(config);
   let enqueued = 0;
   return {
     /** False off loopback without SIGNET_SMTP_URL: then nothing that needs a mail may be offered. */
