@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { countTouches } from '../scripts/count-touches.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -105,4 +106,17 @@ test('no folder is part of an import cycle, at any depth, and no file', () => {
 test('no room imports the store of another', () => {
   const foreign = imports.filter(({ from, to }) => roomOf(from) !== roomOf(to) && /(^|[/.])store\.ts$/.test(to));
   assert.deepEqual(foreign.map(say), [], 'Import from a use-case file of the room that owns the table; src/app, too.');
+});
+
+/** Code and texts, without the migration: files that name one, and what for. */
+const mostFilesOf: Record<string, number> = {
+  'field of a client': 5, // its entry, its description, one text in each language, and the page that links to it
+};
+
+test('one more of a kind is an entry, not a search', () => {
+  for (const { kind, code, texts } of countTouches()) {
+    const most = mostFilesOf[kind];
+    if (most !== undefined)
+      assert.ok(code.files + texts.files <= most, `a ${kind} is named in ${code.files} files of code`);
+  }
 });

@@ -145,6 +145,12 @@ const npmCommands: Record<string, (t: TestContext, given: Given) => Promise<void
   'npm run fixture:store': async () => {},
   'npm run fixture:store -- 0.2.0': async () => {},
   'npm run docs': async () => {}, // documentation.test.ts
+  'npm run count:touches': async () => {}, // floor-plan.test.ts counts with it
+  'npm run count:touches -- HEAD': async () => {
+    const { code, output } = await shell(scriptOf('npm run count:touches -- HEAD')).ended;
+    assert.equal(code, 0, output);
+    assert.match(output, /^HEAD: .*\n.*\nfield of a client +policy_uri +\d/m);
+  },
   'npm run docs:screenshots': async () => {}, // screenshots.test.ts
   'npm run docs:relying-parties': async () => {}, // relying-party-docs.test.ts
   'npm run docs:performance': async () => {}, // performance-docs.test.ts
