@@ -11,6 +11,7 @@ const rooms = [
   'platform',
   'audit',
   'statistics',
+  'deliveries',
   'webhooks',
   'accounts',
   'authentication',

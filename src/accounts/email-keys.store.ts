@@ -1,7 +1,7 @@
 import { mayConflict } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
-import { maxCounted } from '../platform/db/delivery-queue.ts';
 import { id, integer, type RowOf, row, text } from '../platform/db/rows.ts';
+import { maxCounted } from '../platform/db/slices.ts';
 import { sql } from '../platform/db/sql.ts';
 import { emailKey, readableEmail } from '../platform/email-address.ts';
 import type { UserId } from '../platform/ids.ts';

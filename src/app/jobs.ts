@@ -10,16 +10,14 @@ import { purgeRememberedSuspensions, suspensionRememberedSeconds } from '../clie
 import { failureKeptSeconds, purgeFailures } from '../clients/failures.ts';
 import { completeMissingClientTerms } from '../clients/find-clients.ts';
 import { remindReviewers } from '../clients/review-mails.ts';
+import { bringAttemptsForward } from '../deliveries/schedule.ts';
 import {
   expireGrants,
   finishClientDeletions,
   openCodePurge,
-  purgeDeadLogouts,
-  purgeDeliveredLogouts,
   purgeEndedGrants,
   purgePendingRequests,
   purgeRevokedAccessTokens,
-  purgeUndeliverableLogouts,
 } from '../oauth/cleanup.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { applyBulkRevocations } from '../oauth/grants/grants.ts';
@@ -37,7 +35,7 @@ import { finishAccountDeletions } from '../self-service/delete-account/delete-ac
 import { countAuditEvents, countRefusedSignIns } from '../statistics/count-events.ts';
 import { countsKeptSeconds, purgeActiveUsers, purgeDailyCounts } from '../statistics/daily-counts.ts';
 import { finishWebhookDeletions } from '../webhooks/manage-webhook.ts';
-import { purgeDead, purgeDelivered, purgeUndeliverable } from '../webhooks/webhook-sender.ts';
+import { deliveryKinds } from './deliveries.ts';
 
 /** Resolves to false if the signal ended it before all was done. */
 type Job = (deps: Deps, signal?: AbortSignal) => Promise<unknown>;
@@ -67,14 +65,11 @@ const purges = {
   'purge pending sign-ins': [[purgePendingSignIns, 0]],
   'purge handles': [[purgeHandles, handleKeptSeconds]],
   'purge devices': [[purgeDevices, deviceSeconds]],
-  'purge deliveries': [
-    [purgeDelivered, keptSeconds],
-    [purgeDead, unsentSeconds],
-    [purgeUndeliverable, unsentSeconds],
-    [purgeDeliveredLogouts, keptSeconds],
-    [purgeDeadLogouts, unsentSeconds],
-    [purgeUndeliverableLogouts, unsentSeconds],
-  ],
+  'purge deliveries': deliveryKinds.flatMap(({ queue }) => [
+    [queue.purgeDelivered, keptSeconds] as const,
+    [queue.purgeDead, unsentSeconds] as const,
+    [queue.purgeUndeliverable, unsentSeconds] as const,
+  ]),
   'purge client failures': [[purgeFailures, failureKeptSeconds]],
   'purge recorded suspensions': [[purgeRememberedSuspensions, suspensionRememberedSeconds]],
   'purge unauthenticated events': [
@@ -136,6 +131,10 @@ export async function purgeNow(deps: Deps): Promise<Record<PurgeName | 'purge co
 
 const namesOf = <Name extends string>(some: Record<Name, unknown>) => Object.keys(some) as Name[];
 
+const deliveryJobs = Object.fromEntries(
+  deliveryKinds.map(({ kind, job }) => [job, ({ deliverySenders }) => deliverySenders[kind].deliver()]),
+) as Record<(typeof deliveryKinds)[number]['job'], Job>;
+
 /** Each job is safe on every node at any time; one that fails does not stop the others. */
 const jobs = {
   'record a heartbeat': (deps) => deps.heartbeat.record(),
@@ -144,8 +143,7 @@ const jobs = {
   'send mails': (deps) => deps.mail.deliver(),
   'seal the audit log': (deps, signal) => deps.auditLog.seal(signal),
   'publish the audit checkpoint': (deps) => deps.auditLog.publishCheckpoint(),
-  'deliver webhooks': (deps) => deps.webhookSender.deliver(),
-  'deliver logout tokens': (deps) => deps.logoutSender.deliver(),
+  ...deliveryJobs,
 } satisfies Record<string, Job>;
 
 /** Jobs that may take minutes: in bounded slices with pauses, and apart from the others, so that nothing waits for them. */
@@ -159,6 +157,12 @@ const longJobs = {
   'add clients to the search': completeMissingClientTerms,
   'remind reviewers': remindReviewers,
   'report failing webhooks': reportFailingWebhooks,
+  'bring attempts forward': (deps, signal) =>
+    bringAttemptsForward(
+      deps,
+      deliveryKinds.map(({ queue }) => queue),
+      signal,
+    ),
   'count audit events': countAuditEvents,
   'count refused sign-ins': countRefusedSignIns,
   'count sign-ins at clients': ({ signInCounter }) => signInCounter.flush(),
@@ -171,7 +175,7 @@ const longJobs = {
 const everyJob: Readonly<Record<string, Job>> = { ...jobs, ...longJobs };
 type JobName = keyof typeof jobs | keyof typeof longJobs;
 /** Run every second, in this order. */
-export const quickJobs: readonly JobName[] = ['seal the audit log', 'deliver webhooks', 'deliver logout tokens'];
+export const quickJobs: readonly JobName[] = ['seal the audit log', ...namesOf(deliveryJobs)];
 const slowJobs = namesOf(jobs).filter((name) => !quickJobs.includes(name));
 
 async function runJob(
@@ -260,10 +264,9 @@ export function startJobs(deps: Deps): StopJobs {
     every(periodMs, () => runLongJobs(deps, stopping.signal, logFailure)),
     every(quickPeriodMs, () => run(['seal the audit log'])),
     keepKeysFresh(deps, logFailure),
-    // Not awaited: it starts a lane for each target and skips those that still run; the sender waits when it is closed.
+    // Not awaited: a sender gives each target a turn and skips those whose turn lasts; it waits when it is closed.
     every(quickPeriodMs, async () => {
-      void run(['deliver webhooks']);
-      void run(['deliver logout tokens']);
+      for (const job of namesOf(deliveryJobs)) void run([job]);
       return true;
     }),
   ];

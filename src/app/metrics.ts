@@ -1,6 +1,5 @@
 import { unsealedBacklog } from '../audit/read-log.ts';
 import type { Deps } from '../oauth/deps.ts';
-import { logoutBacklog } from '../oauth/logout/logout-sender.ts';
 import { listKeys } from '../oauth/signing-keys/signing-keys.ts';
 import { version } from '../platform/config.ts';
 import { diskOf, storeBytes } from '../platform/db/open.ts';
@@ -14,7 +13,7 @@ import {
   reading,
   sumOf,
 } from '../platform/metrics.ts';
-import { webhookBacklog } from '../webhooks/webhook-sender.ts';
+import { deliveryKinds } from './deliveries.ts';
 
 /** Reads the text of a scrape. */
 export type Scrape = () => Promise<string>;
@@ -109,10 +108,9 @@ function kept(clock: Deps['clock'], forMs: number, read: () => Promise<Family[]>
 }
 
 async function ofTheStore({ db, clock }: Deps): Promise<Family[]> {
-  const [mails, webhooks, logouts, unsealed, keys] = await Promise.all([
+  const [mails, deliveries, unsealed, keys] = await Promise.all([
     mailBacklog(db),
-    webhookBacklog(db),
-    logoutBacklog(db),
+    Promise.all(deliveryKinds.map(async ({ kind, queue }) => [await queue.backlog(db), kind] as const)),
     unsealedBacklog(db),
     listKeys({ db }),
   ]);
@@ -122,11 +120,7 @@ async function ofTheStore({ db, clock }: Deps): Promise<Family[]> {
     reading(
       'signet_queue_waiting',
       'What waits to be sent, also for another attempt, of all nodes; 1000 means that or more.',
-      [
-        [mails, 'mail'],
-        [webhooks, 'webhook'],
-        [logouts, 'logout'],
-      ],
+      [[mails, 'mail'], ...deliveries],
       'queue',
     ),
     reading('signet_audit_events_unsealed', 'Events without a place in the chain; 1000 means that or more.', [

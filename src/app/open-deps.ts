@@ -12,7 +12,6 @@ import { authorizationRequests } from '../oauth/authorize/authorize.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { grants } from '../oauth/grants/grants.ts';
 import { openIssuances } from '../oauth/grants/issuances.ts';
-import { openLogoutSender } from '../oauth/logout/logout-sender.ts';
 import { openKeyRing } from '../oauth/signing-keys/key-ring.ts';
 import { ensureSigningKeys, pairsInAdvance } from '../oauth/signing-keys/signing-keys.ts';
 import { type Clock, openTimekeeper } from '../platform/clock.ts';
@@ -36,8 +35,8 @@ import { ttlCache } from '../platform/ttl-cache.ts';
 import { openVaultFor, prepareVaultFor, type Vault } from '../platform/vault.ts';
 import { openSignInCounter } from '../statistics/sign-in-counter.ts';
 import { deliveriesOf } from '../webhooks/manage-webhook.ts';
-import { openWebhookSender } from '../webhooks/webhook-sender.ts';
 import type { Config } from './config.ts';
+import { openSenders } from './deliveries.ts';
 
 /**
  * A server migrates the tables, makes missing keys and sends mail. A command uses the store as it is, or refuses it, and
@@ -107,8 +106,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       clientFailures: openFailureRecorder({ db, clock, log }),
       clientSecretUses: openSecretUses({ db, clock, log }, noteSecretUse),
       riskContext: openRiskContext({ db, config, clock }),
-      webhookSender: openWebhookSender({ db, clock, log, outbound, tracer, vault }),
-      logoutSender: openLogoutSender({ config, db, clock, log, outbound, tracer, keys }),
+      deliverySenders: openSenders({ config, db, clock, log, outbound, tracer, vault, keys }),
       services,
       serviceSecretUses: openSecretUses({ db, clock, log }, noteServiceSecretUse),
       signInCounter: openSignInCounter({ db, clock, log }),
@@ -137,8 +135,7 @@ export async function closeDeps(
     Deps,
     | 'issuances'
     | 'mail'
-    | 'webhookSender'
-    | 'logoutSender'
+    | 'deliverySenders'
     | 'clientFailures'
     | 'signInCounter'
     | 'clientSecretUses'
@@ -152,8 +149,7 @@ export async function closeDeps(
   const ended = [
     jobs,
     deps.mail.close(),
-    deps.webhookSender.close(),
-    deps.logoutSender.close(),
+    ...Object.values(deps.deliverySenders).map((sender) => sender.close()),
     deps.clientFailures.close(),
     deps.signInCounter.close(),
     deps.clientSecretUses.close(),

@@ -1,8 +1,7 @@
 import { setImmediate as letOthersRun, setTimeout as pause } from 'node:timers/promises';
 import { isInCalendar } from '../platform/clock.ts';
 import { csvRow } from '../platform/csv.ts';
-import { maxCounted } from '../platform/db/delivery-queue.ts';
-import { inPages } from '../platform/db/slices.ts';
+import { inPages, maxCounted } from '../platform/db/slices.ts';
 import { requestIdOf } from './audit.ts';
 import type { Deps } from './deps.ts';
 import {

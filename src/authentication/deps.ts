@@ -1,10 +1,10 @@
+import type { Deps as DeliveryDeps } from '../deliveries/deps.ts';
 import type { Sql } from '../platform/db/sql.ts';
-import type { Deps as WebhookDeps } from '../webhooks/deps.ts';
 import type { PasswordHasher } from './credentials/password-hash.ts';
 import type { ProviderConfig } from './credentials/providers.ts';
 import type { Session } from './sessions/store.ts';
 
-export type Deps = WebhookDeps & {
+export type Deps = DeliveryDeps & {
   readonly config: ProviderConfig;
   /** Hashes passwords, a limited number at once. */
   readonly passwords: PasswordHasher;

@@ -1,6 +1,5 @@
 import type { Deps as ClientDeps } from '../clients/deps.ts';
 import type { SignInCounter } from '../statistics/sign-in-counter.ts';
-import type { DeliverySender } from '../webhooks/delivery-lanes.ts';
 import type { Issuances } from './grants/issuances.ts';
 import type { KeyRing } from './signing-keys/key-ring.ts';
 
@@ -11,6 +10,4 @@ export type Deps = ClientDeps & {
   readonly issuances: Issuances;
   /** Counts sign-ins at clients. */
   readonly signInCounter: SignInCounter;
-  /** Posts logout tokens to clients. */
-  readonly logoutSender: DeliverySender;
 };

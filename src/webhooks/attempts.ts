@@ -1,4 +1,4 @@
-import type { Answer } from './poster.ts';
+import type { Answer } from '../deliveries/poster.ts';
 
 /** Of one request to the receiver; `at` in Unix seconds, of its end. `status` is null without an answer. */
 export type AttemptRecord = { at: number; status: number | null; ms: number; problem?: string };

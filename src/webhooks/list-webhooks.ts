@@ -1,5 +1,5 @@
 import type { Deps } from '../audit/deps.ts';
-import { type DeliverySearch, stateOf } from '../platform/db/delivery-queue.ts';
+import { type DeliverySearch, stateOf } from '../deliveries/queue.ts';
 import { notFound } from '../platform/errors.ts';
 import { attemptsOf } from './attempts.ts';
 import { requireWebhook } from './manage-webhook.ts';

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import type { Deps } from '../audit/deps.ts';
 import type { AuditRow } from '../audit/read-log.ts';
+import { resendDelivery } from '../deliveries/resend.ts';
 import { now } from '../platform/clock.ts';
 import { type Change, mustChange, type Requirements, type Writes } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
@@ -16,7 +17,6 @@ import { type DeliveryId, type EventId, newId, type WebhookId } from '../platfor
 import { subnetList } from '../platform/ip-address.ts';
 import { displayNameProblem, normalizeName } from '../platform/text.ts';
 import { eventTypes, isEventType, payloadOf } from './event-types.ts';
-import { resendDelivery } from './resend-delivery.ts';
 import {
   countDeadDeliveries,
   deleteDeletedWebhook,

@@ -1,12 +1,12 @@
+import type { Answer } from '../deliveries/poster.ts';
+import { deliveryFields, deliveryQueue, isInState } from '../deliveries/queue.ts';
 import type { Db } from '../platform/db/db.ts';
-import { deliveryFields, deliveryQueue, isInState } from '../platform/db/delivery-queue.ts';
 import { choice, id, integer, jsonTexts, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { sealedColumn } from '../platform/db/sealed-column.ts';
 import { fitsOneSlice, inOneSlice } from '../platform/db/slices.ts';
 import { asBigint, asText, type Sql, sql } from '../platform/db/sql.ts';
 import type { EventId, WebhookId } from '../platform/ids.ts';
 import type { EventType } from './event-types.ts';
-import type { Answer } from './poster.ts';
 
 const Webhook = row('webhooks', {
   webhook_id: id<WebhookId>(),
@@ -158,8 +158,10 @@ export const dueDeliveries = (db: Db, webhook_id: WebhookId, now: number, limit:
          order by d.next_attempt_at limit ${limit}`,
   );
 
-export const webhookDeliveries = deliveryQueue('webhook_deliveries', 'webhook_id', Delivery);
-export const { purgeDelivered, purgeDead } = webhookDeliveries;
+export const webhookDeliveries = deliveryQueue('webhook_deliveries', 'webhook_id', Delivery, {
+  undeliverable: sql`and webhook_id in (select webhook_id from webhooks where disabled_at is not null)`,
+  everyReceiver: sql`webhook_id in (select webhook_id from webhooks)`,
+});
 
 /** For the statements of {@link webhookDeliveries} that end an attempt. */
 export const keepAnswer = ({ status, body, milliseconds }: Answer, attempt_log: string): Sql =>
@@ -242,12 +244,3 @@ export async function countDeadDeliveries(db: Db, which?: WebhookId): Promise<Re
   );
   return new Map(counted.map(({ webhook_id, dead }) => [webhook_id, dead]));
 }
-
-/** Deliveries that have waited too long for a webhook that is disabled. */
-export const purgeUndeliverable = (db: Db, before: number, rows: number) =>
-  webhookDeliveries.purge(
-    db,
-    sql`next_attempt_at < ${before}
-        and webhook_id in (select webhook_id from webhooks where disabled_at is not null)`,
-    rows,
-  );

@@ -1,11 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { auditEvent, requestIdOf } from '../audit/audit.ts';
 import type { Deps } from '../audit/deps.ts';
+import type { DeliveryKind } from '../deliveries/kind.ts';
+import { type Answer, type Attempt, openPoster, unexpectedStatus } from '../deliveries/poster.ts';
+import { isResent } from '../deliveries/queue.ts';
+import { type DeliverySender, openDeliverySender } from '../deliveries/sender.ts';
 import { now } from '../platform/clock.ts';
-import { isResent } from '../platform/db/delivery-queue.ts';
 import { withAttempt } from './attempts.ts';
-import { type DeliverySender, openDeliveryLanes } from './delivery-lanes.ts';
-import { type Answer, type Attempt, openPoster, unexpectedStatus } from './poster.ts';
 import {
   claimDelivery,
   type DueDelivery,
@@ -21,18 +22,21 @@ import {
   webhookDeliveries,
 } from './store.ts';
 
-export { purgeDead, purgeDelivered, purgeUndeliverable } from './store.ts';
-
 type SendDeps = Pick<Deps, 'db' | 'clock' | 'log' | 'outbound' | 'tracer' | 'vault'>;
 type Post = ReturnType<typeof openPoster>;
 
-export const webhookBacklog = webhookDeliveries.backlog;
+export const webhookKind: DeliveryKind<SendDeps, 'deliver webhooks'> = {
+  kind: 'webhook',
+  job: 'deliver webhooks',
+  queue: webhookDeliveries,
+  open: openWebhookSender,
+};
 
 /** Posts deliveries to their webhooks. */
-export function openWebhookSender(deps: SendDeps): DeliverySender {
+function openWebhookSender(deps: SendDeps): DeliverySender {
   const { db } = deps;
   const post = openPoster(deps, 'webhook', { readsBody: true });
-  return openDeliveryLanes<DueDelivery>(deps, {
+  return openDeliverySender<DueDelivery>(deps, {
     kind: 'webhook',
     targets: async (...page) => (await dueWebhooks(db, ...page)).map(({ webhook_id }) => webhook_id),
     due: (webhook_id, at, limit) => dueDeliveries(db, webhook_id, at, limit),

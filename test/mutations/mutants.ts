@@ -99,11 +99,19 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'delivery-claimed-by-all',
     breaks: 'Webhooks and mails about a change survive it',
-    file: 'src/platform/db/delivery-queue.ts',
+    file: 'src/deliveries/queue.ts',
     text: `and attempts = \${delivery.attempts}
                and next_attempt_at <= \${claim.now} and \${isOpen}`,
     instead: `and \${isOpen}`,
     tests: [{ file: 'test/webhooks/webhooks.test.ts', names: ['two nodes deliver each event once'] }],
+  },
+  {
+    name: 'planned-by-a-clock-ahead',
+    breaks: 'What a clock that was ahead has planned to post again does not wait for that date',
+    file: 'src/platform/db/planned-attempts.ts',
+    text: 'next_attempt_at > ${now + longestPauseSeconds}',
+    instead: 'next_attempt_at > ${now + 2000 * longestPauseSeconds}',
+    tests: [{ file: 'test/operations/clock.test.ts', names: ['what a clock that was ahead has planned'] }],
   },
   {
     name: 'code-redeemed-again',

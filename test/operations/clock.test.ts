@@ -200,6 +200,48 @@ for (const [first, second] of [
   );
 }
 
+onBothEngines(
+  'what a clock that was ahead has planned to send again is sent once the clock is right, and no pause is shortened',
+  async (t, engine) => {
+    const { signet, set, pass } = await settable(t, engine, { SIGNET_WEBHOOK_INTERNAL: '127.0.0.0/8' });
+    const { deps } = signet;
+    const receiver = await openReceiver(t);
+    const paths = () => receiver.deliveries.splice(0).map(({ path }) => path);
+    const client = await signet.registerClient({ backchannel_logout_uri: receiver.url.replace('/hook', '/logout') });
+    await signet.runJobs();
+    await createWebhook(deps, { actor: 'cli' }, { url: receiver.url, event_types: ['user.created'] });
+    receiver.status = 500;
+    set(400 * day);
+    const user = await signet.signedInUser();
+    await user.obtainTokens(client);
+    await user.browser.post('/signout');
+    await signet.runJobs();
+    assert.deepEqual(paths().toSorted(), ['/hook', '/logout']);
+
+    set(-400 * day);
+    receiver.status = 204;
+    await signet.runJobs();
+    await runJobs(deps, quickJobs);
+    assert.deepEqual(paths(), [], 'it is not known yet which of the two was right');
+    pass(15 * minute);
+    await signet.runJobs();
+    await runJobs(deps, quickJobs);
+    assert.deepEqual(paths().toSorted(), ['/hook', '/logout']);
+
+    receiver.status = 500;
+    await signet.newUser();
+    await runJobs(deps, quickJobs);
+    assert.deepEqual(paths(), ['/hook']);
+    const longestPause = now(deps) + day;
+    await plain(deps.db).run('update webhook_deliveries set next_attempt_at = $1 where dead_at is null', [
+      longestPause,
+    ]);
+    await signet.runJobs();
+    await runJobs(deps, quickJobs);
+    assert.deepEqual(paths(), []);
+  },
+);
+
 onBothEngines('who edits a client that was approved by a clock ahead does not approve the edit', async (t, engine) => {
   const { signet, set } = await settable(t, engine);
   const first = await signet.signedInUser({ role: 'admin' });

@@ -7,7 +7,7 @@ import { quickJobs, runJobs } from '../../src/app/jobs.ts';
 import { auditEvent } from '../../src/audit/audit.ts';
 import { readLog } from '../../src/audit/read-log.ts';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
-import type { DeliveryState } from '../../src/platform/db/delivery-queue.ts';
+import type { DeliveryState } from '../../src/deliveries/queue.ts';
 import { guardedLookup, InternalTarget, isAllowedAddress } from '../../src/platform/http/outbound/reachable.ts';
 import { subnetList } from '../../src/platform/ip-address.ts';
 import { type EventType, eventTypes } from '../../src/webhooks/event-types.ts';

@@ -1,8 +1,8 @@
 import { findAnyClient } from '../../clients/find-clients.ts';
+import { describeDeliveries } from '../../deliveries/operation-parts.ts';
 import { listPart, retryPart } from '../../developer/logout/operations.ts';
 import { findLogoutDeliveries, resendLogout } from '../../oauth/logout/deliveries.ts';
 import { operation } from '../../platform/http/operation.ts';
-import { describeDeliveries } from '../../webhooks/delivery-parts.ts';
 import { administration, anyClient } from '../operation-parts.ts';
 
 const path = '/v1/admin/clients/:client_id/logout-deliveries' as const;

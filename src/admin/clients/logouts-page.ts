@@ -1,12 +1,12 @@
 import type { Client } from '../../clients/client.ts';
+import { deliveryList, stateName } from '../../deliveries/page.ts';
+import type { DeliveryState } from '../../deliveries/queue.ts';
 import type { LogoutPage } from '../../oauth/logout/deliveries.ts';
-import type { DeliveryState } from '../../platform/db/delivery-queue.ts';
 import { notice } from '../../platform/pages/form.ts';
 import { html, untrusted } from '../../platform/pages/html.ts';
 import { pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { deliveryList, stateName } from '../../webhooks/delivery-page.ts';
 import type { Names } from '../audit/names.ts';
 import { entityName } from '../audit/sentence.ts';
 import { adminTab, type Shown } from '../components.ts';

@@ -1,10 +1,10 @@
+import { deliveryMembers, deliveryQuery, describeDeliveries } from '../../deliveries/operation-parts.ts';
 import { answerOf } from '../../platform/edited.ts';
 import { inCode, nullable, operation, Time } from '../../platform/http/operation.ts';
 import { httpsTargetPattern } from '../../platform/http/url-patterns.ts';
 import { list, shownOnce, table, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
 import { textPatterns } from '../../platform/text.ts';
-import { deliveryMembers, deliveryQuery, describeDeliveries } from '../../webhooks/delivery-parts.ts';
 import { eventTypes } from '../../webhooks/event-types.ts';
 import { allWebhooks, findDeliveries, findDelivery, maxDeadCounted } from '../../webhooks/list-webhooks.ts';
 import {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { administratorPage } from '../../authentication/sessions/session.ts';
+import { deliveryStates } from '../../deliveries/queue.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { deliveryStates } from '../../platform/db/delivery-queue.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { readChoice } from '../../platform/http/parameters.ts';
 import { doneOrUnchanged, pagesFor } from '../../platform/pages/page-routes.ts';

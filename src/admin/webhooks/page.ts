@@ -1,4 +1,12 @@
-import type { DeliveryState } from '../../platform/db/delivery-queue.ts';
+import {
+  type DeliveryLook,
+  deliveryItems,
+  deliveryList,
+  nextAttempt,
+  stateName,
+  tones,
+} from '../../deliveries/page.ts';
+import type { DeliveryState } from '../../deliveries/queue.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { alert, copyScripts, describedField, hidden, problemAt } from '../../platform/pages/form.ts';
@@ -8,14 +16,6 @@ import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
 import type { AttemptRecord } from '../../webhooks/attempts.ts';
-import {
-  type DeliveryLook,
-  deliveryItems,
-  deliveryList,
-  nextAttempt,
-  stateName,
-  tones,
-} from '../../webhooks/delivery-page.ts';
 import { type EventType, eventTypes, isEventType } from '../../webhooks/event-types.ts';
 import {
   type findDeliveries,

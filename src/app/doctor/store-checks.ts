@@ -7,7 +7,6 @@ import { readLogWithoutSealing } from '../../audit/read-log.ts';
 import { openWitness } from '../../audit/witness.ts';
 import { canSign } from '../../oauth/signing-keys/signing-keys.ts';
 import type { Db } from '../../platform/db/db.ts';
-import { maxCounted } from '../../platform/db/delivery-queue.ts';
 import { refuseUnlessMigrated } from '../../platform/db/migrate.ts';
 import {
   databaseFile,
@@ -19,6 +18,7 @@ import {
   openDbToRead,
   storeBytes,
 } from '../../platform/db/open.ts';
+import { maxCounted } from '../../platform/db/slices.ts';
 import { dangerousSkewSeconds, findHeartbeat, toleratedSkewSeconds } from '../../platform/heartbeat.ts';
 import { readMasterKey } from '../../platform/master-key.ts';
 import { openVaultFor } from '../../platform/vault.ts';

@@ -1,10 +1,10 @@
 import { findOwnClient } from '../../clients/find-clients.ts';
+import { deliveryMembers, deliveryQuery } from '../../deliveries/operation-parts.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { findLogoutDeliveries, resendLogout } from '../../oauth/logout/deliveries.ts';
 import { nullable, operation } from '../../platform/http/operation.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { Type } from '../../platform/schema.ts';
-import { deliveryMembers, deliveryQuery } from '../../webhooks/delivery-parts.ts';
 import { clientOwner } from '../owner.ts';
 
 const Delivery = Type.Object({

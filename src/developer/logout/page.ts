@@ -1,10 +1,10 @@
 import type { Client } from '../../clients/client.ts';
+import { deliveryList } from '../../deliveries/page.ts';
+import type { DeliveryState } from '../../deliveries/queue.ts';
 import type { LogoutPage } from '../../oauth/logout/deliveries.ts';
-import type { DeliveryState } from '../../platform/db/delivery-queue.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import { pathWith } from '../../platform/pages/lists.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { deliveryList } from '../../webhooks/delivery-page.ts';
 import { clientPath } from '../navigation.ts';
 
 /** Nothing for a client that is not notified, and never was. @param state undefined: all. */

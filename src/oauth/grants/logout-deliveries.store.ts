@@ -1,6 +1,6 @@
 import { algorithms } from '../../clients/choices.ts';
+import { deliveryFields, deliveryQueue } from '../../deliveries/queue.ts';
 import type { Db } from '../../platform/db/db.ts';
-import { deliveryFields, deliveryQueue } from '../../platform/db/delivery-queue.ts';
 import { choice, id, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { asBigint, asText, raw, type Sql, sql } from '../../platform/db/sql.ts';
 import type { ClientId, SessionId, UserId } from '../../platform/ids.ts';
@@ -94,12 +94,11 @@ export const deleteSurplusLogouts = (db: Db, { client_id, session_id }: LogoutDe
             order by created_at desc limit ${maxOfSession} offset ${maxOfSession})`,
   );
 
-export const logoutDeliveries = deliveryQueue('logout_deliveries', 'client_id', Delivery);
-export const { purgeDelivered: purgeDeliveredLogouts, purgeDead: purgeDeadLogouts } = logoutDeliveries;
+/** A client may have no receiver any more, or be gone: what waits for it is of no use after a while, whatever the reason. */
+export const logoutDeliveries = deliveryQueue('logout_deliveries', 'client_id', Delivery, {
+  undeliverable: sql`order by next_attempt_at`,
+  everyReceiver: sql`next_attempt_at is not null`,
+});
 
 export const claimLogout = (db: Db, delivery: LogoutDelivery, claim: { now: number; until: number }) =>
   logoutDeliveries.claim(db, delivery, claim, sql`1 = 1`);
-
-/** Deliveries that have waited too long for a client that has no receiver any more, or is gone. */
-export const purgeUndeliverableLogouts = (db: Db, before: number, rows: number) =>
-  logoutDeliveries.purge(db, sql`next_attempt_at < ${before} order by next_attempt_at`, rows);

@@ -1,10 +1,10 @@
 import type { Caller } from '../../audit/audit.ts';
 import type { Client } from '../../clients/client.ts';
-import type { DeliverySearch } from '../../platform/db/delivery-queue.ts';
+import type { DeliverySearch } from '../../deliveries/queue.ts';
+import { resendDelivery } from '../../deliveries/resend.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
 import type { ClientId, DeliveryId } from '../../platform/ids.ts';
-import { resendDelivery } from '../../webhooks/resend-delivery.ts';
 import { logoutDeliveries } from '../grants/logout-deliveries.store.ts';
 
 export type LogoutPage = Awaited<ReturnType<typeof findLogoutDeliveries>>;

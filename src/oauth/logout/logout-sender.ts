@@ -1,7 +1,8 @@
 import type { Deps as ClientDeps } from '../../clients/deps.ts';
+import type { DeliveryKind } from '../../deliveries/kind.ts';
+import { openPoster, type Problem, unexpectedStatus } from '../../deliveries/poster.ts';
+import { type DeliverySender, openDeliverySender } from '../../deliveries/sender.ts';
 import { now } from '../../platform/clock.ts';
-import { type DeliverySender, openDeliveryLanes } from '../../webhooks/delivery-lanes.ts';
-import { openPoster, type Problem, unexpectedStatus } from '../../webhooks/poster.ts';
 import {
   claimLogout,
   type DueLogoutDelivery,
@@ -19,13 +20,18 @@ const logoutTokenSeconds = 120;
 
 type SendDeps = Pick<ClientDeps, 'db' | 'clock' | 'config' | 'log' | 'outbound' | 'tracer'> & { keys: KeyRing };
 
-export const logoutBacklog = logoutDeliveries.backlog;
+export const logoutKind: DeliveryKind<SendDeps, 'deliver logout tokens'> = {
+  kind: 'logout',
+  job: 'deliver logout tokens',
+  queue: logoutDeliveries,
+  open: openLogoutSender,
+};
 
 /** Posts logout tokens to the clients that took part in a session. */
-export function openLogoutSender(deps: SendDeps): DeliverySender {
+function openLogoutSender(deps: SendDeps): DeliverySender {
   const { db } = deps;
   const post = openPoster(deps, 'logout');
-  return openDeliveryLanes<DueLogoutDelivery>(deps, {
+  return openDeliverySender<DueLogoutDelivery>(deps, {
     kind: 'logout',
     targets: async (...page) => (await dueClients(db, ...page)).map(({ client_id }) => client_id),
     due: (client_id, at, limit) => dueLogouts(db, client_id, at, limit),

@@ -10,6 +10,9 @@ import { type Param, raw, type Sql, sql } from './sql.ts';
  */
 export const sliceRows = 500;
 
+/** Longer queues are all alike, so that counting takes the same time in any store. */
+export const maxCounted = 1000;
+
 /** A condition: the rows of a table that have this value in a column are no more than one slice. Reads no more than that. */
 export const fitsOneSlice = (table: string, column: string, value: Param): Sql =>
   sql`(select count(*) from (select 1 as one from ${raw(table)} where ${raw(column)} = ${value}

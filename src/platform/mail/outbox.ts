@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { type Clock, now } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Db } from '../db/db.ts';
-import { maxCounted } from '../db/delivery-queue.ts';
+import { maxCounted } from '../db/slices.ts';
 import type { Sql } from '../db/sql.ts';
 import { deliveryAttempts, deliveryDelays } from '../delivery-metrics.ts';
 import { emailKey } from '../email-address.ts';

@@ -1,20 +1,19 @@
 import type { Deps } from '../audit/deps.ts';
 import { now } from '../platform/clock.ts';
-import type { QueuedDelivery } from '../platform/db/delivery-queue.ts';
 import { deliveryAttempts, deliveryDelays } from '../platform/delivery-metrics.ts';
 import { answerTimeoutMs } from '../platform/http/outbound/outbound.ts';
 import type { Answer, Attempt } from './poster.ts';
+import type { DeliveryKindName, QueuedDelivery } from './queue.ts';
+import { retryAfterSeconds } from './schedule.ts';
 
-/** Seconds until the next attempt, by attempts made: three days in all, then the delivery is dead until it is replayed. */
-const retryAfterSeconds = [5, 30, 120, 600, 3600, 10_800, 21_600, 43_200, 86_400, 86_400];
 /** No other node tries within the time that an attempt may take; one does if this node dies. */
 const claimSeconds = answerTimeoutMs / 1000 + 20;
 /** Concurrent deliveries to one target. */
 const maxConcurrent = 5;
-/** Targets that are delivered to at the same time; any number may wait for their turn. */
-const maxLanes = 20;
-/** Of these, targets that were slow or silent lately: the others always find a lane. */
-const maxSlowLanes = 10;
+/** Targets that have their turn at the same time; any number may wait for theirs. */
+const maxTurns = 20;
+/** At most so many of these are of targets that were slow or silent lately: the others always find a turn. */
+const maxSlowTurns = 10;
 const slowMs = 2000;
 /** A target is taken for slow for so long after it was. */
 const slowSeconds = 3600;
@@ -25,11 +24,11 @@ const backoffSeconds = 30;
 
 export type DeliverySender = {
   /**
-   * Posts what is due, a few deliveries to one target and then to the next whose turn it is. Lanes are kept for targets that
+   * Posts what is due, a few deliveries to one target and then to the next whose turn it is. Turns are kept for targets that
    * answer promptly, so that slow and silent ones, however many, delay only each other. Any node may do so at any time; one
    * that dies after posting posts again.
    * @returns when nothing is due any more to the targets that it found. It waits for no others: a call each second would
-   * otherwise pile up behind a target that keeps its lane busy for days.
+   * otherwise pile up behind a target whose turn takes days.
    */
   deliver(): Promise<void>;
   /** Begins no further delivery, and resolves when those under way have ended. Call after the last {@link deliver}. */
@@ -38,8 +37,7 @@ export type DeliverySender = {
 
 /** Deliveries of one kind: who receives them, what is posted, and what is kept of it. */
 export type Outgoing<Due extends QueuedDelivery> = {
-  /** For the log and the metrics. */
-  kind: 'webhook' | 'logout';
+  kind: DeliveryKindName;
   /** Those with a delivery that is due, in the order of their ids. */
   targets(now: number, after: string, limit: number): Promise<readonly string[]>;
   /** The most overdue first. */
@@ -52,7 +50,7 @@ export type Outgoing<Due extends QueuedDelivery> = {
   giveUp(delivery: Due, problem: string, answer: Answer): Promise<unknown>;
 };
 
-export function openDeliveryLanes<Due extends QueuedDelivery>(
+export function openDeliverySender<Due extends QueuedDelivery>(
   deps: Pick<Deps, 'clock' | 'log'>,
   outgoing: Outgoing<Due>,
 ): DeliverySender {
@@ -103,8 +101,8 @@ export function openDeliveryLanes<Due extends QueuedDelivery>(
     const isSlow = (target: string) => slowUntil.has(target);
     let slow = [...running].filter(isSlow).length;
     for (const target of waiting) {
-      if (running.size >= maxLanes) return;
-      if (isSlow(target) && slow >= maxSlowLanes) continue;
+      if (running.size >= maxTurns) return;
+      if (isSlow(target) && slow >= maxSlowTurns) continue;
       if (isSlow(target)) slow += 1;
       waiting.delete(target);
       running.add(target);

@@ -2,11 +2,11 @@ import type { AuditAction } from '../audit/actions.ts';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';
-import { type DeliveryQueue, type EndState, stateOf } from '../platform/db/delivery-queue.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { StoreDeps } from '../platform/deps.ts';
 import { invalidState, notFound } from '../platform/errors.ts';
 import type { DeliveryId } from '../platform/ids.ts';
+import { type DeliveryQueue, type EndState, stateOf } from './queue.ts';
 
 type Resend = {
   receiver_id: string;

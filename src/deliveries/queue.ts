@@ -1,10 +1,14 @@
-import type { DeliveryId } from '../ids.ts';
-import type { Db } from './db.ts';
-import { type Fields, id, integer, nullable, type RowSchema, row, text, type ValuesOf } from './rows.ts';
-import { cutPage, decodeCursor, inOneSlice } from './slices.ts';
-import { asBigint, oneOf, raw, type Sql, sql } from './sql.ts';
+import type { Db } from '../platform/db/db.ts';
+import { bringForward, type Schedule } from '../platform/db/planned-attempts.ts';
+import { type Fields, id, integer, nullable, type RowSchema, row, text, type ValuesOf } from '../platform/db/rows.ts';
+import { cutPage, decodeCursor, inOneSlice, maxCounted } from '../platform/db/slices.ts';
+import { asBigint, oneOf, raw, type Sql, sql } from '../platform/db/sql.ts';
+import type { DeliveryId } from '../platform/ids.ts';
 
 // What every table of deliveries has in common. Each of them has a store of its own.
+
+/** Labels in metrics, and words in traces and the log. */
+export type DeliveryKindName = 'webhook' | 'logout';
 
 /** Times are Unix seconds. */
 export const deliveryFields = {
@@ -43,9 +47,6 @@ const state = sql`case when next_attempt_at is not null then 'waiting' when dead
 
 export const isInState = (wanted: DeliveryState): Sql => sql`${state} = ${wanted}`;
 
-/** Longer queues are all alike, so that counting takes the same time in any store. */
-export const maxCounted = 1000;
-
 const Backlog = row('a queue of deliveries', { waiting: integer });
 
 export type DeliverySearch = {
@@ -58,16 +59,22 @@ export type DeliverySearch = {
 export type ListedDelivery = QueuedDelivery & { state: DeliveryState };
 export type DeliveryPage<Delivery = ListedDelivery> = { deliveries: Delivery[]; next: string | null };
 
-export type DeliveryQueue = Pick<ReturnType<typeof deliveryQueue<DeliveryFields>>, 'find' | 'replay'>;
+export type DeliveryQueue = Pick<
+  ReturnType<typeof deliveryQueue<DeliveryFields>>,
+  'find' | 'replay' | 'backlog' | 'purgeDelivered' | 'purgeDead' | 'purgeUndeliverable' | 'bringForward'
+>;
 
 /**
  * The statements on one of these tables.
  * @param receiver the column that says who receives a delivery.
+ * @param of.undeliverable an end of a condition: waiting deliveries that no attempt is made for any more.
+ * @param of.everyReceiver a condition that is true of all, with which the index for due deliveries begins.
  */
 export function deliveryQueue<Columns extends DeliveryFields & Fields>(
   name: 'webhook_deliveries' | 'logout_deliveries',
   receiver: string & keyof Columns,
   Delivery: RowSchema<Columns>,
+  of: { undeliverable: Sql; everyReceiver: Sql },
 ) {
   const table = raw(name);
   const isOf = (receiver_id: string) => sql`${raw(receiver)} = ${receiver_id}`;
@@ -103,11 +110,15 @@ export function deliveryQueue<Columns extends DeliveryFields & Fields>(
       return (await db.get(Backlog, sql`select count(*) as waiting from (${waiting}) as part`))?.waiting ?? 0;
     },
 
-    purge,
     purgeDelivered: (db: Db, before: number, rows: number) =>
       purge(db, sql`delivered_at < ${before} and ${isInState('delivered')}`, rows),
     purgeDead: (db: Db, before: number, rows: number) =>
       purge(db, sql`dead_at < ${before} and ${isInState('dead')}`, rows),
+    purgeUndeliverable: (db: Db, before: number, rows: number) =>
+      purge(db, sql`next_attempt_at < ${before} ${of.undeliverable}`, rows),
+
+    bringForward: (db: Db, schedule: Schedule, rows: number) =>
+      db.run(bringForward(name, 'delivery_id', of.everyReceiver, schedule, rows)),
 
     /**
      * Takes a delivery for this node: of several that try, the one that still finds it due and `attempts` as it was.

@@ -1,8 +1,8 @@
-import { type DeliveryPage, deliveryStates, type ListedDelivery } from '../platform/db/delivery-queue.ts';
 import { nullable, Time } from '../platform/http/operation.ts';
 import { paging } from '../platform/http/paging.ts';
 import { list, time } from '../platform/report.ts';
 import { Type } from '../platform/schema.ts';
+import { type DeliveryPage, deliveryStates, type ListedDelivery } from './queue.ts';
 
 // What operations that list deliveries have in common.
 

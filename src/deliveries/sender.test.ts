@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pino from 'pino';
-import type { QueuedDelivery } from '../platform/db/delivery-queue.ts';
-import { openDeliveryLanes } from './delivery-lanes.ts';
 import type { Answer } from './poster.ts';
+import type { QueuedDelivery } from './queue.ts';
+import { openDeliverySender } from './sender.ts';
 
 const delivery: QueuedDelivery = {
   delivery_id: 'msg_1',
@@ -18,10 +18,10 @@ const delivery: QueuedDelivery = {
 
 const noAnswer: Answer = { status: null, body: null, milliseconds: 0 };
 
-test('while a slow target keeps its lane busy, the calls of each second do not pile up behind it', async () => {
+test('while the turn of a slow target lasts, the calls of each second do not pile up behind it', async () => {
   const answer = Promise.withResolvers<Answer>();
   const due = new Map([['slow', [delivery]]]);
-  const sender = openDeliveryLanes(
+  const sender = openDeliverySender(
     { clock: () => 0, log: pino({ level: 'silent' }) },
     {
       kind: 'webhook',
@@ -38,7 +38,7 @@ test('while a slow target keeps its lane busy, the calls of each second do not p
   const note = (name: string, work: Promise<unknown>) => work.then(() => settled.push(name));
   const [first, second] = [note('first', sender.deliver()), note('second', sender.deliver())];
   for (let turns = 0; turns < 20; turns += 1) await nextTurn();
-  assert.deepEqual(settled, ['second'], 'it started no lane, and waits for none');
+  assert.deepEqual(settled, ['second'], 'it gave no turn, and waits for none');
   const closed = note('closed', sender.close());
   await nextTurn();
   answer.resolve(noAnswer);
@@ -46,13 +46,13 @@ test('while a slow target keeps its lane busy, the calls of each second do not p
   assert.deepEqual(settled, ['second', 'first', 'closed'], 'what is under way ends before it is closed');
 });
 
-test('targets that do not answer share half of the lanes, and the others take turns in the rest', async () => {
+test('targets that do not answer share half of the turns, and the others take turns in the rest', async () => {
   let seconds = 0;
   const due = new Map<string, number>();
   const posted: string[] = [];
   let answers: (() => void)[] = [];
   const isSilent = (target: string) => target.startsWith('silent');
-  const sender = openDeliveryLanes<QueuedDelivery & { target: string }>(
+  const sender = openDeliverySender<QueuedDelivery & { target: string }>(
     { clock: () => seconds * 1000, log: pino({ level: 'silent' }) },
     {
       kind: 'webhook',

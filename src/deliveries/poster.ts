@@ -1,6 +1,7 @@
 import type { Deps } from '../audit/deps.ts';
 import { InternalTarget } from '../platform/http/outbound/reachable.ts';
 import { type SendingSpan, serverOf } from '../platform/tracing.ts';
+import type { DeliveryKindName } from './queue.ts';
 
 /** What is kept of an answer. */
 const maxBodyBytes = 1024;
@@ -38,7 +39,7 @@ type Message = {
  */
 export function openPoster(
   deps: Pick<Deps, 'clock' | 'outbound' | 'tracer'>,
-  kind: 'webhook' | 'logout',
+  kind: DeliveryKindName,
   { readsBody = false } = {},
 ) {
   /** @param judge what the status of the answer means. */

@@ -1,14 +1,9 @@
-import {
-  type DeliveryPage,
-  type DeliveryState,
-  deliveryStates,
-  type ListedDelivery,
-} from '../platform/db/delivery-queue.ts';
 import type { Parameters } from '../platform/http/parameters.ts';
 import { hidden } from '../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../platform/pages/html.ts';
 import { badge, emptyList, exactTime, itemsOr, pager } from '../platform/pages/lists.ts';
 import type { View } from '../platform/pages/view.ts';
+import { type DeliveryPage, type DeliveryState, deliveryStates, type ListedDelivery } from './queue.ts';
 
 /** How a page shows the deliveries of one kind. */
 export type DeliveryLook<Delivery extends ListedDelivery> = {
