@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Deps } from '../oauth/deps.ts';
 import { canSign } from '../oauth/signing-keys/signing-keys.ts';
-import { NotPrimary } from '../platform/db/db.ts';
+import { NotPrimary, StoreMoved } from '../platform/db/db.ts';
 import { isDiskFull, isDiskReadOnly } from '../platform/db/open.ts';
 
 /** Why a node should not receive requests. */
@@ -10,6 +10,7 @@ export const unreadySentences = {
   stopping: 'Not ready: this node is shutting down.',
   store: 'Not ready: the database does not respond.',
   standby: 'Not ready: this node reaches a standby of the database, and not the primary.',
+  file: 'Not ready: the database file, or its log, was moved, replaced, removed or overwritten.',
   signing_keys: 'Not ready: a signing key is missing.',
   disk: 'Not ready: the disk that holds the database is full or read-only.',
 };
@@ -48,7 +49,7 @@ async function findReasons({ db, config, log }: Pick<Deps, 'db' | 'config' | 'lo
   try {
     return (await canSign(db)) ? disk : ['signing_keys', ...disk];
   } catch (error) {
-    const reason = error instanceof NotPrimary ? 'standby' : 'store';
+    const reason = error instanceof NotPrimary ? 'standby' : error instanceof StoreMoved ? 'file' : 'store';
     log.warn({ err: error }, unreadySentences[reason]);
     return [reason, ...disk];
   }

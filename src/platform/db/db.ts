@@ -9,6 +9,7 @@ export {
   NotPrimary,
   OutcomeUnknown,
   StoreMisconfigured,
+  StoreMoved,
   StoreUnavailable,
   storeReason,
   UniqueViolation,

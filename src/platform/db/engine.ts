@@ -66,6 +66,11 @@ export class StoreMisconfigured extends StoreUnavailable {
   override name = 'StoreMisconfigured';
 }
 
+/** The files that are open are not those at their paths any more, or something else was written over them. */
+export class StoreMoved extends StoreUnavailable {
+  override name = 'StoreMoved';
+}
+
 /** What was reached is a standby, or was the primary once: it takes no change, and what it says may be out of date. */
 export class NotPrimary extends StoreUnavailable {
   override name = 'NotPrimary';

@@ -4,7 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { createDb, type Db } from './db.ts';
-import { type BatchResult, StoreUnavailable, storable } from './engine.ts';
+import { type BatchResult, StoreMoved, StoreUnavailable, storable } from './engine.ts';
 import type { MigratableDb, MigratableEngine, MigrationSession } from './migrate.ts';
 import type { Param, Statement } from './sql.ts';
 import { isBusy, storeError } from './sqlite-errors.ts';
@@ -54,7 +54,7 @@ export function openSqlite(path: string, given: LogOptions & { phases?: Phases }
     writes.fence(place.sentence, () =>
       options.log?.warn({ path }, 'the database file is back in its place, and was checked'),
     );
-    throw new StoreUnavailable(place.sentence);
+    throw new StoreMoved(place.sentence);
   }
 
   async function close(): Promise<void> {
@@ -62,6 +62,7 @@ export function openSqlite(path: string, given: LogOptions & { phases?: Phases }
     await checking?.catch(() => undefined); // it has the file open, too
     await opened?.log.close();
     opened?.connection.close();
+    place.end();
   }
 
   /**
@@ -72,7 +73,7 @@ export function openSqlite(path: string, given: LogOptions & { phases?: Phases }
     for (;;) {
       if (closing) throw closed();
       try {
-        if (place.hasMoved()) throw new StoreUnavailable(place.sentence);
+        if (place.hasMoved()) throw new StoreMoved(place.sentence);
         const failed = opened;
         opened = undefined;
         try {
