@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Db } from './db/db.ts';
+import { isBeyondPauses, isDue } from './db/due.ts';
 import { choice, integer, nullable, type RowOf, row, text } from './db/rows.ts';
 import { sealedColumn } from './db/sealed-column.ts';
-import { asBigint, asText, raw, type Sql, sql } from './db/sql.ts';
+import { asBigint, asText, join, raw, type Sql, sql } from './db/sql.ts';
 
 /** The newest of any server on this store. `at` is Unix seconds by the clock of that server. */
 const Heartbeat = row('server_heartbeat', {
@@ -112,18 +113,24 @@ export function insertMail({ lane, isPrompt, ...mail }: NewMail, now: number, on
 /** A constant, as partial indexes need it. */
 const promptness = (isPrompt: boolean): Sql => raw(isPrompt ? '1' : '0');
 
-/** @param limit of each kind: new or to be tried again, prompt or not. So no kind waits for all of another. */
-export const findDueMails = (db: Db, now: number, limit: number) => db.all(WaitingMail, dueMails(now, limit));
+/** `limit`: of each kind: new or to be tried again, prompt or not. So no kind waits for all of another. */
+type DueMails = { now: number; longestPause: number; limit: number };
 
-export function dueMails(now: number, limit: number): Sql {
+export const findDueMails = (db: Db, due: DueMails) => db.all(WaitingMail, dueMails(due));
+
+export function dueMails({ now, longestPause, limit }: DueMails): Sql {
   const { columns } = WaitingMail;
   const some = (isPrompt: boolean, condition: Sql) =>
     sql`select ${columns} from (select ${columns} from outgoing_mails
          where is_prompt = ${promptness(isPrompt)} and ${condition} limit ${limit}) as part`;
   const isNew = sql`attempts = 0 order by turn, created_at`;
-  const isDueAgain = sql`attempts > 0 and next_attempt_at <= ${now} order by next_attempt_at`;
-  return sql`${some(true, isNew)} union all ${some(false, isNew)}
-             union all ${some(true, isDueAgain)} union all ${some(false, isDueAgain)}`;
+  const planned = sql`next_attempt_at`;
+  const again = [isDue(planned, now), isBeyondPauses(planned, now, longestPause)];
+  const kinds = [isNew, ...again.map((due) => sql`attempts > 0 and ${due} order by ${planned}`)];
+  return join(
+    kinds.flatMap((kind) => [some(true, kind), some(false, kind)]),
+    ' union all ',
+  );
 }
 
 /** Takes a mail for this node: of several that try, the one that still finds `attempts` as it was. */

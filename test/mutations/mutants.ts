@@ -413,6 +413,14 @@ export const mutants: readonly Mutant[] = [
     tests: [{ file: 'src/platform/db/sqlite-place.test.ts' }],
   },
   {
+    name: 'mail-of-a-clock-ahead-waits',
+    breaks: 'A mail that a clock ahead has planned',
+    file: 'src/platform/store.ts',
+    text: 'isBeyondPauses(planned, now, longestPause)',
+    instead: 'isDue(planned, now)',
+    tests: [{ file: 'test/platform/mail.test.ts', names: ['a mail that a clock ahead'] }],
+  },
+  {
     name: 'stolen-invitation-outlives-the-password',
     breaks: 'SS-06',
     file: 'src/authentication/passwords/change-password.ts',

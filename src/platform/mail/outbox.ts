@@ -52,6 +52,7 @@ type QueuedMail = Mail & { request_id?: string };
 
 /** Seconds until the next attempt, by attempts made. After the last the mail is dropped. */
 const retryAfterSeconds = [30, 120, 600, 1800, 3600, 7200, 14_400, 28_800];
+const longestPause = Math.max(...retryAfterSeconds);
 /** Longer than the timeouts of an attempt on two connections: meanwhile no other node sends the same mail. */
 const claimSeconds = 120;
 /** Of each kind, before the queue is read again: a mail that a user waits for is sent after as many of others. */
@@ -171,7 +172,7 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
   async function deliverDue(): Promise<void> {
     for (let reads = 0; reads < readsPerRun; reads += 1) {
       if (isClosed) return;
-      const due = await findDueMails(deps.db, now(deps), perRead);
+      const due = await findDueMails(deps.db, { now: now(deps), longestPause, limit: perRead });
       for (const mail of due) {
         if (isClosed) return; // unclaimed, so the next to look sends it
         // The next mails would wait for the same timeout one by one, and the jobs behind them.
