@@ -78,7 +78,7 @@ export function openHeader(path: string) {
         }
         return true;
       } catch {
-        return false; // a disk that fails is noticed by whoever reads or writes
+        return false; // a disk that fails is noticed where it is read or written
       }
     },
     /** Before the file is opened anew, and read as a whole. */
