@@ -24,7 +24,7 @@ import { defaultAllowedScopes } from '../clients/scopes.ts';
 import { emailProblem } from '../platform/email-address.ts';
 import { fieldProblem, invalidFields } from '../platform/errors.ts';
 import { type Report, shownOnce } from '../platform/report.ts';
-import { maxReplayed } from '../webhooks/manage-webhook.ts';
+import { maxReplayed } from '../webhooks/replay.ts';
 import { auditCommands } from './audit.ts';
 import { backupCommands } from './backup.ts';
 import { type Command, command, commandWithoutStore, type Option, type Typed, UsageError } from './command.ts';

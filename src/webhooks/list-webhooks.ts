@@ -1,13 +1,27 @@
 import type { Deps } from '../audit/deps.ts';
 import { type DeliverySearch, stateOf } from '../deliveries/queue.ts';
 import { notFound } from '../platform/errors.ts';
+import type { WebhookId } from '../platform/ids.ts';
 import { attemptsOf } from './attempts.ts';
-import { requireWebhook } from './manage-webhook.ts';
-import { countDeadDeliveries, listWebhooks, nextAttempts, type Webhook, webhookDeliveries } from './store.ts';
+import {
+  countDeadDeliveries,
+  findWebhook,
+  listWebhooks,
+  nextAttempts,
+  type Webhook,
+  webhookDeliveries,
+} from './store.ts';
 
 export { markNotified, maxDeadCounted, unreportedFailures, type Webhook } from './store.ts';
 
 type ReadDeps = Pick<Deps, 'db'>;
+
+/** @throws {RequestError} `not_found`. */
+export async function requireWebhook({ db }: ReadDeps, webhook_id: WebhookId): Promise<Webhook> {
+  const webhook = await findWebhook(db, webhook_id);
+  if (!webhook) throw notFound();
+  return webhook;
+}
 
 /** Oldest first, without secrets. */
 export const allWebhooks = ({ db }: ReadDeps) => listWebhooks(db);

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import type { Deps } from '../audit/deps.ts';
 import type { AuditRow } from '../audit/read-log.ts';
-import { resendDelivery } from '../deliveries/resend.ts';
 import { now } from '../platform/clock.ts';
 import { type Change, mustChange, type Requirements, type Writes } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
@@ -10,35 +9,29 @@ import { inSlices } from '../platform/db/slices.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { SecretDeps, StoreDeps } from '../platform/deps.ts';
 import type { Edited } from '../platform/edited.ts';
-import { type FieldProblem, fieldProblem, invalidFields, invalidState, notFound, refusal } from '../platform/errors.ts';
-import { isAllowedAddress, isReachable } from '../platform/http/outbound/reachable.ts';
-import type { MessageKey } from '../platform/i18n/translate.ts';
-import { type DeliveryId, type EventId, newId, type WebhookId } from '../platform/ids.ts';
-import { subnetList } from '../platform/ip-address.ts';
-import { displayNameProblem, normalizeName } from '../platform/text.ts';
-import { eventTypes, isEventType, payloadOf } from './event-types.ts';
+import { fieldProblem, invalidFields, invalidState } from '../platform/errors.ts';
+import { type EventId, newId, type WebhookId } from '../platform/ids.ts';
+import { isEventType, payloadOf } from './event-types.ts';
+import { requireWebhook } from './list-webhooks.ts';
 import {
-  countDeadDeliveries,
   deleteDeletedWebhook,
   deleteDeliveriesOf,
   deletedWebhooks,
   deleteWebhook,
   disableWebhook,
   enableWebhook,
-  findWebhook,
   insertDelivery,
   insertWebhook,
   isEnabled,
   lockWebhook,
   planDeliveries,
   replaceSecret,
-  replayDeadDeliveries,
   secretColumns,
   updateWebhook,
   type Webhook,
-  webhookDeliveries,
   webhookExists,
 } from './store.ts';
+import { isSameTerms, originOf, readTerms, recordedTerms, type Terms, type WantedTerms } from './terms.ts';
 
 /**
  * @returns the webhook and its signing secret, which is not readable afterwards.
@@ -69,42 +62,6 @@ export async function createWebhook(
   return { ...webhook, secret };
 }
 
-type Terms = Pick<Webhook, 'name' | 'url' | 'event_types'>;
-type WantedTerms = { name: string; url: string; event_types: readonly string[] };
-
-/**
- * @param wanted an empty name is none.
- * @param checked members; what is stored may be from another version or configuration.
- * @throws {RequestError} `invalid_request` with a problem for each field.
- */
-function readTerms(
-  deps: Pick<Deps, 'config'>,
-  wanted: WantedTerms,
-  checked: readonly string[] = ['name', 'url', 'event_types'],
-): Terms {
-  const problems: FieldProblem[] = [];
-  const isNamed = wanted.name !== '';
-  if (isNamed && displayNameProblem(wanted.name) !== undefined)
-    problems.push(fieldProblem('name', { key: 'problem.name' }));
-  const urlProblem = targetProblem(deps, wanted.url);
-  if (urlProblem) problems.push(fieldProblem('url', { key: urlProblem }));
-  const names = [...new Set(wanted.event_types)];
-  const event_types = names.filter(isEventType);
-  if (names.length === 0 || event_types.length < names.length) {
-    // For programs: the form of the page lists them.
-    const message = `Must be one or more of: ${eventTypes.join(', ')}.`;
-    problems.push({ path: 'event_types', message, userMessage: { key: 'problem.webhook.events' } });
-  }
-  const wrong = problems.filter(({ path }) => checked.includes(path));
-  if (wrong.length > 0) throw invalidFields(wrong);
-  return { name: isNamed ? normalizeName(wanted.name) : null, url: wanted.url, event_types };
-}
-
-/** For the audit log, which is kept for long and read by many: the path of a webhook is often its password. */
-const recordedTerms = ({ name, url, event_types }: Terms) => ({ name, origin: originOf(url), event_types });
-
-const originOf = (url: string): string => new URL(url).origin;
-
 /**
  * What is left out stays as it is; an empty name removes it. Deliveries that are waiting go to the new URL. An edit that
  * differs in nothing changes and records nothing.
@@ -129,12 +86,6 @@ export async function editWebhook(
   }));
   return { after: terms, isChanged: true };
 }
-
-/** The order of the events says nothing. */
-const isSameTerms = (one: Terms, other: Terms): boolean =>
-  one.name === other.name &&
-  one.url === other.url &&
-  new Set(one.event_types).symmetricDifference(new Set(other.event_types)).size === 0;
 
 /** Seconds. */
 export const longestSecretOverlap = 86_400;
@@ -246,60 +197,6 @@ export async function rotateSecret(
   return { webhook_id, secret, previous_expires_at };
 }
 
-/**
- * Sends a delivery once more, whether it had failed or succeeded: a receiver may have lost what it took. It keeps its id and
- * that of its event, by which a receiver recognizes the repeat.
- * One that waits after a failure is tried at once.
- * @throws {RequestError} `not_found`; `invalid_state` if it is due already, or the webhook disabled.
- */
-export async function replay(
-  deps: StoreDeps,
-  caller: Caller,
-  { webhook_id, delivery_id }: { webhook_id: WebhookId; delivery_id: DeliveryId },
-): Promise<{ delivery_id: DeliveryId }> {
-  await requireEnabled(deps, webhook_id);
-  return resendDelivery(deps, caller, webhookDeliveries, {
-    receiver_id: webhook_id,
-    delivery_id,
-    from: ['dead', 'delivered'],
-    event: { action: 'webhook.replayed' },
-    lock: lockWebhook(webhook_id),
-  });
-}
-
-/** One statement updates them all, and this many take a fraction of a second. */
-export const maxReplayed = 10_000;
-
-/**
- * Sends the dead deliveries of a webhook once more, the oldest `maxReplayed`, and as many that wait after a failure at once.
- * Without any, nothing is changed or logged.
- * @returns how many wait again, and how many are still dead, up to `maxDeadCounted`.
- * @throws {RequestError} `not_found`; `invalid_state` when the webhook is disabled.
- */
-export async function replayDead(deps: StoreDeps, caller: Caller, webhook_id: WebhookId) {
-  await requireEnabled(deps, webhook_id);
-  const at = now(deps);
-  const { statement } = auditEvent({ action: 'webhook.replayed', ...caller, target: webhook_id }, at);
-  const done = await deps.db.change({
-    lock: lockWebhook(webhook_id),
-    run: { deliveries: mustChange(replayDeadDeliveries(webhook_id, maxReplayed, at)), event: statement },
-  });
-  const replayed = done.ok ? done.results.deliveries.changes : 0;
-  return { replayed, dead: (await countDeadDeliveries(deps.db, webhook_id)).get(webhook_id) ?? 0 };
-}
-
-export async function requireWebhook(deps: Pick<Deps, 'db'>, webhook_id: WebhookId): Promise<Webhook> {
-  const webhook = await findWebhook(deps.db, webhook_id);
-  if (!webhook) throw notFound();
-  return webhook;
-}
-
-async function requireEnabled(deps: Pick<Deps, 'db'>, webhook_id: WebhookId): Promise<void> {
-  const { disabled_at } = await requireWebhook(deps, webhook_id);
-  if (disabled_at !== null)
-    throw refusal('invalid_state', { key: 'webhooks.is_off' }, { details: { current_status: 'disabled' } });
-}
-
 /** For the change that seals an event: a delivery for each webhook that wants it. */
 export const deliveriesOf =
   (deps: Pick<Deps, 'clock'>) =>
@@ -308,17 +205,3 @@ export const deliveriesOf =
     const { event_id, action: event_type } = event;
     return [planDeliveries({ delivery_id: newId('msg'), event_id, event_type, payload: payloadOf(event) }, now(deps))];
   };
-
-/** The name is judged again at each connection, by the addresses that it then has. */
-function targetProblem({ config }: Pick<Deps, 'config'>, url: string): MessageKey | undefined {
-  if (url.length > 2000 || !URL.canParse(url)) return 'problem.webhook.url.absolute';
-  const { protocol, hostname, username, password, hash } = new URL(url);
-  const allowed = subnetList(config.webhookInternal);
-  if (username || password || hash) return 'problem.webhook.url.userinfo';
-  if (protocol !== 'https:' && !(protocol === 'http:' && config.webhookInternal.length > 0))
-    return 'problem.webhook.url.https';
-  const isLiteral = /^[\d.]+$|^\[/.test(hostname);
-  if (isLiteral && !isAllowedAddress(hostname, allowed)) return 'problem.webhook.url.internal';
-  if (isLiteral && !isReachable(protocol, hostname, allowed)) return 'problem.webhook.url.clear';
-  return undefined;
-}

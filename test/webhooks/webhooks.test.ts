@@ -12,7 +12,8 @@ import { guardedLookup, InternalTarget, isAllowedAddress } from '../../src/platf
 import { subnetList } from '../../src/platform/ip-address.ts';
 import { type EventType, eventTypes } from '../../src/webhooks/event-types.ts';
 import { findDeliveries, findDelivery } from '../../src/webhooks/list-webhooks.ts';
-import { createWebhook, enable, replay, replayDead } from '../../src/webhooks/manage-webhook.ts';
+import { createWebhook, enable } from '../../src/webhooks/manage-webhook.ts';
+import { replay, replayDead } from '../../src/webhooks/replay.ts';
 import { countDeadDeliveries, findWebhook } from '../../src/webhooks/store.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';

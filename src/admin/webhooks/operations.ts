@@ -1,26 +1,24 @@
-import { deliveryMembers, deliveryQuery, describeDeliveries } from '../../deliveries/operation-parts.ts';
 import { answerOf } from '../../platform/edited.ts';
 import { inCode, nullable, operation, Time } from '../../platform/http/operation.ts';
 import { httpsTargetPattern } from '../../platform/http/url-patterns.ts';
-import { list, shownOnce, table, time } from '../../platform/report.ts';
+import { list, shownOnce, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
 import { textPatterns } from '../../platform/text.ts';
 import { eventTypes } from '../../webhooks/event-types.ts';
-import { allWebhooks, findDeliveries, findDelivery, maxDeadCounted } from '../../webhooks/list-webhooks.ts';
+import { allWebhooks } from '../../webhooks/list-webhooks.ts';
 import {
   createWebhook,
   disable,
   editWebhook,
   enable,
   longestSecretOverlap,
-  maxReplayed,
   removeWebhook,
-  replay,
-  replayDead,
   rotateSecret,
   sendTest,
 } from '../../webhooks/manage-webhook.ts';
 import { administration, strictBody } from '../operation-parts.ts';
+import { deliveryOperations } from './delivery-operations.ts';
+import { changeOfWebhook, oneWebhook, webhooksEndpoint } from './operation-parts.ts';
 
 const record = {
   webhook_id: Type.String(),
@@ -41,21 +39,6 @@ const record = {
 };
 const secret = Type.String({ description: '`whsec_...`' });
 
-const delivery = {
-  ...deliveryMembers,
-  event_id: Type.String(),
-  event_type: Type.String(),
-  response_status: nullable(Type.Integer({ description: 'Of the latest attempt; null without an answer.' })),
-  duration_ms: nullable(Type.Integer({ minimum: 0, description: 'How long the latest attempt took.' })),
-};
-const Delivery = Type.Object(delivery);
-const Attempt = Type.Object({
-  at: Time,
-  status: nullable(Type.Integer({ description: 'Null without an answer.' })),
-  ms: Type.Integer({ minimum: 0, description: 'How long it took, in milliseconds.' }),
-  problem: Type.Optional(Type.String({ description: 'Why it failed; left out of one that succeeded.' })),
-});
-
 /** An empty one is none. */
 const nameOrNone = inCode({ maxLength: 100, pattern: `${textPatterns.name}|^$` });
 
@@ -69,30 +52,7 @@ const terms = {
   event_types: Type.Array(Type.Enum([...eventTypes]), { minItems: 1, description: 'The event types to send.' }),
 };
 
-const path = '/v1/admin/webhooks';
-const one = { ...administration, parameters: { webhook_id: 'As in the list.' } } as const;
-const change = { ...one, method: 'POST', refusals: ['not_found', 'invalid_state'] } as const;
 const onlyId = (description: string) => ({ description, schema: Type.Object({ webhook_id: Type.String() }) });
-const Count = Type.Integer({ minimum: 0 });
-
-const describeDelivery = (one: Awaited<ReturnType<typeof findDelivery>>): string =>
-  table([
-    ['Delivery', one.delivery_id],
-    ['Event', one.event_type],
-    ['State', one.state],
-    ['Attempts', one.attempts],
-    ['Created', time(one.created_at)],
-    ['Next attempt', time(one.next_attempt_at)],
-    ['Last error', one.last_error],
-    ['Response status', one.response_status],
-    ['Duration', one.duration_ms === null ? null : `${one.duration_ms} ms`],
-    ...one.attempt_list.map(({ at, status, ms, problem }, place): [string, string] => [
-      `Attempt ${place + 1}`,
-      `${time(at)} · ${status ?? 'no response'} · ${ms} ms${problem === undefined ? '' : ` · ${problem}`}`,
-    ]),
-    ['Payload', one.payload],
-    ['Response', one.response_body],
-  ]);
 
 /** More events than these are a number in the list. */
 const maxListed = 3;
@@ -102,7 +62,7 @@ export const webhookOperations = {
     ...administration,
     id: 'listWebhooks',
     method: 'GET',
-    path,
+    path: webhooksEndpoint,
     summary: 'List webhooks',
     answer: {
       description: 'Oldest first, without secrets.',
@@ -129,7 +89,7 @@ export const webhookOperations = {
     ...administration,
     id: 'createWebhook',
     method: 'POST',
-    path,
+    path: webhooksEndpoint,
     summary: 'Create a webhook (Standard Webhooks)',
     description:
       'A delivery is {type, timestamp, data}. data contains event_id, target, actor, reason, the change as state and, if ' +
@@ -151,10 +111,10 @@ export const webhookOperations = {
   }),
 
   edit: operation({
-    ...one,
+    ...oneWebhook,
     id: 'editWebhook',
     method: 'PATCH',
-    path: `${path}/:webhook_id`,
+    path: `${webhooksEndpoint}/:webhook_id`,
     summary: 'Edit a webhook',
     description: 'Members that are left out stay as they are. Pending deliveries are sent to the new URL.',
     body: strictBody(
@@ -173,10 +133,10 @@ export const webhookOperations = {
   }),
 
   delete: operation({
-    ...one,
+    ...oneWebhook,
     id: 'deleteWebhook',
     method: 'DELETE',
-    path: `${path}/:webhook_id`,
+    path: `${webhooksEndpoint}/:webhook_id`,
     summary: 'Delete a webhook and its deliveries',
     answer: { description: 'Deleted.' },
     refusals: ['not_found'],
@@ -191,9 +151,9 @@ export const webhookOperations = {
   }),
 
   enable: operation({
-    ...change,
+    ...changeOfWebhook,
     id: 'enableWebhook',
-    path: `${path}/:webhook_id/enable`,
+    path: `${webhooksEndpoint}/:webhook_id/enable`,
     summary: 'Enable a webhook',
     answer: onlyId('Enabled. Pending deliveries are sent.'),
     run: (deps, { caller, webhook_id }) => enable(deps, caller, webhook_id),
@@ -206,9 +166,9 @@ export const webhookOperations = {
   }),
 
   disable: operation({
-    ...change,
+    ...changeOfWebhook,
     id: 'disableWebhook',
-    path: `${path}/:webhook_id/disable`,
+    path: `${webhooksEndpoint}/:webhook_id/disable`,
     summary: 'Disable a webhook',
     answer: onlyId('Disabled. Pending deliveries are kept.'),
     run: (deps, { caller, webhook_id }) => disable(deps, caller, webhook_id),
@@ -221,9 +181,9 @@ export const webhookOperations = {
   }),
 
   test: operation({
-    ...change,
+    ...changeOfWebhook,
     id: 'testWebhook',
-    path: `${path}/:webhook_id/test`,
+    path: `${webhooksEndpoint}/:webhook_id/test`,
     summary: 'Send a test event to a webhook',
     answer: onlyId('Accepted for delivery, as webhook.test.'),
     run: (deps, { caller, webhook_id }) => sendTest(deps, caller, webhook_id),
@@ -236,9 +196,9 @@ export const webhookOperations = {
   }),
 
   rotateSecret: operation({
-    ...change,
+    ...changeOfWebhook,
     id: 'rotateWebhookSecret',
-    path: `${path}/:webhook_id/rotate-secret`,
+    path: `${webhooksEndpoint}/:webhook_id/rotate-secret`,
     summary: 'Rotate the signing secret of a webhook',
     description:
       'The new secret signs all deliveries from now on. Until `previous_expires_at` the header `webhook-signature` has a second signature, under the secret before.',
@@ -271,77 +231,5 @@ export const webhookOperations = {
     },
   }),
 
-  listDeliveries: operation({
-    ...one,
-    id: 'listWebhookDeliveries',
-    method: 'GET',
-    path: `${path}/:webhook_id/deliveries`,
-    summary: 'List the deliveries of a webhook',
-    query: deliveryQuery,
-    answer: {
-      description: 'Newest first.',
-      schema: Type.Object({ deliveries: Type.Array(Delivery), next: nullable(Type.String()) }),
-    },
-    refusals: ['not_found', 'invalid_request'],
-    run: (deps, { webhook_id, query }) => findDeliveries(deps, webhook_id, query),
-    command: {
-      name: 'webhooks deliveries',
-      summary: 'List the deliveries of a webhook, newest first.',
-      text: (found) => describeDeliveries(found, 'EVENT', ({ event_type }) => event_type),
-    },
-  }),
-
-  getDelivery: operation({
-    ...one,
-    id: 'getWebhookDelivery',
-    method: 'GET',
-    path: `${path}/:webhook_id/deliveries/:delivery_id`,
-    summary: 'Read a delivery: what was sent, and what was answered',
-    parameters: { ...one.parameters, delivery_id: 'As in the list.' },
-    answer: {
-      description: 'Kept for as long as the delivery.',
-      schema: Type.Object({
-        ...delivery,
-        attempt_list: Type.Array(Attempt, { description: 'The latest 15, oldest first.' }),
-        payload: Type.String({ description: 'The body, as it is sent and signed.' }),
-        response_body: nullable(
-          Type.String({
-            description: 'The first 1024 bytes of the answer to the latest attempt; null without an answer in UTF-8.',
-          }),
-        ),
-      }),
-    },
-    refusals: ['not_found'],
-    run: (deps, { webhook_id, delivery_id }) => findDelivery(deps, webhook_id, delivery_id),
-    command: {
-      name: 'webhooks delivery',
-      summary: 'Show a delivery with its request and response.',
-      text: describeDelivery,
-    },
-  }),
-
-  replayDelivery: operation({
-    ...change,
-    id: 'replayWebhookDelivery',
-    path: `${path}/:webhook_id/deliveries/:delivery_id/replay`,
-    summary: 'Send a delivery now that has failed or succeeded',
-    description:
-      'It has the same webhook-id and event_id as before, by which the receiver recognizes the repeat. One that waits after a failure is tried at once, and its attempts count on; one that is due already is refused. If the repeat fails, the webhook stays enabled.',
-    parameters: { ...one.parameters, delivery_id: 'As in the list.' },
-    answer: { description: 'Accepted for delivery.', schema: Type.Object({ delivery_id: Type.String() }) },
-    run: (deps, { caller, webhook_id, delivery_id }) => replay(deps, caller, { webhook_id, delivery_id }),
-  }),
-
-  replayDead: operation({
-    ...change,
-    id: 'replayDeadWebhookDeliveries',
-    path: `${path}/:webhook_id/deliveries/replay`,
-    summary: 'Send all failed deliveries of a webhook now',
-    description: `Those that were given up, and those that wait after a failure. Oldest first, up to ${maxReplayed} per request. Repeat the request until dead is 0; at most ${maxDeadCounted} are counted.`,
-    answer: {
-      description: 'Number of deliveries accepted for resending, and number of deliveries that are still failed.',
-      schema: Type.Object({ replayed: Count, dead: Count }),
-    },
-    run: (deps, { caller, webhook_id }) => replayDead(deps, caller, webhook_id),
-  }),
+  ...deliveryOperations,
 };

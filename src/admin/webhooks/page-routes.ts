@@ -6,15 +6,21 @@ import type { Parameters } from '../../platform/http/parameters.ts';
 import { readChoice } from '../../platform/http/parameters.ts';
 import { doneOrUnchanged, pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { findDeliveries, findDelivery, webhooksWithDead, webhookWithDeliveries } from '../../webhooks/list-webhooks.ts';
-import { requireWebhook } from '../../webhooks/manage-webhook.ts';
+import {
+  findDeliveries,
+  findDelivery,
+  requireWebhook,
+  webhooksWithDead,
+  webhookWithDeliveries,
+} from '../../webhooks/list-webhooks.ts';
 import { explains, type Shown } from '../components.ts';
+import { deliveriesPage, deliveryPage } from './delivery-page.ts';
 import { chosenEvents } from './event-groups.ts';
 import { webhookOperations as operations } from './operations.ts';
-import { deliveriesPage, deliveryPage, editWebhookPage, webhookPage, webhookSecretPage, webhooksPage } from './page.ts';
+import { editWebhookPage, webhookPage, webhookSecretPage, webhooksPage } from './page.ts';
+import { webhooksPath } from './page-parts.ts';
 
-const list = '/admin/webhooks';
-const one = `${list}/:webhook_id` as const;
+const one = `${webhooksPath}/:webhook_id` as const;
 /** The others have a page of their own. */
 const deliveriesShown = 25;
 
@@ -23,9 +29,9 @@ export async function webhookPageRoutes(app: FastifyInstance, deps: Deps) {
   const pages = pagesFor(app, deps, administratorPage);
 
   const all = async ({ view }: { view: View }, shown: Shown) => webhooksPage(view, await webhooksWithDead(deps), shown);
-  pages.show(list, (context) => all(context, context));
+  pages.show(webhooksPath, (context) => all(context, context));
   pages.run(operations.create, {
-    page: list,
+    page: webhooksPath,
     input: (form) => ({ body: termsOf(form) }),
     done: (made, { view }) => webhookSecretPage(view, made),
     redraw: all,
@@ -62,7 +68,7 @@ export async function webhookPageRoutes(app: FastifyInstance, deps: Deps) {
   pages.run(operations.replayDead, {
     path: `${one}/replay-all`,
     done: ({ replayed }, { webhook_id }) =>
-      `${list}/${webhook_id}?done=${replayed > 0 ? 'replayed_all' : 'replayed_none'}`,
+      `${webhooksPath}/${webhook_id}?done=${replayed > 0 ? 'replayed_all' : 'replayed_none'}`,
     ...onPage,
   });
   pages.run(operations.replayDelivery, {
@@ -79,7 +85,7 @@ export async function webhookPageRoutes(app: FastifyInstance, deps: Deps) {
     done: (made, { view }) => webhookSecretPage(view, made),
     ...onPage,
   });
-  pages.run(operations.delete, { path: `${one}/delete`, done: `${list}?done=deleted`, page: list });
+  pages.run(operations.delete, { path: `${one}/delete`, done: `${webhooksPath}?done=deleted`, page: webhooksPath });
 }
 
 const termsOf = (form: Parameters) => ({
