@@ -93,7 +93,7 @@ export function createFlushes(path: string | undefined, around: Flush, monotonic
     },
     async close(): Promise<void> {
       await Promise.allSettled([next, ...running.map(({ done }) => done)]);
-      await Promise.all(free.splice(0).map(closeFile));
+      await Promise.all(free.splice(0).map((descriptor) => closeFile(descriptor))); // `map` gives more than one argument
     },
   };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, statSync, symlinkSync, unlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readlinkSync, statSync, symlinkSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
@@ -200,6 +200,25 @@ test('a full disk refuses the change, and the store goes on', async (t) => {
   await put(db, 'after');
   assert.deepEqual((await keys(db)).sort(), ['after', 'before']);
 });
+
+test('a store that is closed keeps none of its files open', async (t) => {
+  const open = '/proc/self/fd';
+  if (!existsSync(open)) return t.skip('the system does not tell which files are open');
+  const { db, path } = await freshTable(t);
+  await put(db, 'a');
+  const ofStore = () => readdirSync(open).filter((name) => targetOf(join(open, name)).startsWith(path));
+  assert.notDeepEqual(ofStore(), []);
+  await db.close();
+  assert.deepEqual(ofStore(), []);
+});
+
+const targetOf = (link: string): string => {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return ''; // closed meanwhile
+  }
+};
 
 test('what is not a database, or not a place for one, is StoreUnavailable', async (t) => {
   const { dataDir } = await freshTable(t);
