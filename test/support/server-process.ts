@@ -19,15 +19,23 @@ export const signetCommand = fileURLToPath(new URL('../../bin/signet', import.me
 
 export type Settings = Record<string, string>;
 export type Finished = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string };
-/** `program`: what Node runs instead of a command. `hear` gets what is printed on standard error, as it comes. */
-type Spawning = { env?: Settings; cwd?: string; command?: string; program?: string; hear?: (text: string) => void };
+/** `program`: what Node runs instead of a command. `user`: the id of whom it runs as. `hear` gets what is printed on standard error, as it comes. */
+type Spawning = {
+  env?: Settings;
+  cwd?: string;
+  command?: string;
+  program?: string;
+  user?: number;
+  hear?: (text: string) => void;
+};
 
 /** Only what a test sets, so that the environment of the run has no effect. */
 function spawnSignet(args: readonly string[], spawning: Spawning) {
-  const { env = {}, cwd = tmpdir(), command = signetCommand, program, hear } = spawning;
+  const { env = {}, cwd = tmpdir(), command = signetCommand, program, user, hear } = spawning;
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(program ? process.execPath : command, program ? [program, ...args] : args, {
     cwd,
+    ...(user !== undefined && { uid: user, gid: user }),
     env: { PATH, NODE_COMPILE_CACHE, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });

@@ -30,7 +30,8 @@ export function openPlace(path: string, monotonic: Clock) {
   }
 
   function findProblem(): string | undefined {
-    if (fileAt(path) !== database) return moved(path);
+    const found = fileAt(path);
+    if (found !== database) return forbidden.has(found) ? closed(path) : moved(path);
     isOverwritten ||= header.isOfAnother(); // for good: the log and what is in memory do not belong to what is there now
     if (isOverwritten) return overwritten(path);
     for (const file of beside) {
@@ -63,6 +64,9 @@ export function openPlace(path: string, monotonic: Clock) {
 const moved = (path: string) =>
   `The database file ${path} is not the one that this server has open any more: it or its folder was moved, replaced or removed, or a disk was mounted over it. Nothing is read or changed until it is back. To use what is there now, restart the server; if that is an older copy, run signet restore --after-copy before.`;
 
+const closed = (path: string) =>
+  `The folder of the database file ${path} may not be searched by this server any more: its owner or mode was changed. Nothing is read or changed until it may be again. Nothing was lost.`;
+
 const lost = (path: string) =>
   `${path}, which belongs to the database, was removed or replaced while this server has it open. Nothing is read or changed until it is back. Run no other command on the database; stop the server with SIGTERM, which saves all that it has confirmed, and start it again.`;
 
@@ -70,6 +74,7 @@ const overwritten = (path: string) =>
   `The database file ${path} was overwritten while this server has it open, by an older copy or by something else. Nothing is read or changed any more, and what is in the file now is of no use: its log belongs to the file before. Stop the server, and put a backup in its place with signet restore.`;
 
 const gone = 'gone';
+const forbidden = new Set(['EACCES', 'EPERM']);
 
 function fileAt(path: string): string {
   try {
