@@ -19,7 +19,7 @@ import { discoveryRoutes } from '../oauth/discovery/routes.ts';
 import { logoutRoutes } from '../oauth/logout/routes.ts';
 import { tokenRoutes } from '../oauth/token/routes.ts';
 import { readBodies } from '../platform/http/body-parsers.ts';
-import { guard, refuseOtherMethods } from '../platform/http/guard.ts';
+import { answerHead, guard, refuseOtherMethods } from '../platform/http/guard.ts';
 import { observeRequests } from '../platform/http/observe-requests.ts';
 import { schemaController } from '../platform/http/operation.ts';
 import { openServing } from '../platform/http/serving.ts';
@@ -62,8 +62,10 @@ export async function buildApp(deps: Deps, scrape: Scrape = openMetrics(deps)): 
     clientErrorHandler: serving.answerUnreadable,
     frameworkErrors: answerUnroutable(deps),
     schemaController,
+    exposeHeadRoutes: false, // answerHead
   });
   app.decorate('serving', serving);
+  answerHead(app);
   await app.register(cookies, { hook: false });
   readBodies(app);
   observeRequests(app, deps);

@@ -129,6 +129,16 @@ function refuseCrossSiteWrite(request: FastifyRequest, baseUrl: string): void {
 
 const isWrite = (request: FastifyRequest) => !['GET', 'HEAD', 'OPTIONS', 'TRACE'].includes(request.method);
 
+/**
+ * HEAD is answered wherever GET is (RFC 9110 §9.3.2), by the same route: Fastify would add another for each, a fifth of the time that it
+ * takes to make all of them. Node sends the headers without the body. A route with `exposeHeadRoute: false` answers none.
+ */
+export function answerHead(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    if (route.method === 'GET' && route.exposeHeadRoute !== false) route.method = ['GET', 'HEAD'];
+  });
+}
+
 /** CONNECT never becomes a request: Node closes the connection. */
 const methods = METHODS.filter((method) => method !== 'CONNECT');
 
