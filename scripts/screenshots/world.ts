@@ -122,7 +122,7 @@ async function use(
   await countDays(deps, clients.notes.client_id);
 }
 
-/** What charts show, instead of a month of many people. */
+/** What charts show, instead of two months of many people. */
 async function countDays({ db, clock, ...deps }: Deps, client_id: string): Promise<void> {
   await runJobs({ db, clock, ...deps }, ['seal the audit log', 'count audit events', 'count refused sign-ins']);
   const { run } = plain(db);
@@ -134,9 +134,9 @@ async function countDays({ db, clock, ...deps }: Deps, client_id: string): Promi
     );
   await count('', 'account', 0, 1204);
   const today = dayOf(clock() / 1000);
-  for (let ago = 0; ago < 30; ago += 1) {
+  for (let ago = 0; ago < 60; ago += 1) {
     const wave = (of: number, height: number) =>
-      Math.round(height * (1 + Math.sin(ago * of) * Math.cos(ago * 1.7) * 0.4));
+      Math.round(height * (ago < 30 ? 1 : 0.8) * (1 + Math.sin(ago * of) * Math.cos(ago * 1.7) * 0.4));
     const isWeekend = [0, 6].includes((today - ago + 4) % 7);
     const share = ago === 0 ? 0.4 : isWeekend ? 0.35 : 1;
     const of = { sign_in: wave(2.1, 140), refused: wave(3.3, 9), sign_up: wave(1.3, 6), last_active: wave(0.9, 20) };

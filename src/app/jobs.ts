@@ -33,7 +33,12 @@ import { purgeFormAnswers } from '../platform/pages/form-answers.ts';
 import { purgeKeptForms } from '../platform/pages/kept-forms.ts';
 import { finishAccountDeletions } from '../self-service/delete-account/delete-account.ts';
 import { countAuditEvents, countRefusedSignIns } from '../statistics/count-events.ts';
-import { countsKeptSeconds, purgeActiveUsers, purgeDailyCounts } from '../statistics/daily-counts.ts';
+import {
+  activeKeptSeconds,
+  countsKeptSeconds,
+  purgeActiveUsers,
+  purgeDailyCounts,
+} from '../statistics/daily-counts.ts';
 import { finishWebhookDeletions } from '../webhooks/manage-webhook.ts';
 import { deliveryKinds } from './deliveries.ts';
 
@@ -82,7 +87,7 @@ const purges = {
   'purge counters': [[purgeFailureCounters, 0]],
   'purge daily counts': [
     [purgeDailyCounts, countsKeptSeconds],
-    [purgeActiveUsers, countsKeptSeconds],
+    [purgeActiveUsers, activeKeptSeconds],
   ],
 } satisfies Record<string, Purges>;
 type PurgeName = keyof typeof purges;

@@ -6,10 +6,14 @@ import type { Sql } from '../platform/db/sql.ts';
 import type { StoreDeps } from '../platform/deps.ts';
 import { accountsChanged, countInSlices, countSlice, Tally } from './daily-counts.ts';
 import { forgetActive, type Places, readPlaces } from './store.ts';
+import { keepTotals } from './totals.ts';
 
-/** Counts what the audit log has gained: sign-ins, new users and clients, and who was active. */
-export const countAuditEvents = (deps: StoreDeps, signal?: AbortSignal): Promise<boolean> =>
-  countInSlices(deps, nextEvents(deps), signal);
+/** Counts what the audit log has gained: sign-ins, new users and clients, who was active, and how many users a day began with. */
+export async function countAuditEvents(deps: StoreDeps, signal?: AbortSignal): Promise<boolean> {
+  if (!(await countInSlices(deps, nextEvents(deps), signal))) return false;
+  await keepTotals(deps);
+  return true;
+}
 
 const nextEvents =
   (deps: StoreDeps) =>

@@ -4,6 +4,7 @@ import type { Db } from '../platform/db/db.ts';
 import { inSlices } from '../platform/db/slices.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { StoreDeps } from '../platform/deps.ts';
+import { activeKeptDays, keptDays } from './periods.ts';
 import { addCount, markActive, moveOn, type Places, purgeActive, purgeCounts, readPlaces } from './store.ts';
 
 /** What is counted of all, and of one client. */
@@ -14,9 +15,6 @@ type Kind = (typeof kinds)[number] | (typeof clientKinds)[number];
 const daySeconds = 86_400;
 /** Days since 1970, in UTC. @param at Unix seconds. */
 export const dayOf = (at: number): number => Math.floor(at / daySeconds);
-/** Longer than any chart. */
-export const keptDays = 62;
-
 /** The number of all accounts: it has no day. */
 const accounts = { client_id: '', kind: 'account', day: 0 } as const;
 export const accountsChanged = (count: number): Sql => addCount({ ...accounts, count });
@@ -88,3 +86,4 @@ export async function countSlice({ db }: { db: Db }, read: ReadSlice, rows: numb
 export const purgeDailyCounts = (db: Db, before: number, rows: number) => purgeCounts(db, dayOf(before), rows);
 export const purgeActiveUsers = (db: Db, before: number, rows: number) => purgeActive(db, dayOf(before), rows);
 export const countsKeptSeconds = keptDays * daySeconds;
+export const activeKeptSeconds = activeKeptDays * daySeconds;

@@ -3,51 +3,83 @@ import { refusedSince } from '../audit/unauthenticated.ts';
 import { now } from '../platform/clock.ts';
 import type { StoreDeps } from '../platform/deps.ts';
 import { countForPage } from './count-events.ts';
-import { accountCount, clientKinds, dayOf, kinds } from './daily-counts.ts';
+import { clientKinds, dayOf, kinds } from './daily-counts.ts';
+import type { Period } from './periods.ts';
 import type { SignInCounter } from './sign-in-counter.ts';
-import { countsSince, readPlaces } from './store.ts';
+import { countsSince, type DailyCount, firstCountedDay, readPlaces } from './store.ts';
+import { activeIn, readTotals, type TotalKind, totalKinds } from './totals.ts';
 
-/** Days on a chart, today among them. */
-const chartDays = 30;
+/** A number, and what it was in the period before; undefined where that is not known. */
+export type Change = { readonly now: number; readonly before: number | undefined };
 
-/** A count for each day, oldest first; `firstDay` as days since 1970 in UTC. */
-export type Days = { firstDay: number; counts: number[] };
+/**
+ * A count for each day of the period, oldest first; `firstDay` as days since 1970 in UTC.
+ * `change` leaves out today, which is not over, and the day that it would be compared with.
+ */
+export type Days = { readonly firstDay: number; readonly counts: number[]; readonly change: Change };
 
-type Rows = Awaited<ReturnType<typeof countsSince>>;
+/** The days of a chart, and from which day on anything is known. */
+type Range = { readonly days: Period; readonly firstDay: number; readonly countedSince: number };
 
-function daysOf(rows: Rows, kind: string, firstDay: number): Days {
-  const counts = Array<number>(chartDays).fill(0);
+const sum = (counts: readonly number[]): number => counts.reduce((all, one) => all + one, 0);
+
+function daysOf(rows: readonly DailyCount[], kind: string, { days, firstDay, countedSince }: Range): Days {
+  const counts = Array<number>(2 * days).fill(0);
   for (const row of rows) {
-    const place = row.day - firstDay;
-    if (row.kind === kind && place >= 0 && place < chartDays) counts[place] = row.count;
+    const place = row.day - firstDay + days;
+    if (row.kind === kind && place >= 0 && place < counts.length) counts[place] = row.count;
   }
-  return { firstDay, counts };
+  const [before, shown] = [counts.slice(0, days), counts.slice(days)];
+  const isKnown = countedSince <= firstDay - days;
+  const change = { now: sum(shown.slice(0, -1)), before: isKnown ? sum(before.slice(0, -1)) : undefined };
+  return { firstDay, counts: shown, change };
 }
 
-const firstDayOf = (deps: StoreDeps): number => dayOf(now(deps)) - chartDays + 1;
+const firstDayOf = (deps: StoreDeps, days: Period): number => dayOf(now(deps)) - days + 1;
 
-/** Of the last thirty days until now, or until `countedUntil` while the jobs have much to count. */
-export async function readStatistics(deps: StoreDeps & Pick<Deps, 'auditLog'>) {
+/** What charts of a period have in common. */
+export type Shown = {
+  readonly days: Period;
+  /** The first day that anything is known of, if the period or the one before begins before it. */
+  readonly countedSince: number | undefined;
+};
+
+const shownOf = ({ days, firstDay, countedSince }: Range): Shown => ({
+  days,
+  countedSince: countedSince > firstDay - days ? countedSince : undefined,
+});
+
+/** Of a period until now, or until `countedUntil` while the jobs have much to count. */
+export async function readStatistics(deps: StoreDeps & Pick<Deps, 'auditLog'>, days: Period = 30) {
   const countedUntil = await countForPage(deps);
-  const firstDay = firstDayOf(deps);
-  const today = chartDays - 1;
-  const [rows, totals, places] = await Promise.all([
-    countsSince(deps.db, '', [...kinds, 'last_active'], firstDay),
-    countsSince(deps.db, '', [accountCount.kind], accountCount.day),
+  const firstDay = firstDayOf(deps, days);
+  const [rows, kept, totals, places, counted] = await Promise.all([
+    countsSince(deps.db, '', kinds, firstDay - days),
+    countsSince(deps.db, '', totalKinds, firstDay),
+    readTotals(deps),
     readPlaces(deps.db),
+    firstCountedDay(deps.db),
   ]);
-  const refused = daysOf(rows, 'refused', firstDay);
+  const range: Range = { days, firstDay, countedSince: counted ?? dayOf(now(deps)) };
+  const refused = daysOf(rows, 'refused', range);
   // The hours that no job has counted yet. They may be of yesterday, which shows once they are counted.
-  refused.counts[today]! += await refusedSince(deps.db, Math.max(places?.hour ?? 0, now(deps) - 7200));
-  const lastActive = daysOf(rows, 'last_active', firstDay).counts;
-  const sum = (counts: readonly number[]) => counts.reduce((all, one) => all + one, 0);
+  refused.counts[days - 1]! += await refusedSince(deps.db, Math.max(places?.hour ?? 0, now(deps) - 7200));
+  const since = (kind: TotalKind, ago: Period): Change => ({
+    now: totals[kind],
+    before: kept.find((one) => one.kind === kind && one.day === firstDayOf(deps, ago))?.count,
+  });
+  const activeDays: readonly Period[] = days === 7 ? [7] : [7, days];
   return {
+    ...shownOf(range),
     countedUntil,
-    signIns: daysOf(rows, 'sign_in', firstDay),
+    signIns: daysOf(rows, 'sign_in', range),
     refused,
-    signUps: daysOf(rows, 'sign_up', firstDay),
-    clients: daysOf(rows, 'client', firstDay),
-    users: { all: totals[0]?.count ?? 0, active7: sum(lastActive.slice(-7)), active30: sum(lastActive) },
+    signUps: daysOf(rows, 'sign_up', range),
+    clients: daysOf(rows, 'client', range),
+    users: {
+      all: since('accounts', days),
+      active: activeDays.map((one) => ({ days: one, ...since(activeIn(one), one) })),
+    },
   };
 }
 export type Statistics = Awaited<ReturnType<typeof readStatistics>>;
@@ -56,12 +88,26 @@ export type Statistics = Awaited<ReturnType<typeof readStatistics>>;
 type ClientDeps = StoreDeps & { signInCounter: SignInCounter };
 
 /** Sign-ins and recorded failures of one client, for its owner and administrators. */
-export async function readClientStatistics(deps: ClientDeps, client_id: string) {
+export async function readClientStatistics(
+  deps: ClientDeps,
+  { client_id, created_at }: { client_id: string; created_at: number },
+  days: Period = 30,
+) {
   await deps.signInCounter.flush();
-  const firstDay = firstDayOf(deps);
-  const rows = await countsSince(deps.db, client_id, clientKinds, firstDay);
-  return { signIns: daysOf(rows, 'sign_in', firstDay), failures: daysOf(rows, 'failure', firstDay) };
+  const firstDay = firstDayOf(deps, days);
+  const [rows, counted] = await Promise.all([
+    countsSince(deps.db, client_id, clientKinds, firstDay - days),
+    firstCountedDay(deps.db),
+  ]);
+  const range = { days, firstDay, countedSince: Math.max(dayOf(created_at), counted ?? dayOf(now(deps))) };
+  return {
+    ...shownOf(range),
+    signIns: daysOf(rows, 'sign_in', range),
+    failures: daysOf(rows, 'failure', range),
+  };
 }
+export type ClientStatistics = Awaited<ReturnType<typeof readClientStatistics>>;
+
 /** In the last seven days, today among them. */
 export async function readClientWeek(
   deps: ClientDeps,
@@ -69,9 +115,7 @@ export async function readClientWeek(
 ): Promise<{ signIns: number; failures: number }> {
   await deps.signInCounter.flush();
   const rows = await countsSince(deps.db, client_id, clientKinds, dayOf(now(deps)) - 6);
-  const sumOf = (kind: string) => rows.reduce((sum, row) => (row.kind === kind ? sum + row.count : sum), 0);
+  const sumOf = (kind: string) => rows.reduce((total, row) => (row.kind === kind ? total + row.count : total), 0);
   return { signIns: sumOf('sign_in'), failures: sumOf('failure') };
 }
 export type ClientWeek = Awaited<ReturnType<typeof readClientWeek>>;
-
-export type ClientStatistics = Awaited<ReturnType<typeof readClientStatistics>>;

@@ -19,6 +19,17 @@ export const countsSince = (db: Db, client_id: string, kinds: readonly string[],
          where client_id = ${client_id} and kind in ${oneOf(kinds)} and day >= ${day}`,
   );
 
+const CountedDay = DailyCount.pick('day');
+
+/** From this day on, what has no count has not happened. Undefined before anything was counted. */
+export const firstCountedDay = async (db: Db): Promise<number | undefined> =>
+  (await db.get(CountedDay, sql`select ${CountedDay.columns} from daily_counts where day > 0 order by day limit 1`))
+    ?.day;
+
+/** Counts that are what they were when the day began, whichever node was first to see it. */
+export const keepCounts = (counts: readonly DailyCount[]): Sql[] =>
+  counts.map((count) => sql`insert into daily_counts ${DailyCount.values(count)} on conflict do nothing`);
+
 /** The kind of the number of users who were last active on a day. */
 const lastActive = 'last_active';
 const lastActiveOn = (day: number, count: number) => ({ client_id: '', kind: lastActive, day, count });

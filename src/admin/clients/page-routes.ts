@@ -20,6 +20,7 @@ import { type Parameters, readChoice } from '../../platform/http/parameters.ts';
 import { doneOrUnchanged, type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { normalizeName } from '../../platform/text.ts';
+import { readPeriod } from '../../statistics/periods.ts';
 import { readClientStatistics } from '../../statistics/read-statistics.ts';
 import { namesIn } from '../audit/names.ts';
 import { checkedNames, explains, type Shown } from '../components.ts';
@@ -123,15 +124,12 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
   }
 
   async function redraw({ view, administrator_id, client_id }: ClientContext, shown: Shown) {
-    const [review, usage, statistics] = await Promise.all([
-      clientReview(deps, client_id),
-      readUsage(deps, client_id),
-      readClientStatistics(deps, client_id),
-    ]);
+    const [review, usage] = await Promise.all([clientReview(deps, client_id), readUsage(deps, client_id)]);
+    const statistics = await readClientStatistics(deps, review.client, readPeriod(shown.query ?? {}));
     const reviewerProblem = await readReviewerProblem(deps, administrator_id, review.client);
     const isDecided = shown.query?.done === 'approved' || shown.query?.done === 'rejected';
     const next = isDecided ? await nextInQueue(client_id) : undefined;
-    const charts = clientCharts(view, statistics);
+    const charts = clientCharts(view, `/admin/clients/${client_id}`, statistics);
     return clientPage(view, { ...review, usage, reviewerProblem, next, charts }, shown);
   }
 

@@ -75,7 +75,6 @@ ${risks.length > 0 && riskList(view, risks, owner)}
 ${links(view, proposalOf(client))}
 ${client.note_to_reviewer !== null && needsReview(client) && html`<div class="advice" id="client-note"><p>${view.t('admin.clients.note', { note: html`<q>${untrusted(client.note_to_reviewer, 500)}</q>` })}</p></div>`}
 ${differenceTable(view, client, lastRejection)}
-<h2>${view.t('admin.overview.days')}</h2>
 ${charts}
 <p><a href="${path(client)}/logout-deliveries">${view.t('logouts.title')}</a></p>
 <p><a href="/admin/audit?who=${client.client_id}">${view.t('admin.history')}</a></p>

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { administratorPage } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
+import { readPeriod } from '../../statistics/periods.ts';
 import { overviewPage } from './page.ts';
 import { readOverview } from './read-overview.ts';
 import { confirmMasterKeyBackup, hideChecklist, showChecklist } from './setup.ts';
@@ -9,8 +10,8 @@ import { confirmMasterKeyBackup, hideChecklist, showChecklist } from './setup.ts
 export async function overviewPageRoutes(app: FastifyInstance, deps: Deps) {
   const pages = pagesFor(app, deps, administratorPage);
 
-  pages.show('/admin', async ({ view, administrator_id }) =>
-    overviewPage(view, await readOverview(deps, administrator_id)),
+  pages.show('/admin', async ({ view, administrator_id, query }) =>
+    overviewPage(view, await readOverview(deps, administrator_id, readPeriod(query))),
   );
 
   pages.post('/admin/master-key-backup', {

@@ -1,9 +1,10 @@
 import { rotationPeriodSeconds } from '../../oauth/signing-keys/signing-keys.ts';
-import { dayChart, figures } from '../../platform/pages/chart.ts';
+import { dayChart, figures, periodLinks } from '../../platform/pages/chart.ts';
 import { type Html, html, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
 import { badge, emptyList, exactTime } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { periods } from '../../statistics/periods.ts';
 import { isFailing, maxDeadCounted } from '../../webhooks/list-webhooks.ts';
 import { byAdministrators } from '../audit/filter.ts';
 import { eventList } from '../audit/page.ts';
@@ -15,20 +16,23 @@ import { type Setup, steps } from './setup.ts';
 /** What waits for an administrator, what happened lately, and whether all is well. */
 export const overviewPage = (view: View, overview: Overview): Page => {
   const { statistics, setup, latest } = overview;
-  const { signIns, refused, signUps, clients, users } = statistics;
+  const { signIns, refused, signUps, clients, users, days } = statistics;
   return {
     title: view.plain('admin.title'),
     tab: adminTab('admin'),
     content: html`<h1>${view.t('admin.title')}</h1>
 ${checklist(view, setup)}
-${figures(view, [
-  { count: users.all, label: view.t('admin.overview.users') },
-  { count: users.active7, label: view.t('admin.overview.active', { days: 7 }) },
-  { count: users.active30, label: view.t('admin.overview.active', { days: 30 }) },
+${periodLinks(view, '/admin', statistics, periods)}${figures(view, [
+  { change: users.all, label: view.t('admin.overview.users'), days },
+  ...users.active.map((one) => ({
+    change: one,
+    label: view.t('admin.overview.active', { days: one.days }),
+    days: one.days,
+  })),
 ])}
 ${statistics.countedUntil !== undefined && html`<p class="soft" id="counted-until">${view.t('admin.overview.counted_until', { time: exactTime(statistics.countedUntil) })}</p>`}
 ${reviews(view, overview)}
-<h2>${view.t('admin.overview.days')}</h2>
+<h2>${view.t('chart.last', { days })}</h2>
 <div class="charts">
 ${dayChart(view, 'admin.overview.sign_ins', signIns)}${dayChart(view, 'admin.overview.refused', refused, 'bad')}${dayChart(view, 'admin.overview.sign_ups', signUps)}${dayChart(view, 'admin.overview.new_clients', clients)}</div>
 <h2>${view.t('admin.overview.latest')}</h2>

@@ -4,6 +4,7 @@ import { listedWithRisks } from '../../clients/read-review.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { listKeys } from '../../oauth/signing-keys/signing-keys.ts';
 import { now } from '../../platform/clock.ts';
+import type { Period } from '../../statistics/periods.ts';
 import { readStatistics } from '../../statistics/read-statistics.ts';
 import { webhooksWithDead } from '../../webhooks/list-webhooks.ts';
 import { namesIn } from '../audit/names.ts';
@@ -15,9 +16,9 @@ const maxShown = 5;
 export type Overview = Awaited<ReturnType<typeof readOverview>>;
 
 /** All that an administrator finds on the first page. */
-export async function readOverview(deps: Deps, administrator_id: string) {
+export async function readOverview(deps: Deps, administrator_id: string, days: Period) {
   const [statistics, waiting, queue, webhooks, keys, log, latest, setup] = await Promise.all([
-    readStatistics(deps),
+    readStatistics(deps, days),
     countNeedingReview(deps),
     findClients(deps, { listing: 'waiting', limit: maxShown }),
     webhooksWithDead(deps),

@@ -26,7 +26,6 @@ export const activityPage = (
   above: aboveClient(client),
   content: html`<h1>${view.t('developer.activity.title')}</h1>
 ${outcome}
-<h2>${view.t('admin.overview.days')}</h2>
 ${charts}
 <h2>${view.t('developer.failures')}</h2>
 <p class="soft">${view.t('developer.failures.intro')}</p>

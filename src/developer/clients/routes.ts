@@ -10,6 +10,7 @@ import { notice } from '../../platform/pages/form.ts';
 import type { Html } from '../../platform/pages/html.ts';
 import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
 import { normalizeName } from '../../platform/text.ts';
+import { readPeriod } from '../../statistics/periods.ts';
 import { readClientStatistics, readClientWeek } from '../../statistics/read-statistics.ts';
 import { clientActivity, clientHistory } from '../activity/activity.ts';
 import { clientCharts } from '../activity/charts.ts';
@@ -57,14 +58,14 @@ export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
     const state = readChoice(query, 'state', deliveryStates);
     const [activity, statistics, found] = await Promise.all([
       clientActivity(deps, client),
-      readClientStatistics(deps, client.client_id),
+      readClientStatistics(deps, client, readPeriod(query)),
       findLogoutDeliveries(deps, client.client_id, { state, after: query.after }),
     ]);
     const outcome = problem || (query.done === 'resent' && notice(view.t('logouts.resent')));
     const logouts = logoutSection(view, client, found, state);
     return activityPage(view, client, activity, {
       issuer: deps.config.baseUrl,
-      charts: clientCharts(view, statistics),
+      charts: clientCharts(view, `/developer/clients/${client.client_id}/activity`, statistics),
       outcome,
       logouts,
     });
