@@ -904,7 +904,10 @@ test('the overview has the clients that wait, the latest events and what was cou
   assert.match(text, sentence('admin.overview.clients', { pending: 1, changes: 0 }));
   assert.equal(text.match(/<span class="log-what">/g)?.length, 5);
   assert.match(text, pattern`<dt>${sentence('admin.overview.users')}</dt><dd>2</dd>`);
-  assert.match(text, pattern`<strong>2</strong> ${sentence('admin.overview.sign_ins')}</figcaption>\s*<svg`);
+  assert.match(
+    text,
+    pattern`<strong>2</strong> ${sentence('admin.overview.sign_ins')}</figcaption>\s*<p class="change">[^<]+</p>\s*<svg`,
+  );
 });
 
 test('the pages speak German', async (t) => {
