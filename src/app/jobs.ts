@@ -22,7 +22,7 @@ import {
 import type { Deps } from '../oauth/deps.ts';
 import { applyBulkRevocations } from '../oauth/grants/grants.ts';
 import { rotateDueKeys } from '../oauth/signing-keys/signing-keys.ts';
-import { accessTokenSeconds } from '../oauth/token/tokens.ts';
+import { accessTokenSeconds } from '../oauth/token/access-token.ts';
 import { now } from '../platform/clock.ts';
 import { type Db, StoreUnavailable, storeReason } from '../platform/db/db.ts';
 import { purgeUsedOnce } from '../platform/db/used-once.ts';

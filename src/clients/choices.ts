@@ -13,9 +13,9 @@ export type ClientStatus = (typeof clientStatuses)[number];
 export const consentPolicies = ['skip', 'required'] as const;
 export type ConsentPolicy = (typeof consentPolicies)[number];
 
-/** EdDSA is Ed25519 (RFC 8037); RS256 is for relying parties whose library lacks it. */
-export const algorithms = ['EdDSA', 'RS256'] as const;
-export type Algorithm = (typeof algorithms)[number];
+/** What our tokens are signed with. EdDSA is Ed25519 (RFC 8037); RS256 is for relying parties whose library lacks it. */
+export const signingAlgorithms = ['EdDSA', 'RS256'] as const;
+export type SigningAlgorithm = (typeof signingAlgorithms)[number];
 
 /** What runs the client: a server, a page in a browser, or an app on a device (RFC 8252). */
 export const applicationTypes = ['web', 'spa', 'native'] as const;

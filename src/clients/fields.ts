@@ -5,7 +5,7 @@ import { httpsUrlPattern, redirectUriPattern, serverUriPattern } from '../platfo
 import type { MessageDescriptor } from '../platform/i18n/translate.ts';
 import { type TSchema, Type } from '../platform/schema.ts';
 import { methodNames } from './authentication-methods.ts';
-import { algorithms, applicationTypes } from './choices.ts';
+import { applicationTypes, signingAlgorithms } from './choices.ts';
 import { libraryIds } from './libraries/catalogue.ts';
 import { homepageUrlProblem, logoUrlProblem } from './page-url.ts';
 import { backchannelUriProblem, redirectUriProblem } from './redirect-uri.ts';
@@ -198,14 +198,14 @@ export const clientFields = {
   },
   /** Access tokens follow it, for libraries without EdDSA (decisions §4). */
   id_token_signed_response_alg: {
-    column: choice(...algorithms),
+    column: choice(...signingAlgorithms),
     initial: 'EdDSA',
     part: 'technical',
-    control: { kind: 'choice', values: algorithms, as: 'radio', texts: 'algorithm' },
-    body: Type.Enum([...algorithms], {
+    control: { kind: 'choice', values: signingAlgorithms, as: 'radio', texts: 'algorithm' },
+    body: Type.Enum([...signingAlgorithms], {
       description: 'Of its ID tokens and access tokens. At registration the default is `EdDSA`.',
     }),
-    record: Type.Enum([...algorithms]),
+    record: Type.Enum([...signingAlgorithms]),
     option: { name: 'alg', value: 'algorithm', help: 'algorithm for signing its tokens' },
   },
   /** Id tokens carry the claims of the granted scopes, for libraries that do not read userinfo. */

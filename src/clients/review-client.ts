@@ -5,11 +5,11 @@ import type { Edited } from '../platform/edited.ts';
 import { fieldProblem, invalidFields, invalidState, staleRevision } from '../platform/errors.ts';
 import { type ClientDeps, type ClientTarget, changeClient, sameJson } from './change-client.ts';
 import {
-  type Algorithm,
   acrValuesFor,
   type ClientStatus,
   type ConsentPolicy,
   type SecondFactor,
+  type SigningAlgorithm,
   secondFactorOf,
 } from './choices.ts';
 import {
@@ -197,7 +197,7 @@ function checkPolicy({ refresh_retry_window = 0 }: PolicyChange): void {
 }
 
 /** Of an approved client also what its owner registered but an administrator may have to mend: libraries differ in it. */
-type ApprovedPolicyChange = PolicyChange & { id_token_signed_response_alg?: Algorithm };
+type ApprovedPolicyChange = PolicyChange & { id_token_signed_response_alg?: SigningAlgorithm };
 
 const approvedPolicyAfter = (client: Client, change: ApprovedPolicyChange): Required<ApprovedPolicyChange> => ({
   ...policyAfter(client, change),

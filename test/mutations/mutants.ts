@@ -473,7 +473,7 @@ export const mutants: readonly Mutant[] = [
     name: 'code-replay-revokes-nothing',
     breaks: 'TK-01',
     file: 'src/oauth/token/authorization-code-grant.ts',
-    text: "await revokeGrant(deps, { grant, reason: 'code_replay', actor, address: request.address });",
+    text: "await revokeGrant(deps, { grant, reason: 'code_replay', actor, address });",
     instead: '',
     tests: [{ file: 'test/oauth/token.test.ts' }],
   },

@@ -3,7 +3,7 @@ import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import type { Algorithm } from '../../src/clients/choices.ts';
+import type { SigningAlgorithm } from '../../src/clients/choices.ts';
 import { snippetValuesOf } from '../../src/clients/libraries/advice.ts';
 import { findLibrary, type SnippetFile, snippetOf } from '../../src/clients/libraries/catalogue.ts';
 import { type Library, type lacks, secretVariable } from '../../src/clients/libraries/library.ts';
@@ -34,7 +34,7 @@ export type CatalogueClient = {
 
 type Changes = {
   client_type?: 'confidential' | 'public';
-  algorithm?: Algorithm;
+  algorithm?: SigningAlgorithm;
   claims_in_id_token?: boolean;
   /** Where it receives logout tokens. */
   backchannel_logout_path?: string;

@@ -14,9 +14,9 @@ import { authenticateClient } from '../../src/oauth/client-authentication/authen
 import type { Deps } from '../../src/oauth/deps.ts';
 import { userinfo } from '../../src/oauth/discovery/userinfo.ts';
 import { applyBulkRevocations } from '../../src/oauth/grants/grants.ts';
-import { authorizationCodeGrant } from '../../src/oauth/token/authorization-code-grant.ts';
+import { verifyAccessToken } from '../../src/oauth/token/access-token.ts';
+import { redeem } from '../../src/oauth/token/grant-types.ts';
 import { introspectToken } from '../../src/oauth/token/introspect-token.ts';
-import { refreshTokenGrant } from '../../src/oauth/token/refresh-token-grant.ts';
 import { revokeToken } from '../../src/oauth/token/revoke-token.ts';
 import { mustChange } from '../../src/platform/db/change.ts';
 import { StoreUnavailable } from '../../src/platform/db/db.ts';
@@ -219,13 +219,17 @@ async function useToken(context: Context, family: Family, place: number, secret 
   context.lost = () => end('unknown');
   const form: Record<string, string> = { client_id, client_secret: secret };
   if (place === 0) {
-    Object.assign(form, { code: family.code, redirect_uri: 'https://rp.test/cb', code_verifier: verifier });
-  } else form.refresh_token = family.refreshTokens[place]!;
+    Object.assign(form, {
+      grant_type: 'authorization_code',
+      code: family.code,
+      redirect_uri: 'https://rp.test/cb',
+      code_verifier: verifier,
+    });
+  } else Object.assign(form, { grant_type: 'refresh_token', refresh_token: family.refreshTokens[place]! });
   const outcome = await outcomeOf(async () => {
     const client = await authenticateClient(deps, { authorization: undefined, form, address }, 'token');
     checkSecret(family.client, secret, attempt.began, attempt.beganAt);
-    const request = { client, form, address };
-    return place === 0 ? authorizationCodeGrant(deps, request) : refreshTokenGrant(deps, request);
+    return redeem(deps, { client, form, address });
   });
   if (outcome.kind !== 'done') {
     const isUnauthenticated = outcome.kind === 'refused' && outcome.error.code === 'invalid_client';
@@ -302,7 +306,7 @@ async function readUserinfo(context: Context, { x, y }: Step): Promise<void> {
   const access = family && at(family.accessTokens, y);
   if (!family || !access) return;
   const began = simulation.moment();
-  const outcome = await outcomeOf(() => userinfo(deps, access.token));
+  const outcome = await outcomeOf(async () => userinfo(deps, await verifyAccessToken(deps, access.token)));
   judgeReading(simulation, family, { began, access }, outcome.kind === 'unknown' ? undefined : outcome.kind === 'done');
 }
 

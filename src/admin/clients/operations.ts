@@ -1,4 +1,4 @@
-import { algorithms, consentPolicies, secondFactors } from '../../clients/choices.ts';
+import { consentPolicies, secondFactors, signingAlgorithms } from '../../clients/choices.ts';
 import { reviewedRecord } from '../../clients/client.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { exportClients } from '../../clients/export-clients.ts';
@@ -222,7 +222,7 @@ export const clientOperations = {
       {
         ...policy,
         id_token_signed_response_alg: Type.Optional(
-          Type.Enum([...algorithms], { description: 'How its tokens are signed from now on.' }),
+          Type.Enum([...signingAlgorithms], { description: 'How its tokens are signed from now on.' }),
         ),
       },
       { minProperties: 1 },

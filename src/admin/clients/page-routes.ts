@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { administratorPage } from '../../authentication/sessions/session.ts';
-import { algorithms, consentPolicies, secondFactors } from '../../clients/choices.ts';
+import { consentPolicies, secondFactors, signingAlgorithms } from '../../clients/choices.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { exportClients } from '../../clients/export-clients.ts';
 import { type ClientListing, countListings, findAnyClient, findClients, orders } from '../../clients/find-clients.ts';
@@ -164,7 +164,7 @@ const policyOf = ({ consent, refresh_retry_window }: Parameters) => ({
 });
 
 const algorithmOf = ({ id_token_signed_response_alg: chosen }: Parameters) =>
-  algorithms.find((algorithm) => algorithm === chosen);
+  signingAlgorithms.find((algorithm) => algorithm === chosen);
 
 const approvalOf = (form: Parameters) => ({
   ...policyOf(form),

@@ -1,11 +1,11 @@
 import type { User } from '../../accounts/users.ts';
 import { usesSecret } from '../../clients/authentication-methods.ts';
 import {
-  algorithms,
   consentPolicies,
   type SecondFactor,
   secondFactorOf,
   secondFactors,
+  signingAlgorithms,
 } from '../../clients/choices.ts';
 import { type Client, needsConsentChoice, needsReview, proposalOf } from '../../clients/client.ts';
 import { linkFields } from '../../clients/fields.ts';
@@ -307,7 +307,7 @@ const policyForm = (view: View, client: Client): Html => html`<p class="soft">${
 <form method="post" action="${path(client)}/policy">
 ${policyFields(view, client, 'policy', client.consent)}
 <fieldset aria-describedby="policy-alg-hint"><legend>${view.t('developer.algorithm')}</legend>
-${algorithms.map(
+${signingAlgorithms.map(
   (one) =>
     html`<label><input type="radio" name="id_token_signed_response_alg" value="${one}" required${one === client.id_token_signed_response_alg && html` checked`}> ${view.t(`developer.algorithm.${one}`)}</label>\n`,
 )}</fieldset>

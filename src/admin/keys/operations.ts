@@ -1,4 +1,4 @@
-import { algorithms } from '../../clients/choices.ts';
+import { signingAlgorithms } from '../../clients/choices.ts';
 import {
   type KeyRecord as Key,
   listKeys,
@@ -12,7 +12,7 @@ import { administration } from '../operation-parts.ts';
 
 const KeyRecord = Type.Object({
   kid: Type.String(),
-  algorithm: Type.Enum([...algorithms]),
+  algorithm: Type.Enum([...signingAlgorithms]),
   status: Type.Enum(['next', 'active', 'retiring', 'retired']),
   created_at: Time,
   activated_at: nullable(Time),

@@ -1,5 +1,5 @@
 import type { AuthenticationMethod } from '../authentication-methods.ts';
-import type { Algorithm, ClientType } from '../choices.ts';
+import type { ClientType, SigningAlgorithm } from '../choices.ts';
 
 /** What a client is registered for. A `service` is an API: it checks tokens and has no sign-in of its own. */
 export const kinds = ['web', 'spa', 'native', 'service'] as const;
@@ -32,7 +32,7 @@ export type SnippetValues = {
   readonly post_logout_redirect_uri: string;
   /** Separated by spaces. */
   readonly scope: string;
-  readonly algorithm: Algorithm;
+  readonly algorithm: SigningAlgorithm;
 };
 
 /** Text of a file, or nothing where a client of this type does not need the file. */
@@ -59,7 +59,7 @@ export type Library = {
    * The signatures that it verifies or, where it fetches tokens for another verifier, that one does. The first is what it expects
    * unless it is configured.
    */
-  readonly algorithms: readonly [Algorithm, ...Algorithm[]];
+  readonly algorithms: readonly [SigningAlgorithm, ...SigningAlgorithm[]];
   /** Who verifies what it fetches, if it does not; for the documentation. */
   readonly verifier?: string;
   /** How it authenticates unless it is configured; null: either way. */

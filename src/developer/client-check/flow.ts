@@ -7,11 +7,11 @@ import { startTestRequest, testRedirectUri } from '../../oauth/authorize/test-re
 import type { Deps } from '../../oauth/deps.ts';
 import { userinfo } from '../../oauth/discovery/userinfo.ts';
 import { revokeGrant } from '../../oauth/grants/grants.ts';
-import { authorizationCodeGrant } from '../../oauth/token/authorization-code-grant.ts';
-import { refreshTokenGrant } from '../../oauth/token/refresh-token-grant.ts';
+import { undefinedIfInvalid } from '../../oauth/signing-keys/key-ring.ts';
+import { grantIdOfAccessToken, verifyAccessToken } from '../../oauth/token/access-token.ts';
+import { redeem } from '../../oauth/token/grant-types.ts';
 import { revokeToken } from '../../oauth/token/revoke-token.ts';
 import { TokenRefusal, type TokenResponse } from '../../oauth/token/token-request.ts';
-import { grantIdOfAccessToken, undefinedIfInvalid } from '../../oauth/token/tokens.ts';
 import { now } from '../../platform/clock.ts';
 import { RequestError, refusal } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
@@ -97,16 +97,11 @@ export async function finishTest(
       return undefined;
     }
   }
-  const requestTokens = (
-    name: 'token' | 'refresh',
-    form: Record<string, string>,
-    grant: typeof authorizationCodeGrant | typeof refreshTokenGrant,
-    expected: { nonce?: string },
-  ) => {
+  const requestTokens = (name: 'token' | 'refresh', form: Record<string, string>, expected: { nonce?: string }) => {
     const sent = { ...form, client_id: client.client_id };
     return attempt(
       { name, request: `POST ${config.baseUrl}/oauth/token`, sent },
-      () => grant(deps, { client, form: sent, address }),
+      () => redeem(deps, { client, form: sent, address }),
       async (issued) => ({ tokens: await inspectAll(deps, client, issued, expected) }),
     );
   };
@@ -127,7 +122,7 @@ export async function finishTest(
   if (code === undefined) return steps;
 
   const redemption = { grant_type: 'authorization_code', code, redirect_uri, code_verifier };
-  const issued = await requestTokens('token', redemption, authorizationCodeGrant, { nonce });
+  const issued = await requestTokens('token', redemption, { nonce });
   if (!issued) return steps;
   const { access_token } = issued;
   let current = issued;
@@ -137,13 +132,13 @@ export async function finishTest(
       const { sub } = await deps.keys.verify('at+jwt', access_token);
       await attempt(
         { name: 'userinfo', request, sent: { authorization: `Bearer ${shorten(access_token)}` } },
-        () => userinfo(deps, access_token),
+        async () => userinfo(deps, await verifyAccessToken(deps, access_token)),
         async (claims) => ({ checks: [{ name: 'sub', passed: claims.sub === sub }] }),
       );
     }
     if (issued.refresh_token !== undefined) {
       const form = { grant_type: 'refresh_token', refresh_token: issued.refresh_token };
-      current = (await requestTokens('refresh', form, refreshTokenGrant, {})) ?? issued;
+      current = (await requestTokens('refresh', form, {})) ?? issued;
     }
   } finally {
     const token = current.refresh_token ?? access_token;
@@ -156,7 +151,7 @@ export async function finishTest(
       },
     );
   }
-  const remaining = await undefinedIfInvalid(userinfo(deps, current.access_token));
+  const remaining = await undefinedIfInvalid(verifyAccessToken(deps, current.access_token));
   return steps.map((step) =>
     step.name === 'revoke' ? { ...step, checks: [{ name: 'revoked', passed: remaining === undefined }] } : step,
   );

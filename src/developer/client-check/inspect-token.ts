@@ -1,7 +1,7 @@
 import type { Client } from '../../clients/client.ts';
 import type { Deps } from '../../oauth/deps.ts';
+import { undefinedIfInvalid } from '../../oauth/signing-keys/key-ring.ts';
 import { accessTokenHash } from '../../oauth/signing-keys/token-signer.ts';
-import { undefinedIfInvalid } from '../../oauth/token/tokens.ts';
 import { now } from '../../platform/clock.ts';
 
 export type Check = { name: (typeof checkNames)[number]; passed: boolean };

@@ -15,8 +15,8 @@ import {
   RequestedClaims,
 } from '../claims/claims-parameter.ts';
 import type { Deps } from '../deps.ts';
+import { undefinedIfInvalid } from '../signing-keys/key-ring.ts';
 import { isCodeChallenge } from '../token/authorization-code-grant.ts';
-import { undefinedIfInvalid } from '../token/tokens.ts';
 import { requestedAcrs } from './requested-acrs.ts';
 import { canReceivePost, longestEcho, otherMode, readRefusedObject, responseModes } from './response-mode.ts';
 

@@ -15,8 +15,8 @@ import { appLimit } from '../grants/app-limit.ts';
 import { findConsent, saveConsent } from '../grants/consents.store.ts';
 import { endSurplus } from '../grants/grants.ts';
 import { InsertedGrant, insertGrant } from '../grants/store.ts';
-import { refreshIdleSeconds } from '../token/refresh-token-grant.ts';
-import { accessTokenSeconds } from '../token/tokens.ts';
+import { accessTokenSeconds } from '../token/access-token.ts';
+import { refreshIdleSeconds } from '../token/refresh-token.ts';
 import { AuthorizationError, type AuthorizationRequest } from './authorization-request.ts';
 import { clientRequiresTwoFactors, nextStep, type Step } from './next-step.ts';
 import {

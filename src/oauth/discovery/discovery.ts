@@ -1,10 +1,11 @@
 import { acrs } from '../../authentication/sessions/authentication.ts';
-import { algorithms } from '../../clients/choices.ts';
+import { signingAlgorithms } from '../../clients/choices.ts';
 import { advertisedScopes } from '../../clients/scopes.ts';
 import type { Config } from '../../platform/config.ts';
 import { prompts } from '../authorize/authorization-request.ts';
 import { responseModes } from '../authorize/response-mode.ts';
 import { methodsAt } from '../client-authentication/methods.ts';
+import { grantTypeNames } from '../token/grant-types.ts';
 import { Userinfo } from './userinfo.ts';
 
 const idTokenClaims = 'iss sub aud azp exp iat auth_time nonce at_hash sid acr amr'.split(' ');
@@ -23,9 +24,9 @@ export function discoveryDocument({ baseUrl }: Pick<Config, 'baseUrl'>) {
     scopes_supported: advertisedScopes,
     response_types_supported: ['code'],
     response_modes_supported: responseModes,
-    grant_types_supported: ['authorization_code', 'refresh_token'],
+    grant_types_supported: grantTypeNames,
     subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: algorithms,
+    id_token_signing_alg_values_supported: signingAlgorithms,
     token_endpoint_auth_methods_supported: methodsAt.token,
     introspection_endpoint_auth_methods_supported: methodsAt.introspection,
     revocation_endpoint_auth_methods_supported: methodsAt.revocation,

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { invalidRequest } from '../../platform/errors.ts';
-import { accessToken, bearerToken, isBearer } from '../../platform/http/access.ts';
+import { accessToken } from '../../platform/http/access.ts';
 import { form, type OperationDescription } from '../../platform/http/operation.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import { publicDocument } from '../../platform/http/representations.ts';
 import { Type } from '../../platform/schema.ts';
 import type { Deps } from '../deps.ts';
+import { findPresentedToken, tokenChallenge } from '../token/presented-token.ts';
 import { discoveryDocument } from './discovery.ts';
 import { Userinfo, userinfo } from './userinfo.ts';
 
@@ -38,21 +38,13 @@ export async function discoveryRoutes(app: FastifyInstance, deps: Deps) {
   );
 
   async function answer(request: FastifyRequest, reply: FastifyReply, formToken: string | undefined) {
-    const token = accessTokenOf(request.headers.authorization, formToken);
-    if (token !== undefined) return userinfo(deps, token);
-    // A request without credentials gets a challenge without an error code (RFC 6750 §3.1).
+    const token = await findPresentedToken(deps, { authorization: request.headers.authorization, formToken });
+    if (token) return userinfo(deps, token);
     return reply
       .code(401)
-      .header('www-authenticate', 'Bearer')
+      .header('www-authenticate', tokenChallenge)
       .send({ error: 'invalid_token', error_description: 'An access token is required.' });
   }
-}
-
-/** From the header or the form body, never both and never the URL (OAuth 2.1 §5.1). */
-function accessTokenOf(authorization: string | undefined, formToken: string | undefined): string | undefined {
-  if (!isBearer(authorization)) return formToken;
-  if (formToken !== undefined) throw invalidRequest('The access token was sent twice. Use only one method.');
-  return bearerToken(authorization);
 }
 
 const notes: Record<string, string> = {

@@ -4,7 +4,7 @@ import { insufficientScope } from '../../platform/errors.ts';
 import { type Static, Type } from '../../platform/schema.ts';
 import { claimsWithin, scopeOfClaim, UserClaims, userClaims } from '../claims/claims.ts';
 import type { Deps } from '../deps.ts';
-import { verifyAccessToken } from '../token/tokens.ts';
+import type { ActiveAccessToken } from '../token/access-token.ts';
 
 export const Userinfo = Type.Object({ sub: Type.String(), ...UserClaims.properties });
 type Userinfo = Static<typeof Userinfo>;
@@ -12,10 +12,9 @@ type Userinfo = Static<typeof Userinfo>;
 /**
  * The claims that the scope of an access token allows (specification 2.4 and decisions §5), and those that the
  * authorization request asked for by name, as they are now.
- * @throws {RequestError} `invalid_token`; `insufficient_scope` without `openid`.
+ * @throws {RequestError} `insufficient_scope` without `openid`.
  */
-export async function userinfo(deps: Pick<Deps, 'db' | 'clock' | 'keys'>, accessToken: string): Promise<Userinfo> {
-  const { claims, subject } = await verifyAccessToken(deps, accessToken);
+export async function userinfo(deps: Pick<Deps, 'db'>, { claims, subject }: ActiveAccessToken): Promise<Userinfo> {
   if (!hasScope(claims.scope, 'openid')) throw insufficientScope('openid');
   const { user_id } = subject;
   const entitlements = () => listEntitlements(deps.db, user_id);

@@ -1,4 +1,4 @@
-import { algorithms } from '../../clients/choices.ts';
+import { signingAlgorithms } from '../../clients/choices.ts';
 import { deliveryFields, deliveryQueue } from '../../deliveries/queue.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { choice, id, type RowOf, row, text } from '../../platform/db/rows.ts';
@@ -18,7 +18,7 @@ export type LogoutDelivery = RowOf<typeof Delivery>;
 const DueDelivery = row('logout_deliveries join clients', {
   ...Delivery.fields,
   url: text,
-  algorithm: choice(...algorithms),
+  algorithm: choice(...signingAlgorithms),
 });
 export type DueLogoutDelivery = RowOf<typeof DueDelivery>;
 

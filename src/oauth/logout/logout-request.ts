@@ -7,7 +7,7 @@ import { parseParameters } from '../../platform/http/parameters.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
 import type { ClientId, SessionId, UserId } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';
-import { undefinedIfInvalid } from '../token/tokens.ts';
+import { undefinedIfInvalid } from '../signing-keys/key-ring.ts';
 
 /** What of a logout request has passed every check (RP-Initiated Logout 1.0 §2). */
 export type LogoutRequest = {

@@ -1,12 +1,12 @@
 import { createPrivateKey, createPublicKey, type webcrypto } from 'node:crypto';
-import type { Algorithm } from '../../clients/choices.ts';
+import type { SigningAlgorithm } from '../../clients/choices.ts';
 import { type Clock, now } from '../../platform/clock.ts';
 import type { Db } from '../../platform/db/db.ts';
-import { invalidToken, unavailable } from '../../platform/errors.ts';
+import { invalidToken, RequestError, unavailable } from '../../platform/errors.ts';
 import { type PublicDocument, publicDocument } from '../../platform/http/representations.ts';
 import { cacheRequests } from '../../platform/ttl-cache.ts';
 import type { Vault } from '../../platform/vault.ts';
-import { type Sign, signerOf, type Verify, verifierOf } from './signatures.ts';
+import { type Sign, signerOf, type VerificationAlgorithm, type Verify, verifierOf } from './signatures.ts';
 import { retiredSeconds } from './signing-keys.ts';
 import { openSigningThread, type SigningThread, type Tokens } from './signing-thread.ts';
 import { findRetiredKey, type KeyStatus, listSigningKeys, type SigningKeyRow } from './store.ts';
@@ -23,7 +23,7 @@ export type KeyRing = Awaited<ReturnType<typeof openKeyRing>>;
 
 type LoadedKey = {
   kid: string;
-  algorithm: Algorithm;
+  algorithm: SigningAlgorithm;
   status: KeyStatus;
   verify: Verify;
   /** Undefined when only the public half is there. */
@@ -40,8 +40,9 @@ type RingDeps = { db: Db; clock: Clock; vault: Vault; issuer: string };
 
 const maxAgeMs = 1000;
 const maxTokenLength = 8192;
-const joseAlgorithms: Record<Algorithm, readonly string[]> = {
-  EdDSA: ['EdDSA', 'Ed25519'], // RFC 9864 renames it; some libraries already write the new name
+/** As the header may name what each key has signed. */
+const namesOf: Readonly<Record<SigningAlgorithm, readonly VerificationAlgorithm[]>> = {
+  EdDSA: ['EdDSA', 'Ed25519'],
   RS256: ['RS256'],
 };
 
@@ -74,7 +75,7 @@ export async function openKeyRing(deps: RingDeps) {
       return snapshot.published;
     },
     /** A compact JWS. */
-    async sign(algorithm: Algorithm, typ: 'logout+jwt', claims: Claims): Promise<string> {
+    async sign(algorithm: SigningAlgorithm, typ: 'logout+jwt', claims: Claims): Promise<string> {
       const { headers, signing } = activeKey(await current(), algorithm);
       return signCompact(headers[typ], JSON.stringify(claims), signing.sign);
     },
@@ -82,7 +83,7 @@ export async function openKeyRing(deps: RingDeps) {
      * An access token, and with it the ID token whose `at_hash` binds the two.
      * @param id the claims of the ID token, if there shall be one.
      */
-    async signTokens(algorithm: Algorithm, access: Claims, id?: Claims): Promise<Tokens> {
+    async signTokens(algorithm: SigningAlgorithm, access: Claims, id?: Claims): Promise<Tokens> {
       const { kid, signing } = activeKey(await current(), algorithm);
       const tokens = await signing.signTokens({ access: JSON.stringify(access), id: id && JSON.stringify(id) });
       genuine.add(tokens.access_token, kid, access);
@@ -106,6 +107,16 @@ export async function openKeyRing(deps: RingDeps) {
     /** The part of `verify` that concerns the signature, and never from memory. @throws {RequestError} `invalid_token`. */
     verifySignature,
   };
+}
+
+/** @returns undefined instead of `invalid_token`. */
+export async function undefinedIfInvalid<Value>(verified: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await verified;
+  } catch (error) {
+    if (error instanceof RequestError && error.code === 'invalid_token') return undefined;
+    throw error;
+  }
 }
 
 /**
@@ -140,7 +151,7 @@ function genuineTokens(limit = 5_000) {
 
 type SigningKey = LoadedKey & { signing: NonNullable<LoadedKey['signing']> };
 
-function activeKey({ byKid }: Snapshot, algorithm: Algorithm): SigningKey {
+function activeKey({ byKid }: Snapshot, algorithm: SigningAlgorithm): SigningKey {
   const isActive = (key: LoadedKey): key is SigningKey =>
     key.algorithm === algorithm && key.status === 'active' && key.signing !== undefined;
   const active = byKid.values().find(isActive);
@@ -168,7 +179,7 @@ async function verifyCompact(findKey: FindKey, typ: TokenType, token: string) {
   if (!key) throw invalidToken('unknown kid');
   // Our tokens have these three members only, so jku, x5u, jwk, crit and b64 are refused without being understood.
   const onlyOurs = Object.keys(header).every((name) => name === 'alg' || name === 'kid' || name === 'typ');
-  if (!onlyOurs || header.typ !== typ || !joseAlgorithms[key.algorithm].includes(String(header.alg))) {
+  if (!onlyOurs || header.typ !== typ || !namesOf[key.algorithm].some((name) => name === header.alg)) {
     throw invalidToken('not the header of such a token');
   }
   const signature = decodeBase64url(encodedSignature);

@@ -1,12 +1,15 @@
 import { type KeyObject, sign, verify } from 'node:crypto';
-import type { Algorithm } from '../../clients/choices.ts';
+import type { SigningAlgorithm } from '../../clients/choices.ts';
 import { findSodium } from '../../platform/sodium.ts';
+
+/** What we verify, by the names of JOSE: what we sign with, and EdDSA by the new name that some libraries write (RFC 9864). */
+export type VerificationAlgorithm = SigningAlgorithm | 'Ed25519';
 
 export type Sign = (input: Buffer) => Promise<Buffer>;
 export type Verify = (input: Buffer, signature: Buffer) => Promise<boolean>;
 
 /** Ed25519 (RFC 8032 §5.1) by libsodium on the event loop, or by OpenSSL in the thread pool, as RS256 (RFC 7518 §3.3) always is. */
-export function signerOf(algorithm: Algorithm, key: KeyObject, find = findSodium): Sign {
+export function signerOf(algorithm: SigningAlgorithm, key: KeyObject, find = findSodium): Sign {
   const byOpenSsl: Sign = (input) => {
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
     sign(digestOf(algorithm), input, key, (error, bytes) => (error ? reject(error) : resolve(bytes)));
@@ -25,7 +28,7 @@ export function signerOf(algorithm: Algorithm, key: KeyObject, find = findSodium
 }
 
 /** The counterpart of {@link signerOf}. */
-export function verifierOf(algorithm: Algorithm, key: KeyObject, find = findSodium): Verify {
+export function verifierOf(algorithm: VerificationAlgorithm, key: KeyObject, find = findSodium): Verify {
   const byOpenSsl: Verify = (input, signature) => {
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
     verify(digestOf(algorithm), input, key, signature, (error, isGenuine) =>
@@ -33,7 +36,7 @@ export function verifierOf(algorithm: Algorithm, key: KeyObject, find = findSodi
     );
     return promise;
   };
-  if (algorithm !== 'EdDSA') return byOpenSsl;
+  if (algorithm === 'RS256') return byOpenSsl;
   let publicKey: Buffer | undefined;
   return async (input, signature) => {
     const sodium = await find();
@@ -55,4 +58,4 @@ export function edwardsSecretKey(key: KeyObject): Buffer {
   return secretKey;
 }
 
-const digestOf = (algorithm: Algorithm) => (algorithm === 'EdDSA' ? null : 'sha256');
+const digestOf = (algorithm: VerificationAlgorithm) => (algorithm === 'RS256' ? 'sha256' : null);

@@ -2,7 +2,7 @@ import { generateKeyPair, hash, type webcrypto } from 'node:crypto';
 import { promisify } from 'node:util';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { sessionSeconds } from '../../authentication/sessions/session.ts';
-import { type Algorithm, algorithms } from '../../clients/choices.ts';
+import { type SigningAlgorithm, signingAlgorithms } from '../../clients/choices.ts';
 import { now } from '../../platform/clock.ts';
 import type { Db } from '../../platform/db/db.ts';
 import type { Sql } from '../../platform/db/sql.ts';
@@ -44,7 +44,7 @@ export async function ensureSigningKeys(deps: KeyDeps, newPair = generatePair): 
 }
 
 async function missingKeys(deps: KeyDeps, present: readonly KeyRecord[], newPair = generatePair): Promise<Sql[]> {
-  const missing = algorithms.flatMap((algorithm) =>
+  const missing = signingAlgorithms.flatMap((algorithm) =>
     (['active', 'next'] as const)
       .filter((status) => !present.some((key) => key.algorithm === algorithm && key.status === status))
       .map((status) => ({ algorithm, status })),
@@ -77,9 +77,9 @@ export const listKeys = (deps: Pick<Deps, 'db'>): Promise<KeyRecord[]> => listKe
 /** @returns whether each algorithm has an active key with its private half. */
 export async function canSign(db: Db): Promise<boolean> {
   const keys = await listSigningKeys(db);
-  const isActive = (algorithm: Algorithm) =>
+  const isActive = (algorithm: SigningAlgorithm) =>
     keys.some((key) => key.algorithm === algorithm && key.status === 'active' && key.private_key_sealed !== null);
-  return algorithms.every(isActive);
+  return signingAlgorithms.every(isActive);
 }
 
 /**
@@ -106,14 +106,19 @@ export async function rotateDueKeys(deps: KeyDeps): Promise<string[]> {
  */
 export async function rotateNow(deps: KeyDeps, caller: Caller): Promise<string[]> {
   const rotated: string[] = [];
-  for (const algorithm of algorithms) rotated.push(...(await rotate(deps, algorithm, now(deps), caller)));
+  for (const algorithm of signingAlgorithms) rotated.push(...(await rotate(deps, algorithm, now(deps), caller)));
   return rotated;
 }
 
 const isDue = (key: KeyRecord, at: number) =>
   key.status === 'active' && (key.activated_at ?? 0) <= at - rotationPeriodSeconds;
 
-async function rotate(deps: KeyDeps, algorithm: Algorithm, activatedBefore: number, caller: Caller): Promise<string[]> {
+async function rotate(
+  deps: KeyDeps,
+  algorithm: SigningAlgorithm,
+  activatedBefore: number,
+  caller: Caller,
+): Promise<string[]> {
   const at = now(deps);
   const keys = (await listKeyRecords(deps.db)).filter((key) => key.algorithm === algorithm);
   const retires = keys.find(({ status }) => status === 'active')?.kid;
@@ -139,12 +144,14 @@ async function rotate(deps: KeyDeps, algorithm: Algorithm, activatedBefore: numb
 export const sealedPrivateKeys = { ...privateKeysColumn, purposeOf: (kid: string) => `signing-key:${kid}` };
 
 const generate = promisify(generateKeyPair);
-const generatePair = (algorithm: Algorithm) =>
+const generatePair = (algorithm: SigningAlgorithm) =>
   algorithm === 'EdDSA' ? generate('ed25519') : generate('rsa', { modulusLength: 2048 });
 
 /** Has the thread pool generate all pairs of a new store, while the event loop makes its tables. */
 export function pairsInAdvance(): typeof generatePair {
-  const pairs = algorithms.flatMap((algorithm) => [1, 2].map(() => ({ algorithm, pair: generatePair(algorithm) })));
+  const pairs = signingAlgorithms.flatMap((algorithm) =>
+    [1, 2].map(() => ({ algorithm, pair: generatePair(algorithm) })),
+  );
   for (const { pair } of pairs) pair.catch(() => undefined); // it is awaited when it is taken
   return (algorithm) => {
     const index = pairs.findIndex((one) => one.algorithm === algorithm);
@@ -152,7 +159,7 @@ export function pairsInAdvance(): typeof generatePair {
   };
 }
 
-async function newKey({ vault }: KeyDeps, algorithm: Algorithm, newPair = generatePair) {
+async function newKey({ vault }: KeyDeps, algorithm: SigningAlgorithm, newPair = generatePair) {
   const { privateKey, publicKey } = await newPair(algorithm);
   const public_jwk = publicKey.export({ format: 'jwk' });
   const kid = thumbprint(public_jwk);

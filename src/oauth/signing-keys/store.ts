@@ -1,5 +1,5 @@
 import type { webcrypto } from 'node:crypto';
-import type { Algorithm } from '../../clients/choices.ts';
+import type { SigningAlgorithm } from '../../clients/choices.ts';
 import { mustChange } from '../../platform/db/change.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { id, integer, jsonObject, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
@@ -11,7 +11,7 @@ export type KeyStatus = 'next' | 'active' | 'retiring';
 
 const SigningKey = row('signing_keys', {
   kid: text,
-  algorithm: id<Algorithm>(),
+  algorithm: id<SigningAlgorithm>(),
   status: id<KeyStatus>(),
   public_jwk: jsonObject<webcrypto.JsonWebKey>(),
   /** Null once the key no longer signs. */
@@ -28,7 +28,7 @@ export const listSigningKeys = (db: Db) =>
 
 const KeyRecord = row('signing_keys', {
   kid: text,
-  algorithm: id<Algorithm>(),
+  algorithm: id<SigningAlgorithm>(),
   /** `retired` is no longer published, and verifies an `id_token_hint` only. */
   status: id<KeyStatus | 'retired'>(),
   created_at: integer,
@@ -106,7 +106,7 @@ export const deleteAllSigningKeys: readonly Sql[] = [
 export const privateKeysColumn = sealedColumn('signing_keys', 'kid', 'private_key_sealed');
 
 const RetiredKey = row('retired_signing_keys', {
-  algorithm: id<Algorithm>(),
+  algorithm: id<SigningAlgorithm>(),
   public_jwk: jsonObject<webcrypto.JsonWebKey>(),
 });
 

@@ -1,5 +1,5 @@
 import { hash, type KeyObject } from 'node:crypto';
-import type { Algorithm } from '../../clients/choices.ts';
+import type { SigningAlgorithm } from '../../clients/choices.ts';
 import { edwardsSecretKey, type Sign } from './signatures.ts';
 import type { SigningThread, ThreadKey, Tokens, Unsigned } from './signing-thread.ts';
 
@@ -12,7 +12,7 @@ const longest = 16_384;
 const batchesAhead = 2;
 
 export type TokenSigner = (unsigned: Unsigned) => Promise<Tokens>;
-type Key = { kid: string; algorithm: Algorithm; sign: Sign; accessHeader: string; idHeader: string };
+type Key = { kid: string; algorithm: SigningAlgorithm; sign: Sign; accessHeader: string; idHeader: string };
 
 /**
  * Signs access tokens with the ID tokens that belong to them. When many grants are committed together, they wait for their
@@ -92,7 +92,7 @@ export async function signCompact(header: string, claims: string, sign: Sign): P
 }
 
 /** Left half of the hash that the signature algorithm uses; for Ed25519 that is SHA-512 (OIDC Core §3.1.3.6). */
-export function accessTokenHash(algorithm: Algorithm, access_token: string): string {
+export function accessTokenHash(algorithm: SigningAlgorithm, access_token: string): string {
   const digest = hash(algorithm === 'EdDSA' ? 'sha512' : 'sha256', access_token, 'buffer');
   return digest.subarray(0, digest.length / 2).toString('base64url');
 }

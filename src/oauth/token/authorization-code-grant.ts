@@ -2,17 +2,27 @@ import { hash } from 'node:crypto';
 import { withinAllowed } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidRequest } from '../../platform/errors.ts';
+import type { Parameters } from '../../platform/http/parameters.ts';
 import { digest } from '../../platform/ids.ts';
+import { Type } from '../../platform/schema.ts';
 import type { Deps } from '../deps.ts';
 import { findGrantByCode, findReissuable, type Grant, type IssuableGrant } from '../grants/grant.store.ts';
 import { revokeGrant } from '../grants/grants.ts';
 import { type CodeRedemption, expireGrant, redeemCode } from '../grants/store.ts';
 import { testRedirectUri } from '../grants/test-grants.store.ts';
-import { invalidGrant, nothingAllowed, type TokenRequest, type TokenResponse } from './token-request.ts';
-import { issueTokens } from './tokens.ts';
+import { issueTokens } from './issue-tokens.ts';
+import {
+  type GrantType,
+  invalidGrant,
+  needed,
+  nothingAllowed,
+  type TokenRequest,
+  type TokenResponse,
+} from './token-request.ts';
 
 /** 43 to 128 unreserved characters (RFC 7636 §4.1). */
-const isCodeVerifier = (text: string): boolean => /^[A-Za-z0-9._~-]{43,128}$/.test(text);
+const codeVerifierPattern = '^[A-Za-z0-9._~-]{43,128}$';
+const isCodeVerifier = (text: string): boolean => new RegExp(codeVerifierPattern).test(text);
 
 /** base64url of a SHA-256 is 43 characters, and its last one carries four bits only (RFC 7636 §4.2). */
 export const isCodeChallenge = (text: string): boolean => /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/.test(text);
@@ -20,17 +30,23 @@ export const isCodeChallenge = (text: string): boolean => /^[A-Za-z0-9_-]{42}[AE
 /** S256: BASE64URL(SHA256(ASCII(code_verifier))) (RFC 7636 §4.2). */
 const codeChallengeOf = (code_verifier: string): string => hash('sha256', code_verifier, 'base64url');
 
-/**
- * Redeems an authorization code (OAuth 2.1 §4.1.3): one conditional statement, whose `where` is the list of checks.
- * @throws {RequestError} `invalid_request` for what is missing or malformed, `invalid_grant` for everything else, and for a
- * missing verifier (specification §4.4).
- */
-export async function authorizationCodeGrant(
-  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'keys' | 'clients' | 'issuances' | 'mail' | 'signInCounter'>,
-  request: TokenRequest,
-): Promise<TokenResponse> {
-  const { client, form } = request;
-  const { code, redirect_uri, code_verifier } = form;
+type CodeRequest = TokenRequest<{ code: string; redirect_uri: string; code_verifier: string }>;
+
+export const authorizationCode: GrantType = {
+  description: 'Redeems an authorization code.',
+  parameters: {
+    code: needed('From the redirect, at most 60 seconds old.'),
+    redirect_uri: needed('As in the authorization request.'),
+    code_verifier: Type.String({
+      pattern: codeVerifierPattern,
+      description: 'What `code_challenge` of the authorization request is the hash of (RFC 7636).',
+    }),
+  },
+  redeem: (deps, { form, ...from }) => authorizationCodeGrant(deps, { ...from, ...readForm(form) }),
+};
+
+/** @throws {RequestError} `invalid_request`; `invalid_grant` for a missing verifier (specification §4.4). */
+function readForm({ code, redirect_uri, code_verifier }: Parameters) {
   if (!code) throw invalidRequest('code is missing.');
   if (!redirect_uri) throw invalidRequest('redirect_uri is missing.');
   if (!code_verifier) {
@@ -38,7 +54,17 @@ export async function authorizationCodeGrant(
     throw invalidGrant(description, 'request', { description });
   }
   if (!isCodeVerifier(code_verifier)) throw invalidRequest('code_verifier is not 43 to 128 unreserved characters.');
+  return { code, redirect_uri, code_verifier };
+}
 
+/**
+ * Redeems an authorization code (OAuth 2.1 §4.1.3): one conditional statement, whose `where` is the list of checks.
+ * @throws {RequestError} `invalid_grant`; `invalid_scope` if the client may have none of its scope any more.
+ */
+async function authorizationCodeGrant(
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'keys' | 'clients' | 'issuances' | 'mail' | 'signInCounter'>,
+  { client, address, code, redirect_uri, code_verifier }: CodeRequest,
+): Promise<TokenResponse> {
   const redemption = {
     code_hash: digest(code),
     client_id: client.client_id,
@@ -57,7 +83,7 @@ export async function authorizationCodeGrant(
     },
     answer,
   );
-  return issued ?? answer(await reissueOrRevoke(deps, request, redemption));
+  return issued ?? answer(await reissueForUsedCode(deps, redemption, address));
 }
 
 /**
@@ -66,14 +92,14 @@ export async function authorizationCodeGrant(
  * once more, until the code expires. A wrong verifier or client revokes nothing: otherwise an attacker with nothing but
  * a stolen code could sign users out.
  */
-async function reissueOrRevoke(
+async function reissueForUsedCode(
   deps: Pick<Deps, 'db' | 'clock' | 'config' | 'clients' | 'issuances' | 'mail'>,
-  request: TokenRequest,
   redemption: CodeRedemption,
+  address: string,
 ): Promise<IssuableGrant> {
   const grant = await findGrantByCode(deps.db, redemption.code_hash);
   const at = now(deps);
-  const refusal = refusalOf(grant, request, redemption, at);
+  const refusal = refusalOf(grant, redemption, at);
   // Even by a clock that may be wrong: a lost code costs a sign-in, one that becomes valid again may be a stolen one.
   if (grant?.redeemed_at === null && grant.code_expires_at <= at) await expireGrant(deps.db, grant.grant_id, at);
   const isReplay =
@@ -91,12 +117,12 @@ async function reissueOrRevoke(
     throw refusal;
   }
   const actor = `client:${grant.client_id}` as const;
-  await revokeGrant(deps, { grant, reason: 'code_replay', actor, address: request.address });
+  await revokeGrant(deps, { grant, reason: 'code_replay', actor, address });
   throw refusal;
 }
 
 /** The diagnosis says more than the client's answer; a code of another client is unknown to its owner, too. */
-function refusalOf(grant: Grant | undefined, request: TokenRequest, redemption: CodeRedemption, at: number) {
+function refusalOf(grant: Grant | undefined, redemption: CodeRedemption, at: number) {
   const description =
     'The code is unknown, expired, already used, or does not match this client, redirect_uri and code_verifier.';
   if (grant?.client_id !== redemption.client_id) return invalidGrant(description, 'code_unknown');
@@ -107,6 +133,6 @@ function refusalOf(grant: Grant | undefined, request: TokenRequest, redemption: 
   if (grant.code_challenge !== redemption.code_challenge) return invalidGrant(description, 'code_verifier');
   if (grant.redeemed_at !== null) return invalidGrant(description, 'code_replayed');
   if (grant.code_expires_at <= at) return invalidGrant(description, 'code_expired');
-  if (withinAllowed(grant.scope, redemption.allowed_scopes) === '') return nothingAllowed(request);
+  if (withinAllowed(grant.scope, redemption.allowed_scopes) === '') return nothingAllowed();
   return invalidGrant(description, 'grant_ended');
 }

@@ -5,8 +5,10 @@ import type { ClientId } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';
 import { refuseIfBehind } from '../grants/behind.ts';
 import { findGrant } from '../grants/grant.store.ts';
+import { undefinedIfInvalid } from '../signing-keys/key-ring.ts';
+import { accessTokenType, claimsOfGrant, verifyAccessToken } from './access-token.ts';
+import { looksLikeRefreshToken, readRefreshToken } from './refresh-token.ts';
 import { findActiveRefreshToken } from './refresh-tokens.store.ts';
-import { looksLikeRefreshToken, readRefreshToken, undefinedIfInvalid, verifyAccessToken } from './tokens.ts';
 
 /** Whose tokens a caller may introspect: one client's, or all. */
 export type Visibility = { sees: 'all' | ClientId };
@@ -31,7 +33,7 @@ export const introspectToken = (
 async function introspectAccessToken(deps: Pick<Deps, 'db' | 'clock' | 'keys'>, visibility: Visibility, token: string) {
   const verified = await undefinedIfInvalid(verifyAccessToken(deps, token));
   return verified && maySee(visibility, verified.claims.client_id)
-    ? { ...verified.claims, active: true, token_type: 'Bearer' }
+    ? { ...verified.claims, active: true, token_type: accessTokenType }
     : inactive;
 }
 
@@ -43,19 +45,13 @@ async function introspectRefreshToken(deps: SecretDeps, visibility: Visibility, 
   const scope = withinAllowed(grant.scope, grant.allowed_scopes);
   if (!hasScope(scope, 'offline_access')) return inactive; // without it a refresh is refused
   return {
+    ...claimsOfGrant(deps.config.baseUrl, grant),
     active: true,
     scope,
     client_id: grant.client_id,
     token_type: 'refresh_token',
     exp: Math.min(grant.idle_expires_at, grant.expires_at),
     iat: grant.refreshed_at,
-    sub: grant.user_id,
-    aud: grant.client_id,
-    iss: deps.config.baseUrl,
     jti: `${grant.grant_id}.${grant.refresh_seq}`,
-    sid: grant.session_id,
-    auth_time: grant.auth_time,
-    acr: grant.acr,
-    amr: grant.amr.split(' '),
   };
 }

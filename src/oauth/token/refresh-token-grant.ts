@@ -3,47 +3,65 @@ import { leftOutOf } from '../../clients/failures.ts';
 import { describeAllowed, isMalformedScope, withinAllowed } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidRequest } from '../../platform/errors.ts';
+import { Type } from '../../platform/schema.ts';
 import type { Deps } from '../deps.ts';
 import { refuseIfBehind } from '../grants/behind.ts';
 import { findGrant, findReissuable, type IssuableGrant } from '../grants/grant.store.ts';
 import { revokeGrant } from '../grants/grants.ts';
 import { expireGrant, rotateRefreshToken } from '../grants/store.ts';
-import { invalidGrant, invalidScope, nothingAllowed, type TokenRequest, type TokenResponse } from './token-request.ts';
-import { issueTokens, type RefreshToken, readRefreshToken } from './tokens.ts';
+import { issueTokens } from './issue-tokens.ts';
+import { type RefreshToken, readRefreshToken, refreshIdleSeconds } from './refresh-token.ts';
+import {
+  type GrantType,
+  invalidGrant,
+  invalidScope,
+  needed,
+  nothingAllowed,
+  type TokenRequest,
+  type TokenResponse,
+} from './token-request.ts';
 
-/**
- * A refresh token that is not used for so long expires (decisions §3). One that a page in a browser keeps is easier to
- * steal, so it lasts a day.
- */
-export const refreshIdleSeconds = ({ application_type }: Pick<Client, 'application_type'>): number =>
-  application_type === 'spa' ? 86_400 : 30 * 86_400;
+type RefreshRequest = TokenRequest<{ refresh_token: string; scope: string | undefined }>;
+
+export const refreshToken: GrantType = {
+  description: 'Redeems a refresh token.',
+  parameters: {
+    refresh_token: needed('The one that the last answer had.'),
+    scope: Type.Optional(
+      Type.String({ description: 'Less than was granted, for this access token. What was not granted is left out.' }),
+    ),
+  },
+  redeem(deps, { form: { refresh_token, scope }, ...from }) {
+    if (!refresh_token) throw invalidRequest('refresh_token is missing.');
+    return refreshTokenGrant(deps, { ...from, refresh_token, scope });
+  },
+};
 
 /** Seconds. A token that is used again so soon was probably used by two requests at once. */
 const longestRetryWindow = 60;
 
 /**
  * Rotates a refresh token (OAuth 2.1 §4.3): one compare-and-swap, so of any number of parallel uses one wins.
- * @throws {RequestError} `invalid_request`, `invalid_scope`, or `invalid_grant`; an older genuine token revokes the grant, a newer one
+ * @throws {RequestError} `invalid_scope`, or `invalid_grant`; an older genuine token revokes the grant, a newer one
  * is `temporarily_unavailable`.
  */
-export async function refreshTokenGrant(
+async function refreshTokenGrant(
   deps: Pick<
     Deps,
     'db' | 'clock' | 'timekeeper' | 'config' | 'vault' | 'keys' | 'clients' | 'clientFailures' | 'issuances' | 'mail'
   >,
-  request: TokenRequest,
+  request: RefreshRequest,
 ): Promise<TokenResponse> {
-  const { client, form } = request;
-  if (!form.refresh_token) throw invalidRequest('refresh_token is missing.');
-  const token = readRefreshToken(deps.vault, form.refresh_token);
+  const { client, scope } = request;
+  const token = readRefreshToken(deps.vault, request.refresh_token);
   if (!token || !client.allowed_scopes.includes('offline_access')) throw refused();
-  if (form.scope !== undefined) await refuseScope(deps, request, token, form.scope);
+  if (scope !== undefined) await refuseScope(deps, client, token, scope);
 
   const at = now(deps);
   const rotation = { ...token, client_id: client.client_id, idle_expires_at: at + refreshIdleSeconds(client) };
   const answer = async (grant: IssuableGrant) => {
-    const response = await issueTokens(deps, client, grant, { asked: askedOf(grant, form.scope) });
-    const leftOut = leftOutOf(grant.scope.split(' '), form.scope, response.scope);
+    const response = await issueTokens(deps, client, grant, { asked: askedOf(grant, scope) });
+    const leftOut = leftOutOf(grant.scope.split(' '), scope, response.scope);
     const place = { client_id: client.client_id, stage: 'token', address: request.address } as const;
     if (leftOut) deps.clientFailures.record(place, leftOut);
     return response;
@@ -54,8 +72,8 @@ export async function refreshTokenGrant(
     answer,
   );
   if (issued) return issued;
-  const grant = await reissueOrRevoke(deps, request, token);
-  if (form.scope !== undefined) refuseUnlessGranted(request, grant, form.scope);
+  const grant = await reissueForOldToken(deps, request, token);
+  if (scope !== undefined) refuseUnlessGranted(client, grant, scope);
   return answer(grant);
 }
 
@@ -69,22 +87,17 @@ const askedOf = (grant: Pick<IssuableGrant, 'scope'>, requested = grant.scope): 
  * that is refused before the rotation, because a refusal must leave the refresh token usable. Only the current token of this client is judged: an older one is a replay whatever scope it asks
  * for, and another client learns nothing of the grant (RFC 6749 §5.2: `invalid_grant`); the rotation finds both out.
  */
-async function refuseScope(
-  deps: Pick<Deps, 'db'>,
-  request: TokenRequest,
-  token: RefreshToken,
-  scope: string,
-): Promise<void> {
-  if (isMalformedScope(scope)) throw invalidScope('scope has a character that no scope has.', request);
+async function refuseScope(deps: Pick<Deps, 'db'>, client: Client, token: RefreshToken, scope: string): Promise<void> {
+  if (isMalformedScope(scope)) throw invalidScope('scope has a character that no scope has.', scope);
   const grant = await findGrant(deps.db, token.grant_id);
-  if (grant?.client_id !== request.client.client_id || grant.refresh_seq !== token.refresh_seq) return;
-  refuseUnlessGranted(request, grant, scope);
+  if (grant?.client_id !== client.client_id || grant.refresh_seq !== token.refresh_seq) return;
+  refuseUnlessGranted(client, grant, scope);
 }
 
-function refuseUnlessGranted(request: TokenRequest, grant: IssuableGrant, scope: string): void {
+function refuseUnlessGranted({ allowed_scopes }: Client, grant: IssuableGrant, scope: string): void {
   const asked = askedOf(grant, scope);
-  if (asked === '') throw invalidScope(describeAllowed(grant.scope.split(' ')), request);
-  if (withinAllowed(asked, request.client.allowed_scopes) === '') throw nothingAllowed(request);
+  if (asked === '') throw invalidScope(describeAllowed(grant.scope.split(' ')), scope);
+  if (withinAllowed(asked, allowed_scopes) === '') throw nothingAllowed(scope);
 }
 
 /**
@@ -93,9 +106,9 @@ function refuseUnlessGranted(request: TokenRequest, grant: IssuableGrant, scope:
  * successor is issued once more. An older token is a replay: thief and owner cannot be distinguished, so the grant is
  * revoked for both.
  */
-async function reissueOrRevoke(
+async function reissueForOldToken(
   deps: Pick<Deps, 'db' | 'clock' | 'timekeeper' | 'config' | 'clients' | 'issuances' | 'mail'>,
-  { client, address }: TokenRequest,
+  { client, address }: RefreshRequest,
   token: RefreshToken,
 ): Promise<IssuableGrant> {
   const at = now(deps);

@@ -6,7 +6,8 @@ import { refuseIfBehind } from '../grants/behind.ts';
 import { findGrant } from '../grants/grant.store.ts';
 import { revokeGrant } from '../grants/grants.ts';
 import { revokeAccessToken } from '../grants/revoked-access-tokens.store.ts';
-import { grantIdOfAccessToken, readAccessToken, readRefreshToken } from './tokens.ts';
+import { grantIdOfAccessToken, readAccessToken } from './access-token.ts';
+import { readRefreshToken } from './refresh-token.ts';
 
 type Requester = {
   /** The authenticated client, if it sent credentials. */

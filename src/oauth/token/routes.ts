@@ -16,16 +16,15 @@ import {
 import type { ClientRequest } from '../client-authentication/method.ts';
 import { accessAt, authenticationInWords, credentialParameters } from '../client-authentication/methods.ts';
 import type { Deps } from '../deps.ts';
-import { authorizationCodeGrant } from './authorization-code-grant.ts';
+import { AccessTokenClaims, accessTokenType } from './access-token.ts';
+import { grantTypeNames, redeem, tokenForm, tokenParameters } from './grant-types.ts';
 import { introspectToken, type Visibility } from './introspect-token.ts';
-import { refreshTokenGrant } from './refresh-token-grant.ts';
 import { revokeToken } from './revoke-token.ts';
-import { diagnose, type TokenRequest, TokenResponse } from './token-request.ts';
-import { AccessTokenClaims } from './tokens.ts';
+import { diagnose, TokenResponse } from './token-request.ts';
 
-const presentedBy = (request: FastifyRequest, defined: object): ClientRequest => ({
+const presentedBy = (request: FastifyRequest, defined: readonly string[]): ClientRequest => ({
   authorization: request.headers.authorization,
-  form: readForm(request.body, Object.keys(defined)),
+  form: readForm(request.body, defined),
   address: request.ip,
 });
 
@@ -35,7 +34,7 @@ export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
   app.post('/oauth/token', { config: { anySite: true, cors: true, operation: issue } }, async (request, reply) => {
     reply.header('pragma', 'no-cache'); // RFC 6749 §5.1
     if (request.url.includes('?')) throw invalidRequest('Send parameters in the body, not in the URL.');
-    const presented = presentedBy(request, tokenRequest);
+    const presented = presentedBy(request, tokenParameters);
     const { grant_type } = presented.form;
     if (grant_type === undefined) throw invalidRequest('grant_type is missing.');
     return counted(grant_type, () => tokensFor(presented));
@@ -44,7 +43,7 @@ export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
   async function tokensFor(presented: ClientRequest): Promise<TokenResponse> {
     const client = await authenticateClient(deps, presented, 'token');
     try {
-      return await grantTokens(deps, { client, ...presented });
+      return await redeem(deps, { client, ...presented });
     } catch (error) {
       if (error instanceof RequestError && error.status < 500) {
         const place = { client_id: client.client_id, stage: 'token', address: presented.address } as const;
@@ -56,7 +55,7 @@ export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
 
   // RFC 7662. Callers authenticate, since anyone could scan for tokens otherwise (§4).
   app.post('/oauth/introspect', { config: { anySite: true, operation: introspect } }, async (request) => {
-    const presented = presentedBy(request, { ...tokenForm, ...credentialParameters });
+    const presented = presentedBy(request, aboutTokenParameters);
     const visibility = await visibilityFor(deps, presented);
     if (!presented.form.token) throw invalidRequest('token is missing.');
     return introspectToken(deps, visibility, presented.form.token);
@@ -64,7 +63,7 @@ export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
 
   // RFC 7009: an empty 200 whether there was something to revoke or not.
   app.post('/oauth/revoke', { config: { anySite: true, cors: true, operation: revoke } }, async (request, reply) => {
-    const presented = presentedBy(request, { ...tokenForm, ...credentialParameters });
+    const presented = presentedBy(request, aboutTokenParameters);
     const client = presentsCredentials(presented) ? await authenticateClient(deps, presented, 'revocation') : undefined;
     const { form, address } = presented;
     if (!form.token) throw invalidRequest('token is missing.');
@@ -73,7 +72,6 @@ export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
   });
 }
 
-const grantTypes: ReadonlySet<string> = new Set(['authorization_code', 'refresh_token']);
 const tokenRequests = counter(
   'signet_token_requests_total',
   'Requests for tokens by grant type and outcome: issued, or the code of the error.',
@@ -82,7 +80,7 @@ const tokenRequests = counter(
 );
 
 async function counted<Result>(grant_type: string, run: () => Promise<Result>): Promise<Result> {
-  const type = grantTypes.has(grant_type) ? grant_type : 'other';
+  const type = grantTypeNames.includes(grant_type) ? grant_type : 'other';
   try {
     const issued = await run();
     tokenRequests.count(type, 'issued');
@@ -90,17 +88,6 @@ async function counted<Result>(grant_type: string, run: () => Promise<Result>): 
   } catch (error) {
     tokenRequests.count(type, error instanceof RequestError ? error.code : 'server_error');
     throw error;
-  }
-}
-
-function grantTokens(deps: Deps, request: TokenRequest): Promise<TokenResponse> {
-  switch (request.form.grant_type) {
-    case 'authorization_code':
-      return authorizationCodeGrant(deps, request);
-    case 'refresh_token':
-      return refreshTokenGrant(deps, request);
-    default:
-      throw new RequestError('unsupported_grant_type', 'Only authorization_code and refresh_token are supported.');
   }
 }
 
@@ -116,50 +103,29 @@ async function visibilityFor(deps: Deps, presented: ClientRequest): Promise<Visi
   return { sees: client.client_id };
 }
 
-/** An empty parameter counts as absent (OAuth 2.1 §3.1). */
-const needed = (description: string) => Type.String({ minLength: 1, description });
-
-const codeRequest = {
-  grant_type: Type.Literal('authorization_code', { description: 'Redeems an authorization code.' }),
-  ...credentialParameters,
-  code: needed('From the redirect, at most 60 seconds old.'),
-  redirect_uri: needed('As in the authorization request.'),
-  code_verifier: Type.String({
-    pattern: '^[A-Za-z0-9._~-]{43,128}$',
-    description: 'What `code_challenge` of the authorization request is the hash of (RFC 7636).',
-  }),
-};
-const refreshRequest = {
-  grant_type: Type.Literal('refresh_token', { description: 'Redeems a refresh token.' }),
-  ...credentialParameters,
-  refresh_token: needed('The one that the last answer had.'),
-  scope: Type.Optional(
-    Type.String({ description: 'Less than was granted, for this access token. What was not granted is left out.' }),
-  ),
-};
-const tokenRequest = { ...codeRequest, ...refreshRequest };
-
 const issue: OperationDescription = {
   id: 'issueTokens',
   tag: 'OIDC',
   summary: 'Redeem an authorization code or a refresh token',
   description: `${authenticationInWords('token')} Parameters in the URL are refused.`,
   access: accessAt('token'),
-  body: { form: true, schema: Type.Union([form(codeRequest), form(refreshRequest)]) },
+  body: { form: true, schema: tokenForm },
   answers: {
     200: { description: 'The tokens. An access token is good for an hour.', schema: TokenResponse },
   },
   refusals: ['invalid_grant', 'invalid_scope', 'unsupported_grant_type', 'invalid_client', 'rate_limited'],
 };
 
-const tokenForm = {
+const aboutToken = {
   token: Type.String({ minLength: 1, description: 'An access token or a refresh token.' }),
   token_type_hint: Type.Optional(Type.String({ description: 'Optional and ignored.' })),
 };
 
+const aboutTokenParameters = Object.keys({ ...aboutToken, ...credentialParameters });
+
 const TokenClaims = Type.Object({
   ...AccessTokenClaims.properties,
-  token_type: Type.Enum(['Bearer', 'refresh_token']),
+  token_type: Type.Enum([accessTokenType, 'refresh_token']),
 });
 
 const introspect: OperationDescription = {
@@ -168,7 +134,7 @@ const introspect: OperationDescription = {
   summary: 'Introspect a token (RFC 7662)',
   description: `${authenticationInWords('introspection')} An approved client sees its own tokens; for it those of other clients are not active. A service credential sees all.`,
   access: [...accessAt('introspection'), serviceCredential('tokens:introspect')],
-  body: { form: true, schema: form(tokenForm) },
+  body: { form: true, schema: form(aboutToken) },
   answers: {
     200: {
       description: 'For any token that is not active, exactly `{"active":false}`.',
@@ -184,7 +150,7 @@ const revoke: OperationDescription = {
   summary: 'Revoke a token (RFC 7009)',
   description: `A refresh token revokes its whole grant. ${authenticationInWords('revocation')} Possession is enough for a public client.`,
   access: accessAt('revocation'),
-  body: { form: true, schema: form({ ...tokenForm, ...credentialParameters }) },
+  body: { form: true, schema: form({ ...aboutToken, ...credentialParameters }) },
   answers: { 200: { description: 'The token is revoked, or was not active.' } },
   refusals: ['invalid_client', 'rate_limited'],
 };

@@ -2,15 +2,44 @@ import type { Client } from '../../clients/client.ts';
 import type { Failure, FailureCode, FailureDetail } from '../../clients/failures.ts';
 import { RequestError } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
-import { type Static, Type } from '../../platform/schema.ts';
+import { type Static, type TSchema, Type } from '../../platform/schema.ts';
+import type { Deps } from '../deps.ts';
+import { accessTokenType } from './access-token.ts';
 
-/** A token request whose client is authenticated. `address` is where it came from. */
-export type TokenRequest = { client: Client; form: Parameters; address: string };
+/** What a grant type has read of the form of an authenticated client. `address` is where the request came from. */
+export type TokenRequest<Asked> = Asked & { client: Client; address: string };
+
+type GrantDeps = Pick<
+  Deps,
+  | 'db'
+  | 'clock'
+  | 'timekeeper'
+  | 'config'
+  | 'vault'
+  | 'keys'
+  | 'clients'
+  | 'clientFailures'
+  | 'issuances'
+  | 'mail'
+  | 'signInCounter'
+>;
+
+/** What the token endpoint takes for tokens: see `grant-types.ts`. */
+export type GrantType = {
+  readonly description: string;
+  /** Beside `grant_type` and what authenticates the client. */
+  readonly parameters: Readonly<Record<string, TSchema>>;
+  /** @throws {RequestError} `invalid_request` for what is missing or malformed, and as the grant type says. */
+  redeem(deps: GrantDeps, request: TokenRequest<{ form: Parameters }>): Promise<TokenResponse>;
+};
+
+/** A parameter that a grant type needs. An empty one counts as absent (OAuth 2.1 §3.1). */
+export const needed = (description: string) => Type.String({ minLength: 1, description });
 
 /** The body of a token response (specification 2.3, RFC 6749 §5.1, OIDC Core §3.1.3.3). */
 export const TokenResponse = Type.Object({
   access_token: Type.String({ description: 'A JWT (RFC 9068).' }),
-  token_type: Type.Literal('Bearer'),
+  token_type: Type.Literal(accessTokenType),
   expires_in: Type.Integer({ minimum: 1, description: 'Lifetime of the access token in seconds.' }),
   scope: Type.String({ description: 'What was granted, separated by spaces.' }),
   refresh_token: Type.Optional(Type.String({ description: 'With scope `offline_access`.' })),
@@ -30,15 +59,16 @@ export class TokenRefusal extends RequestError {
 export const invalidGrant = (description: string, code: FailureCode, detail?: FailureDetail) =>
   new TokenRefusal('invalid_grant', description, { code, detail: detail && (() => detail) });
 
-export const invalidScope = (description: string, { form }: TokenRequest) =>
+/** @param sent the scope of the request, if there was one. */
+export const invalidScope = (description: string, sent = '') =>
   new TokenRefusal('invalid_scope', description, {
     code: 'invalid_scope',
-    detail: () => ({ sent: form.scope ?? '' }),
+    detail: () => ({ sent }),
   });
 
 /** A token without any scope would be of no use, and is not issued. */
-export const nothingAllowed = (request: TokenRequest) =>
-  invalidScope('The client is no longer allowed any of the requested scopes.', request);
+export const nothingAllowed = (sent?: string) =>
+  invalidScope('The client is no longer allowed any of the requested scopes.', sent);
 
 /** For the owner of the client. */
 export const diagnose = (error: RequestError): Failure =>

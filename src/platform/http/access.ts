@@ -42,10 +42,3 @@ export function readBasic(authorization: string | undefined): BasicCredentials {
     throw invalidClient(cause);
   }
 }
-
-/** Another scheme, such as Basic for a proxy, which browsers then send everywhere, is treated as no header. */
-export const isBearer = (authorization: string | undefined): authorization is string =>
-  authorization !== undefined && /^bearer(?: |$)/i.test(authorization);
-
-/** RFC 6750 §2.1. Whether it has the form of a token is not checked: what has another form was not issued here either. */
-export const bearerToken = (authorization: string): string => authorization.replace(/^bearer */i, '');

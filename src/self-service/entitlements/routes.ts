@@ -4,9 +4,10 @@ import { hasScope } from '../../clients/scopes.ts';
 import { Entitlement } from '../../entitlements/entitlement.ts';
 import { listEntitlements } from '../../entitlements/read-history.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { verifyAccessToken } from '../../oauth/token/tokens.ts';
+import type { ActiveAccessToken } from '../../oauth/token/access-token.ts';
+import { findPresentedToken, tokenChallenge } from '../../oauth/token/presented-token.ts';
 import { insufficientScope } from '../../platform/errors.ts';
-import { accessToken, bearerToken, isBearer } from '../../platform/http/access.ts';
+import { accessToken } from '../../platform/http/access.ts';
 import type { OperationDescription } from '../../platform/http/operation.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import { Type } from '../../platform/schema.ts';
@@ -31,12 +32,10 @@ const listOwnEntitlements: OperationDescription = {
 /** What a user is entitled to across products (specification 2.9, 4.11). */
 export async function ownEntitlementRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/v1/me/entitlements', { config: { operation: listOwnEntitlements, cors: true } }, async (request, reply) => {
-    const { authorization } = request.headers;
     // A cookie beside a token has no effect, also when the token is refused. Without both: a challenge (RFC 6750 §3).
-    reply.header('www-authenticate', 'Bearer');
-    const { user_id } = isBearer(authorization)
-      ? await subjectOf(deps, authorization)
-      : await requireSession(deps, request);
+    reply.header('www-authenticate', tokenChallenge);
+    const token = await findPresentedToken(deps, request.headers);
+    const { user_id } = token ? subjectOf(token) : await requireSession(deps, request);
     reply.removeHeader('www-authenticate');
     return { entitlements: await listEntitlements(deps.db, user_id) };
   });
@@ -46,9 +45,8 @@ export async function ownEntitlementRoutes(app: FastifyInstance, deps: Deps) {
   );
 }
 
-/** @throws {RequestError} `invalid_token`; `insufficient_scope` without `entitlements:read` (decisions §12). */
-async function subjectOf(deps: Deps, authorization: string) {
-  const { claims, subject } = await verifyAccessToken(deps, bearerToken(authorization));
+/** @throws {RequestError} `insufficient_scope` without `entitlements:read` (decisions §12). */
+function subjectOf({ claims, subject }: ActiveAccessToken) {
   if (!hasScope(claims.scope, 'entitlements:read')) throw insufficientScope('entitlements:read');
   return subject;
 }

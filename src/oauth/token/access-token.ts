@@ -1,0 +1,103 @@
+import { isWithinAllowed } from '../../clients/scopes.ts';
+import { now } from '../../platform/clock.ts';
+import { invalidToken } from '../../platform/errors.ts';
+import { Time } from '../../platform/http/operation.ts';
+import { type GrantId, newSuffix } from '../../platform/ids.ts';
+import { type Static, Type } from '../../platform/schema.ts';
+import type { Deps } from '../deps.ts';
+import { refuseIfBehind } from '../grants/behind.ts';
+import { findGrant, type IssuableGrant } from '../grants/grant.store.ts';
+import { undefinedIfInvalid } from '../signing-keys/key-ring.ts';
+import { findTokenSubject, type TokenSubject } from './access-tokens.store.ts';
+
+/** Specification 2.3. */
+export const accessTokenSeconds = 3600;
+
+/** To have an access token is enough to use it (RFC 6750): it is bound to nothing else. */
+export const accessTokenType = 'Bearer';
+
+/** RFC 9068 §2.2 and decisions §5. */
+export const AccessTokenClaims = Type.Object({
+  scope: Type.String(),
+  client_id: Type.String(),
+  exp: Time,
+  iat: Time,
+  sub: Type.String({ description: 'The user ID.' }),
+  aud: Type.String(),
+  iss: Type.String(),
+  jti: Type.String(),
+  sid: Type.String({ description: 'The session from which it was issued.' }),
+  auth_time: Time,
+  acr: Type.String(),
+  amr: Type.Array(Type.String()),
+});
+export type AccessTokenClaims = Static<typeof AccessTokenClaims>;
+
+/** An access token that is active, with its user. */
+export type ActiveAccessToken = { claims: AccessTokenClaims; subject: TokenSubject };
+
+/** What every token of a grant says of it: who issued it to whom and for whom, and how the user had signed in. */
+export const claimsOfGrant = (issuer: string, grant: Omit<IssuableGrant, 'claims' | 'nonce'>) => ({
+  iss: issuer,
+  sub: grant.user_id,
+  aud: grant.client_id,
+  sid: grant.session_id,
+  auth_time: grant.auth_time,
+  acr: grant.acr,
+  amr: grant.amr.split(' '),
+});
+
+export const accessTokenClaims = (
+  deps: Pick<Deps, 'clock' | 'config'>,
+  grant: IssuableGrant,
+  scope: string,
+): AccessTokenClaims => {
+  const iat = now(deps);
+  return {
+    ...claimsOfGrant(deps.config.baseUrl, grant),
+    iat,
+    exp: iat + accessTokenSeconds,
+    client_id: grant.client_id,
+    scope,
+    // Leads back to the grant, so that one read says whether the token is active.
+    jti: `${grant.grant_id}.${newSuffix()}`,
+  };
+};
+
+export const grantIdOfAccessToken = (jti: string): GrantId => jti.slice(0, jti.indexOf('.'));
+
+/** Our own and unexpired to the second; whether it was revoked is not asked. @throws {RequestError} `invalid_token`. */
+async function readClaims(deps: Pick<Deps, 'clock' | 'keys'>, token: string): Promise<AccessTokenClaims> {
+  const claims = (await deps.keys.verify('at+jwt', token)) as AccessTokenClaims;
+  if (claims.exp <= now(deps)) throw invalidToken('expired');
+  return claims;
+}
+
+/** @returns undefined for anything but an unexpired access token of ours. */
+export const readAccessToken = (deps: Pick<Deps, 'clock' | 'keys'>, token: string) =>
+  undefinedIfInvalid(readClaims(deps, token));
+
+/**
+ * An access token that is active now: neither the token nor its grant was revoked, its user is not disabled, its client is
+ * approved, on whichever node that was decided. `scope` is what the client may have now: tokens issued before lose a
+ * scope that was taken from the client.
+ * @throws {RequestError} `invalid_token`; `temporarily_unavailable` if the store is older than the token.
+ */
+export async function verifyAccessToken(
+  deps: Pick<Deps, 'db' | 'clock' | 'keys'>,
+  token: string,
+): Promise<ActiveAccessToken> {
+  const claims = await readClaims(deps, token);
+  const subject = await findTokenSubject(deps.db, grantIdOfAccessToken(claims.jti), claims.jti);
+  if (!subject) {
+    const token = { grant_id: grantIdOfAccessToken(claims.jti), refresh_seq: 1 };
+    await refuseIfBehind(deps, token, await findGrant(deps.db, token.grant_id));
+    throw invalidToken('revoked');
+  }
+  // A scope is seldom taken away, and the claims of a token that was seen before are shared: a copy for each request would
+  // cost more than the read did.
+  if (isWithinAllowed(claims.scope, subject.allowed_scopes)) return { claims, subject };
+  const allowed = claims.scope.split(' ').filter((name) => isWithinAllowed(name, subject.allowed_scopes));
+  if (allowed.length === 0) throw invalidToken('no scope left');
+  return { claims: { ...claims, scope: allowed.join(' ') }, subject };
+}

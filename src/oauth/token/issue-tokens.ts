@@ -1,0 +1,61 @@
+import { findUser } from '../../accounts/users.ts';
+import type { Client } from '../../clients/client.ts';
+import { hasScope, withinAllowed } from '../../clients/scopes.ts';
+import { listEntitlements } from '../../entitlements/read-history.ts';
+import { claimsWithin, scopeOfClaim, type UserClaims, userClaims } from '../claims/claims.ts';
+import type { Deps } from '../deps.ts';
+import type { IssuableGrant } from '../grants/grant.store.ts';
+import { accessTokenClaims, accessTokenSeconds, accessTokenType, claimsOfGrant } from './access-token.ts';
+import { issueRefreshToken } from './refresh-token.ts';
+import type { TokenResponse } from './token-request.ts';
+
+/**
+ * Signs the tokens of a grant that has just been redeemed or rotated.
+ * @param asked the scope of this access token: the grant's or less. What the client has lost since the grant was made is
+ * left out; the caller has made sure that something remains.
+ * @param nonce only at redemption; a refreshed id token has none (OIDC Core §12.2).
+ */
+export async function issueTokens(
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'keys'>,
+  client: Client,
+  grant: IssuableGrant,
+  { asked, nonce }: { asked: string; nonce?: string | null },
+): Promise<TokenResponse> {
+  const scope = withinAllowed(asked, client.allowed_scopes);
+  const claims = accessTokenClaims(deps, grant, scope);
+  const idClaims = hasScope(scope, 'openid')
+    ? {
+        ...(await claimsInIdToken(deps, client, grant, scope)),
+        ...claimsOfGrant(deps.config.baseUrl, grant),
+        iat: claims.iat,
+        exp: claims.exp,
+        azp: grant.client_id,
+        ...(nonce ? { nonce } : {}),
+      }
+    : undefined;
+  const tokens = await deps.keys.signTokens(client.id_token_signed_response_alg, claims, idClaims);
+  const { access_token, id_token } = tokens;
+  const response: TokenResponse = { access_token, token_type: accessTokenType, expires_in: accessTokenSeconds, scope };
+  if (hasScope(withinAllowed(grant.scope, client.allowed_scopes), 'offline_access')) {
+    response.refresh_token = issueRefreshToken(deps.vault, grant);
+  }
+  if (id_token !== undefined) response.id_token = id_token;
+  return response;
+}
+
+/**
+ * Claims about the user are userinfo's (decisions §5), unless the client has them in id tokens, or its request asked for
+ * some of them there.
+ * @param scope of the access token beside it.
+ */
+async function claimsInIdToken(
+  { db }: Pick<Deps, 'db'>,
+  { claims_in_id_token, allowed_scopes }: Client,
+  { user_id, claims }: IssuableGrant,
+  scope: string,
+): Promise<UserClaims> {
+  const requested = (claims?.id_token ?? []).filter((claim) => allowed_scopes.includes(scopeOfClaim(claim)));
+  const wanted = [...(claims_in_id_token ? claimsWithin(scope) : []), ...requested];
+  const user = wanted.length > 0 ? await findUser(db, user_id) : undefined;
+  return user ? userClaims(user, wanted, () => listEntitlements(db, user_id)) : {};
+}
