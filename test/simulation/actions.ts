@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { disableUser, enableUser, signOutUser } from '../../src/admin/users/administer-user.ts';
 import { sealAuditLog } from '../../src/audit/chain.ts';
 import { changePassword } from '../../src/authentication/passwords/change-password.ts';
@@ -8,8 +9,10 @@ import { addSecret } from '../../src/clients/manage-secrets.ts';
 import { reinstateClient, suspendClient } from '../../src/clients/review-client.ts';
 import { readWrite } from '../../src/entitlements/entitlement.ts';
 import { writeEntitlement } from '../../src/entitlements/write-entitlement.ts';
-import { authorizeClient, readAuthorizationRequest } from '../../src/oauth/authorize/authorization-request.ts';
+import { AuthorizationError } from '../../src/oauth/authorize/authorization-error.ts';
+import { readAuthorizationRequest } from '../../src/oauth/authorize/authorization-request.ts';
 import { continueAuthorization } from '../../src/oauth/authorize/authorize.ts';
+import { authorizeClient } from '../../src/oauth/authorize/authorize-client.ts';
 import { authenticateClient } from '../../src/oauth/client-authentication/authenticate-client.ts';
 import type { Deps } from '../../src/oauth/deps.ts';
 import { userinfo } from '../../src/oauth/discovery/userinfo.ts';
@@ -166,9 +169,10 @@ async function authorize(context: Context, { x, y }: Step): Promise<void> {
   });
   const outcome = await outcomeOf(async () => {
     const parsed = parseParameters(String(query));
-    const target = await authorizeClient(deps, parsed, address);
-    const request = await readAuthorizationRequest(deps, target, parsed);
-    const context_ = { client: target.client, browserToken: () => 'browser', address };
+    const { client, target } = await authorizeClient(deps, parsed, address);
+    const request = await readAuthorizationRequest(deps, { client, target }, parsed);
+    assert.ok(!(request instanceof AuthorizationError));
+    const context_ = { client, browserToken: () => 'browser', address };
     const found = await sessionOf(context, session);
     return continueAuthorization(deps, request, { ...context_, session: found });
   });

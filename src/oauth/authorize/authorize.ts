@@ -17,8 +17,10 @@ import { endSurplus } from '../grants/grants.ts';
 import { InsertedGrant, insertGrant } from '../grants/store.ts';
 import { accessTokenSeconds } from '../token/access-token.ts';
 import { refreshIdleSeconds } from '../token/refresh-token.ts';
-import { AuthorizationError, type AuthorizationRequest } from './authorization-request.ts';
+import { AuthorizationError } from './authorization-error.ts';
+import type { AuthorizationRequest } from './authorization-request.ts';
 import { clientRequiresTwoFactors, nextStep, type Step } from './next-step.ts';
+import type { ResponseTarget } from './parameters.ts';
 import {
   deletePendingRequest,
   findPendingRequest,
@@ -30,7 +32,6 @@ import {
 
 /** Where the browser goes next: a redirect, or a form of ours that posts the answer to the client. */
 export type Outcome = { location: string } | { action: string; fields: Readonly<Record<string, string>> };
-type ResponseTarget = Pick<AuthorizationRequest, 'redirect_uri' | 'state' | 'response_mode'>;
 
 const pageOf: Record<Exclude<Step, 'code'>, string> = {
   sign_in: '/signin',
@@ -66,19 +67,19 @@ export async function continueAuthorization(
   request: AuthorizationRequest,
   context: AuthorizationContext,
 ): Promise<Outcome> {
-  try {
-    const step = await findStep(deps, request, context);
-    if (step !== 'code') return { location: await pageFor(deps, request, context, step) };
-    const { session } = context;
-    const code = session && (await issueCode(deps, request, { ...context, session }));
-    if (code !== undefined) return answerClient(request, { code }, deps.config.baseUrl);
-    // Between the read and the write the session ended, or the client was suspended. Decide again without the session; the
-    // page would lead back here if it did not stay.
-    return { location: `${await pageFor(deps, request, context, 'sign_in')}&stay=1` };
-  } catch (error) {
-    if (!(error instanceof AuthorizationError)) throw error;
+  const step = await findStep(deps, request, context);
+  if (step instanceof AuthorizationError) return answerWithError(deps, request, step, context.pending);
+  if (step !== 'code') return { location: await pageFor(deps, request, context, step) };
+  const { session } = context;
+  const code = session && (await issueCode(deps, request, { ...context, session }));
+  if (code !== undefined) return answerClient(request, { code }, deps.config.baseUrl);
+  // Between the read and the write the session ended, or the client was suspended. Decide again without the session; the
+  // page would lead back here if it did not stay.
+  if (request.prompt.includes('none')) {
+    const error = new AuthorizationError('login_required', 'There is no active session.');
     return answerWithError(deps, request, error, context.pending);
   }
+  return { location: `${await pageFor(deps, request, context, 'sign_in')}&stay=1` };
 }
 
 /** Returns an error to the client, which completes a pending request. */
@@ -89,7 +90,7 @@ export async function answerWithError(
   pending?: PendingRequest,
 ): Promise<Outcome> {
   if (pending) await deps.db.run(deletePendingRequest(pending.request_id));
-  const answer = { error: error.code, error_description: error.message };
+  const answer = { error: error.code, error_description: error.description };
   return answerClient(target, answer, deps.config.baseUrl);
 }
 
@@ -105,12 +106,12 @@ function answerClient(
   return { location: `${redirect_uri}${separator}${new URLSearchParams(fields)}` };
 }
 
-/** What is needed before the code. @throws {AuthorizationError} as {@link nextStep} does. */
+/** What is needed before the code, or why there is none, as {@link nextStep} says. */
 export async function findStep(
   deps: LimitDeps,
   request: AuthorizationRequest,
   { client, session, pending, declinesStepUp = false }: Omit<AuthorizationContext, 'browserToken' | 'address'>,
-): Promise<Step> {
+): Promise<Step | AuthorizationError> {
   const mayNeedConsent = session !== undefined && client.consent === 'required';
   return nextStep(request, {
     client,
@@ -130,7 +131,6 @@ async function pageFor(
   context: AuthorizationContext,
   step: Exclude<Step, 'code'>,
 ): Promise<string> {
-  if (request.prompt.includes('none')) throw new AuthorizationError('login_required', 'There is no active session.');
   if (context.pending) return `${pageOf[step]}?request=${context.pending.request_id}`;
   return `${pageOf[step]}?request=${await storeRequest(deps, request, context)}`;
 }
@@ -243,12 +243,7 @@ export const authorizationRequests = (deps: LimitDeps & Pick<ClientDeps, 'client
     const pending = await findPendingRequest(deps.db, request_id, browser_hash, now(deps));
     const client = pending && (await deps.clients.find(pending.parameters.client_id));
     if (!client) return true;
-    try {
-      return (await findStep(deps, pending.parameters, { client, session, pending })) === 'sign_in';
-    } catch (error) {
-      if (error instanceof AuthorizationError) return false; // the client is to hear of it
-      throw error;
-    }
+    return (await findStep(deps, pending.parameters, { client, session, pending })) === 'sign_in';
   },
   markAuthenticated,
 });

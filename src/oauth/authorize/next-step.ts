@@ -5,7 +5,8 @@ import type { Client } from '../../clients/client.ts';
 import { claimsWithin } from '../claims/claims.ts';
 import { claimsBeyondScope } from '../claims/claims-parameter.ts';
 import type { Consented } from '../grants/consents.store.ts';
-import { AuthorizationError, type AuthorizationRequest, unmet } from './authorization-request.ts';
+import { AuthorizationError, unmet } from './authorization-error.ts';
+import type { AuthorizationRequest } from './authorization-request.ts';
 import type { PendingRequest } from './store.ts';
 
 export type Step = 'sign_in' | 'select_account' | 'consent' | 'step_up' | 'set_up' | 'code';
@@ -26,32 +27,31 @@ type FlowState = {
 
 /**
  * What stands between a request and its code (OIDC Core §3.1.2.1, §3.1.2.3).
- * @throws {AuthorizationError} if `prompt=none` forbids the page that is needed, or a user other than the hinted one has
- * just signed in.
+ * @returns an error if `prompt=none` forbids the page that is needed, or a user other than the hinted one has just signed in.
  */
-export function nextStep(request: AuthorizationRequest, flowState: FlowState): Step {
+export function nextStep(request: AuthorizationRequest, flowState: FlowState): Step | AuthorizationError {
   const step = decideStep(request, flowState);
-  if (!request.prompt.includes('none') || step === 'code') return step;
-  throw new AuthorizationError(
+  if (step instanceof AuthorizationError || !request.prompt.includes('none') || step === 'code') return step;
+  return new AuthorizationError(
     step === 'consent' ? 'consent_required' : 'login_required',
     'User interaction is required, which prompt=none does not allow.',
   );
 }
 
-function decideStep(request: AuthorizationRequest, flowState: FlowState): Step {
+function decideStep(request: AuthorizationRequest, flowState: FlowState): Step | AuthorizationError {
   const { client, session, pending, consented, now } = flowState;
   // A user with TOTP shows both factors, whatever `acr_values` prefers. A session with one was started before TOTP was
   // enabled, possibly by the attacker because of whom it was enabled.
   if (!session || session.lacks_second_factor) return 'sign_in';
   if (request.test_owner !== undefined && request.test_owner !== session.user_id) {
-    throw new AuthorizationError('access_denied', 'Only the owner of the client can test it.');
+    return new AuthorizationError('access_denied', 'Only the owner of the client can test it.');
   }
   const hasJustSignedIn = pending?.authenticated_session_id === session.session_id;
   const isAnotherUser =
     (request.hint_sub !== undefined && request.hint_sub !== session.user_id) ||
     request.subjects?.includes(session.user_id) === false;
   if (hasJustSignedIn && isAnotherUser) {
-    throw new AuthorizationError(
+    return new AuthorizationError(
       'login_required',
       'A user other than the one in id_token_hint or claims has signed in.',
     );
@@ -65,7 +65,7 @@ function decideStep(request: AuthorizationRequest, flowState: FlowState): Step {
   if (request.prompt.includes('select_account') && !hasChosen) return 'select_account';
   if (session.acr !== twoFactors && (flowState.requiresTwoFactors || isRegisteredWithTwoFactors(client))) {
     if (!flowState.declinesStepUp) return strongerStep(session);
-    throw flowState.requiresTwoFactors
+    return flowState.requiresTwoFactors
       ? new AuthorizationError('access_denied', 'A second factor is required.')
       : unmet('default_acr_values');
   }
@@ -77,7 +77,7 @@ function decideStep(request: AuthorizationRequest, flowState: FlowState): Step {
     if (request.essential_acrs?.includes(twoFactors) && isReachable && !flowState.declinesStepUp) {
       return strongerStep(session);
     }
-    throw unmet('claims');
+    return unmet('claims');
   }
   return requiresStepUp(request, session, flowState) ? 'step_up' : 'code';
 }

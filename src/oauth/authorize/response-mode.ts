@@ -2,7 +2,7 @@
 export const responseModes = ['query', 'fragment', 'form_post'] as const;
 
 /** As it is stored; undefined: the query of the redirect URI. */
-type OtherMode = Exclude<(typeof responseModes)[number], 'query'> | undefined;
+export type OtherMode = Exclude<(typeof responseModes)[number], 'query'> | undefined;
 
 /** Bytes of a value that is returned to the client; it is stored while the user signs in. */
 export const longestEcho = 4096;

@@ -11,21 +11,17 @@ import { form, type OperationDescription } from '../../platform/http/operation.t
 import { FormText, parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { viewOf } from '../../platform/pages/view.ts';
-import { type TSchema, Type } from '../../platform/schema.ts';
+import { Type } from '../../platform/schema.ts';
 import { claimsWithin, userClaims } from '../claims/claims.ts';
 import { claimsBeyondScope } from '../claims/claims-parameter.ts';
 import type { Deps } from '../deps.ts';
-import {
-  AuthorizationError,
-  authorizeClient,
-  prompts,
-  readAuthorizationRequest,
-  recheckClient,
-} from './authorization-request.ts';
+import { AuthorizationError } from './authorization-error.ts';
+import { readAuthorizationRequest } from './authorization-request.ts';
 import { answerWithError, continueAuthorization, findStep, giveConsent, type Outcome } from './authorize.ts';
+import { authorizeClient, recheckClient } from './authorize-client.ts';
 import { consentPage } from './consent-page.ts';
 import { accountChoicePage, formPostPage } from './pages.ts';
-import { responseModes } from './response-mode.ts';
+import { describedParameters } from './parameters.ts';
 import { findPendingRequest, markAccountSelected, type PendingRequest } from './store.ts';
 
 /** Other sites link and post here by design, so the cross-site guard does not apply (OIDC Core §3.1.2.1). */
@@ -39,25 +35,23 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
     { config: { ...anySite, operation: authorize }, exposeHeadRoute: false },
     async (request, reply) => {
       const parsed = parseParameters(queryOf(request.url));
-      const target = await authorizeClient(deps, parsed, request.ip);
-      const place = { client_id: target.client.client_id, stage: 'authorize', address: request.ip } as const;
-      try {
-        const wanted = await readAuthorizationRequest(deps, target, parsed);
-        const leftOut = leftOutOf(target.client.allowed_scopes, parsed.values.scope, wanted.scope);
-        if (leftOut) deps.clientFailures.record(place, leftOut);
-        const session = await currentSession(deps, request);
-        const context = {
-          client: target.client,
-          session,
-          browserToken: () => browserToken(deps, request, reply),
-          address: request.ip,
-        };
-        return respond(deps, reply, wanted.ui_locales, await continueAuthorization(deps, wanted, context));
-      } catch (error) {
-        if (!(error instanceof AuthorizationError)) throw error;
-        deps.clientFailures.record(place, failureOf(error, parsed.values.scope));
-        return respond(deps, reply, parsed.values.ui_locales, await answerWithError(deps, target, error));
+      const { client, target } = await authorizeClient(deps, parsed, request.ip);
+      const place = { client_id: client.client_id, stage: 'authorize', address: request.ip } as const;
+      const wanted = await readAuthorizationRequest(deps, { client, target }, parsed);
+      if (wanted instanceof AuthorizationError) {
+        deps.clientFailures.record(place, failureOf(wanted, parsed.values.scope));
+        return respond(deps, reply, parsed.values.ui_locales, await answerWithError(deps, target, wanted));
       }
+      const leftOut = leftOutOf(client.allowed_scopes, parsed.values.scope, wanted.scope);
+      if (leftOut) deps.clientFailures.record(place, leftOut);
+      const session = await currentSession(deps, request);
+      const context = {
+        client,
+        session,
+        browserToken: () => browserToken(deps, request, reply),
+        address: request.ip,
+      };
+      return respond(deps, reply, wanted.ui_locales, await continueAuthorization(deps, wanted, context));
     },
   );
 
@@ -114,9 +108,9 @@ async function cancelRequest(deps: Deps, request: FastifyRequest, reply: Fastify
   return respond(deps, reply, pending.parameters.ui_locales, outcome, 303);
 }
 
-function failureOf({ about, message }: AuthorizationError, scope: string | undefined): Failure {
+function failureOf({ about, description }: AuthorizationError, scope: string | undefined): Failure {
   if (about === 'scope') return { code: 'invalid_scope', detail: () => ({ sent: scope ?? '' }) };
-  return { code: about ?? 'request', detail: () => ({ description: message }) };
+  return { code: about ?? 'request', detail: () => ({ description }) };
 }
 
 /** @param status of a redirect. */
@@ -162,13 +156,8 @@ async function consentRoutes(app: FastifyInstance, deps: Deps) {
     const { client } = await recheckClient(deps, pending.parameters, request.ip); // it may have been suspended meanwhile
     const session = await currentSession(deps, request);
     if (!session) return `/signin?request=${pending.request_id}`;
-    try {
-      const step = await findStep(deps, pending.parameters, { client, session, pending });
-      return step === 'consent' ? { client, session } : continuePath(pending);
-    } catch (error) {
-      if (error instanceof AuthorizationError) return continuePath(pending); // it continues to the client
-      throw error;
-    }
+    const step = await findStep(deps, pending.parameters, { client, session, pending });
+    return step === 'consent' ? { client, session } : continuePath(pending);
   }
 
   app.get('/consent', { config: page }, async (request, reply) => {
@@ -221,41 +210,13 @@ async function requirePendingRequest(
   throw startAgain(deps, request);
 }
 
-const text = (description: string) => ({ description, schema: Type.String() });
-const needed = (description: string, schema: TSchema = Type.String()) => ({ description, schema, required: true });
-
 const authorize: OperationDescription = {
   id: 'authorize',
   tag: 'OIDC',
   summary: 'Start a sign-in (authorization code with PKCE)',
   description:
     'A refusal is a page until `client_id` and `redirect_uri` are known to be valid; from then on a redirect.',
-  parameters: {
-    response_type: needed('`code`', Type.Enum(['code'])),
-    client_id: needed('As issued at registration.'),
-    redirect_uri: needed('A registered redirect URI, character for character.'),
-    scope: text('Separated by spaces. Default: `openid email profile`.'),
-    state: text('Returned unchanged; up to 4096 bytes.'),
-    nonce: text('Returned in the ID token.'),
-    code_challenge: needed('base64url-encoded SHA-256 hash of the code verifier.'),
-    code_challenge_method: needed('`S256`', Type.Enum(['S256'])),
-    response_mode: {
-      description:
-        '`form_post`: a page posts the answer to the redirect URI; `fragment`: it follows `#`. Default: `query`.',
-      schema: Type.Enum([...responseModes]),
-    },
-    prompt: text(`${prompts.join(', ')}; separated by spaces.`),
-    max_age: text('Maximum age of the sign-in, in seconds.'),
-    login_hint: text('An email address.'),
-    id_token_hint: text('An ID token from this issuer that identifies the expected user.'),
-    ui_locales: text('Page languages, in order of preference.'),
-    claims: text(
-      'Claims by name, as JSON with the members `userinfo` and `id_token` (OIDC Core section 5.5); up to 4096 bytes. A claim is released if its scope is among those that the client is allowed. `sub` selects the user, an essential `acr` has to be reached.',
-    ),
-    acr_values: text(
-      'Authentication context classes, in order of preference, as a voluntary claim: with `urn:signet:acr:2fa` first, a user who has a passkey and has not used it is asked for it and may decline. Without it, `default_acr_values` of the client apply; a second factor that they require is required in any case. `acr` in the ID token states the class that was reached.',
-    ),
-  },
+  parameters: describedParameters,
   answers: {
     200: {
       description: 'With `response_mode=form_post`: a page whose form carries what the redirect would have.',
@@ -269,7 +230,7 @@ const authorize: OperationDescription = {
   refusals: ['invalid_request', 'unauthorized_client'],
 };
 
-const { parameters, answers: _, ...shared } = authorize;
+const { parameters: _, answers: __, ...shared } = authorize;
 const authorizeByPost: OperationDescription = {
   ...shared,
   id: 'authorizeByPost',
@@ -279,8 +240,8 @@ const authorizeByPost: OperationDescription = {
     form: true,
     schema: form(
       Object.fromEntries(
-        Object.entries(parameters ?? {}).map(([name, { description, required, schema }]) => {
-          const member = { ...schema, description } as TSchema;
+        Object.entries(describedParameters).map(([name, { description, required, schema }]) => {
+          const member = { ...schema, description };
           return [name, required ? member : Type.Optional(member)];
         }),
       ),

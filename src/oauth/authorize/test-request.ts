@@ -4,6 +4,7 @@ import { parseParameters } from '../../platform/http/parameters.ts';
 import type { UserId } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';
 import { testRedirectUri } from '../grants/test-grants.store.ts';
+import { AuthorizationError } from './authorization-error.ts';
 import { readAuthorizationRequest } from './authorization-request.ts';
 import { storeRequest } from './authorize.ts';
 
@@ -15,7 +16,6 @@ export { testRedirectUri };
  * ordinary flow, which checks client and owner again.
  * @param query as a relying party would send it.
  * @returns the path where the browser continues.
- * @throws {AuthorizationError} for a query that the client may not send.
  */
 export async function startTestRequest(
   deps: LimitDeps & Pick<Deps, 'keys'>,
@@ -23,7 +23,8 @@ export async function startTestRequest(
   browser: { browserToken: () => string; address: string },
 ): Promise<string> {
   const parsed = parseParameters(query);
-  const target = { client, redirect_uri: testRedirectUri(deps.config, client.client_id), state: parsed.values.state };
-  const request = { ...(await readAuthorizationRequest(deps, target, parsed)), test_owner };
-  return `/oauth/authorize/continue?request=${await storeRequest(deps, request, browser)}`;
+  const target = { redirect_uri: testRedirectUri(deps.config, client.client_id), state: parsed.values.state };
+  const request = await readAuthorizationRequest(deps, { client, target }, parsed);
+  if (request instanceof AuthorizationError) throw new Error(request.description);
+  return `/oauth/authorize/continue?request=${await storeRequest(deps, { ...request, test_owner }, browser)}`;
 }

@@ -2,7 +2,7 @@ import { acrs } from '../../authentication/sessions/authentication.ts';
 import { signingAlgorithms } from '../../clients/choices.ts';
 import { advertisedScopes } from '../../clients/scopes.ts';
 import type { Config } from '../../platform/config.ts';
-import { prompts } from '../authorize/authorization-request.ts';
+import { prompts } from '../authorize/parameters.ts';
 import { responseModes } from '../authorize/response-mode.ts';
 import { methodsAt } from '../client-authentication/methods.ts';
 import { grantTypeNames } from '../token/grant-types.ts';
