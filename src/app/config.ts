@@ -5,11 +5,11 @@ import { parseEnv } from 'node:util';
 import {
   isProviderSetting,
   knownProviderSettings,
-  type ProviderConfig,
+  type ProviderSettings,
   readProviders,
 } from '../authentication/credentials/providers.ts';
 import { form } from '../platform/assets.ts';
-import { type Brand, logLevels } from '../platform/config.ts';
+import { type Brand, logLevels, type Config as PlatformConfig } from '../platform/config.ts';
 import { serversOf } from '../platform/db/postgres-address.ts';
 import { ConfigError } from '../platform/errors.ts';
 import { isLoopback, isSubnet } from '../platform/ip-address.ts';
@@ -21,7 +21,8 @@ import { readSecurityContacts } from './security-contacts.ts';
 import { withoutServiceLinks } from './service-links.ts';
 import { readTraceSettings } from './trace-settings.ts';
 
-export type Config = ProviderConfig;
+/** All settings. */
+export type Config = PlatformConfig & ProviderSettings;
 
 const ownSettings = [
   'SIGNET_BASE_URL',

@@ -1,11 +1,12 @@
 import type { Deps as DeliveryDeps } from '../deliveries/deps.ts';
+import type { Config } from '../platform/config.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { PasswordHasher } from './credentials/password-hash.ts';
-import type { ProviderConfig } from './credentials/providers.ts';
+import type { ProviderSettings } from './credentials/providers.ts';
 import type { Session } from './sessions/store.ts';
 
 export type Deps = DeliveryDeps & {
-  readonly config: ProviderConfig;
+  readonly config: Config & ProviderSettings;
   /** Hashes passwords, a limited number at once. */
   readonly passwords: PasswordHasher;
   readonly grants: Grants;
@@ -54,8 +55,8 @@ export type Grants = {
   hasGrantElsewhere(user_id: string, session_id: string): Sql;
 };
 
-/** An authorization request that waits in one browser until its user has signed in. */
-export type PendingRequest = {
+/** What a sign-in has to know of the authorization request that waits for it in this browser. */
+export type WaitingRequest = {
   request_id: string;
   /** The session that a sign-in for it has started or renewed. */
   authenticated_session_id: string | null;
@@ -74,11 +75,11 @@ export type PendingRequest = {
 /** Implemented by the room `oauth`. */
 export type AuthorizationRequests = {
   /** @param browser_hash digest of the secret of the requesting browser. */
-  find(request_id: string, browser_hash: string): Promise<PendingRequest | undefined>;
+  find(request_id: string, browser_hash: string): Promise<WaitingRequest | undefined>;
   /** The name of the application that sent the user, for the page. */
   clientName(client_id: string): Promise<string | undefined>;
   /** Whether the application gets no code from a session with one factor. */
-  requiresTwoFactors(pending: PendingRequest): Promise<boolean>;
+  requiresTwoFactors(pending: WaitingRequest): Promise<boolean>;
   /** Whether the application gets nothing from that session but by another sign-in. */
   requiresSignIn(request_id: string, browser_hash: string, session: Session): Promise<boolean>;
   /** For the change that starts or renews the session. */

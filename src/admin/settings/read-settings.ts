@@ -1,4 +1,5 @@
-import { type ProviderConfig, settingPrefixOf } from '../../authentication/credentials/providers.ts';
+import { settingPrefixOf } from '../../authentication/credentials/providers.ts';
+import type { Deps } from '../../oauth/deps.ts';
 import { limitSettings } from '../../platform/limits/limit-settings.ts';
 
 /** `value`: null for what is not set; of a secret only whether it is. */
@@ -21,7 +22,7 @@ export const settingGroups = [
 ] as const;
 export type SettingGroup = (typeof settingGroups)[number];
 
-type Config = ProviderConfig;
+type Config = Deps['config'];
 type Reader = (config: Config) => string | number | boolean | undefined;
 /** May contain a password or is one: only whether it is set leaves this file. */
 const secret = 'secret';

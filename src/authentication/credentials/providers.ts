@@ -1,4 +1,3 @@
-import type { Config } from '../../platform/config.ts';
 import { isLoopback } from '../../platform/ip-address.ts';
 import { displayNameProblem } from '../../platform/text.ts';
 
@@ -31,9 +30,9 @@ export type Provider = KnownProvider & {
   readonly client_secret: string;
 };
 
-export type ProviderConfig = Config & { readonly providers: readonly Provider[] };
+export type ProviderSettings = { readonly providers: readonly Provider[] };
 
-export const findProvider = (config: Pick<ProviderConfig, 'providers'>, id: string): Provider | undefined =>
+export const findProvider = (config: ProviderSettings, id: string): Provider | undefined =>
   config.providers.find((one) => one.id === id);
 
 const parts = ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET', 'LABEL'] as const;

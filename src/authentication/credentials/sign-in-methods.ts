@@ -7,7 +7,7 @@ import type { Deps } from '../deps.ts';
 import { type Identity, listIdentities } from './identities.store.ts';
 import { listPasskeys } from './passkeys.store.ts';
 import { passwordOf } from './passwords.store.ts';
-import type { Provider, ProviderConfig } from './providers.ts';
+import type { Provider, ProviderSettings } from './providers.ts';
 import { countBackupCodes, findTotp } from './two-factor.store.ts';
 import { canHavePasskeys } from './webauthn.ts';
 
@@ -22,7 +22,7 @@ export { countBackupCodes, deleteBackupCodes, deletePendingTotp, deleteTotp, fin
  * The user has at least two sign-in methods: password, passkeys, identities of issuers that are still configured. A
  * requirement of a change that removes one of them.
  */
-export function hasAnotherSignInMethod({ providers }: Pick<ProviderConfig, 'providers'>, user_id: UserId): Sql {
+export function hasAnotherSignInMethod({ providers }: ProviderSettings, user_id: UserId): Sql {
   const issuers = [...new Set(providers.map(({ issuer }) => issuer))];
   const count = (table: string, condition = sql`1 = 1`) =>
     sql`(select count(*) from ${raw(table)} w where w.user_id = ${user_id} and ${condition})`;
@@ -31,7 +31,7 @@ export function hasAnotherSignInMethod({ providers }: Pick<ProviderConfig, 'prov
 
 /** Whether a sign-in method can be removed, for a page that offers it. The change itself checks again. */
 export const canRemoveSignInMethod = (
-  { db, config }: { db: Db; config: ProviderConfig },
+  { db, config }: { db: Db; config: ProviderSettings },
   user_id: UserId,
 ): Promise<boolean> => db.holds(hasAnotherSignInMethod(config, user_id));
 
@@ -46,7 +46,7 @@ export type ConfirmationMethods = {
 };
 
 /** At sign-in, where the user is not known yet. */
-export const allConfirmationMethods = ({ config }: { config: ProviderConfig }): ConfirmationMethods => ({
+export const allConfirmationMethods = ({ config }: Pick<Deps, 'config'>): ConfirmationMethods => ({
   providers: config.providers,
   offersPasskey: canHavePasskeys(config),
   offersPassword: true,
@@ -58,7 +58,7 @@ export const allConfirmationMethods = ({ config }: { config: ProviderConfig }): 
  * page would ask again.
  */
 export async function confirmationMethodsOf(
-  { db, config }: { db: Db; config: ProviderConfig },
+  { db, config }: Pick<Deps, 'db' | 'config'>,
   user_id: string,
 ): Promise<ConfirmationMethods> {
   const [password, passkeys, identities, totp] = await Promise.all([

@@ -1,7 +1,7 @@
 import { now } from '../../platform/clock.ts';
-import type { Deps } from '../../platform/deps.ts';
 import { notFound } from '../../platform/errors.ts';
-import { findProvider, type ProviderConfig } from '../credentials/providers.ts';
+import { findProvider } from '../credentials/providers.ts';
+import type { Deps } from '../deps.ts';
 import { readIssuer, UpstreamFailure } from './upstream.ts';
 import { callbackUrl } from './upstream-authorization.ts';
 
@@ -25,7 +25,7 @@ export type ProviderCheck = {
  * @throws {RequestError} `not_found`.
  */
 export async function checkProvider(
-  deps: Pick<Deps, 'clock' | 'tracer'> & { config: ProviderConfig },
+  deps: Pick<Deps, 'clock' | 'tracer' | 'config'>,
   id: string,
 ): Promise<ProviderCheck> {
   const provider = findProvider(deps.config, id);

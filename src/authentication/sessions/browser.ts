@@ -4,7 +4,7 @@ import { refusal } from '../../platform/errors.ts';
 import { cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
 import { digest, newSecret } from '../../platform/ids.ts';
 import { refusalOfBlockedCookies } from '../../platform/pages/cookie-check.ts';
-import type { Deps, PendingRequest } from '../deps.ts';
+import type { Deps, WaitingRequest } from '../deps.ts';
 
 /** Decisions §3. */
 export const waitingRequestSeconds = 600;
@@ -36,14 +36,14 @@ export const pendingRequestOf = (
   deps: Pick<Deps, 'config' | 'authorizationRequests'>,
   request: FastifyRequest,
   request_id: string | undefined,
-): Promise<PendingRequest | undefined> => findInBrowser(deps, request, request_id, deps.authorizationRequests.find);
+): Promise<WaitingRequest | undefined> => findInBrowser(deps, request, request_id, deps.authorizationRequests.find);
 
 /** @throws {RequestError} `invalid_request`, with a message for the user on how to start again. */
 export async function requirePendingRequest(
   deps: Pick<Deps, 'config' | 'authorizationRequests'>,
   request: FastifyRequest,
   request_id: string | undefined,
-): Promise<PendingRequest> {
+): Promise<WaitingRequest> {
   const waiting = await pendingRequestOf(deps, request, request_id);
   if (!waiting) throw startAgain(deps, request);
   return waiting;

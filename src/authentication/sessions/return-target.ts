@@ -5,7 +5,7 @@ import { newSecret } from '../../platform/ids.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
-import type { Deps, PendingRequest } from '../deps.ts';
+import type { Deps, WaitingRequest } from '../deps.ts';
 import { deviceSeconds, findInBrowser, pendingRequestOf } from './browser.ts';
 import { pendingSignInSeconds } from './pending-sign-ins.store.ts';
 import { currentSession, type Session, sessionSeconds } from './session.ts';
@@ -65,7 +65,7 @@ export const continuesTo = (view: View, clientName: string | undefined): Html | 
 
 export const clientNameOf = async (
   { authorizationRequests }: Pick<Deps, 'authorizationRequests'>,
-  pending: PendingRequest | undefined,
+  pending: WaitingRequest | undefined,
 ): Promise<string | undefined> => pending && authorizationRequests.clientName(pending.parameters.client_id);
 
 export const returnTargetFields = ({ request_id, next, stay }: ReturnTarget): Html =>

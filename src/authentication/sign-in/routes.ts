@@ -12,7 +12,7 @@ import { answerForm } from '../../platform/pages/page-routes.ts';
 import { type View, viewOf } from '../../platform/pages/view.ts';
 import { allConfirmationMethods, confirmationMethodsOf } from '../credentials/sign-in-methods.ts';
 import { parseCredential } from '../credentials/webauthn.ts';
-import type { Deps, PendingRequest } from '../deps.ts';
+import type { Deps, WaitingRequest } from '../deps.ts';
 import { twoFactors } from '../sessions/authentication.ts';
 import { browserToken, requirePendingRequest } from '../sessions/browser.ts';
 import {
@@ -218,14 +218,14 @@ async function readPageState(deps: Deps, request: FastifyRequest, query: Paramet
   return { view, form, pending };
 }
 
-const isRequiredByClient = async (deps: Deps, pending: PendingRequest | undefined): Promise<boolean> =>
+const isRequiredByClient = async (deps: Deps, pending: WaitingRequest | undefined): Promise<boolean> =>
   pending !== undefined && deps.authorizationRequests.requiresTwoFactors(pending);
 
 /** A user who is signed in and nevertheless came to the form: because their app asks for it, or on their own. */
 async function whySignInAgain(
   deps: Deps,
   request: FastifyRequest,
-  pending: PendingRequest | undefined,
+  pending: WaitingRequest | undefined,
 ): Promise<SignInForm['again']> {
   const session = pending && (await currentSession(deps, request));
   if (!session || pending.authenticated_session_id === session.session_id) return undefined;

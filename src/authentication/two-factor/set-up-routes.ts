@@ -7,7 +7,7 @@ import { type Page, sendPage } from '../../platform/pages/page.ts';
 import { answerForm } from '../../platform/pages/page-routes.ts';
 import { viewOf } from '../../platform/pages/view.ts';
 import { canHavePasskeys, parseCredential } from '../credentials/webauthn.ts';
-import type { Deps, PendingRequest } from '../deps.ts';
+import type { Deps, WaitingRequest } from '../deps.ts';
 import { registerPasskey, registrationOptions } from '../passkeys/register-passkey.ts';
 import { registrantOf, suggestName } from '../passkeys/routes.ts';
 import { twoFactors } from '../sessions/authentication.ts';
@@ -110,7 +110,7 @@ async function readStep(deps: Deps, request: FastifyRequest, { request: request_
 async function reasonFor(
   deps: Deps,
   session: Session,
-  pending: PendingRequest | undefined,
+  pending: WaitingRequest | undefined,
 ): Promise<SetUpReason | undefined> {
   if (session.acr === twoFactors) return undefined;
   if (requiresSecondFactor(deps)) return 'service';
