@@ -7,6 +7,7 @@ import { openFailureRecorder } from '../clients/failures.ts';
 import { clientDirectory } from '../clients/find-clients.ts';
 import { noteSecretUse } from '../clients/manage-secrets.ts';
 import { openRiskContext } from '../clients/risk-signals.ts';
+import { openScopeRegister } from '../clients/scopes.ts';
 import { noteServiceSecretUse, readCredential } from '../entitlements/service-credentials/authenticate-service.ts';
 import { authorizationRequests } from '../oauth/authorize/authorize.ts';
 import type { Deps } from '../oauth/deps.ts';
@@ -105,6 +106,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       clientSecretLimits: openClientSecretLimits({ db, clock, config }),
       clientFailures: openFailureRecorder({ db, clock, log }),
       clientSecretUses: openSecretUses({ db, clock, log }, noteSecretUse),
+      scopes: openScopeRegister(),
       riskContext: openRiskContext({ db, config, clock }),
       deliverySenders: openSenders({ config, db, clock, log, outbound, tracer, vault, keys }),
       services,

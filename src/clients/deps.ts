@@ -3,6 +3,7 @@ import type { SecretUses } from '../platform/secret-uses.ts';
 import type { FailureRecorder } from './failures.ts';
 import type { ClientDirectory } from './find-clients.ts';
 import type { ReadRiskContext } from './risk-signals.ts';
+import type { ScopeRegister } from './scopes.ts';
 
 export type Deps = EntitlementDeps & {
   /** Keeps what went wrong with a client for its owner. */
@@ -11,6 +12,8 @@ export type Deps = EntitlementDeps & {
   readonly clientSecretUses: SecretUses;
   /** Reads what a client under review is compared with. */
   readonly riskContext: ReadRiskContext;
+  /** What clients may be allowed. */
+  readonly scopes: ScopeRegister;
   /** Registered clients, at most a second old. */
   readonly clients: ClientDirectory;
 };

@@ -1,6 +1,26 @@
-/** Every scope, in the order in which they are shown (specification §2.1). */
-export const scopeNames = ['openid', 'profile', 'email', 'offline_access', 'entitlements:read'] as const;
-export type Scope = (typeof scopeNames)[number];
+import { standardClaimNames } from '../accounts/users.ts';
+import { type Locale, translatePlain } from '../platform/i18n/translate.ts';
+
+type BuiltIn = {
+  /** About the user, in userinfo (OIDC Core §5.4 and decisions §5). */
+  claims: readonly string[];
+  /** It reaches further than who the user is: into the time when they are away, and into what they have bought. */
+  isWeighty?: boolean;
+  /** Some clients request all that is advertised. Which product has entitlements, its developer knows. */
+  isAdvertised?: boolean;
+};
+
+/** Every scope of ours, in the order in which they are shown (specification §2.1). Users read `scope.<name>` about it. */
+export const builtInScopes = {
+  openid: { claims: [] },
+  profile: { claims: ['name', ...standardClaimNames, 'picture', 'locale', 'updated_at', 'role'] },
+  email: { claims: ['email', 'email_verified'] },
+  offline_access: { claims: [], isWeighty: true },
+  'entitlements:read': { claims: ['entitlements'], isWeighty: true, isAdvertised: false },
+} as const satisfies Record<string, BuiltIn>;
+
+export type Scope = keyof typeof builtInScopes;
+export const scopeNames = Object.keys(builtInScopes) as readonly Scope[];
 
 /** What an authorization request without `scope` requests, before it is cut to what the client is allowed (specification §2.1). */
 export const defaultScope: readonly Scope[] = ['openid', 'email', 'profile'];
@@ -8,13 +28,30 @@ export const defaultScope: readonly Scope[] = ['openid', 'email', 'profile'];
 /** What a client is allowed that was registered without `allowed_scopes` (specification §2.2). */
 export const defaultAllowedScopes: readonly Scope[] = ['openid', 'profile', 'email'];
 
-/** Those that are advertised: some clients request all of them. Which product has entitlements, its developer knows. */
-export const advertisedScopes: readonly Scope[] = scopeNames.filter((name) => name !== 'entitlements:read');
+type RegisteredScope = {
+  readonly name: string;
+  readonly isWeighty: boolean;
+  readonly isAdvertised: boolean;
+  /** One sentence, for the users who are asked for it. */
+  describe(locale: Locale): string;
+};
 
-const known: ReadonlySet<string> = new Set(scopeNames);
-export const isScope = (name: string): name is Scope => known.has(name);
+/** The scopes that there are, in the order in which they are shown. */
+export type ScopeRegister = {
+  list(): readonly RegisteredScope[];
+  find(name: string): RegisteredScope | undefined;
+};
 
-export const hasScope = (scope: string, name: Scope): boolean => parseScope(scope).includes(name);
+export function openScopeRegister(): ScopeRegister {
+  const list = scopeNames.map((name): RegisteredScope => {
+    const { isWeighty = false, isAdvertised = true }: BuiltIn = builtInScopes[name];
+    return { name, isWeighty, isAdvertised, describe: (locale) => translatePlain(locale, { key: `scope.${name}` }) };
+  });
+  const byName = new Map(list.map((scope) => [scope.name, scope]));
+  return { list: () => list, find: (name) => byName.get(name) };
+}
+
+export const hasScope = (scope: string, name: Scope): boolean => scope.split(' ').includes(name);
 
 /** For a developer, without repeating what was sent: an `error_description` never does. */
 export const describeAllowed = (allowed: readonly string[]): string =>
@@ -23,35 +60,18 @@ export const describeAllowed = (allowed: readonly string[]): string =>
 /** Whether a scope has characters that no scope has, such as a line break (RFC 6749 §3.3). */
 export const isMalformedScope = (text: string): boolean => /[^\x20\x21\x23-\x5b\x5d-\x7e]/.test(text);
 
+/** Names between spaces (RFC 6749 §3.3), without duplicates, known or not. A space too many is none of the names. */
+export const parseScope = (text: string): readonly string[] =>
+  [...new Set(text.split(' '))].filter((name) => name !== '');
+
 /** What was requested and not granted. */
-export const leftOut = (requested: string, granted: string): string[] =>
-  parseScope(requested).filter((name) => !parseScope(granted).includes(name));
+export function leftOut(requested: string, granted: string): string[] {
+  const given = parseScope(granted);
+  return parseScope(requested).filter((name) => !given.includes(name));
+}
 
 /** The part of a scope that a client is allowed: an administrator may have taken some away since it was granted. */
 export const withinAllowed = (scope: string, allowed: readonly string[]): string =>
   parseScope(scope)
-    .filter((name) => isScope(name) && allowed.includes(name))
+    .filter((name) => allowed.includes(name))
     .join(' ');
-
-/**
- * Whether a client is allowed all of a scope, without parsing the client's list.
- * @param allowed a JSON list. No scope has a character that JSON escapes, so a name in quotes is in the text exactly if it
- * is in the list.
- */
-export const isWithinAllowed = (scope: string, allowed: string): boolean =>
-  parseScope(scope).every((name) => isScope(name) && allowed.includes(quoted[name]));
-
-const quoted = Object.fromEntries(scopeNames.map((name) => [name, `"${name}"`])) as Record<Scope, string>;
-
-/** By text, what was parsed before: only known names without duplicates, so no more than their 325 orders. */
-const parsed = new Map<string, readonly Scope[]>();
-
-/** Tokens between spaces (RFC 6749 §3.3), without duplicates, known or not. A space too many is none of the names. */
-export function parseScope(text: string): readonly string[] {
-  const remembered = parsed.get(text);
-  if (remembered !== undefined || text === '') return remembered ?? [];
-  const words = text.split(' ');
-  const names = [...new Set(words)].filter((name) => name !== '');
-  if (names.length === words.length && names.every(isScope)) parsed.set(text, names);
-  return names;
-}

@@ -12,6 +12,7 @@ import { noteSecretUse } from '../../src/clients/manage-secrets.ts';
 import { registerClient } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
 import { approveClient } from '../../src/clients/review-client.ts';
+import { openScopeRegister } from '../../src/clients/scopes.ts';
 import { createCredential } from '../../src/entitlements/service-credentials/manage-credential.ts';
 import type { ServiceCredential } from '../../src/entitlements/service-credentials/service-credential.ts';
 import { authorizationRequests } from '../../src/oauth/authorize/authorize.ts';
@@ -146,6 +147,7 @@ export async function openNode(store: VirtualStore, vault: Vault, clock: () => n
     issuances,
     grants,
     clientSecretLimits: openClientSecretLimits({ db, clock, config }),
+    scopes: openScopeRegister(),
     clientFailures: openFailureRecorder({ db, clock, log }),
     clientSecretUses: openSecretUses({ db, clock, log }, noteSecretUse),
     signInCounter: openSignInCounter({ db, clock, log }),

@@ -2,7 +2,7 @@ import type { Session } from '../../authentication/sessions/session.ts';
 import type { Client } from '../../clients/client.ts';
 import type { RegisteredBy } from '../../clients/presentation.ts';
 import { destinationOf } from '../../clients/redirect-uri.ts';
-import { isScope, type Scope } from '../../clients/scopes.ts';
+import type { Scope, ScopeRegister } from '../../clients/scopes.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { Html, html, untrusted } from '../../platform/pages/html.ts';
 import { personInitials } from '../../platform/pages/initials.ts';
@@ -17,13 +17,14 @@ type Asked = {
   client: Pick<Client, 'name' | 'policy_uri' | 'tos_uri'>;
   registeredBy: RegisteredBy;
   user: Session;
+  scopes: ScopeRegister;
   /** What the client would receive today. */
   values: UserClaims;
 };
 
 /** The answer is valid for the user who is asked alone. */
 export function consentPage(view: View, { request_id, parameters }: PendingRequest, asked: Asked): Page {
-  const { client, registeredBy, user, values } = asked;
+  const { client, registeredBy, user, values, scopes } = asked;
   const { redirect_uri } = parameters;
   const service = view.branding.name;
   const scope = parameters.scope.split(' ');
@@ -35,9 +36,9 @@ export function consentPage(view: View, { request_id, parameters }: PendingReque
 <h1>${view.t('consent.title', { client: untrusted(client.name), service })}</h1>
 <p class="soft">${view.t('consent.app', { host: html`<code>${destinationOf(redirect_uri)}</code>` })}${registeredByText(view, registeredBy)}</p>
 <h2>${view.t('consent.permissions')}</h2>
-<ul class="permissions">${scope.map((name) => permission(view, name, values))}${
+<ul class="permissions">${scope.map((name) => permission(view, name, scopes, values))}${
       claims.length > 0 &&
-      html`<li>${icons.profile}<div>${claimList(view, claims)}${sharedValues(view, claims, values)}</div></li>`
+      html`<li>${builtInIcons.profile}<div>${claimList(view, claims)}${sharedValues(view, claims, values)}</div></li>`
     }</ul>
 <p class="soft">${view.t(scope.includes('offline_access') ? 'consent.lasting' : 'consent.short')}</p>
 ${links(view, client)}
@@ -50,15 +51,14 @@ ${hidden('request', request_id)}${hidden('user', user.user_id)}
   };
 }
 
-/** These reach further than who the user is: into the time when they are away, and into what they have bought. */
-const weighty: readonly string[] = ['offline_access', 'entitlements:read'] satisfies Scope[];
-
-function permission(view: View, name: string, values: UserClaims): Html {
-  if (!isScope(name)) return html`<li>${icons.openid}<div>${name}</div></li>`;
-  const text = view.t(`scope.${name}`);
-  return weighty.includes(name)
-    ? html`<li class="weighty">${icons[name]}<div><strong>${text}</strong></div></li>`
-    : html`<li>${icons[name]}<div>${text}${sharedValues(view, claimsWithin(name), values)}</div></li>`;
+/** @param name of a scope; one that is no longer there says no more than its name. */
+function permission(view: View, name: string, scopes: ScopeRegister, values: UserClaims): Html {
+  const scope = scopes.find(name);
+  const icon = icons.get(name) ?? builtInIcons.openid;
+  const text = scope?.describe(view.locale) ?? name;
+  return scope?.isWeighty
+    ? html`<li class="weighty">${icon}<div><strong>${text}</strong></div></li>`
+    : html`<li>${icon}<div>${text}${sharedValues(view, claimsWithin(name), values)}</div></li>`;
 }
 
 function links(view: View, { name, policy_uri, tos_uri }: Asked['client']): Html | false {
@@ -89,10 +89,11 @@ const icon = (paths: string): Html =>
 
 const arrow = icon('<path d="M4 8h15l-4-4M20 16H5l4 4"/>');
 
-const icons: Readonly<Record<Scope, Html>> = {
+const builtInIcons: Readonly<Record<Scope, Html>> = {
   openid: icon('<circle cx="8" cy="15" r="4"/><path d="m11 12 8-8m-3 3 3 3m-6 0 2 2"/>'),
   profile: icon('<circle cx="12" cy="8" r="4"/><path d="M4 20c1-4 4-6 8-6s7 2 8 6"/>'),
   email: icon('<rect x="3" y="5" width="18" height="14" rx="2"/><path d="m3 7 9 7 9-7"/>'),
   offline_access: icon('<circle cx="12" cy="12" r="9"/><path d="M12 7v5l3 3"/>'),
   'entitlements:read': icon('<rect x="3" y="5" width="18" height="14" rx="2"/><path d="M3 10h18M7 15h4"/>'),
 };
+const icons: ReadonlyMap<string, Html> = new Map(Object.entries(builtInIcons));

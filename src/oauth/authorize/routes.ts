@@ -169,7 +169,11 @@ async function consentRoutes(app: FastifyInstance, deps: Deps) {
     const wanted = [...claimsWithin(pending.parameters.scope), ...claimsBeyondScope(pending.parameters)];
     const values = await userClaims(await requireUser(deps, session.user_id), wanted, async () => []);
     const owner = await registeredBy(deps, client);
-    return sendPage(reply, view, consentPage(view, pending, { client, registeredBy: owner, user: session, values }));
+    return sendPage(
+      reply,
+      view,
+      consentPage(view, pending, { client, registeredBy: owner, user: session, values, scopes: deps.scopes }),
+    );
   });
 
   app.post('/consent', { config: page }, async (request, reply) => {

@@ -1,5 +1,5 @@
-import { perStandardClaim, type Role, type StandardClaim, standardClaimNames } from '../../accounts/users.ts';
-import { isScope, parseScope, type Scope, scopeNames } from '../../clients/scopes.ts';
+import { perStandardClaim, type Role, type StandardClaim } from '../../accounts/users.ts';
+import { builtInScopes, parseScope, type Scope, scopeNames } from '../../clients/scopes.ts';
 import { Entitlement } from '../../entitlements/entitlement.ts';
 import { asciiEmail } from '../../platform/email-address.ts';
 import { listInWords } from '../../platform/i18n/formats.ts';
@@ -25,17 +25,12 @@ export const UserClaims = Type.Object({
 export type UserClaims = Static<typeof UserClaims>;
 export type UserClaim = keyof UserClaims;
 
-/** OIDC Core §5.4 and decisions §5. */
-const claimsOfScope: Readonly<Record<Scope, readonly UserClaim[]>> = {
-  openid: [],
-  profile: ['name', ...standardClaimNames, 'picture', 'locale', 'updated_at', 'role'],
-  email: ['email', 'email_verified'],
-  offline_access: [],
-  'entitlements:read': ['entitlements'],
-};
+const claimsOfScope = new Map<string, readonly UserClaim[]>(
+  scopeNames.map((scope) => [scope, builtInScopes[scope].claims]),
+);
 
 const scopes = new Map<string, Scope>(
-  scopeNames.flatMap((scope) => claimsOfScope[scope].map((claim) => [claim, scope] as const)),
+  scopeNames.flatMap((scope) => builtInScopes[scope].claims.map((claim) => [claim, scope] as const)),
 );
 
 export const userClaimNames = Object.keys(UserClaims.properties) as readonly UserClaim[];
@@ -45,11 +40,8 @@ export const isUserClaim = (name: string): name is UserClaim => scopes.has(name)
 export const scopeOfClaim = (claim: UserClaim): Scope => scopes.get(claim)!;
 
 /** @param scope words, separated by spaces. */
-export function claimsWithin(scope: string): UserClaim[] {
-  const claims: UserClaim[] = [];
-  for (const name of parseScope(scope)) if (isScope(name)) claims.push(...claimsOfScope[name]);
-  return claims;
-}
+export const claimsWithin = (scope: string): UserClaim[] =>
+  parseScope(scope).flatMap((name) => claimsOfScope.get(name) ?? []);
 
 /** For users: what is asked for by name. */
 export const claimList = (view: View, claims: readonly UserClaim[]): Html =>

@@ -2,7 +2,6 @@ import { lockUser } from '../../accounts/users.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../clients/deps.ts';
-import { scopeNames } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
 import { notFound } from '../../platform/errors.ts';
 import { nullable, Time } from '../../platform/http/operation.ts';
@@ -31,7 +30,7 @@ export type ConnectedApp = Static<typeof ConnectedApp>;
 
 /** One entry for each client with active grants or a remembered consent, last used first. */
 export async function listConnectedApps(
-  deps: Pick<Deps, 'db' | 'clock' | 'clients'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'clients' | 'scopes'>,
   user_id: UserId,
 ): Promise<ConnectedApp[]> {
   const [access, consents] = await Promise.all([
@@ -51,7 +50,7 @@ export async function listConnectedApps(
 
 type Part = { client_id: ClientId; scope: string; claims: string | null; since: number; last_used_at?: number };
 
-async function connectedApp(deps: Pick<Deps, 'clients'>, client_id: ClientId, parts: readonly Part[]) {
+async function connectedApp(deps: Pick<Deps, 'clients' | 'scopes'>, client_id: ClientId, parts: readonly Part[]) {
   const client = await deps.clients.find(client_id);
   if (!client) return undefined; // it was deleted between the two reads
   const scope = new Set(parts.flatMap((part) => part.scope.split(' ')));
@@ -62,7 +61,7 @@ async function connectedApp(deps: Pick<Deps, 'clients'>, client_id: ClientId, pa
     client_id,
     name: client.name,
     homepage_url: client.homepage_url,
-    scope: scopeNames.filter((name) => scope.has(name)),
+    scope: deps.scopes.list().flatMap(({ name }) => (scope.has(name) ? [name] : [])),
     claims: userClaimNames.filter((name) => claims.has(name) && !ofScope.includes(name)),
     since: Math.min(...parts.map(({ since }) => since)),
     last_used_at: uses.length > 0 ? Math.max(...uses) : null,

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { requireUser } from '../../accounts/users.ts';
 import { accountTab } from '../../authentication/account-tab.ts';
 import { signedIn } from '../../authentication/sessions/session.ts';
-import { isScope } from '../../clients/scopes.ts';
+import type { ScopeRegister } from '../../clients/scopes.ts';
 import { addOperations, operation } from '../../platform/http/operation.ts';
 import type { UserId } from '../../platform/ids.ts';
 import { notice } from '../../platform/pages/form.ts';
@@ -72,16 +72,16 @@ const disconnectClient = operation({
     disconnectApp(deps, { session, client_id, address: caller.address }),
 });
 
-type Shown = { apps: readonly ConnectedApp[]; values: UserClaims };
+type Shown = { apps: readonly ConnectedApp[]; values: UserClaims; scopes: ScopeRegister };
 
 /** The apps, and what the user has entered: what each scope releases of it today. */
 async function shownTo(deps: Deps, user_id: UserId): Promise<Shown> {
   const wanted = userClaimNames.filter((name) => name !== 'entitlements');
   const [apps, user] = await Promise.all([listConnectedApps(deps, user_id), requireUser(deps, user_id)]);
-  return { apps, values: await userClaims(user, wanted, async () => []) };
+  return { apps, values: await userClaims(user, wanted, async () => []), scopes: deps.scopes };
 }
 
-const connectedAppsPage = (view: View, { apps, values }: Shown, isDone: boolean): Page => ({
+const connectedAppsPage = (view: View, { apps, ...shown }: Shown, isDone: boolean): Page => ({
   title: view.plain('apps.title'),
   tab: accountTab('apps'),
   content: html`<h1>${view.t('apps.title')}</h1>
@@ -89,13 +89,13 @@ const connectedAppsPage = (view: View, { apps, values }: Shown, isDone: boolean)
 <p class="soft">${view.t('apps.values', { profile: html`<a href="/account">${view.t('account.tab.profile')}</a>` })}</p>
 ${notice(isDone && view.t('apps.done'))}
 ${itemsOr(
-  apps.map((app) => appItem(view, app, values)),
+  apps.map((app) => appItem(view, app, shown)),
   view.t('apps.none'),
 )}`,
 });
 
 /** Name and host are text; nothing of the client is linked or loaded. */
-function appItem(view: View, app: ConnectedApp, values: UserClaims): Html {
+function appItem(view: View, app: ConnectedApp, { values, scopes }: Omit<Shown, 'apps'>): Html {
   const { t } = view;
   const id = `app-${app.client_id}`;
   const host = app.homepage_url !== null && URL.parse(app.homepage_url)?.host;
@@ -105,7 +105,10 @@ function appItem(view: View, app: ConnectedApp, values: UserClaims): Html {
 <h2 id="${id}"><bdi>${app.name}</bdi></h2>
 ${host && html`<p><code>${host}</code></p>`}
 <p>${t('apps.permissions')}</p>
-<ul class="scopes">${app.scope.map((name) => html`<li>${isScope(name) ? t(`scope.${name}`) : name}${sharedValues(view, claimsWithin(name), values)}</li>`)}${app.claims.length > 0 && html`<li>${claimList(view, app.claims)}${sharedValues(view, app.claims, values)}</li>`}</ul>
+<ul class="scopes">${app.scope.map(
+    (name) =>
+      html`<li>${scopes.find(name)?.describe(view.locale) ?? name}${sharedValues(view, claimsWithin(name), values)}</li>`,
+  )}${app.claims.length > 0 && html`<li>${claimList(view, app.claims)}${sharedValues(view, app.claims, values)}</li>`}</ul>
 <p>${t('apps.since', { day: view.day(app.since) })} · ${used}</p>
 </div>
 <form method="post" action="/account/apps/disconnect">

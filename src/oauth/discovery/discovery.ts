@@ -1,17 +1,16 @@
 import { acrs } from '../../authentication/sessions/authentication.ts';
 import { signingAlgorithms } from '../../clients/choices.ts';
-import { advertisedScopes } from '../../clients/scopes.ts';
-import type { Config } from '../../platform/config.ts';
 import { prompts } from '../authorize/parameters.ts';
 import { responseModes } from '../authorize/response-mode.ts';
 import { methodsAt } from '../client-authentication/methods.ts';
+import type { Deps } from '../deps.ts';
 import { grantTypeNames } from '../token/grant-types.ts';
 import { Userinfo } from './userinfo.ts';
 
 const idTokenClaims = 'iss sub aud azp exp iat auth_time nonce at_hash sid acr amr'.split(' ');
 
 /** RFC 8414, RFC 9207 §3 and OpenID Connect Discovery 1.0 §3 in one document: exactly what works here. */
-export function discoveryDocument({ baseUrl }: Pick<Config, 'baseUrl'>) {
+export function discoveryDocument({ config: { baseUrl }, scopes }: Pick<Deps, 'config' | 'scopes'>) {
   return {
     issuer: baseUrl,
     authorization_endpoint: `${baseUrl}/oauth/authorize`,
@@ -21,7 +20,7 @@ export function discoveryDocument({ baseUrl }: Pick<Config, 'baseUrl'>) {
     introspection_endpoint: `${baseUrl}/oauth/introspect`,
     revocation_endpoint: `${baseUrl}/oauth/revoke`,
     end_session_endpoint: `${baseUrl}/oauth/logout`,
-    scopes_supported: advertisedScopes,
+    scopes_supported: scopes.list().flatMap(({ name, isAdvertised }) => (isAdvertised ? [name] : [])),
     response_types_supported: ['code'],
     response_modes_supported: responseModes,
     grant_types_supported: grantTypeNames,

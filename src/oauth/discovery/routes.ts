@@ -11,7 +11,7 @@ import { Userinfo, userinfo } from './userinfo.ts';
 
 /** What relying parties read: discovery, the key set, userinfo. */
 export async function discoveryRoutes(app: FastifyInstance, deps: Deps) {
-  const document = discoveryDocument(deps.config);
+  const document = discoveryDocument(deps);
   const discovery = publicDocument(document);
   const operation = readDiscovery(document);
   for (const [path, id] of [

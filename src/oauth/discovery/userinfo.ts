@@ -1,4 +1,4 @@
-import { hasScope, isWithinAllowed } from '../../clients/scopes.ts';
+import { hasScope } from '../../clients/scopes.ts';
 import { listEntitlements } from '../../entitlements/read-history.ts';
 import { insufficientScope } from '../../platform/errors.ts';
 import { type Static, Type } from '../../platform/schema.ts';
@@ -19,7 +19,7 @@ export async function userinfo(deps: Pick<Deps, 'db'>, { claims, subject }: Acti
   const { user_id } = subject;
   const entitlements = () => listEntitlements(deps.db, user_id);
   const requested = (subject.claims?.userinfo ?? []).filter((claim) =>
-    isWithinAllowed(scopeOfClaim(claim), subject.allowed_scopes),
+    subject.allowed_scopes.includes(scopeOfClaim(claim)),
   );
   const wanted = [...claimsWithin(claims.scope), ...requested];
   return { sub: user_id, ...(await userClaims(subject, wanted, entitlements)) };

@@ -1,4 +1,4 @@
-import { isWithinAllowed } from '../../clients/scopes.ts';
+import { withinAllowed } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidToken } from '../../platform/errors.ts';
 import { Time } from '../../platform/http/operation.ts';
@@ -94,10 +94,8 @@ export async function verifyAccessToken(
     await refuseIfBehind(deps, token, await findGrant(deps.db, token.grant_id));
     throw invalidToken('revoked');
   }
-  // A scope is seldom taken away, and the claims of a token that was seen before are shared: a copy for each request would
-  // cost more than the read did.
-  if (isWithinAllowed(claims.scope, subject.allowed_scopes)) return { claims, subject };
-  const allowed = claims.scope.split(' ').filter((name) => isWithinAllowed(name, subject.allowed_scopes));
-  if (allowed.length === 0) throw invalidToken('no scope left');
-  return { claims: { ...claims, scope: allowed.join(' ') }, subject };
+  const scope = withinAllowed(claims.scope, subject.allowed_scopes);
+  if (scope === claims.scope) return { claims, subject };
+  if (scope === '') throw invalidToken('no scope left');
+  return { claims: { ...claims, scope }, subject }; // a copy: the claims of a token that was seen before are shared
 }

@@ -1,6 +1,6 @@
 import { standardClaimNames, User } from '../../accounts/users.ts';
 import type { Db } from '../../platform/db/db.ts';
-import { json, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { json, jsonTexts, nullable, type RowOf, row } from '../../platform/db/rows.ts';
 import { combinable, onFoundRow, sql } from '../../platform/db/sql.ts';
 import type { GrantId } from '../../platform/ids.ts';
 import { RequestedClaims } from '../claims/claims-parameter.ts';
@@ -21,8 +21,8 @@ const TokenSubject = row('grants join users join clients', {
   ...Subject.fields,
   /** Of the grant. */
   claims: nullable(json(RequestedClaims)),
-  /** The client's, as its row has them now: a JSON list, which is seldom worth parsing. */
-  allowed_scopes: text,
+  /** What the client may have now. */
+  allowed_scopes: jsonTexts(),
 });
 /** The user of an active access token. */
 export type TokenSubject = RowOf<typeof TokenSubject>;
