@@ -1,88 +1,200 @@
 import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { message, sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
 import { watchPlans } from '../support/query-plans.ts';
-import { testSignet } from '../support/signet.ts';
+import { type Signet, testSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 const env = { SIGNET_RATE_LIMITS: 'off' };
 const limited = { SIGNET_RATE_LIMITS: 'on' };
 
-testSignet('each list of the console leads back by the pages by which one has come', { env }, async ({ signet }) => {
-  const admin = await signet.signedInUser({ role: 'admin', name: 'Olivia' });
+/** A list that pages forwards and back: where in `src` its pager is drawn, a path to it, and what tells its entries apart. */
+type PagedList = { source: string; path: string; entry: RegExp };
+
+const deliveries = /<h3 id="([\w.-]+)"/g;
+const users = { source: 'src/admin/users/list-page.ts', entry: /<a href="\/admin\/users\/(usr_[\w-]+)">/g };
+
+/** Each has more than two pages. */
+async function pagedLists(signet: Signet, admin: TestUser): Promise<PagedList[]> {
   const user = await signet.newUser({ name: 'Grace' });
-  const client = await signet.registerClient({ owner: admin });
-  const { db } = signet.deps;
+  const client = await signet.registerClient({
+    owner: admin,
+    name: 'Quay',
+    backchannel_logout_uri: 'https://rp.test/bye',
+  });
+  await user.signIn();
+  await user.obtainTokens(client);
+  const { client_id: service } = await signet.newService();
+  const hook = { url: 'https://hooks.example.com/signet', event_types: ['user.created'] };
+  const webhook = String((await admin.browser.postJson('/v1/admin/webhooks', hook)).json?.webhook_id);
+  const db = plain(signet.deps.db);
   const at = signet.clock() / 1000;
   const many = 'with recursive n(i) as (select 1 union all select i + 1 from n where i < 130)';
-  await plain(db).run(
-    `${many} insert into users (user_id, email, email_key, role, created_at, updated_at, terms_of, active_at)
-     select 'usr_' || i, i || '@e.test', i || '@e.test', 'user', i, 1, 1, i from n`,
+  const insert = (into: string, values: string, params: unknown[] = []) =>
+    db.run(`${many} insert into ${into} select ${values} from n`, params as never);
+  /** Rows like the one of the client, but for what must differ. */
+  const copies = async (table: string, differing: Record<string, string>) => {
+    const [one = {}] = await db.all<object>(`select * from ${table} where client_id = $1`, [client.client_id]);
+    const columns = Object.keys(one);
+    await db.run(
+      `${many} insert into ${table} (${columns}) select ${columns.map((name) => differing[name] ?? name)}
+         from n, ${table} where client_id = $1`,
+      [client.client_id],
+    );
+  };
+  const attempted = 'created_at, attempts, dead_at';
+  await insert(
+    'users (user_id, email, email_key, role, created_at, updated_at, terms_of, active_at)',
+    `'usr_' || i, i || '@e.test', i || '@e.test', 'user', i, 1, 1, i`,
   );
-  await plain(db).run(
-    `${many} insert into user_terms (user_id, field, term) select 'usr_' || i, 'email', 'e.test' from n`,
-  );
-  await plain(db).run(
-    `${many} insert into unauthenticated_events (event_key, hour, action, first_at, last_at, count)
-     select 'k' || i, $1 - i, 'sign_up.asked', $1 - i, $1, 1 from n`,
+  await insert('user_terms (user_id, field, term)', `'usr_' || i, 'email', 'e.test'`);
+  await insert(
+    'unauthenticated_events (event_key, hour, action, first_at, last_at, count)',
+    `'k' || i, $1 - i, 'sign_up.asked', $1 - i, $1, 1`,
     [at],
   );
-  await plain(db).run(
-    `${many} insert into one_time_links (token_hash, purpose, email, created_at, expires_at)
-     select 'h' || i, 'invitation', i || '@invited.test', i, $1 from n`,
+  await insert(
+    'one_time_links (token_hash, purpose, email, created_at, expires_at)',
+    `'h' || i, 'invitation', i || '@invited.test', i, $1`,
     [at + 86_400],
   );
-  await plain(db).run(
-    `${many} insert into logout_deliveries (delivery_id, client_id, user_id, session_id, created_at, attempts, dead_at)
-     select 'lo_' || i || '.1', $1, $2, 'ses_1', $3 - i, 1, $3 from n`,
+  await insert(
+    `logout_deliveries (delivery_id, client_id, user_id, session_id, ${attempted})`,
+    `'lo_' || i || '.1', $1, $2, 'ses_1', $3 - i, 1, $3`,
     [client.client_id, user.user_id, at],
   );
+  await copies('clients', {
+    client_id: `'cl_' || i`,
+    event_id: `'evt_c' || i`,
+    created_at: 'created_at + i',
+    terms_of: 'null',
+  });
   await signet.runJobs();
-  await plain(db).run(
-    `${many} insert into audit_log (event_id, at, action, actor, target, seq, seal)
-     select 'evt_' || i, 1, 'user.unlocked', 'cli', 'usr_' || i, 1000 + i, 'x' from n`,
+  await insert(
+    `webhook_deliveries (delivery_id, webhook_id, event_id, event_type, payload, ${attempted})`,
+    `'msg_' || i, $1, 'evt_' || i, 'user.created', '{}', i, 1, 1`,
+    [webhook],
   );
-  const lists: readonly [path: string, next: string][] = [
-    ['/admin/users', 'users-more'],
-    ['/admin/users?order=last_sign_in', 'users-more'],
-    ['/admin/users?filter=no_second_factor', 'users-more'],
-    ['/admin/users?q=e.test', 'users-more'],
-    ['/admin/users/invite', 'invitations-more'],
-    ['/admin/audit', 'audit-older'],
-    ['/admin/audit/unauthenticated', 'unauthenticated-older'],
-    [`/admin/clients/${client.client_id}/logout-deliveries?state=dead`, 'deliveries-older'],
+  await insert(
+    'audit_log (event_id, at, action, actor, target, seq, seal)',
+    `'evt_' || i, 1, 'user.unlocked', 'cli', 'usr_' || i, 1000 + i, 'x'`,
+  );
+  await copies('grants', { grant_id: `'gr_' || i`, code_hash: `'code_' || i` });
+  const entitlement = 'user_id, product, plan, status, source, version';
+  await insert(
+    `entitlements (${entitlement}, write_id, updated_at)`,
+    `$1, 'p' || i, 'pro', 'active', 'billing', 1, '', i / 3`,
+    [user.user_id],
+  );
+  await insert(
+    `entitlement_versions (${entitlement}, credential_id, written_at)`,
+    `$1, 'p1', 'pro', 'active', 'billing', i, $2, i / 3`,
+    [user.user_id, service],
+  );
+  const ofUser = `/admin/users/${user.user_id}`;
+  const ofClient = `/admin/clients/${client.client_id}`;
+  const clients = { source: 'src/admin/clients/list-page.ts', entry: /<a href="\/admin\/clients\/(cl_[\w-]+)">/g };
+  return [
+    { ...users, path: '/admin/users' },
+    { ...users, path: '/admin/users?order=last_sign_in' },
+    { ...users, path: '/admin/users?filter=no_second_factor' },
+    { ...users, path: '/admin/users?q=e.test' },
+    { source: 'src/admin/users/account-pages.ts', path: '/admin/users/invite', entry: /<bdi>(\d+)(?:<wbr>)?@invited/g },
+    { source: 'src/admin/users/access-pages.ts', path: `${ofUser}/grants`, entry: /<h2 id="(gr_[\w-]+)"/g },
+    {
+      source: 'src/admin/users/entitlement-history.ts',
+      path: `${ofUser}/entitlements`,
+      entry: new RegExp(message('admin.users.entitlements.version', { version: '(\\d+)' }), 'g'),
+    },
+    { source: 'src/admin/audit/page.ts', path: '/admin/audit', entry: /<li value="(\d+)"/g },
+    {
+      source: 'src/admin/audit/unauthenticated-page.ts',
+      path: '/admin/audit/unauthenticated',
+      entry: /log-time.*?datetime="([^"]+)"/g,
+    },
+    { ...clients, path: '/admin/clients?state=all' },
+    { ...clients, path: '/admin/clients?state=approved&order=newest' },
+    { ...clients, path: '/admin/clients?q=quay' },
+    {
+      source: 'src/admin/entitlements/page.ts',
+      path: '/admin/entitlements?status=active',
+      entry: /usr_[\w-]+\/entitlements\?product=(p\d+)"/g,
+    },
+    { source: 'src/admin/webhooks/page.ts', path: `/admin/webhooks/${webhook}/deliveries`, entry: deliveries },
+    {
+      source: 'src/admin/clients/logouts-page.ts',
+      path: `${ofClient}/logout-deliveries?state=dead`,
+      entry: deliveries,
+    },
+    {
+      source: 'src/developer/logout/page.ts',
+      path: `/developer/clients/${client.client_id}/activity?state=dead`,
+      entry: deliveries,
+    },
   ];
-  for (const [path, next] of lists) {
-    const pages: string[] = [];
-    const show = async (to: string) => {
-      const { status, text } = await admin.browser.get(to);
-      assert.equal(status, 200, to);
-      const items = text
-        .split('<main id="main">')[1]!
-        .replaceAll(/value="(?:fm_[\w-]+|usr_[\w-]+)"|<nav class="actions".*?<\/nav>/gs, '');
-      return {
-        items: [
-          ...items.matchAll(
-            /user:usr_[\w-]+|<li value="\d+"|<bdi>\d+(?:<wbr>)?@[^<]+|k\d+|lo_\d+|log-time.*?<\/time>/g,
-          ),
-        ].join(),
-        link: (id: string) => new RegExp(`id="${id}" href="([^"]+)"`).exec(text)?.[1]?.replaceAll('&amp;', '&'),
+}
+
+/** Where a pager is drawn, but for the function of that name, and that of all lists of deliveries. */
+function sourcesWithPager(): string[] {
+  const root = join(import.meta.dirname, '../..');
+  const shared = ['src/platform/pages/lists.ts', 'src/webhooks/delivery-page.ts'];
+  return globSync('src/**/*.ts', { cwd: root })
+    .filter((file) => !shared.includes(file) && !file.endsWith('.test.ts'))
+    .flatMap((file) =>
+      Array<string>(readFileSync(join(root, file), 'utf8').match(/\b(?:pager|deliveryList)\(/g)?.length ?? 0).fill(
+        file,
+      ),
+    );
+}
+
+testSignet(
+  'each list that has pages shows every entry once, and leads back by the way one has come',
+  { env },
+  async ({ signet }) => {
+    const admin = await signet.signedInUser({ role: 'admin', name: 'Olivia' });
+    const lists = await pagedLists(signet, admin);
+    assert.deepEqual(
+      sourcesWithPager().toSorted(),
+      [...new Set(lists.map(({ source }) => source))].toSorted(),
+      'each list with a pager, and no other, is in the table',
+    );
+    for (const { path, entry } of lists) {
+      const show = async (to: string) => {
+        const { status, text } = await admin.browser.get(to);
+        assert.equal(status, 200, to);
+        const main = text.split('<main id="main">')[1]!;
+        const links = new Map<string, string>();
+        const pages = `<nav class="actions" aria-label="${message('lists.pages')}">`;
+        for (const [, id = '', href = ''] of (main.split(pages)[1]?.split('</nav>')[0] ?? '').matchAll(
+          /id="([^"]+)" href="([^"]+)"/g,
+        ))
+          links.set(/^page-(?:previous|first)$/.test(id) ? 'back' : 'next', href.replaceAll('&amp;', '&'));
+        return { entries: [...main.matchAll(entry)].map(([, one]) => one), links };
       };
-    };
-    let here = await show(path);
-    pages.push(here.items);
-    assert.equal(here.link('page-previous') ?? here.link('page-first'), undefined, path);
-    while (here.link(next) !== undefined && pages.length < 3) {
-      here = await show(here.link(next)!);
-      pages.push(here.items);
+      const walk = async (direction: 'next' | 'back', from: Awaited<ReturnType<typeof show>>) => {
+        const pages = [from];
+        for (let to = from.links.get(direction); to !== undefined; to = pages.at(-1)!.links.get(direction)) {
+          assert.ok(pages.length < 20, `${path} has no end`);
+          pages.push(await show(to));
+        }
+        return pages;
+      };
+      const forwards = await walk('next', await show(path));
+      const found = forwards.flatMap(({ entries }) => entries);
+      assert.ok(forwards.length > 1, `${path} has ${forwards.length} pages`);
+      assert.ok(found.length >= 130, `${path} has ${found.length} entries`);
+      assert.equal(new Set(found).size, found.length, `${path} shows an entry twice`);
+      const backwards = await walk('back', forwards.at(-1)!);
+      assert.deepEqual(
+        backwards.map(({ entries }) => entries),
+        forwards.map(({ entries }) => entries).toReversed(),
+        path,
+      );
     }
-    assert.ok(pages.length >= 2 && pages[0] !== pages[1], `${path} has ${pages.length} pages`);
-    for (const items of pages.toReversed().slice(1)) {
-      here = await show(here.link('page-previous') ?? assert.fail(`no way back at ${path}`));
-      assert.equal(here.items, items, path);
-    }
-    assert.equal(here.link('page-previous'), undefined, path);
-  }
-});
+  },
+);
 
 testSignet(
   'filters of the users say how many they have, exactly or as more than some thousand',
