@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { fieldNames } from '../src/clients/fields.ts';
 
 /** Rules of this repository that a machine can check. Each failure says where, and what to do instead. */
 const root = join(import.meta.dirname, '..');
@@ -321,4 +322,15 @@ test('the glossary is kept to: words that it replaces are in no name and no comm
   assert.ok(words.length > 10, 'it reads the table');
   const own = [...source, ...read('packages/*/src/**/*.ts'), ...read('src/**/*.js')];
   assertNone(wordsIn(own, words), 'Write the term of docs/glossary.md.');
+});
+
+test('a script of a page names no field of a client: the form says which it has, and of what kind', () => {
+  const fields = [...fieldNames, 'client_type', 'note_to_reviewer'].filter((name) => name.includes('_'));
+  assert.ok(fields.length > 10, 'it knows the fields');
+  assertNone(
+    read('src/platform/pages/assets/*.js').flatMap(({ path, text }) =>
+      fields.filter((name) => text.includes(name)).map((name) => `${path}: ${name}`),
+    ),
+    'Have the form say it in an attribute, from src/clients/fields.ts.',
+  );
 });

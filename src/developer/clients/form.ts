@@ -133,7 +133,7 @@ const select = (
   name: FieldName,
   options: Html,
 ): Html => html`<label for="${name}">${context.view.t(`clients.field.${name}`)}</label>
-<select id="${name}" name="${name}"${described(context, name)}>
+<select id="${name}" name="${name}"${fieldOf(name).control.kind === 'choice' && html` data-kind="choice"`}${described(context, name)}>
 ${options}</select>
 ${hint(context.view, name)}${problemBox(context, name)}`;
 
@@ -208,7 +208,7 @@ const radio = (
   texts: string,
   value: string,
 ): Html => html`<label>
-<input type="radio" name="${name}" value="${value}" required${formValues[name] === value && html` checked`}
+<input type="radio" name="${name}" value="${value}" data-kind="choice" required${formValues[name] === value && html` checked`}
  aria-describedby="${name}-${value}-hint"> ${choiceText(view, texts, value)}</label>
 <p class="hint" id="${name}-${value}-hint">${choiceText(view, texts, value, '.hint')}</p>
 `;

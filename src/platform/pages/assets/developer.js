@@ -33,13 +33,10 @@
   const form = document.querySelector('form[data-check]');
   if (!form) return;
 
-  const namesOf = (kind) => [...form.querySelectorAll(`[data-kind="${kind}"]`)].map(({ name }) => name);
+  const namesOf = (kind) => [...new Set([...form.querySelectorAll(`[data-kind="${kind}"]`)].map(({ name }) => name))];
   const texts = namesOf('text');
   const lists = namesOf('lines');
-  // What they allow depends on these. The type of a client that is edited is not in its form.
-  const choices = ['client_type', 'application_type', 'token_endpoint_auth_method'].filter(
-    (name) => form.elements[name],
-  );
+  const choices = namesOf('choice'); // on which depends what the others allow
 
   const linesOf = (text) =>
     text
