@@ -56,7 +56,7 @@ export const searchForm = (
   area: SearchArea,
   query: string,
   { path = `/admin/${area}`, field = 'q' } = {},
-) => html`<form method="get" action="${path}" role="search">
+) => html`<form method="get" action="${path}" role="search" aria-label="${view.plain(`admin.${area}.find`)}">
 <label for="${field}">${view.t(`admin.${area}.find`)}</label>
 <input id="${field}" name="q" type="search" maxlength="254" autocomplete="off" value="${query}" aria-describedby="${field}-hint">
 <p class="hint" id="${field}-hint">${view.t(`admin.${area}.find.hint`)}</p>

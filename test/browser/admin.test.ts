@@ -112,6 +112,12 @@ test('every page of administration is accessible, light and dark, on a phone and
     for (const width of [1280, 1366]) await expectToFit(page, width);
   };
   for (const path of paths) await expectPage(page, signet, { path, act: openDetails }, fitDesks);
+  // With more sessions and grants than it lists, the page of a user has a search among either.
+  for (let count = 0; count < 11; count += 1) await owner.elsewhere().signIn();
+  for (let count = 0; count < 11; count += 1) await owner.obtainTokens(changed);
+  await page.goto(`${signet.url}/admin/users/${owner.user_id}`);
+  assert.equal(await page.locator('main').getByRole('search').count(), 2);
+  await expectAccessible(page);
   // On a phone the navigation is one line, in which the tab of the page is to be seen.
   await page.setViewportSize({ width: 320, height: 800 });
   await page.goto(`${signet.url}/admin/settings?ui_locales=de`);

@@ -65,7 +65,7 @@ export const maxQuery = 100;
 export const searchForm = (
   view: View,
   q: string,
-): Html => html`<form method="get" action="/reference/search" role="search">
+): Html => html`<form method="get" action="/reference/search" role="search" aria-label="${view.plain('reference.search')}">
 <label for="q">${view.t('reference.search')}</label>
 <input id="q" name="q" type="search" maxlength="${maxQuery}" autocomplete="off" value="${q}" aria-describedby="q-hint">
 <p class="hint" id="q-hint">${view.t('reference.search.hint')}</p>
