@@ -78,6 +78,8 @@ export type AuthorizationRequests = {
   find(request_id: string, browser_hash: string): Promise<WaitingRequest | undefined>;
   /** The name of the application that sent the user, for the page. */
   clientName(client_id: string): Promise<string | undefined>;
+  /** Of a path to the authorization endpoint, the redirect URI, if it is registered for the application that the path names. */
+  redirectUriIn(path: string): Promise<string | undefined>;
   /** Whether the application gets no code from a session with one factor. */
   requiresTwoFactors(pending: WaitingRequest): Promise<boolean>;
   /** Whether the application gets nothing from that session but by another sign-in. */

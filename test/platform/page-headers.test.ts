@@ -77,6 +77,23 @@ test('a form that may end at a web address of a client may end anywhere, and one
   ] as const)
     assert.equal(await formActionAt(who, path), undefined, path);
   assert.equal(await formActionAt(user, own.authorizePath()), "form-action 'self' com.example.app:");
+  // An address that was put together by hand ends there as well, and at nothing that is not registered.
+  const by = (path: string) => `/signin?${new URLSearchParams({ next: path })}`;
+  const stranger = { browser: signet.newBrowser() };
+  assert.equal(await formActionAt(stranger, by(web.authorizePath())), undefined);
+  assert.equal(await formActionAt(stranger, by(own.authorizePath())), "form-action 'self' com.example.app:");
+  const later = await careful.awaitingSecondFactor();
+  await later.signIn({ next: own.authorizePath() });
+  assert.equal(await formActionAt(later, '/signin/second-factor'), "form-action 'self' com.example.app:");
+  const draft = await signet.registerClient({ approved: false });
+  for (const path of [
+    web.authorizePath({ redirect_uri: 'https://evil.test/cb' }),
+    web.authorizePath({ redirect_uri: 'evil.app:/cb' }),
+    web.authorizePath({ client_id: 'unknown' }),
+    draft.authorizePath(),
+    web.authorizePath().replace('/oauth/authorize', '/account'),
+  ])
+    assert.equal(await formActionAt(stranger, by(path)), "form-action 'self'", path);
   // Another browser than the one in which a client began it, and nowhere to go on to.
   for (const path of [signUp, reset, '/signin', `/signup?request=${request}`])
     assert.equal(await formActionAt({ browser: signet.newBrowser() }, path), "form-action 'self'", path);

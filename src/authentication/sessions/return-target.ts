@@ -68,6 +68,14 @@ export const clientNameOf = async (
   pending: WaitingRequest | undefined,
 ): Promise<string | undefined> => pending && authorizationRequests.clientName(pending.parameters.client_id);
 
+/** Where the form of a sign-in may end: at the application whose request waits, or that a path to go on to leads to. */
+export const endOf = async (
+  { authorizationRequests }: Pick<Deps, 'authorizationRequests'>,
+  pending: PendingRequest | undefined,
+  next: LocalPath | undefined,
+): Promise<string | undefined> =>
+  pending ? pending.parameters.redirect_uri : next && authorizationRequests.redirectUriIn(next);
+
 export const returnTargetFields = ({ request_id, next, stay }: ReturnTarget): Html =>
   html`${hidden('request', request_id)}${hidden('next', next)}${hidden('stay', stay ? '1' : undefined)}`;
 
@@ -107,10 +115,11 @@ export async function resolveReturnTarget(
   returnTarget: { request_id?: string | null; next?: string | null },
 ) {
   const pending = await pendingRequestOf(deps, request, returnTarget.request_id ?? undefined);
+  const next = pending ? undefined : localPath(returnTarget.next, deps.config.baseUrl);
   return {
     request_id: pending?.request_id,
-    next: pending ? undefined : localPath(returnTarget.next, deps.config.baseUrl),
-    endsAt: pending?.parameters.redirect_uri,
+    next,
+    endsAt: await endOf(deps, pending, next),
     clientName: await clientNameOf(deps, pending),
     ui_locales: pending?.parameters.ui_locales,
   };

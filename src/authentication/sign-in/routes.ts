@@ -17,6 +17,7 @@ import { twoFactors } from '../sessions/authentication.ts';
 import { browserToken, requirePendingRequest } from '../sessions/browser.ts';
 import {
   clientNameOf,
+  endOf,
   localPath,
   type Outcome,
   pathWithoutSignIn,
@@ -201,9 +202,10 @@ async function readPageState(deps: Deps, request: FastifyRequest, query: Paramet
   const pending = query.request === undefined ? undefined : await requirePendingRequest(deps, request, query.request);
   const view = viewOf(deps, request, pending?.parameters.ui_locales, session?.locale);
   const cancelled = deps.config.providers.find(({ id }) => id === query.cancelled);
+  const next = pending ? undefined : localPath(query.next, deps.config.baseUrl);
   const form: SignInForm = {
     request_id: pending?.request_id,
-    next: pending ? undefined : localPath(query.next, deps.config.baseUrl),
+    next,
     stay: query.stay === '1',
     username: query.username ?? pending?.parameters.login_hint,
     notice: cancelled && view.t('federation.cancelled', { provider: cancelled.label }),
@@ -211,7 +213,7 @@ async function readPageState(deps: Deps, request: FastifyRequest, query: Paramet
     offersReset: deps.mail.works,
     ...(session ? await confirmationMethodsOf(deps, session.user_id) : allConfirmationMethods(deps)),
     clientName: await clientNameOf(deps, pending),
-    endsAt: pending?.parameters.redirect_uri,
+    endsAt: await endOf(deps, pending, next),
     isRequired:
       session?.acr !== twoFactors && (requiresSecondFactor(deps) || (await isRequiredByClient(deps, pending))),
   };

@@ -19,6 +19,8 @@ import { findPendingSignIn } from '../sessions/pending-sign-ins.store.ts';
 import {
   clientNameOf,
   continuesTo,
+  endOf,
+  localPath,
   type ReturnTarget,
   redirectAfterSignIn,
   returnTargetQuery,
@@ -88,7 +90,7 @@ export async function readPendingSignIn(deps: Deps, request: FastifyRequest) {
       ...returnTarget,
       email: user?.email,
       clientName: await clientNameOf(deps, waiting),
-      endsAt: waiting?.parameters.redirect_uri,
+      endsAt: await endOf(deps, waiting, localPath(next, deps.config.baseUrl)),
       offersPasskey: passkeys.length > 0 && !methods.includes('hwk'),
     },
   };

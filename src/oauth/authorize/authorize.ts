@@ -4,6 +4,7 @@ import { requiresSecondFactor } from '../../authentication/sessions/second-facto
 import type { Session } from '../../authentication/sessions/session.ts';
 import type { Client } from '../../clients/client.ts';
 import type { Deps as ClientDeps } from '../../clients/deps.ts';
+import { matchesRegistered } from '../../clients/redirect-uri.ts';
 import { hasScope } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange, returning } from '../../platform/db/change.ts';
@@ -235,6 +236,14 @@ export async function giveConsent(deps: LimitDeps, session: Session, pending: Pe
 export const authorizationRequests = (deps: LimitDeps & Pick<ClientDeps, 'clients'>): AuthorizationRequests => ({
   find: (request_id, browser_hash) => findPendingRequest(deps.db, request_id, browser_hash, now(deps)),
   clientName: async (client_id) => (await deps.clients.find(client_id))?.name,
+  async redirectUriIn(path) {
+    const { pathname, searchParams } = new URL(path, 'https://localhost');
+    if (pathname !== '/oauth/authorize') return undefined;
+    const client = await deps.clients.find(searchParams.get('client_id') ?? '');
+    const redirect_uri = searchParams.get('redirect_uri') ?? '';
+    const isReached = client?.status === 'approved' && matchesRegistered(client, redirect_uri);
+    return isReached ? redirect_uri : undefined;
+  },
   async requiresTwoFactors({ parameters }) {
     const client = await deps.clients.find(parameters.client_id);
     return client !== undefined && clientRequiresTwoFactors(parameters, client);
