@@ -5,13 +5,8 @@ import { requireUser, requireUserByIdOrEmail, type User, userFilters } from '../
 import { inviteAdministrator } from '../admin/invite-administrator.ts';
 import { exportUsers } from '../admin/users/export-list.ts';
 import { exportUser } from '../admin/users/export-user.ts';
-import {
-  describeOverview,
-  describeUser,
-  describeUsers,
-  userOperand,
-  userOperations,
-} from '../admin/users/operations.ts';
+import { describeUsers } from '../admin/users/list-text.ts';
+import { describeOverview, describeUser, userOperand, userOperations } from '../admin/users/operations.ts';
 import { overviewRecord, userOverview, userRecord } from '../admin/users/read-user.ts';
 import { createUser } from '../authentication/account-links/create-user.ts';
 import type { FileAnswer } from '../platform/http/operation.ts';

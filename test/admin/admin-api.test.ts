@@ -456,6 +456,11 @@ testSignet('wrong passwords that blocked an account are seen and cleared', async
   assert.ok(Number(own.blocked_until) > signet.clock() / 1000);
   await root.post(`/users/${user.user_id}/unlock`);
   assert.equal((await user.signIn()).status, 303);
+
+  const unlocked = async () => (await signet.auditLog({ action: 'user.unlocked' })).length;
+  assert.equal(await unlocked(), 2);
+  assert.equal((await root.post(`/users/${user.user_id}/unlock`)).user_id, user.user_id);
+  assert.equal(await unlocked(), 2, 'there was nothing to unlock');
 });
 
 testSignet(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { StoreUnavailable } from '../../src/platform/db/db.ts';
+import { countWrongPassword } from '../support/failure-counters.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
@@ -39,6 +40,7 @@ testSignet(
   async ({ signet }) => {
     const admin = await signet.signedInUser({ role: 'admin' });
     const { user, client, tokens } = await userWithEverything(signet);
+    await countWrongPassword(signet.deps.db, user.email);
     await admin.browser.postJson(`/v1/admin/users/${user.user_id}/unlock`, {});
     const answer = await admin.browser.postJson(`/v1/admin/users/${user.user_id}/export`, { reason });
     assert.equal(answer.status, 200, answer.text);

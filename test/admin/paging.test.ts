@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { describeUsers } from '../../src/admin/users/list-text.ts';
 import { message, sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
 import { watchPlans } from '../support/query-plans.ts';
@@ -240,8 +241,14 @@ testSignet(
     assert.doesNotMatch(await row(), sentence('admin.users.locked'));
     for (let count = 0; count < 5; count += 1) await user.signIn({ password: 'wrong' });
     assert.match(await row(), sentence('admin.users.locked'));
-    const { users } = (await admin.browser.get('/v1/admin/users?query=grace')).json as { users: { locked: boolean }[] };
-    assert.equal(users[0]?.locked, true);
+    const found = (await admin.browser.get('/v1/admin/users?query=grace')).json as Parameters<typeof describeUsers>[0];
+    assert.equal(found.users[0]?.locked, true);
+    // An account that is locked cannot be used at all: this one can, where its user has signed in before.
+    assert.match(message('admin.users.locked'), /password.*new browsers/i);
+    assert.match(
+      describeUsers(found),
+      / {2}password locked {2}.*\n\npassword locked: .* browsers that are new to the account/s,
+    );
     signet.clock.advance(10);
     const { text } = await admin.browser.get(`/admin/users/${user.user_id}`);
     assert.match(

@@ -5,6 +5,7 @@ import { auditEvent } from '../../src/audit/audit.ts';
 import { type AnyRecord, exportLog, followLog, readLogWithoutSealing } from '../../src/audit/read-log.ts';
 import { now } from '../../src/platform/clock.ts';
 import { onBothEngines } from '../support/databases.ts';
+import { countWrongPassword } from '../support/failure-counters.ts';
 import { sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
 import { watchPlans } from '../support/query-plans.ts';
@@ -58,10 +59,13 @@ test('each change is one event, with who, why and from where, and no secret is i
   const { sessions } = (await browser.get(`/v1/admin/users/${user.user_id}/sessions`)).json as { sessions: Json[] };
   await browser.delete(`/v1/admin/users/${user.user_id}/sessions/${sessions[0]?.session_id}`);
   const userPath = `/users/${user.user_id}`;
+  await user.signIn();
   await post(`${userPath}/sign-out`);
+  await user.signIn();
   await post(`${userPath}/reset-factors`, { reason });
   await post(`${userPath}/disable`, { reason });
   await post(`${userPath}/enable`);
+  await countWrongPassword(signet.deps.db, user.email);
   await post(`${userPath}/unlock`);
   for (const role of ['admin', 'user']) {
     const body = JSON.stringify({ role });
@@ -142,6 +146,8 @@ test('each change is one event, with who, why and from where, and no secret is i
 test('the log is filtered and read a page at a time', async (t) => {
   const { signet, administrator, post, events, get } = await world(t);
   const user = await signet.newUser();
+  await user.signIn();
+  await countWrongPassword(signet.deps.db, user.email);
   signet.clock.advance(60);
   const later = signet.clock() / 1000;
   await post(`/users/${user.user_id}/sign-out`);
@@ -164,7 +170,7 @@ test('the log is filtered and read a page at a time', async (t) => {
     'user.unlocked',
   ]);
   assert.deepEqual(await actions(`?about=${user_id}&action=user&since=${later}`), ['user.signed_out', 'user.unlocked']);
-  assert.deepEqual(await actions(`?about=${user.user_id}&until=${later - 1}`), ['user.created']);
+  assert.deepEqual(await actions(`?about=${user.user_id}&until=${later - 1}`), ['session.started', 'user.created']);
   assert.deepEqual(await actions('?action=user.unlocked'), ['user.unlocked']);
   const alike = ['client.made', 'clientele.made', 'client_made'].map(
     (action) => auditEvent({ action: action as AuditAction, actor: 'cli' }, later).statement,
@@ -326,6 +332,8 @@ testSignet(
       assert.equal(answer.status, 200, answer.text);
       return answer;
     };
+    await user.signIn();
+    await countWrongPassword(db, user.email);
     const done = await browser.postJson(`/v1/admin/users/${user.user_id}/unlock`, {});
     await browser.postJson(`/v1/admin/users/${user.user_id}/sign-out`, {});
     const request_id = done.headers.get('x-request-id') ?? 'none';

@@ -52,6 +52,7 @@ testSignet('a user gets a mail about a grant that others have revoked', { mail: 
   const session = await mailbox.next(user.email, sentence('mail.session_ended.subject'));
   assert.match(session.text, sentence('mail.session_ended.text', words));
   assert.equal((await signet.auditLog({ action: 'session.ended' }))[0]?.reason, reason);
+  await user.signIn();
   const signOut = await administrator.browser.postJson(`/v1/admin/users/${user.user_id}/sign-out`, { reason });
   assert.ok(signOut.status < 300, signOut.text);
   const everywhere = await mailbox.next(user.email, sentence('mail.signed_out.subject'));

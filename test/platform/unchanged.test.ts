@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Answer } from '../support/browser.ts';
 import { preparedSettings, runCommand, succeed } from '../support/command-line.ts';
-import { type message, sentence } from '../support/messages.ts';
+import { message, sentence } from '../support/messages.ts';
 import { pngOf } from '../support/pictures.ts';
 import { plain } from '../support/plain-sql.ts';
 import { type Signet, testSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 /** Forms and commands that change something, sent a second time: nothing differs, and nothing may claim that it does. */
 
@@ -90,6 +91,18 @@ testSignet("an administrator's form that differs in nothing says so, and leaves 
   const { browser } = await signet.signedInUser({ role: 'admin' });
   const user = await signet.signedInUser({ name: 'Ada' });
   const client = await signet.registerClient();
+  await user.enableTotp();
+  const [other, app, halfway] = [await signet.signedInUser(), await signet.signedInUser(), await signet.signedInUser()];
+  await app.obtainTokens(client);
+  await halfway.enableTotp();
+  await halfway.awaitingSecondFactor();
+  const end = 'update sessions set ended_at = 1 where user_id in ($1, $2)';
+  await plain(signet.deps.db).run(end, [app.user_id, halfway.user_id]);
+  const signOut = ({ user_id }: TestUser) => ({
+    send: () => browser.post(`/admin/users/${user_id}/sign-out`, { reason }),
+    done: 'signed_out',
+    page: `/admin/users/${user_id}`,
+  });
   const service = await signet.newService();
   const url = 'https://hooks.example.com/signet';
   const made = await browser.postJson('/v1/admin/webhooks', { url, event_types: ['user.created'] });
@@ -104,6 +117,14 @@ testSignet("an administrator's form that differs in nothing says so, and leaves 
       done: 'edited',
       page: ofUser,
       says: 'admin.users.done.unchanged',
+    },
+    'sign-out': { ...signOut(other), says: 'admin.users.done.unchanged' },
+    'sign-out of a grant that is left': signOut(app),
+    'sign-out of one half way': signOut(halfway),
+    'second factors': {
+      send: () => browser.post(`${ofUser}/reset-factors`, { reason }),
+      done: 'factors_reset',
+      page: ofUser,
     },
     role: { send: () => browser.post(`${ofUser}/role`, { role: 'admin', reason }), done: 'role_changed', page: ofUser },
     policy: {
@@ -135,6 +156,12 @@ testSignet("an administrator's form that differs in nothing says so, and leaves 
     const location = await assertSaysUnchanged(signet, name, form);
     if (form.says) assert.match((await browser.get(location)).text, sentence(form.says), name);
   }
+  const several = { action: 'sign_out', [`user:${other.user_id}`]: 'on', [`user:${app.user_id}`]: 'on', reason };
+  const left = await traces(signet);
+  const { text } = await browser.post('/admin/users/bulk', several);
+  assert.match(text, sentence('admin.users.bulk.done', { count: 0 }));
+  assert.equal(text.match(new RegExp(message('admin.users.bulk.already.sign_out'), 'g'))?.length, 2, text);
+  assert.deepEqual(await traces(signet), left);
   // In another order it is the same.
   const before = await traces(signet);
   const same = { permissions: ['entitlements:write'], products: ['a', 'b'] };

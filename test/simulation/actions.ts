@@ -386,9 +386,11 @@ async function signOutEverywhere(context: Context, { x }: Step): Promise<void> {
   const user = at(simulation.users, x)!;
   const action = 'user.signed_out';
   lostCount(context, action);
-  await ending(context, { what: action, action, affected: ofUser(simulation, user) }, () =>
+  const outcome = await ending(context, { what: action, affected: ofUser(simulation, user) }, () =>
     signOutUser(deps, operator, user.user_id),
   );
+  const isUnchanged = outcome.kind === 'done' && !outcome.value.isChanged; // and in no log
+  count(simulation, action, isUnchanged ? 'refused' : outcome.kind);
 }
 
 async function disableOrEnable(context: Context, { x }: Step): Promise<void> {

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { readConfig } from '../../src/app/config.ts';
 import type { Db } from '../../src/platform/db/db.ts';
+import { emailKey } from '../../src/platform/email-address.ts';
 import { RequestError } from '../../src/platform/errors.ts';
+import { digest } from '../../src/platform/ids.ts';
 import type { CounterDeps } from '../../src/platform/limits/failure-limits.ts';
 import { type Engine, freshDatabase } from './databases.ts';
 import { plain } from './plain-sql.ts';
@@ -42,3 +44,11 @@ export const minute = 60;
 export const hour = 3600;
 
 export const home = '192.0.2.1';
+
+/** A wrong password at a browser that is new to the account, where a test has limits off. */
+export const countWrongPassword = (db: Db, email: string) =>
+  plain(db).run(
+    `insert into failure_counters (counter_key, failures, window_ends_at, blocked_until, expires_at)
+     values ($1, 1, 9999999999, 0, 9999999999)`,
+    [`password-account:${digest(emailKey(email))}`],
+  );

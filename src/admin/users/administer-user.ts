@@ -29,9 +29,13 @@ import {
   listPasskeys,
 } from '../../authentication/credentials/sign-in-methods.ts';
 import { passwordLimits } from '../../authentication/passwords/password-limits.ts';
-import { deletePendingSignInsOfUser, endSessionsOfUser } from '../../authentication/sessions/sessions.ts';
+import {
+  deletePendingSignInsOfUser,
+  endSessionsOfUser,
+  hasActiveAccess,
+} from '../../authentication/sessions/sessions.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { revokeGrantsOfUser } from '../../oauth/grants/grants.ts';
+import { hasGrantToRevoke, revokeGrantsOfUser } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { LimitDeps, MailDeps, StoreDeps } from '../../platform/deps.ts';
@@ -42,18 +46,25 @@ import { mailTo, reasonForMail } from '../../platform/mail/outbox.ts';
 /**
  * Signs a user out everywhere: ends every session and pending sign-in, revokes every grant, and notifies the user by mail.
  * @param words the reason, for the log and the user; only programs and commands may leave it out.
+ * @returns the user; nothing changes for one who is signed in nowhere.
  * @throws {RequestError} `not_found`; `access_denied` as {@link refuseAgainstAdministrator} says; `invalid_request` for a
  * reason that is none.
  */
-export async function signOutUser(deps: MailDeps, caller: Caller, user_id: string, words?: string): Promise<void> {
+export async function signOutUser(
+  deps: MailDeps,
+  caller: Caller,
+  user_id: string,
+  words?: string,
+): Promise<Edited<User>> {
   const written = words === undefined ? undefined : readReason(words);
   const user = await requireUser(deps, user_id);
   await refuseAgainstAdministrator(deps, caller, user_id);
   const sendsMail = await mayMailAbout(deps, 'signed_out', user_id, maxMailsAboutRevocations);
   const at = now(deps);
   const event = { action: 'user.signed_out', ...caller, target: user_id, reason: written ?? 'administrator' } as const;
-  await deps.db.change({
+  const done = await deps.db.change({
     lock: lockUser(user_id),
+    require: { access: hasActiveAccess(user_id, at, hasGrantToRevoke(user_id, at)) },
     run: {
       sessions: endSessionsOfUser(user_id, 'administrator', at),
       grants: revokeGrantsOfUser(user_id, 'administrator', at),
@@ -63,16 +74,21 @@ export async function signOutUser(deps: MailDeps, caller: Caller, user_id: strin
       mails: sendsMail ? mailTo(deps, user, 'signed_out', reasonForMail(written)) : undefined,
     },
   });
+  return { after: user, isChanged: done.ok };
 }
 
 /**
  * Clears a user's password failures, also when there were so many that the password is disabled.
+ * @returns the user; nothing changes for one without failures.
  * @throws {RequestError} `not_found`.
  */
-export async function unlockUser(deps: LimitDeps, caller: Caller, user_id: string): Promise<void> {
+export async function unlockUser(deps: LimitDeps, caller: Caller, user_id: string): Promise<Edited<User>> {
   const user = await requireUser(deps, user_id);
+  const limits = passwordLimits(deps);
+  if ((await limits.lockStateOf(user.email)).failures === 0) return { after: user, isChanged: false };
   const { statement } = auditEvent({ action: 'user.unlocked', ...caller, target: user_id }, now(deps));
-  await deps.db.change({ run: { failures: passwordLimits(deps).reset(user.email), event: statement } });
+  await deps.db.change({ run: { failures: limits.reset(user.email), event: statement } });
+  return { after: user, isChanged: true };
 }
 
 /**
@@ -179,10 +195,16 @@ async function requireEnabled(deps: Pick<Deps, 'db'>, user_id: string): Promise<
 /**
  * For a user who has lost their factors: removes the authenticator app, the backup codes and the passkeys, ends all
  * sessions, and notifies the user. The password stays; a user without one sets it by the link of a password reset.
+ * @returns the user; nothing changes for one who has no such factor and is signed in nowhere.
  * @throws {RequestError} `not_found`; `access_denied` for one's own factors, which have pages that ask for them, and as
  * {@link refuseAgainstAdministrator} says; `invalid_request` without a reason.
  */
-export async function resetFactors(deps: MailDeps, caller: Caller, user_id: string, reason: string): Promise<void> {
+export async function resetFactors(
+  deps: MailDeps,
+  caller: Caller,
+  user_id: string,
+  reason: string,
+): Promise<Edited<User>> {
   if (caller.actor === `user:${user_id}`) throw refusal('access_denied', { key: 'users.own_factors' });
   const user = await requireUser(deps, user_id);
   await refuseAgainstAdministrator(deps, caller, user_id);
@@ -195,8 +217,9 @@ export async function resetFactors(deps: MailDeps, caller: Caller, user_id: stri
   const before = { totp: totp?.confirmed_at != null, backup_codes: codes.remaining, passkeys: passkeys.length };
   const at = now(deps);
   const event = { action: 'user.factors_reset', ...caller, target: user_id, reason: why, before } as const;
-  await deps.db.change({
+  const done = await deps.db.change({
     lock: lockUser(user_id),
+    require: { any: hasActiveAccess(user_id, at, hasSecondFactor(user_id), hasGrantToRevoke(user_id, at)) },
     run: {
       totp: deleteTotp(user_id),
       backupCodes: deleteBackupCodes(user_id),
@@ -210,4 +233,5 @@ export async function resetFactors(deps: MailDeps, caller: Caller, user_id: stri
       event: auditEvent(event, at).statement,
     },
   });
+  return { after: user, isChanged: done.ok };
 }

@@ -51,18 +51,22 @@ ${reasonField(view, 'bulk-reason')}
 export const bulkResultPage = (
   view: View,
   action: BulkAction,
-  results: readonly (Pick<BulkResult, 'refusal'> & { user: User | undefined })[],
+  results: readonly (Omit<BulkResult, 'user_id'> & { user: User | undefined })[],
 ): Page => {
-  const refused = results.filter(({ refusal }) => refusal !== undefined);
+  const others = results.filter(({ isChanged }) => !isChanged);
+  const whyNot = ({ refusal }: Pick<BulkResult, 'refusal'>) =>
+    refusal === undefined
+      ? view.t(`admin.users.bulk.already.${action}`)
+      : (refusalMessage(view, refusal) ?? html`<span lang="en">${refusal.message}</span>`);
   return {
     title: view.plain(`admin.users.bulk.${action}`),
     tab: adminTab('admin_users'),
     content: html`<h1>${view.t(`admin.users.bulk.${action}`)}</h1>
-<div class="notice" role="status"><p>${view.t('admin.users.bulk.done', { count: results.length - refused.length })}</p></div>
+<div class="notice" role="status"><p>${view.t('admin.users.bulk.done', { count: results.length - others.length })}</p></div>
 ${
-  refused.length > 0 &&
+  others.length > 0 &&
   html`<h2>${view.t('admin.users.bulk.others')}</h2>
-<ul>${refused.map(({ user, refusal }) => user && refusal && userLine(user, refusalMessage(view, refusal) ?? html`<span lang="en">${refusal.message}</span>`))}</ul>`
+<ul>${others.map((one) => one.user && userLine(one.user, whyNot(one)))}</ul>`
 }
 <p><a class="button" href="/admin/users">${view.t('admin.go_on')}</a></p>`,
   };

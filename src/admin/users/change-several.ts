@@ -2,6 +2,7 @@ import { readAdministratorProblem } from '../../accounts/administrators.ts';
 import { findUser, type User } from '../../accounts/users.ts';
 import { type Caller, readReason } from '../../audit/audit.ts';
 import type { Deps } from '../../oauth/deps.ts';
+import type { Edited } from '../../platform/edited.ts';
 import { fieldProblem, invalidFields, RequestError, refusal } from '../../platform/errors.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
 import { changeRole, disableUser, signOutUser } from './administer-user.ts';
@@ -13,10 +14,10 @@ export type BulkAction = (typeof bulkActions)[number];
 /** Each is a change of its own, with its event and its mail. */
 export const maxSelected = 100;
 
-type Act = (deps: Deps, caller: Caller, user_id: string, reason: string) => Promise<unknown>;
+type Act = (deps: Deps, caller: Caller, user_id: string, reason: string) => Promise<Edited<User> | undefined>;
 const acts: Readonly<Record<BulkAction, Act>> = {
   sign_out: signOutUser,
-  disable: disableUser,
+  disable: (...what) => disableUser(...what).then(() => undefined), // refused if it is so already
   make_administrator: (deps, caller, user_id, reason) => changeRole(deps, caller, user_id, 'admin', reason),
   remove_administrator: (deps, caller, user_id, reason) => changeRole(deps, caller, user_id, 'user', reason),
 };
@@ -56,7 +57,8 @@ async function problemOf(deps: Deps, caller: Caller, action: BulkAction, user: U
 
 const isOwn = ({ actor }: Caller, user_id: string): boolean => actor === `user:${user_id}`;
 
-export type BulkResult = { user_id: string; refusal: RequestError | undefined };
+/** Not changed: what was refused, and what was so already. */
+export type BulkResult = { user_id: string; isChanged: boolean; refusal: RequestError | undefined };
 
 /**
  * Does one thing to several users, one after the other, each as if alone: what is refused for one does not stop the others.
@@ -76,7 +78,7 @@ export async function changeSeveral(
   }
   const results: BulkResult[] = [];
   for (const user_id of selected) {
-    results.push({ user_id, refusal: await refusalOf(() => changeOne(deps, caller, { action, user_id, why })) });
+    results.push({ user_id, ...(await resultOf(() => changeOne(deps, caller, { action, user_id, why }))) });
   }
   return results;
 }
@@ -90,12 +92,12 @@ async function changeOne(
   return acts[action](deps, caller, user_id, why);
 }
 
-async function refusalOf(change: () => Promise<unknown>): Promise<RequestError | undefined> {
+async function resultOf(change: () => ReturnType<Act>): Promise<Omit<BulkResult, 'user_id'>> {
   try {
-    await change();
-    return undefined;
+    const edited = await change();
+    return { isChanged: edited?.isChanged ?? true, refusal: undefined };
   } catch (error) {
-    if (error instanceof RequestError && error.status < 500) return error;
+    if (error instanceof RequestError && error.status < 500) return { isChanged: false, refusal: error };
     throw error;
   }
 }

@@ -11,9 +11,8 @@ import type { Deps } from '../../oauth/deps.ts';
 import { answerOf } from '../../platform/edited.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { paging } from '../../platform/http/paging.ts';
-import { list, table, time } from '../../platform/report.ts';
+import { table, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
-import { visibleText } from '../../platform/text.ts';
 import {
   administration,
   OptionalReasonBody,
@@ -23,8 +22,8 @@ import {
   strictBody,
 } from '../operation-parts.ts';
 import { changeRole, disableUser, enableUser, resetFactors, signOutUser, unlockUser } from './administer-user.ts';
-import { factorWords } from './factor-words.ts';
-import { listedRecord, overviewRecord, readUsers, userOverview, userRecord } from './read-user.ts';
+import { describeUsers } from './list-text.ts';
+import { listedRecord, maxCounted, overviewRecord, readUsers, userOverview, userRecord } from './read-user.ts';
 
 const roles = ['user', 'admin'] as const;
 
@@ -46,7 +45,7 @@ const ListedUser = Type.Object({
   ...UserRecord.properties,
   locked: Type.Boolean({
     description:
-      'Whether, for too many wrong passwords, none is accepted at present from a browser that is new to the account.',
+      'Whether the password is locked: for too many wrong ones, none is accepted at present from a browser that is new to the account. Known browsers are not affected.',
   }),
   factors: Type.Object({
     password: Type.Boolean(),
@@ -74,7 +73,12 @@ const UserOverview = Type.Object({
     blocked_until: nullable(Time),
     disabled: Type.Boolean({ description: 'Whether the password is disabled until it is unlocked or reset.' }),
   }),
-  counts: Type.Object({ sessions: Count, grants: Count, clients: Count, entitlements: Count }),
+  counts: Type.Object({
+    sessions: Count,
+    grants: Type.Integer({ minimum: 0, maximum: maxCounted, description: `${maxCounted}: as many or more.` }),
+    clients: Count,
+    entitlements: Count,
+  }),
 });
 
 export const userOperand = {
@@ -110,33 +114,6 @@ const rowsOf = (user: UserRecord) => [
 
 export const describeUser = (user: UserRecord) => table(rowsOf(user));
 
-type ListedRecord = ReturnType<typeof listedRecord>;
-type Listed = { users: readonly ListedRecord[]; next: string | null; complete: boolean };
-
-const longestName = 30;
-
-export function describeUsers({ users, next, complete }: Listed): string {
-  const rows = users.map((one) => [
-    one.user_id,
-    one.email,
-    one.name === null ? null : visibleText(one.name, longestName),
-    one.role,
-    one.status === 'enabled' && one.locked ? 'locked' : one.status,
-    time(one.last_sign_in_at),
-    factorWords(one.factors),
-    time(one.created_at),
-  ]);
-  return [
-    ...(users.length === 0
-      ? ['No users found.']
-      : [list([['USER', 'EMAIL', 'NAME', 'ROLE', 'STATUS', 'LAST SIGN-IN', 'FACTORS', 'CREATED'], ...rows])]),
-    ...(complete
-      ? []
-      : ['The search does not cover all users yet. Until it does, look for a full email address or a user ID.']),
-    ...(next === null ? [] : [`More results: --after ${next}`]),
-  ].join('\n\n');
-}
-
 export const describeOverview = ({ profile, factors, lock, counts, ...user }: ReturnType<typeof overviewRecord>) =>
   table([
     ...rowsOf(user),
@@ -148,12 +125,16 @@ export const describeOverview = ({ profile, factors, lock, counts, ...user }: Re
     ['Backup codes', `${factors.backup_codes.remaining} of ${factors.backup_codes.total}`],
     ['Passkeys', factors.passkeys],
     ['Providers', factors.identities.map(({ provider }) => provider)],
-    ...Object.entries(counts).map(([name, count]) => [name.charAt(0).toUpperCase() + name.slice(1), count]),
+    ...Object.entries(counts).map(([name, count]) => [
+      name.charAt(0).toUpperCase() + name.slice(1),
+      name === 'grants' && count >= maxCounted ? `${count} or more` : count,
+    ]),
   ]);
 
 function lockText({ failures, blocked_until, disabled }: LockState): string {
   if (disabled) return `disabled after ${failures} wrong attempts, until it is reset or unlocked`;
-  return blocked_until === null ? 'set' : `blocked until ${time(blocked_until)} after ${failures} wrong attempts`;
+  if (blocked_until === null) return 'set';
+  return `locked until ${time(blocked_until)}, for browsers that are new to the account or for a known one, after ${failures} wrong attempts`;
 }
 
 /** Commands may remove the last administrator, and then say so. */
@@ -249,12 +230,13 @@ export const userOperations = {
     id: 'signOutUser',
     path: '/v1/admin/users/:user_id/sign-out',
     summary: 'End all sessions of a user, and revoke all grants',
-    description: 'The user receives an email, with the reason if there is one.',
+    description:
+      'The user receives an email, with the reason if there is one. For a user who is signed in nowhere, nothing is changed, logged or mailed.',
     body: OptionalReasonBody,
     bodyIsOptional: true,
     example: reasonExample,
-    run: (deps, { caller, user_id, body }) =>
-      recordAfter(signOutUser(deps, caller, user_id, body.reason), deps, user_id),
+    run: async (deps, { caller, user_id, body }) =>
+      answerOf(await signOutUser(deps, caller, user_id, body.reason), userRecord),
     command: {
       name: 'users sign-out',
       confirm: 'This ends all sessions of the user and revokes all grants. It cannot be undone.',
@@ -269,7 +251,8 @@ export const userOperations = {
     id: 'unlockUser',
     path: '/v1/admin/users/:user_id/unlock',
     summary: 'Reset the failed password attempts of a user',
-    run: (deps, { caller, user_id }) => recordAfter(unlockUser(deps, caller, user_id), deps, user_id),
+    description: 'For a user without any, nothing is changed or logged.',
+    run: async (deps, { caller, user_id }) => answerOf(await unlockUser(deps, caller, user_id), userRecord),
     command: {
       name: 'users unlock',
       summary:
@@ -285,11 +268,11 @@ export const userOperations = {
     path: '/v1/admin/users/:user_id/reset-factors',
     summary: "Remove a user's authenticator app, backup codes and passkeys",
     description:
-      'Ends their sessions and grants and notifies them by email. Administrators cannot reset their own factors.',
+      'Ends their sessions and grants and notifies them by email. For a user who has none of these, nothing is changed, logged or mailed. Administrators cannot reset their own factors.',
     body: ReasonBody,
     example: reasonExample,
-    run: (deps, { caller, user_id, body }) =>
-      recordAfter(resetFactors(deps, caller, user_id, body.reason), deps, user_id),
+    run: async (deps, { caller, user_id, body }) =>
+      answerOf(await resetFactors(deps, caller, user_id, body.reason), userRecord),
     command: {
       name: 'users reset-factors',
       confirm: "This removes the user's authenticator app, backup codes and passkeys. It cannot be undone.",

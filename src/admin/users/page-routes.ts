@@ -97,7 +97,7 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
       return bulkResultPage(
         view,
         action,
-        results.map(({ refusal }, place) => ({ refusal, user: users[place] })),
+        results.map((result, place) => ({ ...result, user: users[place] })),
       );
     },
     explains,
@@ -125,11 +125,11 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
   const onPage = { page: one, explains, redraw };
   // The form of a page always gives a reason, so that the log has one.
   const withReason = { input: ({ reason = '' }: Parameters) => ({ body: { reason } }) };
-  pages.run(operations.signOut, { done: `${one}?done=signed_out`, ...withReason, ...onPage });
-  pages.run(operations.unlock, { done: `${one}?done=unlocked`, ...onPage });
+  pages.run(operations.signOut, { done: doneOrUnchanged(one, 'signed_out'), ...withReason, ...onPage });
+  pages.run(operations.unlock, { done: doneOrUnchanged(one, 'unlocked'), ...onPage });
   pages.run(operations.enable, { done: `${one}?done=enabled`, ...onPage });
   pages.run(operations.disable, { done: `${one}?done=disabled`, ...withReason, ...onPage });
-  pages.run(operations.resetFactors, { done: `${one}?done=factors_reset`, ...withReason, ...onPage });
+  pages.run(operations.resetFactors, { done: doneOrUnchanged(one, 'factors_reset'), ...withReason, ...onPage });
   pages.run(accountOperations.resetLink, {
     done: async (link, { view, user_id }) => resetLinkPage(view, await requireUser(deps, user_id), link),
     ...withReason,

@@ -39,7 +39,7 @@ export async function readUsers(deps: LimitDeps, search: UserSearch) {
 
 export type UserOverview = Awaited<ReturnType<typeof userOverview>>;
 
-const maxCounted = 1000;
+export const maxCounted = 1000;
 
 /** A user with their sign-in methods and access. @throws {RequestError} `not_found`. */
 export async function userOverview(deps: LimitDeps, user_id: string) {

@@ -54,6 +54,9 @@ export async function consumeTry(db: Db, attempt: OpenPendingSignIn, now: number
 export const pendingSignInExists = (attempt_hash: string): Sql =>
   sql`exists (select 1 from sign_in_attempts where attempt_hash = ${attempt_hash})`;
 
+export const hasPendingSignIn = (user_id: UserId, now: number): Sql =>
+  sql`exists (select 1 from sign_in_attempts where user_id = ${user_id} and expires_at > ${now})`;
+
 export const deletePendingSignIn = (attempt_hash: string): Sql =>
   sql`delete from sign_in_attempts where attempt_hash = ${attempt_hash}`;
 

@@ -35,6 +35,7 @@ export {
   deleteSessionsOfUser,
   endSessions,
   endSessionsOfUser,
+  hasActiveAccess,
   type ListedSession,
   purgeDevices,
   purgeSessions,

@@ -2,11 +2,12 @@ import { User } from '../../accounts/users.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { flag, id, integer, nullable, type RowOf, row, text, words } from '../../platform/db/rows.ts';
 import { inOneSlice } from '../../platform/db/slices.ts';
-import { asText, incidental, raw, type Sql, sql } from '../../platform/db/sql.ts';
+import { asText, incidental, join, raw, type Sql, sql } from '../../platform/db/sql.ts';
 import { digest, type SessionId, type UserId } from '../../platform/ids.ts';
 import { hasPasskey } from '../credentials/passkeys.store.ts';
 import { hasTotp } from '../credentials/two-factor.store.ts';
 import { type Method, twoFactors } from './authentication.ts';
+import { hasPendingSignIn } from './pending-sign-ins.store.ts';
 
 const SessionFacts = row('sessions', {
   session_id: id<SessionId>(),
@@ -251,6 +252,16 @@ const isOtherActive = (user_id: UserId, session_id: SessionId, now: number): Sql
  */
 export const hasOtherActiveAccess = (user_id: UserId, session_id: SessionId, now: number, hasGrant: Sql): Sql =>
   sql`(exists (select 1 from sessions where ${isOtherActive(user_id, session_id, now)}) or ${hasGrant})`;
+
+/**
+ * The user is signed in anywhere, or is on the way to it.
+ * @param others further conditions of which each is enough.
+ */
+export const hasActiveAccess = (user_id: UserId, now: number, ...others: Sql[]): Sql => {
+  const hasSession = sql`exists (select 1 from sessions
+                                  where user_id = ${user_id} and ended_at is null and ${isUnexpired(now)})`;
+  return sql`(${join([hasSession, hasPendingSignIn(user_id, now), ...others], ' or ')})`;
+};
 
 export const endOtherSessions = (user_id: UserId, session_id: SessionId, reason: string, now: number): Sql =>
   sql`update sessions set ended_at = ${now}, end_reason = ${reason} where ${isOtherActive(user_id, session_id, now)}`;

@@ -47,7 +47,7 @@ export {
   type SignIn,
   signInsOfClient,
 } from './lists.store.ts';
-export { deleteGrantsOfUser } from './store.ts';
+export { deleteGrantsOfUser, hasGrantToRevoke } from './store.ts';
 export { lastSignInOf } from './usage.store.ts';
 
 /** How much a client is used, for whom is about to end that. Reads a bounded number of its grants. */

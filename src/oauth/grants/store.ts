@@ -179,6 +179,12 @@ export const hasGrantElsewhere = (user_id: UserId, session_id: SessionId): Sql =
   sql`exists (select 1 from grants where user_id = ${user_id} and session_id <> ${session_id} and revoked_at is null
                  and redeemed_at is not null and not ${isRevokedInBulk})`;
 
+/** A condition: the user has an active grant, or a code that can still be redeemed. */
+export const hasGrantToRevoke = (user_id: UserId, now: number): Sql =>
+  sql`exists (select 1 from grants
+               where user_id = ${user_id} and revoked_at is null and expires_at > ${now} and idle_expires_at > ${now}
+                 and (redeemed_at is not null or code_expires_at > ${now}) and not ${isRevokedInBulk})`;
+
 /** Writes a bulk revocation to some of its grants. @returns how many: fewer than `rows` if few are left or another node has them. */
 export async function applyBulkRevocation(
   db: Db,

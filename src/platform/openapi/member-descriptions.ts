@@ -86,7 +86,10 @@ export const members: Readonly<Record<string, { description: string; example?: s
   label: { description: 'What people read.', example: 'Acme' },
   last_error: { description: 'Why the last attempt failed, or null.' },
   library: { description: 'The library that it signs users in with.' },
-  lock: { description: 'Until when password sign-ins are locked.' },
+  lock: {
+    description:
+      'Until when the password is locked: at browsers that are new to the account, or at a known one, whichever is worse.',
+  },
   loginUrl: { description: 'Where a sign-in with it starts.', example: 'https://id.example.com/auth/acme/login' },
   logo_url: { description: 'A picture. HTTPS.', example: 'https://shop.example.com/logo.png' },
   message: { description: 'What is wrong, in words.', example: 'Is required.' },
