@@ -121,6 +121,27 @@ for (const [more, code, severity, detail] of telling) {
   });
 }
 
+test('of many names that are alike some are named, and the others are counted', () => {
+  const named = (count: number) =>
+    riskContextOf({
+      service: 'Signet',
+      approved: Array.from({ length: count }, (_, place) =>
+        comparedClient({
+          client_id: `cl_${place}`,
+          owner_user_id: 'usr_eve',
+          name: `Melon${'!?.,;:-'.charAt(place)}`,
+          redirect_uris: [],
+          post_logout_redirect_uris: [],
+        }),
+      ),
+      suspended: [],
+    });
+  const alike = (count: number) =>
+    riskSignals({ ...harmless, name: 'Melon' }, named(count)).find(({ code }) => code === 'name_resembles_client');
+  assert.deepEqual([alike(7)?.detail.length, alike(7)?.more], [5, 2]);
+  assert.deepEqual([alike(5)?.detail.length, alike(5)?.more], [5, undefined]);
+});
+
 test('what would be is judged, and not what is', () => {
   const pending_change = { name: 'Melon!', redirect_uris: ['https://elsewhere.example/cb'] };
   assert.deepEqual(risksOf({ status: 'approved', pending_change }).slice(0, 2), [

@@ -37,6 +37,8 @@ export type Risk = {
   severity: (typeof severities)[number];
   /** Hosts, scopes or names that it is about. Chosen by owners of clients: to be shown as text. */
   detail: readonly string[];
+  /** How many it is about besides those in `detail`; left out for none. */
+  more?: number;
 };
 
 type Named = Pick<Client, 'client_id' | 'owner_user_id' | 'name'>;
@@ -116,8 +118,10 @@ function suspendedRisks(
   const skeleton = nameSkeleton(name);
   const ofOwner = others.filter((other) => owner_user_id !== null && other.owner_user_id === owner_user_id);
   return [
-    ...warning('owner_has_suspended_client', firstNames(ofOwner)),
-    ...warning('suspended_client_name', firstNames(others.filter((other) => areSimilar(skeleton, other.skeleton)))),
+    ...warning('owner_has_suspended_client', namesOf(ofOwner)).map(withFirst),
+    ...warning('suspended_client_name', namesOf(others.filter((other) => areSimilar(skeleton, other.skeleton)))).map(
+      withFirst,
+    ),
     ...warning(
       'suspended_client_host',
       hosts.filter((host) => others.some((other) => other.hosts.includes(host))),
@@ -125,8 +129,16 @@ function suspendedRisks(
   ];
 }
 
-const firstNames = (clients: readonly ComparedClient[]): string[] =>
-  [...new Set(clients.map(({ name }) => name))].slice(0, 5);
+const maxNamed = 5;
+
+const namesOf = (clients: readonly ComparedClient[]): string[] => [...new Set(clients.map(({ name }) => name))];
+
+/** Of a list of names, the first: an attacker may register any number that are alike. */
+const withFirst = ({ detail, ...risk }: Risk): Risk => ({
+  ...risk,
+  detail: detail.slice(0, maxNamed),
+  ...(detail.length > maxNamed && { more: detail.length - maxNamed }),
+});
 
 function nameRisks({ name, client_id, owner_user_id }: Client, { service, approved }: RiskContext): Risk[] {
   const skeleton = nameSkeleton(name);
@@ -137,7 +149,7 @@ function nameRisks({ name, client_id, owner_user_id }: Client, { service, approv
     .filter((other) => areSimilar(skeleton, other.skeleton) || containsName(skeleton, other.skeleton, 6));
   const isService = looksAlike(name, service) || containsName(skeleton, nameSkeleton(service), 4);
   return [
-    ...warning('name_resembles_client', firstNames(alike)),
+    ...warning('name_resembles_client', namesOf(alike)).map(withFirst),
     ...warning('name_resembles_service', isService ? [service] : []),
     ...warning('mixed_scripts', mixesScripts(name) ? [name] : []),
     ...notice('non_ascii_name', /^[\x20-\x7e]*$/.test(name) ? [] : [name]),

@@ -4,7 +4,7 @@ import type { Answer } from '../deliveries/poster.ts';
 export type AttemptRecord = { at: number; status: number | null; ms: number; problem?: string };
 
 /** More than a delivery has by itself: those before it was sent again are among them. */
-const maxKept = 15;
+export const maxAttemptsKept = 15;
 
 type Logged = { readonly attempt_log: string | null };
 
@@ -15,4 +15,4 @@ export const attemptsOf = ({ attempt_log }: Logged): AttemptRecord[] => JSON.par
 export const withAttempt = (
   delivery: Logged,
   { at, answer: { status, milliseconds: ms }, problem }: { at: number; answer: Answer; problem?: string },
-): string => JSON.stringify([...attemptsOf(delivery), { at, status, ms, problem }].slice(-maxKept));
+): string => JSON.stringify([...attemptsOf(delivery), { at, status, ms, problem }].slice(-maxAttemptsKept));

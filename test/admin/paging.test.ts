@@ -123,7 +123,7 @@ async function pagedLists(signet: Signet, admin: TestUser): Promise<PagedList[]>
       path: '/admin/entitlements?status=active',
       entry: /usr_[\w-]+\/entitlements\?product=(p\d+)"/g,
     },
-    { source: 'src/admin/webhooks/page.ts', path: `/admin/webhooks/${webhook}/deliveries`, entry: deliveries },
+    { source: 'src/admin/webhooks/delivery-page.ts', path: `/admin/webhooks/${webhook}/deliveries`, entry: deliveries },
     {
       source: 'src/admin/clients/logouts-page.ts',
       path: `${ofClient}/logout-deliveries?state=dead`,
@@ -140,7 +140,7 @@ async function pagedLists(signet: Signet, admin: TestUser): Promise<PagedList[]>
 /** Where a pager is drawn, but for the function of that name, and that of all lists of deliveries. */
 function sourcesWithPager(): string[] {
   const root = join(import.meta.dirname, '../..');
-  const shared = ['src/platform/pages/lists.ts', 'src/webhooks/delivery-page.ts'];
+  const shared = ['src/platform/pages/lists.ts', 'src/deliveries/page.ts'];
   return globSync('src/**/*.ts', { cwd: root })
     .filter((file) => !shared.includes(file) && !file.endsWith('.test.ts'))
     .flatMap((file) =>

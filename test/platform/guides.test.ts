@@ -124,6 +124,9 @@ test('a search finds guides and endpoints by a task, a parameter or an error', a
   }
   assert.equal((await search('Authlib'))[0], '/reference/guides/relying-parties/authlib');
   assert.ok((await search('the')).filter((href) => href.startsWith('/reference/guides/')).length <= 20);
+  const wordsAt = async (q: string) => (await signet.newBrowser().get(`/reference/search?q=${q}`)).text;
+  assert.match(await wordsAt('the'), /id="reference-more">\d+ more/);
+  assert.doesNotMatch(await wordsAt('Authlib'), /id="reference-more"/);
   const nothing = await signet.newBrowser().get('/reference/search?q=zebra', { 'accept-language': 'en' });
   assert.ok(nothing.text.includes('zebra') && !nothing.text.includes(`<h2>${message('reference.guides')}</h2>`));
 });

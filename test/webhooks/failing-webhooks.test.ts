@@ -3,6 +3,7 @@ import { quickJobs, runJobs } from '../../src/app/jobs.ts';
 import { findDeliveries, findDelivery } from '../../src/webhooks/list-webhooks.ts';
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
 import { sentence } from '../support/messages.ts';
+import { plain } from '../support/plain-sql.ts';
 import { type Signet, testSignet } from '../support/signet.ts';
 import { openReceiver, type Receiver } from '../support/webhook-receiver.ts';
 
@@ -68,6 +69,11 @@ testSignet(
     assert.equal(one.attempts, 2, 'the end of its attempts comes no later');
     const { text } = await admin.browser.get(`${path}/deliveries/${delivery_id}`);
     assert.equal(text.match(/<td data-label="Response/g)?.length, 2);
+    assert.doesNotMatch(text, sentence('deliveries.attempts_made.latest', { count: 2 }));
+    const attempts = JSON.stringify(Array.from({ length: 15 }, (_, at) => ({ at, status: 500, ms: 1 })));
+    await plain(signet.deps.db).run('update webhook_deliveries set attempt_log = $1', [attempts]);
+    const { text: full } = await admin.browser.get(`${path}/deliveries/${delivery_id}`);
+    assert.match(full, sentence('deliveries.attempts_made.latest', { count: 15 }));
     assert.match(text, new RegExp(`webhook-id: ${delivery_id}`));
     assert.match(text, /webhook-signature: v1,…/);
     assert.ok(!text.includes(String(receiver.deliveries[0]!.headers['webhook-signature'])));

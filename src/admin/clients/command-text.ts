@@ -42,7 +42,10 @@ export function describeReview(review: ReturnType<typeof reviewRecord> & { usage
   ]);
   const lines = [
     ...review.changes.flatMap(changeLines),
-    ...review.risks.map(({ code, severity, detail }) => `  ${severity}  ${code}  ${detail.map(printed).join(', ')}`),
+    ...review.risks.map(
+      ({ code, severity, detail, more }) =>
+        `  ${severity}  ${code}  ${detail.map(printed).join(', ')}${more === undefined ? '' : ` and ${more} more`}`,
+    ),
     ...(review.last_rejection ? rejectionLines(review.last_rejection) : []),
     ...(needsReview(review)
       ? [

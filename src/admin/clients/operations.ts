@@ -34,6 +34,7 @@ const Risk = Type.Object({
   detail: Type.Array(Type.String(), {
     description: 'Hosts, scopes or names chosen by the owners of clients: display them as plain text.',
   }),
+  more: Type.Optional(Type.Integer({ minimum: 1, description: 'How many further names it is about.' })),
 });
 
 const revision = (description: string) => Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description });

@@ -140,7 +140,7 @@ const riskList = (
 ) => html`<h2>${view.t('admin.risk.title')}</h2>
 <ul class="items">${risks.map(
   (risk) => html`<li><div><h3>${riskBadge(view, risk)}</h3>
-<p>${view.t(`risk.${risk.code}`, { detail: riskDetail(risk, owner) })}</p></div></li>\n`,
+<p>${view.t(`risk.${risk.code}`, { detail: riskDetail(view, risk, owner) })}</p></div></li>\n`,
 )}</ul>`;
 
 /** Risks whose detail is names of other clients. */
@@ -151,12 +151,12 @@ const naming: ReadonlySet<RiskCode> = new Set([
 ]);
 
 /** What the risk is about: the owner by name, other clients with a link to them. */
-function riskDetail({ code, detail }: Risk, owner: User | undefined): Html {
+function riskDetail(view: View, { code, detail, more }: Risk, owner: User | undefined): Html {
   if (code === 'first_client' && owner) return untrusted(owner.name ?? owner.email);
   const address = (name: string) => `/admin/clients?${new URLSearchParams({ q: name })}`;
   const one = (text: string) =>
     naming.has(code) ? html`<a href="${address(text)}">${untrusted(text)}</a>` : untrusted(text, 500);
-  return html`${detail.map((text, place) => html`${place > 0 && ', '}${one(text)}`)}`;
+  return html`${detail.map((text, place) => html`${place > 0 && ', '}${one(text)}`)}${more !== undefined && html` ${view.t('admin.risk.more', { more })}`}`;
 }
 
 const facts = (view: View, { client, owner, usage }: ClientView) => html`<dl>

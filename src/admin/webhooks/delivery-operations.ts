@@ -2,6 +2,7 @@ import { deliveryMembers, deliveryQuery, describeDeliveries } from '../../delive
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { table, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
+import { maxAttemptsKept } from '../../webhooks/attempts.ts';
 import { findDeliveries, findDelivery, maxDeadCounted } from '../../webhooks/list-webhooks.ts';
 import { maxReplayed, replay, replayDead } from '../../webhooks/replay.ts';
 import { changeOfWebhook, oneWebhook, webhooksEndpoint } from './operation-parts.ts';
@@ -36,6 +37,7 @@ const describeDelivery = (one: Awaited<ReturnType<typeof findDelivery>>): string
       `Attempt ${place + 1}`,
       `${time(at)} · ${status ?? 'no response'} · ${ms} ms${problem === undefined ? '' : ` · ${problem}`}`,
     ]),
+    ...(one.attempt_list.length >= maxAttemptsKept ? [['', 'Earlier attempts are not kept.']] : []),
     ['Payload', one.payload],
     ['Response', one.response_body],
   ]);
@@ -75,7 +77,7 @@ export const deliveryOperations = {
       description: 'Kept for as long as the delivery.',
       schema: Type.Object({
         ...delivery,
-        attempt_list: Type.Array(Attempt, { description: 'The latest 15, oldest first.' }),
+        attempt_list: Type.Array(Attempt, { description: `The latest ${maxAttemptsKept}, oldest first.` }),
         payload: Type.String({ description: 'The body, as it is sent and signed.' }),
         response_body: nullable(
           Type.String({

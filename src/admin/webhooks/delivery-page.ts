@@ -7,7 +7,7 @@ import { badge, exactTime, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import type { AttemptRecord } from '../../webhooks/attempts.ts';
+import { type AttemptRecord, maxAttemptsKept } from '../../webhooks/attempts.ts';
 import { isEventType } from '../../webhooks/event-types.ts';
 import type { findDeliveries, findDelivery, Webhook } from '../../webhooks/list-webhooks.ts';
 import { headersOf } from '../../webhooks/webhook-sender.ts';
@@ -80,7 +80,7 @@ ${
 <p class="soft">${view.t('deliveries.request.what')}</p>
 ${block(headersInWords(view, one.delivery_id))}
 ${block(JSON.stringify(JSON.parse(one.payload), undefined, 2))}
-${one.attempt_list.length > 0 && attemptTable(view, one.attempt_list)}
+${one.attempt_list.length > 0 && attemptTable(view, one.attempt_list, one.attempts)}
 <h2>${view.t('deliveries.response')}</h2>
 ${
   one.duration_ms === null
@@ -105,11 +105,13 @@ const headersInWords = (view: View, delivery_id: string): string =>
     `webhook-signature: v1,… (${view.plain('deliveries.header.signature')})`,
   ].join('\n');
 
-/** Newest first. */
+/** Newest first. @param made how many there were since it was sent last; an earlier version has kept none of them. */
 const attemptTable = (
   view: View,
   attempts: readonly AttemptRecord[],
+  made: number,
 ): Html => html`<h2>${view.t('deliveries.attempts_made')}</h2>
+${(attempts.length >= maxAttemptsKept || made > attempts.length) && html`<p class="soft">${view.t('deliveries.attempts_made.latest', { count: attempts.length })}</p>`}
 <table id="attempts"><thead><tr><th scope="col">${view.t('developer.when')}</th><th scope="col">${view.t('deliveries.response')}</th><th scope="col">${view.t('deliveries.response.duration')}</th></tr></thead>
 <tbody>${attempts.toReversed().map(
   ({ at, status, ms, problem }) => html`<tr><td data-label="${view.plain('developer.when')}">${exactTime(at)}</td>

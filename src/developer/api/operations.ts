@@ -171,7 +171,11 @@ export const ownClientOperations = [
     summary: 'List recent sign-ins and failures of a client',
     description:
       'Each failure with its cause and what was sent, also those inside the app that are inferred from its requests.',
-    answer: { description: 'Newest first. Users are identified by `sub`.', schema: Activity },
+    answer: {
+      description:
+        'Newest first: the last 50 sign-ins, and the 10 most recent distinct failures of each kind. Users are identified by `sub`.',
+      schema: Activity,
+    },
     refusals: ['not_found'],
     run: async (deps, { owner, client_id }) =>
       clientActivity(deps, await findOwnClient(deps, client_id, owner.owner_user_id)),

@@ -87,16 +87,21 @@ const maxFound = 20;
 /** So that one guide does not hide the others. */
 const maxOfGuide = 2;
 
-/** @param words in lower case. @returns where all of them are found: guides that are named so first, then their sections. */
-export function findSections(guides: readonly Guide[], words: readonly string[]): readonly FoundSection[] {
+/** @param words in lower case. @returns where all of them are found: guides that are named so first, then their sections; `more`: how many are left out. */
+export function findSections(
+  guides: readonly Guide[],
+  words: readonly string[],
+): { readonly sections: readonly FoundSection[]; readonly more: number } {
   const has = (text: string) => words.every((word) => text.toLowerCase().includes(word));
   const ranked = guides.map((guide) => {
     const { title, sections } = guide;
     const named = sections.filter(({ heading }, place) => has(place === 0 ? heading : `${title} ${heading}`));
     const others = sections.filter((section) => has(`${title} ${section.heading} ${section.text}`));
     const isNamed = has(title);
-    const matching = isNamed ? sections.slice(0, 1) : [...new Set([...named, ...others])].slice(0, maxOfGuide);
+    const found = isNamed ? sections.slice(0, 1) : [...new Set([...named, ...others])];
+    const matching = found.slice(0, maxOfGuide);
     return {
+      found: found.length,
       rank: isNamed ? 0 : named.length > 0 ? 1 : 2,
       matching: matching.map(({ id, heading, text }) => ({
         guide,
@@ -106,10 +111,11 @@ export function findSections(guides: readonly Guide[], words: readonly string[])
       })),
     };
   });
-  return ranked
+  const sections = ranked
     .toSorted((one, other) => one.rank - other.rank)
     .flatMap(({ matching }) => matching)
     .slice(0, maxFound);
+  return { sections, more: ranked.reduce((sum, { found }) => sum + found, 0) - sections.length };
 }
 
 const aroundWord = 80;

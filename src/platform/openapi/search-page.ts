@@ -1,4 +1,4 @@
-import { findSections } from '../guides/guides.ts';
+import { type FoundSection, findSections } from '../guides/guides.ts';
 import { type Html, html, untrusted } from '../pages/html.ts';
 import { emptyList } from '../pages/lists.ts';
 import type { Page } from '../pages/page.ts';
@@ -16,7 +16,7 @@ export function searchPage(view: View, contents: Contents, q: string): Page {
   const groups = groupsOf(contents.document)
     .map((group) => ({ ...group, members: group.members.filter(isFound) }))
     .filter(({ members }) => members.length > 0);
-  const sections = words.length === 0 ? [] : findSections(contents.guides, words);
+  const { sections, more } = words.length === 0 ? { sections: [], more: 0 } : findSections(contents.guides, words);
   return {
     title: view.plain('reference.index.title'),
     aside: { home: '/developer', content: navigation(view, contents, '/reference/search') },
@@ -24,19 +24,21 @@ export function searchPage(view: View, contents: Contents, q: string): Page {
 ${searchForm(view, q)}
 <p><a href="/reference" id="reference-clear">${view.t('reference.search.clear')}</a></p>
 ${sections.length + groups.length === 0 && emptyList(view.t('reference.search.none', { query: html`<q>${untrusted(q)}</q>` }))}
-${sections.length > 0 && foundSections(view, sections)}
+${sections.length > 0 && foundSections(view, sections, more)}
 ${groups.map(groupOf)}`,
   };
 }
 
 const foundSections = (
   view: View,
-  sections: ReturnType<typeof findSections>,
+  sections: readonly FoundSection[],
+  more: number,
 ): Html => html`<h2>${view.t('reference.guides')}</h2>
 <ul class="addresses" lang="en">${sections.map(
   ({ guide, anchor, heading, excerpt }) =>
     html`<li><a href="${guide.path}${anchor}">${heading}</a> <span>${excerpt}</span></li>\n`,
 )}</ul>
+${more > 0 && html`<p class="soft" id="reference-more">${view.t('reference.search.more', { more })}</p>`}
 `;
 
 const found = new WeakMap<DescribedOperation, string>();
