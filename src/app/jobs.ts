@@ -26,11 +26,11 @@ import { accessTokenSeconds } from '../oauth/token/access-token.ts';
 import { now } from '../platform/clock.ts';
 import { type Db, StoreUnavailable, storeReason } from '../platform/db/db.ts';
 import { purgeUsedOnce } from '../platform/db/used-once.ts';
-import { dangerousSkewSeconds } from '../platform/heartbeat.ts';
 import { purgeFailureCounters } from '../platform/limits/failure-limits.ts';
 import { pace } from '../platform/pace.ts';
 import { purgeFormAnswers } from '../platform/pages/form-answers.ts';
 import { purgeKeptForms } from '../platform/pages/kept-forms.ts';
+import { dangerousSkewSeconds } from '../platform/processes.ts';
 import { finishAccountDeletions } from '../self-service/delete-account/delete-account.ts';
 import { countAuditEvents, countRefusedSignIns } from '../statistics/count-events.ts';
 import {
@@ -142,7 +142,7 @@ const deliveryJobs = Object.fromEntries(
 
 /** Each job is safe on every node at any time; one that fails does not stop the others. */
 const jobs = {
-  'record a heartbeat': (deps) => deps.heartbeat.record(),
+  'record a heartbeat': (deps) => deps.processes.record(),
   'rotate keys': async (deps) => deps.timekeeper.isSettled() && rotateDueKeys(deps),
   'refresh keys': (deps) => deps.keys.refresh(), // after the rotation, so that its key set is published at once
   'send mails': (deps) => deps.mail.deliver(),
@@ -177,11 +177,16 @@ const longJobs = {
   ) as Record<PurgeName, Job>),
 } satisfies Record<string, Job>;
 
-const everyJob: Readonly<Record<string, Job>> = { ...jobs, ...longJobs };
-type JobName = keyof typeof jobs | keyof typeof longJobs;
+/** Of the processes of a node that serve besides its first one. */
+const workerJobs = {
+  'record a worker': (deps) => deps.processes.beat(),
+} satisfies Record<string, Job>;
+
+const everyJob: Readonly<Record<string, Job>> = { ...jobs, ...longJobs, ...workerJobs };
+type JobName = keyof typeof jobs | keyof typeof longJobs | keyof typeof workerJobs;
 /** Run every second, in this order. */
 export const quickJobs: readonly JobName[] = ['seal the audit log', ...namesOf(deliveryJobs)];
-const slowJobs = namesOf(jobs).filter((name) => !quickJobs.includes(name));
+const slowJobs = namesOf(jobs).filter((name) => name !== 'record a heartbeat' && !quickJobs.includes(name));
 
 async function runJob(
   deps: Deps,
@@ -265,6 +270,7 @@ export function startJobs(deps: Deps): StopJobs {
   const run = (names: readonly JobName[]) => runJobs(deps, names, logFailure, stopping.signal);
   const stops = [
     async () => stopping.abort(),
+    every(periodMs, () => run(['record a heartbeat'])), // by itself: no mail server may delay it
     every(periodMs, () => run(slowJobs)),
     every(periodMs, () => runLongJobs(deps, stopping.signal, logFailure)),
     every(quickPeriodMs, () => run(['seal the audit log'])),
@@ -274,6 +280,16 @@ export function startJobs(deps: Deps): StopJobs {
       for (const job of namesOf(deliveryJobs)) void run([job]);
       return true;
     }),
+  ];
+  return async () => void (await Promise.all(stops.map((stop) => stop())));
+}
+
+/** @returns what {@link startJobs} does. */
+export function startWorkerJobs(deps: Deps): StopJobs {
+  const logFailure = failureLog(deps);
+  const stops = [
+    keepKeysFresh(deps, logFailure),
+    every(periodMs, () => runJobs(deps, ['record a worker'], logFailure)),
   ];
   return async () => void (await Promise.all(stops.map((stop) => stop())));
 }

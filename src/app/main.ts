@@ -10,7 +10,7 @@ import { returnIdleMemory } from '../platform/idle-memory.ts';
 import { noTracing, type Tracer, type TraceSettings } from '../platform/tracing.ts';
 import { loadValidators } from '../platform/validator.ts';
 import type { Config } from './config.ts';
-import { keepKeysFresh, type StopJobs, startJobs } from './jobs.ts';
+import { type StopJobs, startJobs, startWorkerJobs } from './jobs.ts';
 import type { Scrape } from './metrics.ts';
 import { closeDeps, openDeps, openLog } from './open-deps.ts';
 import type { Stage } from './operator-server.ts';
@@ -31,7 +31,7 @@ export async function serve(config: Config): Promise<void> {
     const { openOperatorServer } = await import('./operator-server.ts');
     await openOperatorServer(deps, stage, scrape); // the end of the process closes it, so that it answers until then
   }
-  await unlessUnwritable(deps, () => deps.heartbeat.start());
+  await unlessUnwritable(deps, () => deps.processes.start());
   const stopJobs = startJobs(deps);
   await (config.workers > 1 ? superviseWorkers : listen)(deps, stopJobs, stage, scrape);
   surviveExceptions(deps.log);
@@ -115,7 +115,7 @@ async function serveRequests(config: Config): Promise<void> {
   process.on('message', (message) => message === unsettled && deps.timekeeper.markUnsettled());
   process.send?.(opened);
   const scrape = config.hasMetrics ? await openWorkerMetrics(deps) : undefined;
-  const leave = await listen(deps, keepKeysFresh(deps), { is: 'starting' }, scrape);
+  const leave = await listen(deps, startWorkerJobs(deps), { is: 'starting' }, scrape);
   process.on('message', (message) => message === retire && leave('retire'));
   surviveExceptions(deps.log, () => process.send?.(replace));
   process.send?.(ready);
@@ -143,7 +143,7 @@ async function listen(
 ): Promise<(leaving: StopReason) => void> {
   const { buildApp } = await import('./app.ts');
   const app = await buildApp(deps, scrape);
-  await unlessUnwritable(deps, () => deps.issuances.start());
+  await unlessUnwritable(deps, () => deps.processes.serve());
   await app.serving.listen(app);
   return onStop(deps, stage, async (leaving) => {
     const jobs = stopJobs();

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import pino, { type Logger } from 'pino';
 import { openAuditLog } from '../audit/audit-log.ts';
 import { openWitness } from '../audit/witness.ts';
@@ -16,20 +15,20 @@ import { openIssuances } from '../oauth/grants/issuances.ts';
 import { openKeyRing } from '../oauth/signing-keys/key-ring.ts';
 import { ensureSigningKeys, pairsInAdvance } from '../oauth/signing-keys/signing-keys.ts';
 import { type Clock, openTimekeeper } from '../platform/clock.ts';
+import { openClosing } from '../platform/closing.ts';
 import { findUnfinishedRestore } from '../platform/copy-mark.ts';
 import type { Db } from '../platform/db/db.ts';
 import { isSetUp, type MigratableDb, migrate, refuseUnlessMigrated } from '../platform/db/migrate.ts';
 import { logStatements, measureStatements, onFullDisk, openDb, traceStatements } from '../platform/db/open.ts';
 import { ConfigError } from '../platform/errors.ts';
-import { findHeartbeat, openHeartbeat } from '../platform/heartbeat.ts';
 import { openOutbound } from '../platform/http/outbound/outbound.ts';
 import { newId } from '../platform/ids.ts';
 import { openClientSecretLimits } from '../platform/limits/failure-limits.ts';
 import { openLogWriter } from '../platform/log-writer.ts';
 import { openOutbox, openQueue } from '../platform/mail/outbox.ts';
 import { loadMasterKey, readMasterKey } from '../platform/master-key.ts';
-
 import { openBranding } from '../platform/pages/branding.ts';
+import { findHeartbeat, openProcesses } from '../platform/processes.ts';
 import { openSecretUses } from '../platform/secret-uses.ts';
 import { noTracing, type Tracer } from '../platform/tracing.ts';
 import { ttlCache } from '../platform/ttl-cache.ts';
@@ -63,12 +62,17 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
   const { passwords = openPasswordHasher(given.limits, { monotonic, phases: tracer.phases }) } = outside;
   const masterKey = role === 'server' ? loadMasterKey(given.masterKey) : readMasterKey(given.masterKey);
   const otherKeys = given.otherMasterKey ? [readMasterKey(given.otherMasterKey)] : [];
-  const db = await openDb(given, {
-    log,
-    monotonic: outside.monotonic,
-    phases: tracer.phases,
-    mayOnlyRead: role === 'server',
-  });
+  const closing = openClosing();
+  closing.on('afterWork', tracer);
+  const db = closing.on(
+    'afterWork',
+    await openDb(given, {
+      log,
+      monotonic: outside.monotonic,
+      phases: tracer.phases,
+      mayOnlyRead: role === 'server',
+    }),
+  );
   if (given.hasMetrics) measureStatements(db, monotonic);
   if (given.logSql) logStatements(db, { log, monotonic });
   if (tracer.isOn) traceStatements(db, tracer);
@@ -81,13 +85,20 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
     const config = role === 'server' ? given : await withServerSettings(given, db);
     const keys = await openKeyRing({ db, clock, vault, issuer: config.baseUrl });
     const services = ttlCache('services', clock, (credential_id) => readCredential(db, credential_id));
-    const mail = (role === 'server' ? openOutbox : openQueue)({ config, db, clock, log, tracer, vault, terminal });
+    const mail = closing.on(
+      'work',
+      (role === 'server' ? openOutbox : openQueue)({ config, db, clock, log, tracer, vault, terminal }),
+    );
     const node = newId('node');
     const timekeeper = openTimekeeper({ clock, monotonic: outside.monotonic, log });
+    const processes = openProcesses({ node, config, db, clock, timekeeper, log, mail, vault });
     const outbound = openOutbound({ clock, config });
     const witness = openWitness(config.auditHeadFile, log);
     const clients = clientDirectory({ db, clock });
+    const deliverySenders = openSenders({ config, db, clock, log, outbound, tracer, vault, keys });
+    for (const sender of Object.values(deliverySenders)) closing.on('work', sender);
     return {
+      closing,
       node,
       witness,
       auditLog: openAuditLog({ db, clock, log, vault, witness }, deliveriesOf({ clock })),
@@ -95,7 +106,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       db,
       clock,
       timekeeper,
-      heartbeat: openHeartbeat({ node, config, db, clock, timekeeper, log, mail }),
+      processes,
       log,
       tracer,
       outbound,
@@ -104,15 +115,15 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       passwords,
       mail,
       clientSecretLimits: openClientSecretLimits({ db, clock, config }),
-      clientFailures: openFailureRecorder({ db, clock, log }),
-      clientSecretUses: openSecretUses({ db, clock, log }, noteSecretUse),
+      clientFailures: closing.on('work', openFailureRecorder({ db, clock, log })),
+      clientSecretUses: closing.on('work', openSecretUses({ db, clock, log }, noteSecretUse)),
       scopes: openScopeRegister(),
       riskContext: openRiskContext({ db, config, clock }),
-      deliverySenders: openSenders({ config, db, clock, log, outbound, tracer, vault, keys }),
+      deliverySenders,
       services,
-      serviceSecretUses: openSecretUses({ db, clock, log }, noteServiceSecretUse),
-      signInCounter: openSignInCounter({ db, clock, log }),
-      issuances: openIssuances({ db, clock, monotonic, log, vault }),
+      serviceSecretUses: closing.on('work', openSecretUses({ db, clock, log }, noteServiceSecretUse)),
+      signInCounter: closing.on('work', openSignInCounter({ db, clock, log })),
+      issuances: closing.on('beforeWork', openIssuances({ db, clock, monotonic, log, processes })),
       branding: openBranding(config),
       clients,
       grants,
@@ -124,42 +135,9 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
   }
 }
 
-/** For background work to end: a mail server or a webhook target may not answer. */
-const endingMs = 3_000;
-
-/**
- * Closes what {@link openDeps} opened, after the last answer. Claimed work that is not done by then is done by another node,
- * or after the next start.
- * @param jobs resolves when the jobs in progress have ended.
- */
-export async function closeDeps(
-  deps: Pick<
-    Deps,
-    | 'issuances'
-    | 'mail'
-    | 'deliverySenders'
-    | 'clientFailures'
-    | 'signInCounter'
-    | 'clientSecretUses'
-    | 'serviceSecretUses'
-    | 'db'
-    | 'tracer'
-  >,
-  jobs: Promise<void> = Promise.resolve(),
-): Promise<void> {
-  await deps.issuances.close();
-  const ended = [
-    jobs,
-    deps.mail.close(),
-    ...Object.values(deps.deliverySenders).map((sender) => sender.close()),
-    deps.clientFailures.close(),
-    deps.signInCounter.close(),
-    deps.clientSecretUses.close(),
-    deps.serviceSecretUses.close(),
-  ];
-  await Promise.race([Promise.all(ended), sleep(endingMs, undefined, { ref: false })]);
-  await Promise.all([deps.db.close(), deps.tracer.close()]);
-}
+/** Closes what {@link openDeps} opened. @param jobs resolves when the jobs in progress have ended. */
+export const closeDeps = ({ closing }: Pick<Deps, 'closing'>, jobs?: Promise<void>): Promise<void> =>
+  closing.close(jobs);
 
 /** @throws {ConfigError} */
 async function refuseUnlessSetUp(db: Db): Promise<void> {

@@ -2,7 +2,6 @@ import { auditEvent, type Caller } from '../audit/audit.ts';
 import { sealedHeads } from '../audit/chain.ts';
 import { sealedTotpSecrets } from '../authentication/two-factor/factors.ts';
 import type { Deps } from '../oauth/deps.ts';
-import { findRunning } from '../oauth/grants/issuances.ts';
 import { sealedPrivateKeys, stolenKeysReplacement } from '../oauth/signing-keys/signing-keys.ts';
 import { now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';
@@ -10,6 +9,7 @@ import type { SealedColumn } from '../platform/db/sealed-column.ts';
 import { inSlices } from '../platform/db/slices.ts';
 import { ConfigError } from '../platform/errors.ts';
 import { sealedMails } from '../platform/mail/outbox.ts';
+import { findRunning } from '../platform/processes.ts';
 import {
   dropCredentialMacs,
   retiredKeysSealed,

@@ -3,9 +3,8 @@ import { auditEvent, type Caller, readReason } from '../audit/audit.ts';
 import { endSessions, purgePendingSignIns } from '../authentication/sessions/sessions.ts';
 import { spendCodes } from '../authentication/two-factor/spend-codes.ts';
 import { clientsAfter } from '../clients/find-clients.ts';
-import { deleteRuns, purgeConsents, purgePendingRequests } from '../oauth/cleanup.ts';
+import { purgeConsents, purgePendingRequests } from '../oauth/cleanup.ts';
 import type { Deps } from '../oauth/deps.ts';
-import { findRunning } from '../oauth/grants/issuances.ts';
 import { replaceSigningKeys } from '../oauth/signing-keys/signing-keys.ts';
 import { now } from '../platform/clock.ts';
 import { findUnfinishedRestore, finishRestore, markCopy } from '../platform/copy-mark.ts';
@@ -15,6 +14,7 @@ import { newId } from '../platform/ids.ts';
 import { deleteMailsBefore } from '../platform/mail/outbox.ts';
 import { purgeFormAnswers } from '../platform/pages/form-answers.ts';
 import { purgeKeptForms } from '../platform/pages/kept-forms.ts';
+import { deleteRuns, findRunning } from '../platform/processes.ts';
 
 /** Later than any time in the store. */
 const always = Number.MAX_SAFE_INTEGER;

@@ -1,6 +1,6 @@
 import { now } from '../platform/clock.ts';
 import { ConfigError } from '../platform/errors.ts';
-import { findHeartbeat } from '../platform/heartbeat.ts';
+import { findHeartbeat } from '../platform/processes.ts';
 import { table, time } from '../platform/report.ts';
 import { command, commandWithoutStore, type Terminal, UsageError } from './command.ts';
 

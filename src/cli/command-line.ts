@@ -7,7 +7,7 @@ import { MigrationRefused } from '../platform/db/migrate.ts';
 import { databaseFile } from '../platform/db/open.ts';
 import { CopyRefused } from '../platform/db/sqlite-backup.ts';
 import { ConfigError, RequestError } from '../platform/errors.ts';
-import { mailWarning } from '../platform/heartbeat.ts';
+import { mailWarning } from '../platform/processes.ts';
 import { type Report, refusalText, terminalLayout } from '../platform/report.ts';
 import { editDistance, visibleText } from '../platform/text.ts';
 import {

@@ -4,7 +4,7 @@ import { onBothEngines } from '../../test/support/databases.ts';
 import { interleave } from '../../test/support/store-spy.ts';
 import { runJobs } from '../app/jobs.ts';
 import type { Deps } from '../oauth/deps.ts';
-import { dangerousSkewSeconds } from '../platform/heartbeat.ts';
+import { dangerousSkewSeconds } from '../platform/processes.ts';
 import { deleteClient } from './delete-client.ts';
 import { findAnyClient } from './find-clients.ts';
 import { clientReview } from './read-review.ts';

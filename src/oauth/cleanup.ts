@@ -11,7 +11,6 @@ import { deleteGrantsToClient, purgeUnredeemedCodes } from './grants/store.ts';
 /** What periodic jobs delete. */
 export { purgePendingRequests } from './authorize/store.ts';
 export { purgeConsents } from './grants/consents.store.ts';
-export { deleteRuns } from './grants/issuances.store.ts';
 export { purgeRevokedAccessTokens } from './grants/revoked-access-tokens.store.ts';
 export { expireGrants, purgeEndedGrants } from './grants/store.ts';
 

@@ -1,12 +1,13 @@
 import type { Logger } from 'pino';
 import type { Clock, Timekeeper } from './clock.ts';
+import type { Closing } from './closing.ts';
 import type { Config } from './config.ts';
 import type { Db } from './db/db.ts';
-import type { ServerHeartbeat } from './heartbeat.ts';
 import type { Outbound } from './http/outbound/outbound.ts';
 import type { ClientSecretLimits } from './limits/failure-limits.ts';
 import type { Outbox } from './mail/outbox.ts';
 import type { Branding } from './pages/branding.ts';
+import type { Processes } from './processes.ts';
 import type { Tracer } from './tracing.ts';
 import type { Vault } from './vault.ts';
 
@@ -15,10 +16,12 @@ export type Deps = {
   /** The id of this process, new at each start. */
   readonly node: string;
   readonly config: Config;
+  /** Closes what was opened. */
+  readonly closing: Closing;
   readonly db: Db;
   readonly clock: Clock;
   readonly timekeeper: Timekeeper;
-  readonly heartbeat: ServerHeartbeat;
+  readonly processes: Processes;
   readonly log: Logger;
   readonly tracer: Tracer;
   /** Requests to addresses that users name. */

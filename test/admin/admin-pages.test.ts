@@ -4,7 +4,7 @@ import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { checkMail } from '../../src/app/doctor/network-checks.ts';
 import { findClients } from '../../src/clients/find-clients.ts';
 import { revokeGrantByAdministrator } from '../../src/oauth/grants/grants.ts';
-import { mailWarning } from '../../src/platform/heartbeat.ts';
+import { mailWarning } from '../../src/platform/processes.ts';
 import { eventTypes } from '../../src/webhooks/event-types.ts';
 import type { Answer } from '../support/browser.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
@@ -888,7 +888,7 @@ test('what nobody receives is no mail that goes well, wherever its health is sai
   const { state, found, remedy } = await checkMail({ ...signet.deps, timeoutMs: 1000, isDeep: false });
   assert.deepEqual([state, remedy], ['warning', 'Set it to your mail server, and restart the server.']);
   assert.match(found, /printed to the log.*nobody receives it/);
-  await signet.deps.heartbeat.record();
+  await signet.deps.processes.record();
   assert.match((await mailWarning(signet.deps)) ?? '', /prints emails to its log.*Set it/);
 });
 

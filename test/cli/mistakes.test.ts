@@ -118,7 +118,7 @@ test('the doctor says of each problem what to do, changes nothing and prints no 
   const env = await preparedSettings(t);
   const dataDir = String(env.SIGNET_DATA_DIR);
   const { deps, close } = await openServer(t, env);
-  await deps.heartbeat.record();
+  await deps.processes.record();
   await plain(deps.db).run('update server_heartbeat set at = at + 4000');
   await close();
   await chmod(join(dataDir, 'master.key'), 0o640);

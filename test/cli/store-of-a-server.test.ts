@@ -92,7 +92,7 @@ onBothEngines('mail that waits is sent by the server, never by a command with ot
   const mailbox = await openMailbox(t);
   const served = { ...env, SIGNET_BASE_URL: 'https://id.example.com', SIGNET_SMTP_URL: mailbox.url };
   const { deps: server } = await openServer(t, served);
-  await server.heartbeat.record();
+  await server.processes.record();
 
   // The shell knows neither the address of the service nor its mail server.
   const reset = await runCommand(['users', 'reset-factors', 'asa@example.com', '--reason', 'lost phone'], { env });
@@ -128,7 +128,7 @@ onBothEngines('a command says when a mail that it promised cannot be sent soon',
 
   const settings = { ...env, SIGNET_BASE_URL: 'https://id.example.com' };
   const { deps: server, logLines: lines } = await openServer(t, settings);
-  await server.heartbeat.record();
+  await server.processes.record();
   const { code, stdout, stderr } = await runCommand([...reset, '--json'], { env });
   assert.deepEqual([code, JSON.parse(stdout).warnings.length], [0, 1]);
   assert.match(stderr, /SIGNET_SMTP_URL is not set there/);

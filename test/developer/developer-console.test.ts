@@ -8,7 +8,7 @@ import { libraries } from '../../src/clients/libraries/catalogue.ts';
 import { registerClient } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from '../../src/clients/review-client.ts';
-import { dangerousSkewSeconds } from '../../src/platform/heartbeat.ts';
+import { dangerousSkewSeconds } from '../../src/platform/processes.ts';
 import type { Answer, Browser } from '../support/browser.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';

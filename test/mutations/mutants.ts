@@ -149,7 +149,7 @@ export const mutants: readonly Mutant[] = [
     name: 'unknown-outcome-forgotten',
     breaks: 'A token request whose outcome the store could not tell',
     file: 'src/oauth/grants/issuances.ts',
-    text: 'addUnconfirmed(issuance); // at once',
+    text: 'unconfirmed.add(issuance); // at once',
     instead: '// at once',
     tests: [{ file: 'test/oauth/issuances.test.ts', names: ['what stayed unknown may be repeated'] }],
   },
@@ -164,11 +164,11 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'killed-process-not-noticed',
     breaks: 'So may one that was under way when the server was killed',
-    file: 'src/oauth/grants/issuances.ts',
+    file: 'src/platform/processes.ts',
     text: `await recordLoss(db, run.run_id, at);
-    return true;`,
+      return true;`,
     instead: `await recordLoss(db, run.run_id, at);
-    return false;`,
+      return false;`,
     tests: [
       {
         file: 'test/oauth/issuances.test.ts',

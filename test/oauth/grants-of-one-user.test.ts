@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dangerousSkewSeconds } from '../../src/platform/heartbeat.ts';
+import { dangerousSkewSeconds } from '../../src/platform/processes.ts';
 import { fullScansOf, watchStatements } from '../support/full-scans.ts';
 import { plain } from '../support/plain-sql.ts';
 import { assertRefused, type RegisteredClient } from '../support/relying-party.ts';

@@ -151,7 +151,7 @@ testSignet('a repetition on another node waits for a doubt that could not be wri
   const client = await signet.registerClient({ owner });
   const { refresh_token } = await owner.obtainTokens(client);
   const code = await owner.authorize(client);
-  await signet.deps.issuances.start();
+  await signet.deps.processes.serve();
   Object.assign(node.deps.db, { isRunning: async () => true });
 
   const restore = losing(signet.deps.db, { times: always, kept: true });
@@ -211,13 +211,13 @@ testSignet('what a process issued shortly before it was killed may have been una
   const doomed = await startSignet(t, { beside: signet });
   const polite = await startSignet(t, { beside: signet });
   const alive = await startSignet(t, { beside: signet });
-  await doomed.deps.issuances.start();
-  await polite.deps.issuances.start();
+  await doomed.deps.processes.serve();
+  await polite.deps.processes.serve();
   // On SQLite a run is a process, and this process is the only one here.
   Object.assign(signet.deps.db, {
     isRunning: async (run_id: string) => run_id === alive.deps.db.run_id || run_id === polite.deps.db.run_id,
   });
-  await alive.deps.issuances.start();
+  await alive.deps.processes.serve();
   const early = await family(doomed);
   signet.clock.advance(100);
   const [lost, answered, used, ofAlive] = [
@@ -245,7 +245,7 @@ testSignet('what was doubtful by a clock that was ahead is not so for ever', asy
   const second = await owner.obtainTokens(client);
 
   signet.clock.advance(86_400);
-  await doomed.deps.issuances.start();
+  await doomed.deps.processes.serve();
   tokensOf(await client.at(doomed).refresh(first.refresh_token));
   tokensOf(await client.refresh(second.refresh_token));
   const until = now(signet.deps) + 300;

@@ -4,8 +4,8 @@ import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { quickJobs, runJobs } from '../../src/app/jobs.ts';
 import { listSigningKeys } from '../../src/oauth/signing-keys/store.ts';
 import { now } from '../../src/platform/clock.ts';
-import { openHeartbeat } from '../../src/platform/heartbeat.ts';
-import { storeHeartbeat } from '../../src/platform/store.ts';
+import { storeHeartbeat } from '../../src/platform/processes.store.ts';
+import { openProcesses } from '../../src/platform/processes.ts';
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
@@ -283,7 +283,7 @@ async function twoNodes(t: TestContext, engine: Engine, seconds: number) {
   let passed = 0;
   const first = await startSignet(t, { engine, monotonic: () => passed });
   const second = await startSignet(t, { engine, beside: first, monotonic: () => passed });
-  const skewed = openHeartbeat({ ...second.deps, clock: () => first.clock() + seconds * 1000 });
+  const skewed = openProcesses({ ...second.deps, clock: () => first.clock() + seconds * 1000 });
   return {
     first,
     second,
@@ -291,7 +291,7 @@ async function twoNodes(t: TestContext, engine: Engine, seconds: number) {
       for (let one = 0; one < count; one += 1) {
         passed += minute * 1000;
         first.clock.advance(minute);
-        await first.deps.heartbeat.record();
+        await first.deps.processes.record();
         await skewed.record();
       }
     },
@@ -339,11 +339,11 @@ test('at a start the clock is compared with the last sign of life', async (t) =>
     const signet = await startSignet(t);
     const { deps, clock } = signet;
     const last = { node: 'node_before', base_url: 'x', mail: 'log' } as const;
-    await deps.heartbeat.start();
+    await deps.processes.start();
     assert.equal(deps.timekeeper.isSettled(), true, 'a first start');
     const fresh = await startSignet(t, { beside: signet });
-    await storeHeartbeat(deps.db, { ...last, at: now(deps) + ahead });
-    await fresh.deps.heartbeat.start();
+    await deps.db.run(storeHeartbeat({ ...last, at: now(deps) + ahead }));
+    await fresh.deps.processes.start();
     assert.deepEqual([fresh.deps.timekeeper.isSettled(), warnings(fresh).length], [isSettled, warned], what);
     clock.advance(15 * minute);
     assert.equal(fresh.deps.timekeeper.isSettled(), true);

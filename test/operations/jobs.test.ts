@@ -6,7 +6,7 @@ import { suspendClient } from '../../src/clients/review-client.ts';
 import { openCodePurge } from '../../src/oauth/cleanup.ts';
 import { now } from '../../src/platform/clock.ts';
 import { type Statement, StoreUnavailable } from '../../src/platform/db/db.ts';
-import { dangerousSkewSeconds } from '../../src/platform/heartbeat.ts';
+import { dangerousSkewSeconds } from '../../src/platform/processes.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { plain } from '../support/plain-sql.ts';
 import { tokensOf } from '../support/relying-party.ts';

@@ -43,7 +43,7 @@ onBothEngines(
     await assert.rejects(rekey(signet.deps, caller, false), /SIGNET_OTHER_MASTER_KEY_FILE/);
 
     // A node with the new key, beside one that seals under the key of before, on PostgreSQL.
-    await signet.deps.issuances.start();
+    await signet.deps.processes.serve();
     const both = { SIGNET_MASTER_KEY: after, SIGNET_OTHER_MASTER_KEY: before };
     if (engine === 'postgres') {
       const beside = await startSignet(t, { beside: signet, env: both });
@@ -68,14 +68,14 @@ onBothEngines(
       const overtaken = rekey(during.deps, caller, false);
       await held.reached;
       const forgotten = await startSignet(t, { beside: signet, env });
-      await forgotten.deps.issuances.start();
+      await forgotten.deps.processes.serve();
       held.release();
       await assert.rejects(overtaken, /seals under another master key.* not retired yet/);
       await stop(forgotten);
     }
     const starting = engine === 'postgres' ? await startSignet(t, { beside: signet, env }) : undefined;
     const done = await rekey(during.deps, caller, false);
-    if (starting) await assert.rejects(starting.deps.issuances.start(), /has been replaced/);
+    if (starting) await assert.rejects(starting.deps.processes.serve(), /has been replaced/);
     if (starting) await stop(starting);
     assert.ok(done.replaced && (done.resealed['totp.secret_sealed'] ?? 0) + changes > 0);
     assert.equal(done.unreadable, 0);

@@ -19,9 +19,9 @@ import { backUp, restoreBackup, restoreInPlace } from '../../src/app/backup.ts';
 import { closeDeps } from '../../src/app/open-deps.ts';
 import { auditEvent } from '../../src/audit/audit.ts';
 import { verifyAuditLog } from '../../src/audit/chain.ts';
-import { recordRun } from '../../src/oauth/grants/issuances.store.ts';
 import { now } from '../../src/platform/clock.ts';
 import { copySqlite } from '../../src/platform/db/sqlite-backup.ts';
+import { recordRun } from '../../src/platform/processes.store.ts';
 import { findGeneration, finishRestore, markCopy } from '../../src/platform/store.ts';
 import { preparedSettings, refused, runCommand, succeed } from '../support/command-line.ts';
 import { freshDatabase, onBothEngines } from '../support/databases.ts';
@@ -121,7 +121,7 @@ test('what ended after a backup under load stays ended after its restore, and wh
   });
   const file = join(config.dataDir, 'backup.db');
   writeFileSync(`${file}.${process.pid}.part`, 'of a killed process with the number of this one, as in a container');
-  await recordRun(signet.deps.db, nameOfParent(), now(signet.deps), signet.deps.vault.id); // a server in another process
+  await signet.deps.db.run(recordRun(nameOfParent(), now(signet.deps), signet.deps.vault.id)); // a server in another process
   const backup = await backUp(signet.deps, caller, file, () => undefined);
   isDone = true;
   await Promise.all(load);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { dangerousSkewSeconds } from '../../src/platform/heartbeat.ts';
+import { dangerousSkewSeconds } from '../../src/platform/processes.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { startFederatedSignet } from '../support/federated-signet.ts';
 import { assertNotSignedIn, assertSignedIn, passkeyOptions, postAssertion } from '../support/passkeys.ts';

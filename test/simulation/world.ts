@@ -18,7 +18,6 @@ import type { ServiceCredential } from '../../src/entitlements/service-credentia
 import { authorizationRequests } from '../../src/oauth/authorize/authorize.ts';
 import type { Deps } from '../../src/oauth/deps.ts';
 import { grants } from '../../src/oauth/grants/grants.ts';
-import { recordRun } from '../../src/oauth/grants/issuances.store.ts';
 import { openIssuances } from '../../src/oauth/grants/issuances.ts';
 import { openKeyRing } from '../../src/oauth/signing-keys/key-ring.ts';
 import { ensureSigningKeys } from '../../src/oauth/signing-keys/signing-keys.ts';
@@ -27,6 +26,8 @@ import type { Db } from '../../src/platform/db/db.ts';
 import { migrate } from '../../src/platform/db/migrate.ts';
 import { openClientSecretLimits } from '../../src/platform/limits/failure-limits.ts';
 import { openQueue } from '../../src/platform/mail/outbox.ts';
+import { recordRun } from '../../src/platform/processes.store.ts';
+import { openProcesses } from '../../src/platform/processes.ts';
 import { openSecretUses } from '../../src/platform/secret-uses.ts';
 import { noTracing } from '../../src/platform/tracing.ts';
 import { prepareVaultFor, type Vault } from '../../src/platform/vault.ts';
@@ -127,16 +128,18 @@ export async function openNode(store: VirtualStore, vault: Vault, clock: () => n
   // Keys are read without the scheduler: a node that starts is not what is simulated.
   const keys = await openKeyRing({ db: store.direct, clock, vault, issuer: config.baseUrl });
   const clients = clientDirectory({ db, clock });
-  const issuances = openIssuances({ db, clock, monotonic: clock, log, vault });
-  await recordRun(store.direct, run_id, now({ clock }), vault.id); // a server listens only once it is known
+  const timekeeper = openTimekeeper({ clock, log });
+  await store.direct.run(recordRun(run_id, now({ clock }), vault.id)); // a server listens only once it is known
   const witness = openWitness('', log);
   witness.remember({ seq: 0, seal: '', accepted: 0 }); // so that it reads no file
   const mail = openQueue({ config, db, clock, tracer: noTracing, log, vault });
+  const processes = openProcesses({ node: run_id, config, db, clock, timekeeper, log, mail, vault });
+  const issuances = openIssuances({ db, clock, monotonic: clock, log, processes });
   const shared = {
     node: run_id,
     config,
     clock,
-    timekeeper: openTimekeeper({ clock, log }),
+    timekeeper,
     log,
     vault,
     keys,
@@ -145,6 +148,7 @@ export async function openNode(store: VirtualStore, vault: Vault, clock: () => n
     witness,
     clients,
     issuances,
+    processes,
     grants,
     clientSecretLimits: openClientSecretLimits({ db, clock, config }),
     scopes: openScopeRegister(),
@@ -158,6 +162,9 @@ export async function openNode(store: VirtualStore, vault: Vault, clock: () => n
   return {
     run_id,
     depsFor: (caller) => depsOf(store.db(run_id, caller)),
-    start: () => issuances.start(),
+    async start() {
+      setInterval(() => processes.beat().catch(() => undefined), 60_000);
+      await processes.serve();
+    },
   };
 }

@@ -19,8 +19,8 @@ import {
   storeBytes,
 } from '../../platform/db/open.ts';
 import { maxCounted } from '../../platform/db/slices.ts';
-import { dangerousSkewSeconds, findHeartbeat, toleratedSkewSeconds } from '../../platform/heartbeat.ts';
 import { readMasterKey } from '../../platform/master-key.ts';
+import { dangerousSkewSeconds, findHeartbeat, toleratedSkewSeconds } from '../../platform/processes.ts';
 import { openVaultFor } from '../../platform/vault.ts';
 import { unreadySentences } from '../health.ts';
 import { refuseUnfinishedRestore } from '../open-deps.ts';

@@ -9,6 +9,7 @@ import { emailKey } from '../email-address.ts';
 import { currentRequest } from '../http/current-request.ts';
 import { type Locale, type MessageKey, translatePlain } from '../i18n/translate.ts';
 import { digest, newId } from '../ids.ts';
+import type { MailMode } from '../processes.ts';
 import {
   claimMail,
   countMails,
@@ -16,7 +17,6 @@ import {
   deleteMailsBefore,
   findDueMails,
   insertMail,
-  type MailMode,
   mailsColumn,
   postponeMail,
   type WaitingMail,
