@@ -15,6 +15,7 @@ const kinds: readonly Kind[] = [
   { kind: 'event', example: 'webhook.enabled', pattern: 'webhook.enabled' },
   { kind: 'authorization parameter', example: 'login_hint', pattern: 'login_hint' },
   { kind: 'client authentication method', example: 'client_secret_post', pattern: 'client_secret_post' },
+  { kind: 'scope', example: 'entitlements:read', pattern: 'entitlements:read' },
   { kind: 'table with expiry', example: 'revoked_access_tokens', pattern: 'revoked_access_tokens|RevokedAccessTokens' },
 ];
 

@@ -87,7 +87,7 @@ const telling: [Partial<Client>, RiskCode, 'notice' | 'warning', string | string
     { allowed_scopes: ['openid', 'offline_access', 'entitlements:read'] },
     'sensitive_scope',
     'notice',
-    ['entitlements:read', 'offline_access'],
+    ['offline_access', 'entitlements:read'],
   ],
   [{ owner_user_id: 'usr_mal' }, 'owner_has_suspended_client', 'warning', 'Cheap Phish'],
   [{ name: 'Cheap Phi5h' }, 'suspended_client_name', 'warning', 'Cheap Phish'],

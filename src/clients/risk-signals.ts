@@ -7,7 +7,7 @@ import { linkFields } from './fields.ts';
 import { areSimilar, containsName, looksAlike, nameSkeleton } from './name-skeleton.ts';
 import { mixesScripts } from './presentation.ts';
 import { destinationOf, isPrivateUse } from './redirect-uri.ts';
-import type { Scope } from './scopes.ts';
+import { weightyScopes } from './scopes.ts';
 import { type ComparedRow, newestComparedChange, readComparedClients, readRememberedSuspensions } from './store.ts';
 
 /** What a reviewer should look at twice. Each has a message `risk.<code>`; honest clients show some of them, too. */
@@ -73,9 +73,6 @@ export const riskContextOf = (compared: Pick<RiskContext, 'service' | 'approved'
   reviewedOwners: new Set([...compared.approved, ...compared.suspended].map(({ owner_user_id }) => owner_user_id)),
 });
 
-/** Scopes by which a client gets more than the user's identity, or keeps access for longer. */
-const sensitiveScopes: readonly Scope[] = ['entitlements:read', 'offline_access'];
-
 /** By the event of the client's newest change. To compare one with thousands takes milliseconds, and a page has fifty. */
 const signalsIn = new WeakMap<RiskContext, Map<string, Risk[]>>();
 
@@ -99,7 +96,7 @@ export function riskSignals(client: Client, context: RiskContext): Risk[] {
     ...presentationRisks(proposal, hosts),
     ...notice(
       'sensitive_scope',
-      sensitiveScopes.filter((scope) => proposal.allowed_scopes.includes(scope)),
+      weightyScopes.filter((scope) => proposal.allowed_scopes.includes(scope)),
     ),
     ...notice('public_several_hosts', client.client_type === 'public' ? severalHosts(proposal) : []),
     ...notice('private_use_scheme', [...new Set(proposal.redirect_uris.filter(isPrivateUse).map(destinationOf))]),

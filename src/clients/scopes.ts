@@ -4,7 +4,10 @@ import { type Locale, translatePlain } from '../platform/i18n/translate.ts';
 type BuiltIn = {
   /** About the user, in userinfo (OIDC Core §5.4 and decisions §5). */
   claims: readonly string[];
-  /** It reaches further than who the user is: into the time when they are away, and into what they have bought. */
+  /**
+   * It reaches further than who the user is: into the time when they are away, and into what they have bought. Users and reviewers
+   * see that.
+   */
   isWeighty?: boolean;
   /** Some clients request all that is advertised. Which product has entitlements, its developer knows. */
   isAdvertised?: boolean;
@@ -21,6 +24,8 @@ export const builtInScopes = {
 
 export type Scope = keyof typeof builtInScopes;
 export const scopeNames = Object.keys(builtInScopes) as readonly Scope[];
+
+export const weightyScopes = scopeNames.filter((name) => (builtInScopes[name] as BuiltIn).isWeighty);
 
 /** What an authorization request without `scope` requests, before it is cut to what the client is allowed (specification §2.1). */
 export const defaultScope: readonly Scope[] = ['openid', 'email', 'profile'];

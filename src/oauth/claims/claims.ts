@@ -8,29 +8,30 @@ import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { type Static, Type } from '../../platform/schema.ts';
 
-const ofProfile = Type.Optional(Type.String({ description: 'Scope `profile`.' }));
+const scopes = new Map<string, Scope>(
+  scopeNames.flatMap((scope) => builtInScopes[scope].claims.map((claim) => [claim, scope] as const)),
+);
+
+const about = (claim: string, description = '') => ({ description: `${description}Scope \`${scopes.get(claim)}\`.` });
+const text = (claim: string, description?: string) => Type.Optional(Type.String(about(claim, description)));
 
 /** The claims about a user, as userinfo and id tokens have them. What the user has not entered is left out. */
 export const UserClaims = Type.Object({
-  email: Type.Optional(Type.String({ description: 'Scope `email`.' })),
-  email_verified: Type.Optional(Type.Boolean({ description: 'Scope `email`.' })),
-  name: ofProfile,
-  ...perStandardClaim(() => ofProfile),
-  picture: ofProfile,
-  locale: Type.Optional(Type.String({ description: 'A language tag (BCP 47). Scope `profile`.' })),
-  updated_at: Type.Optional(Type.Integer({ description: 'Unix seconds. Scope `profile`.' })),
-  role: ofProfile,
-  entitlements: Type.Optional(Type.Array(Entitlement, { description: 'Scope `entitlements:read`.' })),
+  email: text('email'),
+  email_verified: Type.Optional(Type.Boolean(about('email_verified'))),
+  name: text('name'),
+  ...perStandardClaim((claim) => text(claim)),
+  picture: text('picture'),
+  locale: text('locale', 'A language tag (BCP 47). '),
+  updated_at: Type.Optional(Type.Integer(about('updated_at', 'Unix seconds. '))),
+  role: text('role'),
+  entitlements: Type.Optional(Type.Array(Entitlement, about('entitlements'))),
 });
 export type UserClaims = Static<typeof UserClaims>;
 export type UserClaim = keyof UserClaims;
 
 const claimsOfScope = new Map<string, readonly UserClaim[]>(
   scopeNames.map((scope) => [scope, builtInScopes[scope].claims]),
-);
-
-const scopes = new Map<string, Scope>(
-  scopeNames.flatMap((scope) => builtInScopes[scope].claims.map((claim) => [claim, scope] as const)),
 );
 
 export const userClaimNames = Object.keys(UserClaims.properties) as readonly UserClaim[];
