@@ -87,6 +87,12 @@ export async function run(address: Address, load: Load): Promise<number> {
   }
 }
 
+/** The same with at most so many connections. */
+export const withFewer = (load: Load, most: number): Load => ({
+  ...load,
+  connections: Math.min(load.connections ?? connections, most),
+});
+
 /** Milliseconds. At the rates measured here a connection waits several for its answer anyway. */
 const restMs = 0.5;
 const neverNotified = new Int32Array(new SharedArrayBuffer(4));

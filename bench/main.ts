@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util';
 import { freePort } from './child.ts';
 import type { Contender, ContenderName } from './contender.ts';
 import { startFloor } from './floor.ts';
-import { connections, run } from './load.ts';
+import { connections, run, withFewer } from './load.ts';
 import { startPeer } from './peer.ts';
 import { childrenOf, processorTimes, residentMemory, usedBetween } from './processor-time.ts';
 import {
@@ -52,8 +52,9 @@ const titles: Readonly<Record<ContenderName, string>> = {
   floor: 'floor',
 };
 const contenderNames = Object.keys(titles) as ContenderName[];
-/** With --smoke: more than there are connections, so that each scenario uses every one of them. */
-const smokeRequests = 140;
+/** With --smoke: more requests than connections, so that each of these is used again. */
+const smokeRequests = 20;
+const smokeConnections = 16;
 /** The same of sign-ins, which have two connections and take a hash each. */
 const smokeSignIns = 4;
 const smokeTokens = { accessTokens: 10, families: smokeRequests };
@@ -276,7 +277,7 @@ async function measure(
     const load = await scenario(count);
     const used = () => processorTimes([pid, ...helpers()]);
     const before = used();
-    const rate = await run(address, load);
+    const rate = await run(address, options.smoke ? withFewer(load, smokeConnections) : load);
     return { rate, processor: usedBetween(before, used()) / load.count };
   } catch (cause) {
     throw new Error(`${name} of ${who}: ${cause instanceof Error ? cause.message : cause}`, { cause });

@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { basicAuthorization } from '../contender.ts';
-import { getRequest, run } from '../load.ts';
+import { getRequest, run, withFewer } from '../load.ts';
 import { prepare, tokenScenarioNames } from '../scenarios.ts';
 import { targets as allTargets } from '../targets.ts';
 import { whereAndWhen } from '../where-and-when.ts';
@@ -39,9 +39,10 @@ const oftenMs = options.smoke ? 0 : 5;
 
 const targets = allTargets.size;
 /** No more than a user may have active grants for a client. */
-const tokens = { accessTokens: 20, families: 75 };
+const tokens = options.smoke ? { accessTokens: 4, families: 12 } : { accessTokens: 20, families: 75 };
 /** Requests of one measurement of a scenario; more than there are connections. */
-const scenarioRequests = options.smoke ? 140 : 300;
+const scenarioRequests = options.smoke ? 20 : 300;
+const smokeConnections = 16;
 /** Some pages want a sign-in of the last 15 minutes, and a large store takes longer to compare. */
 const recentSignInMs = 5 * 60_000;
 /** One of so many grants expires before the purge. */
@@ -198,7 +199,7 @@ async function compareScenarios(
   for (const name of tokenScenarioNames) {
     const compared = await compare(probe, name, async (side) => {
       const load = await scenarios[side][name](scenarioRequests);
-      return 1000 / (await run(stores[side].address, load));
+      return 1000 / (await run(stores[side].address, options.smoke ? withFewer(load, smokeConnections) : load));
     });
     comparisons.push(compared);
   }
