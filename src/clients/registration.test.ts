@@ -356,6 +356,6 @@ test('no body whatever ends in anything but a registration or a refusal', () => 
         assert.ok(error instanceof RequestError, String(error));
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: 300 },
   );
 });

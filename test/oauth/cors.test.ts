@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { openBrowser } from '../support/chromium.ts';
 import { challengeOf, verifier } from '../support/relying-party.ts';
 import { routesOf } from '../support/routes.ts';
-import { testSignet } from '../support/signet.ts';
+import { testWithoutStore } from '../support/signet.ts';
 
 const foreign = { origin: 'https://spa.example.com', 'sec-fetch-site': 'cross-site' };
 const corsHeaders = ({ headers }: { headers: Headers }) =>
@@ -26,7 +26,7 @@ const readable = {
   'access-control-expose-headers': 'www-authenticate, retry-after, x-request-id',
 };
 
-testSignet('of all routes, scripts of other origins may read those that take no cookie', async ({ signet }) => {
+testWithoutStore('of all routes, scripts of other origins may read those that take no cookie', async ({ signet }) => {
   const user = await signet.signedInUser({ role: 'admin' });
   const routes = await routesOf(signet.app, signet.url);
   assert.ok(routes.length > 100);
@@ -55,7 +55,7 @@ testSignet('of all routes, scripts of other origins may read those that take no 
   }
 });
 
-testSignet(
+testWithoutStore(
   'a preflight is answered with the names of headers that it asks for, and with no others',
   async ({ signet }) => {
     const allowedOf = async (path: string, names: string) => {
@@ -75,7 +75,7 @@ testSignet(
   },
 );
 
-testSignet('who asks for entitlements without credentials is challenged', async ({ signet }) => {
+testWithoutStore('who asks for entitlements without credentials is challenged', async ({ signet }) => {
   const user = await signet.signedInUser();
   const bare = await fetch(`${signet.url}/v1/me/entitlements`);
   assert.deepEqual([bare.status, bare.headers.get('www-authenticate')], [401, 'Bearer']);
@@ -85,7 +85,7 @@ testSignet('who asks for entitlements without credentials is challenged', async 
   assert.deepEqual([read.status, read.headers.get('www-authenticate')], [200, null]);
 });
 
-testSignet('a request that was made in advance changes nothing', async ({ signet }) => {
+testWithoutStore('a request that was made in advance changes nothing', async ({ signet }) => {
   const user = await signet.signedInUser();
   const client = await signet.registerClient({ owner: user });
   const { id_token } = await user.obtainTokens(client);
@@ -115,7 +115,7 @@ testSignet('a request that was made in advance changes nothing', async ({ signet
   assert.equal((await user.browser.get(paths[1]!)).status, 303);
 });
 
-testSignet('a script can read why it was refused', async ({ signet }) => {
+testWithoutStore('a script can read why it was refused', async ({ signet }) => {
   const refused = async (path: string, init: RequestInit) => {
     const answer = await fetch(signet.url + path, { ...init, headers: { ...foreign, ...init.headers } });
     assert.deepEqual(corsHeaders(answer), readable, `${path} ${answer.status}`);
@@ -134,47 +134,50 @@ testSignet('a script can read why it was refused', async ({ signet }) => {
   assert.equal(await refused('/oauth/revoke', { method: 'POST', headers: form, body: 'token=' }), 400);
 });
 
-testSignet('a page of another origin redeems a code, reads userinfo, refreshes and revokes', async ({ signet, t }) => {
-  const page = createServer((_request, response) => {
-    response.setHeader('content-type', 'text/html').end('<!doctype html><title>App</title>');
-  }).listen(0, '127.0.0.1');
-  t.after(() => page.close());
-  await new Promise((listening) => page.once('listening', listening));
-  const origin = `http://127.0.0.1:${(page.address() as AddressInfo).port}`;
-  const user = await signet.signedInUser();
-  const client = await signet.registerClient({ client_type: 'public', redirect_uris: [`${origin}/`] });
-  const code = await user.authorize(client, { code_challenge: challengeOf(verifier) });
-  const { page: tab } = await openBrowser(t, { origins: [origin, signet.url] });
-  await tab.goto(origin);
-  const outcome = await tab.evaluate(
-    async ({ issuer, client_id, redirect_uri, code, code_verifier }) => {
-      const metadata = await (await fetch(`${issuer}/.well-known/openid-configuration`)).json();
-      const post = (url: string, fields: Record<string, string>) =>
-        fetch(url, { method: 'POST', body: new URLSearchParams({ client_id, ...fields }) });
-      const redeemed = await post(metadata.token_endpoint, {
-        grant_type: 'authorization_code',
-        code,
-        redirect_uri,
-        code_verifier,
-      });
-      const tokens = await redeemed.json();
-      const claims = await fetch(metadata.userinfo_endpoint, {
-        headers: { authorization: `Bearer ${tokens.access_token}` },
-      });
-      const refreshed = await post(metadata.token_endpoint, {
-        grant_type: 'refresh_token',
-        refresh_token: tokens.refresh_token,
-      });
-      const { refresh_token } = await refreshed.json();
-      const revoked = await post(metadata.revocation_endpoint, { token: refresh_token });
-      const replayed = await post(metadata.token_endpoint, { grant_type: 'refresh_token', refresh_token });
-      return {
-        sub: (await claims.json()).sub,
-        statuses: [redeemed.status, claims.status, refreshed.status, revoked.status, replayed.status],
-        error: (await replayed.json()).error,
-      };
-    },
-    { issuer: signet.url, client_id: client.client_id, redirect_uri: `${origin}/`, code, code_verifier: verifier },
-  );
-  assert.deepEqual(outcome, { sub: user.user_id, statuses: [200, 200, 200, 200, 400], error: 'invalid_grant' });
-});
+testWithoutStore(
+  'a page of another origin redeems a code, reads userinfo, refreshes and revokes',
+  async ({ signet, t }) => {
+    const page = createServer((_request, response) => {
+      response.setHeader('content-type', 'text/html').end('<!doctype html><title>App</title>');
+    }).listen(0, '127.0.0.1');
+    t.after(() => page.close());
+    await new Promise((listening) => page.once('listening', listening));
+    const origin = `http://127.0.0.1:${(page.address() as AddressInfo).port}`;
+    const user = await signet.signedInUser();
+    const client = await signet.registerClient({ client_type: 'public', redirect_uris: [`${origin}/`] });
+    const code = await user.authorize(client, { code_challenge: challengeOf(verifier) });
+    const { page: tab } = await openBrowser(t, { origins: [origin, signet.url] });
+    await tab.goto(origin);
+    const outcome = await tab.evaluate(
+      async ({ issuer, client_id, redirect_uri, code, code_verifier }) => {
+        const metadata = await (await fetch(`${issuer}/.well-known/openid-configuration`)).json();
+        const post = (url: string, fields: Record<string, string>) =>
+          fetch(url, { method: 'POST', body: new URLSearchParams({ client_id, ...fields }) });
+        const redeemed = await post(metadata.token_endpoint, {
+          grant_type: 'authorization_code',
+          code,
+          redirect_uri,
+          code_verifier,
+        });
+        const tokens = await redeemed.json();
+        const claims = await fetch(metadata.userinfo_endpoint, {
+          headers: { authorization: `Bearer ${tokens.access_token}` },
+        });
+        const refreshed = await post(metadata.token_endpoint, {
+          grant_type: 'refresh_token',
+          refresh_token: tokens.refresh_token,
+        });
+        const { refresh_token } = await refreshed.json();
+        const revoked = await post(metadata.revocation_endpoint, { token: refresh_token });
+        const replayed = await post(metadata.token_endpoint, { grant_type: 'refresh_token', refresh_token });
+        return {
+          sub: (await claims.json()).sub,
+          statuses: [redeemed.status, claims.status, refreshed.status, revoked.status, replayed.status],
+          error: (await replayed.json()).error,
+        };
+      },
+      { issuer: signet.url, client_id: client.client_id, redirect_uri: `${origin}/`, code, code_verifier: verifier },
+    );
+    assert.deepEqual(outcome, { sub: user.user_id, statuses: [200, 200, 200, 200, 400], error: 'invalid_grant' });
+  },
+);

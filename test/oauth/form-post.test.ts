@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { assertRefused, claimsOf, formOf, redirectedTo, tokensOf } from '../support/relying-party.ts';
-import { testSignet } from '../support/signet.ts';
+import { testWithoutStore } from '../support/signet.ts';
 
-testSignet('code, state and iss are posted to the client', async ({ signet }) => {
+testWithoutStore('code, state and iss are posted to the client', async ({ signet }) => {
   const user = await signet.signedInUser();
   const client = await signet.registerClient();
   const answer = await user.browser.get(client.authorizePath({ response_mode: 'form_post', state: `"'<&>` }));
@@ -22,7 +22,7 @@ testSignet('code, state and iss are posted to the client', async ({ signet }) =>
   assert.match(answer.text, /<button type="submit"/);
 });
 
-testSignet('sign-in, refusal of consent and errors end in the form', async ({ signet }) => {
+testWithoutStore('sign-in, refusal of consent and errors end in the form', async ({ signet }) => {
   const user = await signet.newUser();
   const client = await signet.registerClient({ consent: 'required' });
   const asked = { response_mode: 'form_post' };
@@ -49,7 +49,7 @@ testSignet('sign-in, refusal of consent and errors end in the form', async ({ si
   assert.equal((await client.redeem(fields.code!)).status, 200);
 });
 
-testSignet('response_mode=fragment: the code, and any error, comes after #', async ({ signet }) => {
+testWithoutStore('response_mode=fragment: the code, and any error, comes after #', async ({ signet }) => {
   const user = await signet.signedInUser();
   const redirect_uris = ['https://rp.test/cb', 'https://rp.test/cb?x=1'];
   const client = await signet.registerClient({ redirect_uris });
@@ -70,7 +70,7 @@ testSignet('response_mode=fragment: the code, and any error, comes after #', asy
   }
 });
 
-testSignet('a refused request object says how its refusal travels, and nothing else', async ({ signet }) => {
+testWithoutStore('a refused request object says how its refusal travels, and nothing else', async ({ signet }) => {
   const user = await signet.signedInUser();
   const client = await signet.registerClient();
   const objectOf = (claims: unknown) => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.`;
@@ -97,7 +97,7 @@ testSignet('a refused request object says how its refusal travels, and nothing e
   }
 });
 
-testSignet('what cannot be posted is refused', async ({ signet }) => {
+testWithoutStore('what cannot be posted is refused', async ({ signet }) => {
   const user = await signet.signedInUser();
   const client = await signet.registerClient();
   for (const response_mode of ['web_message', 'form_post.jwt', 'FORM_POST', 'query form_post']) {
@@ -119,7 +119,7 @@ testSignet('what cannot be posted is refused', async ({ signet }) => {
   assertRefused(refused, 400, 'invalid_request');
 });
 
-testSignet(
+testWithoutStore(
   'request objects and registration by value are refused with the errors of the standard',
   async ({ signet }) => {
     const user = await signet.signedInUser();

@@ -111,7 +111,7 @@ const pairsOf = (parameters: URLSearchParams): Pair[] =>
 async function holds<Input>(t: TestContext, input: fc.Arbitrary<Input>, property: (input: Input) => Promise<void>) {
   const seed = randomInt(2 ** 31);
   t.diagnostic(`seed ${seed}`);
-  await fc.assert(fc.asyncProperty(input, property), { seed, numRuns: 250 });
+  await fc.assert(fc.asyncProperty(input, property), { seed, numRuns: 100 });
 }
 
 async function setUp(t: TestContext, engine: Engine) {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type Signet, testSignet } from '../support/signet.ts';
+import { type Signet, testWithoutStore } from '../support/signet.ts';
 
 const constructors = ['DateTimeFormat', 'NumberFormat', 'RelativeTimeFormat', 'ListFormat', 'PluralRules'] as const;
 
@@ -39,7 +39,7 @@ async function adminWithRows(signet: Signet) {
   return admin;
 }
 
-testSignet('a page that is shown again makes no formatter for its times and numbers', async ({ signet }) => {
+testWithoutStore('a page that is shown again makes no formatter for its times and numbers', async ({ signet }) => {
   const { browser } = await adminWithRows(signet);
   for (const path of ['/admin', '/admin/users', '/admin/audit', '/account/sessions', '/account/security']) {
     const show = async () => {
@@ -52,7 +52,7 @@ testSignet('a page that is shown again makes no formatter for its times and numb
   }
 });
 
-testSignet(
+testWithoutStore(
   'the formatter that was not used for longest is forgotten, for there are regions without end',
   async ({ signet }) => {
     const { browser } = await adminWithRows(signet);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import pino, { type Logger } from 'pino';
 import { buildApp } from '../../src/app/app.ts';
@@ -149,21 +149,30 @@ export async function startSignet(t: TestContext, options: Options = {}): Promis
 type SignetTest = (given: { signet: Signet; mailbox: Mailbox; t: TestContext }) => Promise<void>;
 type SignetTestOptions = Omit<Options, 'engine' | 'beside'>;
 
+type SignetTestRest = [SignetTest] | [SignetTestOptions, SignetTest];
+
 /** Registers one test per engine, each with a server of its own. */
-export function testSignet(name: string, ...rest: [SignetTest] | [SignetTestOptions, SignetTest]): void {
-  const [options, fn] = rest.length === 1 ? [{}, rest[0]] : rest;
-  onBothEngines(name, async (t, engine) => {
-    const signet = await startSignet(t, { engine, ...options });
-    const given = {
-      signet,
-      t,
-      get mailbox() {
-        return signet.mailbox;
-      },
-    };
-    await fn(given);
-  });
+export function testSignet(name: string, ...rest: SignetTestRest): void {
+  onBothEngines(name, withServer(rest));
 }
+
+/** The same on SQLite alone: for what no statement has a part in, as headers, pages and parsing. */
+export function testWithoutStore(name: string, ...rest: SignetTestRest): void {
+  const run = withServer(rest);
+  test(name, (t) => run(t, 'sqlite'));
+}
+
+const withServer = (rest: SignetTestRest) => async (t: TestContext, engine: Engine) => {
+  const [options, fn] = rest.length === 1 ? [{}, rest[0]] : rest;
+  const signet = await startSignet(t, { engine, ...options });
+  await fn({
+    signet,
+    t,
+    get mailbox() {
+      return signet.mailbox;
+    },
+  });
+};
 
 async function configFor(t: TestContext, { engine = 'sqlite', env = {}, beside, on }: Options): Promise<Config> {
   const port = await freePort();
