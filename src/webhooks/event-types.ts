@@ -1,67 +1,29 @@
-import type { AuditAction } from '../audit/actions.ts';
+import { type AuditAction, actionGroups, auditActions, isAuditAction } from '../audit/actions.ts';
 import type { AuditRow } from '../audit/read-log.ts';
 
-/** The events that a webhook may report: actions of the audit log. The payload has ids and states, never a secret. */
-export const eventTypes = [
-  'user.created',
-  'user.invited',
-  'user.changed',
-  'user.disabled',
-  'user.enabled',
-  'user.deleted',
-  'user.signed_out',
-  'user.factors_reset',
-  'user.picture_removed',
-  'user.role_changed',
-  'user.data_exported',
-  'user.list_exported',
-  'administrator.invited',
-  'email.changed',
-  'email.verified',
-  'password.changed',
-  'password.set',
-  'password.reset',
-  'password.removed',
-  'password.reset_link_created',
-  'totp.confirmed',
-  'totp.disabled',
-  'backup_codes.regenerated',
-  'backup_code.used',
-  'passkey.added',
-  'passkey.removed',
-  'passkey.copy_suspected',
-  'identity.linked',
-  'identity.unlinked',
-  'session.started',
-  'session.ended',
-  'session.ended_others',
-  'app.disconnected',
-  'consent.given',
-  'client.registered',
-  'client.edited',
-  'client.approved',
-  'client.rejected',
-  'client.change_requested',
-  'client.change_withdrawn',
-  'client.change_approved',
-  'client.change_rejected',
-  'client.policy_changed',
-  'client.suspended',
-  'client.reinstated',
-  'client.deleted',
-  'client.secret_added',
-  'client.secret_retired',
-  'grant.revoked',
-  'service_credential.created',
-  'service_credential.rotated',
-  'service_credential.restricted',
-  'service_credential.retired',
-  'key.rotated',
-  'entitlement.written',
+/** Of no use to a back end: what administrators do with this server, and steps that have changed nothing yet. */
+const unreported = [
+  ...actionGroups.webhooks,
+  ...actionGroups.log,
+  'user.unlocked',
+  'user.invitation_revoked',
+  'email.verification_asked',
+  'email.change_asked',
+  'passkey.renamed',
+  'session.second_factor_asked',
+  'session.refused',
+  'logout.replayed',
+  'master_key.backup_confirmed',
+  'master_key.replaced',
 ] as const satisfies readonly AuditAction[];
-export type EventType = (typeof eventTypes)[number];
 
-export const isEventType = (name: string): name is EventType => eventTypes.some((type) => type === name);
+/** The events that a webhook may report: all other actions of the audit log. The payload has ids and states, never a secret. */
+export type EventType = Exclude<AuditAction, (typeof unreported)[number]>;
+
+const isReported = (action: AuditAction): action is EventType => !unreported.some((one) => one === action);
+export const eventTypes: readonly EventType[] = auditActions.filter(isReported);
+
+export const isEventType = (name: string): name is EventType => isAuditAction(name) && isReported(name);
 
 type State = Readonly<Record<string, unknown>>;
 

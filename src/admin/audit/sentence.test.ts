@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import { auditActions } from '../../audit/actions.ts';
 import { locales, translatePlain } from '../../platform/i18n/translate.ts';
 import { translator, type View } from '../../platform/pages/view.ts';
-import { eventTypes } from '../../webhooks/event-types.ts';
 import type { NamedEvent } from './names.ts';
 import { actionLabel, eventSentence } from './sentence.ts';
 
@@ -38,13 +37,6 @@ test('every action has a sentence and a label in every language, which name who 
       assert.ok(translatePlain(locale, { key: actionLabel(action) }).length > 5, `${locale}: ${action}`);
     }
   }
-});
-
-test('each event of webhooks is an action of the log', () => {
-  assert.deepEqual(
-    eventTypes.filter((type) => !auditActions.includes(type)),
-    [],
-  );
 });
 
 test('one reads of oneself in other words than of another', () => {

@@ -71,7 +71,7 @@ export const clientNameOf = async (
 /** Where the form of a sign-in may end: at the application whose request waits, or that a path to go on to leads to. */
 export const endOf = async (
   { authorizationRequests }: Pick<Deps, 'authorizationRequests'>,
-  pending: PendingRequest | undefined,
+  pending: WaitingRequest | undefined,
   next: LocalPath | undefined,
 ): Promise<string | undefined> =>
   pending ? pending.parameters.redirect_uri : next && authorizationRequests.redirectUriIn(next);
