@@ -80,22 +80,25 @@ const isTaken = (names: readonly AuthenticationMethod[], endpoint: Endpoint): bo
  * @returns undefined without a client_id. @throws {RequestError} `invalid_client`; `invalid_request` if they differ.
  */
 export function readPresented(request: ClientRequest): Presented | undefined {
-  const shown = methodNames.flatMap((name) => {
-    const one = methods[name].presents(request);
-    return one ? [{ name, ...one }] : [];
-  });
-  const ways = shown.length > 1 ? shown.filter(({ name }) => name !== 'none') : shown;
-  const [client_id, ...others] = [...ways, ...shown].flatMap((one) => one.client_id ?? []);
+  let { client_id } = request.form;
+  let proof: string | undefined;
+  const shownBy: AuthenticationMethod[] = [];
+  for (const name of methodNames) {
+    const shown = methods[name].presents(request);
+    if (shown === undefined) continue;
+    client_id ??= shown.client_id;
+    if (shown.client_id !== undefined && shown.client_id !== client_id) throw differing('client_id');
+    if (shownBy.length > 0 && shown.proof !== proof) throw differing('client_secret');
+    proof = shown.proof;
+    shownBy.push(name);
+  }
   if (client_id === undefined) return undefined;
-  if (others.some((other) => other !== client_id)) throw differing('client_id');
-  const [{ proof } = { proof: undefined }] = ways;
-  if (ways.some((other) => other.proof !== proof)) throw differing('client_secret');
-  return { client_id, proof, methods: ways.map(({ name }) => name) };
+  return { client_id, proof, methods: shownBy.length > 0 ? shownBy : ['none'] };
 }
 
 /** Whether there is something to authenticate with, rather than a bare client_id. @throws {RequestError} as {@link readPresented}. */
 export const presentsCredentials = (request: ClientRequest): boolean =>
-  methodNames.some((name) => name !== 'none' && methods[name].presents(request) !== undefined);
+  methodNames.some((name) => methods[name].presents(request) !== undefined);
 
 /** @throws {RequestError} as {@link readPresented}; also without a client, and where the endpoint takes none of its methods. */
 export function requirePresented(request: ClientRequest, endpoint: Endpoint): Presented {

@@ -4,9 +4,9 @@ import { type TSchema, Type } from '../../platform/schema.ts';
 import { clientSecretBasic, clientSecretPost } from './client-secret.ts';
 import type { Method } from './method.ts';
 
-/** Whatever is shown without a proof. */
+/** What there is when nothing is shown, or nothing but an empty secret. */
 const none: Method = {
-  presents: ({ form: { client_id } }) => (client_id === undefined ? undefined : { client_id, proof: undefined }),
+  presents: () => undefined,
   prove: (_, { client_type }) => (client_type === 'public' ? undefined : 'secret_missing'),
   parameters: {},
   access: noCredentials,
