@@ -26,6 +26,33 @@ test('the menu of the account closes with Escape, which gives the focus back, an
   expectQuiet();
 });
 
+test('the time zone of the browser is one click away, also under an old name', async (t) => {
+  const signet = await startSignet(t);
+  const visitor = await openBrowser(t, { origins: [signet.url] });
+  const user = await signet.signedInUser();
+  await lendSession(visitor, user, signet);
+  const { page, context, expectQuiet } = visitor;
+  const emulation = await context.newCDPSession(page);
+  for (const [timezoneId, zoneinfo] of [
+    ['Asia/Calcutta', 'Asia/Kolkata'],
+    ['Europe/Berlin', 'Europe/Berlin'],
+  ]) {
+    await emulation.send('Emulation.setTimezoneOverride', { timezoneId: timezoneId! });
+    await page.goto(`${signet.url}/account`);
+    await page.locator('main details').evaluateAll((all) => {
+      for (const one of all) one.setAttribute('open', '');
+    });
+    const zone = zoneinfo!.split('/')[1]!;
+    await page.getByRole('button', { name: message('account.zone.own', { zone }) }).click();
+    assert.equal(await page.locator('[data-zone]').isVisible(), false);
+    assert.equal(await page.evaluate('document.activeElement.id'), 'zoneinfo');
+    await page.locator('#profile-submit').click();
+    await page.getByRole('status').waitFor();
+    assert.equal((await user.browser.get('/v1/me')).json?.zoneinfo, zoneinfo);
+  }
+  expectQuiet();
+});
+
 test('the keyboard leads to the search of the console, also from a field, whose text stays', async (t) => {
   const signet = await startSignet(t);
   const visitor = await openBrowser(t, { origins: [signet.url] });

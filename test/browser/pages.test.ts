@@ -59,7 +59,20 @@ test('an account is looked after without JavaScript', async (t) => {
   await page.getByRole('link', { name: message('account.tab.profile') }).click();
   await page.getByLabel(message('field.name'), { exact: true }).fill('Augusta Ada King');
   await page.getByLabel(message('account.language')).selectOption({ label: 'Deutsch' });
+  await page.getByText(message('account.claims'), { exact: true }).click();
+  const born = page.getByRole('group', { name: message('claim.birthdate') });
+  await born.getByLabel(message('account.birthdate.day')).fill('31');
+  await born.getByLabel(message('account.birthdate.month')).selectOption({ label: 'November' });
+  await born.getByLabel(message('account.birthdate.year')).fill('1915');
+  await page.getByLabel(message('claim.zoneinfo')).selectOption({ label: 'London' });
   await page.getByRole('button', { name: message('account.save') }).click();
+  assert.match((await page.getByRole('alert').textContent()) ?? '', sentence('account.birthdate.problem', {}, 'en'));
+  const day = born.getByLabel(message('account.birthdate.day'));
+  assert.equal(await day.evaluate((field) => field === document.activeElement), true);
+  await day.fill('30');
+  await page.getByRole('button', { name: message('account.save') }).click();
+  const saved = ['#birth_day', '#birth_month', '#birth_year', '#zoneinfo'].map((id) => page.locator(id).inputValue());
+  assert.deepEqual(await Promise.all(saved), ['30', '11', '1915', 'London']);
   assert.equal(await page.locator('h1').textContent(), 'Augusta Ada King');
   assert.match((await page.textContent('main')) ?? '', sentence('account.done.yes', {}, 'de'));
 

@@ -164,23 +164,116 @@ testSignet("a handle that was given up stays its user's for 90 days", async ({ s
   assert.equal((await setHandle(ada, 'first')).status, 200);
 });
 
+const emptyDate = { birth_day: '', birth_month: '', birth_year: '' };
+const shown = ({ text }: Answer) => ({
+  birth_day: /<input id="birth_day"[^>]* value="([^"]*)"/.exec(text)?.[1],
+  birth_month: /<select id="birth_month".*?<option value="(\d*)" selected>/s.exec(text)?.[1] ?? '',
+  birth_year: /<input id="birth_year"[^>]* value="([^"]*)"/.exec(text)?.[1],
+});
+
 testSignet('the page edits it without a script, and shows again what was refused', async ({ signet }) => {
   const user = await signet.signedInUser();
-  const form = { name: 'Ada Lovelace', locale: '', picture: '', ...entered };
+  const { birthdate, zoneinfo, ...texts } = entered;
+  const date = { birth_day: '10', birth_month: '12', birth_year: '1915' };
+  const form = { name: 'Ada Lovelace', locale: '', picture: '', ...texts, ...date, zoneinfo: 'London' };
   assert.equal((await user.browser.post('/account', form)).location, '/account?done=yes');
+  assert.deepEqual(claimsIn((await user.browser.get('/v1/me')).json), { ...texts, birthdate, zoneinfo });
   const page = await user.browser.get('/account');
-  for (const [name, value] of Object.entries(entered)) {
+  for (const [name, value] of Object.entries(texts)) {
     assert.match(page.text, new RegExp(`<input id="${name}"[^>]* value="${value.replaceAll('.', '\\.')}"`), name);
     assert.match(page.text, new RegExp(`<label for="${name}">`), name);
   }
-  const refused = await user.browser.post('/account', { ...form, birthdate: 'long ago', preferred_username: 'root' });
+  assert.deepEqual(shown(page), date);
+  assert.match(page.text, /<option selected>London\n/);
+  assert.equal((await user.browser.post('/account', form)).location, '/account?done=unchanged');
+  const refused = await user.browser.post('/account', { ...form, birth_year: 'long ago', preferred_username: 'root' });
   assert.equal(refused.status, 400);
-  assert.match(refused.text, sentence('problem.profile.birthdate'));
-  assert.match(refused.text, /<input id="birthdate"[^>]* value="long ago" aria-invalid="true"/);
+  assert.match(refused.text, sentence('account.birthdate.problem'));
+  assert.match(refused.text, /<input id="birth_year"[^>]* aria-invalid="true"[^>]* value="long ago"/);
   assert.match(refused.text, /<input id="preferred_username"[^>]* value="root" aria-invalid="true"/);
   // An emptied field is removed.
-  assert.equal((await user.browser.post('/account', { name: 'Ada Lovelace' })).status, 303);
+  const { name } = form;
+  assert.equal((await user.browser.post('/account', { name, ...emptyDate, zoneinfo: '' })).status, 303);
   assert.deepEqual(claimsIn((await user.browser.get('/v1/me')).json), {});
+});
+
+testSignet('the page has fields for a date of birth in each of its forms, and for no other', async ({ signet }) => {
+  const user = await signet.signedInUser();
+  const save = (date: Partial<typeof emptyDate & { name: string }>) =>
+    user.browser.post('/account', { name: 'Ada Lovelace', ...emptyDate, ...date });
+  const stored = async () => (await user.browser.get('/v1/me')).json?.birthdate;
+  const forms = {
+    '1915-12-10': { birth_day: '10', birth_month: '12', birth_year: '1915' },
+    '1915': { ...emptyDate, birth_year: '1915' },
+    '0000-02-29': { ...emptyDate, birth_day: '29', birth_month: '2' },
+  };
+  for (const [birthdate, date] of Object.entries(forms)) {
+    assert.equal((await save(date)).location, '/account?done=yes', birthdate);
+    assert.equal(await stored(), birthdate);
+    assert.deepEqual(shown(await user.browser.get('/account')), date);
+  }
+  // What is wrong has the focus, what was typed is there, and nothing is changed.
+  const impossible = [
+    ['birth_day', { birth_day: '31', birth_month: '2', birth_year: '1990' }],
+    ['birth_day', { birth_day: '31', birth_month: '2' }],
+    ['birth_day', { birth_month: '5' }],
+    ['birth_day', { birth_month: '5', birth_year: '1990' }],
+    ['birth_day', { birth_day: 'x"', birth_month: '5', birth_year: '1990' }],
+    ['birth_month', { birth_day: '5' }],
+    ['birth_month', { birth_day: '5', birth_year: '1990' }],
+    ['birth_year', { birth_day: '29', birth_month: '2', birth_year: '1990' }],
+    ['birth_year', { birth_day: '1', birth_month: '5', birth_year: '90' }],
+    ['birth_year', { birth_day: '1', birth_month: '5', birth_year: '1899' }],
+    ['birth_year', { birth_year: '2999' }],
+    ['birth_year', { birth_year: '0000' }],
+  ] as const;
+  for (const [wrong, typed] of impossible) {
+    const label = JSON.stringify(typed);
+    const refused = await save(typed);
+    assert.equal(refused.status, 400, label);
+    assert.match(refused.text, sentence('account.birthdate.problem'), label);
+    assert.match(refused.text, new RegExp(`id="${wrong}"[^>]* aria-invalid="true"[^>]* autofocus`), label);
+    const kept = Object.entries({ ...emptyDate, ...typed }).map(([name, text]) => [name, text.replace('"', '&quot;')]);
+    assert.deepEqual(shown(refused), Object.fromEntries(kept), label);
+    assert.match(refused.text, /<details open><summary>/, label);
+    assert.equal(await stored(), '0000-02-29', label);
+  }
+  // Refused for another reason, it is not folded away.
+  await save({});
+  assert.match((await save({ birth_year: '1915', name: '' })).text, /<details open><summary>/);
+  // A page of the version before has one field for it, and a menu without any changes nothing.
+  assert.equal((await user.browser.post('/account', { name: 'Ada Lovelace', birthdate: '1915' })).status, 303);
+  assert.equal(await stored(), '1915');
+});
+
+testSignet('day, month and year stand as in dates of the region, with months in the language', async ({ signet }) => {
+  const user = await signet.signedInUser();
+  const order = async (language: string) => {
+    const { text } = await user.browser.get('/account', { 'accept-language': language });
+    const month = /<option value="3">([^<]*)/.exec(text)?.[1];
+    return [...[...text.matchAll(/autocomplete="bday-(\w+)"/g)].map(([, part]) => part), month];
+  };
+  assert.deepEqual(await order('en-US'), ['month', 'day', 'year', 'March']);
+  assert.deepEqual(await order('en-GB'), ['day', 'month', 'year', 'March']);
+  assert.deepEqual(await order('de-DE'), ['day', 'month', 'year', 'März']);
+});
+
+testSignet('a time zone that the page does not list stays what it is, and can be chosen again', async ({ signet }) => {
+  const user = await signet.signedInUser();
+  const zones = { 'Asia/Calcutta': 'Asia/Calcutta', 'US/Pacific': 'US/Pacific', 'Europe/Kyiv': 'Kyiv', UTC: 'UTC' };
+  for (const [zoneinfo, label] of Object.entries(zones)) {
+    await patch(user, { zoneinfo });
+    const { text } = await user.browser.get('/account');
+    const chosen = [...text.matchAll(/<option[^>]* selected>([^<\n]*)/g)].map(([, option]) => option);
+    assert.deepEqual(chosen, [label]);
+    assert.match(text, sentence('account.zone.hint'));
+    const saved = await user.browser.post('/account', { name: `Ada at ${zoneinfo}`, zoneinfo: label });
+    assert.equal(saved.location, '/account?done=yes');
+    assert.equal((await user.browser.get('/v1/me')).json?.zoneinfo, zoneinfo);
+  }
+  const refused = await user.browser.post('/account', { name: 'Ada', zoneinfo: 'Atlantis' });
+  assert.match(refused.text, sentence('problem.profile.zoneinfo'));
+  assert.match(refused.text, /<select id="zoneinfo"[^>]* aria-invalid="true"[\s\S]*<option selected>Atlantis/);
 });
 
 testSignet('administrators see it, and the end of the account ends it', async ({ signet }) => {

@@ -14,13 +14,17 @@ const page = `<details><summary>Menu</summary>${form('/out', '')}</details>
 <textarea name="reason" rows="2"></textarea><textarea name="other">was &lt;b&gt;</textarea>
 <label><input type="checkbox" name="a" value="on" checked> a</label><label><input type="checkbox" name="b" value="on"> b</label>
 <input type="radio" name="r" value="one" checked><input type="radio" name="r" value="two">
-<select name="s"><option value="x" selected>x</option><option value="y">y</option></select>`,
+<select name="s"><option value="x" selected>x</option><option value="y">y</option></select>
+<select name="z"><option value="">none
+<option selected>a b
+<option>c d
+</select>`,
 )}</details></details>`;
 
 test('the form that was typed is filled in, escaped, with its details open; passwords and hidden fields stay', () => {
   const title = '"><script>';
   const reason = '</textarea>\n$& done';
-  const typed = { title, reason, b: 'on', r: 'two', s: 'y', password: 'x', revision: '2' };
+  const typed = { title, reason, b: 'on', r: 'two', s: 'y', z: 'c d', password: 'x', revision: '2' };
   const filled = refill(page, '/reject?a=1&b=2', typed);
   assert.equal(
     filled,
@@ -33,7 +37,11 @@ test('the form that was typed is filled in, escaped, with its details open; pass
 <textarea name="reason" rows="2">\n&lt;/textarea&gt;\n$&amp; done</textarea><textarea name="other">\n</textarea>
 <label><input type="checkbox" name="a" value="on"> a</label><label><input type="checkbox" name="b" value="on" checked> b</label>
 <input type="radio" name="r" value="one"><input type="radio" name="r" value="two" checked>
-<select name="s"><option value="x">x</option><option value="y" selected>y</option></select>`,
+<select name="s"><option value="x">x</option><option value="y" selected>y</option></select>
+<select name="z"><option value="">none
+<option>a b
+<option selected>c d
+</select>`,
     ).replace('<form', '<form id="kept"')}</details></details>`,
   );
 });

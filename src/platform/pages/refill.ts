@@ -36,7 +36,7 @@ const isOf = (form: string, typed: Parameters): boolean =>
 const fill = (form: string, typed: Parameters): string =>
   form
     .replace(/(<textarea\b[^>]*>)[^<]*(?=<\/textarea>)/g, (_, tag: string) => `${tag}\n${typedIn(typed, tag)}`)
-    .replace(/<select\b[^>]*>|<option\b[^>]*>/g, chooseOptions(typed))
+    .replace(/(<select\b[^>]*>)|(<option\b[^>]*>)([^<]*)/g, chooseOptions(typed))
     .replace(/<input\b[^>]*>/g, (tag) => {
       const type = attribute(tag, 'type') ?? 'text';
       if (type === 'hidden' || type === 'password') return tag;
@@ -47,10 +47,11 @@ const fill = (form: string, typed: Parameters): string =>
 
 function chooseOptions(typed: Parameters) {
   let chosen = '';
-  return (tag: string) => {
-    if (!tag.startsWith('<select')) return marked(tag, 'selected', attribute(tag, 'value') === chosen);
-    chosen = typedIn(typed, tag);
-    return tag;
+  return (found: string, select: string | undefined, option: string, text: string) => {
+    if (select === undefined)
+      return `${marked(option, 'selected', (attribute(option, 'value') ?? text.trim()) === chosen)}${text}`;
+    chosen = typedIn(typed, select);
+    return found;
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Profile, StandardClaim } from '../../accounts/users.ts';
+import { type Profile, type StandardClaim, standardClaimNames } from '../../accounts/users.ts';
 import { accountTab } from '../../authentication/account-tab.ts';
 import { passkeyOffer, passkeyOfferScripts } from '../../authentication/passkeys/page.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
@@ -11,6 +11,8 @@ import { personAvatar, pictureOf } from '../../platform/pages/initials.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { maxPictureKb, maxPictureSide } from '../../platform/picture-files.ts';
+import { birthdateFields, birthdateIn } from './birthdate-fields.ts';
+import { timeZoneField, timeZoneScripts, zoneIn } from './time-zone-field.ts';
 
 export const profileNotices = ['yes', 'unchanged', 'picture', 'picture_removed'] as const;
 type ProfileNotice = (typeof profileNotices)[number];
@@ -25,8 +27,10 @@ type ProfileForm = {
   offersPasskey?: boolean;
 };
 
-/** How each is entered. The order is that of the page. */
-const claimFields: readonly { name: StandardClaim; hasHint?: true; attributes: Html }[] = [
+type TextClaim = Exclude<StandardClaim, 'birthdate' | 'zoneinfo'>;
+
+/** What is typed, and how. The order is that of the page. */
+const textFields: readonly { name: TextClaim; hasHint?: true; attributes: Html }[] = [
   {
     name: 'preferred_username',
     hasHint: true,
@@ -42,27 +46,26 @@ const claimFields: readonly { name: StandardClaim; hasHint?: true; attributes: H
     attributes: html` type="url" maxlength="2048" placeholder="https://" autocapitalize="none" autocomplete="url"`,
   },
   { name: 'gender', attributes: html` maxlength="200" autocomplete="sex"` },
-  { name: 'birthdate', hasHint: true, attributes: html` maxlength="10" autocomplete="bday"` },
-  { name: 'zoneinfo', hasHint: true, attributes: html` maxlength="60" autocapitalize="none" spellcheck="false"` },
 ];
 
 export const profilePage = (view: View, form: ProfileForm): Page => {
   const { session, user, typed, problems = [], done, offersPasskey = false } = form;
   const isWrong = (field: string) => problems.some(({ path }) => path === field);
   const value = (field: keyof Profile) => (typed === undefined ? user[field] : typed[field]?.trim());
-  const input = (name: 'name' | 'picture' | StandardClaim, attributes: Html, hasHint = false) => {
+  const described = (name: string, hasHint: boolean) => {
     const describedBy = [hasHint && `${name}-hint`, isWrong(name) && 'problem'].filter(Boolean).join(' ');
-    return html`<input id="${name}" name="${name}"${attributes} value="${value(name)}"${
-      isWrong(name) && html` aria-invalid="true"`
-    }${describedBy !== '' && html` aria-describedby="${describedBy}"`}>`;
+    return html`${isWrong(name) && html` aria-invalid="true"`}${describedBy !== '' && html` aria-describedby="${describedBy}"`}`;
   };
+  const input = (name: 'name' | 'picture' | TextClaim, attributes: Html, hasHint = false) =>
+    html`<input id="${name}" name="${name}"${attributes} value="${value(name)}"${described(name, hasHint)}>`;
   const hasUploaded = pictureOf(view.baseUrl, user) !== undefined;
-  const folded = [...claimFields.map(({ name }) => name), ...(hasUploaded ? [] : (['picture'] as const))];
-  const isFilledIn = folded.some((name) => value(name) || isWrong(name));
+  const folded = [...standardClaimNames, ...(hasUploaded ? [] : (['picture'] as const))];
+  const isFilledIn =
+    folded.some((name) => value(name) || isWrong(name)) || (typed !== undefined && birthdateIn(typed) !== null);
   return {
     title: view.plain('account.title'),
     tab: accountTab('profile'),
-    scripts: [...(offersPasskey ? passkeyOfferScripts : []), 'picture'],
+    scripts: [...(offersPasskey ? passkeyOfferScripts : []), 'picture', ...timeZoneScripts],
     content: html`<div class="person">
 ${personAvatar(view, { ...user, email: session.email })}
 <div>
@@ -70,7 +73,7 @@ ${personAvatar(view, { ...user, email: session.email })}
 <p class="soft">${session.email}</p>
 </div>
 </div>
-${fieldAlert(view, problems)}
+${fieldAlert(view, problems.map(inFields))}
 ${notice(done && view.t(`account.done.${done}`))}
 ${offersPasskey && passkeyOffer(view)}
 <form method="post" action="/account">
@@ -83,11 +86,13 @@ ${locales.map((locale) => languageOption(locale, value('locale') ?? null))}
 </select>
 <details${isFilledIn && html` open`}><summary>${view.t('account.claims')}</summary>
 <p class="hint">${view.t('account.claims.hint')}</p>
-${claimFields.map(
+${textFields.map(
   ({ name, hasHint, attributes }) => html`<label for="${name}">${view.t(`claim.${name}`)}</label>
 ${input(name, attributes, hasHint)}
-${hasHint && html`<p class="hint" id="${name}-hint">${view.t(`account.claims.${name as ClaimWithHint}.hint`)}</p>\n`}`,
-)}${
+${hasHint && html`<p class="hint" id="${name}-hint">${view.t('account.claims.preferred_username.hint')}</p>\n`}`,
+)}${birthdateFields(view, user, typed, isWrong('birthdate'))}<label for="zoneinfo">${view.t('claim.zoneinfo')}</label>
+${timeZoneField(view, typed === undefined ? user.zoneinfo : zoneIn(typed), described('zoneinfo', true))}
+${
   !hasUploaded &&
   html`<label for="picture">${view.t('account.picture')}</label>
 ${input('picture', html` type="url" inputmode="url" autocomplete="photo" autocapitalize="none" spellcheck="false" maxlength="2048" placeholder="https://"`, true)}
@@ -125,7 +130,9 @@ ${session.role === 'admin' && html`<li><a href="/admin">${view.t('account.elsewh
   };
 };
 
-type ClaimWithHint = 'preferred_username' | 'birthdate' | 'zoneinfo';
+/** Programs write a date of birth as one text, which their message is about. */
+const inFields = (problem: FieldProblem): FieldProblem =>
+  problem.path === 'birthdate' ? { ...problem, userMessage: { key: 'account.birthdate.problem' } } : problem;
 
 const languageOption = (locale: string, chosen: string | null): Html =>
   html`<option value="${locale}" lang="${locale}"${locale === chosen && html` selected`}>${nameOfLanguage(locale)}</option>`;

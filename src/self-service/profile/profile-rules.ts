@@ -14,7 +14,7 @@ const urlProblem = (text: string): MessageDescriptor | undefined =>
   homepageUrlProblem(text.replace(/^http:/, 'https:')) === undefined ? undefined : { key: 'problem.profile.url' };
 
 /** `YYYY-MM-DD`, `0000-MM-DD` without the year, or `YYYY` alone (OIDC Core §5.1). @param now Unix seconds. */
-function birthdateProblem(text: string, now: number): MessageDescriptor | undefined {
+export function birthdateProblem(text: string, now: number): MessageDescriptor | undefined {
   const [, year, hasDay, month, day] = /^(\d{4})(-(\d\d)-(\d\d))?$/.exec(text) ?? [];
   const isYearless = year === '0000' && hasDay !== undefined;
   // A leap year, so that a user without a year may be born on 29 February.

@@ -11,9 +11,11 @@ import { jsonBody } from '../../platform/http/bodies.ts';
 import { addOperations, operation } from '../../platform/http/operation.ts';
 import { pictureOf } from '../../platform/pages/initials.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
+import { birthdateIn } from './birthdate-fields.ts';
 import { profileNotices, profilePage } from './page.ts';
 import { CurrentUser, changeProfile, currentUser, ProfileBody } from './profile.ts';
 import { securityPage } from './security-page.ts';
+import { zoneIn } from './time-zone-field.ts';
 
 const readProfile = jsonBody(ProfileBody);
 const shared = { tag: 'Account', access: signedIn, path: '/v1/me' } as const;
@@ -69,6 +71,8 @@ export async function accountRoutes(app: FastifyInstance, deps: Deps) {
       const hasField = form.picture !== undefined || form.picture_field === 'on';
       const edit = readProfile({
         ...claims,
+        birthdate: birthdateIn(form),
+        zoneinfo: zoneIn(form),
         name: form.name ?? '',
         locale: filled('locale'),
         ...(!hasUploaded && hasField && { picture: filled('picture') }),
