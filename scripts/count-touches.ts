@@ -16,7 +16,11 @@ const kinds: readonly Kind[] = [
   { kind: 'authorization parameter', example: 'login_hint', pattern: 'login_hint' },
   { kind: 'client authentication method', example: 'client_secret_post', pattern: 'client_secret_post' },
   { kind: 'scope', example: 'entitlements:read', pattern: 'entitlements:read' },
-  { kind: 'table with expiry', example: 'revoked_access_tokens', pattern: 'revoked_access_tokens|RevokedAccessTokens' },
+  {
+    kind: 'table with expiry',
+    example: 'revoked_access_tokens',
+    pattern: 'revoked_access_tokens|purgeRevokedAccessTokens',
+  },
 ];
 
 /** Where it is named: a migration is the one file that each new column or table needs, and is never edited. */

@@ -1,6 +1,5 @@
-import type { Db } from '../platform/db/db.ts';
-import { inOneSlice } from '../platform/db/slices.ts';
 import { oneOf, type Sql, sql } from '../platform/db/sql.ts';
+import { tables } from '../platform/db/tables.ts';
 import { readableEmail } from '../platform/email-address.ts';
 import { digest, type UserId } from '../platform/ids.ts';
 
@@ -8,7 +7,7 @@ import { digest, type UserId } from '../platform/ids.ts';
  * A handle that its user has given up stays theirs for so long. Relying parties should not recognize users by it (OIDC
  * Core §5.7), but some do, so it must not lead another user into an account there at once.
  */
-export const handleKeptSeconds = 90 * 86_400;
+const handleKeptSeconds = tables.handles.expires.keptSeconds;
 
 /** Handles that a user can have at a time, those given up included. */
 const maxHandles = 3;
@@ -45,9 +44,3 @@ export const deleteReservations = (email: string): Sql =>
 
 export const releaseHandle = (user_id: UserId, now: number): Sql =>
   sql`update handles set released_at = ${now} where user_id = ${user_id} and released_at is null`;
-
-export const purgeHandles = (db: Db, releasedBefore: number, rows: number) =>
-  db.run(
-    sql`delete from handles
-         where ${inOneSlice('handles', 'handle_hash', sql`released_at < ${releasedBefore} order by released_at`, rows)}`,
-  );

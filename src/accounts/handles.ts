@@ -5,9 +5,7 @@ import type { MessageDescriptor } from '../platform/i18n/translate.ts';
 // The statements by which other rooms take, reserve and give up handles.
 export {
   deleteReservations,
-  handleKeptSeconds,
   mayTakeHandle,
-  purgeHandles,
   releaseHandle,
   reserveHandle,
   takeHandle,

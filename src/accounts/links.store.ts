@@ -1,6 +1,6 @@
 import type { Db } from '../platform/db/db.ts';
 import { choice, id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
-import { type Cursor, inOneSlice } from '../platform/db/slices.ts';
+import type { Cursor } from '../platform/db/slices.ts';
 import { asBigint, oneOf, type Sql, sql } from '../platform/db/sql.ts';
 import { isUnused, useEach } from '../platform/db/used-once.ts';
 import { readableEmail } from '../platform/email-address.ts';
@@ -153,8 +153,3 @@ export function endLinksGivenBy(user_id: UserId): Sql[] {
     sql`update one_time_links set role = null, invited_by = null where ${given}`,
   ];
 }
-
-export const purgeLinks = (db: Db, expiredBefore: number, rows: number) =>
-  db.run(
-    sql`delete from one_time_links where ${inOneSlice('one_time_links', 'token_hash', sql`expires_at < ${expiredBefore} order by expires_at`, rows)}`,
-  );

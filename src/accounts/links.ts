@@ -20,7 +20,6 @@ export {
   isInvitedBy,
   listInvitations,
   type OneTimeLink,
-  purgeLinks,
   spendInvitations,
 } from './links.store.ts';
 

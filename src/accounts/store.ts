@@ -1,8 +1,8 @@
 import { mayConflict, mustChange, type Write } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
 import { choice, id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
-import { fitsOneSlice } from '../platform/db/slices.ts';
-import { allOf, asBigint, oneOf, raw, type Sql, sql } from '../platform/db/sql.ts';
+import { asBigint, oneOf, raw, type Sql, sql } from '../platform/db/sql.ts';
+import { rowsFitOneSlice } from '../platform/db/table-rows.ts';
 import { emailKey, emailKeys, readableEmail } from '../platform/email-address.ts';
 import type { UserId } from '../platform/ids.ts';
 import { releaseHandle } from './handles.store.ts';
@@ -176,11 +176,6 @@ export const raiseGrantsEpochOfUser = (user_id: UserId): Sql =>
 
 const noStandardClaims = raw(standardClaimNames.map((name) => `${name} = null`).join(', '));
 
-/** A user may have any number of rows in these. */
-const unboundedTables = ['grants', 'sessions', 'consents', 'entitlements', 'entitlement_versions'];
-const rowsFitOneSlice = (user_id: UserId): Sql =>
-  allOf(unboundedTables.map((table) => fitsOneSlice(table, 'user_id', user_id)));
-
 /**
  * With everything that refers to it: sessions, grants, factors. If that is more than one statement may delete, the row
  * stays for a while, without personal data, its address free and the user disabled, and a job deletes the rest.
@@ -189,7 +184,7 @@ export const deleteUser = (user_id: UserId, now: number): Sql[] => [
   releaseHandle(user_id, now),
   deleteTerms(user_id),
   deletePicture(user_id),
-  sql`delete from users where user_id = ${user_id} and ${rowsFitOneSlice(user_id)}`,
+  sql`delete from users where user_id = ${user_id} and ${rowsFitOneSlice('user', user_id)}`,
   sql`update users set email = '', email_key = 'deleted:' || user_id, email_verified_at = null, name = null,
              picture = null, locale = null, ${noStandardClaims}, role = 'user', role_granted_by = null, disabled_at = ${now},
              deleted_at = ${now}, updated_at = ${now}, terms_of = ${now}
@@ -204,7 +199,9 @@ export const deletedUsers = (db: Db) =>
 
 /** The last row of a deleted user, unless another node has left more than one statement may delete. */
 export const deleteDeletedUser = (db: Db, user_id: UserId) =>
-  db.run(sql`delete from users where user_id = ${user_id} and deleted_at is not null and ${rowsFitOneSlice(user_id)}`);
+  db.run(
+    sql`delete from users where user_id = ${user_id} and deleted_at is not null and ${rowsFitOneSlice('user', user_id)}`,
+  );
 
 /** Changes that take an administrator away wait for each other, so that each sees what the other has left. */
 export const lockAdministrators = (): Sql => sql`update users set role = role where role = 'admin'`;

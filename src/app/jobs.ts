@@ -1,35 +1,19 @@
-import { handleKeptSeconds, purgeHandles } from '../accounts/handles.ts';
-import { purgeLinks } from '../accounts/links.ts';
 import { completeMissingTerms, rewriteEmailKeys } from '../accounts/users.ts';
 import { reportFailingWebhooks } from '../admin/webhooks/report-failures.ts';
 import { AuditLogTampered } from '../audit/chain.ts';
-import { purgeUnauthenticated } from '../audit/unauthenticated.ts';
-import { deviceSeconds } from '../authentication/sessions/browser.ts';
-import { purgeDevices, purgePendingSignIns, purgeSessions } from '../authentication/sessions/sessions.ts';
-import { purgeRememberedSuspensions, suspensionRememberedSeconds } from '../clients/delete-client.ts';
-import { failureKeptSeconds, purgeFailures } from '../clients/failures.ts';
 import { completeMissingClientTerms } from '../clients/find-clients.ts';
 import { remindReviewers } from '../clients/review-mails.ts';
 import { bringAttemptsForward } from '../deliveries/schedule.ts';
-import {
-  expireGrants,
-  finishClientDeletions,
-  openCodePurge,
-  purgeEndedGrants,
-  purgePendingRequests,
-  purgeRevokedAccessTokens,
-} from '../oauth/cleanup.ts';
+import { expireGrants, finishClientDeletions, openCodePurge, purgeEndedGrants } from '../oauth/cleanup.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { applyBulkRevocations } from '../oauth/grants/grants.ts';
 import { rotateDueKeys } from '../oauth/signing-keys/signing-keys.ts';
 import { accessTokenSeconds } from '../oauth/token/access-token.ts';
 import { now } from '../platform/clock.ts';
 import { type Db, StoreUnavailable, storeReason } from '../platform/db/db.ts';
-import { purgeUsedOnce } from '../platform/db/used-once.ts';
-import { purgeFailureCounters } from '../platform/limits/failure-limits.ts';
+import { deleteExpired } from '../platform/db/table-rows.ts';
+import { type ExpiryJob, expiringTables } from '../platform/db/tables.ts';
 import { pace } from '../platform/pace.ts';
-import { purgeFormAnswers } from '../platform/pages/form-answers.ts';
-import { purgeKeptForms } from '../platform/pages/kept-forms.ts';
 import { dangerousSkewSeconds } from '../platform/processes.ts';
 import { finishAccountDeletions } from '../self-service/delete-account/delete-account.ts';
 import { countAuditEvents, countRefusedSignIns } from '../statistics/count-events.ts';
@@ -56,41 +40,41 @@ type Purge = (db: Db, before: number, rows: number) => Promise<{ changes: number
 
 type Purges = readonly (readonly [Purge, keptSeconds: number | ((deps: Deps) => number)])[];
 
-/** What expires, with the seconds for which it is kept then, {@link dangerousSkewSeconds} not counted. */
-const purges = {
+/** What expires in a way that its room knows, with the seconds for which it is kept then. */
+const purgesOfRooms = {
   'expire grants': [[expireGrants, 0]],
   'purge grants': [[purgeEndedGrants, accessTokenSeconds + keptSeconds]],
-  'purge sessions': [[purgeSessions, keptSeconds]],
-  'purge requests': [[purgePendingRequests, 0]],
-  'purge revoked tokens': [[purgeRevokedAccessTokens, 0]],
-  'purge links': [
-    [purgeLinks, 0],
-    [purgeUsedOnce, 0],
-  ],
-  'purge pending sign-ins': [[purgePendingSignIns, 0]],
-  'purge handles': [[purgeHandles, handleKeptSeconds]],
-  'purge devices': [[purgeDevices, deviceSeconds]],
   'purge deliveries': deliveryKinds.flatMap(({ queue }) => [
     [queue.purgeDelivered, keptSeconds] as const,
     [queue.purgeDead, unsentSeconds] as const,
     [queue.purgeUndeliverable, unsentSeconds] as const,
   ]),
-  'purge client failures': [[purgeFailures, failureKeptSeconds]],
-  'purge recorded suspensions': [[purgeRememberedSuspensions, suspensionRememberedSeconds]],
-  'purge unauthenticated events': [
-    [purgeUnauthenticated, ({ config }) => config.limits.unauthenticatedEventDays * 86_400],
-  ],
-  'purge kept forms': [
-    [purgeKeptForms, 0],
-    [purgeFormAnswers, 0],
-  ],
-  'purge counters': [[purgeFailureCounters, 0]],
   'purge daily counts': [
     [purgeDailyCounts, countsKeptSeconds],
     [purgeActiveUsers, activeKeptSeconds],
   ],
 } satisfies Record<string, Purges>;
-type PurgeName = keyof typeof purges;
+
+/** What expires by a column of its table. */
+const purgesOfTables: readonly { job: ExpiryJob; purge: Purges[number] }[] = expiringTables.map(
+  ({ name, job, keptSeconds = 0, keptDaysLimit }) => ({
+    job,
+    purge: [
+      (db, before, rows) => deleteExpired(db, name, before, rows),
+      keptDaysLimit === undefined ? keptSeconds : ({ config }) => config.limits[keptDaysLimit] * 86_400,
+    ],
+  }),
+);
+
+type PurgeName = keyof typeof purgesOfRooms | ExpiryJob;
+
+/** All that expires; {@link dangerousSkewSeconds} are not counted. */
+const purges: Readonly<Record<PurgeName, Purges>> = {
+  ...purgesOfRooms,
+  ...(Object.fromEntries<Purges>(
+    purgesOfTables.map(({ job }) => [job, purgesOfTables.flatMap((one) => (one.job === job ? [one.purge] : []))]),
+  ) as Record<ExpiryJob, Purges>),
+};
 
 /**
  * Deletes nothing while the clock is unsettled, which each slice checks: rows that only seem to have expired would be lost.

@@ -1,34 +1,16 @@
 import { auditEvent, type Caller } from '../audit/audit.ts';
-import { sealedHeads } from '../audit/chain.ts';
-import { sealedTotpSecrets } from '../authentication/two-factor/factors.ts';
 import type { Deps } from '../oauth/deps.ts';
-import { sealedPrivateKeys, stolenKeysReplacement } from '../oauth/signing-keys/signing-keys.ts';
+import { stolenKeysReplacement } from '../oauth/signing-keys/signing-keys.ts';
 import { now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';
-import type { SealedColumn } from '../platform/db/sealed-column.ts';
 import { inSlices } from '../platform/db/slices.ts';
+import { type SealedColumn, sealedColumns } from '../platform/db/table-rows.ts';
 import { ConfigError } from '../platform/errors.ts';
-import { sealedMails } from '../platform/mail/outbox.ts';
 import { findRunning } from '../platform/processes.ts';
-import {
-  dropCredentialMacs,
-  retiredKeysSealed,
-  retireOtherKeys,
-  type Vault,
-  WrongMasterKey,
-} from '../platform/vault.ts';
-import { sealedSecrets } from '../webhooks/manage-webhook.ts';
+import { dropCredentialMacs, retireOtherKeys, type Vault, WrongMasterKey } from '../platform/vault.ts';
 
-type Resealed = SealedColumn & { purposeOf(row_key: string): string };
-
-/** Everything in the store that is sealed and outlives an hour. What verifies is kept of the replaced key instead. */
-const columns: readonly (Resealed & { of: (vault: Vault) => Pick<Vault, 'reseal'> })[] = [
-  ...[sealedPrivateKeys, ...sealedTotpSecrets, ...sealedSecrets, sealedHeads, retiredKeysSealed].map((column) => ({
-    ...column,
-    of: (vault: Vault) => vault,
-  })),
-  { ...sealedMails, of: (vault) => vault.mail },
-];
+/** What verifies is kept of the replaced key instead of being sealed anew. */
+const sealerOf = (vault: Vault, { table }: SealedColumn) => (table === 'outgoing_mails' ? vault.mail : vault);
 
 /**
  * Seals under the master key what was sealed under the other one, slice by slice, while servers go on. Interrupted at any
@@ -47,7 +29,7 @@ export async function rekey(deps: Deps, caller: Caller, isStolen: boolean) {
   await refuseWhileOthersSeal(deps, 'Nothing was changed.');
   const resealed: Record<string, number> = {};
   let unreadable = 0;
-  for (const column of columns) {
+  for (const column of sealedColumns) {
     const done = await resealColumn(deps, column);
     resealed[column.name] = done.resealed;
     unreadable += done.unreadable;
@@ -81,16 +63,13 @@ async function refuseWhileOthersSeal({ db, vault }: Pick<Deps, 'db' | 'vault'>, 
 
 type Counts = { resealed: number; unreadable: number };
 
-async function resealColumn(
-  { db, vault }: Pick<Deps, 'db' | 'vault'>,
-  column: (typeof columns)[number],
-): Promise<Counts> {
+async function resealColumn({ db, vault }: Pick<Deps, 'db' | 'vault'>, column: SealedColumn): Promise<Counts> {
   const counts = { resealed: 0, unreadable: 0 };
   let after = '';
   await inSlices(async (limit) => {
     const rows = await column.after(db, after, limit);
     const run = rows.flatMap(({ row_key, sealed }) => {
-      const to = resealedBy(column.of(vault), column.purposeOf(row_key), sealed);
+      const to = resealedBy(sealerOf(vault, column), column.purposeOf(row_key), sealed);
       if (to === 'unreadable') counts.unreadable += 1;
       return to === undefined || to === 'unreadable' ? [] : [column.replace(row_key, sealed, to)];
     });

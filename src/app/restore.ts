@@ -1,23 +1,25 @@
-import { purgeLinks } from '../accounts/links.ts';
 import { auditEvent, type Caller, readReason } from '../audit/audit.ts';
-import { endSessions, purgePendingSignIns } from '../authentication/sessions/sessions.ts';
+import { endSessions } from '../authentication/sessions/sessions.ts';
 import { spendCodes } from '../authentication/two-factor/spend-codes.ts';
 import { clientsAfter } from '../clients/find-clients.ts';
-import { purgeConsents, purgePendingRequests } from '../oauth/cleanup.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { replaceSigningKeys } from '../oauth/signing-keys/signing-keys.ts';
 import { now } from '../platform/clock.ts';
 import { findUnfinishedRestore, finishRestore, markCopy } from '../platform/copy-mark.ts';
 import { sliceRows } from '../platform/db/slices.ts';
 import { CopyRefused } from '../platform/db/sqlite-backup.ts';
+import { deleteRows } from '../platform/db/table-rows.ts';
+import { allTables, type TableName } from '../platform/db/tables.ts';
 import { newId } from '../platform/ids.ts';
-import { deleteMailsBefore } from '../platform/mail/outbox.ts';
-import { purgeFormAnswers } from '../platform/pages/form-answers.ts';
-import { purgeKeptForms } from '../platform/pages/kept-forms.ts';
-import { deleteRuns, findRunning } from '../platform/processes.ts';
+import { findRunning } from '../platform/processes.ts';
 
-/** Later than any time in the store. */
-const always = Number.MAX_SAFE_INTEGER;
+/** Names by which the audit log has them. */
+const namesInLog: Partial<Record<TableName, string>> = {
+  authorization_requests: 'pending_requests',
+  one_time_links: 'links',
+  outgoing_mails: 'mails',
+  sign_in_attempts: 'pending_sign_ins',
+};
 
 /** No pauses: nothing else uses the store. @returns how many rows it were. */
 async function inEverySlice(slice: (rows: number) => Promise<number>): Promise<number> {
@@ -51,16 +53,9 @@ export async function completeRestore(deps: Deps, caller: Caller, text?: string)
   const ended = {
     sessions: await inEverySlice(async (rows) => (await endSessions(db, 'restored', at, rows)).changes),
     clients_revoked: await revokeAllGrants(deps, at),
-    consents: await inEverySlice(async (rows) => (await purgeConsents(db, rows)).changes),
-    links: await inEverySlice(async (rows) => (await purgeLinks(db, always, rows)).changes),
     backup_codes: await spendCodes(db, at, inEverySlice),
-    pending_requests: await inEverySlice(async (rows) => (await purgePendingRequests(db, always, rows)).changes),
-    pending_sign_ins: await inEverySlice(async (rows) => (await purgePendingSignIns(db, always, rows)).changes),
-    kept_forms: await inEverySlice(async (rows) => (await purgeKeptForms(db, always, rows)).changes),
-    form_answers: await inEverySlice(async (rows) => (await purgeFormAnswers(db, always, rows)).changes),
-    mails: (await deleteMailsBefore(db, always)).changes,
+    ...(await deleteWhole(db)),
   };
-  await inEverySlice(async (rows) => (await deleteRuns(db, rows)).changes);
   await replaceSigningKeys(deps);
   const mark = await findUnfinishedRestore(db);
   const restored = { restore_id: newId('rst'), taken_at: mark?.taken_at ?? null, ended };
@@ -68,6 +63,17 @@ export async function completeRestore(deps: Deps, caller: Caller, text?: string)
   const log = await deps.auditLog.continueAfterRestore();
   await db.change({ run: { log, event: event.statement, mark: finishRestore(restored.restore_id, at) } });
   return restored;
+}
+
+/** @returns the counts that the audit log names; the processes are those of the store that it is a copy of. */
+async function deleteWhole(db: Deps['db']): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const [name, { restore }] of allTables) {
+    if (restore !== 'delete') continue;
+    const changes = await inEverySlice(async (rows) => (await deleteRows(db, name, rows)).changes);
+    if (name !== 'issuing_runs') counts[namesInLog[name] ?? name] = changes;
+  }
+  return counts;
 }
 
 /** One client after the other: each by one row, whatever it has, and its sessions are reported to it. */

@@ -2,6 +2,7 @@ import { now } from '../platform/clock.ts';
 import { mayConflict, mustChange } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
 import type { Sql } from '../platform/db/sql.ts';
+import { tables } from '../platform/db/tables.ts';
 import type { Deps } from '../platform/deps.ts';
 import { pace } from '../platform/pace.ts';
 import { type Vault, WrongMasterKey } from '../platform/vault.ts';
@@ -11,7 +12,6 @@ import {
   chainHead,
   countUnsealed,
   findHeads,
-  headsColumn,
   outOfOrderSeconds,
   replaceHead,
   sealAt,
@@ -246,13 +246,8 @@ export async function verifyAuditLog(deps: ChainDeps, expected?: Head): Promise<
   return report(loss?.why === 'missing' ? { seq: last.seq + 1, why: 'missing' } : loss);
 }
 
-const headPurpose = 'audit-head';
-const acceptancePurpose = 'audit-loss-accepted';
-
-export const sealedHeads = {
-  ...headsColumn,
-  purposeOf: (name: string) => (name === 'head' ? headPurpose : acceptancePurpose),
-};
+const headPurpose = tables.audit_heads.sealed.sealed('head');
+const acceptancePurpose = tables.audit_heads.sealed.sealed('accepted');
 
 /**
  * The newest place of the chain, a second time in the database. It is sealed as a whole: an attacker with write access

@@ -1,6 +1,5 @@
 import type { Db } from '../platform/db/db.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
-import { sealedColumn } from '../platform/db/sealed-column.ts';
 import { allOf, asBigint, join, oneOf, onFoundRow, raw, type Sql, sql } from '../platform/db/sql.ts';
 import type { EventId } from '../platform/ids.ts';
 import type { AddressQuery } from '../platform/ip-address.ts';
@@ -87,8 +86,6 @@ export const storeAcceptance = (count: number, sealed: string): Sql => replaceNa
 const replaceNamed = (name: string, seq: number, sealed: string): Sql =>
   sql`insert into audit_heads ${RecordedHead.values({ name, seq, sealed })}
       on conflict (name) do update set seq = excluded.seq, sealed = excluded.sealed`;
-
-export const headsColumn = sealedColumn('audit_heads', 'name', 'sealed');
 
 /** Oldest first. */
 export const unsealedRows = (db: Db, limit: number) =>

@@ -1,6 +1,5 @@
 import type { Db } from '../platform/db/db.ts';
 import { integer, jsonObject, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
-import { inOneSlice } from '../platform/db/slices.ts';
 import { asBigint, raw, type Sql, sql } from '../platform/db/sql.ts';
 
 /** Equal events of one hour. Times are Unix seconds. */
@@ -65,13 +64,6 @@ export function searchUnauthenticated(
          order by first_at desc, event_key desc limit ${limit}`,
   );
 }
-
-/** @param before Unix seconds. */
-export const purgeUnauthenticated = (db: Db, before: number, rows: number) =>
-  db.run(
-    sql`delete from unauthenticated_events
-         where ${inOneSlice('unauthenticated_events', 'event_key', sql`hour < ${before} order by hour`, rows)}`,
-  );
 
 const CountedRow = UnauthenticatedRow.pick('hour', 'action', 'count');
 

@@ -12,8 +12,6 @@ import {
   type UnauthenticatedRow,
 } from './unauthenticated.store.ts';
 
-export { purgeUnauthenticated } from './unauthenticated.store.ts';
-
 /** Why a sign-in was refused. Administrators read a sentence for each. */
 export const refusalReasons = [
   'wrong_password',

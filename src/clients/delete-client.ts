@@ -7,10 +7,7 @@ import type { Deps } from './deps.ts';
 import { findAnyClient, requireOwnClient } from './find-clients.ts';
 import * as store from './store.ts';
 
-export { orphanClientsOf, purgeRememberedSuspensions } from './store.ts';
-
-/** Two years, too long for an owner to wait out. */
-export const suspensionRememberedSeconds = 730 * 86_400;
+export { orphanClientsOf } from './store.ts';
 
 /**
  * Deletes the client, its secrets, its grants and the consents that users gave to it; its tokens are inactive from then

@@ -1,6 +1,5 @@
 import type { Db } from '../platform/db/db.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
-import { inOneSlice } from '../platform/db/slices.ts';
 import { asBigint, type Sql, sql } from '../platform/db/sql.ts';
 import type { ClientId } from '../platform/ids.ts';
 
@@ -56,10 +55,4 @@ export const failuresOf = (db: Db, client_id: string) =>
   db.all(
     FailureRow,
     sql`select ${FailureRow.columns} from client_failures where client_id = ${client_id} order by last_at desc, failure_id`,
-  );
-
-export const purgeFailures = (db: Db, before: number, rows: number) =>
-  db.run(
-    sql`delete from client_failures where
-        ${inOneSlice('client_failures', 'failure_id', sql`last_at < ${before} order by last_at`, rows)}`,
   );

@@ -9,7 +9,7 @@ import type { Client } from './client.ts';
 import { countFailure, trimFailures } from './failures.store.ts';
 import { leftOut } from './scopes.ts';
 
-export { type FailureRow, failuresOf, purgeFailures } from './failures.store.ts';
+export { type FailureRow, failuresOf } from './failures.store.ts';
 
 /** Where a sign-in or a sign-out stopped. */
 export const failureStages = ['authorize', 'client_authentication', 'token', 'logout'] as const;
@@ -63,8 +63,6 @@ export type Failure = { code: FailureCode; detail?: () => FailureDetail };
  */
 const maxKept = { latest: 5, mostFrequent: 5 };
 const maxPerMinute = { address: 5, network: 20, kind: 60 };
-/** After it happened last. */
-export const failureKeptSeconds = 28 * 86_400;
 /** Beyond it the oldest minute is dropped, which costs a few writes more. */
 const maxRemembered = 10_000;
 

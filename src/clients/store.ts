@@ -1,8 +1,8 @@
 import { mustChange, type Write } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
-import { fitsOneSlice, inOneSlice } from '../platform/db/slices.ts';
-import { allOf, asBigint, asText, oneOf, type Sql, sql } from '../platform/db/sql.ts';
+import { asBigint, asText, oneOf, type Sql, sql } from '../platform/db/sql.ts';
+import { rowsFitOneSlice } from '../platform/db/table-rows.ts';
 import type { EventId, SecretId } from '../platform/ids.ts';
 import type { ClientStatus } from './choices.ts';
 import { type Client, ClientRow, type ClientSecret, SecretRow } from './client.ts';
@@ -148,12 +148,6 @@ const recordSuspension = (client_id: string, now: number): Sql =>
       select client_id, owner_user_id, name, redirect_uris, ${asBigint(now)}
         from clients where client_id = ${client_id} and status = 'suspended'`;
 
-export const purgeRememberedSuspensions = (db: Db, before: number, rows: number) =>
-  db.run(
-    sql`delete from remembered_suspensions where
-        ${inOneSlice('remembered_suspensions', 'client_id', sql`deleted_at < ${before} order by deleted_at`, rows)}`,
-  );
-
 /** Whether a user has fewer than `max` clients in review. The change locks the user. Always true without an owner. */
 const hasRoomInReview = (owner_user_id: Sql, max: number): Sql =>
   sql`(select count(*) from clients other
@@ -201,10 +195,6 @@ export const setClientStatus = (
 export const raiseGrantsEpochOfClient = (client_id: string): Sql =>
   sql`update clients set grants_epoch = grants_epoch + 1 where client_id = ${client_id}`;
 
-/** Tables with any number of rows of a client. */
-const fitOneSlice = (client_id: string): Sql =>
-  allOf(['grants', 'consents', 'authorization_requests'].map((table) => fitsOneSlice(table, 'client_id', client_id)));
-
 /** A condition on the table `clients`: logout tokens for this client are still to be enqueued or sent (decision 24). */
 const awaitsLogouts = sql`(clients.backchannel_logout_uri is not null and (
     exists (select 1 from grant_endings e where e.client_id = clients.client_id and e.user_id is null)
@@ -226,7 +216,7 @@ export const deleteClient = (
   ),
   deletion: [
     recordSuspension(client_id, now),
-    sql`delete from clients where client_id = ${client_id} and ${fitOneSlice(client_id)} and not ${awaitsLogouts}`,
+    sql`delete from clients where client_id = ${client_id} and ${rowsFitOneSlice('client', client_id)} and not ${awaitsLogouts}`,
     sql`update clients set status = 'deleted', owner_user_id = null where client_id = ${client_id}`,
   ],
 });
@@ -254,7 +244,7 @@ export const deletedClients = (db: Db) =>
 export const deleteDeletedClient = (db: Db, client_id: string) =>
   db.run(
     sql`delete from clients
-         where client_id = ${client_id} and status = 'deleted' and ${fitOneSlice(client_id)} and not ${awaitsLogouts}`,
+         where client_id = ${client_id} and status = 'deleted' and ${rowsFitOneSlice('client', client_id)} and not ${awaitsLogouts}`,
   );
 
 /** In the words of the partial index. */

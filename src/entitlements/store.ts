@@ -1,6 +1,5 @@
 import type { Db } from '../platform/db/db.ts';
 import { choice, id, integer, jsonObject, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
-import { inOneSlice } from '../platform/db/slices.ts';
 import { asBigint, type Sql, sql } from '../platform/db/sql.ts';
 import type { CredentialId, UserId } from '../platform/ids.ts';
 import { type EntitlementWrite, entitlementStatuses } from './entitlement.ts';
@@ -149,15 +148,4 @@ export const listVersions = (
                : sql``
            }
          order by written_at desc, product desc, version desc limit ${limit}`,
-  );
-
-export const deleteEntitlementsOfUser = (db: Db, user_id: string, rows: number) =>
-  db.run(
-    sql`delete from entitlements where ${inOneSlice('entitlements', 'user_id, product', sql`user_id = ${user_id}`, rows)}`,
-  );
-
-export const deleteVersionsOfUser = (db: Db, user_id: string, rows: number) =>
-  db.run(
-    sql`delete from entitlement_versions where
-        ${inOneSlice('entitlement_versions', 'user_id, product, version', sql`user_id = ${user_id}`, rows)}`,
   );

@@ -9,7 +9,6 @@ import type { ServiceCredential } from './service-credentials/service-credential
 import { findConflict, insertVersion, upsertEntitlement } from './store.ts';
 
 /** For the deletion of an account. */
-export { deleteEntitlementsOfUser, deleteVersionsOfUser } from './store.ts';
 
 export type Writer = { credential: ServiceCredential; address: string };
 type WriteResult = Pick<EntitlementWrite, 'user_id' | 'product' | 'version' | 'status'> & { applied: boolean };

@@ -1,17 +1,13 @@
 import { deleteDeletedClient, deletedClients } from '../clients/find-clients.ts';
 import { now } from '../platform/clock.ts';
-import type { Db } from '../platform/db/db.ts';
 import { inSlices } from '../platform/db/slices.ts';
+import { deleteRowsOf } from '../platform/db/table-rows.ts';
+import { tablesWithMany } from '../platform/db/tables.ts';
 import type { Deps } from '../platform/deps.ts';
-import { type ClientId, newId, type UserId } from '../platform/ids.ts';
-import { deleteRequestsOfClient } from './authorize/store.ts';
-import { deleteConsentsToClient } from './grants/consents.store.ts';
+import { newId, type UserId } from '../platform/ids.ts';
 import { deleteGrantsToClient, purgeUnredeemedCodes } from './grants/store.ts';
 
 /** What periodic jobs delete. */
-export { purgePendingRequests } from './authorize/store.ts';
-export { purgeConsents } from './grants/consents.store.ts';
-export { purgeRevokedAccessTokens } from './grants/revoked-access-tokens.store.ts';
 export { expireGrants, purgeEndedGrants } from './grants/store.ts';
 
 /** The owner of a client is shown that its codes are not redeemed. */
@@ -54,19 +50,16 @@ export function openCodePurge(after: UserId = newId('usr')) {
 }
 type PurgeDeps = Pick<Deps, 'db' | 'clock' | 'timekeeper'>;
 
-const rowsOfClient: readonly ((
-  db: Db,
-  client_id: ClientId,
-  rows: number,
-  now: number,
-) => Promise<{ changes: number }>)[] = [deleteGrantsToClient, deleteConsentsToClient, deleteRequestsOfClient];
-
 /** Deletes the rows that belong to deleted clients, in slices, and then the clients' own. @returns false if the signal ended it before all was done. */
 export async function finishClientDeletions(deps: Pick<Deps, 'db' | 'clock'>, signal?: AbortSignal): Promise<boolean> {
   const { db } = deps;
   for (const { client_id } of await deletedClients(db)) {
-    for (const deleteRows of rowsOfClient) {
-      const isDone = await inSlices(async (rows) => (await deleteRows(db, client_id, rows, now(deps))).changes, signal);
+    for (const table of tablesWithMany('client')) {
+      const deleteRows = (rows: number) =>
+        table === 'grants'
+          ? deleteGrantsToClient(db, client_id, rows, now(deps))
+          : deleteRowsOf(db, table, 'client', client_id, rows);
+      const isDone = await inSlices(async (rows) => (await deleteRows(rows)).changes, signal);
       if (!isDone) return false;
     }
     await deleteDeletedClient(db, client_id);

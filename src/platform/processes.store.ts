@@ -1,6 +1,5 @@
 import type { Db } from './db/db.ts';
 import { choice, integer, nullable, type RowOf, row, text } from './db/rows.ts';
-import { inOneSlice } from './db/slices.ts';
 import { type Sql, sql } from './db/sql.ts';
 
 /** The newest of any server on this store. `at` is Unix seconds by the clock of that server. */
@@ -53,9 +52,3 @@ export const recordLoss = (db: Db, run_id: string, now: number) =>
   db.run(sql`update issuing_runs set lost_at = ${now} where run_id = ${run_id} and lost_at is null`);
 
 export const purgeLostRuns = (lostBefore: number): Sql => sql`delete from issuing_runs where lost_at < ${lostBefore}`;
-
-/** For a copy: they are processes of the store that it is a copy of. */
-export const deleteRuns = (db: Db, rows: number) =>
-  db.run(
-    sql`delete from issuing_runs where ${inOneSlice('issuing_runs', 'run_id', sql`seen_at is not null order by run_id`, rows)}`,
-  );

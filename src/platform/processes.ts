@@ -17,7 +17,7 @@ import {
 } from './processes.store.ts';
 import { refuseRetiredKey, type Vault } from './vault.ts';
 
-export { deleteRuns, findHeartbeat, type MailMode, type Run } from './processes.store.ts';
+export { findHeartbeat, type MailMode, type Run } from './processes.store.ts';
 
 /** Without a heartbeat, after which a server is considered down; servers record one every minute. */
 const silentAfterSeconds = 300;

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import type { Db } from './db/db.ts';
 import { isBeyondPauses, isDue } from './db/due.ts';
 import { integer, nullable, type RowOf, row, text } from './db/rows.ts';
-import { sealedColumn } from './db/sealed-column.ts';
 import { asBigint, asText, join, raw, type Sql, sql } from './db/sql.ts';
 
 const Check = row('master_key_check', { sealed: text });
@@ -25,11 +24,12 @@ const RetiredKey = row('retired_master_keys', { key_id: text, sealed: text });
 export const listRetiredKeys = (db: Db) =>
   db.all(RetiredKey, sql`select ${RetiredKey.columns} from retired_master_keys order by key_id`);
 
+/** If it is that still. */
+export const replaceRetiredKey = (key_id: string, from: string, to: string): Sql =>
+  sql`update retired_master_keys set sealed = ${to} where key_id = ${key_id} and sealed = ${from}`;
+
 export const keepRetiredKey = (key_id: string, sealed: string): Sql =>
   sql`insert into retired_master_keys ${RetiredKey.values({ key_id, sealed })} on conflict do nothing`;
-
-export const retiredKeysColumn = sealedColumn('retired_master_keys', 'key_id', 'sealed');
-export const mailsColumn = sealedColumn('outgoing_mails', 'mail_id', 'message_sealed');
 
 const Restore = row('restores', { restore_id: text, taken_at: nullable(integer), restored_at: nullable(integer) });
 

@@ -10,6 +10,7 @@ import {
 } from 'node:crypto';
 import type { Db } from './db/db.ts';
 import type { Sql } from './db/sql.ts';
+import { tables } from './db/tables.ts';
 import { ConfigError } from './errors.ts';
 import {
   findGeneration,
@@ -18,7 +19,7 @@ import {
   keepRetiredKey,
   listRetiredKeys,
   replaceMasterKeyCheck,
-  retiredKeysColumn,
+  replaceRetiredKey,
 } from './store.ts';
 
 type MacPurpose = 'refresh-token' | 'passkey-challenge' | 'audit-log' | 'backup-code';
@@ -198,7 +199,7 @@ export async function prepareVaultFor(db: Db, masterKey: Buffer, others: readonl
 }
 
 const checkPurpose = 'master-key-check';
-const retiredPurpose = (id: string) => `retired-master-key:${id}`;
+const retiredPurpose = tables.retired_master_keys.sealed.sealed;
 
 /**
  * Opens the vault and proves that it is the one this store was sealed with: the first start seals a known word, every
@@ -272,9 +273,6 @@ export async function dropCredentialMacs({ db, vault }: { db: Db; vault: Vault }
     const { macs, auditSeq }: RetiredKey = JSON.parse(vault.open(retiredPurpose(key_id), sealed));
     const kept = Object.entries(macs).filter(([purpose]) => !credentialMacs.includes(purpose as MacPurpose));
     const key: RetiredKey = { auditSeq, macs: Object.fromEntries(kept) };
-    return retiredKeysColumn.replace(key_id, sealed, vault.seal(retiredPurpose(key_id), JSON.stringify(key)));
+    return replaceRetiredKey(key_id, sealed, vault.seal(retiredPurpose(key_id), JSON.stringify(key)));
   });
 }
-
-/** What was kept of keys that were retired before. */
-export const retiredKeysSealed = { ...retiredKeysColumn, purposeOf: retiredPurpose };

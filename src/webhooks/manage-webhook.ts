@@ -7,6 +7,7 @@ import { type Change, mustChange, type Requirements, type Writes } from '../plat
 import type { Db } from '../platform/db/db.ts';
 import { inSlices } from '../platform/db/slices.ts';
 import type { Sql } from '../platform/db/sql.ts';
+import { tables } from '../platform/db/tables.ts';
 import type { SecretDeps, StoreDeps } from '../platform/deps.ts';
 import type { Edited } from '../platform/edited.ts';
 import { fieldProblem, invalidFields, invalidState } from '../platform/errors.ts';
@@ -26,7 +27,6 @@ import {
   lockWebhook,
   planDeliveries,
   replaceSecret,
-  secretColumns,
   updateWebhook,
   type Webhook,
   webhookExists,
@@ -90,13 +90,10 @@ export async function editWebhook(
 /** Seconds. */
 export const longestSecretOverlap = 86_400;
 
-const secretPurpose = (webhook_id: string) => `webhook:${webhook_id}`;
-export const sealedSecrets = secretColumns.map((column) => ({ ...column, purposeOf: secretPurpose }));
-
 /** Standard Webhooks: 32 random bytes. */
 function newSecret({ vault }: Pick<Deps, 'vault'>, webhook_id: WebhookId) {
   const secret = `whsec_${randomBytes(32).toString('base64')}`;
-  return { secret, secret_sealed: vault.seal(secretPurpose(webhook_id), secret) };
+  return { secret, secret_sealed: vault.seal(tables.webhooks.sealed.secret_sealed(webhook_id), secret) };
 }
 
 /**

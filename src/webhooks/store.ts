@@ -2,7 +2,6 @@ import type { Answer } from '../deliveries/poster.ts';
 import { deliveryFields, deliveryQueue, isInState } from '../deliveries/queue.ts';
 import type { Db } from '../platform/db/db.ts';
 import { choice, id, integer, jsonTexts, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
-import { sealedColumn } from '../platform/db/sealed-column.ts';
 import { fitsOneSlice, inOneSlice } from '../platform/db/slices.ts';
 import { asBigint, asText, type Sql, sql } from '../platform/db/sql.ts';
 import type { EventId, WebhookId } from '../platform/ids.ts';
@@ -112,10 +111,6 @@ export const enableWebhook = (webhook_id: WebhookId): Sql =>
 /** Deliveries that are waiting go to the new URL. */
 export const updateWebhook = (webhook_id: WebhookId, to: Partial<Pick<Webhook, 'name' | 'url' | 'event_types'>>): Sql =>
   sql`update webhooks set ${Webhook.set(to)} where webhook_id = ${webhook_id} and deleted_at is null`;
-
-export const secretColumns = ['secret_sealed', 'previous_secret_sealed'].map((column) =>
-  sealedColumn('webhooks', 'webhook_id', column),
-);
 
 /** @param until when the present secret stops signing beside the new one, in Unix seconds; undefined: at once. */
 export const replaceSecret = (webhook_id: WebhookId, secret_sealed: string, until: number | undefined): Sql =>

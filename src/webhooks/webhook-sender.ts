@@ -6,6 +6,7 @@ import { type Answer, type Attempt, openPoster, unexpectedStatus } from '../deli
 import { isResent } from '../deliveries/queue.ts';
 import { type DeliverySender, openDeliverySender } from '../deliveries/sender.ts';
 import { now } from '../platform/clock.ts';
+import { tables } from '../platform/db/tables.ts';
 import { withAttempt } from './attempts.ts';
 import {
   claimDelivery,
@@ -126,7 +127,7 @@ async function postDelivery(
 
 function secretOf(deps: SendDeps, webhook_id: string, sealed: string): string | undefined {
   try {
-    return deps.vault.open(`webhook:${webhook_id}`, sealed);
+    return deps.vault.open(tables.webhooks.sealed.secret_sealed(webhook_id), sealed);
   } catch (error) {
     deps.log.error({ err: error, webhook_id }, 'the secret of a webhook cannot be decrypted');
     return undefined;

@@ -1,7 +1,5 @@
 import type { Db } from '../../platform/db/db.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
-import { sealedColumn } from '../../platform/db/sealed-column.ts';
-import { inOneSlice } from '../../platform/db/slices.ts';
 import { oneOf, type Sql, sql } from '../../platform/db/sql.ts';
 import type { SessionId, UserId } from '../../platform/ids.ts';
 
@@ -98,11 +96,6 @@ export async function consumeStep(db: Db, { user_id, secret_sealed, step }: Conf
 
 export const deleteTotp = (user_id: UserId): Sql => sql`delete from totp where user_id = ${user_id}`;
 
-export const totpColumns = [
-  sealedColumn('totp', 'user_id', 'secret_sealed'),
-  sealedColumn('totp', 'user_id', 'pending_secret_sealed'),
-];
-
 const BackupCodeCount = row('backup_codes', { total: integer, remaining: integer, generated_at: nullable(integer) });
 export type BackupCodeCount = RowOf<typeof BackupCodeCount>;
 
@@ -116,10 +109,6 @@ export async function countBackupCodes(db: Db, user_id: UserId): Promise<BackupC
 }
 
 export const deleteBackupCodes = (user_id: UserId): Sql => sql`delete from backup_codes where user_id = ${user_id}`;
-
-/** Of all users: for a restore. */
-export const purgeBackupCodes = (db: Db, rows: number) =>
-  db.run(sql`delete from backup_codes where ${inOneSlice('backup_codes', 'code_hash', sql`1 = 1`, rows)}`);
 
 const TotpUser = TotpRow.pick('user_id');
 

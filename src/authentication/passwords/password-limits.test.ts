@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { onBothEngines } from '../../../test/support/databases.ts';
 import { home, hour, minute, rowsOf, times, waitOf, world } from '../../../test/support/failure-counters.ts';
 import { plain } from '../../../test/support/plain-sql.ts';
-import { purgeFailureCounters } from '../../platform/limits/failure-limits.ts';
+import { deleteExpired } from '../../platform/db/table-rows.ts';
 import { passwordLimits } from './password-limits.ts';
 
 const day = 86_400;
@@ -81,7 +81,7 @@ onBothEngines('99 consecutive failures are waited out; the 100th is not', async 
   });
   await limits.failed(ada, home);
   pass(5 * 365 * day);
-  await purgeFailureCounters(deps.db, deps.clock() / 1000, 100);
+  await deleteExpired(deps.db, 'failure_counters', deps.clock() / 1000 + 1, 100);
   await assert.rejects(limits.check(ada, home), { code: 'access_denied' });
 });
 
@@ -166,7 +166,7 @@ onBothEngines(
   async (t, engine) => {
     const { deps, db, pass, at } = await world(t, engine);
     const limits = passwordLimits(deps);
-    const purge = () => purgeFailureCounters(db, at(), 100);
+    const purge = () => deleteExpired(db, 'failure_counters', at() + 1, 100);
     await times(4, () => limits.failed(ada, home));
     await times(12, async (index) => {
       await limits.failed('grace@example.com', elsewhere(index));

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { tables } from '../../platform/db/tables.ts';
 import type { Deps as PlatformDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
 import { cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
@@ -54,7 +55,7 @@ export const startAgain = (deps: Pick<PlatformDeps, 'config'>, request: FastifyR
   refusal('invalid_request', { key: 'signin.over' }, { title: { key: 'error.sign_in_over' } });
 
 /** A browser that a user has signed in with is remembered for a year after its last sign-in. */
-export const deviceSeconds = 365 * 86_400;
+export const deviceSeconds = tables.known_devices.expires.keptSeconds;
 
 const browsers = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],

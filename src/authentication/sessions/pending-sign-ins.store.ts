@@ -1,6 +1,5 @@
 import type { Db } from '../../platform/db/db.ts';
 import { id, integer, nullable, type RowOf, row, text, words } from '../../platform/db/rows.ts';
-import { inOneSlice } from '../../platform/db/slices.ts';
 import { type Sql, sql } from '../../platform/db/sql.ts';
 import type { RequestId, UserId } from '../../platform/ids.ts';
 import type { Method } from './authentication.ts';
@@ -63,9 +62,3 @@ export const deletePendingSignIn = (attempt_hash: string): Sql =>
 /** For a change of password or factors: a sign-in that began with the old ones has to start again. */
 export const deletePendingSignInsOfUser = (user_id: UserId): Sql =>
   sql`delete from sign_in_attempts where user_id = ${user_id}`;
-
-export const purgePendingSignIns = (db: Db, expiredBefore: number, rows: number) =>
-  db.run(
-    sql`delete from sign_in_attempts
-         where ${inOneSlice('sign_in_attempts', 'attempt_hash', sql`expires_at < ${expiredBefore} order by expires_at`, rows)}`,
-  );

@@ -29,16 +29,13 @@ import {
 } from './store.ts';
 
 // The statements on sessions that other rooms put into their changes and jobs.
-export { deletePendingSignInsOfUser, purgePendingSignIns } from './pending-sign-ins.store.ts';
+export { deletePendingSignInsOfUser } from './pending-sign-ins.store.ts';
 export {
   activeSessionsOf,
-  deleteSessionsOfUser,
   endSessions,
   endSessionsOfUser,
   hasActiveAccess,
   type ListedSession,
-  purgeDevices,
-  purgeSessions,
 } from './store.ts';
 
 /**

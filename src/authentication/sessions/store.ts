@@ -236,13 +236,6 @@ export const deleteSurplusDevices = (user_id: UserId, device_hash: string): Sql 
               where o.user_id = ${user_id} and o.device_hash <> ${device_hash}
               order by o.last_seen_at desc, o.device_hash limit ${maxDevices - 1})`;
 
-export const purgeDevices = (db: Db, unusedSince: number, rows: number) =>
-  db.run(
-    sql`delete from known_devices where (user_id, device_hash) in
-          (select user_id, device_hash from known_devices where last_seen_at < ${unusedSince}
-            order by last_seen_at limit ${rows})`,
-  );
-
 const isOtherActive = (user_id: UserId, session_id: SessionId, now: number): Sql =>
   sql`user_id = ${user_id} and session_id <> ${session_id} and ended_at is null and ${isUnexpired(now)}`;
 
@@ -265,12 +258,3 @@ export const hasActiveAccess = (user_id: UserId, now: number, ...others: Sql[]):
 
 export const endOtherSessions = (user_id: UserId, session_id: SessionId, reason: string, now: number): Sql =>
   sql`update sessions set ended_at = ${now}, end_reason = ${reason} where ${isOtherActive(user_id, session_id, now)}`;
-
-export const purgeSessions = (db: Db, expiredBefore: number, rows: number) =>
-  db.run(
-    sql`delete from sessions
-         where ${inOneSlice('sessions', 'session_id', sql`expires_at < ${expiredBefore} order by expires_at`, rows)}`,
-  );
-
-export const deleteSessionsOfUser = (db: Db, user_id: UserId, rows: number) =>
-  db.run(sql`delete from sessions where ${inOneSlice('sessions', 'session_id', sql`user_id = ${user_id}`, rows)}`);

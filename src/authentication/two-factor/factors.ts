@@ -16,15 +16,11 @@ import {
   isActiveTotp,
   replaceBackupCodes,
   type TotpRow,
-  totpColumns,
   triesPerEnrollment,
 } from '../credentials/two-factor.store.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
 import { changeOwnAccount, type Owner, type Session } from '../sessions/session.ts';
 import { newBackupCodes } from './backup-codes.ts';
-import { totpPurpose } from './totp.ts';
-
-export const sealedTotpSecrets = totpColumns.map((column) => ({ ...column, purposeOf: totpPurpose }));
 
 /** Decisions §10. */
 export const TwoFactorState = Type.Object({

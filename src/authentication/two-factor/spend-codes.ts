@@ -1,5 +1,6 @@
 import type { Db } from '../../platform/db/db.ts';
-import { purgeBackupCodes, refuseTimeSteps } from '../credentials/two-factor.store.ts';
+import { deleteRows } from '../../platform/db/table-rows.ts';
+import { refuseTimeSteps } from '../credentials/two-factor.store.ts';
 import { stepAt } from './totp.ts';
 
 /**
@@ -19,5 +20,5 @@ export async function spendCodes(
     after = users.reduce((last, user_id) => (user_id > last ? user_id : last), after);
     return users.length;
   });
-  return slices(async (rows) => (await purgeBackupCodes(db, rows)).changes);
+  return slices(async (rows) => (await deleteRows(db, 'backup_codes', rows)).changes);
 }

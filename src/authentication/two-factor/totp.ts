@@ -1,3 +1,4 @@
+import { tables } from '../../platform/db/tables.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import { asciiDigits } from '../../platform/text.ts';
@@ -52,7 +53,7 @@ export async function otpauthUri(
 }
 
 /** Binds a sealed secret to its user. */
-export const totpPurpose = (user_id: string): string => `totp:${user_id}`;
+export const totpPurpose = tables.totp.sealed.secret_sealed;
 
 /** White modules around the code, which ISO/IEC 18004 requires. They are drawn, for dark pages. */
 const quietZone = 4;

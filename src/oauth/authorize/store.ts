@@ -1,9 +1,8 @@
 import { waitingRequestSeconds } from '../../authentication/sessions/browser.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { id, integer, json, nullable, type RowOf, row } from '../../platform/db/rows.ts';
-import { inOneSlice } from '../../platform/db/slices.ts';
 import { type Sql, sql } from '../../platform/db/sql.ts';
-import type { ClientId, RequestId, SessionId, UserId } from '../../platform/ids.ts';
+import type { RequestId, SessionId, UserId } from '../../platform/ids.ts';
 import { AuthorizationRequest } from './authorization-request.ts';
 
 const PendingRequest = row('authorization_requests', {
@@ -56,14 +55,3 @@ export const markConsented = (request_id: RequestId, user_id: UserId): Sql =>
 
 export const deletePendingRequest = (request_id: RequestId): Sql =>
   sql`delete from authorization_requests where request_id = ${request_id}`;
-
-const deleteSlice = (db: Db, condition: Sql, rows: number) =>
-  db.run(
-    sql`delete from authorization_requests where ${inOneSlice('authorization_requests', 'request_id', condition, rows)}`,
-  );
-
-export const purgePendingRequests = (db: Db, expiredBefore: number, rows: number) =>
-  deleteSlice(db, sql`expires_at < ${expiredBefore} order by expires_at`, rows);
-
-export const deleteRequestsOfClient = (db: Db, client_id: ClientId, rows: number) =>
-  deleteSlice(db, sql`client_id = ${client_id}`, rows);

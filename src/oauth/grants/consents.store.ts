@@ -1,7 +1,6 @@
 import type { Db } from '../../platform/db/db.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
-import { inOneSlice } from '../../platform/db/slices.ts';
-import { raw, type Sql, sql } from '../../platform/db/sql.ts';
+import { type Sql, sql } from '../../platform/db/sql.ts';
 import type { ClientId, UserId } from '../../platform/ids.ts';
 
 const Consent = row('consents', {
@@ -32,17 +31,3 @@ export const listConsents = (db: Db, user_id: UserId) =>
 
 export const deleteConsent = (user_id: UserId, client_id: ClientId): Sql =>
   sql`delete from consents where user_id = ${user_id} and client_id = ${client_id}`;
-
-const deleteConsents = (db: Db, column: 'client_id' | 'user_id', id: string, rows: number) =>
-  db.run(
-    sql`delete from consents where (user_id, client_id) in
-         (select user_id, client_id from consents where ${raw(column)} = ${id} limit ${rows})`,
-  );
-/** Of all users: for a restore. */
-export const purgeConsents = (db: Db, rows: number) =>
-  db.run(sql`delete from consents where ${inOneSlice('consents', 'user_id, client_id', sql`1 = 1`, rows)}`);
-
-export const deleteConsentsToClient = (db: Db, client_id: ClientId, rows: number) =>
-  deleteConsents(db, 'client_id', client_id, rows);
-export const deleteConsentsOfUser = (db: Db, user_id: UserId, rows: number) =>
-  deleteConsents(db, 'user_id', user_id, rows);

@@ -39,7 +39,7 @@ import {
 } from './surplus-grants.store.ts';
 import { countConnectedUsers, lastSignInOf } from './usage.store.ts';
 
-export { deleteConsentsOfUser, listConsents as listConsentsOfUser } from './consents.store.ts';
+export { listConsents as listConsentsOfUser } from './consents.store.ts';
 export {
   type ListedGrant,
   type RecentCode,

@@ -9,12 +9,6 @@ export const revokeAccessToken = (db: Db, jti: string, expires_at: number) =>
     sql`insert into revoked_access_tokens (jti, expires_at) values (${jti}, ${expires_at}) on conflict do nothing`,
   );
 
-export const purgeRevokedAccessTokens = (db: Db, expiredBefore: number, rows: number) =>
-  db.run(
-    sql`delete from revoked_access_tokens
-         where ${inOneSlice('revoked_access_tokens', 'jti', sql`expires_at < ${expiredBefore} order by expires_at`, rows)}`,
-  );
-
 /** Seconds after a grant was made in which its row is deleted only together with its user or client. */
 export const keptSeconds = 3600;
 

@@ -2,6 +2,7 @@ import { createPrivateKey, createPublicKey, type webcrypto } from 'node:crypto';
 import type { SigningAlgorithm } from '../../clients/choices.ts';
 import { type Clock, now } from '../../platform/clock.ts';
 import type { Db } from '../../platform/db/db.ts';
+import { tables } from '../../platform/db/tables.ts';
 import { invalidToken, RequestError, unavailable } from '../../platform/errors.ts';
 import { type PublicDocument, publicDocument } from '../../platform/http/representations.ts';
 import { cacheRequests } from '../../platform/ttl-cache.ts';
@@ -245,7 +246,7 @@ function openKey(row: SigningKeyRow, headers: LoadedKey['headers'], vault: Vault
     signing: undefined,
   };
   if (sealed) {
-    const privateKey = createPrivateKey(vault.open(`signing-key:${kid}`, sealed));
+    const privateKey = createPrivateKey(vault.open(tables.signing_keys.sealed.private_key_sealed(kid), sealed));
     const sign = signerOf(algorithm, privateKey);
     const material = { kid, algorithm, sign, accessHeader: headers['at+jwt'], idHeader: headers.JWT };
     key.signing = { sign, signTokens: tokenSignerOf(material, privateKey, thread) };

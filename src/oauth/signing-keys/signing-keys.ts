@@ -6,6 +6,7 @@ import { type SigningAlgorithm, signingAlgorithms } from '../../clients/choices.
 import { now } from '../../platform/clock.ts';
 import type { Db } from '../../platform/db/db.ts';
 import type { Sql } from '../../platform/db/sql.ts';
+import { tables } from '../../platform/db/tables.ts';
 import type { Deps } from '../../platform/deps.ts';
 import {
   deleteAllSigningKeys,
@@ -13,7 +14,6 @@ import {
   type KeyRecord,
   listKeyRecords,
   listSigningKeys,
-  privateKeysColumn,
   retireAllSigningKeys,
   retireSigningKeys,
   rotateSigningKey,
@@ -141,8 +141,6 @@ async function rotate(
   return rotated.ok ? [retires] : [];
 }
 
-export const sealedPrivateKeys = { ...privateKeysColumn, purposeOf: (kid: string) => `signing-key:${kid}` };
-
 const generate = promisify(generateKeyPair);
 const generatePair = (algorithm: SigningAlgorithm) =>
   algorithm === 'EdDSA' ? generate('ed25519') : generate('rsa', { modulusLength: 2048 });
@@ -164,7 +162,12 @@ async function newKey({ vault }: KeyDeps, algorithm: SigningAlgorithm, newPair =
   const public_jwk = publicKey.export({ format: 'jwk' });
   const kid = thumbprint(public_jwk);
   const privatePem = privateKey.export({ format: 'pem', type: 'pkcs8' }) as string;
-  return { kid, algorithm, public_jwk, private_key_sealed: vault.seal(`signing-key:${kid}`, privatePem) };
+  return {
+    kid,
+    algorithm,
+    public_jwk,
+    private_key_sealed: vault.seal(tables.signing_keys.sealed.private_key_sealed(kid), privatePem),
+  };
 }
 
 /** JWK thumbprint: SHA-256 over the required members in lexicographic order, base64url (RFC 7638 §3, RFC 8037 §2). */

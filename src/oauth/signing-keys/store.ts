@@ -3,7 +3,6 @@ import type { SigningAlgorithm } from '../../clients/choices.ts';
 import { mustChange } from '../../platform/db/change.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { id, integer, jsonObject, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
-import { sealedColumn } from '../../platform/db/sealed-column.ts';
 import { type Sql, sql } from '../../platform/db/sql.ts';
 
 /** `next` is published and does not sign yet; `active` signs; `retiring` is published until its tokens have expired. */
@@ -102,8 +101,6 @@ export const deleteAllSigningKeys: readonly Sql[] = [
   sql`delete from signing_keys`,
   sql`delete from retired_signing_keys`,
 ];
-
-export const privateKeysColumn = sealedColumn('signing_keys', 'kid', 'private_key_sealed');
 
 const RetiredKey = row('retired_signing_keys', {
   algorithm: id<SigningAlgorithm>(),

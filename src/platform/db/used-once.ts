@@ -1,5 +1,3 @@
-import type { Db } from './db.ts';
-import { inOneSlice } from './slices.ts';
 import { type Sql, sql } from './sql.ts';
 
 // What may be used once, while its holder keeps it: links, passkey challenges, upstream authorizations. The thing itself
@@ -20,9 +18,3 @@ export const useEach = (some: Sql): Sql =>
 /** A condition: that of this digest was not used. @param token_hash a column. */
 export const isUnused = (token_hash: Sql): Sql =>
   sql`not exists (select 1 from spent_tokens s where s.token_hash = ${token_hash})`;
-
-export const purgeUsedOnce = (db: Db, expiredBefore: number, rows: number) =>
-  db.run(
-    sql`delete from spent_tokens
-         where ${inOneSlice('spent_tokens', 'token_hash', sql`expires_at < ${expiredBefore} order by expires_at`, rows)}`,
-  );

@@ -1,6 +1,5 @@
 import type { Db } from '../db/db.ts';
 import { integer, type RowOf, row, text } from '../db/rows.ts';
-import { inOneSlice } from '../db/slices.ts';
 import { asBigint, asText, incidental, oneOf, raw, type Sql, sql } from '../db/sql.ts';
 
 /** Times are Unix seconds. */
@@ -113,10 +112,3 @@ export const worstCounter = (db: Db, counter_key: string, keys: Sql): Promise<Co
 /** `changes` is 0 when the counter blocks, or when there is none. */
 export const clearUnlessBlocked = (counter_key: string, at: number): Sql =>
   incidental(sql`delete from failure_counters where counter_key = ${counter_key} and blocked_until <= ${at}`);
-
-/** Deletes counters that no longer block; a count after `expires_at` would begin anew anyway. @param at Unix seconds. */
-export const purgeFailureCounters = (db: Db, at: number, rows: number) =>
-  db.run(
-    sql`delete from failure_counters
-         where ${inOneSlice('failure_counters', 'counter_key', sql`expires_at <= ${at} order by expires_at`, rows)}`,
-  );

@@ -4,6 +4,7 @@ import type { Config } from '../config.ts';
 import type { Db } from '../db/db.ts';
 import { maxCounted } from '../db/slices.ts';
 import type { Sql } from '../db/sql.ts';
+import { tables } from '../db/tables.ts';
 import { deliveryAttempts, deliveryDelays } from '../delivery-metrics.ts';
 import { emailKey } from '../email-address.ts';
 import { currentRequest } from '../http/current-request.ts';
@@ -17,15 +18,12 @@ import {
   deleteMailsBefore,
   findDueMails,
   insertMail,
-  mailsColumn,
   postponeMail,
   type WaitingMail,
 } from '../store.ts';
 import { visibleText } from '../text.ts';
 import type { Tracer } from '../tracing.ts';
 import { type Vault, WrongMasterKey } from '../vault.ts';
-
-export { deleteMailsBefore } from '../store.ts';
 
 import {
   isPermanent,
@@ -66,8 +64,7 @@ const soonMs = [100, 1000, 5000];
 /** Of mails that a command queued for a server that cannot send: SIGNET_SMTP_URL may still be set. */
 const undeliverableKeptSeconds = 3 * 86_400;
 
-const mailPurpose = (mail_id: string) => `mail:${mail_id}`;
-export const sealedMails = { ...mailsColumn, purposeOf: mailPurpose };
+const mailPurpose = tables.outgoing_mails.sealed.message_sealed;
 
 function openMail(vault: Vault, { mail_id, message_sealed }: WaitingMail): QueuedMail {
   const purpose = mailPurpose(mail_id);

@@ -1,6 +1,5 @@
 import type { Db } from '../db/db.ts';
 import { integer, nullable, row, text } from '../db/rows.ts';
-import { inOneSlice } from '../db/slices.ts';
 import { asBigint, incidental, sql } from '../db/sql.ts';
 
 const FormAnswer = row('form_answers', {
@@ -45,10 +44,3 @@ export const keepFormAnswer = (db: Db, form_hash: string, sealed: string) =>
 /** The form may be sent once more. */
 export const releaseForm = (db: Db, form_hash: string) =>
   db.run(incidental(sql`delete from form_answers where form_hash = ${form_hash}`));
-
-/** @param expiredBefore Unix seconds. */
-export const purgeFormAnswers = (db: Db, expiredBefore: number, rows: number) =>
-  db.run(
-    sql`delete from form_answers
-         where ${inOneSlice('form_answers', 'form_hash', sql`expires_at <= ${expiredBefore} order by expires_at`, rows)}`,
-  );

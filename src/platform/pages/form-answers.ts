@@ -11,8 +11,6 @@ import { sealUnder } from '../vault.ts';
 import { formIdOf } from './form.ts';
 import { claimForm, findFormAnswer, keepFormAnswer, releaseForm } from './form-answers.store.ts';
 
-export { purgeFormAnswers } from './form-answers.store.ts';
-
 // A browser whose user clicks twice throws the answer to the first request away, cookies included, and shows that to the second.
 // So the second gets the answer of the first: each form is drawn with a random id, and acts once. What was sent opens the answer,
 // and the store has neither.

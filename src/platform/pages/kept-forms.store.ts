@@ -1,6 +1,5 @@
 import type { Db } from '../db/db.ts';
 import { integer, type RowOf, row, text } from '../db/rows.ts';
-import { inOneSlice } from '../db/slices.ts';
 import { sql } from '../db/sql.ts';
 
 const KeptForm = row('kept_forms', { session_id: text, page: text, sealed: text, expires_at: integer });
@@ -28,10 +27,3 @@ export async function takeForm(
   );
   return rows[0]?.sealed;
 }
-
-/** @param expiredBefore Unix seconds. */
-export const purgeKeptForms = (db: Db, expiredBefore: number, rows: number) =>
-  db.run(
-    sql`delete from kept_forms
-         where ${inOneSlice('kept_forms', 'session_id', sql`expires_at <= ${expiredBefore} order by expires_at`, rows)}`,
-  );

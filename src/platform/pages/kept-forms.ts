@@ -5,8 +5,6 @@ import { FormText, fillPath, type Parameters, parseParameters } from '../http/pa
 import { ownFields } from './form.ts';
 import { keepForm, takeForm } from './kept-forms.store.ts';
 
-export { purgeKeptForms } from './kept-forms.store.ts';
-
 // A form that needs a fresh sign-in is interrupted by it. What was typed is kept meanwhile, for the session in which it was
 // typed, and shown once on the page of the form. Nothing is submitted: the user presses the button again.
 

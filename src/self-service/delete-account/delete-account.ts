@@ -6,14 +6,13 @@ import { codeLimits } from '../../authentication/credentials/code-limits.ts';
 import { deleteIdentitiesOfUser, findTotp } from '../../authentication/credentials/sign-in-methods.ts';
 import { passwordLimits } from '../../authentication/passwords/password-limits.ts';
 import { isCurrentSession, type SignedIn, sessionRefusal } from '../../authentication/sessions/session.ts';
-import { deleteSessionsOfUser } from '../../authentication/sessions/sessions.ts';
 import { orphanClientsOf } from '../../clients/delete-client.ts';
-import { deleteEntitlementsOfUser, deleteVersionsOfUser } from '../../entitlements/write-entitlement.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { deleteConsentsOfUser, deleteGrantsOfUser } from '../../oauth/grants/grants.ts';
+import { deleteGrantsOfUser } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
-import type { Db } from '../../platform/db/db.ts';
 import { inSlices } from '../../platform/db/slices.ts';
+import { deleteRowsOf } from '../../platform/db/table-rows.ts';
+import { tablesWithMany } from '../../platform/db/tables.ts';
 import type { MailDeps } from '../../platform/deps.ts';
 import { emailKey } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, refusal } from '../../platform/errors.ts';
@@ -77,20 +76,16 @@ export async function accountDeletion(
   };
 }
 
-const rowsOfUser: readonly ((db: Db, user_id: string, rows: number, now: number) => Promise<{ changes: number }>)[] = [
-  deleteGrantsOfUser,
-  deleteSessionsOfUser,
-  deleteConsentsOfUser,
-  deleteEntitlementsOfUser,
-  deleteVersionsOfUser,
-];
-
 /** Deletes the rows of accounts that no read returns any more, in slices, and then the accounts. @returns false if the signal ended it before all was done. */
 export async function finishAccountDeletions(deps: Pick<Deps, 'db' | 'clock'>, signal?: AbortSignal): Promise<boolean> {
   const { db } = deps;
   for (const { user_id } of await deletedUsers(db)) {
-    for (const deleteRows of rowsOfUser) {
-      const isDone = await inSlices(async (rows) => (await deleteRows(db, user_id, rows, now(deps))).changes, signal);
+    for (const table of tablesWithMany('user')) {
+      const deleteRows = (rows: number) =>
+        table === 'grants'
+          ? deleteGrantsOfUser(db, user_id, rows, now(deps))
+          : deleteRowsOf(db, table, 'user', user_id, rows);
+      const isDone = await inSlices(async (rows) => (await deleteRows(rows)).changes, signal);
       if (!isDone) return false;
     }
     await deleteDeletedUser(db, user_id);

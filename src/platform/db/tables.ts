@@ -1,0 +1,179 @@
+const day = 86_400;
+/** Of what has ended, for questions about what happened. */
+const questionsSeconds = 7 * day;
+
+/** What the secret in a column is sealed for, by the primary key of its row. */
+type Purpose = (row_key: string) => string;
+const sealedAs =
+  (kind: string): Purpose =>
+  (row_key) =>
+    `${kind}:${row_key}`;
+
+/**
+ * The life of a table's rows. Everything that deletes, ends or seals rows by kind reads it here, so a table that is written is one
+ * entry; `tables.test.ts` compares the entries with what the migrations make.
+ */
+export type Table = {
+  /** The columns of the primary key. */
+  key: string;
+  /**
+   * Whose rows they are, by their `user_id` or `client_id`. `few` go with the row of their owner, at once. `many` are deleted in slices
+   * before it. `kept` stay.
+   */
+  user?: 'few' | 'many' | 'kept';
+  client?: 'few' | 'many' | 'kept';
+  /**
+   * Rows whose time in a column is over are deleted by a job of this name, some of them later than others: what was used or revoked
+   * must be known for as long as the thing itself may be presented. `its room`: it knows more about the end than a column says.
+   */
+  expires?: { at: string; job: string; keptSeconds?: number; keptDaysLimit?: 'unauthenticatedEventDays' } | 'its room';
+  /** Columns of secrets under the master key; `ends`: those that are gone within an hour, or replaced with it. */
+  sealed?: Readonly<Record<string, Purpose | 'ends'>>;
+  /**
+   * What a restore does, since what was valid when a backup was made may have ended since. `end`: by a function of the restore.
+   * @see app/restore.ts
+   */
+  restore: 'keep' | 'delete' | 'end';
+};
+
+export const tables = {
+  active_users: { key: 'user_id', user: 'kept', expires: 'its room', restore: 'keep' },
+  audit_heads: {
+    key: 'name',
+    sealed: { sealed: (name) => (name === 'head' ? 'audit-head' : 'audit-loss-accepted') },
+    restore: 'keep',
+  },
+  audit_log: { key: 'event_id', restore: 'keep' },
+  authorization_requests: {
+    key: 'request_id',
+    client: 'many',
+    expires: { at: 'expires_at', job: 'purge requests' },
+    restore: 'delete',
+  },
+  backup_codes: { key: 'code_hash', user: 'few', restore: 'end' },
+  client_failures: {
+    key: 'failure_id',
+    client: 'few',
+    expires: { at: 'last_at', job: 'purge client failures', keptSeconds: 28 * day },
+    restore: 'keep',
+  },
+  client_secrets: { key: 'secret_id', client: 'few', expires: 'its room', restore: 'keep' },
+  client_terms: { key: 'term, client_id', client: 'few', restore: 'keep' },
+  clients: { key: 'client_id', restore: 'keep' },
+  consents: { key: 'user_id, client_id', user: 'many', client: 'many', restore: 'delete' },
+  counted_places: { key: 'place', restore: 'keep' },
+  daily_counts: { key: 'client_id, kind, day', client: 'kept', expires: 'its room', restore: 'keep' },
+  entitlement_versions: { key: 'user_id, product, version', user: 'many', restore: 'keep' },
+  entitlements: { key: 'user_id, product', user: 'many', restore: 'keep' },
+  failure_counters: { key: 'counter_key', expires: { at: 'expires_at', job: 'purge counters' }, restore: 'keep' },
+  form_answers: {
+    key: 'form_hash',
+    expires: { at: 'expires_at', job: 'purge kept forms' },
+    sealed: { sealed: 'ends' },
+    restore: 'delete',
+  },
+  grant_endings: { key: 'ending_id', user: 'few', client: 'few', restore: 'keep' },
+  grants: { key: 'grant_id', user: 'many', client: 'many', expires: 'its room', restore: 'end' },
+  handles: {
+    key: 'handle_hash',
+    user: 'kept',
+    expires: { at: 'released_at', job: 'purge handles', keptSeconds: 90 * day },
+    restore: 'keep',
+  },
+  hidden_setup_steps: { key: 'user_id', user: 'few', restore: 'keep' },
+  identities: { key: 'issuer, subject', user: 'few', restore: 'keep' },
+  issuing_runs: { key: 'run_id', restore: 'delete' },
+  kept_forms: {
+    key: 'session_id',
+    expires: { at: 'expires_at', job: 'purge kept forms' },
+    sealed: { sealed: 'ends' },
+    restore: 'delete',
+  },
+  known_devices: {
+    key: 'user_id, device_hash',
+    user: 'few',
+    expires: { at: 'last_seen_at', job: 'purge devices', keptSeconds: 365 * day },
+    restore: 'keep',
+  },
+  logout_deliveries: { key: 'delivery_id', user: 'kept', client: 'kept', restore: 'keep' },
+  master_key_check: { key: 'id', sealed: { sealed: 'ends' }, restore: 'keep' },
+  one_time_links: {
+    key: 'token_hash',
+    user: 'few',
+    expires: { at: 'expires_at', job: 'purge links' },
+    restore: 'delete',
+  },
+  outgoing_mails: { key: 'mail_id', sealed: { message_sealed: sealedAs('mail') }, restore: 'delete' },
+  passkeys: { key: 'credential_id', user: 'few', restore: 'keep' },
+  passwords: { key: 'user_id', user: 'few', restore: 'keep' },
+  // Two years, too long for an owner to wait out.
+  remembered_suspensions: {
+    key: 'client_id',
+    client: 'kept',
+    expires: { at: 'deleted_at', job: 'purge recorded suspensions', keptSeconds: 730 * day },
+    restore: 'keep',
+  },
+  restores: { key: 'restore_id', restore: 'keep' },
+  retired_master_keys: { key: 'key_id', sealed: { sealed: sealedAs('retired-master-key') }, restore: 'keep' },
+  retired_signing_keys: { key: 'kid', restore: 'keep' },
+  revoked_access_tokens: { key: 'jti', expires: { at: 'expires_at', job: 'purge revoked tokens' }, restore: 'keep' },
+  server_heartbeat: { key: 'name', restore: 'keep' },
+  service_credentials: { key: 'credential_id', restore: 'keep' },
+  service_secrets: { key: 'secret_id', expires: 'its room', restore: 'keep' },
+  sessions: {
+    key: 'session_id',
+    user: 'many',
+    expires: { at: 'expires_at', job: 'purge sessions', keptSeconds: questionsSeconds },
+    restore: 'end',
+  },
+  sign_in_attempts: {
+    key: 'attempt_hash',
+    user: 'few',
+    expires: { at: 'expires_at', job: 'purge pending sign-ins' },
+    restore: 'delete',
+  },
+  signing_keys: { key: 'kid', sealed: { private_key_sealed: sealedAs('signing-key') }, restore: 'end' },
+  spent_tokens: { key: 'token_hash', expires: { at: 'expires_at', job: 'purge links' }, restore: 'keep' },
+  totp: {
+    key: 'user_id',
+    user: 'few',
+    sealed: { secret_sealed: sealedAs('totp'), pending_secret_sealed: sealedAs('totp') },
+    restore: 'end',
+  },
+  unauthenticated_events: {
+    key: 'event_key',
+    expires: {
+      at: 'hour',
+      job: 'purge unauthenticated events',
+      keptDaysLimit: 'unauthenticatedEventDays',
+    },
+    restore: 'keep',
+  },
+  user_pictures: { key: 'picture_id', user: 'few', restore: 'keep' },
+  user_terms: { key: 'term, user_id, field', user: 'few', restore: 'keep' },
+  users: { key: 'user_id', restore: 'keep' },
+  webhook_deliveries: { key: 'delivery_id', restore: 'keep' },
+  webhooks: {
+    key: 'webhook_id',
+    sealed: { secret_sealed: sealedAs('webhook'), previous_secret_sealed: sealedAs('webhook') },
+    restore: 'keep',
+  },
+} as const satisfies Readonly<Record<string, Table>>;
+
+export type TableName = keyof typeof tables;
+
+/** By name, for those who read a part of each. */
+export const allTables: readonly (readonly [TableName, Table])[] = Object.entries(tables) as [TableName, Table][];
+
+/** Tables of which an owner may have any number of rows. */
+export const tablesWithMany = (owner: 'user' | 'client'): readonly TableName[] =>
+  allTables.flatMap(([name, table]) => (table[owner] === 'many' ? [name] : []));
+
+type Entries = typeof tables;
+type ByColumn<Entry> = Entry extends { expires: { job: infer Job } } ? Job : never;
+/** The jobs that delete what has expired by a column. */
+export type ExpiryJob = { [Name in TableName]: ByColumn<Entries[Name]> }[TableName];
+
+export const expiringTables = allTables.flatMap(([name, { expires }]) =>
+  expires === undefined || expires === 'its room' ? [] : [{ name, ...expires, job: expires.job as ExpiryJob }],
+);
