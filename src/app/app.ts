@@ -21,7 +21,7 @@ import { tokenRoutes } from '../oauth/token/routes.ts';
 import { readBodies } from '../platform/http/body-parsers.ts';
 import { answerHead, guard, refuseOtherMethods } from '../platform/http/guard.ts';
 import { observeRequests } from '../platform/http/observe-requests.ts';
-import { schemaController } from '../platform/http/operation.ts';
+import { schemaController } from '../platform/http/schema-compilers.ts';
 import { openServing } from '../platform/http/serving.ts';
 import { collectOperations } from '../platform/openapi/document.ts';
 import { openApiRoutes } from '../platform/openapi/reference.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type TSchema, Type } from '../schema.ts';
-import { keeper, nullable } from './operation.ts';
+import { nullable } from './operation.ts';
+import { keeper } from './schema-compilers.ts';
 
 const Named = Type.Object({ name: Type.String(), note: Type.Optional(nullable(Type.String())) });
 const named = { secret: 1, note: null, name: 'a' };

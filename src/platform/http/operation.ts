@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
-import type { FastifyInstance, FastifyReply, FastifySchemaCompiler, FastifySerializerCompiler } from 'fastify';
-import { type ErrorCode, invalidFields } from '../errors.ts';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { ErrorCode } from '../errors.ts';
 import {
   isOptional,
   type Static,
@@ -13,10 +13,9 @@ import {
   Type,
 } from '../schema.ts';
 import { textPatterns } from '../text.ts';
-import { compile } from '../validator.ts';
 import type { Access, AccessDescription } from './access.ts';
 import { readNoBody } from './bodies.ts';
-import { FormText, maxParameters, queryOf, readQueryAs } from './parameters.ts';
+import { FormText, maxParameters, queryOf } from './parameters.ts';
 
 /** The endpoint groups of the specification (§1), in the order in which people read about them, and ours. */
 export const tags = {
@@ -258,69 +257,6 @@ const statusOf = ({ status, schema, media }: Operation<never>['answer']) => stat
 /** Writes refuse a body that would have no effect. Many clients send one with DELETE, and it is ignored. */
 const refusesBody = ({ method, body }: Pick<Operation<never>, 'method' | 'body'>) =>
   body === undefined && !['GET', 'DELETE'].includes(method);
-
-/** TypeBox checks requests and cleans answers by the schemas of the routes. They are compiled when first used. */
-const compileValidator: FastifySchemaCompiler<TSchema | TProperties> = ({ schema, httpPart }) => {
-  if (httpPart === 'querystring') return (query: FormText) => attempt(() => readQueryAs(schema as TProperties, query));
-  const shape = compile(schema as TSchema);
-  return (value: unknown) => (shape.check(value) ? { value } : { error: invalidFields(shape.problems(value)) });
-};
-
-const compileSerializer: FastifySerializerCompiler<TSchema> = ({ schema }) => {
-  const keep = keeper(schema);
-  return (value: unknown) => JSON.stringify(keep(value));
-};
-
-/**
- * An option of the server: beside compilers that are set later, Fastify loads its own two, 110 files that nothing would use.
- * The type of the option knows those alone.
- */
-export const schemaController: object = {
-  compilersFactory: { buildValidator: () => compileValidator, buildSerializer: () => compileSerializer },
-};
-
-type Keeper = (value: unknown) => unknown;
-const keepAll: Keeper = (value) => value;
-
-type Members = {
-  items?: TSchema;
-  properties?: TProperties;
-  additionalProperties?: unknown;
-  anyOf?: readonly TSchema[];
-};
-
-/** @returns a function that leaves of an answer the members that its schema names. It checks nothing. */
-export function keeper(schema: TSchema): Keeper {
-  const { items, properties, additionalProperties = false, anyOf } = schema as Members;
-  if (items) {
-    const keep = keeper(items);
-    return keep === keepAll ? keepAll : (value) => (Array.isArray(value) ? value.map((one) => keep(one)) : value);
-  }
-  if (anyOf) {
-    const [keep = keepAll, another] = anyOf.map(keeper).filter((one) => one !== keepAll);
-    if (another) throw new TypeError('A schema does not tell which of several objects an answer is.');
-    return keep;
-  }
-  if (!properties || additionalProperties) return keepAll;
-  const keepers = new Map(Object.entries(properties).map(([name, one]) => [name, keeper(one)]));
-  return (value) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-    const kept: Record<string, unknown> = {};
-    for (const [name, member] of Object.entries(value)) {
-      const keep = keepers.get(name);
-      if (keep) kept[name] = keep(member);
-    }
-    return kept;
-  };
-}
-
-function attempt<Value>(read: () => Value): { value: Value } | { error: Error } {
-  try {
-    return { value: read() };
-  } catch (error) {
-    return { error: error as Error };
-  }
-}
 
 /** As the API description has it. */
 const describe = <Deps>({
