@@ -208,7 +208,7 @@ const radio = (
   texts: string,
   value: string,
 ): Html => html`<label>
-<input type="radio" name="${name}" value="${value}" data-kind="choice" required${formValues[name] === value && html` checked`}
+<input type="radio" data-kind="choice" name="${name}" value="${value}" required${formValues[name] === value && html` checked`}
  aria-describedby="${name}-${value}-hint"> ${choiceText(view, texts, value)}</label>
 <p class="hint" id="${name}-${value}-hint">${choiceText(view, texts, value, '.hint')}</p>
 `;
