@@ -161,7 +161,7 @@ const longJobs = {
   ) as Record<PurgeName, Job>),
 } satisfies Record<string, Job>;
 
-/** Of the processes of a node that serve besides its first one. */
+/** For the processes of a node that serve besides its first one. */
 const workerJobs = {
   'record a worker': (deps) => deps.processes.beat(),
 } satisfies Record<string, Job>;

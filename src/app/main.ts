@@ -39,7 +39,7 @@ export async function serve(config: Config): Promise<void> {
   settleLater(config.workers === 1);
 }
 
-/** Of the first process. */
+/** In the first process of a node. */
 async function openNodeMetrics(deps: Deps): Promise<Scrape | undefined> {
   if (!deps.config.hasMetrics) return undefined;
   const [{ openMetrics, watchEventLoop }, { readWorkers, scrapeForWorkers }] = await Promise.all([

@@ -33,7 +33,7 @@ const delays = histogram(
 );
 const sampleMs = 100;
 
-/** Of every process. @returns a function that ends it. */
+/** Runs in every process. @returns a function that ends it. */
 export function watchEventLoop({ timekeeper }: Pick<Deps, 'timekeeper'>): () => void {
   let expectedAt = timekeeper.monotonic() + sampleMs;
   const timer = setInterval(() => {

@@ -1,5 +1,5 @@
 import type { Db } from '../platform/db/db.ts';
-import { bringForward, type Schedule } from '../platform/db/planned-attempts.ts';
+import { isBeyondPauses } from '../platform/db/due.ts';
 import { type Fields, id, integer, nullable, type RowSchema, row, text, type ValuesOf } from '../platform/db/rows.ts';
 import { cutPage, decodeCursor, inOneSlice, maxCounted } from '../platform/db/slices.ts';
 import { asBigint, oneOf, raw, type Sql, sql } from '../platform/db/sql.ts';
@@ -117,8 +117,12 @@ export function deliveryQueue<Columns extends DeliveryFields & Fields>(
     purgeUndeliverable: (db: Db, before: number, rows: number) =>
       purge(db, sql`next_attempt_at < ${before} ${of.undeliverable}`, rows),
 
-    bringForward: (db: Db, schedule: Schedule, rows: number) =>
-      db.run(bringForward(name, 'delivery_id', of.everyReceiver, schedule, rows)),
+    /** Makes due what a clock that was ahead has planned. */
+    bringForward(db: Db, { now, longestPause }: { now: number; longestPause: number }, rows: number) {
+      const isPlannedAhead = isBeyondPauses(sql`next_attempt_at`, now, longestPause);
+      const some = inOneSlice(name, 'delivery_id', sql`${of.everyReceiver} and ${isPlannedAhead}`, rows);
+      return db.run(sql`update ${table} set next_attempt_at = ${now} where ${some}`);
+    },
 
     /**
      * Takes a delivery for this node: of several that try, the one that still finds it due and `attempts` as it was.

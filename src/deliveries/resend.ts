@@ -13,7 +13,7 @@ type Resend = {
   delivery_id: DeliveryId;
   /** The ends after which it may be sent again; while it waits after a failure it always may. */
   from: readonly EndState[];
-  /** Of the audit log. */
+  /** What the audit log says of it. */
   event: { action: AuditAction; after?: Readonly<Record<string, unknown>> };
   /** The row of the receiver, where other changes of it compete. */
   lock?: Sql;

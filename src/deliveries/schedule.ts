@@ -6,7 +6,7 @@ import type { DeliveryQueue } from './queue.ts';
 /** Seconds until the next attempt, by attempts made: three days in all, then the delivery is dead until it is replayed. */
 export const retryAfterSeconds = [5, 30, 120, 600, 3600, 10_800, 21_600, 43_200, 86_400, 86_400];
 
-const longestPauseSeconds = Math.max(...retryAfterSeconds);
+const longestPause = Math.max(...retryAfterSeconds);
 
 /**
  * Makes due what a clock that was ahead has planned for a time when that clock would be right. Not while the clock is unsettled: to a
@@ -21,7 +21,7 @@ export async function bringAttemptsForward(
   for (const { bringForward } of queues) {
     const isDone = await inSlices(async (rows) => {
       if (!deps.timekeeper.isSettled()) return 0;
-      return (await bringForward(deps.db, { now: now(deps), longestPauseSeconds }, rows)).changes;
+      return (await bringForward(deps.db, { now: now(deps), longestPause }, rows)).changes;
     }, signal);
     if (!isDone) return false;
   }

@@ -69,21 +69,24 @@ const WaitingMail = row('outgoing_mails', {
 });
 export type WaitingMail = RowOf<typeof WaitingMail>;
 
-/** `lane`: mails in one are sent in turn with those in others. `isPrompt`: not behind those that are not. */
-type NewMail = Pick<WaitingMail, 'mail_id' | 'message_sealed'> & { lane: string; isPrompt: boolean };
+/**
+ * `recipient_hash`, in the column `lane`: mails to one recipient are sent in turn with those to others. `isPrompt`: not behind those
+ * that are not.
+ */
+type NewMail = Pick<WaitingMail, 'mail_id' | 'message_sealed'> & { recipient_hash: string; isPrompt: boolean };
 
 /**
- * Its turn is the one after the last of its lane, or else the one that is sent now.
+ * Its turn is the one after the last of its recipient's, or else the one that is sent now.
  * @param onlyIf a condition, read when the statements before it have had their effect.
  */
-export function insertMail({ lane, isPrompt, ...mail }: NewMail, now: number, onlyIf = sql`1 = 1`): Sql {
+export function insertMail({ recipient_hash, isPrompt, ...mail }: NewMail, now: number, onlyIf = sql`1 = 1`): Sql {
   const isNew = sql`attempts = 0 and is_prompt = ${promptness(isPrompt)}`;
-  const turn = sql`coalesce((select max(turn) + 1 from outgoing_mails where ${isNew} and lane = ${lane}),
+  const turn = sql`coalesce((select max(turn) + 1 from outgoing_mails where ${isNew} and lane = ${recipient_hash}),
                             (select min(turn) from outgoing_mails where ${isNew}), 0)`;
   return sql`insert into outgoing_mails
       (mail_id, message_sealed, created_at, attempts, next_attempt_at, is_prompt, lane, turn)
       select ${mail.mail_id}, ${mail.message_sealed}, ${asBigint(now)}, 0, ${asBigint(now)}, ${promptness(isPrompt)},
-             ${asText(lane)}, ${turn}
+             ${asText(recipient_hash)}, ${turn}
        where ${onlyIf}`;
 }
 

@@ -1,6 +1,6 @@
 import type { Answer } from '../deliveries/poster.ts';
 
-/** Of one request to the receiver; `at` in Unix seconds, of its end. `status` is null without an answer. */
+/** What came of one request to the receiver; `at` is the Unix time of its end. `status` is null without an answer. */
 export type AttemptRecord = { at: number; status: number | null; ms: number; problem?: string };
 
 /** More than a delivery has by itself: those before it was sent again are among them. */

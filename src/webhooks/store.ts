@@ -29,7 +29,7 @@ const Delivery = row('webhook_deliveries', {
   event_id: id<EventId>(),
   event_type: text,
   payload: text,
-  /** Of the latest attempt. */
+  /** What the latest attempt got. */
   response_status: nullable(integer),
   response_body: nullable(text),
   duration_ms: nullable(integer),

@@ -108,9 +108,9 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'planned-by-a-clock-ahead',
     breaks: 'What a clock that was ahead has planned to post again does not wait for that date',
-    file: 'src/platform/db/planned-attempts.ts',
-    text: 'next_attempt_at > ${now + longestPauseSeconds}',
-    instead: 'next_attempt_at > ${now + 2000 * longestPauseSeconds}',
+    file: 'src/deliveries/queue.ts',
+    text: 'isBeyondPauses(sql`next_attempt_at`, now, longestPause)',
+    instead: 'isBeyondPauses(sql`next_attempt_at`, now, 2000 * longestPause)',
     tests: [{ file: 'test/operations/clock.test.ts', names: ['what a clock that was ahead has planned'] }],
   },
   {

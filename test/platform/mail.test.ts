@@ -89,7 +89,7 @@ test('mails that follow each other share a connection, and one that the server h
 
 test('what is to be sent is found by indexes, however many mails wait', async (t) => {
   const signet = await startSignet(t);
-  const mail = { mail_id: 'mail_1', message_sealed: '', lane: 'a', isPrompt: true };
+  const mail = { mail_id: 'mail_1', message_sealed: '', recipient_hash: 'a', isPrompt: true };
   for (const { sql, params } of [insertMail(mail, 1), dueMails({ now: 1, longestPause: 60, limit: 4 })]) {
     const steps = await plain(signet.deps.db).all<{ detail: string }>(`explain query plan ${sql}`, params);
     const details = steps.map(({ detail }) => detail);
@@ -243,7 +243,7 @@ test('a mail that was queued before mail had a key of its own is sent', async (t
   const { db, vault } = signet.deps;
   const sealed = vault.seal('mail:mail_old', JSON.stringify({ to: 'old@example.com', subject: 'Old', text: 'Old' }));
   const { sql, params } = insertMail(
-    { mail_id: 'mail_old', message_sealed: sealed, lane: '', isPrompt: false },
+    { mail_id: 'mail_old', message_sealed: sealed, recipient_hash: '', isPrompt: false },
     1_800_000_000,
   );
   await plain(db).run(sql, params);

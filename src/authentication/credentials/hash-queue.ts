@@ -79,7 +79,7 @@ export function hashQueue({
   const underWay = new Map<string, number>();
   let running = 0;
   let wasIdentified = false;
-  /** Of a task, smoothed. */
+  /** How long a task takes, smoothed. */
   let meanMs = 0;
 
   function countUse({ network, account }: Pick<Waiter, 'network' | 'account'>): void {
@@ -88,11 +88,11 @@ export function hashQueue({
   }
 
   /** By turns: one who waits twice is behind those who have used one turn more. */
-  function byTurns(waiters: readonly Waiter[], lane: 'network' | 'account'): Waiter[] {
+  function byTurns(waiters: readonly Waiter[], party: 'network' | 'account'): Waiter[] {
     const next = new Map<string, number>();
     const turns = waiters.map((waiter) => {
-      const turn = next.get(waiter[lane]) ?? usesOf[lane].of(waiter[lane]);
-      next.set(waiter[lane], turn + 1);
+      const turn = next.get(waiter[party]) ?? usesOf[party].of(waiter[party]);
+      next.set(waiter[party], turn + 1);
       return { waiter, turn };
     });
     return turns.sort((one, other) => one.turn - other.turn).map(({ waiter }) => waiter);
@@ -112,7 +112,7 @@ export function hashQueue({
   }
 
   /** Resolves when its turn has come. @throws {RequestError} `temporarily_unavailable`. */
-  function turnOf(isIdentified: boolean, lanes: Pick<Waiter, 'network' | 'account'>): Promise<void> {
+  function turnOf(isIdentified: boolean, parties: Pick<Waiter, 'network' | 'account'>): Promise<void> {
     const [own, other] = isIdentified ? [identified, others] : [others, identified];
     const queuedAt = monotonic();
     waiting.add(1);
@@ -121,7 +121,7 @@ export function hashQueue({
         clearTimeout(timer);
         waiting.add(-1);
         own.splice(own.indexOf(waiter), 1);
-        countUse(lanes);
+        countUse(parties);
       };
       const refuse = () => {
         end();
@@ -134,7 +134,7 @@ export function hashQueue({
         waits.observe((monotonic() - queuedAt) / 1000);
         resolve();
       };
-      const waiter = { ...lanes, run, refuse };
+      const waiter = { ...parties, run, refuse };
       own.push(waiter);
       if (running < concurrency) return startNext();
       const order = inOrder(own);
@@ -152,19 +152,19 @@ export function hashQueue({
   return async <Result>(asker: Asker, task: () => Promise<Result>): Promise<Result> => {
     const { isIdentified, account, address } = asker;
     const network = address === undefined ? 'command' : networkKey(address);
-    const lanes = { network, account: `${network} ${account}` };
+    const parties = { network, account: `${network} ${account}` };
     const limits = new Map([[`account ${account}`, perAccount]]);
     if (!isIdentified && address !== undefined) limits.set(`address ${addressKey(address)}`, perAddress);
     const count = (key: string) => underWay.get(key) ?? 0;
     if ([...limits].some(([key, limit]) => count(key) >= limit)) {
-      countUse(lanes);
+      countUse(parties);
       throw tooManyAtOnce();
     }
     for (const key of limits.keys()) underWay.set(key, count(key) + 1);
     const phase = phases?.();
     try {
       phase?.('wait for a password hash');
-      await turnOf(isIdentified, lanes);
+      await turnOf(isIdentified, parties);
       phase?.('hash a password');
       const startedAt = monotonic();
       try {

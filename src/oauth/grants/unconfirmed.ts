@@ -18,7 +18,7 @@ export type Issuance = { key: string; issuance_id: string };
  */
 export function openUnconfirmed(deps: { db: Db; clock: Clock; log: Logger }, keptSeconds: number) {
   const { db, log } = deps;
-  /** By issuance id. */
+  /** The keys are ids of issuances. */
   const unconfirmed = new Map<string, Issuance & { until: number }>();
   let pass: NodeJS.Timeout | undefined;
 

@@ -17,7 +17,7 @@ export type SigningThread = ReturnType<typeof openSigningThread>;
 
 /** When it has been without work for so long, the thread ends, and its memory is free. */
 const defaultIdleMs = 5_000;
-/** Of its heap, in MB. It keeps nothing but the batches that it signs. */
+/** How large its heap may become, in MB: it keeps nothing but the batches that it signs. */
 const resourceLimits = { maxOldGenerationSizeMb: 32 };
 
 /**

@@ -1,5 +1,5 @@
 const day = 86_400;
-/** Of what has ended, for questions about what happened. */
+/** For which what has ended is kept, for questions about what happened. */
 const questionsSeconds = 7 * day;
 
 /** What the secret in a column is sealed for, by the primary key of its row. */

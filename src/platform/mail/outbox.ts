@@ -107,8 +107,8 @@ export function openQueue({ config, clock, vault }: OutboxDeps, onEnqueue = () =
       const mail_id = newId('mail');
       const queued: QueuedMail = { ...mail, request_id: currentRequest.getStore()?.span?.request_id };
       const message_sealed = vault.mail.seal(mailPurpose(mail_id), JSON.stringify(queued));
-      const lane = digest(emailKey(mail.to));
-      return [insertMail({ mail_id, message_sealed, lane, isPrompt }, now({ clock }), onlyIf)];
+      const recipient_hash = digest(emailKey(mail.to));
+      return [insertMail({ mail_id, message_sealed, recipient_hash, isPrompt }, now({ clock }), onlyIf)];
     },
     /** Sends what is due. Any node may do so at any time. */
     async deliver(): Promise<void> {},
