@@ -2,6 +2,7 @@ import { hash, type KeyObject } from 'node:crypto';
 import type { SigningAlgorithm } from '../../clients/choices.ts';
 import { edwardsSecretKey, type Sign } from './signatures.ts';
 import type { SigningThread, ThreadKey, Tokens, Unsigned } from './signing-thread.ts';
+import { halfOfHash, signingInput, withAccessTokenHash } from './token-text.ts';
 
 /** For fewer, the messages to a thread take as long as the signatures. */
 const smallestBatch = 4;
@@ -77,22 +78,19 @@ export function tokenSignerOf(key: Key, privateKey: KeyObject, thread: SigningTh
   };
 }
 
-/** The thread has the same for Ed25519. */
 async function signTokens({ access, id }: Unsigned, key: Key): Promise<Tokens> {
   const access_token = await signCompact(key.accessHeader, access, key.sign);
   if (id === undefined) return { access_token };
-  const bound = `${id.slice(0, -1)},"at_hash":"${accessTokenHash(key.algorithm, access_token)}"}`;
-  return { access_token, id_token: await signCompact(key.idHeader, bound, key.sign) };
+  const claims = withAccessTokenHash(id, accessTokenHash(key.algorithm, access_token));
+  return { access_token, id_token: await signCompact(key.idHeader, claims, key.sign) };
 }
 
 /** @param header encoded. @param claims JSON. @returns a compact JWS (RFC 7515 §7.1). */
 export async function signCompact(header: string, claims: string, sign: Sign): Promise<string> {
-  const input = `${header}.${Buffer.from(claims).toString('base64url')}`;
+  const input = signingInput(header, claims);
   return `${input}.${(await sign(Buffer.from(input))).toString('base64url')}`;
 }
 
-/** Left half of the hash that the signature algorithm uses; for Ed25519 that is SHA-512 (OIDC Core §3.1.3.6). */
-export function accessTokenHash(algorithm: SigningAlgorithm, access_token: string): string {
-  const digest = hash(algorithm === 'EdDSA' ? 'sha512' : 'sha256', access_token, 'buffer');
-  return digest.subarray(0, digest.length / 2).toString('base64url');
-}
+/** By the hash of the signature algorithm; for Ed25519 that is SHA-512 (OIDC Core §3.1.3.6). */
+export const accessTokenHash = (algorithm: SigningAlgorithm, access_token: string): string =>
+  halfOfHash(hash(algorithm === 'EdDSA' ? 'sha512' : 'sha256', access_token, 'buffer'));
