@@ -3,7 +3,7 @@ import type { Deps } from '../oauth/deps.ts';
 import { listKeys } from '../oauth/signing-keys/signing-keys.ts';
 import { version } from '../platform/config.ts';
 import { diskOf, storeBytes } from '../platform/db/open.ts';
-import { mailBacklog } from '../platform/mail/outbox.ts';
+import { mailBacklog } from '../platform/mail/queue.ts';
 import {
   countedByProcess,
   type Family,

@@ -25,7 +25,7 @@ import { openOutbound } from '../platform/http/outbound/outbound.ts';
 import { newId } from '../platform/ids.ts';
 import { openClientSecretLimits } from '../platform/limits/failure-limits.ts';
 import { openLogWriter } from '../platform/log-writer.ts';
-import { openOutbox, openQueue } from '../platform/mail/outbox.ts';
+import { openOutbox, openQueueOnly } from '../platform/mail/sender.ts';
 import { loadMasterKey, readMasterKey } from '../platform/master-key.ts';
 import { openBranding } from '../platform/pages/branding.ts';
 import { findHeartbeat, openProcesses } from '../platform/processes.ts';
@@ -87,7 +87,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
     const services = ttlCache('services', clock, (credential_id) => readCredential(db, credential_id));
     const mail = closing.on(
       'work',
-      (role === 'server' ? openOutbox : openQueue)({ config, db, clock, log, tracer, vault, terminal }),
+      (role === 'server' ? openOutbox : openQueueOnly)({ config, db, clock, log, tracer, vault, terminal }),
     );
     const node = newId('node');
     const timekeeper = openTimekeeper({ clock, monotonic: outside.monotonic, log });

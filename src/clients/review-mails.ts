@@ -5,7 +5,7 @@ import type { Sql } from '../platform/db/sql.ts';
 import type { MailDeps } from '../platform/deps.ts';
 import { type Locale, type MessageDescriptor, translatePlain } from '../platform/i18n/translate.ts';
 import { windowLimit } from '../platform/limits/failure-limits.ts';
-import { mailTo } from '../platform/mail/outbox.ts';
+import { mailTo } from '../platform/mail/letters.ts';
 import { withoutLinks } from '../platform/text.ts';
 import type { ClientTarget } from './change-client.ts';
 import { type Client, hasPendingChange } from './client.ts';

@@ -5,7 +5,7 @@ import type { Config } from './config.ts';
 import type { Db } from './db/db.ts';
 import type { Outbound } from './http/outbound/outbound.ts';
 import type { ClientSecretLimits } from './limits/failure-limits.ts';
-import type { Outbox } from './mail/outbox.ts';
+import type { Outbox } from './mail/sender.ts';
 import type { Branding } from './pages/branding.ts';
 import type { Processes } from './processes.ts';
 import type { Tracer } from './tracing.ts';

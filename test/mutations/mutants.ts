@@ -83,7 +83,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'mail-deleted-before-it-is-sent',
     breaks: 'Webhooks and mails about a change survive it',
-    file: 'src/platform/mail/outbox.ts',
+    file: 'src/platform/mail/sender.ts',
     text: "await deps.tracer.send('send mail'",
     instead: "await deleteMail(deps.db, mail_id);\n      await deps.tracer.send('send mail'",
     tests: [{ file: 'test/platform/mail.test.ts', names: ['a mail outlives a server that refuses it'] }],
@@ -423,7 +423,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'mail-of-a-clock-ahead-waits',
     breaks: 'A mail that a clock ahead has planned',
-    file: 'src/platform/store.ts',
+    file: 'src/platform/mail/store.ts',
     text: 'isBeyondPauses(planned, now, longestPause)',
     instead: 'isDue(planned, now)',
     tests: [{ file: 'test/platform/mail.test.ts', names: ['a mail that a clock ahead'] }],

@@ -5,11 +5,10 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../src/app/config.ts';
 import { closeDeps } from '../../src/app/open-deps.ts';
-import en from '../../src/platform/i18n/en.json' with { type: 'json' };
 import { locales } from '../../src/platform/i18n/translate.ts';
-import { composeMail, type MailName, mailTo } from '../../src/platform/mail/outbox.ts';
+import { composeMail, type LetterName, letters, mailTo } from '../../src/platform/mail/letters.ts';
+import { claimMail, dueMails, findDueMails, insertMail } from '../../src/platform/mail/store.ts';
 import { messageOf, smtpOptions } from '../../src/platform/mail/transport.ts';
-import { claimMail, dueMails, findDueMails, insertMail } from '../../src/platform/store.ts';
 import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
@@ -384,6 +383,27 @@ test('a mail that a slow server keeps waiting is not sent by another node', asyn
   assert.equal(row?.next_attempt_at, signet.clock() / 1000 + 30);
 });
 
+const names = Object.keys(letters) as LetterName[];
+
+test('what is sent to an address without an account has no text of whoever asked for it', () => {
+  const forStrangers = [
+    'account_deleted',
+    'account_deleted_admin',
+    'change_email',
+    'invitation',
+    'sign_up',
+    'verify_email',
+  ];
+  for (const locale of locales) {
+    const to = { email: 'ada@example.com', name: 'Cheap boats at evil.example', locale };
+    const unnamed = names.filter((name) => {
+      const { subject, text } = composeMail(readConfig({}), to, name, {});
+      return !`${subject} ${text}`.includes('Cheap boats');
+    });
+    assert.deepEqual(unnamed.sort(), forStrangers, locale);
+  }
+});
+
 test('a subject has the beginning of a long name, and the text all of it', () => {
   const app = `${'Weather and tides for sailors '.repeat(4)}`.trim();
   const to = { email: 'ada@example.com', name: 'Ada', locale: 'en' };
@@ -398,9 +418,9 @@ test('no subject has more than 78 characters, however long the names in it are',
   const values = { app: long, provider: long, webhook: long, passkey: long, count: 1000 };
   let withName = 0;
   for (const locale of locales) {
-    for (const name of Object.keys(en).flatMap((key) => /^mail\.(\w+)\.subject$/.exec(key)?.[1] ?? [])) {
+    for (const name of names) {
       const to = { email: 'ada@example.com', name: long, locale };
-      const { subject } = composeMail(config, to, name as MailName, values);
+      const { subject } = composeMail(config, to, name, values);
       assert.ok([...subject].length <= 78, `${locale}: ${subject}`);
       if (subject.includes('Weather')) withName += 1;
     }

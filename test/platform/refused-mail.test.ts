@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { findDueMails } from '../../src/platform/mail/store.ts';
 import { countedByProcess } from '../../src/platform/metrics.ts';
-import { findDueMails } from '../../src/platform/store.ts';
 import { freePort } from '../support/free-port.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';

@@ -25,11 +25,10 @@ import { now, openTimekeeper } from '../../src/platform/clock.ts';
 import type { Db } from '../../src/platform/db/db.ts';
 import { migrate } from '../../src/platform/db/migrate.ts';
 import { openClientSecretLimits } from '../../src/platform/limits/failure-limits.ts';
-import { openQueue } from '../../src/platform/mail/outbox.ts';
+import { openQueueOnly } from '../../src/platform/mail/sender.ts';
 import { recordRun } from '../../src/platform/processes.store.ts';
 import { openProcesses } from '../../src/platform/processes.ts';
 import { openSecretUses } from '../../src/platform/secret-uses.ts';
-import { noTracing } from '../../src/platform/tracing.ts';
 import { prepareVaultFor, type Vault } from '../../src/platform/vault.ts';
 import { openSignInCounter } from '../../src/statistics/sign-in-counter.ts';
 import { plain } from '../support/plain-sql.ts';
@@ -132,7 +131,7 @@ export async function openNode(store: VirtualStore, vault: Vault, clock: () => n
   await store.direct.run(recordRun(run_id, now({ clock }), vault.id)); // a server listens only once it is known
   const witness = openWitness('', log);
   witness.remember({ seq: 0, seal: '', accepted: 0 }); // so that it reads no file
-  const mail = openQueue({ config, db, clock, tracer: noTracing, log, vault });
+  const mail = openQueueOnly({ config, clock, vault });
   const processes = openProcesses({ node: run_id, config, db, clock, timekeeper, log, mail, vault });
   const issuances = openIssuances({ db, clock, monotonic: clock, log, processes });
   const shared = {

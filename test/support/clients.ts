@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import pino from 'pino';
 import { insertUser } from '../../src/accounts/store.ts';
 import { readConfig } from '../../src/app/config.ts';
 import type { Caller } from '../../src/audit/audit.ts';
@@ -17,8 +16,7 @@ import { openRiskContext } from '../../src/clients/risk-signals.ts';
 import { grants } from '../../src/oauth/grants/grants.ts';
 import type { Db } from '../../src/platform/db/db.ts';
 import { RequestError } from '../../src/platform/errors.ts';
-import { openQueue } from '../../src/platform/mail/outbox.ts';
-import { noTracing } from '../../src/platform/tracing.ts';
+import { openQueueOnly } from '../../src/platform/mail/sender.ts';
 import { openVault } from '../../src/platform/vault.ts';
 import { type Engine, freshDatabase } from './databases.ts';
 
@@ -42,17 +40,7 @@ export async function openClients(
     grants,
     config,
     riskContext: openRiskContext({ db, config, clock }),
-    mail: {
-      ...openQueue({
-        config,
-        db,
-        clock,
-        log: pino({ enabled: false }),
-        tracer: noTracing,
-        vault: openVault(Buffer.alloc(32)),
-      }),
-      works: false,
-    },
+    mail: { ...openQueueOnly({ config, clock, vault: openVault(Buffer.alloc(32)) }), works: false },
   };
   const user = { email_verified_at: seconds, role: 'user', name: null } as const;
   await db.change({

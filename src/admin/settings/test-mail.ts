@@ -6,7 +6,7 @@ import { refusal } from '../../platform/errors.ts';
 import type { Locale } from '../../platform/i18n/translate.ts';
 import { newId } from '../../platform/ids.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
-import { composeMail } from '../../platform/mail/outbox.ts';
+import { composeMail } from '../../platform/mail/letters.ts';
 import { mailProblem, openTransport, withoutMailSecrets } from '../../platform/mail/transport.ts';
 
 export type MailTest = {

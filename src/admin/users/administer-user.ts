@@ -41,7 +41,7 @@ import type { Sql } from '../../platform/db/sql.ts';
 import type { LimitDeps, MailDeps, StoreDeps } from '../../platform/deps.ts';
 import type { Edited } from '../../platform/edited.ts';
 import { invalidState, refusal } from '../../platform/errors.ts';
-import { mailTo, reasonForMail } from '../../platform/mail/outbox.ts';
+import { mailTo, reasonForMail } from '../../platform/mail/letters.ts';
 
 /**
  * Signs a user out everywhere: ends every session and pending sign-in, revokes every grant, and notifies the user by mail.

@@ -8,7 +8,7 @@ import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import type { RevocationDeps } from '../../authentication/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidState, refusal } from '../../platform/errors.ts';
-import { mailToAddress } from '../../platform/mail/outbox.ts';
+import { mailTo } from '../../platform/mail/letters.ts';
 import { accountDeletion, requireTypedAddress } from '../../self-service/delete-account/delete-account.ts';
 
 /**
@@ -36,7 +36,7 @@ export async function deleteUserByAdministrator(
     require: { ...require, address: hasEmail(user_id, user.email) },
     run: {
       ...(await accountDeletion(deps, user, at)),
-      mail: mailToAddress(deps, user, 'account_deleted_admin'),
+      mail: mailTo(deps, user, 'account_deleted_admin'),
       event: auditEvent(event, at).statement,
     },
   });

@@ -20,7 +20,7 @@ import type { MailDeps } from '../../platform/deps.ts';
 import type { Edited } from '../../platform/edited.ts';
 import { emailKey, emailProblem, readableEmail } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, invalidState, takenField } from '../../platform/errors.ts';
-import { mailTo } from '../../platform/mail/outbox.ts';
+import { mailTo } from '../../platform/mail/letters.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import { refuseTakeover } from './refuse-takeover.ts';
 

@@ -3,7 +3,7 @@ import type { User } from '../../accounts/users.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
 import type { MailDeps } from '../../platform/deps.ts';
-import { mailTo } from '../../platform/mail/outbox.ts';
+import { mailTo } from '../../platform/mail/letters.ts';
 import { markNotified, nameOfWebhook, unreportedFailures, type Webhook } from '../../webhooks/list-webhooks.ts';
 
 /** Shorter trouble is over before one reads of it. */

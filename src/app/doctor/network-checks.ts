@@ -1,7 +1,6 @@
 import { checkProvider } from '../../authentication/federation/check-provider.ts';
 import { fetchForOperator } from '../../platform/http/outbound/operator-fetch.ts';
-import { mailModeOf } from '../../platform/mail/outbox.ts';
-import { verifySmtp } from '../../platform/mail/transport.ts';
+import { mailModeOf, verifySmtp } from '../../platform/mail/transport.ts';
 import { visibleText } from '../../platform/text.ts';
 import { noTracing } from '../../platform/tracing.ts';
 import { askReadiness } from '../ask-readiness.ts';

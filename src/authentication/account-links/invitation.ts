@@ -34,7 +34,7 @@ import {
   takenField,
 } from '../../platform/errors.ts';
 import type { Locale } from '../../platform/i18n/translate.ts';
-import { mailTo, mailToAddress } from '../../platform/mail/outbox.ts';
+import { mailTo } from '../../platform/mail/letters.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import type { Deps } from '../deps.ts';
 import { passwordLimits } from '../passwords/password-limits.ts';
@@ -99,7 +99,7 @@ export async function inviteUser(
       handle:
         handle === undefined ? undefined : mustChange(reserveHandle(email, handle, { until: expires_at, now: at })),
       mailedLink: mailed ? insertSignUpLink(sent.link, at) : undefined,
-      mail: mailed ? mailToAddress(deps, { email: sent.link.email, locale }, 'invitation', values) : undefined,
+      mail: mailed ? mailTo(deps, { email: sent.link.email, locale }, 'invitation', values) : undefined,
       event: auditEvent(event, at).statement,
     },
   });

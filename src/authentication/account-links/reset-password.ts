@@ -25,7 +25,7 @@ import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { invalidState } from '../../platform/errors.ts';
 import { type MessageDescriptor, translatePlain } from '../../platform/i18n/translate.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
-import { mailTo } from '../../platform/mail/outbox.ts';
+import { mailTo } from '../../platform/mail/letters.ts';
 import { listIdentities } from '../credentials/identities.store.ts';
 import { listPasskeys } from '../credentials/passkeys.store.ts';
 import { setPassword } from '../credentials/passwords.store.ts';

@@ -7,7 +7,7 @@ import type { LimitDeps, MailDeps } from '../../platform/deps.ts';
 import { emailProblem } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields } from '../../platform/errors.ts';
 import type { Locale } from '../../platform/i18n/translate.ts';
-import { mailTo, mailToAddress } from '../../platform/mail/outbox.ts';
+import { mailTo } from '../../platform/mail/letters.ts';
 import type { Deps } from '../deps.ts';
 import { passwordLimits } from '../passwords/password-limits.ts';
 import { createUser } from './create-user.ts';
@@ -39,7 +39,7 @@ export async function requestSignUp(deps: MailDeps, request: LinkRequest): Promi
   await deps.db.change({
     run: {
       link: insertSignUpLink(link, now(deps)),
-      mail: mailToAddress(
+      mail: mailTo(
         deps,
         { email: link.email, locale },
         'sign_up',

@@ -4,7 +4,7 @@ import { now } from '../../platform/clock.ts';
 import { mayConflict, mustChange } from '../../platform/db/change.ts';
 import type { MailDeps } from '../../platform/deps.ts';
 import { notFound, refusal } from '../../platform/errors.ts';
-import { mailTo } from '../../platform/mail/outbox.ts';
+import { mailTo } from '../../platform/mail/letters.ts';
 import {
   deleteIdentity,
   findIdentity,

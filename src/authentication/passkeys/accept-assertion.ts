@@ -8,7 +8,7 @@ import { mayConflict } from '../../platform/db/change.ts';
 import { type SingleUse, useOnce } from '../../platform/db/used-once.ts';
 import type { Deps, MailDeps, SecretDeps } from '../../platform/deps.ts';
 import { RequestError, refusal } from '../../platform/errors.ts';
-import { mailTo } from '../../platform/mail/outbox.ts';
+import { mailTo } from '../../platform/mail/letters.ts';
 import {
   findUsablePasskey,
   listPasskeys,

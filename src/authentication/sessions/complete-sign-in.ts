@@ -7,7 +7,7 @@ import type { Sql } from '../../platform/db/sql.ts';
 import type { LimitDeps, MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { digest, newId, newSecret } from '../../platform/ids.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
-import { mailTo } from '../../platform/mail/outbox.ts';
+import { mailTo } from '../../platform/mail/letters.ts';
 import { hasSecondFactor } from '../credentials/factors.store.ts';
 import { isTotpActive } from '../credentials/two-factor.store.ts';
 import type { SignInDeps } from '../deps.ts';

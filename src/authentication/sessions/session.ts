@@ -10,7 +10,7 @@ import type { Access } from '../../platform/http/access.ts';
 import { cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
 import type { Locale } from '../../platform/i18n/translate.ts';
 import { digest, newSecret } from '../../platform/ids.ts';
-import { type MailName, mailTo } from '../../platform/mail/outbox.ts';
+import { type LetterName, mailTo } from '../../platform/mail/letters.ts';
 import { refuseFormOfAnother } from '../../platform/pages/form.ts';
 import type { SecondFactorDue } from '../../platform/pages/page.ts';
 import { hasSecondFactor } from '../credentials/factors.store.ts';
@@ -213,7 +213,7 @@ type OwnChange = {
   before?: Readonly<Record<string, unknown>>;
   after?: Readonly<Record<string, unknown>>;
   /** The mail to the user, with values besides `{address}`. */
-  mail?: MailName;
+  mail?: LetterName;
   values?: Readonly<Record<string, string>>;
   require?: Requirements;
   run: Writes;

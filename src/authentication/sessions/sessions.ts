@@ -9,7 +9,7 @@ import type { StoreDeps } from '../../platform/deps.ts';
 import { fieldProblem, invalidFields, notFound } from '../../platform/errors.ts';
 import { nullable, Time } from '../../platform/http/operation.ts';
 import { canonicalAddress } from '../../platform/ip-address.ts';
-import { mailTo, reasonForMail } from '../../platform/mail/outbox.ts';
+import { mailTo, reasonForMail } from '../../platform/mail/letters.ts';
 import { Type } from '../../platform/schema.ts';
 import { matcherOf, maxWords } from '../../platform/search-terms.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';

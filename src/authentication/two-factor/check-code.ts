@@ -5,7 +5,7 @@ import { now } from '../../platform/clock.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { Deps, LimitDeps, MailDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
-import { type MailName, mailTo } from '../../platform/mail/outbox.ts';
+import { type LetterName, mailTo } from '../../platform/mail/letters.ts';
 import { type CodeLimits, codeLimits } from '../credentials/code-limits.ts';
 import {
   consumeBackupCode,
@@ -154,8 +154,8 @@ async function notificationFor(
   deps: LimitDeps,
   { attempt: { user_id, triesLeft }, isKnown }: Refused,
   reason: Refusal,
-): Promise<MailName | undefined> {
-  const limited = async (kind: string, limit: number, windowSeconds: number, name: MailName) =>
+): Promise<LetterName | undefined> {
+  const limited = async (kind: string, limit: number, windowSeconds: number, name: LetterName) =>
     (await mayMailAbout(deps, kind, user_id, { limit, windowSeconds })) ? name : undefined;
   if (reason === 'codes_disabled') return limited('codes-disabled', 1, 86_400, 'codes_disabled');
   if (triesLeft === 0) return limited('second-factor', 3, 3600, 'second_factor_refused');

@@ -3,7 +3,7 @@ import type { Sql } from '../../platform/db/sql.ts';
 import type { Deps, MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { invalidState } from '../../platform/errors.ts';
 import { nullable, Time } from '../../platform/http/operation.ts';
-import type { MailName } from '../../platform/mail/outbox.ts';
+import type { LetterName } from '../../platform/mail/letters.ts';
 import { type Static, Type } from '../../platform/schema.ts';
 import { listPasskeys } from '../credentials/passkeys.store.ts';
 import { limitSecurityChanges } from '../credentials/sign-in-methods.ts';
@@ -78,7 +78,7 @@ export function pendingSecret(totp: TotpRow | undefined, session_id: string, at:
 
 type FactorChange = {
   action: 'totp.confirmed' | 'totp.disabled' | 'backup_codes.regenerated';
-  mail: MailName;
+  mail: LetterName;
   /** The state that the change was decided on: of many concurrent changes of one state, one is made. */
   state: Sql;
   factors: readonly Sql[];

@@ -6,7 +6,7 @@ import { now } from '../../platform/clock.ts';
 import { notFound } from '../../platform/errors.ts';
 import { nullable, Time } from '../../platform/http/operation.ts';
 import type { ClientId, UserId } from '../../platform/ids.ts';
-import { mailTo } from '../../platform/mail/outbox.ts';
+import { mailTo } from '../../platform/mail/letters.ts';
 import { type Static, Type } from '../../platform/schema.ts';
 import { claimsWithin, type UserClaim, userClaimNames } from '../claims/claims.ts';
 import { appLimit } from '../grants/app-limit.ts';

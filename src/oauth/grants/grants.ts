@@ -11,7 +11,7 @@ import type { LimitDeps, StoreDeps } from '../../platform/deps.ts';
 import { notFound } from '../../platform/errors.ts';
 import { type ClientId, type GrantId, newId, type UserId } from '../../platform/ids.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
-import { mailTo, reasonForMail } from '../../platform/mail/outbox.ts';
+import { mailTo, reasonForMail } from '../../platform/mail/letters.ts';
 import { counter } from '../../platform/metrics.ts';
 import { rangesOf } from '../../platform/search-terms.ts';
 import { deleteBulkRevocation, listBulkRevocations } from './bulk-revocations.store.ts';

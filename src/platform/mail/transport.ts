@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { asciiEmail } from '../email-address.ts';
 import { isLoopback } from '../ip-address.ts';
+import type { MailMode } from '../processes.ts';
 import { visibleText } from '../text.ts';
 import type { SpanAttributes } from '../tracing.ts';
 
@@ -30,10 +31,14 @@ const pool = { pool: true, maxConnections: 1, maxMessages: 100, maxRequeues: 1, 
 /** @param terminal that the log goes to, if it does. */
 type TransportDeps = { config: Config; log: Logger; terminal?: { write(text: string): unknown } };
 
+/** Whatever says how mail fares begins here: only `smtp` reaches a person. */
+export const mailModeOf = ({ smtpUrl, secure }: Pick<Config, 'smtpUrl' | 'secure'>): MailMode =>
+  smtpUrl !== undefined ? 'smtp' : secure ? 'none' : 'log';
+
 /** SMTP, or on loopback the log, to try Signet out. None elsewhere: a reader of the log could take over accounts. */
 export function openTransport({ config, log, terminal }: TransportDeps): Transport | undefined {
   if (config.smtpUrl !== undefined) return smtp(config.smtpUrl, config.mailFrom);
-  if (config.secure) return undefined;
+  if (mailModeOf(config) === 'none') return undefined;
   return {
     server: {},
     async send(mail) {

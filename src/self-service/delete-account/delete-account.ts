@@ -16,7 +16,7 @@ import { tablesWithMany } from '../../platform/db/tables.ts';
 import type { MailDeps } from '../../platform/deps.ts';
 import { emailKey } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, refusal } from '../../platform/errors.ts';
-import { mailToAddress } from '../../platform/mail/outbox.ts';
+import { mailTo } from '../../platform/mail/letters.ts';
 
 /**
  * Deletes an account at its owner's request, with its sessions, grants, factors and consents. Clients that the user
@@ -40,7 +40,7 @@ export async function deleteAccount(
     require: { session: isCurrentSession(session), administrator: isNotLastAdministrator(user_id) },
     run: {
       ...(await accountDeletion(deps, session, at)),
-      mail: mailToAddress(deps, session, 'account_deleted'),
+      mail: mailTo(deps, session, 'account_deleted'),
       event: auditEvent(event, at).statement,
     },
   });

@@ -38,7 +38,7 @@ import { useOnce } from '../../platform/db/used-once.ts';
 import type { Deps, MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { emailKey, emailProblem, readableEmail } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, refusal } from '../../platform/errors.ts';
-import { mailTo, mailToAddress } from '../../platform/mail/outbox.ts';
+import { mailTo } from '../../platform/mail/letters.ts';
 
 type Requester = Pick<SignedIn, 'session' | 'caller' | 'browser'>;
 
@@ -58,7 +58,7 @@ export async function requestVerification(deps: MailDeps, { session, caller, bro
   await deps.db.change({
     run: {
       link: insertAccountLink({ ...link, user_id }, now(deps)),
-      mail: mailToAddress(deps, to, 'verify_email', { url, expires_at: link.expires_at }, isDisabled(user_id, false)),
+      mail: mailTo(deps, to, 'verify_email', { url, expires_at: link.expires_at }, isDisabled(user_id, false)),
       event: auditEvent(event, now(deps)).statement,
     },
   });
@@ -97,7 +97,7 @@ export async function requestEmailChange(
     run: {
       earlier: deleteLinksOfUser(user_id, 'change_email'),
       link: insertAddressLink({ ...link, user_id }, at),
-      mail: mailToAddress(
+      mail: mailTo(
         deps,
         { email: link.email, locale },
         'change_email',
