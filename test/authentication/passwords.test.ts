@@ -6,6 +6,7 @@ import sodium from 'sodium-native';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { disableUser } from '../../src/admin/users/administer-user.ts';
 import { createUser } from '../../src/authentication/account-links/create-user.ts';
+import { argon2id } from '../../src/authentication/credentials/argon2id.ts';
 import { removePassword } from '../../src/authentication/credentials/passwords.store.ts';
 import { passwordLimits } from '../../src/authentication/passwords/password-limits.ts';
 import { RequestError } from '../../src/platform/errors.ts';
@@ -19,6 +20,18 @@ import { beforeEachCall, holdNextCall } from '../support/store-spy.ts';
 import type { TestUser } from '../support/test-user.ts';
 
 const passwords = newHasher();
+
+/** What each password that was checked has cost: memory, passes and length of the tag. */
+const costs: string[] = [];
+const measured = newHasher(
+  {},
+  {
+    derive: (parameters) => {
+      costs.push(`${parameters.memory} KiB, ${parameters.passes} passes, ${parameters.tagLength} bytes`);
+      return argon2id(parameters);
+    },
+  },
+);
 
 let accounts = 0;
 const newAccount = (password: string) => ({
@@ -357,3 +370,56 @@ test('PW-03: the limit discloses nothing either: an unknown address is blocked l
   }
   assert.deepEqual(statuses[0], statuses[1]);
 });
+
+testSignet(
+  'PW-02: a stored hash that cannot be checked is a wrong password, at the cost of any, and the operator learns of it',
+  { passwords: measured, env: { SIGNET_RATE_LIMITS: 'off' } },
+  async ({ signet }) => {
+    const salt = 'c29tZXNhbHQ';
+    const tag = 'CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
+    const unreadable: [string, string][] = [
+      ['$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy', 'unknown_format'],
+      ['5f4dcc3b5aa765d61d8327deb882cf99', 'unknown_format'],
+      ['', 'unknown_format'],
+      [`$argon2i$v=19$m=65536,t=2,p=1$${salt}$${tag}`, 'unknown_format'],
+      [`$argon2id$v=19$m=65536,t=2,p=1$${salt}`, 'damaged'],
+      [`$argon2id$v=19$m=65536,t=2,p=0$${salt}$${tag}`, 'damaged'],
+      [`$argon2id$v=19$m=65536,t=0,p=1$${salt}$${tag}`, 'damaged'],
+      [`$argon2id$v=19$m=65536,t=2,p=1$${salt}$AA`, 'damaged'],
+      [`$argon2id$v=19$m=4294967295,t=2,p=1$${salt}$${tag}`, 'too_costly'],
+      [`$argon2id$v=19$m=${'9'.repeat(400)},t=2,p=1$${salt}$${tag}`, 'too_costly'],
+      [`$argon2id$v=19$m=65536,t=4294967295,p=1$${salt}$${tag}`, 'too_costly'],
+      [`$argon2id$v=19$m=65536,t=2,p=8000$${salt}$${tag}`, 'too_costly'],
+    ];
+    const known = newAccount(letters(20));
+    await createUser(signet.deps, known, 'cli');
+    const checked = async (email: string, password: string) => {
+      costs.length = 0;
+      const { status, text } = await attempt(signet, email, password);
+      return { status, text: withoutFormIds(text).replaceAll(email, 'EMAIL'), costs: [...costs] };
+    };
+    const wrong = await checked(known.email, 'password');
+    assert.deepEqual([wrong.status, wrong.costs.length], [401, 1]);
+    for (const [stored, reason] of unreadable) {
+      const account = newAccount(letters(20));
+      const user_id = await createUser(signet.deps, account, 'cli');
+      await plain(signet.deps.db).run('update passwords set password_hash = $1 where user_id = $2', [stored, user_id]);
+      for (const password of ['password', account.password]) {
+        assert.deepEqual(await checked(account.email, password), wrong, stored);
+      }
+      const lines = signet.logLines.map((line) => JSON.parse(line)).filter((line) => line.user_id === user_id);
+      assert.deepEqual(
+        lines.map((line) => [line.level, line.reason]),
+        [[50, reason]],
+        stored,
+      );
+      const [row] = await plain(signet.deps.db).all('select password_hash from passwords where user_id = $1', [
+        user_id,
+      ]);
+      assert.deepEqual(row, { password_hash: stored }, 'nothing has changed');
+    }
+    const log = signet.logLines.join('\n');
+    for (const [stored] of unreadable) if (stored) assert.ok(!log.includes(stored), stored);
+    assert.equal((await attempt(signet, known.email, known.password)).status, 303);
+  },
+);

@@ -5,7 +5,8 @@ import { newHasher } from '../../../test/support/remembering-hasher.ts';
 import { RequestError } from '../../platform/errors.ts';
 import { argon2id } from './argon2id.ts';
 import { identified } from './hash-queue.ts';
-import { longestPasswordBytes, needsRehash, passwordHasher } from './password-hash.ts';
+import { needsRehash } from './password-formats.ts';
+import { longestPasswordBytes, passwordHasher } from './password-hash.ts';
 
 const asker = identified('usr_ada', '192.0.2.1');
 const { hash, verify } = newHasher();
@@ -132,10 +133,6 @@ test('hashes leave threads of the pool: tokens are signed there, and changes are
   assert.ok(most > 0 && most <= threads - 2, `${most} of ${threads}`);
 });
 
-test('a stored text that is no Argon2id hash is an error, not a wrong password', async () => {
-  await assert.rejects(verifyPassword('a', '$2b$10$abcdefghijklmnopqrstuv'), /not an Argon2id PHC string/);
-});
-
 test('a hash that fails leaves its place to the next one', async () => {
   let failures = 2;
   const { hash } = newHasher(
@@ -149,9 +146,4 @@ test('a hash that fails leaves its place to the next one', async () => {
   );
   for (let count = 0; count < 2; count += 1) await assert.rejects(hash('a', asker), /it failed/);
   assert.match(await hash('correct horse battery staple', asker), /^\$argon2id\$/);
-});
-
-test('stored parameters that no hash can have are an error, not overload', async () => {
-  const stored = '$argon2id$v=19$m=65536,t=2,p=0$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
-  await assert.rejects(verifyPassword('password', stored), (error) => !(error instanceof RequestError));
 });

@@ -5,7 +5,7 @@ import { newId, type UserId } from '../../platform/ids.ts';
 
 const PasswordRow = row('passwords', {
   user_id: id<UserId>(),
-  /** A PHC string; see password-hash.ts. */
+  /** In one of the formats of password-formats.ts. */
   password_hash: text,
   changed_at: integer,
   /** New with each password that is set; the same if the password is only rehashed. */

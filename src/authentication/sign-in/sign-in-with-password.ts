@@ -3,8 +3,9 @@ import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
 import { RequestError } from '../../platform/errors.ts';
 import { identified, unidentified } from '../credentials/hash-queue.ts';
-import { needsRehash } from '../credentials/password-hash.ts';
+import { needsRehash } from '../credentials/password-formats.ts';
 import { passwordOf, passwordUnchanged, replaceHash } from '../credentials/passwords.store.ts';
+import { noteIfUnreadable } from '../credentials/unreadable-hashes.ts';
 import type { Deps, SignInDeps } from '../deps.ts';
 import { passwordLimits } from '../passwords/password-limits.ts';
 import { completeSignIn } from '../sessions/complete-sign-in.ts';
@@ -22,7 +23,7 @@ type PasswordAttempt = { username: string; password: string; signInRequest: Sign
  * `temporarily_unavailable` if too many of all do; `access_denied` if only a reset unlocks the account.
  */
 export async function signInWithPassword(
-  deps: SignInDeps & Pick<Deps, 'passwords'>,
+  deps: SignInDeps & Pick<Deps, 'passwords' | 'log'>,
   attempt: PasswordAttempt,
 ): Promise<Outcome | undefined> {
   const { address, deviceToken, previous } = attempt.signInRequest;
@@ -45,6 +46,7 @@ export async function signInWithPassword(
     // The typed address is not stored: users sometimes type a password there.
     const reason = isRight ? 'account_disabled' : 'wrong_password';
     countSignIn(['pwd'], reason);
+    if (stored) noteIfUnreadable(deps.log, user_id, stored.password_hash);
     const refused = { action: 'session.refused', target: user?.user_id, reason, address } as const;
     await deps.db.change({ run: { event: unauthenticatedEvent(deps, refused) } });
     return undefined;
