@@ -138,6 +138,30 @@ testSignet(
 );
 
 testSignet(
+  'of more administrators than an index finds, all changes are listed, on as many pages as it takes',
+  { env },
+  async ({ signet }) => {
+    const admin = await signet.signedInUser({ role: 'admin' });
+    const { db } = signet.deps;
+    await signet.runJobs();
+    const head = Number((await plain(db).get<{ seq: number }>('select max(seq) as seq from audit_log'))!.seq);
+    await plain(db).run(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 300)
+       insert into audit_log (event_id, at, action, actor, target, seq, seal)
+       select 'evt_' || i, 1, case when i <= 100 then 'user.role_changed' when i = 101 then 'user.changed' else 'session.started' end,
+              'user:usr_' || case when i = 101 then '1' else 'x' end, 'usr_' || i, cast($1 as bigint) + i, 'x' from n`,
+      [head],
+    );
+    const found = (await reader(admin).events('changes_by=administrators')).filter(({ seq }) => seq > head);
+    assert.deepEqual(
+      found.map(({ seq }) => seq - head),
+      Array.from({ length: 101 }, (_, i) => 101 - i),
+    );
+    assert.match(await reader(admin).page('by=administrators'), new RegExp(`<li value="${head + 101}"`));
+  },
+);
+
+testSignet(
   'the log is filtered by the address that a request came from, whole or by its first numbers',
   { env },
   async ({ signet }) => {

@@ -47,7 +47,11 @@ type Secrets = { secrets: Secret[] };
 const secretsOf = async ({ browser }: TestUser, client_id: string) =>
   ((await browser.get(`${api}/${client_id}/secrets`)).json as Secrets).secrets;
 
-type Activity = { sign_ins: Record<string, unknown>[]; failures: Record<string, unknown>[] };
+type Activity = {
+  sign_ins: Record<string, unknown>[];
+  sign_ins_complete: boolean;
+  failures: Record<string, unknown>[];
+};
 const activityOf = async ({ browser }: TestUser, client_id: string) =>
   (await browser.get(`${api}/${client_id}/activity`)).json as Activity;
 
@@ -606,6 +610,37 @@ testSignet('who signed in lately, and what failed and why', async ({ signet, t }
     await user.browser.post('/signout');
     assert.ok((await activityOf(owner, client.client_id)).sign_ins.some((one) => one.ended_because === 'disconnected'));
     await signInAgain(user);
+  });
+
+  await t.test('behind many codes that were not redeemed there may be more', async () => {
+    const busy = await signet.registerClient({ owner });
+    const { db } = signet.deps;
+    const state = async () => {
+      const { sign_ins, sign_ins_complete } = await activityOf(owner, busy.client_id);
+      const { text } = await owner.browser.get(page(busy.client_id, '/activity'));
+      return [sign_ins.length, sign_ins_complete, text.includes('id="sign-ins-incomplete"')];
+    };
+    assert.deepEqual(await state(), [0, true, false]);
+    await user.obtainTokens(busy);
+    const leaveCodes = (from: number, to: number) =>
+      plain(db).run(
+        `with recursive n(i) as (select cast($2 as bigint) union all select i + 1 from n where i < $3)
+         insert into grants (grant_id, client_id, user_id, session_id, scope, redirect_uri, code_hash, code_challenge,
+                             code_expires_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr, acr, created_at,
+                             session_token_hash, client_epoch, user_epoch)
+         select 'gr_left' || i, client_id, user_id, session_id, scope, redirect_uri, 'left' || i, code_challenge,
+                code_expires_at, 0, idle_expires_at, expires_at, auth_time, amr, acr, created_at + 1,
+                session_token_hash, client_epoch, user_epoch
+           from n, grants where client_id = $1 and redeemed_at is not null`,
+        [busy.client_id, from, to],
+      );
+    await leaveCodes(1, 199);
+    assert.deepEqual(await state(), [1, true, false]);
+    await leaveCodes(200, 200);
+    assert.deepEqual(await state(), [0, false, true]);
+    const { text } = await owner.browser.get(page(busy.client_id, '/activity'));
+    assert.match(text, sentence('developer.sign_ins.incomplete', { codes: 200 }));
+    assert.doesNotMatch(text, sentence('developer.sign_ins.none'));
   });
 
   const failing: { what: string; code: string; stage: string; run: () => Promise<unknown>; says?: RegExp }[] = [

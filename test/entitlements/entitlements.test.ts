@@ -217,6 +217,17 @@ testSignet('entitlements of all users are filtered, paged by an index, and expor
   );
   assert.match((await admin.browser.get('/admin/entitlements?plan=solo')).text, sentence('problem.entitlement.plan'));
 
+  const suggested = async () => (await admin.browser.get('/admin/entitlements')).text;
+  for (const [place, count] of [100, 100, 1].entries()) {
+    assert.doesNotMatch(await suggested(), /id="products-more"/);
+    const products = Array.from({ length: count }, (_, index) => `product-${place}-${index}`);
+    const body = { name: `Shop ${place}`, permissions: ['entitlements:write'], products };
+    assert.equal((await admin.browser.postJson('/v1/admin/service-credentials', body)).status, 200);
+  }
+  const list = await suggested();
+  assert.match(list, sentence('admin.entitlements.products_more', { suggested: 200, all: 201 }));
+  assert.equal(list.match(/<option value="product-/g)?.length, 200);
+
   const file = await admin.browser.get('/admin/entitlements/export?product=%3Dx%2Cy');
   assert.deepEqual(
     file.text

@@ -82,15 +82,17 @@ const isAddressOf = ({ detail }: Candidate, typed: string) => emailKey(detail) =
 
 /** So many of them a search looks for by an index. */
 const maxAdministrators = 100;
+const maxRoleChanges = 500;
 
 /** For a filter of their changes: the ids of those who have the role, disabled or not, and of those who had it. */
-export async function knownAdministrators({ db }: Pick<StoreDeps, 'db'>): Promise<string[]> {
+export async function knownAdministrators({ db }: Pick<StoreDeps, 'db'>): Promise<readonly string[] | 'any'> {
   const [present, changes] = await Promise.all([
-    listAdministratorIds(db, maxAdministrators),
-    readLogWithoutSealing({ db }, { action: 'user.role_changed' }, maxAdministrators),
+    listAdministratorIds(db, maxAdministrators + 1),
+    readLogWithoutSealing({ db }, { action: 'user.role_changed' }, maxRoleChanges),
   ]);
   const ids = [...present.map(({ user_id }) => user_id), ...changes.map(({ target }) => target)];
-  return [...new Set(ids.filter((id) => id !== null))].slice(0, maxAdministrators);
+  const known = [...new Set(ids.filter((id) => id !== null))];
+  return known.length > maxAdministrators || changes.length === maxRoleChanges ? 'any' : known;
 }
 
 export type FilterProblem = { key: 'admin.audit.filter_problem' | 'admin.audit.address_problem' };

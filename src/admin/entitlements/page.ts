@@ -32,13 +32,20 @@ ${pager(view, { id: 'entitlements-more', next: list.next, label: view.t('admin.e
 <p class="actions"><a href="${pathWith(`${path}/export`, list.filter)}" id="entitlements-export">${view.t('admin.entitlements.export')}</a></p>`,
 });
 
+/** A page with more of them would be too heavy. Any other one can be typed. */
+const maxSuggested = 200;
+
 const filterForm = (
   view: View,
   { filter, products, leftOut }: EntitlementList,
 ): Html => html`<form method="get" action="${path}" class="filters">
 <div><label for="product">${view.t('admin.entitlements.product')}</label>
-<input id="product" name="product" type="search" list="products" maxlength="200" autocomplete="off" spellcheck="false" autocapitalize="none" value="${filter.product ?? ''}">
-<datalist id="products">${products.slice(0, 200).map((one) => html`<option value="${one}">${nameOfKey(one)}</option>\n`)}</datalist></div>
+<input id="product" name="product" type="search" list="products" maxlength="200" autocomplete="off" spellcheck="false" autocapitalize="none" value="${filter.product ?? ''}"${products.length > maxSuggested && html` aria-describedby="products-more"`}>
+<datalist id="products">${products.slice(0, maxSuggested).map((one) => html`<option value="${one}">${nameOfKey(one)}</option>\n`)}</datalist>${
+  products.length > maxSuggested &&
+  html`
+<p class="hint" id="products-more">${view.t('admin.entitlements.products_more', { suggested: maxSuggested, all: products.length })}</p>`
+}</div>
 <div><label for="plan">${view.t('admin.entitlements.plan')}</label>
 <input id="plan" name="plan" type="search" maxlength="200" autocomplete="off" spellcheck="false" autocapitalize="none" value="${filter.plan ?? leftOut ?? ''}"></div>
 <div><label for="status">${view.t('admin.entitlements.status')}</label>

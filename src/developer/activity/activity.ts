@@ -39,7 +39,14 @@ const ListedFailure = Type.Object({
 });
 export type ListedFailure = Static<typeof ListedFailure>;
 
-export const Activity = Type.Object({ sign_ins: Type.Array(ListedSignIn), failures: Type.Array(ListedFailure) });
+export const Activity = Type.Object({
+  sign_ins: Type.Array(ListedSignIn),
+  sign_ins_complete: Type.Boolean({
+    description:
+      'False if the last 50 may have more: sign-ins are looked for among the newest 200 codes, of which the client has left many unredeemed.',
+  }),
+  failures: Type.Array(ListedFailure),
+});
 export type Activity = Static<typeof Activity>;
 
 /** As many as a page shows. */
@@ -55,7 +62,7 @@ const evidence = { seconds: 3600, codes: 500 };
 export async function clientActivity(deps: Pick<Deps, 'db' | 'clock'>, client: Client): Promise<Activity> {
   const at = now(deps);
   const { client_id, updated_at } = client;
-  const [signIns, kept, codes] = await Promise.all([
+  const [{ signIns, isWhole }, kept, codes] = await Promise.all([
     signInsOfClient(deps.db, client_id, maxListed),
     failuresOf(deps.db, client_id),
     recentCodesOfClient(deps.db, client_id, Math.max(at - evidence.seconds, updated_at), evidence.codes),
@@ -67,6 +74,7 @@ export async function clientActivity(deps: Pick<Deps, 'db' | 'clock'>, client: C
   const inferred = inferFailures(codes, at, Math.max(0, ...refusals.map(({ last_at }) => last_at)));
   return {
     sign_ins: signIns.map((signIn) => listedSignIn(signIn, at)),
+    sign_ins_complete: isWhole || signIns.length === maxListed,
     failures: [...inferred.flatMap((inference) => inferredFailure(client, inference)), ...failures],
   };
 }

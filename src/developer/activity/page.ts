@@ -3,6 +3,7 @@ import { commonEnd, commonStart } from '../../clients/failures.ts';
 import { proposedRetryWindow } from '../../clients/libraries/advice.ts';
 import { findLibrary, symptomOf } from '../../clients/libraries/catalogue.ts';
 import type { Symptom } from '../../clients/libraries/library.ts';
+import { maxNewestGrants } from '../../oauth/grants/grants.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import { emptyList } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
@@ -18,7 +19,7 @@ import { againSeconds } from './inferred-failures.ts';
 export const activityPage = (
   view: View,
   client: Client,
-  { sign_ins, failures }: Activity,
+  { sign_ins, sign_ins_complete, failures }: Activity,
   { issuer, charts, outcome, logouts }: { issuer: string } & Record<'charts' | 'outcome' | 'logouts', Html | false>,
 ): Page => ({
   title: view.plain('developer.activity.title'),
@@ -40,16 +41,18 @@ ${
 <h2>${view.t('developer.sign_ins')}</h2>
 <p class="soft">${view.t('developer.sign_ins.intro')}</p>
 ${
-  sign_ins.length === 0
+  sign_ins.length === 0 && sign_ins_complete
     ? emptyList(view.t('developer.sign_ins.none'), {
         path: `${clientPath(client)}#setup`,
         label: view.t('developer.setup'),
       })
-    : html`<table id="sign-ins">
+    : sign_ins.length > 0 &&
+      html`<table id="sign-ins">
 <thead><tr><th scope="col">${view.t('developer.when')}</th><th scope="col">${view.t('developer.user')}</th><th scope="col">${view.t('clients.field.allowed_scopes')}</th><th scope="col">${view.t('developer.connected')}</th></tr></thead>
 <tbody>${sign_ins.map((signIn) => signInRow(view, signIn))}</tbody>
 </table>`
 }
+${!sign_ins_complete && html`<p class="advice" id="sign-ins-incomplete">${view.t('developer.sign_ins.incomplete', { codes: maxNewestGrants })}</p>`}
 ${logouts}`,
 });
 

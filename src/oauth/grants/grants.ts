@@ -42,6 +42,7 @@ import { countConnectedUsers, lastSignInOf } from './usage.store.ts';
 export { listConsents as listConsentsOfUser } from './consents.store.ts';
 export {
   type ListedGrant,
+  maxNewestGrants,
   type RecentCode,
   recentCodesOfClient,
   type SignIn,

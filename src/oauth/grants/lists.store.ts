@@ -103,6 +103,7 @@ const SignIn = row('grants', {
   user_id: id<UserId>(),
   scope: text,
   created_at: integer,
+  redeemed_at: nullable(integer),
   refreshed_at: nullable(integer),
   idle_expires_at: integer,
   expires_at: integer,
@@ -113,19 +114,24 @@ const SignIn = row('grants', {
 export type SignIn = RowOf<typeof SignIn>;
 
 /** The newest grants of a client among which its sign-ins are looked for: any number may be codes that are not redeemed. */
-const maxNewest = 200;
+export const maxNewestGrants = 200;
 
-/** Newest first. */
-export const signInsOfClient = (db: Db, client_id: ClientId, limit: number) =>
-  db.all(
+/** Newest first. `isWhole`: there are no older grants. */
+export async function signInsOfClient(
+  db: Db,
+  client_id: ClientId,
+  limit: number,
+): Promise<{ signIns: SignIn[]; isWhole: boolean }> {
+  const newest = await db.all(
     SignIn,
-    sql`select ${SignIn.columns}
-          from (select grant_id, user_id, scope, created_at, refreshed_at, redeemed_at, idle_expires_at, expires_at,
-                       ${effectiveRevocation}
-                  from grants where client_id = ${client_id} order by created_at desc, grant_id limit ${maxNewest}) as newest
-         where redeemed_at is not null
-         order by created_at desc, grant_id limit ${limit}`,
+    sql`select grant_id, user_id, scope, created_at, redeemed_at, refreshed_at, idle_expires_at, expires_at,
+               ${effectiveRevocation}
+          from grants where client_id = ${client_id} order by created_at desc, grant_id limit ${maxNewestGrants + 1}`,
   );
+  const looked = newest.slice(0, maxNewestGrants);
+  const signIns = looked.filter(({ redeemed_at }) => redeemed_at !== null).slice(0, limit);
+  return { signIns, isWhole: looked.length === newest.length };
+}
 
 const RecentCode = row('grants', {
   user_id: id<UserId>(),
