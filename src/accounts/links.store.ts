@@ -139,6 +139,10 @@ export const isInvitedBy = (token_hash: string, actor: string): Sql =>
   sql`exists (select 1 from one_time_links
                where token_hash = ${token_hash} and role = 'admin' and invited_by = ${actor})`;
 
+/** A condition: {@link endLinksGivenBy} would end something. */
+export const hasGivenLinks = (user_id: UserId): Sql =>
+  sql`exists (select 1 from one_time_links where invited_by = ${`user:${user_id}`})`;
+
 /**
  * What an administrator has given away by links outlives no end of that administrator's access, since a thief may have been
  * the one who gave it: invitations of administrators become ordinary ones, and links that open the accounts of others end.

@@ -13,6 +13,7 @@ export {
   deleteResetLinksOfUser,
   endLinksGivenBy,
   findOpenLink,
+  hasGivenLinks,
   insertAccountLink,
   insertAddressLink,
   insertLink,

@@ -106,6 +106,17 @@ const ends: Record<string, (access: Access) => Promise<unknown>> = {
   'the owner signs out everywhere else': ({ owner }) => owner.browser.delete('/v1/me/sessions'),
   'an administrator signs the owner out': ({ owner, root }) =>
     root.browser.postJson(`/v1/admin/users/${owner.user_id}/sign-out`, { reason }),
+  async 'an administrator signs the owner out, who is signed in nowhere'({ signet, owner, thief, root }) {
+    for (const { browser } of [thief, owner]) await browser.post('/signout', {});
+    assert.equal((await owner.browser.get('/v1/me')).status, 401);
+    await root.browser.postJson(`/v1/admin/users/${owner.user_id}/sign-out`, { reason });
+    const [event] = await signet.auditLog({ target: owner.user_id });
+    assert.equal(event?.action, 'user.signed_out');
+  },
+  async 'the factors are reset of an owner who is signed in nowhere'({ owner, thief, root }) {
+    for (const { browser } of [thief, owner]) await browser.post('/signout', {});
+    await root.browser.postJson(`/v1/admin/users/${owner.user_id}/reset-factors`, { reason });
+  },
   'the factors are reset': ({ owner, root }) =>
     root.browser.postJson(`/v1/admin/users/${owner.user_id}/reset-factors`, { reason }),
   async 'the account is disabled for a while'({ signet, owner }) {

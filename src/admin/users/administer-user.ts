@@ -6,7 +6,7 @@ import {
   requireAnotherAdministrator,
   setRole,
 } from '../../accounts/administrators.ts';
-import { deleteLinksOfUser, deleteResetLinksOfUser, endLinksGivenBy } from '../../accounts/links.ts';
+import { deleteLinksOfUser, deleteResetLinksOfUser, endLinksGivenBy, hasGivenLinks } from '../../accounts/links.ts';
 import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
 import {
   isDisabled,
@@ -46,7 +46,7 @@ import { mailTo, reasonForMail } from '../../platform/mail/letters.ts';
 /**
  * Signs a user out everywhere: ends every session and pending sign-in, revokes every grant, and notifies the user by mail.
  * @param words the reason, for the log and the user; only programs and commands may leave it out.
- * @returns the user; nothing changes for one who is signed in nowhere.
+ * @returns the user; nothing changes for one who is signed in nowhere and has given no links as an administrator.
  * @throws {RequestError} `not_found`; `access_denied` as {@link refuseAgainstAdministrator} says; `invalid_request` for a
  * reason that is none.
  */
@@ -64,7 +64,7 @@ export async function signOutUser(
   const event = { action: 'user.signed_out', ...caller, target: user_id, reason: written ?? 'administrator' } as const;
   const done = await deps.db.change({
     lock: lockUser(user_id),
-    require: { access: hasActiveAccess(user_id, at, hasGrantToRevoke(user_id, at)) },
+    require: { access: hasActiveAccess(user_id, at, hasGrantToRevoke(user_id, at), hasGivenLinks(user_id)) },
     run: {
       sessions: endSessionsOfUser(user_id, 'administrator', at),
       grants: revokeGrantsOfUser(user_id, 'administrator', at),
@@ -219,7 +219,15 @@ export async function resetFactors(
   const event = { action: 'user.factors_reset', ...caller, target: user_id, reason: why, before } as const;
   const done = await deps.db.change({
     lock: lockUser(user_id),
-    require: { any: hasActiveAccess(user_id, at, hasSecondFactor(user_id), hasGrantToRevoke(user_id, at)) },
+    require: {
+      any: hasActiveAccess(
+        user_id,
+        at,
+        hasSecondFactor(user_id),
+        hasGrantToRevoke(user_id, at),
+        hasGivenLinks(user_id),
+      ),
+    },
     run: {
       totp: deleteTotp(user_id),
       backupCodes: deleteBackupCodes(user_id),
