@@ -10,7 +10,7 @@ export const unreadySentences = {
   stopping: 'Not ready: this node is shutting down.',
   store: 'Not ready: the database does not respond.',
   standby: 'Not ready: this node reaches a standby of the database, and not the primary.',
-  file: 'Not ready: the database file, or its log, was moved, replaced, removed or overwritten.',
+  file: 'Not ready: the database file, or its log, was moved, replaced, removed or overwritten, or may not be read. The log says which.',
   signing_keys: 'Not ready: a signing key is missing.',
   disk: 'Not ready: the disk that holds the database is full or read-only.',
 };

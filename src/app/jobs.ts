@@ -12,7 +12,7 @@ import { accessTokenSeconds } from '../oauth/token/access-token.ts';
 import { now } from '../platform/clock.ts';
 import { type Db, StoreUnavailable, storeReason } from '../platform/db/db.ts';
 import { deleteExpired } from '../platform/db/table-rows.ts';
-import { type ExpiryJob, expiringTables } from '../platform/db/tables.ts';
+import { type ExpiryJob, expiringTables, questionsSeconds } from '../platform/db/tables.ts';
 import { pace } from '../platform/pace.ts';
 import { dangerousSkewSeconds } from '../platform/processes.ts';
 import { finishAccountDeletions } from '../self-service/delete-account/delete-account.ts';
@@ -29,9 +29,6 @@ import { deliveryKinds } from './deliveries.ts';
 /** Resolves to false if the signal ended it before all was done. */
 type Job = (deps: Deps, signal?: AbortSignal) => Promise<unknown>;
 
-/** Ended sessions and grants are kept this long, for questions about what happened. */
-const keptSeconds = 7 * 86_400;
-
 /** A dead delivery can be replayed for this long. */
 const unsentSeconds = 30 * 86_400;
 
@@ -43,9 +40,9 @@ type Purges = readonly (readonly [Purge, keptSeconds: number | ((deps: Deps) => 
 /** What expires in a way that its room knows, with the seconds for which it is kept then. */
 const purgesOfRooms = {
   'expire grants': [[expireGrants, 0]],
-  'purge grants': [[purgeEndedGrants, accessTokenSeconds + keptSeconds]],
+  'purge grants': [[purgeEndedGrants, accessTokenSeconds + questionsSeconds]],
   'purge deliveries': deliveryKinds.flatMap(({ queue }) => [
-    [queue.purgeDelivered, keptSeconds] as const,
+    [queue.purgeDelivered, questionsSeconds] as const,
     [queue.purgeDead, unsentSeconds] as const,
     [queue.purgeUndeliverable, unsentSeconds] as const,
   ]),

@@ -36,7 +36,7 @@ export async function mailToOwner(
 
 const administratorsAtOnce = 100;
 const mostCounted = 1000;
-/** Of the clients that wait, those that have waited longest. */
+/** Of the clients that wait, those that were registered first. */
 const mostNamed = 10;
 /** Characters of what owners have written, each: the mail says what waits, the page has all of it. */
 const longest = { name: 60, owner: 60, note: 300 } as const;

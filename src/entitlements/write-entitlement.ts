@@ -8,8 +8,6 @@ import type { EntitlementWrite } from './entitlement.ts';
 import type { ServiceCredential } from './service-credentials/service-credential.ts';
 import { findConflict, insertVersion, upsertEntitlement } from './store.ts';
 
-/** For the deletion of an account. */
-
 export type Writer = { credential: ServiceCredential; address: string };
 type WriteResult = Pick<EntitlementWrite, 'user_id' | 'product' | 'version' | 'status'> & { applied: boolean };
 

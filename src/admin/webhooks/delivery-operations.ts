@@ -37,7 +37,7 @@ const describeDelivery = (one: Awaited<ReturnType<typeof findDelivery>>): string
       `Attempt ${place + 1}`,
       `${time(at)} · ${status ?? 'no response'} · ${ms} ms${problem === undefined ? '' : ` · ${problem}`}`,
     ]),
-    ...(one.attempt_list.length >= maxAttemptsKept ? [['', 'Earlier attempts are not kept.']] : []),
+    ...(one.attempt_list.length >= maxAttemptsKept ? [['', `The latest ${maxAttemptsKept} attempts are kept.`]] : []),
     ['Payload', one.payload],
     ['Response', one.response_body],
   ]);

@@ -1,6 +1,6 @@
 const day = 86_400;
 /** For which what has ended is kept, for questions about what happened. */
-const questionsSeconds = 7 * day;
+export const questionsSeconds = 7 * day;
 
 /** What the secret in a column is sealed for, by the primary key of its row. */
 type Purpose = (row_key: string) => string;
