@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { runJobs } from '../../src/app/jobs.ts';
 import { now } from '../../src/platform/clock.ts';
 import { type Db, OutcomeUnknown, StoreUnavailable } from '../../src/platform/db/db.ts';
 import { unavailable } from '../../src/platform/errors.ts';
@@ -236,6 +237,31 @@ testSignet('what a process issued shortly before it was killed may have been una
   signet.clock.advance(301);
   assertRefused(await client.refresh(early.parent), 400, 'invalid_grant');
 });
+
+testSignet(
+  'a process that serves is seen once a minute until it leaves, its node as well by one of them',
+  async ({ signet }) => {
+    const { deps } = signet;
+    const seen = async () => {
+      const [node] = await plain(deps.db).all<{ at: number }>('select at from server_heartbeat');
+      const runs = await plain(deps.db).all<{ seen_at: number }>('select seen_at from issuing_runs');
+      return { node: node && Number(node.at), runs: runs.map(({ seen_at }) => Number(seen_at)) };
+    };
+    await deps.processes.serve();
+    const start = now(deps);
+    assert.deepEqual(await seen(), { node: undefined, runs: [start] });
+    signet.clock.advance(60);
+    await runJobs(deps, ['record a heartbeat']);
+    assert.deepEqual(await seen(), { node: start + 60, runs: [start + 60] });
+    signet.clock.advance(60);
+    await runJobs(deps, ['record a worker']);
+    assert.deepEqual(await seen(), { node: start + 60, runs: [start + 120] });
+    await deps.processes.leave();
+    signet.clock.advance(60);
+    await runJobs(deps, ['record a heartbeat', 'record a worker']);
+    assert.deepEqual(await seen(), { node: start + 180, runs: [] });
+  },
+);
 
 testSignet('what was doubtful by a clock that was ahead is not so for ever', async ({ signet, t }) => {
   const owner = await signet.signedInUser();
