@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { type FileRun, runFile } from '../support/run-file.ts';
@@ -44,7 +44,9 @@ const left = new Set(['node_modules', '.git', 'dist', 'data']);
 
 /** A copy of the tree with the same packages. Times of files are kept: the server then starts as fast as in the tree. */
 async function copyTree(root: string): Promise<string> {
-  const folder = join(await scratchFolder('mutants'), 'tree');
+  const parent = await scratchFolder('mutants');
+  chmodSync(parent, 0o711); // a test starts the program as another user
+  const folder = join(parent, 'tree');
   mkdirSync(folder);
   const filter = (path: string) => path === root || !left.has(basename(path));
   cpSync(root, folder, { recursive: true, filter, preserveTimestamps: true, verbatimSymlinks: true });

@@ -134,7 +134,8 @@ test('a server that may not reach its files any more says so, loses nothing, and
   chmodSync(join(folder, '..'), 0o755);
   chownSync(folder, user, user);
   const env = { ...settings, HOME: folder };
-  const tried = await runProcess(['--version'], { env, user });
+  const cannotStart = (error: Error) => ({ code: 1, stderr: error.message }); // a folder above is closed to others
+  const tried = await runProcess(['--version'], { env, user }).catch(cannotStart);
   if (tried.code !== 0) return t.skip(`another user may not run this checkout: ${tried.stderr}`);
   const server = await startServer(t, env, { user });
   const { browser, client } = await signedInClient(server);
