@@ -187,6 +187,22 @@ test('only src/platform/db knows which engine it is', () => {
   );
 });
 
+test('a stylesheet says start and end, not left and right', () => {
+  const physical =
+    /(?<![\w-])(?:(?:margin|padding|border|inset|scroll-margin|scroll-padding)-(?:left|right)\b|(?:left|right)\s*:|(?:text-align|float|clear)\s*:\s*(?:left|right)\b|border-(?:top|bottom)-(?:left|right)-radius|(?:margin|padding|inset)\s*:\s*[^\s;()]+(?:\([^;]*?\))?(?:\s+[^\s;()]+(?:\([^;]*?\))?){3}\s*;)/g;
+  const sample = [
+    { path: 'a.css', text: 'a {\n  margin: 0 1px 0 auto;\n}\nb {\n  text-align: start;\n  margin: 0 1px 2px;\n}' },
+  ];
+  assert.deepEqual(found(sample, physical), ['a.css:2: margin: 0 1px 0 auto;']);
+  assertNone(
+    found(
+      everything.filter(({ path }) => path.endsWith('.css')),
+      physical,
+    ),
+    'Write margin-inline-start, text-align: start and the like: a page in Arabic or Hebrew is mirrored.',
+  );
+});
+
 test('files are named for what they do', () => {
   const vague = /^(utils?|helpers?|managers?|common|misc|shared)\b|[-.](utils?|helpers?|manager)\./;
   assertNone(

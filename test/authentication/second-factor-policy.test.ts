@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
+import { locales } from '../../src/platform/i18n/translate.ts';
 import { newAuthenticator } from '../support/authenticator.ts';
 import { startFederatedSignet } from '../support/federated-signet.ts';
 import { pattern, sentence } from '../support/messages.ts';
@@ -116,7 +117,7 @@ test('who has come from a provider, and has no password, reads of none', async (
     const { answer } = await signInUpstream(browser, '/auth/acme/login?next=/account/security');
     const arrived = await browser.get(answer.location, html);
     const assertSilent = async (path: string) => {
-      for (const language of ['en', 'de']) {
+      for (const language of locales) {
         const { status, text } = await browser.get(path, { ...html, 'accept-language': language });
         assert.equal(status, 200, path);
         assert.match(text, new RegExp(`<html lang="${language}"`));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
+import { type Locale, locales } from '../../src/platform/i18n/translate.ts';
 import { isEventType } from '../../src/webhooks/event-types.ts';
 import { expectAccessible, expectLabelsInNames } from '../support/chromium.ts';
 import type { Signet } from '../support/signet.ts';
@@ -9,7 +10,7 @@ const byteBudget = 60_000;
 const messages = (locale: string): Record<string, string> =>
   JSON.parse(readFileSync(new URL(`../../src/platform/i18n/${locale}.json`, import.meta.url), 'utf8'));
 const english = messages('en');
-const german = messages('de');
+const translations: readonly Locale[] = locales.filter((locale) => locale !== 'en');
 
 export type ExpectedPage = {
   path: string;
@@ -18,23 +19,25 @@ export type ExpectedPage = {
   act?: (page: Page) => Promise<void>;
 };
 
-/** The page in English, light and dark, on a phone and on a desk, and in German on the narrowest phone. */
+/** The page in English, light and dark, on a phone and on a desk, and in every other language on the narrowest phone. */
 export async function expectPage(
   page: Page,
   signet: Signet,
   expected: ExpectedPage,
-  seen: (locale: 'en' | 'de') => Promise<void> = async () => {},
+  seen: (locale: Locale) => Promise<void> = async () => {},
 ): Promise<void> {
   await open(page, signet, expected, 'en');
   await expectAccessible(page);
   const bytes = await expectInLanguage(page, 'en');
   assert.ok(bytes > 5000 && bytes <= byteBudget, `${page.url()} is ${bytes} bytes`);
   await seen('en');
-  await open(page, signet, expected, 'de');
-  await expectInLanguage(page, 'de');
-  await expectLabelsInNames(page);
-  for (const width of [1280, 320]) await expectToFit(page, width); // German words are long (WCAG 2.2, 1.4.10)
-  await seen('de');
+  for (const locale of translations) {
+    await open(page, signet, expected, locale);
+    await expectInLanguage(page, locale);
+    await expectLabelsInNames(page);
+    for (const width of [1280, 320]) await expectToFit(page, width); // German words are long (WCAG 2.2, 1.4.10)
+    await seen(locale);
+  }
 }
 
 /** An `act`: all that is folded is unfolded. */
@@ -71,27 +74,32 @@ function measure(): { overflow: number; broken: string[] } {
   return { overflow: document.documentElement.scrollWidth - window.innerWidth, broken };
 }
 
-async function open(page: Page, { url }: Signet, { path, status = 200, act }: ExpectedPage, locale: 'en' | 'de') {
+async function open(page: Page, { url }: Signet, { path, status = 200, act }: ExpectedPage, locale: Locale) {
   const answer = await page.goto(`${url}${path}${path.includes('?') ? '&' : '?'}ui_locales=${locale}`);
   assert.equal(answer?.status(), status, `${path}: ${await page.textContent('main')}`);
   assert.equal(new URL(page.url()).pathname, path.split('?')[0]);
   await act?.(page);
 }
 
-const untranslated = new Set(
-  Object.keys(english)
-    .filter((key) => german[key] !== english[key])
-    .map((key) => english[key]),
+/** English texts that another language says otherwise. */
+const untranslatedIn = new Map(
+  translations.map((locale) => {
+    const translated = messages(locale);
+    return [
+      locale,
+      new Set(Object.keys(english).flatMap((key) => (translated[key] === english[key] ? [] : english[key]!))),
+    ];
+  }),
 );
 
-/** No key instead of its message, no placeholder left, and no English in German. */
-async function expectInLanguage(page: Page, locale: 'en' | 'de') {
+/** No key instead of its message, no placeholder left, and no English in another language. */
+async function expectInLanguage(page: Page, locale: Locale) {
   const { language, texts, bytes } = await page.evaluate(read);
   assert.equal(language, locale);
   for (const text of texts) {
     assert.ok(!(text in english) || isEventType(text), `${page.url()} shows the key ${text}`);
     assert.doesNotMatch(text, /\{\w+\}|\bundefined\b|\[object/, page.url());
-    assert.ok(locale === 'en' || !untranslated.has(text), `${page.url()} says in English: ${text}`);
+    assert.ok(!untranslatedIn.get(locale)?.has(text), `${page.url()} says in English: ${text}`);
   }
   return bytes;
 }

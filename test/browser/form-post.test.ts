@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { locales } from '../../src/platform/i18n/translate.ts';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { message } from '../support/messages.ts';
 import { startSignet } from '../support/signet.ts';
@@ -55,7 +56,7 @@ test('the page of form_post, while its script has not come', async (t) => {
   await lendSession(visitor, user, signet);
   const { page } = visitor;
   await page.route('**/assets/form-post-*', (route) => route.abort());
-  for (const locale of ['en', 'de'] as const) {
+  for (const locale of locales) {
     await page.goto(signet.url + client.authorizePath({ response_mode: 'form_post', ui_locales: locale }));
     await page.getByRole('heading', { name: message('form_post.title', {}, locale) }).waitFor();
     if (locale === 'en') await expectAccessible(page);

@@ -8,6 +8,7 @@ import { libraries } from '../../src/clients/libraries/catalogue.ts';
 import { registerClient } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from '../../src/clients/review-client.ts';
+import { locales } from '../../src/platform/i18n/translate.ts';
 import { dangerousSkewSeconds } from '../../src/platform/processes.ts';
 import type { Answer, Browser } from '../support/browser.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
@@ -887,7 +888,7 @@ testSignet(
     const [repeated, ...others] = of('pkce');
     assert.deepEqual([repeated?.at, repeated?.last_at, repeated?.count, others], [began, last_at, 2, []]);
     assert.equal(kept[0]?.code, 'pkce', 'what happened last comes first');
-    for (const language of ['en', 'de']) {
+    for (const language of locales) {
       const shown = await owner.browser.get(page(client.client_id, `/activity?ui_locales=${language}`));
       assert.match(shown.text, sentence('developer.failures.repeated', { count: 2 }, language));
     }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import { approveClient } from '../../src/clients/review-client.ts';
+import { locales } from '../../src/platform/i18n/translate.ts';
 import { message, sentence } from '../support/messages.ts';
 import type { RegisteredClient } from '../support/relying-party.ts';
 import { type Signet, testSignet } from '../support/signet.ts';
@@ -106,7 +107,7 @@ testSignet(
     await t.test('the page says so in English and German, with a link to what is to be edited', async () => {
       const [known, unknown] = [await register('openid-client-5', email), await register(null, email)];
       for (const client of [known, unknown]) await fail(signet, ada, client);
-      for (const language of ['en', 'de']) {
+      for (const language of locales) {
         const shown = async ({ client_id }: RegisteredClient) =>
           (await ada.browser.get(`/developer/clients/${client_id}/activity?ui_locales=${language}`)).text;
         const ofKnown = await shown(known);

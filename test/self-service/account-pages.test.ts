@@ -128,6 +128,9 @@ test('a page is offered in every language, and the choice lasts through the form
   assert.doesNotMatch(wrong.text, /ui_locales/); // no link repeats a form
   await browser.get('/signin?ui_locales=xx');
   assert.equal(browser.cookies.get('signet_language'), 'de');
+  const austrian = signet.newBrowser();
+  assert.match((await austrian.get('/signin?ui_locales=de-AT')).text, /<html lang="de">/);
+  assert.equal(austrian.cookies.get('signet_language'), 'de');
 });
 
 test('no address makes the language links lead elsewhere', async (t) => {

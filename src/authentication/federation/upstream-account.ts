@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { IDToken } from 'openid-client';
 import { emailProblem, readableEmail } from '../../platform/email-address.ts';
-import { locales } from '../../platform/i18n/translate.ts';
+import { findLocale } from '../../platform/i18n/translate.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import type { Provider } from '../credentials/providers.ts';
 import { UpstreamFailure } from './upstream.ts';
@@ -79,10 +79,8 @@ export const nameOf = ({ email, name, subject }: UpstreamAccount): string => ema
 const isPicture = (text: string) =>
   text.length <= 2000 && URL.canParse(text) && new URL(text).protocol === 'https:' && /^[\x21-\x7e]+$/.test(text);
 
-function languageOf(locale: unknown): string | null {
-  const language = typeof locale === 'string' ? locale.toLowerCase().split(/[-_]/, 1)[0] : undefined;
-  return locales.find((known) => known === language) ?? null;
-}
+const languageOf = (locale: unknown): string | null =>
+  typeof locale === 'string' ? (findLocale(locale) ?? null) : null;
 
 /** How far an upstream's clock may be ahead of ours. For a clock that is behind, a token is valid long enough. */
 const leewaySeconds = 60;

@@ -51,7 +51,7 @@ ${kinds.map(
 <p>${view.t(`developer.kind.${kind}.what`)}</p>
 <p class="actions">${librariesFor(kind).map(
     (library) =>
-      html`<a class="button quiet" href="${registerPath}?kind=${kind}&amp;library=${library.id}" aria-describedby="kind-${kind}">${libraryName(view, library)}</a>\n`,
+      html`<a class="button quiet" href="${registerPath}?kind=${kind}&amp;library=${library.id}" aria-describedby="kind-${kind}"><bdi>${libraryName(view, library)}</bdi></a>\n`,
   )}</p>
 `,
 )}`,

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { IntlMessageFormat } from 'intl-messageformat';
 import { translator } from '../pages/view.ts';
-import { chooseLocale, locales, nameOfLanguage, translatePlain } from './translate.ts';
+import { chooseLocale, directionOf, localeFinder, locales, nameOfLanguage, translatePlain } from './translate.ts';
 
 const read = (locale: string): Record<string, string> =>
   JSON.parse(readFileSync(new URL(`${locale}.json`, import.meta.url), 'utf8'));
@@ -111,6 +111,59 @@ test('ui_locales is in order of preference, Accept-Language in order of quality'
   assert.equal(chooseLocale('fr, de;q=0.2, en;q=0.1'), 'de');
   assert.equal(chooseLocale('de;q=0, en'), 'en');
   assert.equal(chooseLocale('de;q=0'), 'en');
+});
+
+test('the longest beginning of a tag decides, then language and script, which a tag may leave out', () => {
+  const find = localeFinder(['en', 'de', 'pt', 'pt-BR', 'zh-Hans', 'zh-Hant', 'es-419', 'he', 'ar-Arab']);
+  const found = {
+    'pt-BR': 'pt-BR',
+    'PT-br': 'pt-BR',
+    pt_BR: 'pt-BR',
+    'pt-BR-x-private': 'pt-BR',
+    'pt-PT': 'pt',
+    pt: 'pt',
+    'zh-Hant-TW': 'zh-Hant',
+    'zh-TW': 'zh-Hant',
+    'zh-HK': 'zh-Hant',
+    'zh-CN': 'zh-Hans',
+    zh: 'zh-Hans',
+    'es-MX': 'es-419',
+    es: 'es-419',
+    iw: 'he',
+    'ar-EG': 'ar-Arab',
+    'de-AT-1996': 'de',
+    'sr-Latn': undefined,
+    english: undefined,
+    e: undefined,
+    '': undefined,
+    '-': undefined,
+    'en--': 'en',
+    constructor: undefined,
+    '*': undefined,
+  };
+  for (const [tag, locale] of Object.entries(found)) assert.equal(find(tag), locale, tag);
+  assert.equal(localeFinder(['en', 'pt-BR'])('pt-PT'), 'pt-BR');
+  assert.equal(localeFinder(['en', 'zh-Hans'])('zh-TW'), undefined, 'another script');
+});
+
+test('a mail to an account whose language has another region, or is gone, is in the nearest that there is', () => {
+  assert.equal(translatePlain('de-CH', { key: 'mail.test.text' }), translatePlain('de', { key: 'mail.test.text' }));
+  assert.equal(translatePlain('xx', { key: 'mail.test.text' }), translatePlain('en', { key: 'mail.test.text' }));
+});
+
+test('the direction of a page is that of the script', () => {
+  assert.deepEqual(['en', 'de', 'ar', 'he', 'fa-IR', 'ur', 'az-Arab', 'az', 'zh-Hant', 'en-Arab'].map(directionOf), [
+    'ltr',
+    'ltr',
+    'rtl',
+    'rtl',
+    'rtl',
+    'rtl',
+    'rtl',
+    'ltr',
+    'ltr',
+    'rtl',
+  ]);
 });
 
 test('nothing that a browser may send instead of a language breaks a page', () => {

@@ -19,6 +19,46 @@ const fallbackLocale = 'en';
 
 export const isMessageKey = (key: string): key is MessageKey => Object.hasOwn(languages.get(fallbackLocale)!, key);
 
+/** Characters. RFC 5646 §4.4.1 asks for 35. */
+const maxTag = 50;
+
+/** `zh-Hant` of `zh-TW`; none if it is no tag. */
+function languageInScript(tag: string): string | undefined {
+  try {
+    const { language, script } = new Intl.Locale(tag).maximize();
+    return `${language}-${script}`;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The language of ours that a tag asks for (RFC 4647 §3.4, lookup): the longest of its beginnings, so that `pt-BR` is found before
+ * `pt`, and `zh-Hant` for `zh-Hant-TW`. Else the first of the same language in the same script, which a tag may leave out: `zh-TW`
+ * is `zh-Hant`, and Portuguese of Portugal is read more easily in that of Brazil than in English. Others' `pt_BR` is the same tag.
+ */
+export function localeFinder(offered: readonly Locale[]): (tag: string) => Locale | undefined {
+  const byLowerCase = new Map(offered.map((locale) => [locale.toLowerCase(), locale]));
+  return (tag) => {
+    const asked = tag.slice(0, maxTag).toLowerCase().replaceAll('_', '-');
+    for (let range = asked; range !== ''; range = range.slice(0, Math.max(range.lastIndexOf('-'), 0))) {
+      const found = byLowerCase.get(range);
+      if (found !== undefined) return found;
+    }
+    const wanted = languageInScript(asked);
+    return wanted === undefined ? undefined : offered.find((locale) => languageInScript(locale) === wanted);
+  };
+}
+
+export const findLocale = localeFinder(locales);
+
+/** Where lines of that language begin. */
+export const directionOf = (locale: Locale): 'ltr' | 'rtl' =>
+  rightToLeft.has(new Intl.Locale(locale).maximize().script ?? '') ? 'rtl' : 'ltr';
+
+/** Scripts of languages in use; `Intl.Locale.prototype.getTextInfo` is not in the types of TypeScript yet. */
+const rightToLeft: ReadonlySet<string> = new Set(['Adlm', 'Arab', 'Hebr', 'Nkoo', 'Rohg', 'Syrc', 'Thaa']);
+
 /** In that language: "Deutsch". */
 export function nameOfLanguage(locale: Locale): string {
   const name = new Intl.DisplayNames([locale], { type: 'language' }).of(locale) ?? locale;
@@ -39,7 +79,7 @@ const parsed = new Map<string, IntlMessageFormat>();
 
 /** Parses a message when it is first used: a command needs few of them. */
 export function messageParts<T>(locale: Locale, key: MessageKey, values: Readonly<Record<string, T>>) {
-  const language = languages.has(locale) ? locale : fallbackLocale;
+  const language = languages.has(locale) ? locale : (findLocale(locale) ?? fallbackLocale);
   const message = parsed.getOrInsertComputed(
     `${language} ${key}`,
     () => new IntlMessageFormat(languages.get(language)![key], language, undefined, { ignoreTag: true }),
@@ -59,16 +99,16 @@ export const inEnglish = (sentence: MessageDescriptor): string => translatePlain
 export function chooseLocale(...preferredLocales: (string | null | undefined)[]): Locale {
   for (const preferred of preferredLocales) {
     for (const tag of preferences(preferred ?? '')) {
-      const language = tag.toLowerCase().split('-', 1)[0] ?? '';
-      if (languages.has(language)) return language;
+      const locale = findLocale(tag);
+      if (locale !== undefined) return locale;
     }
   }
   return fallbackLocale;
 }
 
-/** The reader's own variant of a language, for dates: `en-GB`. @param acceptLanguage the header. */
+/** The reader's own variant of a language, for dates: `en-GB`, `zh-TW`. @param acceptLanguage the header. */
 export function regionalTag(locale: Locale, acceptLanguage: string | undefined): Locale {
-  const isRegional = (tag: string) => /^[a-z]{2,3}-[a-z]{2}$/i.test(tag) && tag.toLowerCase().startsWith(`${locale}-`);
+  const isRegional = (tag: string) => /^[a-z]{2,3}(-[a-z]{4})?-[a-z]{2}$/i.test(tag) && findLocale(tag) === locale;
   return preferences(acceptLanguage ?? '').find(isRegional) ?? locale;
 }
 

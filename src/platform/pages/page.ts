@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { representations, sendRepresentation } from '../http/representations.ts';
-import { locales, type MessageKey, nameOfLanguage } from '../i18n/translate.ts';
+import { directionOf, locales, type MessageKey, nameOfLanguage } from '../i18n/translate.ts';
 import type { Branding } from './branding.ts';
 import { bindForms, hidden, isUnfinished, type SignedInUser } from './form.ts';
 import { type Html, html, type Renderable, untrusted } from './html.ts';
@@ -47,7 +47,7 @@ const layout = (view: View, page: Page, visit: Visit): Html => {
   const { locale, branding, t } = view;
   const home = tab ? Object.values(tab.tabs)[0]!.path : (aside?.home ?? '/account');
   return html`<!doctype html>
-<html lang="${locale}"${visit.isAnswer && html` data-answer`}>
+<html lang="${locale}"${directionOf(locale) === 'rtl' && html` dir="rtl"`}${visit.isAnswer && html` data-answer`}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -6,8 +6,8 @@ import { type Parameters, parseParameters, queryOf } from '../http/parameters.ts
 import { dateFormat, numberFormat, relativeTimeFormat } from '../i18n/formats.ts';
 import {
   chooseLocale,
+  findLocale,
   type Locale,
-  locales,
   type MessageDescriptor,
   type MessageKey,
   messageParts,
@@ -159,9 +159,8 @@ const rememberedSeconds = 86_400;
 export function rememberLanguage(app: FastifyInstance, { config }: { config: Config }): void {
   app.addHook('onRequest', (request, reply, done) => {
     const wanted = isPageWithQuery(request) ? queryLocales(request) : undefined;
-    if (wanted !== undefined && locales.includes(wanted)) {
-      setCookie(reply, config, cookieNames(config).language, wanted, rememberedSeconds);
-    }
+    const locale = wanted === undefined ? undefined : findLocale(wanted);
+    if (locale !== undefined) setCookie(reply, config, cookieNames(config).language, locale, rememberedSeconds);
     done();
   });
 }

@@ -51,5 +51,8 @@
   // On a phone the navigation is one line that scrolls: it begins where the tab of this page is to be seen.
   const current = document.querySelector('.tabs [aria-current]');
   const line = current?.closest('.tabs');
-  if (line) line.scrollLeft = current.offsetLeft - (line.clientWidth - current.offsetWidth) / 2;
+  if (line) {
+    const [whole, part] = [line, current].map((element) => element.getBoundingClientRect());
+    line.scrollLeft += part.left + part.width / 2 - whole.left - whole.width / 2;
+  }
 })();
