@@ -9,7 +9,10 @@ import { forgetActive, type Places, readPlaces } from './store.ts';
 import { keepTotals } from './totals.ts';
 
 /** Counts what the audit log has gained: sign-ins, new users and clients, who was active, and how many users a day began with. */
-export async function countAuditEvents(deps: StoreDeps, signal?: AbortSignal): Promise<boolean> {
+export async function countAuditEvents(
+  deps: StoreDeps & Pick<Deps, 'timekeeper'>,
+  signal?: AbortSignal,
+): Promise<boolean> {
   if (!(await countInSlices(deps, nextEvents(deps), signal))) return false;
   await keepTotals(deps);
   return true;

@@ -13,8 +13,8 @@ import { activeIn, readTotals, type TotalKind, totalKinds } from './totals.ts';
 export type Change = { readonly now: number; readonly before: number | undefined };
 
 /**
- * A count for each day of the period, oldest first; `firstDay` as days since 1970 in UTC.
- * `change` leaves out today, which is not over, and the day that it would be compared with.
+ * A count for each day of the period, oldest first; `firstDay` as days since 1970 in UTC. The last one is today. `change` is of as many
+ * whole days: those before today, which is not over, and those before them.
  */
 export type Days = { readonly firstDay: number; readonly counts: number[]; readonly change: Change };
 
@@ -24,29 +24,30 @@ type Range = { readonly days: Period; readonly firstDay: number; readonly counte
 const sum = (counts: readonly number[]): number => counts.reduce((all, one) => all + one, 0);
 
 function daysOf(rows: readonly DailyCount[], kind: string, { days, firstDay, countedSince }: Range): Days {
-  const counts = Array<number>(2 * days).fill(0);
+  const counts = Array<number>(2 * days + 1).fill(0);
+  const first = firstComparedDay(firstDay, days);
   for (const row of rows) {
-    const place = row.day - firstDay + days;
+    const place = row.day - first;
     if (row.kind === kind && place >= 0 && place < counts.length) counts[place] = row.count;
   }
-  const [before, shown] = [counts.slice(0, days), counts.slice(days)];
-  const isKnown = countedSince <= firstDay - days;
-  const change = { now: sum(shown.slice(0, -1)), before: isKnown ? sum(before.slice(0, -1)) : undefined };
-  return { firstDay, counts: shown, change };
+  const before = countedSince <= first ? sum(counts.slice(0, days)) : undefined;
+  return { firstDay, counts: counts.slice(-days), change: { now: sum(counts.slice(days, -1)), before } };
 }
 
 const firstDayOf = (deps: StoreDeps, days: Period): number => dayOf(now(deps)) - days + 1;
+/** Of two periods that end yesterday. @param firstDay of one that ends today. */
+const firstComparedDay = (firstDay: number, days: Period): number => firstDay - days - 1;
 
 /** What charts of a period have in common. */
 export type Shown = {
   readonly days: Period;
-  /** The first day that anything is known of, if the period or the one before begins before it. */
+  /** The first day that anything is known of, if what is compared begins before it. */
   readonly countedSince: number | undefined;
 };
 
 const shownOf = ({ days, firstDay, countedSince }: Range): Shown => ({
   days,
-  countedSince: countedSince > firstDay - days ? countedSince : undefined,
+  countedSince: countedSince > firstComparedDay(firstDay, days) ? countedSince : undefined,
 });
 
 /** Of a period until now, or until `countedUntil` while the jobs have much to count. */
@@ -54,7 +55,7 @@ export async function readStatistics(deps: StoreDeps & Pick<Deps, 'auditLog'>, d
   const countedUntil = await countForPage(deps);
   const firstDay = firstDayOf(deps, days);
   const [rows, kept, totals, places, counted] = await Promise.all([
-    countsSince(deps.db, '', kinds, firstDay - days),
+    countsSince(deps.db, '', kinds, firstComparedDay(firstDay, days)),
     countsSince(deps.db, '', totalKinds, firstDay),
     readTotals(deps),
     readPlaces(deps.db),
@@ -96,7 +97,7 @@ export async function readClientStatistics(
   await deps.signInCounter.flush();
   const firstDay = firstDayOf(deps, days);
   const [rows, counted] = await Promise.all([
-    countsSince(deps.db, client_id, clientKinds, firstDay - days),
+    countsSince(deps.db, client_id, clientKinds, firstComparedDay(firstDay, days)),
     firstCountedDay(deps.db),
   ]);
   const range = { days, firstDay, countedSince: Math.max(dayOf(created_at), counted ?? dayOf(now(deps))) };

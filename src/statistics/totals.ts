@@ -1,5 +1,5 @@
 import { now } from '../platform/clock.ts';
-import type { StoreDeps } from '../platform/deps.ts';
+import type { Deps, StoreDeps } from '../platform/deps.ts';
 import { accountCount, dayOf } from './daily-counts.ts';
 import { type Period, periods } from './periods.ts';
 import { countsSince, type DailyCount, keepCounts } from './store.ts';
@@ -14,28 +14,28 @@ export const activeIn = (days: Period) => `active_${days}` as const;
 
 export type Totals = Record<TotalKind, number>;
 
-/** As of now. */
-export async function readTotals(deps: StoreDeps): Promise<Totals> {
-  const today = dayOf(now(deps));
+/** @param lastDay the last of the days in which users are active: today, or yesterday when a day has just begun. */
+export async function readTotals(deps: StoreDeps, lastDay = dayOf(now(deps))): Promise<Totals> {
   const [accounts, active] = await Promise.all([
     countsSince(deps.db, '', [accountCount.kind], accountCount.day),
-    countsSince(deps.db, '', ['last_active'], today - Math.max(...periods) + 1),
+    countsSince(deps.db, '', ['last_active'], lastDay - Math.max(...periods) + 1),
   ]);
   const activeSince = (day: number) => active.reduce((sum, row) => (row.day >= day ? sum + row.count : sum), 0);
   return {
     accounts: accounts[0]?.count ?? 0,
-    ...(Object.fromEntries(periods.map((days) => [activeIn(days), activeSince(today - days + 1)])) as Record<
+    ...(Object.fromEntries(periods.map((days) => [activeIn(days), activeSince(lastDay - days + 1)])) as Record<
       ReturnType<typeof activeIn>,
       number
     >),
   };
 }
 
-/** Once a day, when it has begun and all before is counted. */
-export async function keepTotals(deps: StoreDeps): Promise<void> {
+/** Once a day, when it has begun and all before is counted. A clock that is wrong would take the place of the right one's day for good. */
+export async function keepTotals(deps: StoreDeps & Pick<Deps, 'timekeeper'>): Promise<void> {
   const day = dayOf(now(deps));
+  if (!deps.timekeeper.isSettled()) return;
   if ((await countsSince(deps.db, '', ['accounts'], day)).length > 0) return;
-  const totals = await readTotals(deps);
+  const totals = await readTotals(deps, day - 1);
   const counts: DailyCount[] = totalKinds.map((kind) => ({ client_id: '', kind, day, count: totals[kind] }));
   await deps.db.change({ run: { counts: keepCounts(counts) } });
 }

@@ -167,10 +167,11 @@ testSignet(
     for (const client_id of ['', client.client_id]) {
       for (const [ago, number] of [
         [1, 30],
-        [89, 15],
+        [89, 8],
         [90, 7],
         [91, 20],
-        [179, 10],
+        [180, 10],
+        [181, 100],
       ] as const)
         await count(client_id, ago, number);
     }
@@ -179,7 +180,7 @@ testSignet(
       const signIns = async (days: number) =>
         chartsOn((await reader.browser.get(`${path}?days=${days}`)).text)[0] ?? '';
       const ofQuarter = await signIns(90);
-      // Today is not over: it is on the chart, and neither it nor its counterpart, 90 days before, is compared.
+      // Today is not over: it is on the chart, and the 90 whole days before it are compared with those before them.
       assert.match(ofQuarter, sentence('chart.change.before', { percent: '+50%', before: '30', days: 90 }), path);
       assert.match(ofQuarter, percent(50));
       assert.equal(barsIn(ofQuarter), 13, 'weeks');
