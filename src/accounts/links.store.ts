@@ -143,6 +143,12 @@ export const isInvitedBy = (token_hash: string, actor: string): Sql =>
 export const hasGivenLinks = (user_id: UserId): Sql =>
   sql`exists (select 1 from one_time_links where invited_by = ${`user:${user_id}`})`;
 
+/** Whether {@link endLinksGivenBy} makes an invitation of an administrator an ordinary one. */
+export const hasInvitedAdministrator = (db: Db, user_id: UserId, now: number): Promise<boolean> =>
+  db.holds(sql`exists (select 1 from one_time_links l
+                        where invited_by = ${`user:${user_id}`} and role = 'admin' and expires_at > ${now}
+                          and ${isUnused(sql`l.token_hash`)})`);
+
 /**
  * What an administrator has given away by links outlives no end of that administrator's access, since a thief may have been
  * the one who gave it: invitations of administrators become ordinary ones, and links that open the accounts of others end.

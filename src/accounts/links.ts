@@ -14,6 +14,7 @@ export {
   endLinksGivenBy,
   findOpenLink,
   hasGivenLinks,
+  hasInvitedAdministrator,
   insertAccountLink,
   insertAddressLink,
   insertLink,

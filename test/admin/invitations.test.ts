@@ -3,7 +3,7 @@ import { newAdministratorUntil } from '../../src/accounts/administrators.ts';
 import { disableUser, enableUser } from '../../src/admin/users/administer-user.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { linkIn } from '../support/mailbox.ts';
-import { sentence } from '../support/messages.ts';
+import { message, sentence } from '../support/messages.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { holdNextCall } from '../support/store-spy.ts';
 import type { TestUser } from '../support/test-user.ts';
@@ -153,6 +153,30 @@ onBothEngines('what a thief has given as an administrator, by links, ends with t
       assert.equal((await join(signet, invited, { name: 'Mallory' })).me?.role, 'user');
     });
   }
+  await t.test('page and mail say so, where there was such an invitation', async () => {
+    const owner = await signet.signedInUser({ role: 'admin' });
+    const said = message('password.done.invitations');
+    const path = '/account/security/password';
+    const change = async () => {
+      const { location } = await owner.browser.post(path, { password });
+      const mail = await signet.mailbox.next(owner.email, sentence('mail.password_changed.subject'));
+      const { text } = await owner.browser.get(location!);
+      return [text.includes(said), mail.text.replaceAll(/\s+/g, ' ').includes(said)];
+    };
+    await inviteAs(owner, 'ordinary@join.test', 'user');
+    await resetLink(owner);
+    assert.deepEqual(await change(), [false, false]);
+    await inviteAs(owner, 'colleague@join.test', 'admin');
+    assert.deepEqual(await change(), [true, true]);
+    assert.deepEqual(await change(), [false, false], 'it is ordinary already');
+    const link = await signet.newBrowser().post('/reset', { email: owner.email });
+    assert.equal(link.status, 303);
+    await inviteAs(owner, 'another@join.test', 'admin');
+    const reset = linkIn(await signet.mailbox.next(owner.email, sentence('mail.reset.subject')), /^\/reset\//);
+    assert.equal((await signet.newBrowser().post(reset, { password })).status, 303);
+    const { text } = await signet.mailbox.next(owner.email, sentence('mail.password_reset.subject'));
+    assert.ok(text.replaceAll(/\s+/g, ' ').includes(said), text);
+  });
   assert.equal((await join(signet, kept, { name: 'Kim' })).me?.role, 'admin', 'what others have given stays');
   assert.equal((await signet.newBrowser().get(await resetLink(root))).status, 200);
 });

@@ -450,7 +450,7 @@ async function setPassword(context: Context, { x, y }: Step): Promise<void> {
   );
   if (outcome.kind !== 'done') return;
   simulation.sessions.push({
-    cookie: outcome.value,
+    cookie: outcome.value.token,
     user: session.user,
     began,
     ends: laterEnds(simulation, session, began),

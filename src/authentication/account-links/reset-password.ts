@@ -1,4 +1,5 @@
 import {
+  hasInvitedAdministrator,
   insertAccountLink,
   linkSeconds,
   newLink,
@@ -30,7 +31,7 @@ import { listIdentities } from '../credentials/identities.store.ts';
 import { listPasskeys } from '../credentials/passkeys.store.ts';
 import { setPassword } from '../credentials/passwords.store.ts';
 import type { Deps } from '../deps.ts';
-import { endPasswordAccess, hashNewPassword } from '../passwords/change-password.ts';
+import { endPasswordAccess, hashNewPassword, invitationsForMail } from '../passwords/change-password.ts';
 import { type LinkRequest, limitMailRequests } from './sign-up.ts';
 
 /**
@@ -120,6 +121,7 @@ export async function resetPassword(
   const hashed = await hashNewPassword(deps, user, { password, address });
   const others = await otherMethodsText(deps, user);
   const at = now(deps);
+  const invitations = invitationsForMail(await hasInvitedAdministrator(deps.db, user_id, at));
   const event = { action: 'password.reset', actor: `user:${user_id}`, target: user_id, address } as const;
   const wasMailed = link.purpose === 'password_reset';
   const done = await deps.db.change({
@@ -130,7 +132,11 @@ export async function resetPassword(
       password: setPassword(user_id, hashed, at),
       address: wasMailed ? markEmailVerified(user_id, email, at) : undefined,
       access: endPasswordAccess(deps, user),
-      mails: mailTo(deps, user, wasMailed ? 'password_reset' : 'password_reset_admin', { address, others }),
+      mails: mailTo(deps, user, wasMailed ? 'password_reset' : 'password_reset_admin', {
+        address,
+        others,
+        ...invitations,
+      }),
       event: auditEvent(event, at).statement,
     },
   });

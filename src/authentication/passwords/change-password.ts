@@ -1,4 +1,9 @@
-import { deleteLinksOfUser, deleteResetLinksOfUser, endLinksGivenBy } from '../../accounts/links.ts';
+import {
+  deleteLinksOfUser,
+  deleteResetLinksOfUser,
+  endLinksGivenBy,
+  hasInvitedAdministrator,
+} from '../../accounts/links.ts';
 import { resetMailsTo } from '../../accounts/mail-limits.ts';
 import type { User } from '../../accounts/users.ts';
 import { now } from '../../platform/clock.ts';
@@ -24,13 +29,15 @@ import { changeOwnAccount, type Owner, rotateSessionSecret, type SignedIn } from
 import { endOtherSessions, endSessionsOfUser, touchDevice } from '../sessions/store.ts';
 import { passwordLimits } from './password-limits.ts';
 
+/** The session's new secret, for its cookie, and whether invitations of administrators became ordinary ones. */
+export type PasswordChange = { token: string; endsInvitations: boolean };
+
 type PasswordOwner = Pick<User, 'user_id' | 'email' | 'name' | 'locale'>;
 
 /**
  * Changes the password, or sets the first one, and ends all other access: see {@link endPasswordAccess}. The caller has
  * checked that the sign-in is recent, instead of the old password, which a user who signed in by other means may not know.
  * The requesting browser remains a known device.
- * @returns the session's new secret, for its cookie.
  * @throws {RequestError} `invalid_request` for a weak password; `login_required` if the session has ended meanwhile;
  * `rate_limited`.
  */
@@ -38,17 +45,19 @@ export async function changePassword(
   deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords' | 'mail' | 'grants'>,
   user: SignedIn,
   password: string,
-): Promise<string> {
+): Promise<PasswordChange> {
   const { session, browser, caller } = user;
   const { user_id } = session;
   await limitSecurityChanges(deps, user_id);
   const hashed = await hashNewPassword(deps, session, { password, address: caller.address });
   const hadOne = (await passwordOf(deps.db, user_id)) !== undefined;
   const at = now(deps);
+  const endsInvitations = await hasInvitedAdministrator(deps.db, user_id, at);
   const rotation = rotateSessionSecret(session);
   await changeOwnAccount(deps, user, {
     action: hadOne ? 'password.changed' : 'password.set',
     mail: hadOne ? 'password_changed' : 'password_set',
+    values: invitationsForMail(endsInvitations),
     run: {
       session: rotation.statement,
       password: setPassword(user_id, hashed, at),
@@ -56,8 +65,11 @@ export async function changePassword(
       access: endPasswordAccess(deps, session, session.session_id),
     },
   });
-  return rotation.token;
+  return { token: rotation.token, endsInvitations };
 }
+
+/** The value of a mail about the end of access, which says so where it also ended what was given by links. */
+export const invitationsForMail = (endsInvitations: boolean) => ({ invited: endsInvitations ? 'yes' : 'no' });
 
 /** @throws {RequestError} `invalid_request` with the problems of the password; `rate_limited`; `temporarily_unavailable`. */
 export async function hashNewPassword(
@@ -121,17 +133,18 @@ export function endPasswordAccess(
 
 /**
  * Removes the password of a user who has another sign-in method, and ends what it gave access to.
- * @returns the session's new secret, for its cookie.
  * @throws {RequestError} `invalid_state` for the last sign-in method, and without a password; `login_required`.
  */
-export async function removePassword(deps: RevocationDeps, owner: Owner): Promise<string> {
+export async function removePassword(deps: RevocationDeps, owner: Owner): Promise<PasswordChange> {
   const { session } = owner;
   const { user_id, session_id } = session;
   if (!(await passwordOf(deps.db, user_id))) throw refusal('invalid_state', { key: 'password.none' });
+  const endsInvitations = await hasInvitedAdministrator(deps.db, user_id, now(deps));
   const rotation = rotateSessionSecret(session);
   const failed = await changeOwnAccount(deps, owner, {
     action: 'password.removed',
     mail: 'password_removed',
+    values: invitationsForMail(endsInvitations),
     require: { anotherMethod: hasAnotherSignInMethod(deps.config, user_id) },
     run: {
       session: rotation.statement,
@@ -140,5 +153,5 @@ export async function removePassword(deps: RevocationDeps, owner: Owner): Promis
     },
   });
   if (failed) throw refusal('invalid_state', { key: 'password.last_sign_in_method' });
-  return rotation.token;
+  return { token: rotation.token, endsInvitations };
 }

@@ -14,7 +14,13 @@ import { passwordOf } from '../credentials/passwords.store.ts';
 import { canRemoveSignInMethod } from '../credentials/sign-in-methods.ts';
 import type { Deps } from '../deps.ts';
 import { recentlySignedIn, type Session, type SignedIn, setSessionCookie } from '../sessions/session.ts';
-import { changePassword, mayBeTooShort, passwordContext, removePassword } from './change-password.ts';
+import {
+  changePassword,
+  mayBeTooShort,
+  type PasswordChange,
+  passwordContext,
+  removePassword,
+} from './change-password.ts';
 
 const path = '/account/security/password';
 const consequence =
@@ -24,9 +30,8 @@ const shared = {
   tag: 'Account',
   path: '/v1/me/password',
   access: recentlySignedIn,
-  /** `result`: the new secret of the session. */
   setHeaders(reply: FastifyReply, deps: Deps, { result, input }: { result: unknown; input: SignedIn }) {
-    setSessionCookie(deps, reply, input.session, result as string);
+    setSessionCookie(deps, reply, input.session, (result as PasswordChange).token);
   },
 } as const;
 
@@ -70,28 +75,41 @@ export async function passwordRoutes(app: FastifyInstance, deps: Deps) {
     reply.redirect(path, 302),
   );
   const pages = pagesFor(app, deps, recentlySignedIn);
-  pages.show(path, ({ view, session, query: { done } }) =>
-    drawPassword(deps, view, session, { done: done === 'changed' || done === 'removed' ? done : undefined }),
+  pages.show(path, ({ view, session, query: { done, invitations } }) =>
+    drawPassword(deps, view, session, {
+      done: done === 'changed' || done === 'removed' ? done : undefined,
+      endsInvitations: invitations === 'ended',
+    }),
   );
   pages.run(change, {
     path,
     page: path,
     input: ({ password = '' }) => ({ body: { password } }),
-    done: `${path}?done=changed`,
+    done: doneBy('changed'),
     redraw: ({ view, session }, { refusal: { problems }, problem }) =>
       drawPassword(deps, view, session, { problem, problems }),
     explains: (refusal) => refusal.problems.length > 0 || isOfFullQueue(refusal),
   });
-  pages.run(remove, { path: `${path}/remove`, page: path, done: `${path}?done=removed` });
+  pages.run(remove, { path: `${path}/remove`, page: path, done: doneBy('removed') });
 }
 
-type Message = { done?: 'changed' | 'removed'; problem?: Html | false; problems?: readonly FieldProblem[] };
+const doneBy =
+  (done: 'changed' | 'removed') =>
+  (result: unknown): string =>
+    `${path}?done=${done}${(result as PasswordChange).endsInvitations ? '&invitations=ended' : ''}`;
+
+type Message = {
+  done?: 'changed' | 'removed';
+  endsInvitations?: boolean;
+  problem?: Html | false;
+  problems?: readonly FieldProblem[];
+};
 
 async function drawPassword(
   deps: Deps,
   view: View,
   session: Session,
-  { done, problem, problems = [] }: Message,
+  { done, endsInvitations, problem, problems = [] }: Message,
 ): Promise<Page> {
   const { secondFactor = false } = await passwordContext(deps, session);
   const hasPassword = (await passwordOf(deps.db, session.user_id)) !== undefined;
@@ -103,7 +121,7 @@ async function drawPassword(
     tab: accountTab('security'),
     scripts: passwordScripts,
     content: html`<h1>${view.t('password.title')}</h1>
-${done && notice(view.t(`password.done.${done}`))}
+${done && notice(html`${view.t(`password.done.${done}`)}${endsInvitations && html` ${view.t('password.done.invitations')}`}`)}
 ${problem}
 <p class="soft">${view.t(hasPassword ? 'password.intro' : 'password.intro_first')}</p>
 ${isShort && html`<div class="advice"><p>${view.t('password.if_short', { min, short: minCharacters({ secondFactor: true }) })}</p></div>`}

@@ -11,4 +11,4 @@ export const clientCharts = (
   statistics: ClientStatistics,
 ): Html => html`<h2>${view.t('chart.last', { days: statistics.days })}</h2>
 ${periodLinks(view, path, statistics, periods)}<div class="charts">
-${dayChart(view, 'admin.overview.sign_ins', statistics.signIns)}${dayChart(view, 'developer.failures', statistics.failures, 'bad')}</div>`;
+${dayChart(view, 'admin.overview.sign_ins', statistics.signIns)}${dayChart(view, 'developer.activity.failures', statistics.failures, 'bad')}</div>`;
