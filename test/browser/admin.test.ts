@@ -232,7 +232,7 @@ test('a user is found and disabled; after 15 minutes the administrator confirms 
     .getByRole('link', { name: message('admin.tab.users') })
     .first()
     .click();
-  await page.getByLabel(message('admin.users.find')).fill(user.email);
+  await page.getByRole('searchbox', { name: message('admin.users.find') }).fill(user.email);
   await page.getByRole('button', { name: message('admin.users.find.submit') }).click();
   await page
     .getByRole('main')
@@ -299,7 +299,7 @@ test('what administrators do each day is done by the keyboard alone: reviews, us
 
   await press(link(message('admin.tab.users')));
   await page.waitForURL('**/admin/users');
-  await write(page.getByLabel(message('admin.users.find')), user.email);
+  await write(page.getByRole('searchbox', { name: message('admin.users.find') }), user.email);
   await page.keyboard.press('Enter');
   await page.waitForURL('**/admin/users?*');
   await press(page.locator(`main a[href^="/admin/users/${user.user_id}"]`).first());
