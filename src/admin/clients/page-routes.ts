@@ -24,10 +24,11 @@ import { readPeriod } from '../../statistics/periods.ts';
 import { readClientStatistics } from '../../statistics/read-statistics.ts';
 import { namesIn } from '../audit/names.ts';
 import { checkedNames, explains, type Shown } from '../components.ts';
+import { readyReasons } from './decision-forms.ts';
 import { type ClientFilter, clientFilters, clientsPage } from './list-page.ts';
 import { logoutsPage } from './logouts-page.ts';
 import { clientOperations as operations } from './operations.ts';
-import { clientPage, readyReasons } from './page.ts';
+import { clientPage } from './page.ts';
 
 const list = '/admin/clients';
 const one = `${list}/:client_id` as const;

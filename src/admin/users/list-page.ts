@@ -84,6 +84,14 @@ ${hidden('filter', filter)}${reasonField(view, 'export-reason')}
 </form>`,
 });
 
+const columns = [
+  'admin.users.column.person',
+  'admin.users.column.last_sign_in',
+  'admin.users.factors',
+  'admin.users.column.state',
+  'admin.users.column.created',
+] as const;
+
 /** The checkboxes are of the form below the table, which leads to a page that names who was selected. */
 const usersTable = (
   view: View,
@@ -94,7 +102,7 @@ const usersTable = (
   const heading = (key: MessageKey) => html`<th scope="col">${view.t(key)}</th>`;
   return html`<table class="list people">
 <caption class="unseen">${view.t('admin.users.title')}</caption>
-<thead><tr><td></td>${heading('admin.users.column.person')}${heading('admin.users.column.last_sign_in')}${heading('admin.users.factors')}${heading('admin.users.column.state')}${heading('admin.users.column.created')}</tr></thead>
+<thead><tr><td></td>${columns.map(heading)}</tr></thead>
 <tbody>
 ${users.map((user) => userRow(view, user, providers, areSelected))}</tbody>
 </table>`;
@@ -104,9 +112,15 @@ function userRow(view: View, user: ListedUser, providers: readonly Provider[], i
   const cell = (key: MessageKey, content: Renderable) =>
     html`<td data-label="${view.plain(key)}"><div>${content}</div></td>`;
   const name = view.plain('admin.users.select', { name: visibleText(user.name ?? user.email) });
+  const checkbox = html`<input type="checkbox" form="${bulkId}" name="${selectedPrefix}${user.user_id}" value="on"${
+    isSelected && html` checked`
+  }>`;
+  const initials = html`<span class="initials small" aria-hidden="true">${personInitials(user)}</span>`;
+  const link = html`<a href="${path}/${user.user_id}">${untrusted(user.name ?? user.email, 254)}</a>`;
+  const address = user.name !== null && html`<span class="soft">${untrustedEmail(user.email)}</span>`;
   return html`<tr>
-<td class="select"><label><input type="checkbox" form="${bulkId}" name="${selectedPrefix}${user.user_id}" value="on"${isSelected && html` checked`}><span class="unseen">${name}</span></label></td>
-<th scope="row"><div class="who"><span class="initials small" aria-hidden="true">${personInitials(user)}</span><div><a href="${path}/${user.user_id}">${untrusted(user.name ?? user.email, 254)}</a>${user.name !== null && html`<span class="soft">${untrustedEmail(user.email)}</span>`}</div></div></th>
+<td class="select"><label>${checkbox}<span class="unseen">${name}</span></label></td>
+<th scope="row"><div class="who">${initials}<div>${link}${address}</div></div></th>
 ${cell('admin.users.column.last_sign_in', user.last_sign_in_at === null ? view.t('admin.users.never') : view.ago(user.last_sign_in_at))}
 ${cell('admin.users.factors', factorsInWords(view, user, providers))}
 ${cell('admin.users.column.state', stateBadges(view, user))}

@@ -71,7 +71,9 @@ export const passwordInput = (
 </div>`;
 
 /** Struck through while the password is hidden. */
-const eye = html`<svg viewBox="0 0 24 24" width="22" height="22" fill="none" stroke="currentColor" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M2.5 12s3.5-6.5 9.5-6.5 9.5 6.5 9.5 6.5-3.5 6.5-9.5 6.5S2.5 12 2.5 12z"/><circle cx="12" cy="12" r="3"/><path class="strike" d="M4 20 20 4"/></svg>`;
+const eye = html`<svg viewBox="0 0 24 24" width="22" height="22" fill="none"
+ stroke="currentColor" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M2.5 12s3.5-6.5 9.5-6.5 9.5 6.5 9.5 6.5-3.5 6.5-9.5 6.5S2.5 12 2.5 12z"/>
+<circle cx="12" cy="12" r="3"/><path class="strike" d="M4 20 20 4"/></svg>`;
 
 type NewPassword = {
   /** Characters: 15 where the password is the only factor, 8 beside a second one. */
