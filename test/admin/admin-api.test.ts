@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hasAdministrator, listAdministrators } from '../../src/accounts/store.ts';
+import { describeReview } from '../../src/admin/clients/command-text.ts';
+import { describeOverview } from '../../src/admin/users/operations.ts';
 import type { Answer } from '../support/browser.ts';
 import { sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
@@ -318,6 +320,26 @@ testSignet('a place in a list that no page has given is refused, in every list a
   }
 });
 
+test('of many names that a new one resembles, page and command show some, and say how many more there are', async (t) => {
+  const signet = await startSignet(t, { env });
+  const root = await administratorOf(signet);
+  const someone = await signet.signedInUser();
+  for (let place = 1; place <= 7; place += 1)
+    await signet.registerClient({ name: `Quarterly Report ${place}`, owner: someone });
+  const owner = await signet.signedInUser();
+  const shown = async (name: string) => {
+    const { client_id } = await signet.registerClient({ name, owner, approved: false });
+    const review = (await root.get(`/clients/${client_id}`)) as Parameters<typeof describeReview>[0];
+    const { text } = await root.browser.get(`/admin/clients/${client_id}`);
+    return { text, command: describeReview(review) };
+  };
+  const { text, command } = await shown('Quarterly Report 8');
+  assert.match(text, sentence('admin.risk.more', { more: 2 }));
+  assert.match(command, /name_resembles_client {2}("Quarterly Report \d"(, )?){5} and 2 more$/m);
+  const other = await shown('Weather');
+  assert.doesNotMatch(other.command, / and \d more/);
+});
+
 test('a user is shown with how they sign in and what they have, and never with a secret', async (t) => {
   const signet = await startSignet(t, { env });
   const root = await administratorOf(signet);
@@ -339,6 +361,27 @@ test('a user is shown with how they sign in and what they have, and never with a
     passkeys: 0,
     identities: [],
   });
+
+  const copyGrants = (from: number, to: number) =>
+    plain(signet.deps.db).run(
+      `with recursive n(i) as (select cast($2 as bigint) union all select i + 1 from n where i < $3)
+       insert into grants (grant_id, client_id, user_id, session_id, scope, redirect_uri, code_hash, code_challenge,
+                           code_expires_at, redeemed_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr, acr,
+                           created_at, session_token_hash, client_epoch, user_epoch)
+       select 'gr_copy' || i, client_id, user_id, session_id, scope, redirect_uri, 'copy' || i, code_challenge,
+              code_expires_at, redeemed_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr, acr, created_at - 1,
+              session_token_hash, client_epoch, user_epoch
+         from n, grants where user_id = $1 and grant_id not like 'gr_copy%'`,
+      [user.user_id, from, to],
+    );
+  const counted = async () => {
+    const many = (await root.get(`/users/${user.user_id}`)) as Parameters<typeof describeOverview>[0];
+    return [many.counts.grants, /Grants +(.*)$/m.exec(describeOverview(many))?.[1]];
+  };
+  await copyGrants(1, 998);
+  assert.deepEqual(await counted(), [999, '999']);
+  await copyGrants(999, 1200);
+  assert.deepEqual(await counted(), [1000, '1000 or more']);
 
   const { grants } = (await root.get(`/users/${user.user_id}/grants`)) as { grants: Json[] };
   assert.deepEqual([grants[0]?.client_id, grants[0]?.client_name], [client.client_id, 'Test product']);

@@ -94,6 +94,17 @@ test('a form that may end at a web address of a client may end anywhere, and one
     web.authorizePath().replace('/oauth/authorize', '/account'),
   ])
     assert.equal(await formActionAt(stranger, by(path)), "form-action 'self'", path);
+  // So do the pages beside it that lead to the same place.
+  for (const page of ['/signup', '/reset']) {
+    const beside = (path: string) => `${page}?${new URLSearchParams({ next: path })}`;
+    assert.equal(
+      await formActionAt(stranger, beside(web.authorizePath({ client_id: 'unknown' }))),
+      "form-action 'self'",
+    );
+    assert.equal(await formActionAt(stranger, beside(web.authorizePath())), undefined, page);
+  }
+  const setUp = `/signin/set-up?${new URLSearchParams({ next: own.authorizePath() })}`;
+  assert.equal(await formActionAt(user, setUp), "form-action 'self' com.example.app:");
   // Another browser than the one in which a client began it, and nowhere to go on to.
   for (const path of [signUp, reset, '/signin', `/signup?request=${request}`])
     assert.equal(await formActionAt({ browser: signet.newBrowser() }, path), "form-action 'self'", path);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { describeDelivery } from '../../src/admin/webhooks/delivery-operations.ts';
 import { quickJobs, runJobs } from '../../src/app/jobs.ts';
 import { findDeliveries, findDelivery } from '../../src/webhooks/list-webhooks.ts';
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
@@ -74,6 +75,12 @@ testSignet(
     await plain(signet.deps.db).run('update webhook_deliveries set attempt_log = $1', [attempts]);
     const { text: full } = await admin.browser.get(`${path}/deliveries/${delivery_id}`);
     assert.match(full, sentence('deliveries.attempts_made.latest', { count: 15 }));
+    const asText = async () => describeDelivery(await findDelivery(signet.deps, webhook_id, delivery_id));
+    assert.match(await asText(), /The latest 15 attempts are kept\./);
+    await plain(signet.deps.db).run('update webhook_deliveries set attempt_log = $1', [
+      JSON.stringify(JSON.parse(attempts).slice(1)),
+    ]);
+    assert.doesNotMatch(await asText(), /attempts are kept/);
     assert.match(text, new RegExp(`webhook-id: ${delivery_id}`));
     assert.match(text, /webhook-signature: v1,…/);
     assert.ok(!text.includes(String(receiver.deliveries[0]!.headers['webhook-signature'])));

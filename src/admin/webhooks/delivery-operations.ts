@@ -22,7 +22,7 @@ const Attempt = Type.Object({
   problem: Type.Optional(Type.String({ description: 'Why it failed; left out of one that succeeded.' })),
 });
 
-const describeDelivery = (one: Awaited<ReturnType<typeof findDelivery>>): string =>
+export const describeDelivery = (one: Awaited<ReturnType<typeof findDelivery>>): string =>
   table([
     ['Delivery', one.delivery_id],
     ['Event', one.event_type],
