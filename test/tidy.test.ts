@@ -221,6 +221,18 @@ test('a file fits a sitting', () => {
   );
 });
 
+test('a template is read without scrolling sideways', () => {
+  const max = 300; // it comes down with each page that is mended: 160 is what fits a screen
+  const long = source
+    .filter(({ text }) => text.includes('html`'))
+    .flatMap(({ path, text }) => text.split('\n').map((line, index) => ({ where: `${path}:${index + 1}`, line })))
+    .filter(({ line }) => line.length > max);
+  assertNone(
+    long.map(({ where, line }) => `${where}: ${line.length} characters`),
+    'Give its pieces names, and break the line within a value, where it is no byte of the page.',
+  );
+});
+
 test('every dependency is pinned exactly', () => {
   const declared = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const dependencies = { ...declared.dependencies, ...declared.optionalDependencies };

@@ -98,7 +98,10 @@ function heading(view: View, { filter, order, q }: ClientListView, column: (type
   const label = view.t(`admin.clients.column.${column}`);
   if (column !== 'created' || q !== '') return html`<th scope="col">${label}</th>`;
   const [sort, other] = order === 'oldest' ? (['ascending', 'newest'] as const) : (['descending', 'oldest'] as const);
-  return html`<th scope="col" aria-sort="${sort}"><a href="${pathWith(path, { state: filter, order: other })}" id="clients-order" title="${view.plain(`admin.clients.order.${other}`)}">${label}</a> <span aria-hidden="true">${order === 'oldest' ? '↑' : '↓'}</span></th>`;
+  const title = view.plain(`admin.clients.order.${other}`);
+  const link = html`<a href="${pathWith(path, { state: filter, order: other })}" id="clients-order" title="${title}">${label}</a>`;
+  const arrow = html`<span aria-hidden="true">${order === 'oldest' ? '↑' : '↓'}</span>`;
+  return html`<th scope="col" aria-sort="${sort}">${link} ${arrow}</th>`;
 }
 
 const clientRow = (view: View, { client, owner, risks, lastSignIn }: ClientListView['clients'][number]): Html => {

@@ -110,7 +110,10 @@ function health(view: View, { webhooks, keys, log, mail, isClockSteady, now }: O
     ({ disabled_at, disabled_reason }) => disabled_at !== null && disabled_reason !== null,
   ).length;
   const failing = webhooks.filter(isFailing).length;
-  const webhookWords = html`${view.t(dead === 0 ? 'admin.overview.webhooks.well' : isMore ? 'admin.overview.webhooks.dead_more' : 'admin.overview.webhooks.dead', { dead })}${failing > 0 && html` ${view.t('admin.overview.webhooks.failing', { failing })}`}${off > 0 && html` ${view.t('admin.overview.webhooks.off', { off })}`}`;
+  const deadWords = isMore ? 'admin.overview.webhooks.dead_more' : 'admin.overview.webhooks.dead';
+  const webhookWords = html`${view.t(dead === 0 ? 'admin.overview.webhooks.well' : deadWords, { dead })}${
+    failing > 0 && html` ${view.t('admin.overview.webhooks.failing', { failing })}`
+  }${off > 0 && html` ${view.t('admin.overview.webhooks.off', { off })}`}`;
   const { lost, ...counts } = log;
   const logWords = lost
     ? view.t('admin.overview.audit.stopped', { seq: lost.seq })

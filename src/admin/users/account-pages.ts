@@ -67,10 +67,14 @@ const pendingItem = (
   place: number,
 ): Html => html`<li><div>
 <h3 id="invitation-${place}">${untrustedEmail(email)}${role === 'admin' && html` ${badge(view.t('admin.users.administrator'))}`}</h3>
-${name !== null && html`<p>${untrusted(name)}</p>\n`}${preferred_username !== null && html`<p>${view.t('claim.preferred_username')}: ${preferred_username}</p>\n`}<p>${view.t('admin.users.invitations.when', { invited: view.ago(invited_at), expires: view.until(expires_at) })}</p></div>
+${name !== null && html`<p>${untrusted(name)}</p>\n`}${
+  preferred_username !== null && html`<p>${view.t('claim.preferred_username')}: ${preferred_username}</p>\n`
+}<p>${view.t('admin.users.invitations.when', { invited: view.ago(invited_at), expires: view.until(expires_at) })}</p></div>
 <details><summary aria-describedby="invitation-${place}">${view.t('admin.users.invitations.change')}</summary>
 <form method="post" action="${invitePath}">
-${hidden('email', email)}${name !== null && hidden('name', name)}${role === 'admin' && hidden('role', role)}${preferred_username !== null && hidden('preferred_username', preferred_username)}${hidden('locale', view.locale)}${hidden('replace', 'on')}
+${hidden('email', email)}${name !== null && hidden('name', name)}${role === 'admin' && hidden('role', role)}${
+  preferred_username !== null && hidden('preferred_username', preferred_username)
+}${hidden('locale', view.locale)}${hidden('replace', 'on')}
 ${optionalReasonField(view, `invitation-reason-${place}`)}
 <p class="actions"><button type="submit" class="quiet">${view.t('admin.users.invitations.resend')}</button>
 <button type="submit" class="danger" formaction="/admin/invitations/revoke">${view.t('admin.users.invitations.revoke')}</button></p>

@@ -58,7 +58,9 @@ ${pager(view, {
 
 const writeItem = (view: View, write: EntitlementVersion, counts: boolean) => html`<li><div>
 <p>${untrusted(nameOfKey(write.product))}: <strong>${untrusted(nameOfKey(write.plan))}</strong> ${statusBadge(view, write)} ${counts && view.t('admin.users.entitlements.current')}</p>
-<p>${view.t('admin.users.entitlements.version', { version: write.version })} · ${exactTime(write.written_at)} · ${untrusted(write.source)} · ${entityLink(write.credential_id)}${write.event_id !== null && html` · <code>${untrusted(write.event_id, 255)}</code>`}</p>
+<p>${view.t('admin.users.entitlements.version', { version: write.version })} · ${exactTime(write.written_at)} · ${untrusted(write.source)} · ${entityLink(
+  write.credential_id,
+)}${write.event_id !== null && html` · <code>${untrusted(write.event_id, 255)}</code>`}</p>
 ${details(view, write)}
 </div></li>
 `;

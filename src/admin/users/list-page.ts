@@ -44,7 +44,16 @@ export function usersPage(view: View, { search, query: { done, all, after, trail
   const { query: q, filter, order = 'newest' } = search;
   const { users, next, complete, providers, counts } = found;
   const link = (to: Parameters, key: MessageKey, isCurrent: boolean, count?: number) =>
-    html`<a href="${pathWith(path, to)}"${isCurrent && html` aria-current="page"`}>${view.t(key)}${count !== undefined && html` (${counted(view, count)})`}</a>\n`;
+    html`<a href="${pathWith(path, to)}"${isCurrent && html` aria-current="page"`}>${view.t(key)}${
+      count !== undefined && html` (${counted(view, count)})`
+    }</a>\n`;
+  const filters = [
+    link({}, 'admin.users.filter.all', filter === undefined, counts.all),
+    ...userFilters.map((one) => link({ filter: one }, `admin.users.filter.${one}`, one === filter, counts[one])),
+  ];
+  const orders = userOrders.map((one) =>
+    link({ order: one === 'newest' ? undefined : one }, `admin.users.order.${one}`, one === order),
+  );
   return {
     title: view.plain('admin.users.title'),
     tab: adminTab('admin_users'),
@@ -56,9 +65,9 @@ ${!complete && html`<p class="advice" id="users-incomplete">${view.t('admin.user
 ${
   q !== undefined
     ? html`<p class="actions"><a href="${path}" id="users-clear">${view.t('admin.users.find.clear')}</a></p>`
-    : html`<nav aria-label="${view.t('admin.users.filter')}"><p class="actions">${link({}, 'admin.users.filter.all', filter === undefined, counts.all)}${userFilters.map((one) => link({ filter: one }, `admin.users.filter.${one}`, one === filter, counts[one]))}</p></nav>
+    : html`<nav aria-label="${view.t('admin.users.filter')}"><p class="actions">${filters}</p></nav>
 ${filter !== undefined && html`<p class="soft">${view.t(`admin.users.filter.${filter}.what`)}</p>`}
-${filter === undefined && html`<p class="actions">${view.t('admin.users.order')} ${userOrders.map((one) => link({ order: one === 'newest' ? undefined : one }, `admin.users.order.${one}`, one === order))}</p>`}`
+${filter === undefined && html`<p class="actions">${view.t('admin.users.order')} ${orders}</p>`}`
 }
 ${
   users.length === 0

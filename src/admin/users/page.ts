@@ -56,12 +56,13 @@ export function userPage(view: View, of: UserView, shown: Shown): Page {
     hasMore &&
     html`${searchAccess(view, user, name)}
 <p><a href="/admin/users/${user_id}/${name}" id="user-${name}">${view.t(`admin.users.${name}.all`)}</a></p>\n`;
+  const verified = user.email_verified_at === null ? 'admin.users.unverified' : 'admin.users.verified';
   return {
     title: visibleText(user.name ?? user.email),
     tab: adminTab('admin_users'),
     content: html`<div class="person">${personAvatar(view, user)}
 <div><h1>${untrusted(user.name ?? user.email)}${userBadges(view, user)}</h1>
-<p class="soft">${untrustedEmail(user.email)} (${view.t(user.email_verified_at === null ? 'admin.users.unverified' : 'admin.users.verified')})</p>${user.same_mailbox_as !== null && html`<p class="soft" id="same-mailbox">${view.t('admin.users.same_mailbox', { other: html`<a href="/admin/users/${user.same_mailbox_as}">${user.same_mailbox_as}</a>` })}</p>`}</div></div>
+<p class="soft">${untrustedEmail(user.email)} (${view.t(verified)})</p>${sameMailbox(view, user)}</div></div>
 ${shown.problem}${doneNotice(view, shown, 'users', done)}
 ${facts(view, of.overview)}
 <p><a href="/admin/audit?who=${user_id}">${view.t('admin.history')}</a> · <a href="/admin/audit/unauthenticated?target=${user_id}" id="user-unauthenticated">${view.t('admin.unauthenticated.link')}</a></p>
@@ -84,13 +85,24 @@ ${entitlementSection(view, user_id, of.entitlements)}`,
 /** Of sessions and grants; the others have a page of their own. */
 export const itemsShown = 10;
 
+function sameMailbox(view: View, { same_mailbox_as: other }: UserOverview['user']): Html | false {
+  if (other === null) return false;
+  const link = html`<a href="/admin/users/${other}">${other}</a>`;
+  return html`<p class="soft" id="same-mailbox">${view.t('admin.users.same_mailbox', { other: link })}</p>`;
+}
+
 const facts = (view: View, { user, lock }: UserOverview) => html`<dl>
 <dt>${view.t('admin.id')}</dt><dd><code>${user.user_id}</code></dd>
 <dt>${view.t('admin.created')}</dt><dd>${view.day(user.created_at)}</dd>
 <dt>${view.t('admin.users.column.last_sign_in')}</dt><dd>${user.last_sign_in_at === null ? view.t('admin.users.never') : view.ago(user.last_sign_in_at)}</dd>
 <dt>${view.t('admin.changed')}</dt><dd>${view.ago(user.updated_at)}</dd>
 ${user.disabled_at !== null && html`<dt>${view.t('admin.users.disabled')}</dt><dd>${view.ago(user.disabled_at)}</dd>`}
-${standardClaimNames.map((claim) => user[claim] !== null && html`<dt>${view.t(`claim.${claim}`)}</dt><dd>${untrusted(user[claim], 254)}</dd>\n`)}${lock.failures > 0 && html`<dt>${view.t('admin.users.failures')}</dt><dd>${lock.failures}${lockWords(view, lock)}</dd>`}
+${standardClaimNames.map(
+  (claim) =>
+    user[claim] !== null && html`<dt>${view.t(`claim.${claim}`)}</dt><dd>${untrusted(user[claim], 254)}</dd>\n`,
+)}${
+  lock.failures > 0 && html`<dt>${view.t('admin.users.failures')}</dt><dd>${lock.failures}${lockWords(view, lock)}</dd>`
+}
 </dl>`;
 
 const lockWords = (view: View, { blocked_until, disabled }: UserOverview['lock']) =>

@@ -62,7 +62,9 @@ const quietZone = 4;
 export async function qrCode(text: string, title: string): Promise<Html> {
   const { encode } = await import('uqr');
   const { data, size } = encode(text, { ecc: 'M', border: quietZone });
-  return html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size} ${size}" width="240" height="240" role="img" shape-rendering="crispEdges"><title>${title}</title><rect width="${size}" height="${size}" fill="#fff"/><path fill="#000" d="${data.map(darkRuns).join('')}"/></svg>`;
+  const modules = html`<rect width="${size}" height="${size}" fill="#fff"/><path fill="#000" d="${data.map(darkRuns).join('')}"/>`;
+  const frame = html`viewBox="0 0 ${size} ${size}" width="240" height="240" role="img" shape-rendering="crispEdges"`;
+  return html`<svg xmlns="http://www.w3.org/2000/svg" ${frame}><title>${title}</title>${modules}</svg>`;
 }
 
 /** Adjacent modules of a row are one rectangle, which is a third of the size. */

@@ -58,7 +58,11 @@ const layout = (view: View, page: Page, visit: Visit): Html => {
 ${scripts.map((name) => html`<script src="${branding.scripts[name]?.path}" defer></script>\n`)}</head>
 <body${(tab || aside) && html` class="${tab?.isWide ? 'account wide' : 'account'}"`}>
 <a class="skip" href="#main">${t('layout.skip')}</a>
-<header class="brand"><a href="${home}"><img src="${branding.logo.path}" alt="" width="28" height="28"> ${branding.name}</a>${tab && visit.user && html`${tab.search && searchField(view, tab.search, visit.url)}${userMenu(view, visit.user, visit.url)}`}</header>
+<header class="brand"><a href="${home}"><img src="${branding.logo.path}" alt="" width="28" height="28"> ${branding.name}</a>${
+    tab &&
+    visit.user &&
+    html`${tab.search && searchField(view, tab.search, visit.url)}${userMenu(view, visit.user, visit.url)}`
+  }</header>
 ${tab ? navigationOf(t, tab, visit.counts) : aside?.content}<main id="main">
 ${tab && breadcrumbs(t, tab, page.above, visit.url)}${tab && visit.due && dueNotice(view, visit.due, visit.url)}${
   isUnfinished(view.query) &&
@@ -87,7 +91,10 @@ const pathOf = (url: string): string => url.split('?', 1)[0]!;
 /** Of an area, on each of its pages. `page.js` leads to it from the keyboard. */
 const searchField = ({ query, plain }: View, { path, label }: NonNullable<Tab['search']>, url: string): Html => {
   const typed = (pathOf(url) === path && new URLSearchParams(query).get('q')) || '';
-  return html`<form method="get" action="${path}" role="search" aria-label="${plain(label)}" class="jump"><input id="jump" name="q" type="search" maxlength="254" autocomplete="off" value="${typed}" placeholder="${plain(label)}" aria-label="${plain(label)}" aria-keyshortcuts="Control+K Meta+K"></form>`;
+  const name = plain(label);
+  const named = html`placeholder="${name}" aria-label="${name}" aria-keyshortcuts="Control+K Meta+K"`;
+  const field = html`<input id="jump" name="q" type="search" maxlength="254" autocomplete="off" value="${typed}" ${named}>`;
+  return html`<form method="get" action="${path}" role="search" aria-label="${name}" class="jump">${field}</form>`;
 };
 
 /** Who is signed in, and the way to every area that they may enter. */
@@ -137,9 +144,12 @@ function breadcrumbs(t: View['t'], { tabs, current }: Tab, between: Page['above'
 }
 
 /** In time, and on every page: it can be dealt with in a minute. */
-const dueNotice = (view: View, { from, notice }: SecondFactorDue, url: string): Html =>
-  html`<div class="advice" id="second-factor-due"><p>${view.t(notice, { day: view.day(from) })} <a href="/signin/set-up?${`${new URLSearchParams({ next: view.query === undefined ? '/account' : pathOf(url) })}`}">${view.t('layout.second_factor_due.link')}</a></p></div>
+function dueNotice(view: View, { from, notice }: SecondFactorDue, url: string): Html {
+  const query = new URLSearchParams({ next: view.query === undefined ? '/account' : pathOf(url) }).toString();
+  const link = html`<a href="/signin/set-up?${query}">${view.t('layout.second_factor_due.link')}</a>`;
+  return html`<div class="advice" id="second-factor-due"><p>${view.t(notice, { day: view.day(from) })} ${link}</p></div>
 `;
+}
 
 /** The same page in another language. A page that answers a form has no such link. */
 function languageChoice({ locale, query, t }: View): Html | false {
