@@ -5,7 +5,7 @@ import { digest } from '../platform/ids.ts';
 import { addressLimit, type Window, windowLimit } from '../platform/limits/failure-limits.ts';
 import { linkSeconds } from './links.ts';
 
-/** Of requesters who are not signed in. @throws {RequestError} `rate_limited`. */
+/** Counts a mail that a requester who is not signed in has asked for. @throws {RequestError} `rate_limited`. */
 export function limitRequestsFrom(deps: LimitDeps, address: string): Promise<void> {
   const { mailsPerAddress: limit } = deps.config.limits;
   return addressLimit(deps, { name: 'mail-asked-from', limit, windowSeconds: 600 }).take(address);

@@ -99,7 +99,7 @@ const asFlag = (condition: Sql): Sql => sql`case when ${condition} then 1 else 0
 export const findUser = (db: Db, user_id: UserId) =>
   db.get(User, sql`select ${User.columns} from users where user_id = ${user_id} and deleted_at is null`);
 
-/** Of two accounts that are one mailbox, the one that is spelled so; else the one that has the key. */
+/** The account of an address: of two that are one mailbox, the one that is spelled so; else the one that has the key. */
 export const findUserByEmail = async (db: Db, email: string): Promise<User | undefined> => {
   const users = await db.all(User, sql`select ${User.columns} from users where ${isAddressed(email)}`);
   const spelled = email.trim().toLowerCase();
@@ -251,7 +251,7 @@ export const listAdministratorsAfter = (
          order by created_at, user_id limit ${limit}`,
   );
 
-/** Of all who have the role, the disabled too. */
+/** The ids of all who have the role, the disabled too. */
 export const listAdministratorIds = (db: Db, limit: number) =>
   db.all(
     User.pick('user_id'),

@@ -1,6 +1,6 @@
 import { counter, histogram, slowSeconds } from './metrics.ts';
 
-/** Of mails, webhooks and logout tokens alike. */
+/** How late mails, webhooks and logout tokens are at their first attempt. */
 export const deliveryDelays = histogram(
   'signet_delivery_delay_seconds',
   'How long after it was due something was sent.',

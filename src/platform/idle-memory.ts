@@ -8,7 +8,7 @@ import { pace } from './pace.ts';
 const lookMs = { atFirst: 200, later: 5000 };
 /** With less work since the last time there is not enough to return. */
 const leastWorkMs = 300;
-/** Of the event loop's time; above that, jobs are at work. */
+/** The part of the event loop's time up to which nothing is at work; above it, jobs are. */
 const calm = 0.1;
 
 /** What an event loop has done so far. */

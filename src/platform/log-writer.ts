@@ -3,7 +3,7 @@ import { counter } from './metrics.ts';
 
 const dropped = counter('signet_log_lines_dropped_total', 'Lines of the log that nobody took.');
 
-/** Of lines that wait for a reader. */
+/** Bytes of lines that may wait for a reader. */
 const maxBytes = 256 * 1024;
 const againMs = 50;
 /** At the exit of the process. */

@@ -59,7 +59,7 @@ export function openTracer(settings: TraceSettings, { log, clock }: { log: Logge
     ],
   });
   const tracer = provider.getTracer('signet', version);
-  /** Of work within a request, and of what is sent. */
+  /** The span that work within a request, and what is sent, belongs to. */
   const within = new AsyncLocalStorage<Context>();
   const ofRequests = new WeakMap<RequestSpan, Context>();
   let closing: Promise<void> | undefined;

@@ -104,5 +104,5 @@ export function createPace({
   };
 }
 
-/** Of this process. */
+/** The one pace of all jobs of this process. */
 export const pace = createPace();

@@ -10,7 +10,7 @@ export type Report = { json: unknown; text: string; failed?: boolean };
 export const shownOnce = (fields: Record<string, string>): string =>
   `${table(Object.entries(fields))}\n\nStore the secret now: it cannot be shown again.`;
 
-/** Of a list the items with spaces between them; of nothing a dash. */
+/** A list is shown as its items with spaces between them, and nothing as a dash. */
 type Cell = string | number | null | readonly string[];
 
 function cellText(cell: Cell): string {

@@ -15,7 +15,7 @@ const builders = {
   Literal: (value: string | number | boolean, options?: object) => ({ type: typeof value, const: value, ...options }),
   Null: (options?: object) => ({ type: 'null', ...options }),
   Object: objectOf,
-  /** Of a member of an object. */
+  /** The schema of a member that an object may lack. */
   Optional: (schema: TSchema) => markOptional({ ...schema }),
   /** All members optional. The options of the given object are not taken over. */
   Partial: ({ properties }: TObject, options?: object) =>

@@ -19,7 +19,7 @@ export const replaceMasterKeyCheck = (from: string, to: string): Sql =>
 
 const RetiredKey = row('retired_master_keys', { key_id: text, sealed: text });
 
-/** Of replaced master keys; a few. */
+/** What is kept of replaced master keys; a few rows. */
 export const listRetiredKeys = (db: Db) =>
   db.all(RetiredKey, sql`select ${RetiredKey.columns} from retired_master_keys order by key_id`);
 

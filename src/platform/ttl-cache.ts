@@ -1,6 +1,6 @@
 import { counter } from './metrics.ts';
 
-/** By what keeps answers in memory, and whether it had one. */
+/** Questions to what keeps answers in memory, by its name and whether it had one. */
 export const cacheRequests = counter(
   'signet_cache_requests_total',
   'Questions to what is kept in memory, by whether the answer was there.',

@@ -12,7 +12,7 @@ export type Validator<Value> = {
 };
 
 const require = createRequire(import.meta.url);
-/** Of TypeBox: 235 files, without which a command or a server starts sooner. */
+/** The compiler of TypeBox has 235 files, without which a command or a server starts sooner. */
 const loadCompiler = () => require('typebox/schema') as typeof import('typebox/schema');
 
 /** The schema is compiled, and the compiler loaded, when a value is first checked. */

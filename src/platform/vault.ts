@@ -36,7 +36,7 @@ export type Vault = ReturnType<typeof openVault>;
  */
 export type RetiredKey = { macs: Partial<Record<MacPurpose, string>>; auditSeq: number };
 
-/** Of a retired key: what is out of our hands, or never written anew. */
+/** What a retired key goes on to verify: it is out of our hands, or never written anew. */
 const lastingMacs = ['refresh-token', 'audit-log', 'backup-code'] as const satisfies MacPurpose[];
 /** What an attacker with a stolen master key could make: not kept of such a key. */
 const credentialMacs: readonly MacPurpose[] = ['refresh-token', 'backup-code'];

@@ -95,6 +95,6 @@ export async function createUser(
   throw takenField('email', { key: 'problem.email.taken' });
 }
 
-/** By the one who has invited, as if the role had been given to the account. */
+/** The event that names who has invited, as if the role had been given to the account. */
 const roleGranted = (target: UserId, role: Role, actor: Actor, at: number): Sql =>
   auditEvent({ action: 'user.role_changed', actor, target, before: { role: 'user' }, after: { role } }, at).statement;

@@ -44,9 +44,9 @@ type Wanted = {
   email: string;
   locale: Locale | null;
   reason?: string | undefined;
-  /** Of the account. It is reserved until the invitation expires. */
+  /** The name of the account, reserved until the invitation expires. */
   preferred_username?: string;
-  /** Of the account, until its user chooses another one. */
+  /** The name on the account until its user chooses another one. */
   name?: string;
   role?: Role;
   replace?: boolean;

@@ -14,7 +14,7 @@ import { createUser } from './create-user.ts';
 
 export type LinkRequest = {
   email: string;
-  /** Of the page with the form. */
+  /** The language of the page with the form. */
   locale: Locale;
   /** IP address of the requester. */
   address: string;

@@ -11,7 +11,7 @@ export const hasSecondFactor = (user_id: UserId): Sql => sql`(${hasTotp(user_id)
 const Factor = row('passwords, totp, passkeys, identities', {
   user_id: id<UserId>(),
   kind: choice('password', 'totp', 'passkey', 'provider'),
-  /** Of a provider, its id when it was linked. */
+  /** The id that the provider had when it was linked. */
   provider: text,
 });
 
@@ -21,7 +21,7 @@ export type Factors = { password: boolean; totp: boolean; passkeys: number; prov
 /** Lists of ids are filled up to a multiple of it: there are not as many statements as numbers of users. */
 const idsInStep = 50;
 
-/** Of each of some users. @param user_ids a page of them. */
+/** The factors of each of some users. @param user_ids a page of them. */
 export async function factorsOf(db: Db, user_ids: readonly UserId[]): Promise<(user_id: UserId) => Factors> {
   const byUser = new Map<UserId, Factors>();
   const of = (user_id: UserId): Factors => {

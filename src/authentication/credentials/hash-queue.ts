@@ -12,7 +12,7 @@ export type Asker = {
   isIdentified: boolean;
   /** A key of the account. */
   account: string;
-  /** Of the IP address; a command has none. */
+  /** A key of the IP address; a command has none. */
   address?: string;
 };
 
@@ -87,7 +87,7 @@ export function hashQueue({
     usesOf.account.count(account);
   }
 
-  /** By turns: one who waits twice is behind those who have used one turn more. */
+  /** In the order of their turns: one who waits twice is behind those who have used one turn more. */
   function byTurns(waiters: readonly Waiter[], party: 'network' | 'account'): Waiter[] {
     const next = new Map<string, number>();
     const turns = waiters.map((waiter) => {

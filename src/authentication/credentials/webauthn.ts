@@ -28,7 +28,7 @@ export const userHandle = (user_id: string) => Buffer.from(user_id);
 export const passkeyId = ({ credential_id }: Pick<Passkey, 'credential_id'>): string =>
   `pk_${digest(credential_id).slice(0, 22)}`;
 
-/** Of WebAuthn §5.8.1. */
+/** What is read of the client data of WebAuthn §5.8.1. */
 type ClientData = { challenge: string; isFramed: boolean };
 
 type Members = Readonly<Record<string, unknown>>;

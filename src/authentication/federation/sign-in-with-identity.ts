@@ -22,7 +22,7 @@ type FederatedSignIn = {
   context: CallbackContext;
   signInRequest: SignInRequest;
   authorization: UpstreamAuthorization;
-  /** Of the confirmation that the user has given. */
+  /** What the user has confirmed. */
   agreement?: string;
 };
 

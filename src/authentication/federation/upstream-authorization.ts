@@ -165,7 +165,7 @@ export function authenticatedSince({ asksAnew, max_age, started_at }: UpstreamAu
   return max_age === undefined ? undefined : now - max_age - leewaySeconds;
 }
 
-/** By the upstream's `auth_time`. Without one it is decided later, by the session that the sign-in would renew. */
+/** Whether the upstream's `auth_time` is too long ago. Without one it is decided later, by the session that the sign-in would renew. */
 export function isStale({ auth_time }: UpstreamAccount, authorization: UpstreamAuthorization, now: number): boolean {
   const since = authenticatedSince(authorization, now);
   return since !== undefined && auth_time !== undefined && auth_time < since;

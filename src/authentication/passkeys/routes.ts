@@ -202,7 +202,7 @@ export async function registrantOf(deps: Deps, request: FastifyRequest, reply: F
   return { session, caller, browserToken: browserToken(deps, request, reply) };
 }
 
-/** Of a new passkey. */
+/** The name that a new passkey has until its user gives another. */
 export const suggestName = (request: FastifyRequest): string =>
   deviceName(request.headers['user-agent']) ?? request.view.plain('passkey.default_name');
 

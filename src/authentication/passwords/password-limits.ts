@@ -110,7 +110,7 @@ export function passwordLimits(deps: CounterDeps, knownDevice?: string) {
     /** For a password reset: opens the account again on any browser, even when 100 failures had disabled its password. */
     reset: (email: string): Sql[] => [clearCounter(unknownDevicesCounter(email)), clearCounters(deviceCounters(email))],
 
-    /** Of some accounts, those that are blocked on unknown browsers. One read. @param emails a page of them. */
+    /** Those of some accounts that are blocked on unknown browsers, in one read. @param emails a page of them. */
     async blockedAmong(emails: readonly string[]): Promise<ReadonlySet<string>> {
       const keys = emails.map(unknownDevicesCounter);
       const blocked = new Set(

@@ -124,7 +124,7 @@ export type BrowserContext = {
   /** The secret by which a browser that has signed in before is recognised. */
   readonly deviceToken: string | undefined;
   readonly userAgent: string | undefined;
-  /** Of the pages and mails that the request leads to. */
+  /** The language of the pages and mails that the request leads to. */
   readonly locale: Locale;
 };
 

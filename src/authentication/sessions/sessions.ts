@@ -164,7 +164,7 @@ export async function endOwnOtherSessions(deps: StoreDeps & Pick<Deps, 'grants'>
   return results.sessions.changes;
 }
 
-/** By whom, in the row of the session; `words` of an administrator, for the log and the user, instead of that. */
+/** Who ended it, for the row of the session; `words` of an administrator, for the log and the user, instead of that. */
 type EndReason = { by: 'administrator' | 'sign_out'; words?: string | undefined };
 
 /**

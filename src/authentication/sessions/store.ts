@@ -30,7 +30,7 @@ export type ListedSession = RowOf<typeof ListedSession>;
 
 const StoredSession = row('sessions', {
   ...SessionFacts.fields,
-  /** Of the secret in the cookie. A change can require that the session still has the hash of its request. */
+  /** The hash of the secret in the cookie. A change can require that the session still has the hash of its request. */
   token_hash: text,
   user_id: id<UserId>(),
   idle_expires_at: integer,
@@ -164,7 +164,7 @@ export const endSession = (session_id: SessionId, reason: string, now: number): 
 export const endSessionsOfUser = (user_id: UserId, reason: string, now: number): Sql =>
   sql`update sessions set ended_at = ${now}, end_reason = ${reason} where user_id = ${user_id} and ended_at is null`;
 
-/** Of all users: for a restore. */
+/** Ends the sessions of all users, for a restore. */
 export const endSessions = (db: Db, reason: string, now: number, rows: number) =>
   db.run(
     sql`update sessions set ended_at = ${now}, end_reason = ${reason}

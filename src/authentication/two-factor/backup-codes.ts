@@ -11,7 +11,7 @@ const codesPerSet = 10;
  * and with it each user has to be tried apart.
  */
 const codeLength = 13;
-/** Of codes from an earlier version, stored under a plain hash. */
+/** The length of codes from an earlier version, stored under a plain hash. */
 const longCodeLength = 24;
 
 /** Crockford's base32: without i, l, o and u, so that a misread character is still unambiguous. */

@@ -22,7 +22,7 @@ export async function readManyCounters(db: Db, keys: readonly string[]): Promise
   return readCounters(db, [...keys, ...padding]);
 }
 
-/** Of consecutive failures. */
+/** How long consecutive failures block the one who made them. */
 export type Backoff = {
   /** The failure that starts the first block. */
   firstBlockAt: number;

@@ -115,7 +115,7 @@ async function sendByUtf8(options: ReturnType<typeof smtpOptions>, mail: ReturnT
 
 const smtpUtf8Missing = 'ESMTPUTF8';
 
-/** Of Nodemailer; `command` is what the server refused. */
+/** An error of Nodemailer; `command` is what the server refused. */
 export type SmtpError = {
   code?: string;
   responseCode?: number;

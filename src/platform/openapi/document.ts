@@ -49,7 +49,7 @@ const ErrorBody = Type.Object(
   { description: 'Additional members depend on the error code.' },
 );
 
-/** Of the API as the specification describes it (9.1), not of the software. */
+/** The version of the API as the specification describes it (9.1), not of the software. */
 const apiVersion = '1.0.0';
 
 /** OpenAPI 3.1: https://spec.openapis.org/oas/v3.1.1. */

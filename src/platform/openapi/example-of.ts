@@ -1,7 +1,7 @@
 import type { JsonSchema } from './json-schema.ts';
 import { members } from './member-descriptions.ts';
 
-/** By the pattern or format that texts have to match. */
+/** Examples of texts by the pattern or format that they have to match. */
 const byFormat: Readonly<Record<string, string>> = {
   uri: 'https://shop.example.com/callback',
   'uri-reference': '/account',

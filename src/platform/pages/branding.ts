@@ -91,7 +91,7 @@ export function openBranding({ brand }: Pick<Config, 'brand'>) {
     brand.logo === undefined
       ? asset('logo.svg', Buffer.from(mark()))
       : asset(`logo${extname(brand.logo)}`, readFileSync(brand.logo));
-  /** By the name of their file, without `.js`. */
+  /** The scripts by the name of their file, without `.js`. */
   const scripts: Record<string, Asset> = {};
   for (const file of listAssets(folder)) {
     if (file.endsWith('.js'))

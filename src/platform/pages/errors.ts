@@ -226,7 +226,7 @@ function refusalOf(error: Error & { code?: string; statusCode?: number }, reques
   return statusCode >= 400 && statusCode < 500 ? malformed('The request is malformed.') : serverError(error);
 }
 
-/** Of refusals without a message of their own. Codes that only programs meet have none. */
+/** What a page says of refusals without a message of their own. Codes that only programs meet have no sentence. */
 const sentences: Partial<Record<ErrorCode, MessageKey>> = {
   not_found: 'refusal.not_found',
   invalid_state: 'refusal.invalid_state',

@@ -26,7 +26,7 @@ declare module 'fastify' {
 type Answer = { status: number; headers: Record<string, string | string[]>; body: string; sessions: string[] };
 
 const keptSeconds = 60;
-/** Of one session, or of one address without a session. */
+/** Forms in progress of one session, or of one address without a session. */
 const maxClaims = 50;
 /** In characters. A larger answer is not kept. */
 const longestBody = 131_072;

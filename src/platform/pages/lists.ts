@@ -28,7 +28,7 @@ export const moreLink = (id: string, path: string, text: Html): Html =>
   html`<p class="actions"><a class="button quiet" id="${id}" href="${path}">${text}</a></p>`;
 
 type Pager = {
-  /** Of the link to the next page. */
+  /** The `id` of the link to the next page. */
   id: string;
   /** The cursor of the next page, if there is one. */
   next: string | null | undefined;

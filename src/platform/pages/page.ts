@@ -88,7 +88,7 @@ const scriptsOf = ({ scripts = [], content }: Page): readonly string[] => [
 /** A query is not repeated: it may have a code in it. */
 const pathOf = (url: string): string => url.split('?', 1)[0]!;
 
-/** Of an area, on each of its pages. `page.js` leads to it from the keyboard. */
+/** The search of an area, on each of its pages. `page.js` leads to it from the keyboard. */
 const searchField = ({ query, plain }: View, { path, label }: NonNullable<Tab['search']>, url: string): Html => {
   const typed = (pathOf(url) === path && new URLSearchParams(query).get('q')) || '';
   const name = plain(label);
