@@ -6,7 +6,7 @@ import { countForPage } from './count-events.ts';
 import { clientKinds, dayOf, kinds } from './daily-counts.ts';
 import type { Period } from './periods.ts';
 import type { SignInCounter } from './sign-in-counter.ts';
-import { countsSince, type DailyCount, firstCountedDay, readPlaces } from './store.ts';
+import { countsOnDays, countsSince, type DailyCount, firstCountedDay, readPlaces } from './store.ts';
 import { activeIn, readTotals, type TotalKind, totalKinds } from './totals.ts';
 
 /** A number, and what it was in the period before; undefined where that is not known. */
@@ -56,7 +56,7 @@ export async function readStatistics(deps: StoreDeps & Pick<Deps, 'auditLog'>, d
   const firstDay = firstDayOf(deps, days);
   const [rows, kept, totals, places, counted] = await Promise.all([
     countsSince(deps.db, '', kinds, firstComparedDay(firstDay, days)),
-    countsSince(deps.db, '', totalKinds, firstDay),
+    countsOnDays(deps.db, totalKinds, firstDay, firstDayOf(deps, 7)),
     readTotals(deps),
     readPlaces(deps.db),
     firstCountedDay(deps.db),

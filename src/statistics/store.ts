@@ -19,6 +19,14 @@ export const countsSince = (db: Db, client_id: string, kinds: readonly string[],
          where client_id = ${client_id} and kind in ${oneOf(kinds)} and day >= ${day}`,
   );
 
+/** Those of two days: a year of what each day began with would be read for three numbers. */
+export const countsOnDays = (db: Db, kinds: readonly string[], one: number, other: number) =>
+  db.all(
+    DailyCount,
+    sql`select ${DailyCount.columns} from daily_counts
+         where client_id = '' and kind in ${oneOf(kinds)} and (day = ${one} or day = ${other})`,
+  );
+
 const CountedDay = DailyCount.pick('day');
 
 /** From this day on, what has no count has not happened. Undefined before anything was counted. */
