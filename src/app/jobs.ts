@@ -3,7 +3,6 @@ import { reportFailingWebhooks } from '../admin/webhooks/report-failures.ts';
 import { AuditLogTampered } from '../audit/chain.ts';
 import { completeMissingClientTerms } from '../clients/find-clients.ts';
 import { remindReviewers } from '../clients/review-mails.ts';
-import { bringAttemptsForward } from '../deliveries/schedule.ts';
 import { expireGrants, finishClientDeletions, openCodePurge, purgeEndedGrants } from '../oauth/cleanup.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { applyBulkRevocations } from '../oauth/grants/grants.ts';
@@ -11,8 +10,10 @@ import { rotateDueKeys } from '../oauth/signing-keys/signing-keys.ts';
 import { accessTokenSeconds } from '../oauth/token/access-token.ts';
 import { now } from '../platform/clock.ts';
 import { type Db, StoreUnavailable, storeReason } from '../platform/db/db.ts';
+import { bringAttemptsForward } from '../platform/db/planned.ts';
 import { deleteExpired } from '../platform/db/table-rows.ts';
 import { type ExpiryJob, expiringTables, questionsSeconds } from '../platform/db/tables.ts';
+import { retriedMails } from '../platform/mail/sender.ts';
 import { pace } from '../platform/pace.ts';
 import { dangerousSkewSeconds } from '../platform/processes.ts';
 import { finishAccountDeletions } from '../self-service/delete-account/delete-account.ts';
@@ -144,11 +145,7 @@ const longJobs = {
   'remind reviewers': remindReviewers,
   'report failing webhooks': reportFailingWebhooks,
   'bring attempts forward': (deps, signal) =>
-    bringAttemptsForward(
-      deps,
-      deliveryKinds.map(({ queue }) => queue),
-      signal,
-    ),
+    bringAttemptsForward(deps, [retriedMails, ...deliveryKinds.map(({ queue }) => queue)], signal),
   'count audit events': countAuditEvents,
   'count refused sign-ins': countRefusedSignIns,
   'count sign-ins at clients': ({ signInCounter }) => signInCounter.flush(),

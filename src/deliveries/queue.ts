@@ -1,9 +1,10 @@
 import type { Db } from '../platform/db/db.ts';
-import { isBeyondPauses } from '../platform/db/due.ts';
+import { isBeyondPauses } from '../platform/db/planned.ts';
 import { type Fields, id, integer, nullable, type RowSchema, row, text, type ValuesOf } from '../platform/db/rows.ts';
 import { cutPage, decodeCursor, inOneSlice, maxCounted } from '../platform/db/slices.ts';
 import { asBigint, oneOf, raw, type Sql, sql } from '../platform/db/sql.ts';
 import type { DeliveryId } from '../platform/ids.ts';
+import { longestPause } from './schedule.ts';
 
 // What every table of deliveries has in common. Each of them has a store of its own.
 
@@ -61,7 +62,14 @@ export type DeliveryPage<Delivery = ListedDelivery> = { deliveries: Delivery[]; 
 
 export type DeliveryQueue = Pick<
   ReturnType<typeof deliveryQueue<DeliveryFields>>,
-  'find' | 'replay' | 'backlog' | 'purgeDelivered' | 'purgeDead' | 'purgeUndeliverable' | 'bringForward'
+  | 'find'
+  | 'replay'
+  | 'backlog'
+  | 'purgeDelivered'
+  | 'purgeDead'
+  | 'purgeUndeliverable'
+  | 'bringForward'
+  | 'longestPause'
 >;
 
 /**
@@ -118,10 +126,11 @@ export function deliveryQueue<Columns extends DeliveryFields & Fields>(
       purge(db, sql`next_attempt_at < ${before} ${of.undeliverable}`, rows),
 
     /** Makes due what a clock that was ahead has planned. */
-    bringForward(db: Db, { now, longestPause }: { now: number; longestPause: number }, rows: number) {
-      const isPlannedAhead = isBeyondPauses(sql`next_attempt_at`, now, longestPause);
+    longestPause,
+    bringForward(db: Db, at: { now: number; longestPause: number }, rows: number) {
+      const isPlannedAhead = isBeyondPauses(sql`next_attempt_at`, at);
       const some = inOneSlice(name, 'delivery_id', sql`${of.everyReceiver} and ${isPlannedAhead}`, rows);
-      return db.run(sql`update ${table} set next_attempt_at = ${now} where ${some}`);
+      return db.run(sql`update ${table} set next_attempt_at = ${at.now} where ${some}`);
     },
 
     /**

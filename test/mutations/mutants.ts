@@ -107,10 +107,10 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'planned-by-a-clock-ahead',
-    breaks: 'What a clock that was ahead has planned to post again does not wait for that date',
+    breaks: 'What a clock that was ahead has planned to post or mail again does not wait for that date',
     file: 'src/deliveries/queue.ts',
-    text: 'isBeyondPauses(sql`next_attempt_at`, now, longestPause)',
-    instead: 'isBeyondPauses(sql`next_attempt_at`, now, 2000 * longestPause)',
+    text: 'isBeyondPauses(sql`next_attempt_at`, at)',
+    instead: 'isBeyondPauses(sql`next_attempt_at`, { ...at, longestPause: 2000 * at.longestPause })',
     tests: [{ file: 'test/operations/clock.test.ts', names: ['what a clock that was ahead has planned'] }],
   },
   {
@@ -422,11 +422,11 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'mail-of-a-clock-ahead-waits',
-    breaks: 'A mail that a clock ahead has planned',
+    breaks: 'What a clock that was ahead has planned to post or mail again does not wait for that date',
     file: 'src/platform/mail/store.ts',
-    text: 'isBeyondPauses(planned, now, longestPause)',
-    instead: 'isDue(planned, now)',
-    tests: [{ file: 'test/platform/mail.test.ts', names: ['a mail that a clock ahead'] }],
+    text: 'isBeyondPauses(sql`next_attempt_at`, at)',
+    instead: 'isBeyondPauses(sql`next_attempt_at`, { ...at, longestPause: 2000 * at.longestPause })',
+    tests: [{ file: 'test/operations/clock.test.ts', names: ['what a clock that was ahead has planned'] }],
   },
   {
     name: 'stolen-invitation-outlives-the-password',

@@ -8,6 +8,7 @@ import { storeHeartbeat } from '../../src/platform/processes.store.ts';
 import { openProcesses } from '../../src/platform/processes.ts';
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
+import { openMailbox, type ReceivedMail } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
@@ -203,16 +204,21 @@ for (const [first, second] of [
 onBothEngines(
   'what a clock that was ahead has planned to send again is sent once the clock is right, and no pause is shortened',
   async (t, engine) => {
-    const { signet, set, pass } = await settable(t, engine, { SIGNET_WEBHOOK_INTERNAL: '127.0.0.0/8' });
+    const mailbox = await openMailbox(t);
+    const settings = { SIGNET_WEBHOOK_INTERNAL: '127.0.0.0/8', SIGNET_SMTP_URL: mailbox.url };
+    const { signet, set, pass } = await settable(t, engine, settings);
     const { deps } = signet;
     const receiver = await openReceiver(t);
+    const isReset = ({ subject }: ReceivedMail) => sentence('mail.reset.subject').test(subject);
     const paths = () => receiver.deliveries.splice(0).map(({ path }) => path);
     const client = await signet.registerClient({ backchannel_logout_uri: receiver.url.replace('/hook', '/logout') });
     await signet.runJobs();
     await createWebhook(deps, { actor: 'cli' }, { url: receiver.url, event_types: ['user.created'] });
     receiver.status = 500;
+    mailbox.refuses = true;
     set(400 * day);
     const user = await signet.signedInUser();
+    await signet.newBrowser().post('/reset', { email: user.email });
     await user.obtainTokens(client);
     await user.browser.post('/signout');
     await signet.runJobs();
@@ -220,13 +226,20 @@ onBothEngines(
 
     set(-400 * day);
     receiver.status = 204;
+    mailbox.refuses = false;
     await signet.runJobs();
     await runJobs(deps, quickJobs);
-    assert.deepEqual(paths(), [], 'it is not known yet which of the two was right');
+    assert.deepEqual(
+      [paths(), mailbox.mails.filter(isReset)],
+      [[], []],
+      'it is not known yet which of the two was right',
+    );
     pass(15 * minute);
     await signet.runJobs();
     await runJobs(deps, quickJobs);
     assert.deepEqual(paths().toSorted(), ['/hook', '/logout']);
+    await deps.mail.deliver();
+    assert.equal(mailbox.mails.filter(isReset).length, 1);
 
     receiver.status = 500;
     await signet.newUser();

@@ -20,8 +20,7 @@ import type { TestUser } from '../support/test-user.ts';
 import { until } from '../support/until.ts';
 
 const ask = (signet: Signet, email: string) => signet.newBrowser().post('/reset', { email });
-const waiting = ({ deps, clock }: Signet) =>
-  findDueMails(deps.db, { now: clock() / 1000 + 1_000_000, longestPause: 0, limit: 100 });
+const waiting = ({ deps, clock }: Signet) => findDueMails(deps.db, { now: clock() / 1000 + 1_000_000, limit: 100 });
 
 /** Waits until the mail that is due has been tried, by whichever node. */
 async function untilTried(signet: Signet, attempts: number): Promise<void> {
@@ -89,7 +88,7 @@ test('mails that follow each other share a connection, and one that the server h
 test('what is to be sent is found by indexes, however many mails wait', async (t) => {
   const signet = await startSignet(t);
   const mail = { mail_id: 'mail_1', message_sealed: '', recipient_hash: 'a', isPrompt: true };
-  for (const { sql, params } of [insertMail(mail, 1), dueMails({ now: 1, longestPause: 60, limit: 4 })]) {
+  for (const { sql, params } of [insertMail(mail, 1), dueMails({ now: 1, limit: 4 })]) {
     const steps = await plain(signet.deps.db).all<{ detail: string }>(`explain query plan ${sql}`, params);
     const details = steps.map(({ detail }) => detail);
     assert.ok(details.some((detail) => detail.startsWith('SEARCH outgoing_mails USING')));
@@ -135,29 +134,6 @@ testSignet(
     assert.ok(mailbox.mails.length <= 1, 'the one that was on its way');
     const errors = signet.logLines.filter((line) => JSON.parse(line).level >= 50);
     assert.deepEqual(errors, []);
-  },
-);
-
-testSignet(
-  'a mail that a clock ahead has planned to try again in days is tried when the clock is right, and no other before its time',
-  { mail: true },
-  async ({ signet, mailbox, t }) => {
-    const { email } = await signet.newUser();
-    mailbox.refuses = true;
-    signet.clock.advance(2 * 86_400);
-    await ask(signet, email);
-    await untilTried(signet, 1);
-    await signet.deps.mail.close(); // its timers look again while the clock is moved
-    const beside = await startSignet(t, { beside: signet, mail: true });
-    signet.clock.advance(-2 * 86_400);
-    await beside.runJobs();
-    assert.equal((await waiting(signet))[0]?.attempts, 2);
-    await beside.runJobs();
-    assert.equal((await waiting(signet))[0]?.attempts, 2, 'planned by the right clock');
-    mailbox.refuses = false;
-    signet.clock.advance(120);
-    await beside.runJobs();
-    linkIn(await mailbox.next(email), /^\/reset\/./);
   },
 );
 

@@ -6,8 +6,7 @@ import { freePort } from '../support/free-port.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 
-const waiting = ({ deps, clock }: Signet) =>
-  findDueMails(deps.db, { now: clock() / 1000 + 1_000_000, longestPause: 0, limit: 100 });
+const waiting = ({ deps, clock }: Signet) => findDueMails(deps.db, { now: clock() / 1000 + 1_000_000, limit: 100 });
 
 /** `signet_deliveries_total` of mails that no attempt follows. */
 const dead = () =>

@@ -2,11 +2,20 @@ import type { Logger } from 'pino';
 import { type Clock, now } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Db } from '../db/db.ts';
+import type { Retried } from '../db/planned.ts';
 import { deliveryAttempts, deliveryDelays } from '../delivery-metrics.ts';
 import type { Tracer } from '../tracing.ts';
 import type { Vault } from '../vault.ts';
 import { openMail, openQueue } from './queue.ts';
-import { claimMail, deleteMail, deleteMailsBefore, findDueMails, postponeMail, type WaitingMail } from './store.ts';
+import {
+  bringMailsForward,
+  claimMail,
+  deleteMail,
+  deleteMailsBefore,
+  findDueMails,
+  postponeMail,
+  type WaitingMail,
+} from './store.ts';
 import {
   isPermanent,
   openTransport,
@@ -36,7 +45,7 @@ export type Outbox = ReturnType<typeof openQueue> & {
 
 /** Seconds until the next attempt, by attempts made. After the last the mail is dropped. */
 const retryAfterSeconds = [30, 120, 600, 1800, 3600, 7200, 14_400, 28_800];
-const longestPause = Math.max(...retryAfterSeconds);
+export const retriedMails: Retried = { longestPause: Math.max(...retryAfterSeconds), bringForward: bringMailsForward };
 /** Longer than the timeouts of an attempt on two connections: meanwhile no other node sends the same mail. */
 const claimSeconds = 120;
 /** Of each kind, before the queue is read again: a mail that a user waits for is sent after as many of others. */
@@ -107,7 +116,7 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
   async function deliverDue(): Promise<void> {
     for (let reads = 0; reads < readsPerRun; reads += 1) {
       if (isClosed) return;
-      const due = await findDueMails(deps.db, { now: now(deps), longestPause, limit: perRead });
+      const due = await findDueMails(deps.db, { now: now(deps), limit: perRead });
       for (const mail of due) {
         if (isClosed) return; // unclaimed, so the next to look sends it
         // The next mails would wait for the same timeout one by one, and the jobs behind them.

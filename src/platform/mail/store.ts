@@ -1,5 +1,5 @@
 import type { Db } from '../db/db.ts';
-import { isBeyondPauses, isDue } from '../db/due.ts';
+import { isBeyondPauses, type Retried } from '../db/planned.ts';
 import { integer, type RowOf, row, text } from '../db/rows.ts';
 import { asBigint, asText, join, raw, type Sql, sql } from '../db/sql.ts';
 
@@ -36,21 +36,19 @@ export function insertMail({ recipient_hash, isPrompt, ...mail }: NewMail, now: 
 const promptness = (isPrompt: boolean): Sql => raw(isPrompt ? '1' : '0');
 
 /** `limit`: of each kind: new or to be tried again, prompt or not. So no kind waits for all of another. */
-type DueMails = { now: number; longestPause: number; limit: number };
+type DueMails = { now: number; limit: number };
 
 export const findDueMails = (db: Db, due: DueMails) => db.all(WaitingMail, dueMails(due));
 
-export function dueMails({ now, longestPause, limit }: DueMails): Sql {
+export function dueMails({ now, limit }: DueMails): Sql {
   const { columns } = WaitingMail;
   const some = (isPrompt: boolean, condition: Sql) =>
     sql`select ${columns} from (select ${columns} from outgoing_mails
          where is_prompt = ${promptness(isPrompt)} and ${condition} limit ${limit}) as part`;
   const isNew = sql`attempts = 0 order by turn, created_at`;
-  const planned = sql`next_attempt_at`;
-  const again = [isDue(planned, now), isBeyondPauses(planned, now, longestPause)];
-  const kinds = [isNew, ...again.map((due) => sql`attempts > 0 and ${due} order by ${planned}`)];
+  const isAgain = sql`attempts > 0 and next_attempt_at <= ${now} order by next_attempt_at`;
   return join(
-    kinds.flatMap((kind) => [some(true, kind), some(false, kind)]),
+    [isNew, isAgain].flatMap((kind) => [some(true, kind), some(false, kind)]),
     ' union all ',
   );
 }
@@ -70,6 +68,18 @@ export const postponeMail = (db: Db, { mail_id, attempts }: WaitingMail, next_at
     sql`update outgoing_mails set next_attempt_at = ${next_attempt_at}
          where mail_id = ${mail_id} and attempts = ${attempts + 1}`,
   );
+
+/** Takes no part of a mail that is new, which has no date yet. */
+export const bringMailsForward: Retried['bringForward'] = (db, at, rows) => {
+  const isPlannedAhead = (isPrompt: boolean) =>
+    sql`is_prompt = ${promptness(isPrompt)} and attempts > 0 and ${isBeyondPauses(sql`next_attempt_at`, at)}`;
+  const some = (isPrompt: boolean) =>
+    sql`select mail_id from (select mail_id from outgoing_mails where ${isPlannedAhead(isPrompt)} limit ${rows}) as part`;
+  return db.run(
+    sql`update outgoing_mails set next_attempt_at = ${at.now}
+         where mail_id in (${some(true)} union all ${some(false)})`,
+  );
+};
 
 export const deleteMail = (db: Db, mail_id: string) =>
   db.run(sql`delete from outgoing_mails where mail_id = ${mail_id}`);
