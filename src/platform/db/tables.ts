@@ -82,7 +82,7 @@ export const tables = {
   },
   hidden_setup_steps: { key: 'user_id', user: 'few', restore: 'keep' },
   identities: { key: 'issuer, subject', user: 'few', restore: 'keep' },
-  issuing_runs: { key: 'run_id', restore: 'delete' },
+  issuing_runs: { key: 'run_id', expires: 'its room', restore: 'delete' },
   kept_forms: {
     key: 'session_id',
     expires: { at: 'expires_at', job: 'purge kept forms' },
@@ -95,7 +95,7 @@ export const tables = {
     expires: { at: 'last_seen_at', job: 'purge devices', keptSeconds: 365 * day },
     restore: 'keep',
   },
-  logout_deliveries: { key: 'delivery_id', user: 'kept', client: 'kept', restore: 'keep' },
+  logout_deliveries: { key: 'delivery_id', user: 'kept', client: 'kept', expires: 'its room', restore: 'keep' },
   master_key_check: { key: 'id', sealed: { sealed: 'ends' }, restore: 'keep' },
   one_time_links: {
     key: 'token_hash',
@@ -115,7 +115,7 @@ export const tables = {
   },
   restores: { key: 'restore_id', restore: 'keep' },
   retired_master_keys: { key: 'key_id', sealed: { sealed: sealedAs('retired-master-key') }, restore: 'keep' },
-  retired_signing_keys: { key: 'kid', restore: 'keep' },
+  retired_signing_keys: { key: 'kid', expires: 'its room', restore: 'keep' },
   revoked_access_tokens: { key: 'jti', expires: { at: 'expires_at', job: 'purge revoked tokens' }, restore: 'keep' },
   server_heartbeat: { key: 'name', restore: 'keep' },
   service_credentials: { key: 'credential_id', restore: 'keep' },
@@ -152,7 +152,7 @@ export const tables = {
   user_pictures: { key: 'picture_id', user: 'few', restore: 'keep' },
   user_terms: { key: 'term, user_id, field', user: 'few', restore: 'keep' },
   users: { key: 'user_id', restore: 'keep' },
-  webhook_deliveries: { key: 'delivery_id', restore: 'keep' },
+  webhook_deliveries: { key: 'delivery_id', expires: 'its room', restore: 'keep' },
   webhooks: {
     key: 'webhook_id',
     sealed: { secret_sealed: sealedAs('webhook'), previous_secret_sealed: sealedAs('webhook') },
