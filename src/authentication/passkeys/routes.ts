@@ -48,7 +48,7 @@ const readRegistration = jsonBody(RegistrationBody);
 
 const tag = '2FA';
 
-const list = operation({
+const passkeyList = operation({
   id: 'listPasskeys',
   method: 'GET',
   path: '/v1/me/passkeys',
@@ -96,7 +96,7 @@ const register: OperationDescription = {
   answers: { 201: { description: 'The passkey.', schema: Passkey } },
 };
 
-const one = {
+const onPasskey = {
   path: '/v1/me/passkeys/:id',
   access: recentlySignedIn,
   tag,
@@ -104,7 +104,7 @@ const one = {
 } as const;
 
 const rename = operation({
-  ...one,
+  ...onPasskey,
   id: 'renamePasskey',
   method: 'PATCH',
   summary: 'Rename a passkey',
@@ -118,7 +118,7 @@ const rename = operation({
 });
 
 const remove = operation({
-  ...one,
+  ...onPasskey,
   id: 'removePasskey',
   method: 'DELETE',
   summary: 'Remove a passkey',
@@ -129,7 +129,7 @@ const remove = operation({
 
 /** A user's own passkeys. */
 export async function passkeyRoutes(app: FastifyInstance, deps: Deps) {
-  addOperations(app, deps, [list, rename, remove]);
+  addOperations(app, deps, [passkeyList, rename, remove]);
 
   const sendOptions = async (request: FastifyRequest, reply: FastifyReply) =>
     registrationOptions(deps, await registrantOf(deps, request, reply));

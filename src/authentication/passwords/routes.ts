@@ -26,7 +26,7 @@ const path = '/account/security/password';
 const consequence =
   'Ends your other sessions, revokes all grants and invalidates open reset links. This session continues with a new cookie.';
 
-const shared = {
+const onPassword = {
   tag: 'Account',
   path: '/v1/me/password',
   access: recentlySignedIn,
@@ -36,7 +36,7 @@ const shared = {
 } as const;
 
 const change = operation({
-  ...shared,
+  ...onPassword,
   id: 'changePassword',
   method: 'POST',
   summary: 'Set or change your password',
@@ -57,7 +57,7 @@ const change = operation({
 });
 
 const remove = operation({
-  ...shared,
+  ...onPassword,
   id: 'removePassword',
   method: 'DELETE',
   summary: 'Remove your password',

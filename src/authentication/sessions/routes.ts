@@ -15,10 +15,10 @@ import {
   sessionRecord,
 } from './sessions.ts';
 
-const shared = { tag: 'Account', access: signedIn } as const;
+const onSessions = { tag: 'Account', access: signedIn } as const;
 
 const listOwnSessions = operation({
-  ...shared,
+  ...onSessions,
   id: 'listSessions',
   method: 'GET',
   path: '/v1/me/sessions',
@@ -55,7 +55,7 @@ const NameBody = Type.Object(
 );
 
 const renameSession = operation({
-  ...shared,
+  ...onSessions,
   id: 'nameSession',
   method: 'PATCH',
   path: '/v1/me/sessions/:session_id',
@@ -73,7 +73,7 @@ const renameSession = operation({
 });
 
 const endSession = operation({
-  ...shared,
+  ...onSessions,
   id: 'endSession',
   method: 'DELETE',
   path: '/v1/me/sessions/:session_id',
@@ -90,7 +90,7 @@ const endSession = operation({
 });
 
 const endOtherSessions = operation({
-  ...shared,
+  ...onSessions,
   id: 'endOtherSessions',
   method: 'DELETE',
   path: '/v1/me/sessions',
