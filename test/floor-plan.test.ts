@@ -107,7 +107,18 @@ test('no folder is part of an import cycle, at any depth, and no file', () => {
 
 test('no room imports the store of another', () => {
   const foreign = imports.filter(({ from, to }) => roomOf(from) !== roomOf(to) && /(^|[/.])store\.ts$/.test(to));
-  assert.deepEqual(foreign.map(say), [], 'Import from a use-case file of the room that owns the table; src/app, too.');
+  assert.deepEqual(
+    foreign.map(say),
+    [],
+    'Import from a use-case or from statements.ts of the room that owns the table; src/app, too.',
+  );
+  const offered = globSync('src/**/*.ts', { cwd: root }).filter(
+    (path) =>
+      roomOf(path.slice(4)) !== 'platform' &&
+      !path.endsWith('/statements.ts') &&
+      /^export [^;]*? from '[^']*store\.ts';/m.test(readFileSync(join(root, path), 'utf8')),
+  );
+  assert.deepEqual(offered, [], "What other rooms may have of a room's stores is in its statements.ts.");
 });
 
 /** Code and texts, without the migration: files that name one, and what for. */

@@ -7,18 +7,6 @@ import type { UserId } from '../platform/ids.ts';
 import { findRoleGrant, findUser, isNotLastAdministrator, lockAdministrators } from './store.ts';
 
 // What other rooms may require of administrators and change about roles.
-export {
-  hasAdministrator,
-  hasRole,
-  isActiveAdministratorNow,
-  isNotLastAdministrator,
-  listAdministratorIds,
-  listAdministrators,
-  listAdministratorsAfter,
-  lockAdministrators,
-  noAdministrator,
-  setRole,
-} from './store.ts';
 
 /** After this time the other administrators have read the mail about a role that was given or taken. */
 const newRoleSeconds = 86_400;

@@ -4,8 +4,6 @@ import type { Deps } from '../platform/deps.ts';
 import { emailKey } from '../platform/email-address.ts';
 import { keysBeganAt, rewriteKey, usersWithOldKeys } from './email-keys.store.ts';
 
-export { countSameMailbox } from './email-keys.store.ts';
-
 /** Nodes of the version before may run for so long: they find an address by the key that they wrote. */
 const upgradeSeconds = 86_400;
 

@@ -3,13 +3,6 @@ import { fieldProblem, invalidFields, takenField } from '../platform/errors.ts';
 import type { MessageDescriptor } from '../platform/i18n/translate.ts';
 
 // The statements by which other rooms take, reserve and give up handles.
-export {
-  deleteReservations,
-  mayTakeHandle,
-  releaseHandle,
-  reserveHandle,
-  takeHandle,
-} from './handles.store.ts';
 
 /** Names that a reader takes for the service or for those who run it. */
 const reserved: ReadonlySet<string> = new Set(

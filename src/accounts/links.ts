@@ -6,24 +6,6 @@ import { digest, newSecret } from '../platform/ids.ts';
 import { findOpenLink, type MailedLink, type OneTimeLink } from './links.store.ts';
 
 // The statements by which other rooms issue, use and withdraw links.
-export {
-  deleteInvitations,
-  deleteLinks,
-  deleteLinksOfUser,
-  deleteResetLinksOfUser,
-  endLinksGivenBy,
-  findOpenLink,
-  hasGivenLinks,
-  hasInvitedAdministrator,
-  insertAccountLink,
-  insertAddressLink,
-  insertLink,
-  insertSignUpLink,
-  isInvitedBy,
-  listInvitations,
-  type OneTimeLink,
-  spendInvitations,
-} from './links.store.ts';
 
 const invitationSeconds = 7 * 86_400;
 

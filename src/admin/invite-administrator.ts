@@ -1,5 +1,11 @@
-import { hasAdministrator, noAdministrator } from '../accounts/administrators.ts';
-import { deleteLinks, findOpenLink, insertLink, type OneTimeLink } from '../accounts/links.ts';
+import {
+  deleteLinks,
+  findOpenLink,
+  hasAdministrator,
+  insertLink,
+  noAdministrator,
+  type OneTimeLink,
+} from '../accounts/statements.ts';
 import { type Actor, auditEvent } from '../audit/audit.ts';
 import { createUser } from '../authentication/account-links/create-user.ts';
 import type { Deps } from '../authentication/deps.ts';

@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { hasAdministrator } from '../accounts/administrators.ts';
+import { hasAdministrator } from '../accounts/statements.ts';
 import { inviteAdministrator } from '../admin/invite-administrator.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { StoreMisconfigured, StoreUnavailable, storeReason } from '../platform/db/db.ts';

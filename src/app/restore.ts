@@ -1,7 +1,7 @@
 import { auditEvent, type Caller, readReason } from '../audit/audit.ts';
-import { endSessions } from '../authentication/sessions/sessions.ts';
+import { endSessions } from '../authentication/statements.ts';
 import { spendCodes } from '../authentication/two-factor/spend-codes.ts';
-import { clientsAfter } from '../clients/find-clients.ts';
+import { clientsAfter } from '../clients/statements.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { replaceSigningKeys } from '../oauth/signing-keys/signing-keys.ts';
 import { now } from '../platform/clock.ts';

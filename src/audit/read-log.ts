@@ -14,15 +14,6 @@ import {
   unsealedRowsUpTo,
 } from './store.ts';
 
-export {
-  type AuditFilter,
-  type AuditRow,
-  type CountedEvent,
-  countedEventsAfter,
-  hasEvent,
-  statesAtDeletion,
-} from './store.ts';
-
 /** How many events wait to be sealed, up to {@link maxCounted}, and when the oldest of them happened. */
 export const unsealedBacklog = async (db: Deps['db']) =>
   (await unsealedRowsUpTo(db, maxCounted)) ?? { waiting: 0, oldest: null };

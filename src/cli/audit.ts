@@ -3,7 +3,6 @@ import { knownAdministrators } from '../admin/audit/filter.ts';
 import { idOf, namesIn } from '../admin/audit/names.ts';
 import {
   type AnyRecord,
-  type AuditFilter,
   exportFormats,
   exportLogWithoutSealing,
   filterWarningOf,
@@ -11,6 +10,7 @@ import {
   parseTime,
   readLogWithoutSealing,
 } from '../audit/read-log.ts';
+import type { AuditFilter } from '../audit/statements.ts';
 import type { Head } from '../audit/witness.ts';
 import type { Deps } from '../platform/deps.ts';
 import { type AddressQuery, addressQuery } from '../platform/ip-address.ts';

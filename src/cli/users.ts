@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { readHandle } from '../accounts/handles.ts';
-import { requireUser, requireUserByIdOrEmail, type User, userFilters } from '../accounts/users.ts';
+import { type User, userFilters } from '../accounts/statements.ts';
+import { requireUser, requireUserByIdOrEmail } from '../accounts/users.ts';
 import { inviteAdministrator } from '../admin/invite-administrator.ts';
 import { exportUsers } from '../admin/users/export-list.ts';
 import { exportUser } from '../admin/users/export-user.ts';

@@ -1,4 +1,4 @@
-import { lockUser } from '../accounts/users.ts';
+import { lockUser } from '../accounts/statements.ts';
 import type { AuditAction } from '../audit/actions.ts';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';

@@ -7,8 +7,6 @@ import type { Deps } from './deps.ts';
 import { findAnyClient, requireOwnClient } from './find-clients.ts';
 import * as store from './store.ts';
 
-export { orphanClientsOf } from './store.ts';
-
 /**
  * Deletes the client, its secrets, its grants and the consents that users gave to it; its tokens are inactive from then
  * on. A suspended one can be deleted by an administrator only, and is remembered for reviewers: its owner must not hide

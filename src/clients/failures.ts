@@ -9,8 +9,6 @@ import type { Client } from './client.ts';
 import { countFailure, trimFailures } from './failures.store.ts';
 import { leftOut } from './scopes.ts';
 
-export { type FailureRow, failuresOf } from './failures.store.ts';
-
 /** Where a sign-in or a sign-out stopped. */
 export const failureStages = ['authorize', 'client_authentication', 'token', 'logout'] as const;
 

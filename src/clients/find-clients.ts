@@ -28,10 +28,6 @@ import {
   someTermsAreMissing,
 } from './store.ts';
 
-/** For the room `oauth`, which revokes the grants of clients and deletes the rows of deleted ones. */
-export { clientsAfter, deleteDeletedClient, deletedClients, raiseGrantsEpochOfClient } from './store.ts';
-/** For a list of something else that says which client it belongs to. */
-export { hasClientTerms } from './terms.store.ts';
 export type { ClientListing, Order };
 export { countNeedingReview, countWaiting, listOwnClients, namesOfClients };
 

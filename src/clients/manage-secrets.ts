@@ -9,8 +9,6 @@ import type { Client, ClientSecret } from './client.ts';
 import { findOwnClient } from './find-clients.ts';
 import { deleteExpiredSecrets, expireSecret, insertSecret } from './store.ts';
 
-export { noteSecretUse } from './store.ts';
-
 /** The prefix lets scanners recognise a leaked one. */
 export const newClientSecret = (): string => newSecret('cs_');
 

@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url';
-import { findUser } from '../accounts/users.ts';
+import { findUser } from '../accounts/statements.ts';
 import type { Deps } from '../platform/deps.ts';
 import type { Client } from './client.ts';
 

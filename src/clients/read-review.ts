@@ -1,5 +1,5 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
-import { findUser, type User } from '../accounts/users.ts';
+import { findUser, type User } from '../accounts/statements.ts';
 import { isDigestOnly, toLoggedValue } from '../audit/audit.ts';
 import { newestEventOf } from '../audit/read-log.ts';
 import { sameJson } from './change-client.ts';
@@ -7,8 +7,6 @@ import { type Client, needsReview, proposalOf, type ReviewedFields, reviewedFiel
 import type { Deps } from './deps.ts';
 import { findAnyClient } from './find-clients.ts';
 import { type Risk, riskSignalsOnce } from './risk-signals.ts';
-
-export { hasApprovedClient } from './store.ts';
 
 /** One field that its owner wants different. */
 export type FieldChange = { field: keyof ReviewedFields; before: unknown; after: unknown };

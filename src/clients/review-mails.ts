@@ -1,6 +1,5 @@
-import { listAdministratorsAfter } from '../accounts/administrators.ts';
 import { mayMailAbout } from '../accounts/mail-limits.ts';
-import { findUser, type User } from '../accounts/users.ts';
+import { findUser, listAdministratorsAfter, type User } from '../accounts/statements.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { MailDeps } from '../platform/deps.ts';
 import { type Locale, type MessageDescriptor, translatePlain } from '../platform/i18n/translate.ts';

@@ -1,9 +1,5 @@
-import {
-  formatUtc,
-  isUnprivilegedUser,
-  listAdministrators,
-  newAdministratorUntil,
-} from '../accounts/administrators.ts';
+import { formatUtc, isUnprivilegedUser, newAdministratorUntil } from '../accounts/administrators.ts';
+import { listAdministrators } from '../accounts/statements.ts';
 import { actorsSince, hasActed } from '../audit/read-log.ts';
 import type { Deps } from '../platform/deps.ts';
 import { refusal } from '../platform/errors.ts';

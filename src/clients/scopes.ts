@@ -1,4 +1,4 @@
-import { standardClaimNames } from '../accounts/users.ts';
+import { standardClaimNames } from '../accounts/statements.ts';
 import { type Locale, translatePlain } from '../platform/i18n/translate.ts';
 
 type BuiltIn = {

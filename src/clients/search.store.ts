@@ -1,4 +1,4 @@
-import { isAddressed, userTerms } from '../accounts/users.ts';
+import { isAddressed, userTerms } from '../accounts/statements.ts';
 import type { Db } from '../platform/db/db.ts';
 import { integer, row, text } from '../platform/db/rows.ts';
 import type { Cursor } from '../platform/db/slices.ts';

@@ -8,8 +8,6 @@ import { entitlementStatuses } from './entitlement.ts';
 import { isProduct } from './service-credentials/service-credential.ts';
 import { type HeldEntitlement, type HeldPlace, listHeldEntitlements } from './store.ts';
 
-export type { HeldEntitlement } from './store.ts';
-
 export type EntitlementFilter = {
   product?: string;
   /** Of the product: plans of different products have nothing in common. */

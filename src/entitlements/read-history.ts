@@ -5,8 +5,6 @@ import { invalidFields } from '../platform/errors.ts';
 import { isProduct } from './service-credentials/service-credential.ts';
 import { listStoredEntitlements, listVersions, type VersionPlace } from './store.ts';
 
-export { type EntitlementVersion, listEntitlements, type StoredEntitlement } from './store.ts';
-
 export type EntitlementHistory = Awaited<ReturnType<typeof entitlementHistory>>;
 
 /**

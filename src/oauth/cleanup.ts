@@ -1,4 +1,4 @@
-import { deleteDeletedClient, deletedClients } from '../clients/find-clients.ts';
+import { deleteDeletedClient, deletedClients } from '../clients/statements.ts';
 import { now } from '../platform/clock.ts';
 import { inSlices } from '../platform/db/slices.ts';
 import { deleteRowsOf } from '../platform/db/table-rows.ts';
@@ -6,9 +6,6 @@ import { tablesWithMany } from '../platform/db/tables.ts';
 import type { Deps } from '../platform/deps.ts';
 import { newId, type UserId } from '../platform/ids.ts';
 import { deleteGrantsToClient, purgeUnredeemedCodes } from './grants/store.ts';
-
-/** What periodic jobs delete. */
-export { expireGrants, purgeEndedGrants } from './grants/store.ts';
 
 /** The owner of a client is shown that its codes are not redeemed. */
 const unredeemedSeconds = 3600;

@@ -1,5 +1,5 @@
 import type { Deps } from '../audit/deps.ts';
-import { type CountedEvent, countedEventsAfter } from '../audit/read-log.ts';
+import { type CountedEvent, countedEventsAfter } from '../audit/statements.ts';
 import { hourAfter, hourSeconds } from '../audit/unauthenticated.ts';
 import { now } from '../platform/clock.ts';
 import type { Sql } from '../platform/db/sql.ts';

@@ -1,5 +1,5 @@
 import { type AuditAction, actionGroups, auditActions, isAuditAction } from '../audit/actions.ts';
-import type { AuditRow } from '../audit/read-log.ts';
+import type { AuditRow } from '../audit/statements.ts';
 
 /** Of no use to a back end: what administrators do with this server, and steps that have changed nothing yet. */
 const unreported = [

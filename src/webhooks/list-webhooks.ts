@@ -12,8 +12,6 @@ import {
   webhookDeliveries,
 } from './store.ts';
 
-export { markNotified, maxDeadCounted, unreportedFailures, type Webhook } from './store.ts';
-
 type ReadDeps = Pick<Deps, 'db'>;
 
 /** @throws {RequestError} `not_found`. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import type { Deps } from '../audit/deps.ts';
-import type { AuditRow } from '../audit/read-log.ts';
+import type { AuditRow } from '../audit/statements.ts';
 import { now } from '../platform/clock.ts';
 import { type Change, mustChange, type Requirements, type Writes } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';

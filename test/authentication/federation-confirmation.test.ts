@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { findProvider } from '../../src/authentication/credentials/providers.ts';
 import { linkConfirmation } from '../../src/authentication/federation/confirmation.ts';
 import { linkBySignedInUser } from '../../src/authentication/federation/link-identity.ts';
-import type { Session } from '../../src/authentication/sessions/session.ts';
+import type { Session } from '../../src/authentication/statements.ts';
 import type { Answer, Browser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { type FederatedOptions, startFederatedSignet } from '../support/federated-signet.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
-import { userFilters } from '../../src/accounts/users.ts';
+import { userFilters } from '../../src/accounts/statements.ts';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import { registerClient as registerOwnClient } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';

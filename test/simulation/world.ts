@@ -8,11 +8,11 @@ import { createUser } from '../../src/authentication/account-links/create-user.t
 import type { PasswordHasher } from '../../src/authentication/credentials/password-hash.ts';
 import { openFailureRecorder } from '../../src/clients/failures.ts';
 import { clientDirectory } from '../../src/clients/find-clients.ts';
-import { noteSecretUse } from '../../src/clients/manage-secrets.ts';
 import { registerClient } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
 import { approveClient } from '../../src/clients/review-client.ts';
 import { openScopeRegister } from '../../src/clients/scopes.ts';
+import { noteSecretUse } from '../../src/clients/statements.ts';
 import { createCredential } from '../../src/entitlements/service-credentials/manage-credential.ts';
 import type { ServiceCredential } from '../../src/entitlements/service-credentials/service-credential.ts';
 import { authorizationRequests } from '../../src/oauth/authorize/authorize.ts';

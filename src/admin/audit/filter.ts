@@ -1,7 +1,8 @@
-import { listAdministratorIds } from '../../accounts/administrators.ts';
+import { listAdministratorIds } from '../../accounts/statements.ts';
 import { findUsers } from '../../accounts/users.ts';
 import { type ActionGroup, actionGroups } from '../../audit/actions.ts';
-import { type AuditFilter, parseTime, readLogWithoutSealing } from '../../audit/read-log.ts';
+import { parseTime, readLogWithoutSealing } from '../../audit/read-log.ts';
+import type { AuditFilter } from '../../audit/statements.ts';
 import { findClients } from '../../clients/find-clients.ts';
 import { now } from '../../platform/clock.ts';
 import type { StoreDeps } from '../../platform/deps.ts';

@@ -1,7 +1,8 @@
-import { namesOfUsers } from '../../accounts/users.ts';
-import { type AuditRecord, statesAtDeletion } from '../../audit/read-log.ts';
+import { namesOfUsers } from '../../accounts/statements.ts';
+import type { AuditRecord } from '../../audit/read-log.ts';
+import { statesAtDeletion } from '../../audit/statements.ts';
 import { namesOfClients } from '../../clients/find-clients.ts';
-import { allCredentials } from '../../entitlements/service-credentials/manage-credential.ts';
+import { allCredentials } from '../../entitlements/statements.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { allWebhooks, nameOfWebhook } from '../../webhooks/list-webhooks.ts';
 

@@ -1,13 +1,6 @@
 import { chainFaults } from '../../audit/chain.ts';
-import {
-  type AuditFilter,
-  exportFormats,
-  exportLog,
-  exportName,
-  parseTime,
-  readLog,
-  timePattern,
-} from '../../audit/read-log.ts';
+import { exportFormats, exportLog, exportName, parseTime, readLog, timePattern } from '../../audit/read-log.ts';
+import type { AuditFilter } from '../../audit/statements.ts';
 import { listUnauthenticated } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
 import type { StoreDeps } from '../../platform/deps.ts';

@@ -1,12 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import {
-  type AuditFilter,
-  exportFormats,
-  exportLog,
-  exportName,
-  filterWarningOf,
-  readLog,
-} from '../../audit/read-log.ts';
+import { exportFormats, exportLog, exportName, filterWarningOf, readLog } from '../../audit/read-log.ts';
+import type { AuditFilter } from '../../audit/statements.ts';
 import { listUnauthenticated } from '../../audit/unauthenticated.ts';
 import { administratorPage } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';

@@ -1,4 +1,4 @@
-import type { User } from '../../accounts/users.ts';
+import type { User } from '../../accounts/statements.ts';
 import type { ClientStatus } from '../../clients/choices.ts';
 import { type Client, hasPendingChange } from '../../clients/client.ts';
 import { countedAtMost, type Order } from '../../clients/find-clients.ts';

@@ -1,4 +1,4 @@
-import type { User } from '../../accounts/users.ts';
+import type { User } from '../../accounts/statements.ts';
 import { usesSecret } from '../../clients/authentication-methods.ts';
 import { type Client, needsReview, proposalOf } from '../../clients/client.ts';
 import { linkFields } from '../../clients/fields.ts';

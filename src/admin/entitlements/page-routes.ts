@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { administratorPage } from '../../authentication/sessions/session.ts';
 import { entitlementStatuses, keyOfName } from '../../entitlements/entitlement.ts';
 import { type EntitlementFilter, exportEntitlements, findEntitlements } from '../../entitlements/find-entitlements.ts';
-import { allCredentials } from '../../entitlements/service-credentials/manage-credential.ts';
+import { allCredentials } from '../../entitlements/statements.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { csvName, csvType } from '../../platform/csv.ts';

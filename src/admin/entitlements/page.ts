@@ -1,5 +1,6 @@
 import { entitlementStatuses, nameOfKey } from '../../entitlements/entitlement.ts';
-import type { EntitlementFilter, HeldEntitlement } from '../../entitlements/find-entitlements.ts';
+import type { EntitlementFilter } from '../../entitlements/find-entitlements.ts';
+import type { HeldEntitlement } from '../../entitlements/statements.ts';
 import { type Html, html, type Renderable, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
 import { personInitials } from '../../platform/pages/initials.ts';
 import { emptyList, pager, pathWith } from '../../platform/pages/lists.ts';

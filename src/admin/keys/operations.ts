@@ -1,10 +1,6 @@
 import { signingAlgorithms } from '../../clients/choices.ts';
-import {
-  type KeyRecord as Key,
-  listKeys,
-  publishedBeforeUseSeconds,
-  rotateNow,
-} from '../../oauth/signing-keys/signing-keys.ts';
+import { listKeys, publishedBeforeUseSeconds, rotateNow } from '../../oauth/signing-keys/signing-keys.ts';
+import type { KeyRecord as Key } from '../../oauth/statements.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { list, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';

@@ -2,12 +2,12 @@ import type { FastifyInstance } from 'fastify';
 import { administratorPage } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import {
-  type KeyRecord,
   listKeys,
   retiredSeconds,
   retiringSeconds,
   rotationPeriodSeconds,
 } from '../../oauth/signing-keys/signing-keys.ts';
+import type { KeyRecord } from '../../oauth/statements.ts';
 import { html } from '../../platform/pages/html.ts';
 import { badge } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';

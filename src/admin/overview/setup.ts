@@ -1,9 +1,8 @@
-import { listAdministrators } from '../../accounts/administrators.ts';
-import { findUser } from '../../accounts/users.ts';
+import { findUser, listAdministrators } from '../../accounts/statements.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
-import { hasEvent } from '../../audit/read-log.ts';
-import { findTotp, listPasskeys } from '../../authentication/credentials/sign-in-methods.ts';
-import { hasApprovedClient } from '../../clients/read-review.ts';
+import { hasEvent } from '../../audit/statements.ts';
+import { findTotp, listPasskeys } from '../../authentication/statements.ts';
+import { hasApprovedClient } from '../../clients/statements.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { now } from '../../platform/clock.ts';
 import type { StoreDeps } from '../../platform/deps.ts';

@@ -1,5 +1,4 @@
 import {
-  allCredentials,
   changeCredentialTerms,
   createCredential,
   findCredential,
@@ -8,6 +7,7 @@ import {
   rotateCredential,
 } from '../../entitlements/service-credentials/manage-credential.ts';
 import { credentialRecord, permissions } from '../../entitlements/service-credentials/service-credential.ts';
+import { allCredentials } from '../../entitlements/statements.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { answerOf } from '../../platform/edited.ts';

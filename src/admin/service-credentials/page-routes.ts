@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { administratorPage } from '../../authentication/sessions/session.ts';
-import { allCredentials, findCredential } from '../../entitlements/service-credentials/manage-credential.ts';
+import { findCredential } from '../../entitlements/service-credentials/manage-credential.ts';
 import { permissions } from '../../entitlements/service-credentials/service-credential.ts';
+import { allCredentials } from '../../entitlements/statements.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { now } from '../../platform/clock.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';

@@ -1,8 +1,8 @@
-import type { User } from '../../accounts/users.ts';
+import type { User } from '../../accounts/statements.ts';
 import { deviceName } from '../../authentication/sessions/browser.ts';
 import { methodsInWords } from '../../authentication/sessions/page.ts';
-import type { ListedSession } from '../../authentication/sessions/sessions.ts';
-import type { ListedGrant } from '../../oauth/grants/grants.ts';
+import type { ListedSession } from '../../authentication/statements.ts';
+import type { ListedGrant } from '../../oauth/statements.ts';
 import { type Html, html, ipAddress, untrusted } from '../../platform/pages/html.ts';
 import { emptyList, pager, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';

@@ -1,5 +1,5 @@
 import { handlePattern } from '../../accounts/handles.ts';
-import { userFilters } from '../../accounts/users.ts';
+import { userFilters } from '../../accounts/statements.ts';
 import { answerOf } from '../../platform/edited.ts';
 import { emailPattern } from '../../platform/email-address.ts';
 import { inCode, nameInCode, nullable, operation, Time } from '../../platform/http/operation.ts';

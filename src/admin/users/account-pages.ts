@@ -1,4 +1,4 @@
-import type { User } from '../../accounts/users.ts';
+import type { User } from '../../accounts/statements.ts';
 import type { PendingInvitation, pendingInvitations } from '../../authentication/account-links/invitation.ts';
 import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';
 import { copyScripts, hidden } from '../../platform/pages/form.ts';

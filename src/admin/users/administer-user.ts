@@ -1,41 +1,43 @@
 import {
-  hasRole,
   lastAdministrator,
-  listAdministrators,
   refuseAgainstAdministrator,
   requireAnotherAdministrator,
-  setRole,
 } from '../../accounts/administrators.ts';
-import { deleteLinksOfUser, deleteResetLinksOfUser, endLinksGivenBy, hasGivenLinks } from '../../accounts/links.ts';
 import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
 import {
+  deleteLinksOfUser,
+  deleteResetLinksOfUser,
+  endLinksGivenBy,
+  hasGivenLinks,
+  hasRole,
   isDisabled,
+  listAdministrators,
   lockUser,
   noteSecondFactor,
   type Role,
-  requireUser,
   setDisabled,
+  setRole,
   type User,
-} from '../../accounts/users.ts';
+} from '../../accounts/statements.ts';
+import { requireUser } from '../../accounts/users.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
+import { passwordLimits } from '../../authentication/passwords/password-limits.ts';
 import {
   countBackupCodes,
   deleteBackupCodes,
   deletePasskeysOfUser,
+  deletePendingSignInsOfUser,
   deletePendingTotp,
   deleteTotp,
+  endSessionsOfUser,
   findTotp,
+  hasActiveAccess,
   hasSecondFactor,
   listPasskeys,
-} from '../../authentication/credentials/sign-in-methods.ts';
-import { passwordLimits } from '../../authentication/passwords/password-limits.ts';
-import {
-  deletePendingSignInsOfUser,
-  endSessionsOfUser,
-  hasActiveAccess,
-} from '../../authentication/sessions/sessions.ts';
+} from '../../authentication/statements.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { hasGrantToRevoke, revokeGrantsOfUser } from '../../oauth/grants/grants.ts';
+import { revokeGrantsOfUser } from '../../oauth/grants/grants.ts';
+import { hasGrantToRevoke } from '../../oauth/statements.ts';
 import { now } from '../../platform/clock.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { LimitDeps, MailDeps, StoreDeps } from '../../platform/deps.ts';

@@ -1,4 +1,4 @@
-import type { User } from '../../accounts/users.ts';
+import type { User } from '../../accounts/statements.ts';
 import { refusalMessage } from '../../platform/pages/errors.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted, untrustedEmail } from '../../platform/pages/html.ts';

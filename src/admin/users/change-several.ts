@@ -1,5 +1,5 @@
 import { readAdministratorProblem } from '../../accounts/administrators.ts';
-import { findUser, type User } from '../../accounts/users.ts';
+import { findUser, type User } from '../../accounts/statements.ts';
 import { type Caller, readReason } from '../../audit/audit.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import type { Edited } from '../../platform/edited.ts';

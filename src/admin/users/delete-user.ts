@@ -3,7 +3,8 @@ import {
   refuseAgainstAdministrator,
   requireAnotherAdministrator,
 } from '../../accounts/administrators.ts';
-import { hasEmail, lockUser, requireUser } from '../../accounts/users.ts';
+import { hasEmail, lockUser } from '../../accounts/statements.ts';
+import { requireUser } from '../../accounts/users.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import type { RevocationDeps } from '../../authentication/deps.ts';
 import { now } from '../../platform/clock.ts';

@@ -1,16 +1,20 @@
-import { hasRole, refuseAgainstAdministrator } from '../../accounts/administrators.ts';
-import { readHandle, releaseHandle, takeHandle, takenHandle } from '../../accounts/handles.ts';
-import { deleteLinksOfUser, deleteResetLinksOfUser } from '../../accounts/links.ts';
+import { refuseAgainstAdministrator } from '../../accounts/administrators.ts';
+import { readHandle, takenHandle } from '../../accounts/handles.ts';
 import {
+  deleteLinksOfUser,
+  deleteResetLinksOfUser,
   hasEmail,
+  hasRole,
   lockUser,
   markEmailVerified,
   type Profile,
+  releaseHandle,
   replaceEmail,
-  requireUser,
   setProfile,
+  takeHandle,
   type User,
-} from '../../accounts/users.ts';
+} from '../../accounts/statements.ts';
+import { requireUser } from '../../accounts/users.ts';
 import type { AuditAction } from '../../audit/actions.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { passwordLimits } from '../../authentication/passwords/password-limits.ts';

@@ -1,6 +1,7 @@
-import type { User } from '../../accounts/users.ts';
+import type { User } from '../../accounts/statements.ts';
 import { nameOfKey } from '../../entitlements/entitlement.ts';
-import type { EntitlementHistory, EntitlementVersion, StoredEntitlement } from '../../entitlements/read-history.ts';
+import type { EntitlementHistory } from '../../entitlements/read-history.ts';
+import type { EntitlementVersion, StoredEntitlement } from '../../entitlements/statements.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import { badge, emptyList, exactTime, pager, pathWith } from '../../platform/pages/lists.ts';

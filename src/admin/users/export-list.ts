@@ -1,4 +1,4 @@
-import type { UserFilter } from '../../accounts/users.ts';
+import type { UserFilter } from '../../accounts/statements.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { csvName, csvRow, csvType } from '../../platform/csv.ts';

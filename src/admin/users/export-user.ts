@@ -1,20 +1,22 @@
 import { refuseAgainstAdministrator } from '../../accounts/administrators.ts';
-import { findPictureOf, requireUser, type User } from '../../accounts/users.ts';
+import { findPictureOf, type User } from '../../accounts/statements.ts';
+import { requireUser } from '../../accounts/users.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { readLog } from '../../audit/read-log.ts';
 import { listUnauthenticated } from '../../audit/unauthenticated.ts';
+import { listSessions, sessionRecord } from '../../authentication/sessions/sessions.ts';
 import {
   countBackupCodes,
   findTotp,
   listIdentities,
   listPasskeys,
   passwordOf,
-} from '../../authentication/credentials/sign-in-methods.ts';
-import { listSessions, sessionRecord } from '../../authentication/sessions/sessions.ts';
+} from '../../authentication/statements.ts';
 import { listOwnClients } from '../../clients/find-clients.ts';
 import { entitlementHistory } from '../../entitlements/read-history.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { grantRecord, listConsentsOfUser, listGrants } from '../../oauth/grants/grants.ts';
+import { grantRecord, listGrants } from '../../oauth/grants/grants.ts';
+import { listConsentsOfUser } from '../../oauth/statements.ts';
 import { now } from '../../platform/clock.ts';
 import { inPages } from '../../platform/db/slices.ts';
 import type { FileAnswer } from '../../platform/http/operation.ts';

@@ -1,12 +1,5 @@
-import {
-  countedUsersAtMost,
-  type User,
-  type UserCounts,
-  type UserFilter,
-  type UserSearch,
-  userFilters,
-  userOrders,
-} from '../../accounts/users.ts';
+import { type User, type UserCounts, type UserFilter, userFilters, userOrders } from '../../accounts/statements.ts';
+import { countedUsersAtMost, type UserSearch } from '../../accounts/users.ts';
 import type { Provider } from '../../authentication/credentials/providers.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { numberFormat } from '../../platform/i18n/formats.ts';

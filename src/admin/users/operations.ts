@@ -1,11 +1,5 @@
-import { hasAdministrator } from '../../accounts/administrators.ts';
-import {
-  perStandardClaim,
-  requireUser,
-  requireUserByIdOrEmail,
-  userFilters,
-  userOrders,
-} from '../../accounts/users.ts';
+import { hasAdministrator, perStandardClaim, userFilters, userOrders } from '../../accounts/statements.ts';
+import { requireUser, requireUserByIdOrEmail } from '../../accounts/users.ts';
 import type { LockState } from '../../authentication/passwords/password-limits.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { answerOf } from '../../platform/edited.ts';

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { readAdministratorProblem } from '../../accounts/administrators.ts';
-import { countUsers, findUser, requireUser, userFilters } from '../../accounts/users.ts';
+import { findUser, userFilters } from '../../accounts/statements.ts';
+import { countUsers, requireUser } from '../../accounts/users.ts';
 import type { Caller } from '../../audit/audit.ts';
 import { pendingInvitations } from '../../authentication/account-links/invitation.ts';
 import { administratorPage } from '../../authentication/sessions/session.ts';

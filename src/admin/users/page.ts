@@ -1,9 +1,9 @@
-import { standardClaimNames, type User } from '../../accounts/users.ts';
+import { standardClaimNames, type User } from '../../accounts/statements.ts';
 import type { Provider } from '../../authentication/credentials/providers.ts';
-import type { ListedSession } from '../../authentication/sessions/sessions.ts';
+import type { ListedSession } from '../../authentication/statements.ts';
 import type { Client } from '../../clients/client.ts';
 import type { EntitlementHistory } from '../../entitlements/read-history.ts';
-import type { ListedGrant } from '../../oauth/grants/grants.ts';
+import type { ListedGrant } from '../../oauth/statements.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html, type Renderable, untrusted, untrustedEmail } from '../../platform/pages/html.ts';

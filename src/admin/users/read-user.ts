@@ -1,5 +1,8 @@
-import { findUsers, perStandardClaim, requireUser, type User, type UserSearch } from '../../accounts/users.ts';
+import { perStandardClaim, type User } from '../../accounts/statements.ts';
+import { findUsers, requireUser, type UserSearch } from '../../accounts/users.ts';
+import { passwordLimits } from '../../authentication/passwords/password-limits.ts';
 import {
+  activeSessionsOf,
   countBackupCodes,
   type Factors,
   factorsOf,
@@ -7,11 +10,9 @@ import {
   listIdentities,
   listPasskeys,
   passwordOf,
-} from '../../authentication/credentials/sign-in-methods.ts';
-import { passwordLimits } from '../../authentication/passwords/password-limits.ts';
-import { activeSessionsOf } from '../../authentication/sessions/sessions.ts';
+} from '../../authentication/statements.ts';
 import { listOwnClients } from '../../clients/find-clients.ts';
-import { listEntitlements } from '../../entitlements/read-history.ts';
+import { listEntitlements } from '../../entitlements/statements.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { listGrants } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';

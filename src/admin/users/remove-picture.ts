@@ -1,5 +1,6 @@
 import { refuseAgainstAdministrator } from '../../accounts/administrators.ts';
-import { deletePicture, lockUser, requireUser, setProfile } from '../../accounts/users.ts';
+import { deletePicture, lockUser, setProfile } from '../../accounts/statements.ts';
+import { requireUser } from '../../accounts/users.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import type { StoreDeps } from '../../platform/deps.ts';

@@ -1,4 +1,4 @@
-import { hasRole } from '../../accounts/administrators.ts';
+import { hasRole } from '../../accounts/statements.ts';
 import { requireUser } from '../../accounts/users.ts';
 import { type Caller, readReason } from '../../audit/audit.ts';
 import { createResetLink } from '../../authentication/account-links/reset-password.ts';

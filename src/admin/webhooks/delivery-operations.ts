@@ -3,8 +3,9 @@ import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { table, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
 import { maxAttemptsKept } from '../../webhooks/attempts.ts';
-import { findDeliveries, findDelivery, maxDeadCounted } from '../../webhooks/list-webhooks.ts';
+import { findDeliveries, findDelivery } from '../../webhooks/list-webhooks.ts';
 import { maxReplayed, replay, replayDead } from '../../webhooks/replay.ts';
+import { maxDeadCounted } from '../../webhooks/statements.ts';
 import { changeOfWebhook, oneWebhook, webhooksEndpoint } from './operation-parts.ts';
 
 const delivery = {

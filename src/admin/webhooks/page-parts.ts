@@ -1,5 +1,6 @@
 import { type Html, untrusted } from '../../platform/pages/html.ts';
-import { nameOfWebhook, type Webhook } from '../../webhooks/list-webhooks.ts';
+import { nameOfWebhook } from '../../webhooks/list-webhooks.ts';
+import type { Webhook } from '../../webhooks/statements.ts';
 import { adminTab } from '../components.ts';
 
 // What the pages about webhooks and those about their deliveries have in common.

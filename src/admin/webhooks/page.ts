@@ -5,15 +5,10 @@ import { badge, emptyList, exactTime, itemsOr, moreLink } from '../../platform/p
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import {
-  isFailing,
-  maxDeadCounted,
-  nameOfWebhook,
-  type Webhook,
-  type webhookWithDeliveries,
-} from '../../webhooks/list-webhooks.ts';
+import { isFailing, nameOfWebhook, type webhookWithDeliveries } from '../../webhooks/list-webhooks.ts';
 import { longestSecretOverlap } from '../../webhooks/manage-webhook.ts';
 import { maxReplayed } from '../../webhooks/replay.ts';
+import { maxDeadCounted, type Webhook } from '../../webhooks/statements.ts';
 import { buttonForm, doneNotice, type Shown, secretOnce, step } from '../components.ts';
 import { deliveriesPath, lookOf } from './delivery-page.ts';
 import { eventChoices, eventList } from './event-choices.ts';

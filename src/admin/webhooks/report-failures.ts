@@ -1,10 +1,10 @@
-import { listAdministratorsAfter } from '../../accounts/administrators.ts';
-import type { User } from '../../accounts/users.ts';
+import { listAdministratorsAfter, type User } from '../../accounts/statements.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
 import type { MailDeps } from '../../platform/deps.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
-import { markNotified, nameOfWebhook, unreportedFailures, type Webhook } from '../../webhooks/list-webhooks.ts';
+import { nameOfWebhook } from '../../webhooks/list-webhooks.ts';
+import { markNotified, unreportedFailures, type Webhook } from '../../webhooks/statements.ts';
 
 /** Shorter trouble is over before one reads of it. */
 const failingSeconds = 3600;

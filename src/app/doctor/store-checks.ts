@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { countSameMailbox } from '../../accounts/email-keys.ts';
+import { countSameMailbox } from '../../accounts/statements.ts';
 import { findLoss } from '../../audit/chain.ts';
 import { readLogWithoutSealing } from '../../audit/read-log.ts';
 import { openWitness } from '../../audit/witness.ts';

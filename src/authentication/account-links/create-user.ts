@@ -1,7 +1,5 @@
-import { setRole } from '../../accounts/administrators.ts';
-import { takeHandle, takenHandle } from '../../accounts/handles.ts';
-import type { OneTimeLink } from '../../accounts/links.ts';
-import { insertUser, type Role } from '../../accounts/users.ts';
+import { takenHandle } from '../../accounts/handles.ts';
+import { insertUser, type OneTimeLink, type Role, setRole, takeHandle } from '../../accounts/statements.ts';
 import { type Actor, auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict, mustChange, type Requirements } from '../../platform/db/change.ts';

@@ -1,23 +1,21 @@
-import {
-  isActiveAdministratorNow,
-  isAdministrator,
-  listAdministrators,
-  lockAdministrators,
-} from '../../accounts/administrators.ts';
-import { deleteReservations, readHandle, reserveHandle, takenHandle } from '../../accounts/handles.ts';
+import { isAdministrator } from '../../accounts/administrators.ts';
+import { readHandle, takenHandle } from '../../accounts/handles.ts';
+import { linkSeconds, newLink, requireLink, spentLink } from '../../accounts/links.ts';
+import { mayMailTo } from '../../accounts/mail-limits.ts';
 import {
   deleteInvitations,
+  deleteReservations,
+  findUserByEmail,
   insertSignUpLink,
+  isActiveAdministratorNow,
   isInvitedBy,
-  linkSeconds,
+  listAdministrators,
   listInvitations,
-  newLink,
-  requireLink,
+  lockAdministrators,
+  type Role,
+  reserveHandle,
   spendInvitations,
-  spentLink,
-} from '../../accounts/links.ts';
-import { mayMailTo } from '../../accounts/mail-limits.ts';
-import { findUserByEmail, type Role } from '../../accounts/users.ts';
+} from '../../accounts/statements.ts';
 import { type Actor, auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';

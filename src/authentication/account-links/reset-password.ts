@@ -1,22 +1,17 @@
-import {
-  hasInvitedAdministrator,
-  insertAccountLink,
-  linkSeconds,
-  newLink,
-  type OneTimeLink,
-  requireLink,
-  spentLink,
-} from '../../accounts/links.ts';
+import { linkSeconds, newLink, requireLink, spentLink } from '../../accounts/links.ts';
 import { mayMailTo } from '../../accounts/mail-limits.ts';
 import {
   findUser,
   findUserByEmail,
+  hasInvitedAdministrator,
+  insertAccountLink,
   isDisabled,
   isReachableAt,
   lockUser,
   markEmailVerified,
+  type OneTimeLink,
   type User,
-} from '../../accounts/users.ts';
+} from '../../accounts/statements.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';

@@ -1,6 +1,6 @@
-import { insertSignUpLink, newLink, requireLink, spentLink } from '../../accounts/links.ts';
+import { newLink, requireLink, spentLink } from '../../accounts/links.ts';
 import { limitRequestsFrom, mayMailTo } from '../../accounts/mail-limits.ts';
-import { findUserByEmail, isEmailFree, isEmailTaken } from '../../accounts/users.ts';
+import { findUserByEmail, insertSignUpLink, isEmailFree, isEmailTaken } from '../../accounts/statements.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
 import type { LimitDeps, MailDeps } from '../../platform/deps.ts';

@@ -1,4 +1,4 @@
-import { isAddressed } from '../../accounts/users.ts';
+import { isAddressed } from '../../accounts/statements.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { asText, type Sql, sql } from '../../platform/db/sql.ts';

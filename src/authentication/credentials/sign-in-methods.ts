@@ -11,13 +11,6 @@ import type { Provider, ProviderSettings } from './providers.ts';
 import { countBackupCodes, findTotp } from './two-factor.store.ts';
 import { canHavePasskeys } from './webauthn.ts';
 
-/** What other rooms read of a user's sign-in methods, and the statements that they put into changes of their own. */
-export { type Factors, factorsOf, hasSecondFactor } from './factors.store.ts';
-export { deleteIdentitiesOfUser, listIdentities } from './identities.store.ts';
-export { deletePasskeysOfUser, listPasskeys } from './passkeys.store.ts';
-export { passwordOf } from './passwords.store.ts';
-export { countBackupCodes, deleteBackupCodes, deletePendingTotp, deleteTotp, findTotp } from './two-factor.store.ts';
-
 /**
  * The user has at least two sign-in methods: password, passkeys, identities of issuers that are still configured. A
  * requirement of a change that removes one of them.

@@ -9,7 +9,8 @@ import { accountTab } from '../account-tab.ts';
 import { type Identity, listIdentities } from '../credentials/identities.store.ts';
 import type { Provider } from '../credentials/providers.ts';
 import type { Deps } from '../deps.ts';
-import { recentlySignedIn, type Session, signedIn } from '../sessions/session.ts';
+import { recentlySignedIn, signedIn } from '../sessions/session.ts';
+import type { Session } from '../sessions/store.ts';
 import { unlinkIdentity } from './link-identity.ts';
 
 const unlink = operation({

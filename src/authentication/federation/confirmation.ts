@@ -1,4 +1,4 @@
-import type { User } from '../../accounts/users.ts';
+import type { User } from '../../accounts/statements.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { newSecret } from '../../platform/ids.ts';
 import { hidden } from '../../platform/pages/form.ts';

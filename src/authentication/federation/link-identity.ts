@@ -1,4 +1,4 @@
-import { lockUser, type User } from '../../accounts/users.ts';
+import { lockUser, type User } from '../../accounts/statements.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict, mustChange } from '../../platform/db/change.ts';
@@ -16,14 +16,8 @@ import {
 import { hasAnotherSignInMethod, limitSecurityChanges } from '../credentials/sign-in-methods.ts';
 import type { Deps } from '../deps.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
-import {
-  changeOwnAccount,
-  isCurrentSession,
-  type Owner,
-  type Session,
-  type SessionRef,
-  sessionRefusal,
-} from '../sessions/session.ts';
+import { changeOwnAccount, type Owner, sessionRefusal } from '../sessions/session.ts';
+import { isCurrentSession, type Session, type SessionRef } from '../sessions/store.ts';
 import { type Confirmation, linkConfirmation } from './confirmation.ts';
 import { type CallbackContext, refuseIdentity } from './refuse-identity.ts';
 import { nameOf, type UpstreamAccount } from './upstream-account.ts';

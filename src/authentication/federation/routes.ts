@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { findUserByEmail } from '../../accounts/users.ts';
+import { findUserByEmail } from '../../accounts/statements.ts';
 import { notFound, refusal } from '../../platform/errors.ts';
 import { clearCookie, cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
 import type { OperationDescription } from '../../platform/http/operation.ts';

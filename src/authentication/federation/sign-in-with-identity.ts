@@ -1,4 +1,4 @@
-import { findUser, findUserByEmail, insertUser } from '../../accounts/users.ts';
+import { findUser, findUserByEmail, insertUser } from '../../accounts/statements.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict } from '../../platform/db/change.ts';

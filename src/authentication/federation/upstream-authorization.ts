@@ -4,7 +4,7 @@ import type { MessageKey } from '../../platform/i18n/translate.ts';
 import { newSecret } from '../../platform/ids.ts';
 import type { Provider } from '../credentials/providers.ts';
 import { localPath, type ReturnTarget, returnTargetQuery } from '../sessions/return-target.ts';
-import type { Session } from '../sessions/session.ts';
+import type { Session } from '../sessions/store.ts';
 import { type CallbackContext, checkFailures, countFailure, refuseIdentity } from './refuse-identity.ts';
 import { failureOf, type Upstreams } from './upstream.ts';
 import type { UpstreamAccount } from './upstream-account.ts';

@@ -1,6 +1,6 @@
 import type { AuthenticationResponseJSON, PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server';
 import { mayMailAbout } from '../../accounts/mail-limits.ts';
-import { findUser } from '../../accounts/users.ts';
+import { findUser } from '../../accounts/statements.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';

@@ -1,11 +1,11 @@
+import { resetMailsTo } from '../../accounts/mail-limits.ts';
 import {
   deleteLinksOfUser,
   deleteResetLinksOfUser,
   endLinksGivenBy,
   hasInvitedAdministrator,
-} from '../../accounts/links.ts';
-import { resetMailsTo } from '../../accounts/mail-limits.ts';
-import type { User } from '../../accounts/users.ts';
+  type User,
+} from '../../accounts/statements.ts';
 import { now } from '../../platform/clock.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { LimitDeps } from '../../platform/deps.ts';

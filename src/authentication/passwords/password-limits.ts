@@ -1,4 +1,4 @@
-import { isAddressed } from '../../accounts/users.ts';
+import { isAddressed } from '../../accounts/statements.ts';
 import { now } from '../../platform/clock.ts';
 import { returning } from '../../platform/db/change.ts';
 import type { Sql } from '../../platform/db/sql.ts';

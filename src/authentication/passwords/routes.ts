@@ -13,7 +13,8 @@ import { minCharacters } from '../credentials/password-policy.ts';
 import { passwordOf } from '../credentials/passwords.store.ts';
 import { canRemoveSignInMethod } from '../credentials/sign-in-methods.ts';
 import type { Deps } from '../deps.ts';
-import { recentlySignedIn, type Session, type SignedIn, setSessionCookie } from '../sessions/session.ts';
+import { recentlySignedIn, type SignedIn, setSessionCookie } from '../sessions/session.ts';
+import type { Session } from '../sessions/store.ts';
 import {
   changePassword,
   mayBeTooShort,

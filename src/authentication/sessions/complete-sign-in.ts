@@ -1,5 +1,5 @@
 import { mayMailTo } from '../../accounts/mail-limits.ts';
-import { findUser, lockUser, recordSignIn } from '../../accounts/users.ts';
+import { findUser, lockUser, recordSignIn } from '../../accounts/statements.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange, type Requirements } from '../../platform/db/change.ts';

@@ -8,7 +8,8 @@ import type { View } from '../../platform/pages/view.ts';
 import type { Deps, WaitingRequest } from '../deps.ts';
 import { deviceSeconds, findInBrowser, pendingRequestOf } from './browser.ts';
 import { pendingSignInSeconds } from './pending-sign-ins.store.ts';
-import { currentSession, type Session, sessionSeconds } from './session.ts';
+import { currentSession, sessionSeconds } from './session.ts';
+import type { Session } from './store.ts';
 
 /**
  * What a sign-in is for: a waiting authorization request, or a path. `stay`: the user wants the page itself, also in a session

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { lockUser, noteSecondFactor } from '../../accounts/users.ts';
+import { lockUser, noteSecondFactor } from '../../accounts/statements.ts';
 import type { AuditAction } from '../../audit/actions.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
@@ -31,8 +31,6 @@ import {
   type SessionRef,
   touchSession,
 } from './store.ts';
-
-export { hasEveryFactor, isActiveSession, isCurrentSession, type Session, type SessionRef } from './store.ts';
 
 /** Three days without use, fourteen in all (decisions §3). */
 export const sessionIdleSeconds = 3 * 86_400;

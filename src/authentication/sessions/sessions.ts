@@ -1,7 +1,6 @@
 import { refuseAgainstAdministrator } from '../../accounts/administrators.ts';
-import { endLinksGivenBy } from '../../accounts/links.ts';
 import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
-import { findUser, lockUser } from '../../accounts/users.ts';
+import { endLinksGivenBy, findUser, lockUser } from '../../accounts/statements.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import type { Sql } from '../../platform/db/sql.ts';
@@ -17,7 +16,7 @@ import { deletePendingTotp } from '../credentials/two-factor.store.ts';
 import type { Deps, RevocationDeps } from '../deps.ts';
 import { deviceName } from './browser.ts';
 import { deletePendingSignInsOfUser } from './pending-sign-ins.store.ts';
-import { type Owner, ownEvent, type Session } from './session.ts';
+import { type Owner, ownEvent } from './session.ts';
 import {
   activeSessionsOf,
   endOtherSessions,
@@ -26,17 +25,10 @@ import {
   isActiveSessionOf,
   type ListedSession,
   renameSession,
+  type Session,
 } from './store.ts';
 
 // The statements on sessions that other rooms put into their changes and jobs.
-export { deletePendingSignInsOfUser } from './pending-sign-ins.store.ts';
-export {
-  activeSessionsOf,
-  endSessions,
-  endSessionsOfUser,
-  hasActiveAccess,
-  type ListedSession,
-} from './store.ts';
 
 /**
  * A user's active sessions, a hundred at most, last used first.

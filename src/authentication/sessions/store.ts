@@ -1,4 +1,4 @@
-import { User } from '../../accounts/users.ts';
+import { User } from '../../accounts/statements.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { flag, id, integer, nullable, type RowOf, row, text, words } from '../../platform/db/rows.ts';
 import { inOneSlice } from '../../platform/db/slices.ts';

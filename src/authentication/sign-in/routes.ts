@@ -27,8 +27,9 @@ import {
   signInRequestOf,
 } from '../sessions/return-target.ts';
 import { requiresSecondFactor } from '../sessions/second-factor-policy.ts';
-import { currentSession, requireFirstFactor, type Session } from '../sessions/session.ts';
+import { currentSession, requireFirstFactor } from '../sessions/session.ts';
 import { signOut } from '../sessions/sessions.ts';
+import type { Session } from '../sessions/store.ts';
 import { readPendingSignIn, secondFactorPage, startAgain } from '../two-factor/second-step-routes.ts';
 import { confirmPage, type SignInForm, signInPage } from './page.ts';
 import {

@@ -1,4 +1,4 @@
-import { findUserByEmail } from '../../accounts/users.ts';
+import { findUserByEmail } from '../../accounts/statements.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
 import { RequestError } from '../../platform/errors.ts';

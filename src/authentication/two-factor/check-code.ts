@@ -1,5 +1,5 @@
 import { mayMailAbout } from '../../accounts/mail-limits.ts';
-import { findUser } from '../../accounts/users.ts';
+import { findUser } from '../../accounts/statements.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import type { Sql } from '../../platform/db/sql.ts';

@@ -1,4 +1,4 @@
-import { lockUser } from '../../accounts/users.ts';
+import { lockUser } from '../../accounts/statements.ts';
 import { now } from '../../platform/clock.ts';
 import type { SecretDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
@@ -15,9 +15,9 @@ import {
 } from '../credentials/two-factor.store.ts';
 import type { Deps, RevocationDeps } from '../deps.ts';
 import { acrOf } from '../sessions/authentication.ts';
-import { isCurrentSession, type Session, type SignedIn, sessionRefusal } from '../sessions/session.ts';
+import { type SignedIn, sessionRefusal } from '../sessions/session.ts';
 import { endOthersStatements } from '../sessions/sessions.ts';
-import { recordFactors, touchDevice } from '../sessions/store.ts';
+import { isCurrentSession, recordFactors, type Session, touchDevice } from '../sessions/store.ts';
 import { newBackupCodes } from './backup-codes.ts';
 import { changeFactors, invalidFactorState, pendingSecret } from './factors.ts';
 import { matchingStep, newTotpSecret, otpauthUri, qrCode, totpPurpose } from './totp.ts';

@@ -19,7 +19,8 @@ import {
   triesPerEnrollment,
 } from '../credentials/two-factor.store.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
-import { changeOwnAccount, type Owner, type Session } from '../sessions/session.ts';
+import { changeOwnAccount, type Owner } from '../sessions/session.ts';
+import type { Session } from '../sessions/store.ts';
 import { newBackupCodes } from './backup-codes.ts';
 
 /** Decisions §10. */

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { findUser } from '../../accounts/users.ts';
+import { findUser } from '../../accounts/statements.ts';
 import { now } from '../../platform/clock.ts';
 import { clearCookie, cookie, cookieNames } from '../../platform/http/cookies.ts';
 import { readForm } from '../../platform/http/parameters.ts';

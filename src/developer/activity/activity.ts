@@ -1,8 +1,9 @@
 import { readLogWithoutSealing } from '../../audit/read-log.ts';
 import type { Client } from '../../clients/client.ts';
-import { type FailureRow, failureCodes, failureStages, failuresOf } from '../../clients/failures.ts';
+import { failureCodes, failureStages } from '../../clients/failures.ts';
+import { type FailureRow, failuresOf } from '../../clients/statements.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { recentCodesOfClient, type SignIn, signInsOfClient } from '../../oauth/grants/grants.ts';
+import { recentCodesOfClient, type SignIn, signInsOfClient } from '../../oauth/statements.ts';
 import { now } from '../../platform/clock.ts';
 import { nullable, Time } from '../../platform/http/operation.ts';
 import { type Static, Type } from '../../platform/schema.ts';

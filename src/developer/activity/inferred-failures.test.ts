@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { RecentCode } from '../../oauth/grants/grants.ts';
+import type { RecentCode } from '../../oauth/statements.ts';
 import { inferFailures } from './inferred-failures.ts';
 
 const start = 1_800_000_000;

@@ -1,4 +1,4 @@
-import type { RecentCode } from '../../oauth/grants/grants.ts';
+import type { RecentCode } from '../../oauth/statements.ts';
 
 /**
  * Failures in the app itself. Signet answered and saw nothing wrong; what is inferred comes from what the app did with its

@@ -3,7 +3,7 @@ import { commonEnd, commonStart } from '../../clients/failures.ts';
 import { proposedRetryWindow } from '../../clients/libraries/advice.ts';
 import { findLibrary, symptomOf } from '../../clients/libraries/catalogue.ts';
 import type { Symptom } from '../../clients/libraries/library.ts';
-import { maxNewestGrants } from '../../oauth/grants/grants.ts';
+import { maxNewestGrants } from '../../oauth/statements.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import { emptyList } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';

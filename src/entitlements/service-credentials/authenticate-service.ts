@@ -5,8 +5,6 @@ import { findActiveSecret } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';
 import { isCredentialId, type Permission, type ServiceCredential } from './service-credential.ts';
 
-export { noteServiceSecretUse, readCredential } from './store.ts';
-
 /**
  * A back end by HTTP Basic.
  * @throws {RequestError} `invalid_client` for anything but an active service credential, also for a client's secret;

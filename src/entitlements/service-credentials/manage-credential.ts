@@ -16,8 +16,6 @@ import {
   updateCredential,
 } from './store.ts';
 
-export { allCredentials } from './store.ts';
-
 type CredentialDeps = Pick<Deps, 'db' | 'clock' | 'services'>;
 
 type CredentialTerms = { permissions: readonly string[]; products: readonly string[] };

@@ -1,7 +1,7 @@
 import { auditEvent } from '../../audit/audit.ts';
 import type { AuthorizationRequests } from '../../authentication/deps.ts';
 import { requiresSecondFactor } from '../../authentication/sessions/second-factor-policy.ts';
-import type { Session } from '../../authentication/sessions/session.ts';
+import type { Session } from '../../authentication/statements.ts';
 import type { Client } from '../../clients/client.ts';
 import type { Deps as ClientDeps } from '../../clients/deps.ts';
 import { matchesRegistered } from '../../clients/redirect-uri.ts';

@@ -1,4 +1,4 @@
-import type { Session } from '../../authentication/sessions/session.ts';
+import type { Session } from '../../authentication/statements.ts';
 import type { Client } from '../../clients/client.ts';
 import type { RegisteredBy } from '../../clients/presentation.ts';
 import { destinationOf } from '../../clients/redirect-uri.ts';

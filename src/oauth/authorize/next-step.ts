@@ -1,5 +1,5 @@
 import { oneFactor, twoFactors } from '../../authentication/sessions/authentication.ts';
-import type { Session } from '../../authentication/sessions/session.ts';
+import type { Session } from '../../authentication/statements.ts';
 import { secondFactorOf } from '../../clients/choices.ts';
 import type { Client } from '../../clients/client.ts';
 import { claimsWithin } from '../claims/claims.ts';

@@ -1,6 +1,6 @@
 import { cancelForm } from '../../authentication/sessions/page.ts';
 import { continuesTo, returnTargetQuery } from '../../authentication/sessions/return-target.ts';
-import type { Session } from '../../authentication/sessions/session.ts';
+import type { Session } from '../../authentication/statements.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';

@@ -1,4 +1,4 @@
-import { perStandardClaim, type Role, type StandardClaim } from '../../accounts/users.ts';
+import { perStandardClaim, type Role, type StandardClaim } from '../../accounts/statements.ts';
 import { builtInScopes, parseScope, type Scope, scopeNames } from '../../clients/scopes.ts';
 import { Entitlement } from '../../entitlements/entitlement.ts';
 import { asciiEmail } from '../../platform/email-address.ts';

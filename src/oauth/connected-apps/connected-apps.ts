@@ -1,6 +1,6 @@
-import { lockUser } from '../../accounts/users.ts';
+import { lockUser } from '../../accounts/statements.ts';
 import { auditEvent } from '../../audit/audit.ts';
-import type { Session } from '../../authentication/sessions/session.ts';
+import type { Session } from '../../authentication/statements.ts';
 import type { Deps } from '../../clients/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { notFound } from '../../platform/errors.ts';

@@ -1,5 +1,5 @@
 import { hasScope } from '../../clients/scopes.ts';
-import { listEntitlements } from '../../entitlements/read-history.ts';
+import { listEntitlements } from '../../entitlements/statements.ts';
 import { insufficientScope } from '../../platform/errors.ts';
 import { type Static, Type } from '../../platform/schema.ts';
 import { claimsWithin, scopeOfClaim, UserClaims, userClaims } from '../claims/claims.ts';

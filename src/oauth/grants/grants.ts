@@ -1,5 +1,5 @@
 import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
-import { findUser } from '../../accounts/users.ts';
+import { findUser } from '../../accounts/statements.ts';
 import { type Actor, auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import type { Grants, RevocationReason } from '../../authentication/deps.ts';
 import type { Deps } from '../../clients/deps.ts';
@@ -38,18 +38,6 @@ import {
   hasMaxGrants,
 } from './surplus-grants.store.ts';
 import { countConnectedUsers, lastSignInOf } from './usage.store.ts';
-
-export { listConsents as listConsentsOfUser } from './consents.store.ts';
-export {
-  type ListedGrant,
-  maxNewestGrants,
-  type RecentCode,
-  recentCodesOfClient,
-  type SignIn,
-  signInsOfClient,
-} from './lists.store.ts';
-export { deleteGrantsOfUser, hasGrantToRevoke } from './store.ts';
-export { lastSignInOf } from './usage.store.ts';
 
 /** How much a client is used, for whom is about to end that. Reads a bounded number of its grants. */
 export async function readUsage({ db, clock }: Pick<Deps, 'db' | 'clock'>, client_id: ClientId) {

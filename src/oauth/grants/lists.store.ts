@@ -1,4 +1,4 @@
-import { hasClientTerms } from '../../clients/find-clients.ts';
+import { hasClientTerms } from '../../clients/statements.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { flag, id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { asText, join, type Sql, sql } from '../../platform/db/sql.ts';

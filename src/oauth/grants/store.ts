@@ -1,7 +1,7 @@
-import { raiseGrantsEpochOfUser } from '../../accounts/users.ts';
+import { raiseGrantsEpochOfUser } from '../../accounts/statements.ts';
 import type { RevocationReason } from '../../authentication/deps.ts';
-import { hasEveryFactor } from '../../authentication/sessions/session.ts';
-import { raiseGrantsEpochOfClient } from '../../clients/find-clients.ts';
+import { hasEveryFactor } from '../../authentication/statements.ts';
+import { raiseGrantsEpochOfClient } from '../../clients/statements.ts';
 import type { Db, Prepare } from '../../platform/db/db.ts';
 import { flag, id, row } from '../../platform/db/rows.ts';
 import { inOneSlice, sliceRows } from '../../platform/db/slices.ts';

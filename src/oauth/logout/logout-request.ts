@@ -1,4 +1,4 @@
-import type { Session } from '../../authentication/sessions/session.ts';
+import type { Session } from '../../authentication/statements.ts';
 import type { Client } from '../../clients/client.ts';
 import { closestMatch, type Failure, failuresPathOf } from '../../clients/failures.ts';
 import { now } from '../../platform/clock.ts';

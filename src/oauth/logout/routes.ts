@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { currentSession, requireFirstFactor, type Session } from '../../authentication/sessions/session.ts';
+import { currentSession, requireFirstFactor } from '../../authentication/sessions/session.ts';
 import { signOut } from '../../authentication/sessions/sessions.ts';
+import type { Session } from '../../authentication/statements.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import { clearCookie, cookieNames } from '../../platform/http/cookies.ts';
 import { form, type OperationDescription } from '../../platform/http/operation.ts';

@@ -19,8 +19,6 @@ import {
   rotateSigningKey,
 } from './store.ts';
 
-export type { KeyRecord } from './store.ts';
-
 type KeyDeps = Pick<Deps, 'db' | 'clock' | 'vault'>;
 
 /** How long a key is active before the next one takes over. */

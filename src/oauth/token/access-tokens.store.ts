@@ -1,4 +1,4 @@
-import { standardClaimNames, User } from '../../accounts/users.ts';
+import { standardClaimNames, User } from '../../accounts/statements.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { json, jsonTexts, nullable, type RowOf, row } from '../../platform/db/rows.ts';
 import { combinable, onFoundRow, sql } from '../../platform/db/sql.ts';

@@ -1,7 +1,7 @@
-import { findUser } from '../../accounts/users.ts';
+import { findUser } from '../../accounts/statements.ts';
 import type { Client } from '../../clients/client.ts';
 import { hasScope, withinAllowed } from '../../clients/scopes.ts';
-import { listEntitlements } from '../../entitlements/read-history.ts';
+import { listEntitlements } from '../../entitlements/statements.ts';
 import { claimsWithin, scopeOfClaim, type UserClaims, userClaims } from '../claims/claims.ts';
 import type { Deps } from '../deps.ts';
 import type { IssuableGrant } from '../grants/grant.store.ts';

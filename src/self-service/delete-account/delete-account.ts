@@ -1,14 +1,21 @@
-import { isNotLastAdministrator, lockAdministrators } from '../../accounts/administrators.ts';
-import { endLinksGivenBy } from '../../accounts/links.ts';
-import { deleteDeletedUser, deletedUsers, deleteUser, lockUser, type User } from '../../accounts/users.ts';
+import {
+  deleteDeletedUser,
+  deletedUsers,
+  deleteUser,
+  endLinksGivenBy,
+  isNotLastAdministrator,
+  lockAdministrators,
+  lockUser,
+  type User,
+} from '../../accounts/statements.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { codeLimits } from '../../authentication/credentials/code-limits.ts';
-import { deleteIdentitiesOfUser, findTotp } from '../../authentication/credentials/sign-in-methods.ts';
 import { passwordLimits } from '../../authentication/passwords/password-limits.ts';
-import { isCurrentSession, type SignedIn, sessionRefusal } from '../../authentication/sessions/session.ts';
-import { orphanClientsOf } from '../../clients/delete-client.ts';
+import { type SignedIn, sessionRefusal } from '../../authentication/sessions/session.ts';
+import { deleteIdentitiesOfUser, findTotp, isCurrentSession } from '../../authentication/statements.ts';
+import { orphanClientsOf } from '../../clients/statements.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { deleteGrantsOfUser } from '../../oauth/grants/grants.ts';
+import { deleteGrantsOfUser } from '../../oauth/statements.ts';
 import { now } from '../../platform/clock.ts';
 import { inSlices } from '../../platform/db/slices.ts';
 import { deleteRowsOf } from '../../platform/db/table-rows.ts';

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { isNotLastAdministrator } from '../../accounts/administrators.ts';
+import { isNotLastAdministrator } from '../../accounts/statements.ts';
 import { recentlySignedIn } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { clearCookie, cookieNames } from '../../platform/http/cookies.ts';

@@ -1,36 +1,25 @@
+import { isOpenLink, newLink, requireLink, spentLink } from '../../accounts/links.ts';
+import { limitRequestsBy, mayMailTo } from '../../accounts/mail-limits.ts';
 import {
   deleteLinksOfUser,
   deleteResetLinksOfUser,
-  insertAccountLink,
-  insertAddressLink,
-  isOpenLink,
-  newLink,
-  type OneTimeLink,
-  requireLink,
-  spentLink,
-} from '../../accounts/links.ts';
-import { limitRequestsBy, mayMailTo } from '../../accounts/mail-limits.ts';
-import {
   findUserByEmail,
   hasEmail,
+  insertAccountLink,
+  insertAddressLink,
   isDisabled,
   isEmailFree,
   isEmailTaken,
   isReachableAt,
   lockUser,
   markEmailVerified,
+  type OneTimeLink,
   replaceEmail,
-} from '../../accounts/users.ts';
+} from '../../accounts/statements.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { passwordLimits } from '../../authentication/passwords/password-limits.ts';
-import {
-  isActiveSession,
-  isCurrentSession,
-  requireRecentSignIn,
-  type Session,
-  type SignedIn,
-  sessionRefusal,
-} from '../../authentication/sessions/session.ts';
+import { requireRecentSignIn, type SignedIn, sessionRefusal } from '../../authentication/sessions/session.ts';
+import { isActiveSession, isCurrentSession, type Session } from '../../authentication/statements.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict } from '../../platform/db/change.ts';
 import type { Sql } from '../../platform/db/sql.ts';

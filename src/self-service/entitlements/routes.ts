@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { requireSession, signedIn } from '../../authentication/sessions/session.ts';
 import { hasScope } from '../../clients/scopes.ts';
 import { Entitlement } from '../../entitlements/entitlement.ts';
-import { listEntitlements } from '../../entitlements/read-history.ts';
+import { listEntitlements } from '../../entitlements/statements.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import type { ActiveAccessToken } from '../../oauth/token/access-token.ts';
 import { findPresentedToken, tokenChallenge } from '../../oauth/token/presented-token.ts';

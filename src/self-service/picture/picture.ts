@@ -4,9 +4,9 @@ import {
   findPictureType,
   insertPicture,
   lockUser,
-  requireUser,
   setProfile,
-} from '../../accounts/users.ts';
+} from '../../accounts/statements.ts';
+import { requireUser } from '../../accounts/users.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import type { Deps, LimitDeps } from '../../platform/deps.ts';

@@ -1,4 +1,4 @@
-import type { Profile } from '../../accounts/users.ts';
+import type { Profile } from '../../accounts/statements.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { dateFormat } from '../../platform/i18n/formats.ts';
 import { hidden } from '../../platform/pages/form.ts';

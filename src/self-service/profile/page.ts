@@ -1,7 +1,7 @@
-import { type Profile, type StandardClaim, standardClaimNames } from '../../accounts/users.ts';
+import { type Profile, type StandardClaim, standardClaimNames } from '../../accounts/statements.ts';
 import { accountTab } from '../../authentication/account-tab.ts';
 import { passkeyOffer, passkeyOfferScripts } from '../../authentication/passkeys/page.ts';
-import type { Session } from '../../authentication/sessions/session.ts';
+import type { Session } from '../../authentication/statements.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';

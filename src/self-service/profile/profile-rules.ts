@@ -1,5 +1,5 @@
 import { handlePattern, handleProblem, normalizeHandle } from '../../accounts/handles.ts';
-import type { StandardClaim } from '../../accounts/users.ts';
+import type { StandardClaim } from '../../accounts/statements.ts';
 import { homepageUrlProblem } from '../../clients/page-url.ts';
 import { inCode, nameInCode } from '../../platform/http/operation.ts';
 import { httpOrHttpsUrlPattern } from '../../platform/http/url-patterns.ts';

@@ -1,18 +1,20 @@
-import { mayTakeHandle, releaseHandle, takeHandle, takenHandle } from '../../accounts/handles.ts';
+import { takenHandle } from '../../accounts/handles.ts';
 import {
   deletePicture,
   lockUser,
+  mayTakeHandle,
   type Profile,
   perStandardClaim,
-  requireUser,
+  releaseHandle,
   type StandardClaim,
   setProfile,
   standardClaimNames,
+  takeHandle,
   type User,
-} from '../../accounts/users.ts';
+} from '../../accounts/statements.ts';
+import { requireUser } from '../../accounts/users.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
-import { findTotp, listIdentities } from '../../authentication/credentials/sign-in-methods.ts';
-import type { Session } from '../../authentication/sessions/session.ts';
+import { findTotp, listIdentities, type Session } from '../../authentication/statements.ts';
 import { logoUrlProblem } from '../../clients/page-url.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { type Profile, requireUser, standardClaimNames } from '../../accounts/users.ts';
+import { type Profile, standardClaimNames } from '../../accounts/statements.ts';
+import { requireUser } from '../../accounts/users.ts';
 import { securityOverview } from '../../authentication/credentials/sign-in-methods.ts';
 import { offersPasskey } from '../../authentication/passkeys/routes.ts';
 import { localPath } from '../../authentication/sessions/return-target.ts';

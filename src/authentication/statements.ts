@@ -1,0 +1,27 @@
+/**
+ * What other rooms may put into their changes, or ask of our tables: the statements of this room's stores that are its interface.
+ * Whatever decides something is a use-case, in a file of its own.
+ */
+export { type Factors, factorsOf, hasSecondFactor } from './credentials/factors.store.ts';
+export { deleteIdentitiesOfUser, listIdentities } from './credentials/identities.store.ts';
+export { deletePasskeysOfUser, listPasskeys } from './credentials/passkeys.store.ts';
+export { passwordOf } from './credentials/passwords.store.ts';
+export {
+  countBackupCodes,
+  deleteBackupCodes,
+  deletePendingTotp,
+  deleteTotp,
+  findTotp,
+} from './credentials/two-factor.store.ts';
+export { deletePendingSignInsOfUser } from './sessions/pending-sign-ins.store.ts';
+export {
+  activeSessionsOf,
+  endSessions,
+  endSessionsOfUser,
+  hasActiveAccess,
+  hasEveryFactor,
+  isActiveSession,
+  isCurrentSession,
+  type ListedSession,
+  type Session,
+} from './sessions/store.ts';

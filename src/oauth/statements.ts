@@ -1,0 +1,16 @@
+/**
+ * What other rooms may put into their changes, or ask of our tables: the statements of this room's stores that are its interface.
+ * Whatever decides something is a use-case, in a file of its own.
+ */
+export { listConsents as listConsentsOfUser } from './grants/consents.store.ts';
+export {
+  type ListedGrant,
+  maxNewestGrants,
+  type RecentCode,
+  recentCodesOfClient,
+  type SignIn,
+  signInsOfClient,
+} from './grants/lists.store.ts';
+export { deleteGrantsOfUser, expireGrants, hasGrantToRevoke, purgeEndedGrants } from './grants/store.ts';
+export { lastSignInOf } from './grants/usage.store.ts';
+export type { KeyRecord } from './signing-keys/store.ts';
