@@ -165,6 +165,7 @@ test('a database that grows, whose tables change and that gets smaller by a vacu
       const other = new DatabaseSync(path);
       other.exec('vacuum');
       other.close();
+      return Promise.resolve();
     },
     () => put(db, 'after'),
   ]) {
