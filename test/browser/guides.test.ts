@@ -11,7 +11,7 @@ test('a developer finds a guide by its task, reads it on any screen, and copies 
   const { context, page, expectQuiet } = await openBrowser(t, { origins: [signet.url] });
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: signet.url });
   await page.goto(`${signet.url}/reference?ui_locales=en`);
-  await page.getByLabel(message('reference.search')).fill('webhook signature');
+  await page.getByRole('searchbox', { name: message('reference.search') }).fill('webhook signature');
   await page.locator('#reference-find').click();
   await page.getByRole('link', { name: 'Receive webhooks: The signature' }).click();
   assert.equal(new URL(page.url()).hash, '#the-signature');

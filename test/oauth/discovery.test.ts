@@ -129,13 +129,13 @@ test('discovery', async (t) => {
   });
 
   await t.test('DM-02: nothing is derived from Host or from forwarding headers', async () => {
-    const evil = {
-      host: 'evil.test',
-      'x-forwarded-host': 'evil.test',
+    const mallory = {
+      host: 'mallory.test',
+      'x-forwarded-host': 'mallory.test',
       'x-forwarded-proto': 'https',
-      'x-forwarded-prefix': '/evil',
-      'x-original-url': '/evil.test',
-      forwarded: 'host=evil.test;proto=https',
+      'x-forwarded-prefix': '/mallory',
+      'x-original-url': '/mallory.test',
+      forwarded: 'host=mallory.test;proto=https',
     };
     const ask = (path: string, headers = {}) =>
       new Promise<string>((resolve, reject) => {
@@ -143,7 +143,7 @@ test('discovery', async (t) => {
           const body = Buffer.concat(await answer.toArray()).toString();
           resolve(`${answer.headers.location ?? ''} ${JSON.stringify(answer.headers['set-cookie'] ?? '')} ${body}`);
         };
-        httpGet(signet.url + path, { headers: { ...evil, ...headers } }, read).on('error', reject);
+        httpGet(signet.url + path, { headers: { ...mallory, ...headers } }, read).on('error', reject);
       });
     const cookie = [...user.browser.cookies].map((pair) => pair.join('=')).join('; ');
     assert.equal(JSON.parse((await ask('/.well-known/openid-configuration')).slice(4)).issuer, signet.url);
@@ -157,10 +157,14 @@ test('discovery', async (t) => {
       await ask('/account', { cookie }),
       await ask('/oauth/userinfo'),
     ];
-    for (const answer of answers) assert.doesNotMatch(answer, /evil/);
+    for (const answer of answers) assert.doesNotMatch(answer, /mallory/);
     assert.match(answers[1]!, new RegExp(`iss=${encodeURIComponent(signet.url)}`));
     const visitor = await signet.newUser();
-    const answer = await visitor.browser.post('/signin', { username: visitor.email, password: visitor.password }, evil);
+    const answer = await visitor.browser.post(
+      '/signin',
+      { username: visitor.email, password: visitor.password },
+      mallory,
+    );
     assert.equal(answer.location, '/account');
   });
 });
