@@ -95,7 +95,7 @@ onBothEngines('mail that waits is sent by the server, never by a command with ot
   await server.processes.record();
 
   // The shell knows neither the address of the service nor its mail server.
-  const reset = await runCommand(['users', 'reset-factors', 'asa@example.com', '--reason', 'lost phone'], { env });
+  const reset = await runCommand(['users', 'reset-link', 'asa@example.com', '--reason', 'lost phone'], { env });
   assert.deepEqual([reset.code, reset.stderr], [0, ''], 'a server that sends mail runs');
   const lines: string[] = [];
   const command = await openDeps(readConfig(env), {
@@ -122,7 +122,7 @@ onBothEngines('mail that waits is sent by the server, never by a command with ot
 onBothEngines('a command says when a mail that it promised cannot be sent soon', async (t, engine) => {
   const env = await preparedSettings(t, engine);
   await succeed(create, env, password);
-  const reset = ['users', 'reset-factors', 'asa@example.com', '--reason', 'lost phone'];
+  const reset = ['users', 'reset-link', 'asa@example.com', '--reason', 'lost phone'];
   const alone = await runCommand(reset, { env });
   assert.match(alone.stderr, /^signet: warning: .* no running server was found[^\n]+\n$/);
 
