@@ -12,7 +12,7 @@ type Kind = { kind: string; example: string; pattern: string };
 const kinds: readonly Kind[] = [
   { kind: 'field of a client', example: 'policy_uri', pattern: 'policy_uri' },
   { kind: 'setting', example: 'SIGNET_DRAIN_SECONDS', pattern: 'SIGNET_DRAIN_SECONDS|drainSeconds' },
-  { kind: 'event', example: 'webhook.enabled', pattern: 'webhook.enabled' },
+  { kind: 'event', example: 'user.picture_removed', pattern: 'user.picture_removed' },
   { kind: 'authorization parameter', example: 'login_hint', pattern: 'login_hint' },
   { kind: 'client authentication method', example: 'client_secret_post', pattern: 'client_secret_post' },
   { kind: 'scope', example: 'entitlements:read', pattern: 'entitlements:read' },
