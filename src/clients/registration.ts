@@ -3,7 +3,7 @@ import { type FieldProblem, fieldProblem, invalidFields } from '../platform/erro
 import { inCode } from '../platform/http/operation.ts';
 import { isMessageKey, type MessageDescriptor } from '../platform/i18n/translate.ts';
 import { Type } from '../platform/schema.ts';
-import { displayNameProblem, normalizeName } from '../platform/text.ts';
+import { displayNameProblem, normalizeName, textPatterns } from '../platform/text.ts';
 import { compile, type Validator } from '../platform/validator.ts';
 import { authenticationMethods } from './authentication-methods.ts';
 import { clientTypes } from './choices.ts';
@@ -13,11 +13,14 @@ import { isNativeUri, isPrivateUse } from './redirect-uri.ts';
 
 /** What the owner says to the reviewer. It is no part of what is registered. */
 const note = Type.Optional(
-  Type.Union([Type.String({ minLength: 1, ...inCode({ maxLength: 1000 }) }), Type.Null()], {
-    description:
-      'What the reviewer should know, 1 to 500 characters: an answer to a rejection, what the client is for. Shown to administrators ' +
-      'with the revision until it is decided, and kept in the audit log. Left out: that of before stays.',
-  }),
+  Type.Union(
+    [Type.String({ minLength: 1, ...inCode({ maxLength: 500, pattern: textPatterns.paragraph }) }), Type.Null()],
+    {
+      description:
+        'What the reviewer should know, 1 to 500 characters: an answer to a rejection, what the client is for. Shown to administrators ' +
+        'with the revision until it is decided, and kept in the audit log. Left out: that of before stays.',
+    },
+  ),
 );
 
 const { name, redirect_uris, ...others } = membersOf('body');
