@@ -1,94 +1,125 @@
-/** Every action of the audit log, in the groups in which administrators look for them. */
-export const actionGroups = {
-  people: [
-    'user.created',
-    'user.changed',
-    'user.disabled',
-    'user.enabled',
-    'user.deleted',
-    'user.signed_out',
-    'user.unlocked',
-    'user.factors_reset',
-    'user.picture_removed',
-    'user.role_changed',
-    'user.invited',
-    'user.invitation_revoked',
-    'user.data_exported',
-    'user.list_exported',
-    'administrator.invited',
-  ],
-  factors: [
-    'email.verification_asked',
-    'email.verified',
-    'email.change_asked',
-    'email.changed',
-    'password.changed',
-    'password.set',
-    'password.reset_link_created',
-    'password.reset',
-    'password.removed',
-    'totp.confirmed',
-    'totp.disabled',
-    'backup_codes.regenerated',
-    'backup_code.used',
-    'passkey.added',
-    'passkey.renamed',
-    'passkey.removed',
-    'passkey.copy_suspected',
-    'identity.linked',
-    'identity.unlinked',
-  ],
-  sessions: [
-    'session.started',
-    'session.second_factor_asked',
-    'session.refused',
-    'session.ended',
-    'session.ended_others',
-  ],
-  clients: [
-    'client.registered',
-    'client.edited',
-    'client.approved',
-    'client.rejected',
-    'client.change_requested',
-    'client.change_withdrawn',
-    'client.change_approved',
-    'client.change_rejected',
-    'client.policy_changed',
-    'client.suspended',
-    'client.reinstated',
-    'client.deleted',
-    'client.secret_added',
-    'client.secret_retired',
-  ],
-  grants: ['consent.given', 'app.disconnected', 'grant.revoked', 'logout.replayed'],
-  entitlements: ['entitlement.written'],
-  services: [
-    'service_credential.created',
-    'service_credential.rotated',
-    'service_credential.restricted',
-    'service_credential.retired',
-  ],
-  webhooks: [
-    'webhook.created',
-    'webhook.edited',
-    'webhook.enabled',
-    'webhook.disabled',
-    'webhook.secret_rotated',
-    'webhook.tested',
-    'webhook.replayed',
-    'webhook.deleted',
-  ],
-  keys: ['key.rotated', 'master_key.backup_confirmed', 'master_key.replaced'],
-  log: ['audit_log.loss_accepted', 'store.backed_up', 'store.restored', 'mail.tested'],
-} as const satisfies Record<string, readonly `${string}.${string}`[]>;
+/**
+ * Who does it. `administrators`: they alone, and jobs. `users`: each user for themselves. The others are done by users to what is
+ * their own, and by administrators to what is another's: by its `target`, by the `user_id` that it names, by the `owner` of the
+ * client that is its target, or by the owner of the one whose `client_id` it names.
+ */
+type DoneBy = 'administrators' | 'users' | 'target' | 'user_id' | 'owner' | 'client_id';
 
-export type ActionGroup = keyof typeof actionGroups;
+/** Every action of the audit log, in the groups in which administrators look for them, with who does it. */
+const actions = {
+  people: {
+    'user.created': 'target',
+    'user.changed': 'target',
+    'user.disabled': 'administrators',
+    'user.enabled': 'administrators',
+    'user.deleted': 'target',
+    'user.signed_out': 'administrators',
+    'user.unlocked': 'administrators',
+    'user.factors_reset': 'administrators',
+    'user.picture_removed': 'administrators',
+    'user.role_changed': 'administrators',
+    'user.invited': 'administrators',
+    'user.invitation_revoked': 'administrators',
+    'user.data_exported': 'target',
+    'user.list_exported': 'administrators',
+    'administrator.invited': 'administrators',
+  },
+  factors: {
+    'email.verification_asked': 'users',
+    'email.verified': 'target',
+    'email.change_asked': 'users',
+    'email.changed': 'target',
+    'password.changed': 'users',
+    'password.set': 'users',
+    'password.reset_link_created': 'administrators',
+    'password.reset': 'users',
+    'password.removed': 'users',
+    'totp.confirmed': 'users',
+    'totp.disabled': 'users',
+    'backup_codes.regenerated': 'users',
+    'backup_code.used': 'users',
+    'passkey.added': 'users',
+    'passkey.renamed': 'users',
+    'passkey.removed': 'users',
+    'passkey.copy_suspected': 'users',
+    'identity.linked': 'users',
+    'identity.unlinked': 'users',
+  },
+  sessions: {
+    'session.started': 'users',
+    'session.second_factor_asked': 'users',
+    'session.refused': 'users',
+    'session.ended': 'user_id',
+    'session.ended_others': 'users',
+  },
+  clients: {
+    'client.registered': 'owner',
+    'client.edited': 'owner',
+    'client.approved': 'administrators',
+    'client.rejected': 'administrators',
+    'client.change_requested': 'owner',
+    'client.change_withdrawn': 'owner',
+    'client.change_approved': 'administrators',
+    'client.change_rejected': 'administrators',
+    'client.policy_changed': 'administrators',
+    'client.suspended': 'administrators',
+    'client.reinstated': 'administrators',
+    'client.deleted': 'owner',
+    'client.secret_added': 'owner',
+    'client.secret_retired': 'owner',
+  },
+  grants: {
+    'consent.given': 'users',
+    'app.disconnected': 'users',
+    'grant.revoked': 'user_id',
+    'logout.replayed': 'client_id',
+  },
+  entitlements: {
+    'entitlement.written': 'users',
+  },
+  services: {
+    'service_credential.created': 'administrators',
+    'service_credential.rotated': 'administrators',
+    'service_credential.restricted': 'administrators',
+    'service_credential.retired': 'administrators',
+  },
+  webhooks: {
+    'webhook.created': 'administrators',
+    'webhook.edited': 'administrators',
+    'webhook.enabled': 'administrators',
+    'webhook.disabled': 'administrators',
+    'webhook.secret_rotated': 'administrators',
+    'webhook.tested': 'administrators',
+    'webhook.replayed': 'administrators',
+    'webhook.deleted': 'administrators',
+  },
+  keys: {
+    'key.rotated': 'administrators',
+    'master_key.backup_confirmed': 'administrators',
+    'master_key.replaced': 'administrators',
+  },
+  log: {
+    'audit_log.loss_accepted': 'administrators',
+    'store.backed_up': 'administrators',
+    'store.restored': 'administrators',
+    'mail.tested': 'administrators',
+  },
+} as const satisfies Record<string, Readonly<Record<`${string}.${string}`, DoneBy>>>;
+
+export type ActionGroup = keyof typeof actions;
+type ActionOf<Group extends ActionGroup> = keyof (typeof actions)[Group];
 /** What happened, as `thing.done`. Administrators read a sentence about each: `admin.audit.event.…`. */
-export type AuditAction = (typeof actionGroups)[ActionGroup][number];
+export type AuditAction = { [Group in ActionGroup]: ActionOf<Group> }[ActionGroup];
 
-export const actionGroupNames = Object.keys(actionGroups) as ActionGroup[];
+export const actionGroupNames = Object.keys(actions) as ActionGroup[];
+export const actionGroups = Object.fromEntries(
+  actionGroupNames.map((group) => [group, Object.keys(actions[group])]),
+) as unknown as { readonly [Group in ActionGroup]: readonly ActionOf<Group>[] };
 export const auditActions: readonly AuditAction[] = actionGroupNames.flatMap((group) => actionGroups[group]);
+
+const doneBy = Object.assign({}, ...Object.values(actions)) as Readonly<Record<AuditAction, DoneBy>>;
+export const actionsBy = (who: DoneBy): readonly AuditAction[] =>
+  auditActions.filter((action) => doneBy[action] === who);
 
 const known: ReadonlySet<string> = new Set(auditActions);
 /** False for an action of a later version, whose nodes may share the store. */
