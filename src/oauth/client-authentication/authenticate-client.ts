@@ -11,7 +11,7 @@ import { type Endpoint, methods, methodsAt } from './methods.ts';
 type ClientDeps = ProofDeps & Pick<Deps, 'clients' | 'clientFailures'>;
 
 /** What a request shows for the client that it names. */
-type Presented = {
+export type Presented = {
   client_id: string;
   proof: string | undefined;
   /** More than one only where they agree. */
@@ -20,14 +20,14 @@ type Presented = {
 
 /**
  * An approved client, by its credentials, presented by its own method if it names one (`token_endpoint_auth_method`).
- * @throws {RequestError} as {@link identifyClient}; `invalid_client` also for a client that is not approved.
+ * @throws {RequestError} as {@link requirePresented} and {@link identifyClient}; `invalid_client` also for a client that is not approved.
  */
 export async function authenticateClient(
   deps: ClientDeps,
   request: ClientRequest,
   endpoint: Endpoint,
 ): Promise<Client> {
-  const { client, methods } = await identifyClient(deps, request, endpoint);
+  const { client, methods } = await identifyClient(deps, request, endpoint, requirePresented(request, endpoint));
   const method = client.token_endpoint_auth_method;
   if (method !== null && !methods.includes(method)) {
     noteFailure(deps, client, request, 'authentication_method');
@@ -43,14 +43,14 @@ export async function authenticateClient(
 /**
  * A client in any status (OAuth 2.1 §2.4), and how it has proven itself.
  * @throws {RequestError} `invalid_client` for an unknown client, one that is not proven, and a method that the endpoint does not
- * take; `invalid_request` for two methods that differ; `rate_limited`.
+ * take; `rate_limited`.
  */
 export async function identifyClient(
   deps: ClientDeps,
   request: ClientRequest,
   endpoint: Endpoint,
+  { client_id, proof, methods: shownBy }: Presented,
 ): Promise<{ client: Client; methods: readonly AuthenticationMethod[] }> {
-  const { client_id, proof, methods: shownBy } = requirePresented(request, endpoint);
   if (isCredentialId(client_id))
     throw invalidClient(
       'a service credential',
@@ -79,7 +79,7 @@ const isTaken = (names: readonly AuthenticationMethod[], endpoint: Endpoint): bo
  * once if they agree (decisions §6).
  * @returns undefined without a client_id. @throws {RequestError} `invalid_client`; `invalid_request` if they differ.
  */
-export function readPresented(request: ClientRequest): Presented | undefined {
+function readPresented(request: ClientRequest): Presented | undefined {
   let { client_id } = request.form;
   let proof: string | undefined;
   const shownBy: AuthenticationMethod[] = [];

@@ -28,4 +28,4 @@ const forms = [...grantTypes].map(([name, { description, parameters }]) => ({
 export const tokenForm = Type.Union(forms.map((members) => form(members)));
 
 /** What the endpoint reads of a form. */
-export const tokenParameters: readonly string[] = forms.flatMap((members) => Object.keys(members));
+export const tokenParameters: readonly string[] = [...new Set(forms.flatMap((members) => Object.keys(members)))];

@@ -36,7 +36,7 @@ export async function issueTokens(
   const tokens = await deps.keys.signTokens(client.id_token_signed_response_alg, claims, idClaims);
   const { access_token, id_token } = tokens;
   const response: TokenResponse = { access_token, token_type: accessTokenType, expires_in: accessTokenSeconds, scope };
-  if (hasScope(withinAllowed(grant.scope, client.allowed_scopes), 'offline_access')) {
+  if (hasScope(grant.scope, 'offline_access') && client.allowed_scopes.includes('offline_access')) {
     response.refresh_token = issueRefreshToken(deps.vault, grant);
   }
   if (id_token !== undefined) response.id_token = id_token;

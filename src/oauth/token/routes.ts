@@ -92,13 +92,14 @@ async function counted<Result>(grant_type: string, run: () => Promise<Result>): 
 }
 
 /** A service with `tokens:introspect` sees all tokens; an approved client that can prove itself its own (decisions §8). */
-async function visibilityFor(deps: Deps, presented: ClientRequest): Promise<Visibility> {
-  const { client_id, proof: client_secret = '' } = requirePresented(presented, 'introspection');
+async function visibilityFor(deps: Deps, request: ClientRequest): Promise<Visibility> {
+  const presented = requirePresented(request, 'introspection');
+  const { client_id, proof: client_secret = '' } = presented;
   if (isCredentialId(client_id)) {
-    await authenticateService(deps, { client_id, client_secret, address: presented.address }, 'tokens:introspect');
+    await authenticateService(deps, { client_id, client_secret, address: request.address }, 'tokens:introspect');
     return { sees: 'all' };
   }
-  const { client } = await identifyClient(deps, presented, 'introspection');
+  const { client } = await identifyClient(deps, request, 'introspection', presented);
   if (client.status !== 'approved') throw accessDenied('Only an approved client may introspect tokens.');
   return { sees: client.client_id };
 }
