@@ -5,7 +5,7 @@ import { readRegistration } from '../../src/clients/registration.ts';
 import { sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
 import { watchPlans } from '../support/query-plans.ts';
-import { testSignet } from '../support/signet.ts';
+import { type Signet, testSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 
 type Event = { seq: number; action: string; actor: string; address: string | null };
@@ -22,6 +22,27 @@ const reader = ({ browser }: TestUser) => ({
     return (await browser.get(`/admin/audit?${query}`)).text;
   },
 });
+
+/**
+ * Adds sealed events at the end of the log, numbered `i` from 1 on.
+ * @param event SQL for the action, the user who acts and the target of each. @returns the `seq` before the first.
+ */
+async function addEvents(
+  { deps: { db }, runJobs }: Signet,
+  count: number,
+  event: { action: string; user_id: string; target: string },
+): Promise<number> {
+  await runJobs();
+  const head = Number((await plain(db).get<{ seq: number }>('select max(seq) as seq from audit_log'))!.seq);
+  await plain(db).run(
+    `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})
+     insert into audit_log (event_id, at, action, actor, target, seq, seal)
+     select 'evt_' || i, 1, ${event.action}, 'user:' || ${event.user_id}, ${event.target}, cast($1 as bigint) + i, 'x' from n`,
+    [head],
+  );
+  if (db.engine === 'postgres') await plain(db).run('analyze audit_log');
+  return head;
+}
 
 testSignet(
   'changes by administrators are what they and the command line did, but not to their own accounts and clients',
@@ -116,18 +137,12 @@ testSignet(
   { env },
   async ({ signet }) => {
     const admin = await signet.signedInUser({ role: 'admin' });
-    const { db } = signet.deps;
-    await signet.runJobs();
-    const head = Number((await plain(db).get<{ seq: number }>('select max(seq) as seq from audit_log'))!.seq);
-    await plain(db).run(
-      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 12000)
-       insert into audit_log (event_id, at, action, actor, target, seq, seal)
-       select 'evt_' || i, 1, case when i = 7 then 'user.disabled' else 'session.started' end,
-              'user:usr_' || case when i = 7 then 'gone' else cast(i as text) end, 'x', cast($1 as bigint) + i, 'x' from n`,
-      [head],
-    );
-    if (db.engine === 'postgres') await plain(db).run('analyze audit_log');
-    const { plans, stop } = watchPlans(db, /from audit_log where .*replace/s);
+    const head = await addEvents(signet, 12_000, {
+      action: "case when i = 7 then 'user.disabled' else 'session.started' end",
+      user_id: "'usr_' || case when i = 7 then 'gone' else cast(i as text) end",
+      target: "'x'",
+    });
+    const { plans, stop } = watchPlans(signet.deps.db, /from audit_log where .*replace/s);
     const { json } = await admin.browser.get('/v1/admin/audit?changes_by=administrators&limit=2');
     stop();
     const { events } = json as { events: Event[] };
@@ -142,16 +157,11 @@ testSignet(
   { env },
   async ({ signet }) => {
     const admin = await signet.signedInUser({ role: 'admin' });
-    const { db } = signet.deps;
-    await signet.runJobs();
-    const head = Number((await plain(db).get<{ seq: number }>('select max(seq) as seq from audit_log'))!.seq);
-    await plain(db).run(
-      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 300)
-       insert into audit_log (event_id, at, action, actor, target, seq, seal)
-       select 'evt_' || i, 1, case when i <= 100 then 'user.role_changed' when i = 101 then 'user.changed' else 'session.started' end,
-              'user:usr_' || case when i = 101 then '1' else 'x' end, 'usr_' || i, cast($1 as bigint) + i, 'x' from n`,
-      [head],
-    );
+    const head = await addEvents(signet, 300, {
+      action: "case when i <= 100 then 'user.role_changed' when i = 101 then 'user.changed' else 'session.started' end",
+      user_id: "'usr_' || case when i = 101 then '1' else 'x' end",
+      target: "'usr_' || i",
+    });
     const found = (await reader(admin).events('changes_by=administrators')).filter(({ seq }) => seq > head);
     assert.deepEqual(
       found.map(({ seq }) => seq - head),
