@@ -256,7 +256,7 @@ export type FieldsOf<Kind extends Control['kind']> = {
   [Name in FieldName]: Fields[Name]['control']['kind'] extends Kind ? Name : never;
 }[FieldName];
 
-/** An entry as any other, without its own types. */
+/** An entry by the type that all of them have, where its own does not matter. */
 export const fieldOf = (name: FieldName): ClientField => clientFields[name];
 
 export const fieldsOf = <Kind extends Control['kind']>(kind: Kind) =>

@@ -36,7 +36,7 @@ export type DeliverySender = {
 };
 
 /** Deliveries of one kind: who receives them, what is posted, and what is kept of it. */
-export type Outgoing<Due extends QueuedDelivery> = {
+type Outgoing<Due extends QueuedDelivery> = {
   kind: DeliveryKindName;
   /** Those with a delivery that is due, in the order of their ids. */
   targets(now: number, after: string, limit: number): Promise<readonly string[]>;

@@ -83,7 +83,6 @@ export async function readStatistics(deps: StoreDeps & Pick<Deps, 'auditLog'>, d
     },
   };
 }
-export type Statistics = Awaited<ReturnType<typeof readStatistics>>;
 
 /** Its sign-ins at this node are counted until now, and those at other nodes until a minute ago. */
 type ClientDeps = StoreDeps & { signInCounter: SignInCounter };

@@ -44,7 +44,7 @@ export const Activity = Type.Object({
   sign_ins: Type.Array(ListedSignIn),
   sign_ins_complete: Type.Boolean({
     description:
-      'False if the last 50 may have more: sign-ins are looked for among the newest 200 codes, of which the client has left many unredeemed.',
+      'False if fewer than 50 are listed although there may be older ones: sign-ins are looked for among the newest 200 codes of the client.',
   }),
   failures: Type.Array(ListedFailure),
 });

@@ -75,7 +75,7 @@ async function begin(deps: AnswerDeps, request: FastifyRequest, reply: FastifyRe
   throw outcomeUnknown(); // the first one is without end, or its process has ended
 }
 
-/** Undefined: not for this session. The form is then judged as any other. */
+/** @returns undefined if the answer was for another session: then the form is judged like one that was not sent before. */
 function repeat(reply: FastifyReply, { status, headers, body, sessions }: Answer, session: string) {
   if (!sessions.includes(session)) return undefined;
   return reply.code(status).headers(headers).send(body);

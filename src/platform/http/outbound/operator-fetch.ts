@@ -1,5 +1,5 @@
 /** `body`: its beginning, if it `isTooLarge`. */
-export type Fetched = { status: number; headers: Headers; body: Buffer<ArrayBuffer>; isTooLarge: boolean };
+type Fetched = { status: number; headers: Headers; body: Buffer<ArrayBuffer>; isTooLarge: boolean };
 
 /**
  * The client for requests to addresses that the operator names: an issuer, our own base URL. These may well be internal, be found
