@@ -16,6 +16,7 @@ const rooms = [
   'webhooks',
   'accounts',
   'authentication',
+  'apis',
   'entitlements',
   'clients',
   'oauth',

@@ -1,11 +1,12 @@
 import pino, { type Logger } from 'pino';
+import { openApis } from '../apis/register.ts';
 import { openAuditLog } from '../audit/audit-log.ts';
 import { openWitness } from '../audit/witness.ts';
 import { openPasswordHasher, type PasswordHasher } from '../authentication/credentials/password-hash.ts';
 import { openFailureRecorder } from '../clients/failures.ts';
 import { clientDirectory } from '../clients/find-clients.ts';
 import { openRiskContext } from '../clients/risk-signals.ts';
-import { openScopeRegister } from '../clients/scopes.ts';
+import { openScopes } from '../clients/scopes.ts';
 import { noteSecretUse } from '../clients/statements.ts';
 import { noteServiceSecretUse, readCredential } from '../entitlements/statements.ts';
 import { authorizationRequests } from '../oauth/authorize/authorize.ts';
@@ -95,6 +96,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
     const outbound = openOutbound({ clock, config });
     const witness = openWitness(config.auditHeadFile, log);
     const clients = clientDirectory({ db, clock });
+    const apis = openApis({ db, clock });
     const deliverySenders = openSenders({ config, db, clock, log, outbound, tracer, vault, keys });
     for (const sender of Object.values(deliverySenders)) closing.on('work', sender);
     return {
@@ -117,7 +119,8 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       clientSecretLimits: openClientSecretLimits({ db, clock, config }),
       clientFailures: closing.on('work', openFailureRecorder({ db, clock, log })),
       clientSecretUses: closing.on('work', openSecretUses({ db, clock, log }, noteSecretUse)),
-      scopes: openScopeRegister(),
+      apis,
+      scopes: openScopes(apis),
       riskContext: openRiskContext({ db, config, clock }),
       deliverySenders,
       services,

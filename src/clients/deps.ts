@@ -3,7 +3,7 @@ import type { SecretUses } from '../platform/secret-uses.ts';
 import type { FailureRecorder } from './failures.ts';
 import type { ClientDirectory } from './find-clients.ts';
 import type { ReadRiskContext } from './risk-signals.ts';
-import type { ScopeRegister } from './scopes.ts';
+import type { Scopes } from './scopes.ts';
 
 export type Deps = EntitlementDeps & {
   /** Keeps what went wrong with a client for its owner. */
@@ -13,7 +13,7 @@ export type Deps = EntitlementDeps & {
   /** Reads what a client under review is compared with. */
   readonly riskContext: ReadRiskContext;
   /** What clients may be allowed. */
-  readonly scopes: ScopeRegister;
+  readonly scopes: Scopes;
   /** Registered clients, at most a second old. */
   readonly clients: ClientDirectory;
 };

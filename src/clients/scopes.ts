@@ -1,5 +1,7 @@
 import { standardClaimNames } from '../accounts/statements.ts';
-import { type Locale, translatePlain } from '../platform/i18n/translate.ts';
+import type { Api } from '../apis/api.ts';
+import type { ApiRegister, Apis } from '../apis/register.ts';
+import { type Locale, localeFinder, translatePlain } from '../platform/i18n/translate.ts';
 
 type BuiltIn = {
   /** About the user, in userinfo (OIDC Core §5.4 and decisions §5). */
@@ -39,22 +41,57 @@ type RegisteredScope = {
   readonly isAdvertised: boolean;
   /** One sentence, for the users who are asked for it. */
   describe(locale: Locale): string;
+  /** Whose it is; undefined for one of ours. */
+  readonly api?: Api;
 };
 
-/** The scopes that there are, in the order in which they are shown. */
+/** The scopes that there are at one moment, in the order in which they are shown: ours, and then those of each API. */
 export type ScopeRegister = {
   list(): readonly RegisteredScope[];
   find(name: string): RegisteredScope | undefined;
 };
 
-export function openScopeRegister(): ScopeRegister {
-  const list = scopeNames.map((name): RegisteredScope => {
-    const { isWeighty = false, isAdvertised = true }: BuiltIn = builtInScopes[name];
-    return { name, isWeighty, isAdvertised, describe: (locale) => translatePlain(locale, { key: `scope.${name}` }) };
-  });
+const ownScopes = scopeNames.map((name): RegisteredScope => {
+  const { isWeighty = false, isAdvertised = true }: BuiltIn = builtInScopes[name];
+  return { name, isWeighty, isAdvertised, describe: (locale) => translatePlain(locale, { key: `scope.${name}` }) };
+});
+
+export function scopeRegister({ all }: Pick<ApiRegister, 'all'>): ScopeRegister {
+  const list = [
+    ...ownScopes,
+    ...all.flatMap((api) =>
+      api.scopes.map(({ name, descriptions }): RegisteredScope => {
+        const find = localeFinder(Object.keys(descriptions));
+        const describe = (locale: Locale) =>
+          descriptions[find(locale) ?? find('en') ?? ''] ?? Object.values(descriptions)[0] ?? name;
+        // What an API lets a client do is beyond who the user is.
+        return { name, isWeighty: true, isAdvertised: false, describe, api };
+      }),
+    ),
+  ];
   const byName = new Map(list.map((scope) => [scope.name, scope]));
   return { list: () => list, find: (name) => byName.get(name) };
 }
+
+export type Scopes = {
+  /** At most a second old. @throws {StoreUnavailable} */
+  read(): Promise<ScopeRegister>;
+};
+
+export function openScopes(apis: Apis): Scopes {
+  const made = new WeakMap<ApiRegister, ScopeRegister>();
+  return {
+    async read() {
+      const register = await apis.read();
+      const known = made.get(register) ?? scopeRegister(register);
+      made.set(register, known);
+      return known;
+    },
+  };
+}
+
+/** Those that every client may ask for, as discovery names them. */
+export const advertisedScopes = ownScopes.flatMap(({ name, isAdvertised }) => (isAdvertised ? [name] : []));
 
 export const hasScope = (scope: string, name: Scope): boolean => scope.split(' ').includes(name);
 

@@ -1,9 +1,9 @@
-import type { Deps as AuthenticationDeps } from '../authentication/deps.ts';
+import type { Deps as ApiDeps } from '../apis/deps.ts';
 import type { SecretUses } from '../platform/secret-uses.ts';
 import type { TtlCache } from '../platform/ttl-cache.ts';
 import type { ServiceCredential } from './service-credentials/service-credential.ts';
 
-export type Deps = AuthenticationDeps & {
+export type Deps = ApiDeps & {
   /** Service credentials, at most a second old. */
   readonly services: TtlCache<ServiceCredential | undefined>;
   /** When their secrets were used. */

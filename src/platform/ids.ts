@@ -31,6 +31,7 @@ export type CredentialId = Id<'service credential'>;
 export type EventId = Id<'audit event'>;
 export type WebhookId = Id<'webhook'>;
 export type DeliveryId = Id<'delivery'>;
+export type ApiId = Id<'API'>;
 
 type IdByPrefix = {
   usr: UserId;
@@ -42,6 +43,7 @@ type IdByPrefix = {
   svc: CredentialId;
   wh: WebhookId;
   msg: DeliveryId;
+  api: ApiId;
 };
 
 /** Not a secret: 128 random bits behind a prefix. */

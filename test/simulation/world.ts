@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
+import { openApis } from '../../src/apis/register.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { openWitness } from '../../src/audit/witness.ts';
 import { createUser } from '../../src/authentication/account-links/create-user.ts';
@@ -11,7 +12,7 @@ import { clientDirectory } from '../../src/clients/find-clients.ts';
 import { registerClient } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
 import { approveClient } from '../../src/clients/review-client.ts';
-import { openScopeRegister } from '../../src/clients/scopes.ts';
+import { openScopes } from '../../src/clients/scopes.ts';
 import { noteSecretUse } from '../../src/clients/statements.ts';
 import { createCredential } from '../../src/entitlements/service-credentials/manage-credential.ts';
 import type { ServiceCredential } from '../../src/entitlements/service-credentials/service-credential.ts';
@@ -127,6 +128,7 @@ export async function openNode(store: VirtualStore, vault: Vault, clock: () => n
   // Keys are read without the scheduler: a node that starts is not what is simulated.
   const keys = await openKeyRing({ db: store.direct, clock, vault, issuer: config.baseUrl });
   const clients = clientDirectory({ db, clock });
+  const apis = openApis({ db, clock });
   const timekeeper = openTimekeeper({ clock, log });
   await store.direct.run(recordRun(run_id, now({ clock }), vault.id)); // a server listens only once it is known
   const witness = openWitness('', log);
@@ -150,7 +152,8 @@ export async function openNode(store: VirtualStore, vault: Vault, clock: () => n
     processes,
     grants,
     clientSecretLimits: openClientSecretLimits({ db, clock, config }),
-    scopes: openScopeRegister(),
+    apis,
+    scopes: openScopes(apis),
     clientFailures: openFailureRecorder({ db, clock, log }),
     clientSecretUses: openSecretUses({ db, clock, log }, noteSecretUse),
     signInCounter: openSignInCounter({ db, clock, log }),

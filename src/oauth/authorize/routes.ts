@@ -172,7 +172,13 @@ async function consentRoutes(app: FastifyInstance, deps: Deps) {
     return sendPage(
       reply,
       view,
-      consentPage(view, pending, { client, registeredBy: owner, user: session, values, scopes: deps.scopes }),
+      consentPage(view, pending, {
+        client,
+        registeredBy: owner,
+        user: session,
+        values,
+        scopes: await deps.scopes.read(),
+      }),
     );
   });
 

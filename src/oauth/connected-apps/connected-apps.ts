@@ -53,6 +53,7 @@ type Part = { client_id: ClientId; scope: string; claims: string | null; since: 
 async function connectedApp(deps: Pick<Deps, 'clients' | 'scopes'>, client_id: ClientId, parts: readonly Part[]) {
   const client = await deps.clients.find(client_id);
   if (!client) return undefined; // it was deleted between the two reads
+  const scopes = await deps.scopes.read();
   const scope = new Set(parts.flatMap((part) => part.scope.split(' ')));
   const claims = new Set(parts.flatMap((part) => part.claims?.split(' ') ?? []));
   const ofScope = claimsWithin([...scope].join(' '));
@@ -61,7 +62,7 @@ async function connectedApp(deps: Pick<Deps, 'clients' | 'scopes'>, client_id: C
     client_id,
     name: client.name,
     homepage_url: client.homepage_url,
-    scope: deps.scopes.list().flatMap(({ name }) => (scope.has(name) ? [name] : [])),
+    scope: scopes.list().flatMap(({ name }) => (scope.has(name) ? [name] : [])),
     claims: userClaimNames.filter((name) => claims.has(name) && !ofScope.includes(name)),
     since: Math.min(...parts.map(({ since }) => since)),
     last_used_at: uses.length > 0 ? Math.max(...uses) : null,

@@ -77,8 +77,12 @@ type Shown = { apps: readonly ConnectedApp[]; values: UserClaims; scopes: ScopeR
 /** The apps, and what the user has entered: what each scope releases of it today. */
 async function shownTo(deps: Deps, user_id: UserId): Promise<Shown> {
   const wanted = userClaimNames.filter((name) => name !== 'entitlements');
-  const [apps, user] = await Promise.all([listConnectedApps(deps, user_id), requireUser(deps, user_id)]);
-  return { apps, values: await userClaims(user, wanted, async () => []), scopes: deps.scopes };
+  const [apps, user, scopes] = await Promise.all([
+    listConnectedApps(deps, user_id),
+    requireUser(deps, user_id),
+    deps.scopes.read(),
+  ]);
+  return { apps, values: await userClaims(user, wanted, async () => []), scopes };
 }
 
 const connectedAppsPage = (view: View, { apps, ...shown }: Shown, isDone: boolean): Page => ({

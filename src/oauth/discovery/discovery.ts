@@ -1,5 +1,6 @@
 import { acrs } from '../../authentication/sessions/authentication.ts';
 import { signingAlgorithms } from '../../clients/choices.ts';
+import { advertisedScopes } from '../../clients/scopes.ts';
 import { prompts } from '../authorize/parameters.ts';
 import { responseModes } from '../authorize/response-mode.ts';
 import { methodsAt } from '../client-authentication/methods.ts';
@@ -10,7 +11,7 @@ import { Userinfo } from './userinfo.ts';
 const idTokenClaims = 'iss sub aud azp exp iat auth_time nonce at_hash sid acr amr'.split(' ');
 
 /** RFC 8414, RFC 9207 §3 and OpenID Connect Discovery 1.0 §3 in one document: exactly what works here. */
-export function discoveryDocument({ config: { baseUrl }, scopes }: Pick<Deps, 'config' | 'scopes'>) {
+export function discoveryDocument({ config: { baseUrl } }: Pick<Deps, 'config'>) {
   return {
     issuer: baseUrl,
     authorization_endpoint: `${baseUrl}/oauth/authorize`,
@@ -20,7 +21,7 @@ export function discoveryDocument({ config: { baseUrl }, scopes }: Pick<Deps, 'c
     introspection_endpoint: `${baseUrl}/oauth/introspect`,
     revocation_endpoint: `${baseUrl}/oauth/revoke`,
     end_session_endpoint: `${baseUrl}/oauth/logout`,
-    scopes_supported: scopes.list().flatMap(({ name, isAdvertised }) => (isAdvertised ? [name] : [])),
+    scopes_supported: advertisedScopes,
     response_types_supported: ['code'],
     response_modes_supported: responseModes,
     grant_types_supported: grantTypeNames,

@@ -38,6 +38,8 @@ export type Table = {
 
 export const tables = {
   active_users: { key: 'user_id', user: 'kept', expires: 'its room', restore: 'keep' },
+  api_scopes: { key: 'name', restore: 'keep' },
+  apis: { key: 'api_id', restore: 'keep' },
   audit_heads: {
     key: 'name',
     sealed: { sealed: (name) => (name === 'head' ? 'audit-head' : 'audit-loss-accepted') },
