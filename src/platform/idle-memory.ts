@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { pace } from './pace.ts';
 
 // Collecting all garbage, which also returns memory to the system, keeps every request waiting: for some 30 ms after a start, up to
-// 100 ms after a load. V8 does it at a time of its own, and leaves more; here it is done when no request waits.
+// 100 ms after a load. V8 does it at a time of its own, and leaves more; here it is done when no request waits (decision 41).
 
 /** Between two looks: after a start, and once the memory of that start has been returned. */
 const lookMs = { atFirst: 200, later: 5000 };
