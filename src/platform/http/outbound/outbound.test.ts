@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { fetchJson } from './fetch-json.ts';
 import { fetchForOperator } from './operator-fetch.ts';
 import { openOutbound } from './outbound.ts';
 import { InternalTarget } from './reachable.ts';
@@ -47,4 +48,29 @@ test('an internal address is refused before a connection, as a literal and by it
   const strict = openOutbound({ clock: () => 0, config: { webhookInternal: [] } });
   for (const target of [url, url.replace('127.0.0.1', 'localhost'), 'https://127.0.0.1/', 'https://localhost/'])
     await assert.rejects(strict.send({ ...post, url: target }), InternalTarget, target);
+});
+
+test('a document is read whole or refused: too large, cut, no JSON, a redirect, an internal address', async (t) => {
+  const response = (body: string, head = '200 OK', length = body.length) =>
+    `HTTP/1.1 ${head}\r\ncontent-length: ${length}\r\n\r\n${body}`;
+  const large = JSON.stringify('x'.repeat(1022));
+  const url = await listen(t, [
+    response(large),
+    response(`${large} `),
+    response('{"a":1}', '200 OK', 8),
+    response('{"a":1', '200 OK'),
+    response('', '302 Found\r\nlocation: /elsewhere'),
+    response('{}', '404 Not Found'),
+  ]);
+  const fetched = async (from = outbound) => {
+    const read = await fetchJson({ outbound: from }, { url, accept: 'application/json', maxBytes: 1024 });
+    return 'json' in read ? read.json : read.problem;
+  };
+  assert.equal(await fetched(), 'x'.repeat(1022));
+  assert.equal(await fetched(), 'It responded with more than 1 KB.');
+  assert.equal(await fetched(), 'Its response did not arrive as a whole within a second.');
+  assert.equal(await fetched(), 'It responded with no JSON.');
+  assert.equal(await fetched(), 'It redirects (302), which is not followed.');
+  assert.equal(await fetched(), 'It responded with 404.');
+  assert.match(String(await fetched(openOutbound({ clock: () => 0, config: { webhookInternal: [] } }))), /INTERNAL/);
 });

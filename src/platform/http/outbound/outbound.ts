@@ -22,8 +22,13 @@ export type OutboundRequest = {
   readBytes: number;
 };
 
-/** `body`: as much of it as was to be read and has arrived in time. */
-export type OutboundAnswer = { status: number; headers: IncomingMessage['headers']; body: Buffer };
+/** `body`: as much of it as was to be read and has arrived in time; `isWhole` if there was no more. */
+export type OutboundAnswer = {
+  status: number;
+  headers: IncomingMessage['headers'];
+  body: Buffer;
+  isWhole: boolean;
+};
 
 export type Outbound = {
   /**
@@ -74,10 +79,11 @@ export function openOutbound(deps: { clock: Clock; config: Pick<Config, 'webhook
   return { send };
 }
 
-const answerOf = ({ statusCode = 0, headers }: IncomingMessage, body: Buffer): OutboundAnswer => ({
+const answerOf = ({ statusCode = 0, headers, complete }: IncomingMessage, body: Buffer): OutboundAnswer => ({
   status: statusCode,
   headers,
   body,
+  isWhole: complete,
 });
 
 /** The first bytes of an answer, or as many as arrive in time. Its connection is closed. */
