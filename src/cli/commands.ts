@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { auditOperations } from '../admin/audit/operations.ts';
 import { describeClient } from '../admin/clients/command-text.ts';
 import { clientOperations } from '../admin/clients/operations.ts';
@@ -99,6 +100,22 @@ function argumentOf(control: ClientField['control']): Partial<Option> {
   return control.kind === 'choice' ? { oneOf: control.values } : {};
 }
 
+/** The JSON of a file, or what was typed if it is JSON itself. */
+function readJson(typed: string): unknown {
+  if (typed === '') return null;
+  let text = typed;
+  try {
+    if (!typed.trimStart().startsWith('{')) text = readFileSync(typed, 'utf8');
+  } catch {
+    throw new UsageError('The file of keys cannot be read. Nothing was changed.');
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
 const noteOption = { note: { value: 'text', help: 'what the reviewer should know; "" for nothing' } } as const;
 
 /** Of the fields whose option was given; undefined for the others. */
@@ -108,6 +125,7 @@ const fieldsGiven = (given: Typed) => ({
       const { control, option, initial } = fieldOf(name);
       const value = given[option.name];
       if (control.kind === 'switch') return [name, value && value === 'on'];
+      if (control.kind === 'json') return [name, value === undefined ? undefined : readJson(String(value))];
       if (control.kind === 'second_factor') return [name, value && acrValuesFor(value as SecondFactor)];
       return [name, initial === null ? orNone(value) : value];
     }),

@@ -7,7 +7,7 @@ import type { Sql } from '../platform/db/sql.ts';
 import type { LimitDeps } from '../platform/deps.ts';
 import { rateLimited, staleRevision } from '../platform/errors.ts';
 import { windowLimit } from '../platform/limits/failure-limits.ts';
-import { type Client, pick, reviewedFields } from './client.ts';
+import { asLogged, type Client, pick, reviewedFields } from './client.ts';
 import type { Deps } from './deps.ts';
 import { findAnyClient, requireOwnClient } from './find-clients.ts';
 import { updateClient } from './store.ts';
@@ -133,11 +133,19 @@ const loggedFields = [
   'pending_change',
 ] as const satisfies readonly (keyof Client)[];
 
-export const loggedState = (client: Pick<Client, (typeof loggedFields)[number]>) => pick(client, loggedFields);
+type Logged = Pick<Client, (typeof loggedFields)[number]>;
+
+export const loggedState = (client: Logged, fields: readonly (keyof Logged)[] = loggedFields) => {
+  const { pending_change, ...state } = pick(client as Client, fields);
+  return {
+    ...asLogged(state),
+    ...(pending_change !== undefined && { pending_change: pending_change && asLogged(pending_change) }),
+  };
+};
 
 function difference(before: Client, after: Client, besides: ClientChange['after']) {
   const changed = loggedFields.filter((field) => !sameJson(before[field], after[field]));
-  return { before: pick(before, changed), after: { ...pick(after, changed), ...besides } };
+  return { before: loggedState(before, changed), after: { ...loggedState(after, changed), ...besides } };
 }
 
 /** Fields are JSON values whose members always come in one order, so their texts can be compared. */

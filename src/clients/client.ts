@@ -13,6 +13,7 @@ import {
 import type { ClientId, EventId, SecretId, UserId } from '../platform/ids.ts';
 import { clientStatuses, clientTypes, consentPolicies } from './choices.ts';
 import { fieldNames, membersOf } from './fields.ts';
+import { describeKeys } from './keys/key-set.ts';
 
 const reviewed = membersOf('column');
 /**
@@ -72,6 +73,10 @@ export const proposalOf = (client: Client): Client => ({ ...client, ...client.pe
 
 export const pick = <Key extends keyof Client>(client: Pick<Client, Key>, fields: readonly Key[]) =>
   Object.fromEntries(fields.map((field) => [field, client[field]])) as Pick<Client, Key>;
+
+/** As the audit log keeps them: of keys what they are compared by, since ten of them are longer than an entry. */
+export const asLogged = (fields: Partial<ReviewedFields>): Readonly<Record<string, unknown>> =>
+  fields.jwks ? { ...fields, jwks: describeKeys(fields.jwks) } : fields;
 
 /**
  * Whether a reviewer at a page has to choose the consent policy. Skipping is meant for first-party clients; one that a

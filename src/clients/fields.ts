@@ -1,14 +1,15 @@
 import { type Acr, acrs } from '../authentication/sessions/authentication.ts';
-import { type Column, choice, flag, jsonTexts, nullable, text } from '../platform/db/rows.ts';
+import { type Column, choice, flag, jsonObject, jsonTexts, nullable, text } from '../platform/db/rows.ts';
 import { inCode, nameInCode, nullable as orNull } from '../platform/http/operation.ts';
 import { httpsUrlPattern, redirectUriPattern, serverUriPattern } from '../platform/http/url-patterns.ts';
 import type { MessageDescriptor } from '../platform/i18n/translate.ts';
 import { type TSchema, Type } from '../platform/schema.ts';
 import { methodNames } from './authentication-methods.ts';
 import { applicationTypes, signingAlgorithms } from './choices.ts';
+import { type KeySet, maxKeys } from './keys/key-set.ts';
 import { libraryIds } from './libraries/catalogue.ts';
 import { homepageUrlProblem, logoUrlProblem } from './page-url.ts';
-import { backchannelUriProblem, redirectUriProblem } from './redirect-uri.ts';
+import { redirectUriProblem, serverUriProblem } from './redirect-uri.ts';
 import { defaultAllowedScopes, type Scope, scopeNames } from './scopes.ts';
 
 // The fields of a client that an administrator reviews. Row, bodies, record, form, command options, comparison and log are made
@@ -17,8 +18,8 @@ import { defaultAllowedScopes, type Scope, scopeNames } from './scopes.ts';
 /** Of any list. */
 export const maxEntries = 20;
 
-type PlainKind = 'text' | 'lines' | 'switch' | 'scopes' | 'second_factor' | 'library';
-/** How a form and a command send it: one line of text, a text on each line, a switch, one of a few values, or in its own way. */
+type PlainKind = 'text' | 'lines' | 'json' | 'switch' | 'scopes' | 'second_factor' | 'library';
+/** How a form and a command send it: one line of text, a text on each line, JSON, a switch, one of a few values, or in its own way. */
 type Control =
   | { kind: PlainKind }
   | {
@@ -70,6 +71,22 @@ const linkBody = (description: string) => ({
   record: orNull(Type.String({ description })),
 });
 
+/** Its members are in the API description alone: `readKeySet` says more about them. */
+const keySet = (description: string) =>
+  Type.Unsafe<KeySet>(
+    Type.Object(
+      {},
+      {
+        description,
+        additionalProperties: true,
+        ...inCode({
+          required: ['keys'],
+          properties: { keys: { type: 'array', minItems: 1, maxItems: maxKeys, items: { type: 'object' } } },
+        }),
+      },
+    ),
+  );
+
 /** In the order in which a reviewer reads them. */
 export const clientFields = {
   name: {
@@ -119,7 +136,7 @@ export const clientFields = {
       control: { kind: 'text' },
       initial: null,
       part: 'more',
-      problem: backchannelUriProblem,
+      problem: serverUriProblem,
     },
     body: orNull(
       Type.String({
@@ -229,6 +246,38 @@ export const clientFields = {
     }),
     record: orNull(Type.Enum([...methodNames])),
     option: { name: 'auth-method', value: 'method', help: 'the only authentication method to accept' },
+  },
+  /** Where it publishes the keys that it signs with (RFC 7591 §2), which are then its own to replace. */
+  jwks_uri: {
+    ...{
+      column: nullable(text),
+      control: { kind: 'text' },
+      initial: null,
+      part: 'technical',
+      problem: serverUriProblem,
+    },
+    body: orNull(
+      Type.String({
+        description:
+          'Where its public keys are published as a JSON Web Key Set. HTTPS; HTTP for localhost only, if the operator lets ' +
+          'requests go there. Instead of `jwks`.',
+        ...uri(serverUriPattern),
+      }),
+    ),
+    record: orNull(Type.String({ description: 'Where its public keys are published.' })),
+    option: { name: 'jwks-uri', value: 'uri', help: 'URI that its public keys are published at' },
+  },
+  /** Those keys themselves, each of which is then reviewed. */
+  jwks: {
+    column: nullable(jsonObject<KeySet>()),
+    initial: null,
+    part: 'technical',
+    control: { kind: 'json' },
+    body: orNull(
+      keySet('Its public keys (RFC 7517 §5), of EC P-256, Ed25519 or RSA; never a private one. Instead of `jwks_uri`.'),
+    ),
+    record: orNull(keySet('Its public keys.')),
+    option: { name: 'jwks', value: 'file', help: 'file of its public keys as a JSON Web Key Set' },
   },
   /** What it uses to sign users in: an id of the catalogue. */
   library: {

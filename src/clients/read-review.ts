@@ -3,7 +3,16 @@ import { findUser, type User } from '../accounts/statements.ts';
 import { isDigestOnly, toLoggedValue } from '../audit/audit.ts';
 import { newestEventOf } from '../audit/read-log.ts';
 import { sameJson } from './change-client.ts';
-import { type Client, needsReview, proposalOf, type ReviewedFields, reviewedFields, reviewedRecord } from './client.ts';
+import {
+  asLogged,
+  type Client,
+  needsReview,
+  pick,
+  proposalOf,
+  type ReviewedFields,
+  reviewedFields,
+  reviewedRecord,
+} from './client.ts';
 import type { Deps } from './deps.ts';
 import { findAnyClient } from './find-clients.ts';
 import { type Risk, riskSignalsOnce } from './risk-signals.ts';
@@ -61,7 +70,7 @@ async function lastRejectionOf(deps: Pick<Deps, 'db'>, client: Client): Promise<
     rejected?: ReviewedFields & { revision: number };
   };
   if (decision === undefined || rejected === undefined) return undefined;
-  const wanted = proposalOf(client);
+  const wanted = asLogged(pick(proposalOf(client), reviewedFields));
   const changes = reviewedFields.flatMap((field) => {
     // Of a very long value the log keeps a digest.
     if (rejected[field] === undefined) return []; // a field that did not exist yet

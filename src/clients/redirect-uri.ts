@@ -45,8 +45,8 @@ const privateUseProblem = (uri: string): MessageDescriptor | undefined =>
     ? undefined
     : { key: 'problem.redirect_uri.private_use' };
 
-/** A logout token is posted by the server, so nothing is appended to this URI (Back-Channel Logout 1.0 §2.2). */
-export const backchannelUriProblem = (uri: string): MessageDescriptor | undefined =>
+/** Of what the server itself sends requests to, so that nothing is appended (Back-Channel Logout 1.0 §2.2, RFC 7591 §2). */
+export const serverUriProblem = (uri: string): MessageDescriptor | undefined =>
   charactersProblem(uri) ?? addressProblem(uri) ?? pathProblem(uri);
 
 /** A private-use scheme or a loopback IP literal, which only an app on a device can receive (RFC 8252 §7.1, §7.3). */

@@ -131,6 +131,8 @@ test('everything that may be chosen is taken as chosen', () => {
     id_token_signed_response_alg: 'RS256',
     claims_in_id_token: true,
     token_endpoint_auth_method: 'client_secret_post',
+    jwks_uri: 'https://rp.test/jwks.json',
+    jwks: null,
     library: 'openid-client',
     note_to_reviewer: 'The first one of the three.',
   };

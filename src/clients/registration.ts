@@ -9,6 +9,7 @@ import { authenticationMethods } from './authentication-methods.ts';
 import { clientTypes } from './choices.ts';
 import type { Client, ReviewedFields } from './client.ts';
 import { fieldOf, fieldsOf, maxEntries, membersOf } from './fields.ts';
+import { type KeySet, readKeySet } from './keys/key-set.ts';
 import { isNativeUri, isPrivateUse } from './redirect-uri.ts';
 
 /** What the owner says to the reviewer. It is no part of what is registered. */
@@ -89,11 +90,18 @@ export function readRegistration(sent: unknown): Registration {
     ...membersOf('initial'),
     application_type: isNative ? 'native' : 'web',
     ...body,
+    ...normalized(body),
     name: normalizeName(name),
     note_to_reviewer: note_to_reviewer && readReason(note_to_reviewer),
   };
   requireConsistent(registration);
   return registration;
+}
+
+/** A key set as it is stored. @param fields without a problem. */
+function normalized({ jwks }: { jwks?: object | null | undefined }): { jwks?: KeySet } {
+  const read = jwks && readKeySet(jwks);
+  return read && 'keySet' in read ? { jwks: read.keySet } : {};
 }
 
 /** @throws invalidFields */
@@ -121,6 +129,7 @@ function inconsistencies(wanted: Partial<Registration>): FieldProblem[] {
       fieldProblem('token_endpoint_auth_method', { key: `problem.client.token_endpoint_auth_method.${client_type}` }),
     );
   }
+  if (wanted.jwks && wanted.jwks_uri) problems.push(fieldProblem('jwks_uri', { key: 'problem.client.jwks_uri.both' }));
   return problems;
 }
 
@@ -129,7 +138,11 @@ export function readClientEdit(sent: unknown): ClientEdit {
   const { revision, note_to_reviewer: note, ...fields } = read(editShape, sent);
   return {
     revision,
-    fields: fields.name === undefined ? fields : { ...fields, name: normalizeName(fields.name) },
+    fields: {
+      ...fields,
+      ...normalized(fields),
+      ...(fields.name !== undefined && { name: normalizeName(fields.name) }),
+    },
     note_to_reviewer: note && readReason(note),
   };
 }
@@ -180,6 +193,7 @@ function contentProblems(body: { readonly [Member in keyof Registration]?: unkno
     ...textProblem('note_to_reviewer', body.note_to_reviewer, noteProblem),
     ...uriLists.flatMap((field) => uriListProblems(field, body[field])),
     ...fieldsOf('text').flatMap((field) => textProblem(field, body[field], fieldOf(field).problem)),
+    ...keySetProblem(body.jwks),
   ];
 }
 
@@ -202,6 +216,11 @@ const noteProblem = (note: string): MessageDescriptor | undefined =>
 function nameProblem(name: unknown): FieldProblem[] {
   const message = typeof name === 'string' ? displayNameProblem(name) : undefined;
   return message === undefined ? [] : [{ path: 'name', message, userMessage: { key: 'problem.client.name' } }];
+}
+
+function keySetProblem(jwks: unknown): FieldProblem[] {
+  const read = jwks === undefined || jwks === null ? undefined : readKeySet(jwks);
+  return read && 'problem' in read ? [fieldProblem('jwks', read.problem)] : [];
 }
 
 function textProblem(

@@ -13,6 +13,7 @@ import {
   secondFactorOf,
 } from './choices.ts';
 import {
+  asLogged,
   type Client,
   needsConsentChoice,
   needsReview,
@@ -94,7 +95,7 @@ export async function rejectClient(
   return changeClient(deps, target, async (client) => {
     if (!needsReview(client)) throw invalidState(client.status);
     if (revision !== undefined && revision !== client.revision) throw staleRevision(client.revision);
-    const after = { rejected: { revision: client.revision, ...pick(proposalOf(client), reviewedFields) } };
+    const after = { rejected: { revision: client.revision, ...asLogged(pick(proposalOf(client), reviewedFields)) } };
     const decision = client.status === 'approved' ? 'change_rejected' : 'rejected';
     return {
       action: `client.${decision}`,

@@ -97,6 +97,7 @@ const telling: [Partial<Client>, RiskCode, 'notice' | 'warning', string | string
   [{ redirect_uris: ['https://shop.example/a', 'new.app:/cb'] }, 'new_redirect_host', 'notice', 'new.app:'],
   [{ redirect_uris: ['new.app://shop.example/cb'] }, 'new_redirect_host', 'notice', 'new.app:'],
   [{ redirect_uris: ['https://disguise.example/cb'] }, 'new_redirect_host', 'notice', 'disguise.example'],
+  [{ jwks_uri: 'https://keys.example/jwks.json' }, 'new_key_host', 'notice', 'keys.example'],
   [{ redirect_uris: ['new.app://shop.example/cb'] }, 'private_use_scheme', 'notice', 'new.app:'],
   [{ redirect_uris: ['example.phish:/other'] }, 'suspended_client_host', 'warning', 'example.phish:'],
   [

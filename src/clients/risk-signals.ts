@@ -13,6 +13,7 @@ import { type ComparedRow, newestComparedChange, readComparedClients, readRememb
 /** What a reviewer should look at twice. Each has a message `risk.<code>`; honest clients show some of them, too. */
 export const riskCodes = [
   'new_redirect_host',
+  'new_key_host',
   'owner_has_suspended_client',
   'suspended_client_name',
   'suspended_client_host',
@@ -157,7 +158,11 @@ function hostRisks(client: Client, hosts: readonly string[], context: RiskContex
   const unknown = hosts.filter((host) => !context.approvedHosts.has(host));
   // Users trust an approved client already, and it would have their codes sent elsewhere.
   const asNew = client.status === 'approved' ? warning : notice;
-  return asNew('new_redirect_host', unknown);
+  const { jwks_uri } = proposalOf(client);
+  const keyHosts = hostsOf(jwks_uri === null ? [] : [jwks_uri]).filter(
+    (host) => !hosts.includes(host) && !context.approvedHosts.has(host),
+  );
+  return [...asNew('new_redirect_host', unknown), ...asNew('new_key_host', keyHosts)];
 }
 
 function severalHosts({ redirect_uris }: ReviewedFields): string[] {

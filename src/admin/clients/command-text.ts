@@ -1,6 +1,7 @@
 import { secondFactorOf } from '../../clients/choices.ts';
 import { hasPendingChange, needsReview, type ReviewedRecord } from '../../clients/client.ts';
 import { type FieldName, fieldNames, fieldOf } from '../../clients/fields.ts';
+import { describeKeys, type KeySet } from '../../clients/keys/key-set.ts';
 import type { FieldChange, LastRejection, reviewRecord } from '../../clients/read-review.ts';
 import type { Risk } from '../../clients/risk-signals.ts';
 import type { ClientUsage } from '../../oauth/grants/grants.ts';
@@ -25,8 +26,9 @@ export const describeClient = (client: ReviewedRecord): string =>
 
 function valueText(client: ReviewedRecord, name: FieldName) {
   const { control } = fieldOf(name);
-  const value = client[name];
   if (control.kind === 'second_factor') return secondFactorOf(client[name as 'default_acr_values']);
+  if (control.kind === 'json') return describeKeys(client[name as 'jwks']);
+  const value = client[name as Exclude<FieldName, 'jwks'>];
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   return value ?? (control.kind === 'choice' ? control.unset : null) ?? null;
 }
@@ -59,9 +61,13 @@ export function describeReview(review: ReturnType<typeof reviewRecord> & { usage
 
 const changeLines = ({ field, before, after }: FieldChange) => [
   `  ${field}`,
-  `    - ${printed(before)}`,
-  `    + ${printed(after)}`,
+  `    - ${printed(comparable(before))}`,
+  `    + ${printed(comparable(after))}`,
 ];
+
+/** Keys are compared by their thumbprints. */
+const comparable = (value: unknown) =>
+  typeof value === 'object' && value !== null && 'keys' in value ? describeKeys(value as KeySet) : value;
 
 const rejectionLines = ({ at, revision, reason, changes }: LastRejection) => [
   `  Revision ${revision} was rejected ${time(at)}: ${printed(reason)}`,

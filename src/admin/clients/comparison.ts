@@ -1,6 +1,6 @@
 import { type Client, proposalOf, type ReviewedFields, reviewedFields } from '../../clients/client.ts';
 import { changesOf, type FieldChange, type LastRejection } from '../../clients/read-review.ts';
-import { fieldText } from '../../developer/clients/field-text.ts';
+import { fieldEntries, fieldText } from '../../developer/clients/field-text.ts';
 import type { MessageKey } from '../../platform/i18n/translate.ts';
 import { type Html, html, looksLikeUrl, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -70,15 +70,12 @@ function row(view: View, { left, right, fields, changes }: Compared, field: Fiel
   const isKept = before !== null || !Array.isArray(after);
   const text = (value: Value) => fieldText(view, field, value, fields);
   return html`<tr><th scope="row">${view.t(`clients.field.${field}`)}</th>
-<td${right !== undefined && html` data-label="${view.plain(left)}"`}>${isKept ? (text(before) ?? shown(view, before, change && asList(after), 'admin.diff.removed')) : view.t('admin.diff.not_kept')}</td>${
+<td${right !== undefined && html` data-label="${view.plain(left)}"`}>${isKept ? (text(before) ?? shown(view, before, change && fieldEntries(after), 'admin.diff.removed')) : view.t('admin.diff.not_kept')}</td>${
     right !== undefined &&
-    html`<td data-label="${view.plain(right)}">${text(after) ?? shown(view, after, isKept ? asList(before) : undefined, 'admin.diff.added')}</td>`
+    html`<td data-label="${view.plain(right)}">${text(after) ?? shown(view, after, isKept ? fieldEntries(before) : undefined, 'admin.diff.added')}</td>`
   }</tr>
 `;
 }
-
-const asList = (value: Value): readonly string[] =>
-  value === null || value === undefined ? [] : typeof value === 'object' ? value : [String(value)];
 
 /** @param other what stands on the other side: an entry that is missing there is marked with a word. */
 function shown(
@@ -87,7 +84,7 @@ function shown(
   other: readonly string[] | undefined,
   mark: 'admin.diff.added' | 'admin.diff.removed',
 ) {
-  const entries = asList(value);
+  const entries = fieldEntries(value);
   if (entries.length === 0) return view.t('admin.none');
   const isList = typeof value === 'object';
   const text = (entry: string) =>

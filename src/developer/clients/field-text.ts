@@ -1,6 +1,7 @@
 import { secondFactorOf } from '../../clients/choices.ts';
 import type { Client, ReviewedFields } from '../../clients/client.ts';
 import { type FieldName, fieldOf } from '../../clients/fields.ts';
+import { describeKeys, type KeySet } from '../../clients/keys/key-set.ts';
 import { findLibrary } from '../../clients/libraries/catalogue.ts';
 import type { MessageKey } from '../../platform/i18n/translate.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -30,4 +31,11 @@ export function fieldText(
   if (control.kind !== 'choice') return undefined;
   const unset = name === 'token_endpoint_auth_method' && client_type === 'public' ? 'none' : control.unset;
   return view.plain(`developer.${control.texts}.${value ?? unset}` as MessageKey);
+}
+
+/** The entries of a list, of a key set its keys, and one of a text; none for null. @param value also of a log, which keeps texts of keys. */
+export function fieldEntries(value: ReviewedFields[FieldName] | undefined): readonly string[] {
+  if (value === null || value === undefined) return [];
+  if (typeof value !== 'object') return [String(value)];
+  return Array.isArray(value) ? value : describeKeys(value as KeySet);
 }

@@ -17,6 +17,7 @@ type FieldValue<Name extends FieldName> = {
   scopes: readonly string[];
   text: string;
   lines: string;
+  json: string;
   choice: string;
   library: string;
   second_factor: string;
@@ -54,6 +55,11 @@ const readings: Readonly<Record<ClientField['control']['kind'], Reading>> = {
     read: (form, name) => form[name] ?? '',
     show: (value: readonly string[]) => value.join('\n'),
     send: (value: string) => linesOf(value),
+  },
+  json: {
+    read: (form, name) => form[name]?.trim() ?? '',
+    show: (value: object | null) => (value === null ? '' : JSON.stringify(value, null, 2)),
+    send: (value: string) => (value === '' ? null : jsonOf(value)),
   },
   second_factor: {
     read: (form, name) => form[name] ?? '',
@@ -101,6 +107,15 @@ export function formValuesOf(client: Client): FormValues {
     client_type: proposal.client_type,
     note_to_reviewer: proposal.note_to_reviewer ?? '',
   } as FormValues;
+}
+
+/** What is no JSON stays a text, which is refused as such. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 export const wordsOf = (text: string): string[] => text.split(' ').filter(Boolean);

@@ -100,6 +100,7 @@ function field(context: FormContext, name: FieldName): Html {
   const { control } = fieldOf(name);
   if (control.kind === 'text') return textField(context, name as FieldsOf<'text'>);
   if (control.kind === 'lines') return uriList(context, name as FieldsOf<'lines'>);
+  if (control.kind === 'json') return jsonArea(context, name as FieldsOf<'json'>);
   if (control.kind === 'switch') return checkbox(context, name as FieldsOf<'switch'>);
   if (control.kind === 'scopes') return scopeBoxes(context);
   const { view } = context;
@@ -183,6 +184,19 @@ const uriList = (
  autocapitalize="none" autocomplete="off" wrap="off"${described(context, name)}>
 ${context.formValues[name]}</textarea>
 ${hint(context.view, name)}${problemBox(context, name)}`;
+
+/** A page never shows a private key, not even to who has sent it. */
+const jsonArea = (
+  context: FormContext,
+  name: FieldsOf<'json'>,
+): Html => html`<label for="${name}">${context.view.t(`developer.${name}`)}</label>
+<textarea id="${name}" name="${name}" data-kind="json" rows="4" spellcheck="false" autocapitalize="none" autocomplete="off"
+ wrap="off"${described(context, name)}>
+${holdsPrivateKey(context, name) ? '' : context.formValues[name]}</textarea>
+${hint(context.view, name)}${problemBox(context, name)}`;
+
+const holdsPrivateKey = ({ problems }: FormContext, name: FieldName) =>
+  problems.some(({ path, userMessage }) => path === name && userMessage?.key === 'problem.jwks.private');
 
 const checkbox = (
   context: FormContext,

@@ -13,7 +13,7 @@ import type { ClientWeek } from '../../statistics/read-statistics.ts';
 import type { History, HistoryEvent } from '../activity/activity.ts';
 import { aboveClient, type ClientArea, clientPath, developerTab } from '../navigation.ts';
 import { librarySelect, setup } from '../setup/setup.ts';
-import { fieldText } from './field-text.ts';
+import { fieldEntries, fieldText } from './field-text.ts';
 import { type ClientForm, clientForm, formAlerts } from './form.ts';
 
 /** What was just done, by the name that the query has for it; other values are ignored. */
@@ -107,10 +107,10 @@ function value(view: View, client: Client, field: keyof ReviewedFields): Html {
   const value = client[field];
   const fixed = fieldText(view, field, value, client);
   if (fixed !== undefined) return html`${fixed}`;
-  const isEmpty = Array.isArray(value) && value.length === 0;
-  if (value === null || isEmpty) return view.t('developer.none');
-  if (typeof value !== 'object') return textOf(String(value));
-  return html`<ul class="scopes">${value.map((entry) => html`<li>${textOf(entry)}</li>`)}</ul>`;
+  const entries = fieldEntries(value);
+  if (entries.length === 0) return view.t('developer.none');
+  if (typeof value !== 'object') return textOf(entries[0]!);
+  return html`<ul class="scopes">${entries.map((entry) => html`<li>${textOf(entry)}</li>`)}</ul>`;
 }
 
 const textOf = (text: string): Html => (looksLikeUrl(text) ? untrustedUrl(text) : untrusted(text));

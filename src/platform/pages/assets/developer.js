@@ -36,6 +36,7 @@
   const namesOf = (kind) => [...new Set([...form.querySelectorAll(`[data-kind="${kind}"]`)].map(({ name }) => name))];
   const texts = namesOf('text');
   const lists = namesOf('lines');
+  const objects = namesOf('json');
   const choices = namesOf('choice'); // on which depends what the others allow
 
   const linesOf = (text) =>
@@ -55,7 +56,19 @@
       const lines = linesOf(form.elements[name].value);
       if (lines.length > 0) body[name] = lines;
     }
+    for (const name of objects) {
+      const text = form.elements[name].value.trim();
+      if (text) body[name] = parsed(text);
+    }
     return body;
+  }
+
+  function parsed(text) {
+    try {
+      return JSON.parse(text);
+    } catch {
+      return text;
+    }
   }
 
   let latest = 0;
@@ -72,7 +85,7 @@
     }).catch(() => undefined);
     if (!answer?.ok || mine !== latest) return; // the form itself will say what is wrong
     const { fields } = await answer.json();
-    for (const name of [...texts, ...lists, ...choices]) show(name, fields, body);
+    for (const name of [...texts, ...lists, ...objects, ...choices]) show(name, fields, body);
   }
 
   function show(name, fields, body) {
