@@ -10,6 +10,7 @@ import { openScopes } from '../clients/scopes.ts';
 import { noteSecretUse } from '../clients/statements.ts';
 import { noteServiceSecretUse, readCredential } from '../entitlements/statements.ts';
 import { authorizationRequests } from '../oauth/authorize/authorize.ts';
+import { openKeySets } from '../oauth/client-keys/key-sets.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { grants } from '../oauth/grants/grants.ts';
 import { openIssuances } from '../oauth/grants/issuances.ts';
@@ -112,6 +113,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       log,
       tracer,
       outbound,
+      keySets: openKeySets({ outbound, clock }),
       vault,
       keys,
       passwords,

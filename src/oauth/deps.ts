@@ -1,11 +1,14 @@
 import type { Deps as ClientDeps } from '../clients/deps.ts';
 import type { SignInCounter } from '../statistics/sign-in-counter.ts';
+import type { KeySets } from './client-keys/key-sets.ts';
 import type { Issuances } from './grants/issuances.ts';
 import type { KeyRing } from './signing-keys/key-ring.ts';
 
 export type Deps = ClientDeps & {
   /** Signs tokens and verifies our own. */
   readonly keys: KeyRing;
+  /** Keys that clients publish. */
+  readonly keySets: KeySets;
   /** Distinguishes a lost answer of the token endpoint from a replay. */
   readonly issuances: Issuances;
   /** Counts sign-ins at clients. */
