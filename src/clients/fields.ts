@@ -104,8 +104,8 @@ export const clientFields = {
     body: Type.Enum([...applicationTypes], {
       description:
         '`web`: on a server. `spa`: in a browser; unused refresh tokens expire after 24 hours. `native`: on a device; any ' +
-        'port of a loopback IP address matches, and private-use schemes may be registered (RFC 8252). Default: `native` ' +
-        'for a public client with such a redirect URI, else `web`.',
+        'port of a loopback IP address matches, and of a `localhost` without a port; private-use schemes may be registered ' +
+        '(RFC 8252). Default: `native` for a public client with such a scheme or IP address, else `web`.',
     }),
     record: Type.Enum([...applicationTypes]),
     option: { name: 'application-type', value: 'type', help: 'where it runs: server, browser or device' },

@@ -292,20 +292,57 @@ test('a loopback IP literal matches at any port, and in nothing else (AZ-03, RFC
   for (const uri of attacks) assert.equal(matches(registered, uri), false, uri);
 });
 
-test('ports are free on [::1] too, and on a registered port; localhost and https keep theirs', () => {
+test('ports are free on [::1] too, and on a registered port of a literal; https keeps its own', () => {
   assert.equal(matches(['http://[::1]/cb'], 'http://[::1]:51004/cb'), true);
   assert.equal(matches(['http://[::1]/cb'], 'http://127.0.0.1:51004/cb'), false);
   assert.equal(matches(['http://127.0.0.1:3000/cb?a=1'], 'http://127.0.0.1:51004/cb?a=1'), true);
   assert.equal(matches(['http://127.0.0.1'], 'http://127.0.0.1:51004'), true);
   assert.equal(matches(['http://127.0.0.1:0/cb'], 'http://127.0.0.1:51004/cb'), true);
-  assert.equal(matches(['http://localhost:3000/cb'], 'http://localhost:3001/cb'), false);
-  assert.equal(matches(['http://localhost/cb'], 'http://localhost:3001/cb'), false);
   assert.equal(matches(['https://127.0.0.1/cb'], 'https://127.0.0.1:8443/cb'), false);
   assert.equal(matches([], 'http://127.0.0.1/cb'), false);
 });
 
+test('localhost that is registered without a port matches at any port, and in nothing else (AZ-03, RFC 8252 §8.3)', () => {
+  for (const port of ['', ':1', ':80', ':51004', ':65535']) {
+    assert.equal(matches(['http://localhost/cb'], `http://localhost${port}/cb`), true, port);
+    assert.equal(matches(['http://localhost'], `http://localhost${port}`), true, port);
+  }
+  const attacks = [
+    'http://localhost:51004/x',
+    'http://localhost:51004/cb/',
+    'http://localhost:51004/cb?x=1',
+    'http://localhost:51004/cb#f',
+    'http://localhost:51004',
+    'http://localhost:/cb',
+    'http://localhost:0/cb',
+    'http://localhost:080/cb',
+    'http://localhost:65536/cb',
+    'http://localhost:51004@evil.test/cb',
+    'http://localhost@evil.test/cb',
+    'http://localhost.evil.test/cb',
+    'http://localhost:51004.evil.test/cb',
+    'http://localhost.:51004/cb',
+    'http://app.localhost:51004/cb',
+    'http://LOCALHOST:51004/cb',
+    'https://localhost:51004/cb',
+    'http://127.0.0.1:51004/cb',
+    'http://[::1]:51004/cb',
+    'http://localhost:51004/cb\n',
+  ];
+  for (const uri of attacks) assert.equal(matches(['http://localhost/cb'], uri), false, uri);
+});
+
+test('localhost that is registered with a port keeps it, also one in another spelling (AZ-03)', () => {
+  for (const port of [':3000', ':80', ':0', ':']) {
+    assert.equal(matches([`http://localhost${port}/cb`], `http://localhost${port}/cb`), true, port);
+    assert.equal(matches([`http://localhost${port}/cb`], 'http://localhost:3001/cb'), false, port);
+    assert.equal(matches([`http://localhost${port}/cb`], 'http://localhost/cb'), false, port);
+  }
+});
+
 test('only a native app may choose its port', () => {
   for (const application_type of ['web', 'spa'] as const) {
+    assert.equal(matches(['http://localhost/cb'], 'http://localhost:51004/cb', application_type), false);
     assert.equal(matches(['http://127.0.0.1/cb'], 'http://127.0.0.1:51004/cb', application_type), false);
     assert.equal(matches(['http://127.0.0.1/cb'], 'http://127.0.0.1/cb', application_type), true);
   }

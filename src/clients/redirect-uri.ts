@@ -112,18 +112,21 @@ function queryProblem(uri: string): MessageDescriptor | undefined {
   return isReserved ? { key: 'problem.redirect_uri.response_parameter' } : undefined;
 }
 
-/** An http URI on a loopback IP literal, which `localhost` is not: the text before the port, and after it. */
-const loopbackLiteral = (port: string) =>
-  new RegExp(String.raw`^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::(${port}))?((?:[/?].*)?)$`);
-const requestedLiteral = loopbackLiteral(String.raw`[1-9]\d{0,4}`);
-const registeredLiteral = loopbackLiteral(String.raw`\d*`); // in any spelling, and with the 0 that stands for "any"
+/** An http URI on a loopback host: the text before the port, and after it. */
+const loopback = (host: string, port: string) =>
+  new RegExp(String.raw`^(http:\/\/(?:${host}))(?::(${port}))?((?:[/?].*)?)$`);
+const literals = String.raw`127\.0\.0\.1|\[::1\]`;
+const requestedLoopback = loopback(`${literals}|localhost`, String.raw`[1-9]\d{0,4}`);
+const registeredLiteral = loopback(literals, String.raw`\d*`); // in any spelling, and with the 0 that stands for "any"
+const registeredName = /^http:\/\/localhost(?:[/?].*)?$/;
 
 type Registered = { redirect_uris: readonly string[]; application_type: (typeof applicationTypes)[number] };
 
 /**
  * Whether a client may be redirected to `requested`: simple string comparison (RFC 9700 §4.1.3), with the one exception
- * that OAuth 2.1 §8.4.2 and RFC 8252 §7.3 make for native apps. They listen on whichever port of a loopback IP literal the
- * system gave them, so there the port is not compared. `localhost` is compared whole: the specification says exact.
+ * that OAuth 2.1 §8.4.2 and RFC 8252 §7.3 make for native apps. They listen on whichever port of a loopback address the
+ * system gave them, so there the port is not compared. RFC 8252 §8.3 advises against `localhost`, and yet command-line and MCP
+ * clients listen there: a native app that registers it without a port may choose its port, and one that names a port keeps it.
  */
 export function matchesRegistered(
   { redirect_uris: registered, application_type }: Registered,
@@ -131,14 +134,17 @@ export function matchesRegistered(
 ): boolean {
   if (registered.includes(requested)) return true;
   if (application_type !== 'native') return false;
-  const portlessRequest = portless(requested, requestedLiteral);
+  const portlessRequest = portless(requested, requestedLoopback);
   return (
-    portlessRequest !== undefined && registered.some((uri) => portless(uri, registeredLiteral) === portlessRequest)
+    portlessRequest !== undefined &&
+    registered.some((uri) =>
+      registeredName.test(uri) ? uri === portlessRequest : portless(uri, registeredLiteral) === portlessRequest,
+    )
   );
 }
 
 /** Text, without decoding or resolving. */
-function portless(uri: string, literal: RegExp): string | undefined {
-  const [, host, port, rest] = literal.exec(uri) ?? [];
+function portless(uri: string, form: RegExp): string | undefined {
+  const [, host, port, rest] = form.exec(uri) ?? [];
   return host === undefined || Number(port ?? 80) > 65_535 ? undefined : `${host}${rest}`;
 }

@@ -38,7 +38,7 @@ testSignet(
   'a native app is redirected to its own scheme, and to any port of a loopback address',
   async ({ signet }) => {
     const user = await signet.signedInUser();
-    const redirect_uris = ['com.example.app:/cb', 'http://127.0.0.1/cb'];
+    const redirect_uris = ['com.example.app:/cb', 'http://127.0.0.1/cb', 'http://localhost/cb'];
     const app = await signet.registerClient({ owner: user, client_type: 'public', redirect_uris });
     const web = await signet.registerClient({
       owner: user,
@@ -51,6 +51,9 @@ testSignet(
     const elsewhere = { redirect_uri: 'http://127.0.0.1:51004/cb' };
     assert.ok(redirectedTo(await user.browser.get(app.authorizePath(elsewhere))).get('code'));
     assert.equal((await user.browser.get(web.authorizePath(elsewhere))).status, 400);
+    const byName = { redirect_uri: 'http://localhost:51004/cb' };
+    const answered = redirectedTo(await user.browser.get(app.authorizePath(byName)));
+    assert.equal(answered.base, byName.redirect_uri);
   },
 );
 
