@@ -178,7 +178,16 @@ async function withServerSettings(config: Config, db: MigratableDb): Promise<Con
 }
 
 /** Removed from log lines. */
-const secretPaths = ['password', 'client_secret', 'token', 'refresh_token', 'access_token', 'cookie', 'authorization'];
+const secretPaths = [
+  'password',
+  'client_secret',
+  'client_assertion',
+  'token',
+  'refresh_token',
+  'access_token',
+  'cookie',
+  'authorization',
+];
 
 /** JSON lines on standard error, so that standard output stays free for what a command prints. */
 export function openLog(level: Config['logLevel']): Logger {

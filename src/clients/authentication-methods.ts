@@ -16,6 +16,21 @@ const bySecret = { of: 'confidential', usesSecret: true, failures: ['secret_wron
 export const authenticationMethods = {
   client_secret_basic: bySecret,
   client_secret_post: bySecret,
+  private_key_jwt: {
+    of: 'confidential',
+    usesSecret: false,
+    failures: [
+      'assertion_missing',
+      'assertion_malformed',
+      'assertion_subject',
+      'assertion_audience',
+      'assertion_expired',
+      'assertion_used',
+      'assertion_signature',
+      'key_unknown',
+      'keys_unavailable',
+    ],
+  },
   none: { of: 'public', usesSecret: false, failures: ['secret_missing', 'secret_of_public'] },
 } as const satisfies Record<string, Method>;
 

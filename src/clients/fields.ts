@@ -242,7 +242,8 @@ export const clientFields = {
     part: 'technical',
     control: { kind: 'choice', values: methodNames, as: 'select', texts: 'authentication', unset: 'any' },
     body: Type.Union([Type.Enum([...methodNames]), Type.Null()], {
-      description: 'The only accepted method; null accepts a secret in HTTP Basic and in the body.',
+      description:
+        'The only accepted method; null accepts a secret in HTTP Basic and in the body, and of a client with keys an assertion.',
     }),
     record: orNull(Type.Enum([...methodNames])),
     option: { name: 'auth-method', value: 'method', help: 'the only authentication method to accept' },

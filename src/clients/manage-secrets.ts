@@ -5,7 +5,7 @@ import { digest, isActiveSecret, lastFour, newId, newSecret } from '../platform/
 import { displayNameProblem, normalizeName } from '../platform/text.ts';
 import { usesSecret } from './authentication-methods.ts';
 import { type ClientDeps, changeOwnClient, type OwnTarget } from './change-client.ts';
-import type { Client, ClientSecret } from './client.ts';
+import { type Client, type ClientSecret, proposalOf } from './client.ts';
 import { findOwnClient } from './find-clients.ts';
 import { deleteExpiredSecrets, expireSecret, insertSecret } from './store.ts';
 
@@ -61,7 +61,7 @@ export async function addSecret(
   const expires_at = target.overlapSeconds === undefined ? null : secret.created_at + target.overlapSeconds;
   let ended: readonly ClientSecret[] = [];
   const client = await changeOwnClient(deps, target, (client) => {
-    if (!usesSecret(client)) throw refused(client, 'problem.secret.public');
+    if (!mayHaveSecret(client)) throw refused(client, `problem.secret.${reasonForNone(client)}`);
     const { client_id } = client;
     const active = activeSecretsOf(deps, client);
     if (active.length >= maxActiveSecrets) throw refused(client, 'problem.secret.two');
@@ -97,7 +97,7 @@ function readName(name = ''): string | null {
 
 /**
  * Ends a secret, at once or after an overlap in which both work; repeated, it ends sooner or later. One without an end
- * always remains, since the client needs one.
+ * always remains while the client needs one.
  *
  * @param target.overlapSeconds 0 to a week.
  * @throws as {@link changeOwnClient}; notFound for a secret that has ended; invalidState for the last one.
@@ -112,7 +112,7 @@ export async function retireSecret(
     const active = activeSecretsOf(deps, client);
     if (!active.some((secret) => secret.secret_id === secret_id)) throw notFound();
     const hasSuccessor = active.some((other) => other.secret_id !== secret_id && other.expires_at === null);
-    if (!hasSuccessor) throw refused(client, 'problem.secret.last');
+    if (!hasSuccessor && mayHaveSecret(client)) throw refused(client, 'problem.secret.last');
     return {
       action: 'client.secret_retired',
       after: { secret_id, expires_at },
@@ -123,5 +123,16 @@ export async function retireSecret(
   return { ...secretRecord(secrets.find((secret) => secret.secret_id === secret_id)!), expires_at };
 }
 
-const refused = ({ status }: Client, key: 'problem.secret.two' | 'problem.secret.last' | 'problem.secret.public') =>
+/** Also before the change to a secret is approved: from then on the client needs it. */
+export const mayHaveSecret = (client: Client): boolean => usesSecret(client) || usesSecret(proposalOf(client));
+
+/** Whether there is something to look after: secrets of a client that now has a key would be good again with the next change. */
+export const hasSecrets = (client: Client): boolean => mayHaveSecret(client) || client.secrets.length > 0;
+
+/** Why it has no secret. */
+export const reasonForNone = ({ client_type }: Pick<Client, 'client_type'>) =>
+  client_type === 'public' ? 'public' : 'key';
+
+type RefusalKey = `problem.secret.${'two' | 'last' | 'public' | 'key'}`;
+const refused = ({ status }: Client, key: RefusalKey) =>
   refusal('invalid_state', { key }, { details: { current_status: status } });

@@ -130,6 +130,8 @@ function inconsistencies(wanted: Partial<Registration>): FieldProblem[] {
     );
   }
   if (wanted.jwks && wanted.jwks_uri) problems.push(fieldProblem('jwks_uri', { key: 'problem.client.jwks_uri.both' }));
+  if (method === 'private_key_jwt' && client_type !== 'public' && wanted.jwks === null && wanted.jwks_uri === null)
+    problems.push(fieldProblem('jwks_uri', { key: 'problem.client.jwks_uri.missing' }));
   return problems;
 }
 

@@ -52,12 +52,16 @@ test('discovery', async (t) => {
     assert.deepEqual(document.token_endpoint_auth_methods_supported, [
       'client_secret_basic',
       'client_secret_post',
+      'private_key_jwt',
       'none',
     ]);
     const inBody = { client_secret: client.client_secret! };
     ({ refresh_token } = tokensOf(await client.with({ client_secret: null }).refresh(refresh_token, inBody)));
     await user.obtainTokens(publicClient);
-    assert.deepEqual(document.introspection_endpoint_auth_methods_supported, ['client_secret_basic']);
+    assert.deepEqual(document.introspection_endpoint_auth_methods_supported, [
+      'client_secret_basic',
+      'private_key_jwt',
+    ]);
     assert.deepEqual(
       document.revocation_endpoint_auth_methods_supported,
       document.token_endpoint_auth_methods_supported,
@@ -102,7 +106,7 @@ test('discovery', async (t) => {
   });
 
   await t.test('OP-04: features that are not built are not advertised and claim no effect', async () => {
-    const unbuilt = /pushed|dpop|resource|client_assertion|private_key_jwt|tls_client|token_endpoint_auth_signing/;
+    const unbuilt = /pushed|dpop|resource|tls_client/;
     assert.doesNotMatch(JSON.stringify(document), unbuilt);
     const asked = { resource: 'https://api.example.com', dpop_jkt: 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs' };
     const code = await user.authorize(client, asked);

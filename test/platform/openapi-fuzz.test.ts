@@ -64,7 +64,7 @@ const semanticReasons: readonly [RegExp, RegExp][] = [
   [/^(listEntitlements|exportEntitlements)$/, /^plan$/],
   [/^setPicture$/, /^content$/], // it must be a picture
   // The tests send credentials in HTTP Basic, and then none may be in the body.
-  [/^(issueTokens|revokeToken)$/, /client_id|HTTP Basic/],
+  [/^(issueTokens|revokeToken|introspectToken)$/, /client_id|HTTP Basic|client_assertion/],
 ];
 
 const anyText = fc.string({ unit: 'grapheme', maxLength: 40 });

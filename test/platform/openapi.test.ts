@@ -58,7 +58,7 @@ test('the API describes itself in OpenAPI 3.1, with every endpoint of the specif
     const [method = '', path = ''] = endpoint.split(' ');
     assert.ok(document.paths[path]?.[method], `${endpoint} is not described`);
   }
-  // Who has no secret calls some of them; introspection takes credentials by HTTP Basic alone.
+  // Who has no secret calls some of them; introspection takes a secret by HTTP Basic alone.
   const { token, introspect, revoke } = Object.fromEntries(
     ['token', 'introspect', 'revoke'].map((name) => [name, document.paths[`/oauth/${name}`]?.post]),
   );
@@ -66,7 +66,8 @@ test('the API describes itself in OpenAPI 3.1, with every endpoint of the specif
     Object.keys(operation?.requestBody?.content['application/x-www-form-urlencoded']?.schema.properties ?? {});
   assert.deepEqual([token?.security, revoke?.security], [anyClient, anyClient]);
   assert.deepEqual(introspect?.security, [{ ClientSecret: [] }, { ServiceCredential: [] }]);
-  assert.deepEqual(fields(introspect), ['token', 'token_type_hint']);
+  const assertion = ['client_assertion', 'client_assertion_type'];
+  assert.deepEqual(fields(introspect).sort(), [...assertion, 'token', 'token_type_hint']);
   // Each kind of token request has all of its members, and says which it is: a generator makes a type of each.
   const schema = token?.requestBody?.content['application/x-www-form-urlencoded']?.schema;
   const { anyOf: kinds } = schema as unknown as { anyOf: Schema[] };
@@ -74,11 +75,11 @@ test('the API describes itself in OpenAPI 3.1, with every endpoint of the specif
     kinds.map(({ properties, required }) => [Object.keys(properties).sort(), required]),
     [
       [
-        ['client_id', 'client_secret', 'code', 'code_verifier', 'grant_type', 'redirect_uri'],
+        [...assertion, 'client_id', 'client_secret', 'code', 'code_verifier', 'grant_type', 'redirect_uri'],
         ['grant_type', 'code', 'redirect_uri', 'code_verifier'],
       ],
       [
-        ['client_id', 'client_secret', 'grant_type', 'refresh_token', 'scope'],
+        [...assertion, 'client_id', 'client_secret', 'grant_type', 'refresh_token', 'scope'],
         ['grant_type', 'refresh_token'],
       ],
     ],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Mailbox } from './mailbox.ts';
 
-const secretField = /(?:^|_)(?:token|secret|password|verifier)s?$|^(?:code|backup_codes)$/;
+const secretField = /(?:^|_)(?:token|secret|password|verifier|assertion)s?$|^(?:code|backup_codes)$/;
 const isPassword = /password$/;
 /** Fuzzed texts consist of them, so one may be a password and a part of what is logged. */
 const ownNames = new Set([

@@ -1,8 +1,8 @@
 import type { User } from '../../accounts/statements.ts';
-import { usesSecret } from '../../clients/authentication-methods.ts';
 import { type Client, needsReview, proposalOf } from '../../clients/client.ts';
 import { linkFields } from '../../clients/fields.ts';
 import { countedAtMost } from '../../clients/find-clients.ts';
+import { hasSecrets } from '../../clients/manage-secrets.ts';
 import { homepageUrlProblem } from '../../clients/page-url.ts';
 import type { clientReview, LastRejection } from '../../clients/read-review.ts';
 import type { ReviewerProblem } from '../../clients/reviewer.ts';
@@ -93,7 +93,7 @@ const nextLink = (view: View, { client, more }: NonNullable<ClientView['next']>)
 /** What an owner would do. */
 const ownerActions = (view: View, client: Client): Html => html`<p class="actions">
 <a class="button quiet" id="client-edit" href="${clientPath(client)}/edit">${view.t('developer.edit')}</a>
-${usesSecret(client) && html`<a class="button quiet" id="client-secrets" href="${clientPath(client)}/secrets">${view.t('developer.secrets')}</a>`}
+${hasSecrets(client) && html`<a class="button quiet" id="client-secrets" href="${clientPath(client)}/secrets">${view.t('developer.secrets')}</a>`}
 </p>`;
 
 /** To look at them: a new page, which learns nothing of this one. */

@@ -1,7 +1,7 @@
-import { usesSecret } from '../../clients/authentication-methods.ts';
 import type { ClientStatus } from '../../clients/choices.ts';
 import { type Client, proposalOf, type ReviewedFields, reviewedFields } from '../../clients/client.ts';
 import type { Kind } from '../../clients/libraries/library.ts';
+import { hasSecrets } from '../../clients/manage-secrets.ts';
 import { guidesPath } from '../../platform/guides/guides.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { alert, copyButton, copyScripts, notice } from '../../platform/pages/form.ts';
@@ -63,7 +63,7 @@ ${statusDescription(view, client)}
 <p class="actions">
 <a class="button quiet" href="${clientPath(client)}/edit">${view.t('developer.edit')}</a>
 <a class="button quiet" href="#setup">${view.t('developer.setup')}</a>
-${usesSecret(client) && html`<a class="button quiet" href="${clientPath(client)}/secrets">${view.t('developer.secrets')}</a>`}
+${hasSecrets(client) && html`<a class="button quiet" href="${clientPath(client)}/secrets">${view.t('developer.secrets')}</a>`}
 <a class="button quiet" href="${clientPath(client)}/activity">${view.t('developer.activity')}</a>
 <a class="button quiet" href="${clientPath(client)}/test">${view.t('developer.test')}</a>
 </p>

@@ -1,6 +1,11 @@
-import { usesSecret } from '../../clients/authentication-methods.ts';
 import type { Client } from '../../clients/client.ts';
-import { type Overlap, overlaps, type SecretRecord } from '../../clients/manage-secrets.ts';
+import {
+  mayHaveSecret,
+  type Overlap,
+  overlaps,
+  reasonForNone,
+  type SecretRecord,
+} from '../../clients/manage-secrets.ts';
 import { copyButton, copyScripts, notice } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
@@ -56,11 +61,11 @@ export const secretsPage = (view: View, { area, client, secrets, problem, isReti
   tab: area.tab,
   above: aboveClient(client, area),
   content: html`<h1>${view.t('developer.secrets.title')}</h1>
-<p class="soft">${view.t(usesSecret(client) ? 'developer.secrets.intro' : 'developer.secrets.public')}</p>
+<p class="soft">${view.t(mayHaveSecret(client) ? 'developer.secrets.intro' : `developer.secrets.${reasonForNone(client)}`)}</p>
 ${problem}${notice(isRetired && view.t('developer.done.retired'))}
-<ul class="items">${secrets.map((_, place) => secretItem(view, clientPath(client, area), secrets, place))}</ul>
+<ul class="items">${secrets.map((_, place) => secretItem(view, client, clientPath(client, area), secrets, place))}</ul>
 ${
-  usesSecret(client) &&
+  mayHaveSecret(client) &&
   (secrets.length < 2
     ? html`<h2>${view.t('developer.secrets.add')}</h2>
 <form method="post" action="${clientPath(client, area)}/secrets">
@@ -75,9 +80,10 @@ ${
 }`,
 });
 
-function secretItem(view: View, path: string, secrets: readonly SecretRecord[], place: number): Html {
+function secretItem(view: View, client: Client, path: string, secrets: readonly SecretRecord[], place: number): Html {
   const { secret_id, created_at, expires_at, name, last_four, last_used_at } = secrets[place]!;
-  const canRetire = secrets.some((other) => other.secret_id !== secret_id && other.expires_at === null);
+  const isLast = !secrets.some((other) => other.secret_id !== secret_id && other.expires_at === null);
+  const canRetire = !isLast || !mayHaveSecret(client);
   const number = place + 1;
   return html`<li>
 <div>

@@ -3,6 +3,7 @@ import type { Client } from '../../clients/client.ts';
 import { gapsOf, proposedRetryWindow, snippetValuesOf, symptomsFor } from '../../clients/libraries/advice.ts';
 import { findLibrary, libraries, snippetOf } from '../../clients/libraries/catalogue.ts';
 import { ecosystems, type Library, type Symptom } from '../../clients/libraries/library.ts';
+import { reasonForNone } from '../../clients/manage-secrets.ts';
 import { guidesPath } from '../../platform/guides/guides.ts';
 import { copyButton } from '../../platform/pages/form.ts';
 import { type Html, html, untrustedUrl } from '../../platform/pages/html.ts';
@@ -40,7 +41,7 @@ type Setup = {
 export function setup(view: View, { client, issuer, library: asked, area }: Setup): Html {
   const library = findLibrary(asked) ?? findLibrary(client.library) ?? findLibrary('other')!;
   return html`${gapList(view, library, client, area)}
-<p class="soft">${view.t(usesSecret(client) ? 'developer.setup.intro' : 'developer.setup.intro.public')}</p>
+<p class="soft">${view.t(usesSecret(client) ? 'developer.setup.intro' : `developer.setup.intro.${reasonForNone(client)}`)}</p>
 ${snippetOf(library.id, snippetValuesOf(client, issuer)).map(
   // A text field selects, scrolls and copies by itself, without a script.
   ({ file, text }, place) => html`<label for="snippet-${place}">${file}</label>

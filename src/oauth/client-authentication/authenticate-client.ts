@@ -1,6 +1,6 @@
 import { type AuthenticationMethod, methodNames } from '../../clients/authentication-methods.ts';
 import { type Client, isClientId } from '../../clients/client.ts';
-import type { FailureCode } from '../../clients/failures.ts';
+import type { Failure } from '../../clients/failures.ts';
 import { isCredentialId } from '../../entitlements/service-credentials/service-credential.ts';
 import { invalidClient, invalidRequest } from '../../platform/errors.ts';
 import type { Deps } from '../deps.ts';
@@ -30,11 +30,11 @@ export async function authenticateClient(
   const { client, methods } = await identifyClient(deps, request, endpoint, requirePresented(request, endpoint));
   const method = client.token_endpoint_auth_method;
   if (method !== null && !methods.includes(method)) {
-    noteFailure(deps, client, request, 'authentication_method');
+    noteFailure(deps, client, request, { code: 'authentication_method' });
     throw invalidClient(`the client authenticates by ${method}`);
   }
   if (client.status !== 'approved') {
-    noteFailure(deps, client, request, 'client_not_approved');
+    noteFailure(deps, client, request, { code: 'client_not_approved' });
     throw invalidClient(`client is ${client.status}`);
   }
   return client;
@@ -62,10 +62,11 @@ export async function identifyClient(
   const client = await deps.clients.find(client_id);
   if (!client) throw invalidClient('unknown client');
   const proven: readonly AuthenticationMethod[] = proof === undefined ? ['none'] : shownBy;
-  const failure = await methods[proven[0]!].prove(deps, client, { proof, address: request.address });
-  if (failure !== undefined) {
-    noteFailure(deps, client, request, failure);
-    throw invalidClient(failure);
+  const refusal = await methods[proven[0]!].prove(deps, client, { proof, address: request.address });
+  if (refusal !== undefined) {
+    const { code, description, detail } = refusal;
+    noteFailure(deps, client, request, { code, ...(detail && { detail }) });
+    throw invalidClient(code, description);
   }
   if (!isTaken(proven, endpoint)) throw invalidClient(`${proven} at ${endpoint}`);
   return { client, methods: proven };
@@ -88,13 +89,17 @@ function readPresented(request: ClientRequest): Presented | undefined {
     if (shown === undefined) continue;
     client_id ??= shown.client_id;
     if (shown.client_id !== undefined && shown.client_id !== client_id) throw differing('client_id');
-    if (shownBy.length > 0 && shown.proof !== proof) throw differing('client_secret');
+    if (shownBy.length > 0 && shown.proof !== proof)
+      throw name === 'private_key_jwt' ? twoMethods() : differing('client_secret');
     proof = shown.proof;
     shownBy.push(name);
   }
   if (client_id === undefined) return undefined;
   return { client_id, proof, methods: shownBy.length > 0 ? shownBy : ['none'] };
 }
+
+/** RFC 6749 §2.3 */
+const twoMethods = () => invalidRequest('Authenticate once: by a client_assertion, or by a client secret.');
 
 /** Whether there is something to authenticate with, rather than a bare client_id. @throws {RequestError} as {@link readPresented}. */
 export const presentsCredentials = (request: ClientRequest): boolean =>
@@ -112,5 +117,5 @@ const noteFailure = (
   deps: Pick<Deps, 'clientFailures'>,
   { client_id }: Client,
   { address }: ClientRequest,
-  code: FailureCode,
-) => deps.clientFailures.record({ client_id, stage: 'client_authentication', address }, { code });
+  failure: Failure,
+) => deps.clientFailures.record({ client_id, stage: 'client_authentication', address }, failure);

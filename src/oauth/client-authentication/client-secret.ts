@@ -6,7 +6,7 @@ import { invalidRequest } from '../../platform/errors.ts';
 import { clientSecret, readBasic } from '../../platform/http/access.ts';
 import { findActiveSecret, matchesActiveSecret } from '../../platform/ids.ts';
 import { Type } from '../../platform/schema.ts';
-import type { Method, ProofDeps } from './method.ts';
+import type { Method, ProofDeps, Refusal } from './method.ts';
 
 /** RFC 6749 §2.3.1: an empty secret counts as none, as the body is read, too. */
 export const clientSecretBasic: Method = {
@@ -37,18 +37,18 @@ async function prove(
   deps: ProofDeps,
   client: Client,
   { proof = '', address }: { proof: string | undefined; address: string },
-): Promise<FailureCode | undefined> {
+): Promise<Refusal | undefined> {
   const secret = findActiveSecret(client.secrets, proof, now(deps));
   if (usesSecret(client) && secret) {
     deps.clientSecretUses.note(secret.secret_id);
     return undefined;
   }
   await deps.clientSecretLimits.failed(client.client_id, address);
-  return failureOf(client, proof);
+  return { code: failureOf(client, proof) };
 }
 
 function failureOf(client: Client, proof: string): FailureCode {
-  if (!usesSecret(client)) return 'secret_of_public';
+  if (!usesSecret(client)) return client.client_type === 'public' ? 'secret_of_public' : 'assertion_missing';
   const ignoringExpiry = client.secrets.map((secret) => ({ ...secret, expires_at: null }));
   return matchesActiveSecret(ignoringExpiry, proof, 0) ? 'secret_ended' : 'secret_wrong';
 }

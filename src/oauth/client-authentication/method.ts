@@ -1,5 +1,5 @@
 import type { Client } from '../../clients/client.ts';
-import type { FailureCode } from '../../clients/failures.ts';
+import type { Failure } from '../../clients/failures.ts';
 import type { AccessDescription } from '../../platform/http/access.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import type { TSchema } from '../../platform/schema.ts';
@@ -12,21 +12,24 @@ export type ClientRequest = {
   address: string;
 };
 
-export type ProofDeps = Pick<Deps, 'clock' | 'clientSecretLimits' | 'clientSecretUses'>;
+export type ProofDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'keySets' | 'clientSecretLimits' | 'clientSecretUses'>;
+
+/** Why a client is not proven, for its owner; `description`: what its caller gets to read. */
+export type Refusal = Failure & { description?: string };
 
 /** One way to authenticate, for every endpoint that takes it. */
 export type Method = {
   /** What a request shows by it; undefined if it does not use it. @throws {RequestError} for what is malformed. */
   presents(request: ClientRequest): { client_id: string | undefined; proof: string | undefined } | undefined;
-  /** @returns why the client is not proven, for its owner alone to read; undefined if it is. */
+  /** @returns undefined if the client is proven. */
   prove(
     deps: ProofDeps,
     client: Client,
     shown: { proof: string | undefined; address: string },
-  ): FailureCode | undefined | Promise<FailureCode | undefined>;
+  ): Refusal | undefined | Promise<Refusal | undefined>;
   /** Its parameters of a form, beside `client_id`. */
   readonly parameters: Readonly<Record<string, TSchema>>;
-  /** In the API description. */
-  readonly access: AccessDescription;
+  /** In the API description; what it has no security scheme for is in `words` alone. */
+  readonly access?: AccessDescription;
   readonly words: string;
 };

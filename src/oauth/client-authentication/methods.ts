@@ -1,13 +1,17 @@
-import { type AuthenticationMethod, methodNames } from '../../clients/authentication-methods.ts';
+import { type AuthenticationMethod, methodNames, usesSecret } from '../../clients/authentication-methods.ts';
 import { type AccessDescription, noCredentials } from '../../platform/http/access.ts';
 import { type TSchema, Type } from '../../platform/schema.ts';
+import { privateKeyJwt } from './client-assertion.ts';
 import { clientSecretBasic, clientSecretPost } from './client-secret.ts';
 import type { Method } from './method.ts';
 
 /** What there is when nothing is shown, or nothing but an empty secret. */
 const none: Method = {
   presents: () => undefined,
-  prove: (_, { client_type }) => (client_type === 'public' ? undefined : 'secret_missing'),
+  prove: (_, client) => {
+    if (client.client_type === 'public') return undefined;
+    return { code: usesSecret(client) ? 'secret_missing' : 'assertion_missing' };
+  },
   parameters: {},
   access: noCredentials,
   words: 'if it is public, with `client_id` alone',
@@ -16,13 +20,14 @@ const none: Method = {
 export const methods: Readonly<Record<AuthenticationMethod, Method>> = {
   client_secret_basic: clientSecretBasic,
   client_secret_post: clientSecretPost,
+  private_key_jwt: privateKeyJwt,
   none,
 };
 
 /** The methods that each endpoint takes, as discovery and the API description state them. */
 export const methodsAt = {
   token: methodNames,
-  introspection: ['client_secret_basic'],
+  introspection: ['client_secret_basic', 'private_key_jwt'],
   revocation: methodNames,
 } as const satisfies Record<string, readonly AuthenticationMethod[]>;
 export type Endpoint = keyof typeof methodsAt;
@@ -30,13 +35,17 @@ export type Endpoint = keyof typeof methodsAt;
 const at = (endpoint: Endpoint): Method[] => methodsAt[endpoint].map((name) => methods[name]);
 
 export const accessAt = (endpoint: Endpoint): AccessDescription[] => [
-  ...new Set(at(endpoint).map(({ access }) => access)),
+  ...new Set(at(endpoint).flatMap(({ access }) => access ?? [])),
 ];
 
 export const authenticationInWords = (endpoint: Endpoint): string =>
   `The client authenticates ${at(endpoint)
     .map(({ words }) => words)
     .join('; or ')}.`;
+
+/** Of the form of one endpoint, beside `client_id`. */
+export const credentialParametersAt = (endpoint: Endpoint): Readonly<Record<string, TSchema>> =>
+  Object.assign({}, ...at(endpoint).map(({ parameters }) => parameters));
 
 /** Of every form with which a client authenticates: what an endpoint does not take, it refuses or compares. */
 export const credentialParameters = {

@@ -7,7 +7,9 @@ import type { Jws } from './jws.ts';
 import { type ClientKey, clientKeysOf } from './key-sets.ts';
 
 /** `problem`: why the address of the keys cannot be read, for the owner of the client. */
-export type KeyRefusal = { code: 'client_key_unknown' } | { code: 'client_keys_unavailable'; problem: string };
+export type KeyRefusal =
+  | { code: 'key_unknown' | 'client_not_approved' }
+  | { code: 'keys_unavailable'; problem: string };
 
 /**
  * The key that a client says it has signed with: of those that it has registered, or publishes at its `jwks_uri`, the one with
@@ -22,14 +24,14 @@ export async function findClientKey(
   const { client_id, jwks, jwks_uri } = client;
   const keyIn = (keys: readonly ClientKey[]) => onlyKeyFor(jws, keys);
   if (jwks !== null) return found(keyIn(registeredKeys(jwks)));
-  const wasReviewed = client.status === 'approved' || client.status === 'suspended';
-  if (jwks_uri === null || !wasReviewed) return found(undefined);
+  if (jwks_uri === null) return found(undefined);
+  if (client.status !== 'approved' && client.status !== 'suspended') return { code: 'client_not_approved' };
   const { keys, problem } = await deps.keySets.find({ client_id, jwks_uri }, (keys) => keyIn(keys) !== undefined);
   const key = keyIn(keys);
-  return key === undefined && problem !== undefined ? { code: 'client_keys_unavailable', problem } : found(key);
+  return key === undefined && problem !== undefined ? { code: 'keys_unavailable', problem } : found(key);
 }
 
-const found = (key: KeyObject | undefined) => (key ? { key } : ({ code: 'client_key_unknown' } as const));
+const found = (key: KeyObject | undefined) => (key ? { key } : ({ code: 'key_unknown' } as const));
 
 function onlyKeyFor({ algorithm, header }: Pick<Jws, 'algorithm' | 'header'>, keys: readonly ClientKey[]) {
   const fitting = keys.filter(

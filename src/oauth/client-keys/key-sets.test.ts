@@ -44,7 +44,7 @@ test('published keys are asked for once in five minutes, and by those who come t
   assert.equal(world.asked.length, 1);
   world.give = () => answer({ keys: [jwkOf('two')] });
   world.at += 1;
-  assert.equal(await find('one'), 'client_key_unknown', 'a key that was withdrawn');
+  assert.equal(await find('one'), 'key_unknown', 'a key that was withdrawn');
   assert.equal(world.asked.length, 2);
 });
 
@@ -57,7 +57,7 @@ test('a new key is found at once, while random key ids of strangers ask the addr
   assert.equal(world.asked.length, 2);
   for (let second = 0; second < 60; second += 1) {
     world.at += 1;
-    assert.equal(await find(`random ${second}`), 'client_key_unknown');
+    assert.equal(await find(`random ${second}`), 'key_unknown');
   }
   assert.equal(world.asked.length, 4);
 });
@@ -88,7 +88,7 @@ test('what is no key set is a problem, and keys for something else are passed ov
     [answer('{"keys":'), 'It responded with no JSON.'],
     [answer('null'), /^It responded with no JSON Web Key Set/],
     [answer({ keys: Array(51).fill({}) }), /more than 50 keys/],
-    [answer({ keys: [...hostile] }), 'client_key_unknown'],
+    [answer({ keys: [...hostile] }), 'key_unknown'],
     [answer(' '.repeat(70_000)), 'It responded with more than 64 KB.'],
     [{ ...answer('{}'), isWhole: false }, /did not arrive/],
     [answer('', 302), /redirects/],
@@ -104,8 +104,8 @@ test('what is no key set is a problem, and keys for something else are passed ov
 
 test('of a client that was not reviewed no address is asked, and of 600 clients 500 are remembered', async () => {
   const { world, find, client } = published(() => answer({ keys: [jwkOf('one')] }));
-  assert.equal(await find('one', { ...client, status: 'pending_review' }), 'client_key_unknown');
-  assert.equal(await find('one', { ...client, status: 'rejected' }), 'client_key_unknown');
+  assert.equal(await find('one', { ...client, status: 'pending_review' }), 'client_not_approved');
+  assert.equal(await find('one', { ...client, status: 'rejected' }), 'client_not_approved');
   assert.equal(world.asked.length, 0);
   const clients = Array.from({ length: 600 }, (_, index) => ({ ...client, client_id: `cl_${index}` as 'cl_1' }));
   for (const one of clients) await find('one', one);
@@ -135,11 +135,11 @@ test('registered keys: by kid, or the only one that fits', async () => {
   const [one, two] = [jwkOf('one'), jwkOf('two', { alg: 'Ed25519' })];
   const of = (...keys: object[]) => aClient({ jwks: { keys: keys as { kty: string }[] } });
   assert.equal(await find('two', of(one, two)), 'found');
-  assert.equal(await find('three', of(one, two)), 'client_key_unknown');
-  assert.equal(await find(undefined, of(one, two)), 'client_key_unknown');
+  assert.equal(await find('three', of(one, two)), 'key_unknown');
+  assert.equal(await find(undefined, of(one, two)), 'key_unknown');
   const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'jwk' });
   assert.equal(await find(undefined, of(one, { ...rsa, kid: 'rsa' })), 'found');
-  assert.equal(await find('rsa', of(one, { ...rsa, kid: 'rsa' })), 'client_key_unknown', 'of another algorithm');
-  assert.equal(await find('one', aClient()), 'client_key_unknown', 'of none');
+  assert.equal(await find('rsa', of(one, { ...rsa, kid: 'rsa' })), 'key_unknown', 'of another algorithm');
+  assert.equal(await find('one', aClient()), 'key_unknown', 'of none');
   assert.equal(world.asked.length, 0);
 });

@@ -1,5 +1,6 @@
 import { acrs } from '../../authentication/sessions/authentication.ts';
 import { signingAlgorithms } from '../../clients/choices.ts';
+import { clientAlgorithms } from '../../clients/keys/public-key.ts';
 import { advertisedScopes } from '../../clients/scopes.ts';
 import { prompts } from '../authorize/parameters.ts';
 import { responseModes } from '../authorize/response-mode.ts';
@@ -28,8 +29,11 @@ export function discoveryDocument({ config: { baseUrl } }: Pick<Deps, 'config'>)
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: signingAlgorithms,
     token_endpoint_auth_methods_supported: methodsAt.token,
+    token_endpoint_auth_signing_alg_values_supported: clientAlgorithms,
     introspection_endpoint_auth_methods_supported: methodsAt.introspection,
+    introspection_endpoint_auth_signing_alg_values_supported: clientAlgorithms,
     revocation_endpoint_auth_methods_supported: methodsAt.revocation,
+    revocation_endpoint_auth_signing_alg_values_supported: clientAlgorithms,
     code_challenge_methods_supported: ['S256'],
     claims_supported: [...new Set([...idTokenClaims, ...Object.keys(Userinfo.properties)])],
     prompt_values_supported: prompts,

@@ -14,7 +14,12 @@ import {
   requirePresented,
 } from '../client-authentication/authenticate-client.ts';
 import type { ClientRequest } from '../client-authentication/method.ts';
-import { accessAt, authenticationInWords, credentialParameters } from '../client-authentication/methods.ts';
+import {
+  accessAt,
+  authenticationInWords,
+  credentialParameters,
+  credentialParametersAt,
+} from '../client-authentication/methods.ts';
 import type { Deps } from '../deps.ts';
 import { AccessTokenClaims, accessTokenType } from './access-token.ts';
 import { grantTypeNames, redeem, tokenForm, tokenParameters } from './grant-types.ts';
@@ -135,7 +140,7 @@ const introspect: OperationDescription = {
   summary: 'Introspect a token (RFC 7662)',
   description: `${authenticationInWords('introspection')} An approved client sees its own tokens; for it those of other clients are not active. A service credential sees all.`,
   access: [...accessAt('introspection'), serviceCredential('tokens:introspect')],
-  body: { form: true, schema: form(aboutToken) },
+  body: { form: true, schema: form({ ...aboutToken, ...credentialParametersAt('introspection') }) },
   answers: {
     200: {
       description: 'For any token that is not active, exactly `{"active":false}`.',
