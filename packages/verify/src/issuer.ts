@@ -6,14 +6,20 @@ export type Metadata = { jwks_uri: string; introspection_endpoint: string | unde
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
+/** https, or http on loopback; without a fragment or credentials. */
+export function isSecureUrl(address: string): boolean {
+  if (!URL.canParse(address)) return false;
+  const { protocol, hostname, username } = new URL(address);
+  const isSecure = protocol === 'https:' || (protocol === 'http:' && loopback.test(hostname));
+  return isSecure && username === '' && !address.includes('#');
+}
+
 /**
  * Signet's issuer is an origin. With a slash more it would equal no `iss`, and every token would be answered with 503.
  * @throws {TypeError} unless it may be one: https, or http on loopback.
  */
 export function assertIssuer(issuer: string): void {
-  const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
-  const isSecure = url?.protocol === 'https:' || (url?.protocol === 'http:' && loopback.test(url.hostname));
-  if (!isSecure || url.origin !== issuer) {
+  if (!isSecureUrl(issuer) || new URL(issuer).origin !== issuer) {
     throw new TypeError(
       'issuer must be an origin such as https://id.example.com, without a slash at its end; http only for loopback.',
     );

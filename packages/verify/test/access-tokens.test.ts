@@ -107,6 +107,33 @@ test('issuer and audience are compared whole', async (t) => {
   await verify(await issuer.sign({ claims: { aud: ['cl_other', 'cl_spa'] } }));
 });
 
+test('a token for an API has the identifier of the API in its aud, and is for that API alone (RFC 8707 §2, RFC 9068 §4)', async (t) => {
+  const issuer = await startIssuer(t);
+  const [orders, mail] = ['https://orders.example.com/v1', 'urn:example:mail'];
+  const verifierOf = (...audience: string[]) => createVerifier({ ...issuer.options, audience });
+  const to = (...aud: string[]) => issuer.sign({ claims: { aud: aud.length === 1 ? aud[0] : aud } });
+
+  await verifierOf(orders)(await to('cl_app', orders));
+  await verifierOf(orders)(await to('cl_app', mail, orders));
+  await verifierOf(mail)(await to('cl_app', mail));
+  await verifierOf(orders, 'https://orders.example.com')(await to('cl_app', orders)); // an identifier that was replaced
+  await verifierOf(orders, 'cl_app')(await to('cl_app')); // on the way from one to the other
+  await verifierOf(orders, 'cl_app')(await to('cl_app', orders));
+
+  const refused: [Awaited<ReturnType<typeof verifierOf>>, string][] = [
+    [verifierOf(orders), await to('cl_app')],
+    [verifierOf(orders), await to('cl_app', mail)],
+    [verifierOf(orders), await to('cl_app', `${orders}/`)],
+    [verifierOf(orders), await to('cl_app', 'https://orders.example.com')],
+    [verifierOf(orders), await to('cl_app', 'https://ORDERS.example.com/v1')],
+    // The client is in every aud: an API that knows clients only would otherwise take what is meant for another.
+    [verifierOf('cl_app'), await to('cl_app', mail)],
+    [verifierOf('cl_app', orders), await to('cl_app', mail)],
+    [verifierOf('cl_app', orders), await issuer.sign({ claims: { aud: ['cl_app', mail, 7] } })],
+  ];
+  for (const [verify, token] of refused) await refusal(verify(token), 'invalid_token', /another audience/);
+});
+
 test('times: expired, not yet valid, missing, or no numbers', async (t) => {
   const issuer = await startIssuer(t);
   const now = issuer.now();

@@ -123,18 +123,23 @@ for (const [name, start] of Object.entries({ fastify: fastifyApp, express: expre
       assert.doesNotMatch(body + headers['www-authenticate'], /evil|zzz/);
     };
     const malformed = 'Bearer realm="api", error="invalid_request", error_description="…"';
-    const invalid = 'Bearer realm="api", error="invalid_token", error_description="…"';
     const lacking = (scope: string) =>
       `Bearer realm="api", error="insufficient_scope", error_description="…", scope="${scope}"`;
 
     assert.deepEqual(JSON.parse((await ask('/open')).body), { sub: null });
-    for (const path of ['/me', '/orders', '/both']) {
+    for (const [path, scope] of [
+      ['/me', ''],
+      ['/orders', ', scope="orders:read"'], // so that a client knows what to ask for
+      ['/both', ''],
+    ] as const) {
+      const missing = `Bearer realm="api"${scope}`;
+      const invalid = `Bearer realm="api", error="invalid_token", error_description="…"${scope}`;
       const { status, body, headers } = await ask(path, `bearer ${token}`);
       assert.deepEqual([status, JSON.parse(body)], [200, { sub: 'usr_1' }], path);
       assert.equal(headers['www-authenticate'], undefined);
-      await refused(ask(path), 401, 'missing_token', 'Bearer realm="api"');
-      await refused(ask(`${path}?access_token=${token}`), 401, 'missing_token', 'Bearer realm="api"');
-      await refused(ask(path, 'Basic eDp5'), 401, 'missing_token', 'Bearer realm="api"');
+      await refused(ask(path), 401, 'missing_token', missing);
+      await refused(ask(`${path}?access_token=${token}`), 401, 'missing_token', missing);
+      await refused(ask(path, 'Basic eDp5'), 401, 'missing_token', missing);
       await refused(ask(path, 'Bearer evil.zzz.zzz'), 401, 'invalid_token', invalid);
       await refused(ask(path, `Bearer ${token.slice(0, -2)}`), 401, 'invalid_token', invalid);
       for (const header of ['Bearer', 'Bearer evil zzz', 'Bearer "evil"', `Bearer ${token},zzz`]) {

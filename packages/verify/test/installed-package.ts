@@ -23,7 +23,7 @@ export async function installedPackage(t: TestContext): Promise<{ project: strin
   t.after(() => rm(scratch, { recursive: true, force: true }));
   const source = join(scratch, 'source');
   await mkdir(source);
-  for (const name of ['src', 'package.json', 'tsconfig.json', 'README.md', 'LICENSE']) {
+  for (const name of ['src', 'package.json', 'tsconfig.json', 'README.md', 'CHANGELOG.md', 'LICENSE']) {
     await cp(join(packageFolder, name), join(source, name), { recursive: true });
   }
   await symlink(join(root, 'node_modules'), join(scratch, 'node_modules')); // the compiler and the frameworks' types

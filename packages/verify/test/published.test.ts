@@ -24,9 +24,9 @@ const program = `
 
 const typedProgram = `
   import { type AccessTokenClaims, createVerifier, TokenError, type TokenErrorCode, type Verifier } from '@signet/verify';
-  import { bearerAuth as forExpress } from '@signet/verify/express';
-  import { bearerAuth as forFastify } from '@signet/verify/fastify';
-  import { type AuthEnv, bearerAuth as forHono } from '@signet/verify/hono';
+  import { bearerAuth as forExpress, protectedResource } from '@signet/verify/express';
+  import { bearerAuth as forFastify, protectedResource as plugin } from '@signet/verify/fastify';
+  import { type AuthEnv, bearerAuth as forHono, protectedResource as answering } from '@signet/verify/hono';
   import express from 'express';
   import { fastify } from 'fastify';
   import { Hono } from 'hono';
@@ -36,6 +36,8 @@ const typedProgram = `
     audience: ['cl_app'],
     algorithms: ['EdDSA'],
     fetch,
+    dpop: { publicUrl: 'https://api.example.com', usedProofs: { use: async (key: string, expiresAt: number) => key !== '' } },
+    metadata: { resource: 'https://api.example.com', scopes_supported: ['orders:read'], resource_name: 'Orders' },
     introspection: { clientId: 'sc_1', clientSecret: 's', whenUnavailable: 'accept' },
   });
   export async function subjectOf(token: string): Promise<string> {
@@ -55,6 +57,7 @@ const typedProgram = `
   type Query = { Querystring: { page: number }; Params: { id: string } };
   const { requireScope, requireToken } = forFastify(verify);
   const app = fastify();
+  app.register(plugin(verify));
   app.addHook('onRequest', requireToken);
   app.get<Query>('/orders/:id', { onRequest: [requireToken, requireScope('orders:read')] }, async (request) => {
     const { page } = request.query;
@@ -63,15 +66,16 @@ const typedProgram = `
 
   const onExpress = forExpress(verify);
   express()
+    .use(protectedResource(verify))
     .use(onExpress.requireToken)
-    .get('/', onExpress.requireScope('orders:read', 'openid'), (req, res) => {
+    .get('/', onExpress.requireScope('orders:read', 'openid'), onExpress.requireMaxAge(60), (req, res) => {
       const sub: string | undefined = req.auth?.sub;
       res.json({ sub });
     });
 
   const onHono = forHono(verify);
   new Hono<AuthEnv>().use(onHono.requireToken).get('/', (c) => c.text(c.get('auth').sub));
-  new Hono().get('/', onHono.requireScope('orders:read'), (c) => c.text(c.get('auth').sub));
+  new Hono().use(answering(verify)).get('/', onHono.requireAcr('urn:signet:acr:2fa')).get('/', onHono.requireScope('orders:read'), (c) => c.text(c.get('auth').sub));
 
   export const mistakes = [
     // WRONG: no audience
@@ -80,6 +84,8 @@ const typedProgram = `
     () => createVerifier({ issuer: 'https://id.example.com', audience: 'cl_app', algorithms: ['HS256'] }),
     // WRONG: it may be missing
     (request: express.Request): string => request.auth.sub,
+    // WRONG: no store of proofs
+    () => createVerifier({ issuer: 'https://id.example.com', audience: 'cl_app', dpop: { usedProofs: new Map() } }),
     // WRONG: a number
     () => verify(1),
   ];
@@ -89,10 +95,11 @@ test('the published package works in a project without TypeScript, and its types
   const { project, files } = await installedPackage(t);
 
   await t.test('it contains plain JavaScript and types, nothing else, and brings only jose along', async () => {
-    const names = ['algorithms', 'bearer', 'claims', 'express', 'fastify', 'fetch-json', 'guard', 'hono', 'index'];
-    names.push('introspection', 'issuer', 'kept', 'key-set', 'scopes', 'token-error', 'verifier');
+    const names = ['algorithms', 'audience', 'authorization', 'challenge', 'claims', 'compact-jws', 'dpop', 'express'];
+    names.push('fastify', 'fetch-json', 'guard', 'hono', 'index', 'introspection', 'issuer', 'kept', 'key-set');
+    names.push('requirements', 'resource-metadata', 'scopes', 'signed-token', 'token-error', 'used-proofs', 'verifier');
     const built = names.flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`]);
-    assert.deepEqual(files, ['LICENSE', 'README.md', 'package.json', ...built].sort());
+    assert.deepEqual(files, ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', ...built].sort());
     const lock = JSON.parse(await readFile(join(project, 'package-lock.json'), 'utf8'));
     const packages = Object.keys(lock.packages).filter((path) => path !== '');
     assert.deepEqual(packages, ['node_modules/@signet/verify', 'node_modules/jose']);
