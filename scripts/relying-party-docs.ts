@@ -7,6 +7,8 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { libraries, librariesFor, snippetOf } from '../src/clients/libraries/catalogue.ts';
 import {
+  applicationTypeOf,
+  isOnDevice,
   isPublic,
   type Kind,
   kinds,
@@ -21,6 +23,7 @@ const kindNames: Readonly<Record<Kind, string>> = {
   web: 'Web app with a server',
   spa: 'Single-page app',
   native: 'Mobile, desktop or command-line app',
+  mcp: 'Client of the Model Context Protocol',
   service: 'API',
 };
 
@@ -57,14 +60,13 @@ const languages: Readonly<Record<string, string>> = {
   cfg: 'toml',
   toml: 'toml',
   conf: 'apache',
+  json: 'json',
   sh: 'sh',
   env: 'sh',
 };
 
 /** Written by hand. */
 export const otherPages = ['applications.md', 'differences.md'];
-
-const isOnDevice = ({ kinds: [kind] }: Library) => kind === 'spa' || kind === 'native';
 
 /** A client as it would be registered for the library. */
 function exampleOf(library: Library): SnippetValues {
@@ -76,7 +78,7 @@ function exampleOf(library: Library): SnippetValues {
   return {
     issuer: 'https://id.example.com',
     client_id: 'cl_…',
-    client_type: isOnDevice(library) ? 'public' : 'confidential',
+    client_type: isOnDevice(library.kinds[0]) ? 'public' : 'confidential',
     redirect_uri: callback === null || callback.startsWith('/') ? `${site}${callback ?? '/callback'}` : callback,
     post_logout_redirect_uri: callback === null || callback.startsWith('/') ? `${site}/` : callback,
     scope: library.refreshes_in_parallel ? 'openid profile email offline_access' : 'openid profile email',
@@ -119,7 +121,7 @@ function needsOf(library: Library): string[] {
   const method = isPublic(example) ? 'none' : library.authentication;
   return [
     `- \`client_type\`: \`${example.client_type}\``,
-    `- \`application_type\`: \`${library.kinds[0]}\``,
+    `- \`application_type\`: \`${applicationTypeOf(library.kinds[0])}\``,
     `- \`id_token_signed_response_alg\`: ${algorithmAdvice(library)}`,
     `- \`token_endpoint_auth_method\`: ${method === null ? 'any' : `\`${method}\``}`,
     `- \`claims_in_id_token\`: ${claimsAdvice(claims_in_id_token)}`,

@@ -1122,6 +1122,18 @@ test('a registration begins with the kind of app and its library', async (t) => 
     assert.match(unknown, /value="RS256" required checked/);
     assert.match(unknown, /name="claims_in_id_token" value="on" checked/);
     assert.match(await form('?kind=service&library=jose'), sentence('developer.kind.service.advice'));
+    for (const library of ['mcp-remote', 'other']) {
+      const mcp = await form(`?kind=mcp&library=${library}`);
+      assert.match(mcp, sentence('developer.kind.mcp.advice'));
+      assert.match(mcp, /value="native" required checked/);
+      assert.match(mcp, /value="public" required checked/);
+      assert.match(mcp, /value="RS256" required checked/);
+      assert.match(mcp, /<option value="none" selected>/);
+      assert.match(mcp, /<option value="listed" selected>/);
+      const scopes = [...mcp.matchAll(/name="scope (\S+)" value="on" checked/g)].map(([, scope]) => scope);
+      assert.deepEqual(scopes, ['openid', 'offline_access']);
+      assert.doesNotMatch(mcp, /name="claims_in_id_token" value="on" checked/);
+    }
   });
 
   await t.test('what the choice of a library sets is folded, and opens when something in it is wrong', async () => {
@@ -1132,8 +1144,13 @@ test('a registration begins with the kind of app and its library', async (t) => 
     assert.doesNotMatch(spring, /SIGNET_/, 'settings of the operator');
     const visible = spring.replaceAll(/<details id="(?:technical|more)".*?<\/details>/gs, '');
     const asked = [...visible.matchAll(/<(?:input|textarea|select) id="(\w+)"/g)].map(([, id]) => id);
-    assert.deepEqual(asked, ['name', 'redirect_uris', 'sign_out', 'note_to_reviewer']);
-    assert.deepEqual(open((await register(ada, { logo_url: 'http://x' })).text), ['more']);
+    assert.deepEqual(asked, ['name', 'redirect_uris'], 'and the scopes');
+    for (const [name, wrong] of [
+      ['logo_url', 'http://x'],
+      ['note_to_reviewer', 'x'.repeat(501)],
+    ] as const) {
+      assert.deepEqual(open((await register(ada, { [name]: wrong })).text), ['more']);
+    }
     assert.deepEqual(open((await register(ada, { application_type: 'spa' })).text), ['technical']);
     const foo = (await register(ada, { redirect_uris: 'foo', sign_out: 'root' })).text;
     assert.equal(

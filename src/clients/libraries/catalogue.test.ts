@@ -41,7 +41,10 @@ test('what does not verify EdDSA, reads the id token alone or refreshes in paral
 test('what fetches tokens for another verifier is judged by that, and unknown software by what most of it does', () => {
   assert.deepEqual(
     libraries.filter(({ verifier }) => verifier !== undefined).map(({ id, algorithms }) => [id, algorithms]),
-    [['kubelogin', ['RS256']]], // kube-apiserver: RS*, ES* and PS* alone
+    [
+      ['kubelogin', ['RS256']], // kube-apiserver: RS*, ES* and PS* alone
+      ...['mcp-typescript-sdk', 'mcp-python-sdk', 'mcp-remote'].map((id) => [id, ['RS256', 'EdDSA']]), // FastMCP: RS256 unless it is told
+    ],
   );
   const proposed = { id_token_signed_response_alg: 'RS256', claims_in_id_token: true };
   assert.deepEqual([proposedFor(other), proposedFor(findLibrary('kubelogin')!)], [proposed, proposed]);

@@ -11,6 +11,7 @@ import { jose } from './jose.ts';
 import { jsonwebtoken } from './jsonwebtoken.ts';
 import { kubelogin } from './kubelogin.ts';
 import type { Kind, Library, SnippetValues, Symptom } from './library.ts';
+import { mcpPythonSdk, mcpRemote, mcpTypescriptSdk } from './mcp-clients.ts';
 import { modAuthOpenidc } from './mod-auth-openidc.ts';
 import { mozillaDjangoOidc } from './mozilla-django-oidc.ts';
 import { nextAuth4 } from './next-auth-4.ts';
@@ -54,6 +55,9 @@ export const libraries: readonly Library[] = [
   oauth2Proxy,
   kubelogin,
   appauth,
+  mcpTypescriptSdk,
+  mcpPythonSdk,
+  mcpRemote,
   jose,
   jsonwebtoken,
   springResourceServer,

@@ -1,8 +1,11 @@
 import type { AuthenticationMethod } from '../authentication-methods.ts';
-import type { ClientType, SigningAlgorithm } from '../choices.ts';
+import type { applicationTypes, ClientType, SigningAlgorithm } from '../choices.ts';
 
-/** What a client is registered for. A `service` is an API: it checks tokens and has no sign-in of its own. */
-export const kinds = ['web', 'spa', 'native', 'service'] as const;
+/**
+ * What a client is registered for. `mcp` is a client of the Model Context Protocol, for the tools of an API. A `service` is an API: it
+ * checks tokens and has no sign-in of its own.
+ */
+export const kinds = ['web', 'spa', 'native', 'mcp', 'service'] as const;
 export type Kind = (typeof kinds)[number];
 
 export const ecosystems = ['Node.js', 'Browser', 'Python', 'Java', 'Go', 'Rust', 'Proxy', 'Mobile', 'Other'] as const;
@@ -91,6 +94,15 @@ export const quoted = (text: string): string => JSON.stringify(text);
 /** Single quotes keep every character; text with one inside needs double quotes, where `$` has a meaning. */
 export const quotedForShell = (text: string): string =>
   text.includes("'") ? `"${text.replaceAll('$', '\\$')}"` : `'${text}'`;
+
+/** Whether what is registered for it runs where its users are, so that it can keep no secret. */
+export const isOnDevice = (kind: Kind): boolean => kind === 'spa' || kind === 'native' || kind === 'mcp';
+
+/** How it is registered. */
+export const applicationTypeOf = (kind: Kind): (typeof applicationTypes)[number] => {
+  if (kind === 'service') return 'web';
+  return kind === 'mcp' ? 'native' : kind;
+};
 
 export const isPublic = ({ client_type }: Pick<SnippetValues, 'client_type'>): boolean => client_type === 'public';
 

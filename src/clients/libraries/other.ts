@@ -4,7 +4,7 @@ export const other: Library = {
   id: 'other',
   name: 'Another library',
   ecosystem: 'Other',
-  kinds: ['web', 'spa', 'native', 'service'],
+  kinds: ['web', 'spa', 'native', 'mcp', 'service'],
   homepage: 'https://openid.net/developers/certified-openid-connect-implementations/',
   versions: '',
   algorithms: ['RS256', 'EdDSA'],

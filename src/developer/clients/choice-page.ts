@@ -1,5 +1,5 @@
 import { findLibrary, librariesFor, proposedFor, type SignOutTarget } from '../../clients/libraries/catalogue.ts';
-import { type Kind, kinds, type Library } from '../../clients/libraries/library.ts';
+import { applicationTypeOf, isOnDevice, type Kind, kinds, type Library } from '../../clients/libraries/library.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { alert } from '../../platform/pages/form.ts';
 import { html, type Renderable } from '../../platform/pages/html.ts';
@@ -21,21 +21,22 @@ export function choiceIn(query: Parameters): Choice | undefined {
 
 /** The form as it is best for the choice. All of it can be changed; the defaults of the API stay as specified. */
 export function formFor({ kind, library }: Choice): typeof emptyForm {
-  const isOnDevice = kind === 'spa' || kind === 'native';
-  return {
+  const form = {
     ...emptyForm,
-    client_type: isOnDevice ? 'public' : 'confidential',
-    application_type: kind === 'service' ? 'web' : kind,
+    client_type: isOnDevice(kind) ? 'public' : 'confidential',
+    application_type: applicationTypeOf(kind),
     ...proposedFor(library),
     sign_out: signOutOf(library, kind),
-    token_endpoint_auth_method: isOnDevice ? 'none' : (library.authentication ?? ''),
+    token_endpoint_auth_method: isOnDevice(kind) ? 'none' : (library.authentication ?? ''),
     library: library.id,
   };
+  // It uses the tools of an API, whose scopes are chosen in the form, and is no place for the user's data.
+  return kind === 'mcp' ? { ...form, claims_in_id_token: false, allowed_scopes: ['openid', 'offline_access'] } : form;
 }
 
 /** What its snippet does, or its own function. */
 function signOutOf({ sign_out, signs_out_to_callback }: Library, kind: Kind): SignOutTarget {
-  if (kind === 'service' || sign_out === null) return 'listed';
+  if (kind === 'service' || kind === 'mcp' || sign_out === null) return 'listed';
   return signs_out_to_callback ? 'callback' : 'root';
 }
 

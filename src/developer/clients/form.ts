@@ -46,19 +46,23 @@ ${hidden('revision', revision?.toString())}
 ${fieldsIn('main').map(
   (name) =>
     html`${field(context, name)}${name === 'name' && libraryAdvice(view, formValues.library)}${
-      name === 'redirect_uris' &&
-      (revision === undefined ? signOutSelect(context) : field(context, 'post_logout_redirect_uris'))
+      name === 'redirect_uris' && revision !== undefined && field(context, 'post_logout_redirect_uris')
     }`,
 )}
 ${folded(context, 'technical', librarySummary(context, revision), fieldsIn('technical'), technicalForm(context, revision))}
-${folded(context, 'more', view.t('developer.form.more'), fieldsIn('more'), moreForm(context, revision))}
-<label for="note_to_reviewer">${view.t('developer.note_to_reviewer')}</label>
-<textarea id="note_to_reviewer" name="note_to_reviewer" data-kind="text" rows="3" maxlength="500"${described(context, 'note_to_reviewer')}>
-${formValues.note_to_reviewer}</textarea>
-${hint(view, 'note_to_reviewer')}${problemBox(context, 'note_to_reviewer')}
+${folded(context, 'more', view.t('developer.form.more'), [...fieldsIn('more'), 'note_to_reviewer'], moreForm(context, revision))}
+${revision !== undefined && noteToReviewer(context)}
 <button type="submit" id="${submit.id}">${view.t(submit.label)}</button>
 </form>`;
 }
+
+/** Of a change it says what the reviewer cannot see; of a registration it is one of what few need. */
+const noteToReviewer = (
+  context: FormContext,
+): Html => html`<label for="note_to_reviewer">${context.view.t('developer.note_to_reviewer')}</label>
+<textarea id="note_to_reviewer" name="note_to_reviewer" data-kind="text" rows="3" maxlength="500"${described(context, 'note_to_reviewer')}>
+${context.formValues.note_to_reviewer}</textarea>
+${hint(context.view, 'note_to_reviewer')}${problemBox(context, 'note_to_reviewer')}`;
 
 /** What few change. It is open where something in it is wrong. */
 const folded = (
@@ -86,13 +90,14 @@ ${
   html`<fieldset><legend>${context.view.t('developer.client_type')}</legend>
 ${clientTypes.toReversed().map((type) => radio(context, 'client_type', 'client_type', type))}${problemBox(context, 'client_type')}</fieldset>`
 }
+${revision === undefined && signOutSelect(context)}
 ${fieldsIn('technical').map((name) => name !== 'library' && field(context, name))}`;
 
 /** That of a client that is edited has its addresses for sign-out above. */
 const moreForm = (context: FormContext, revision: number | undefined): Html => {
   const isAbove = (name: FieldName) => name === 'post_logout_redirect_uris' && revision !== undefined;
   const rest = fieldsIn('more').filter((name) => !linkFields.some((link) => link === name));
-  return html`${[...linkFields, ...rest].map((name) => !isAbove(name) && field(context, name))}`;
+  return html`${revision === undefined && noteToReviewer(context)}${[...linkFields, ...rest].map((name) => !isAbove(name) && field(context, name))}`;
 };
 
 /** As its control says. */

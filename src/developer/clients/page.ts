@@ -176,6 +176,7 @@ export const registrationPage = (view: View, area: ClientArea, form: ClientForm,
   content: html`<h1>${view.t('developer.register.title')}</h1>
 <p class="soft">${view.t(area.intro)}</p>
 <p><a href="${area.registerPath}">${view.t('developer.choice.back')}</a></p>
+${kind === 'mcp' && html`<div class="advice" id="mcp-advice"><p>${view.t('developer.kind.mcp.advice')} <a href="${guidesPath}/resource-servers/mcp">${view.t('developer.setup.guides.mcp')}</a></p></div>`}
 ${kind === 'service' && html`<div class="advice"><p>${view.t('developer.kind.service.advice')} <a href="${guidesPath}/resource-servers">${view.t('developer.setup.guides.apis')}</a></p></div>`}
 ${formAlerts(view, form)}
 ${clientForm(view, form, { action: area.registerPath, id: 'register-submit', label: 'developer.register.submit' })}`,
