@@ -66,7 +66,7 @@ const languages: Readonly<Record<string, string>> = {
 };
 
 /** Written by hand. */
-export const otherPages = ['applications.md', 'differences.md'];
+export const otherPages = ['applications.md', 'differences.md', 'what-cannot-be-connected.md'];
 
 /** A client as it would be registered for the library. */
 function exampleOf(library: Library): SnippetValues {
@@ -172,7 +172,8 @@ export const indexDocument = (): string => `# Relying parties
 
 One page for each library that was tried with Signet: how to register a client for it, its settings, and what one sees when
 one of them is missing. The console has the same with the values of your client, under _Set up your app_. For whole
-applications, and what cannot be connected, see [Applications](applications.md); for what is unlike other providers,
+applications, see [Applications](applications.md); for software without PKCE, machines and command lines,
+[What cannot be connected, and through what](what-cannot-be-connected.md); for what is unlike other providers,
 [Coming from another provider](differences.md).
 
 Issuer, authorization endpoint and so on are in the discovery document, \`{issuer}/.well-known/openid-configuration\`. For

@@ -96,7 +96,14 @@ testSignet('client authentication', { env: { SIGNET_TRUST_PROXY: '1' } }, async 
         return (await signet.postForm(path, sent, headers)).status;
       };
       for (const [who, { client_id, client_secret }] of withSecret) {
-        if (who === 'service' && endpoint !== 'introspection') continue;
+        if (who === 'service' && endpoint !== 'introspection') {
+          // Its secret is right, so it is told what it is.
+          const sent = { grant_type: 'client_credentials', token: 'rt_x' };
+          const refused = await signet.postForm(path, sent, { authorization: basic(client_id, client_secret!) });
+          assertRefused(refused, 401, 'invalid_client');
+          assert.match(String(refused.json?.error_description), /^A service credential gets no tokens/);
+          continue;
+        }
         const secret = client_secret!;
         const byMethod = {
           client_secret_basic: await answerTo({}, { authorization: basic(client_id, secret) }),

@@ -54,7 +54,7 @@ export async function identifyClient(
   if (isCredentialId(client_id))
     throw invalidClient(
       'a service credential',
-      "These are the ID and secret of a service credential. This endpoint takes a client's.",
+      "A service credential gets no tokens: it calls Signet's own API. This endpoint takes the ID and secret of a client.",
     );
   if (!isClientId(client_id)) throw invalidClient('not a client_id');
   deps.clientSecretLimits.check(client_id, request.address);
