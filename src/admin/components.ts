@@ -102,6 +102,10 @@ ${options.map(
 export const checkedNames = <Name extends string>(form: Parameters, prefix: string, names: readonly Name[]): Name[] =>
   names.filter((name) => form[`${prefix}${name}`] === 'on');
 
+/** Where there is no list of what may be checked: what a form has by that prefix. */
+export const namesAfter = (form: Parameters, prefix: string): string[] =>
+  Object.keys(form).flatMap((name) => (name.startsWith(prefix) ? [name.slice(prefix.length)] : []));
+
 /** A secret that is shown only once. Its page has `copyScripts`. */
 export const secretOnce = (view: View, rows: readonly { label: Html; value: string }[]): Html => html`<dl>
 ${rows.map(

@@ -83,6 +83,12 @@ const actions = {
     'service_credential.restricted': 'administrators',
     'service_credential.retired': 'administrators',
   },
+  apis: {
+    'api.registered': 'administrators',
+    'api.edited': 'administrators',
+    'api.scope_retired': 'administrators',
+    'api.retired': 'administrators',
+  },
   webhooks: {
     'webhook.created': 'administrators',
     'webhook.edited': 'administrators',

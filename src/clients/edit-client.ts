@@ -11,6 +11,7 @@ import {
 import { type Client, pick, proposalOf, type ReviewedFields, reviewedFields } from './client.ts';
 import { hasTooManyPending } from './find-clients.ts';
 import { type ClientEdit, requireConsistent } from './registration.ts';
+import { requireKnownScopes } from './scopes.ts';
 
 /**
  * The owner changes what an administrator reviews (decisions §11). Until the client is approved, the change takes effect
@@ -19,7 +20,7 @@ import { type ClientEdit, requireConsistent } from './registration.ts';
  * submitted again by every edit, also by one that changes no field: what was wrong may have been its home page.
  *
  * @returns the client as it is now; of the revision that it had if the edit changes nothing.
- * @throws staleRevision if the edit names another revision; invalidFields if fields contradict each other; rateLimited also when it would submit one more client for
+ * @throws staleRevision if the edit names another revision; invalidFields if fields contradict each other, or name a scope that does not exist; rateLimited also when it would submit one more client for
  * review than is allowed; whatever {@link changeOwnClient} throws.
  */
 export async function editClient(
@@ -31,6 +32,8 @@ export async function editClient(
   return changeOwnClient(deps, target, async (client) => {
     if (revision !== undefined && revision !== client.revision) throw staleRevision(client.revision);
     requireConsistent({ ...proposalOf(client), ...fields });
+    const kept = [...client.allowed_scopes, ...proposalOf(client).allowed_scopes];
+    if (fields.allowed_scopes) await requireKnownScopes(deps, fields.allowed_scopes, kept);
     if (client.status === 'approved' || client.status === 'suspended') return stageChange(client, fields, note);
     const to = fieldsThatDiffer(client, fields);
     const isSaid = note !== undefined && note !== client.note_to_reviewer;

@@ -19,6 +19,7 @@ export const failureCodes = [
   'client_not_approved',
   'invalid_scope',
   'scope_left_out',
+  'invalid_target',
   'pkce',
   'request',
   ...authenticationFailures,

@@ -1,3 +1,4 @@
+import { longestScope, scopePattern } from '../apis/api-rules.ts';
 import { type Acr, acrs } from '../authentication/sessions/authentication.ts';
 import { type Column, choice, flag, jsonObject, jsonTexts, nullable, text } from '../platform/db/rows.ts';
 import { inCode, nameInCode, nullable as orNull } from '../platform/http/operation.ts';
@@ -10,13 +11,15 @@ import { type KeySet, maxKeys } from './keys/key-set.ts';
 import { libraryIds } from './libraries/catalogue.ts';
 import { homepageUrlProblem, logoUrlProblem } from './page-url.ts';
 import { redirectUriProblem, serverUriProblem } from './redirect-uri.ts';
-import { defaultAllowedScopes, type Scope, scopeNames } from './scopes.ts';
+import { defaultAllowedScopes, scopeNames } from './scopes.ts';
 
 // The fields of a client that an administrator reviews. Row, bodies, record, form, command options, comparison and log are made
 // of this table: another field is one entry here, a migration, and its texts, as docs/architecture.md lists them.
 
-/** Of any list. */
+/** Of any list, but for the scopes. */
 export const maxEntries = 20;
+/** Ours, and those of a few APIs: each is a question to the users. */
+const maxAllowedScopes = 50;
 
 type PlainKind = 'text' | 'lines' | 'json' | 'switch' | 'scopes' | 'second_factor' | 'library';
 /** How a form and a command send it: one line of text, a text on each line, JSON, a switch, one of a few values, or in its own way. */
@@ -159,14 +162,15 @@ export const clientFields = {
     option: { name: 'backchannel-logout-session-required', help: 'whether logout tokens have to carry sid' },
   },
   allowed_scopes: {
-    column: jsonTexts<Scope>(),
+    column: jsonTexts(),
     control: { kind: 'scopes' },
     initial: defaultAllowedScopes,
     part: 'main',
-    body: Type.Array(Type.Enum(scopeNames), {
+    body: Type.Array(Type.String({ minLength: 1, maxLength: longestScope, pattern: scopePattern }), {
       minItems: 1,
+      maxItems: maxAllowedScopes,
       uniqueItems: true,
-      description: 'What it may request. At registration the default is `openid email profile`.',
+      description: `What it may request: ${scopeNames.map((name) => `\`${name}\``).join(', ')}, and scopes of registered APIs. At registration the default is \`openid email profile\`.`,
     }),
     record: Type.Array(Type.String()),
     option: { name: 'scope', value: 'scope', help: 'all allowed scopes' },

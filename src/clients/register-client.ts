@@ -9,6 +9,7 @@ import { type ClientDeps, lockOwner, loggedState, tooManyPending } from './chang
 import type { Client } from './client.ts';
 import { newClientSecret, newSecretRow } from './manage-secrets.ts';
 import type { Registration } from './registration.ts';
+import { requireKnownScopes } from './scopes.ts';
 import { insertClient, insertSecret } from './store.ts';
 import { insertTerms } from './terms.store.ts';
 
@@ -16,13 +17,14 @@ import { insertTerms } from './terms.store.ts';
  * A new client, pending review (specification §3.1).
  * @param of.owner_user_id null for a first-party client, which administrators and the command line register and change.
  * @returns the client, and its secret if it uses one, which is not readable afterwards.
- * @throws rateLimited for too many of an owner within an hour, and when too many of the owner's are in review already.
+ * @throws invalidFields for a scope that does not exist; rateLimited for too many of an owner within an hour, and when too many of the owner's are in review already.
  */
 export async function registerClient(
   deps: ClientDeps & Pick<Deps, 'config'>,
   of: { owner_user_id: string | null; caller: Caller },
   registration: Registration,
 ): Promise<{ client: Client; client_secret: string | null }> {
+  await requireKnownScopes(deps, registration.allowed_scopes);
   const { registrationsPerHour: limit, pendingClients } = deps.config.limits;
   if (of.owner_user_id !== null) {
     await windowLimit(deps, { name: 'client-registration', limit, windowSeconds: 3600 }).take(of.owner_user_id);

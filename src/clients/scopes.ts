@@ -1,6 +1,8 @@
 import { standardClaimNames } from '../accounts/statements.ts';
 import type { Api } from '../apis/api.ts';
+import { type OwnScope, ownScopes as scopeNames } from '../apis/own-scopes.ts';
 import type { ApiRegister, Apis } from '../apis/register.ts';
+import { type FieldProblem, fieldProblem, invalidFields } from '../platform/errors.ts';
 import { type Locale, localeFinder, translatePlain } from '../platform/i18n/translate.ts';
 
 type BuiltIn = {
@@ -15,19 +17,22 @@ type BuiltIn = {
   isAdvertised?: boolean;
 };
 
-/** Every scope of ours, in the order in which they are shown (specification §2.1). Users read `scope.<name>` about it. */
+/** Every scope of ours. Users read `scope.<name>` about it. */
 export const builtInScopes = {
   openid: { claims: [] },
   profile: { claims: ['name', ...standardClaimNames, 'picture', 'locale', 'updated_at', 'role'] },
   email: { claims: ['email', 'email_verified'] },
   offline_access: { claims: [], isWeighty: true },
   'entitlements:read': { claims: ['entitlements'], isWeighty: true, isAdvertised: false },
-} as const satisfies Record<string, BuiltIn>;
+} as const satisfies Record<OwnScope, BuiltIn>;
 
-export type Scope = keyof typeof builtInScopes;
-export const scopeNames = Object.keys(builtInScopes) as readonly Scope[];
+export type Scope = OwnScope;
+export { scopeNames };
 
-export const weightyScopes = scopeNames.filter((name) => (builtInScopes[name] as BuiltIn).isWeighty);
+/** Whether it is one of ours, and not of an API. */
+export const isOwnScope = (name: string): name is Scope => Object.hasOwn(builtInScopes, name);
+
+export const weightyScopes: readonly string[] = scopeNames.filter((name) => (builtInScopes[name] as BuiltIn).isWeighty);
 
 /** What an authorization request without `scope` requests, before it is cut to what the client is allowed (specification §2.1). */
 export const defaultScope: readonly Scope[] = ['openid', 'email', 'profile'];
@@ -110,6 +115,40 @@ export const parseScope = (text: string): readonly string[] =>
 export function leftOut(requested: string, granted: string): string[] {
   const given = parseScope(granted);
   return parseScope(requested).filter((name) => !given.includes(name));
+}
+
+/**
+ * For a registration or an edit. @param kept what the client has already: one that was retired since must not stop other edits.
+ * @throws invalidFields
+ */
+export async function requireKnownScopes(
+  deps: { readonly apis: Apis },
+  wanted: readonly string[],
+  kept: readonly string[] = [],
+): Promise<void> {
+  const problems = await unknownScopes(deps, wanted, kept);
+  if (problems.length > 0) throw invalidFields(problems);
+}
+
+export async function unknownScopes(
+  deps: { readonly apis: Apis },
+  wanted: readonly string[],
+  kept: readonly string[] = [],
+): Promise<FieldProblem[]> {
+  const known = [...(await usableScopes(deps, wanted)), ...kept];
+  return wanted.flatMap((name, place) =>
+    known.includes(name) ? [] : [fieldProblem(`allowed_scopes/${place}`, { key: 'problem.client.unknown_scope' })],
+  );
+}
+
+/** What a client is allowed of what there is: a scope of an API ends with it. Nothing is read for a client of ours alone. */
+export async function usableScopes(
+  deps: { readonly apis: Apis },
+  allowed: readonly string[],
+): Promise<readonly string[]> {
+  if (allowed.every(isOwnScope)) return allowed;
+  const { ofScope } = await deps.apis.read();
+  return allowed.filter((name) => isOwnScope(name) || ofScope(name) !== undefined);
 }
 
 /** The part of a scope that a client is allowed: an administrator may have taken some away since it was granted. */

@@ -5,6 +5,7 @@ export const statusOf = {
   invalid_request: 400,
   invalid_grant: 400,
   invalid_scope: 400,
+  invalid_target: 400,
   unsupported_grant_type: 400,
   unauthorized_client: 400,
   invalid_code: 400,

@@ -189,7 +189,7 @@ test('the authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2)
   });
 
   await t.test('AZ-08: an unknown parameter is ignored, and an empty one is a missing one', async () => {
-    for (const twice of ['foo=1&foo=2', 'foo&foo', 'resource=https%3A%2F%2Fa.test&resource=https%3A%2F%2Fb.test']) {
+    for (const twice of ['foo=1&foo=2', 'foo&foo', 'audience=https%3A%2F%2Fa.test&audience=https%3A%2F%2Fb.test']) {
       assert.ok(redirectedTo(await user.browser.get(`${client.authorizePath()}&${twice}`)).get('code'), twice);
       const [path, query] = `${client.authorizePath()}&${twice}`.split('?');
       const posted = await user.browser.send(path!, { method: 'POST', body: new URLSearchParams(query) });

@@ -184,7 +184,7 @@ test('the token endpoint (OAuth 2.1 §3.2)', async (t) => {
     ];
     for (const text of bodies) assertRefused(await send({ headers, body: text }), 400, 'invalid_request');
     assertRefused(await send({ headers, body: `${body}&scope=openid&scope=openid` }), 400, 'invalid_scope');
-    const unknown = 'foo=1&foo=2&resource=https%3A%2F%2Fa.test&resource=https%3A%2F%2Fb.test';
+    const unknown = 'foo=1&foo=2&audience=https%3A%2F%2Fa.test&audience=https%3A%2F%2Fb.test';
     tokensOf(await send({ headers, body: `${body}&${unknown}` })); // and what it does not know it ignores, however often
   });
 

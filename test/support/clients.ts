@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { insertUser } from '../../src/accounts/store.ts';
+import { openApis } from '../../src/apis/register.ts';
 import { readConfig } from '../../src/app/config.ts';
 import type { Caller } from '../../src/audit/audit.ts';
 import { type AuditRow, searchUnsealed } from '../../src/audit/store.ts';
@@ -37,6 +38,7 @@ export async function openClients(
     db,
     clock,
     clients: clientDirectory({ db, clock }),
+    apis: openApis({ db, clock }),
     grants,
     config,
     riskContext: openRiskContext({ db, config, clock }),

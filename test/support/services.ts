@@ -5,16 +5,16 @@ import type { Signet } from './signet.ts';
 
 export type Service = { client_id: string; client_secret: string; authorization: string };
 
-export type ServiceOptions = { permissions?: string[]; products?: string[] };
+export type ServiceOptions = { permissions?: string[]; products?: string[]; api_id?: string };
 
 export async function newService(
   signet: Signet,
-  { permissions = ['entitlements:write'], products = ['editor'] }: ServiceOptions = {},
+  { permissions = ['entitlements:write'], products = ['editor'], api_id }: ServiceOptions = {},
 ): Promise<Service> {
   const { credential, client_secret } = await createCredential(
     signet.deps,
     { actor: 'cli' },
-    { name: 'Billing', permissions, products },
+    { name: 'Billing', permissions, products, api_id },
   );
   const client_id = credential.credential_id;
   return { client_id, client_secret, authorization: basic(client_id, client_secret) };

@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import type { LookupAddress } from 'node:dns';
 import { test } from 'node:test';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
+import { editApi, retireApi, retireScope } from '../../src/apis/manage-api.ts';
 import { quickJobs, runJobs } from '../../src/app/jobs.ts';
 import { auditEvent } from '../../src/audit/audit.ts';
 import { readLog } from '../../src/audit/read-log.ts';
@@ -15,6 +16,7 @@ import { findDeliveries, findDelivery } from '../../src/webhooks/list-webhooks.t
 import { createWebhook, enable } from '../../src/webhooks/manage-webhook.ts';
 import { replay, replayDead } from '../../src/webhooks/replay.ts';
 import { countDeadDeliveries, findWebhook } from '../../src/webhooks/store.ts';
+import { newApi } from '../support/apis.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
@@ -595,6 +597,10 @@ test('what changes an account, or ends tokens, is delivered with the user_id, an
         await admin('PATCH', `/service-credentials/${client_id}`, { ...terms, products: ['viewer'] });
         await admin('POST', `/service-credentials/${client_id}/retire`);
         await inviteAdministrator(signet.deps, 'cli');
+        const api = await newApi(signet, ['hooks:read', 'hooks:write']);
+        await editApi(signet.deps, caller, api.api_id, { name: 'Hooks' });
+        await retireScope(signet.deps, caller, api.api_id, 'hooks:write');
+        await retireApi(signet.deps, caller, api.api_id);
       },
       () => ({
         'service_credential.created': {},
@@ -602,6 +608,10 @@ test('what changes an account, or ends tokens, is delivered with the user_id, an
         'service_credential.restricted': {},
         'service_credential.retired': {},
         'administrator.invited': { actor: 'cli' },
+        'api.registered': { actor: 'cli' },
+        'api.edited': { actor: 'cli' },
+        'api.scope_retired': { actor: 'cli' },
+        'api.retired': { actor: 'cli' },
       }),
     ],
   ];

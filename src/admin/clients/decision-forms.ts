@@ -9,7 +9,7 @@ import { type Client, needsConsentChoice, needsReview, proposalOf } from '../../
 import { proposedRetryWindow } from '../../clients/libraries/advice.ts';
 import { findLibrary } from '../../clients/libraries/catalogue.ts';
 import type { ReviewerProblem } from '../../clients/reviewer.ts';
-import { type Scope, scopeNames } from '../../clients/scopes.ts';
+import type { ScopeRegister } from '../../clients/scopes.ts';
 import type { ClientUsage } from '../../oauth/grants/grants.ts';
 import { copyButton, hidden } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
@@ -38,13 +38,13 @@ export function decisions(
   view: View,
   client: Client,
   reviewerProblem: ReviewerProblem | undefined,
-  usage: ClientUsage,
+  { usage, scopes }: { usage: ClientUsage; scopes: ScopeRegister },
 ): Html {
   const waits = needsReview(client);
   const needsReviewer = waits || wasApproved(client);
   const mayDecide = reviewerProblem === undefined;
   return html`${!mayDecide && needsReviewer && unavailableDecision(view, client, reviewerProblem)}
-${waits && mayDecide && approval(view, client)}${waits && rejection(view, client)}
+${waits && mayDecide && approval(view, client, scopes)}${waits && rejection(view, client)}
 ${client.status === 'suspended' && mayDecide && reinstatement(view, client)}
 ${wasApproved(client) && mayDecide && (waits ? foldedPolicy(view, client) : policy(view, client))}
 ${client.status === 'approved' && suspension(view, client, usage)}`;
@@ -75,8 +75,8 @@ function commandFor(client: Client): string {
 /** As in the form, the reviewer has to choose; asking users for consent is recommended. */
 const consentOption = (client: Client) => (needsConsentChoice(client) ? ' --consent required' : '');
 
-function approval(view: View, client: Client): Html {
-  const wanted: readonly Scope[] = client.pending_change?.allowed_scopes ?? client.allowed_scopes;
+function approval(view: View, client: Client, scopes: ScopeRegister): Html {
+  const wanted = proposalOf(client).allowed_scopes;
   return html`<h2>${view.t('admin.clients.approve')}</h2>
 <p class="soft">${view.t('admin.clients.approve.what', { revision: client.revision })}</p>
 <form method="post" action="${clientPath(client)}/approve">
@@ -84,9 +84,14 @@ ${hidden('revision', String(client.revision))}
 ${choices(
   view.t('admin.clients.scopes'),
   'scope:',
-  scopeNames
-    .filter((name) => wanted.includes(name))
-    .map((name) => ({ name, label: html`${view.t(`scope.${name}`)} <code>${name}</code>`, isChosen: true })),
+  scopes
+    .list()
+    .filter(({ name }) => wanted.includes(name))
+    .map(({ name, api, describe }) => ({
+      name,
+      label: html`${api && html`${untrusted(api.name)}: `}${api ? untrusted(describe(view.locale)) : describe(view.locale)} <code>${name}</code>`,
+      isChosen: true,
+    })),
 )}
 ${factorField(view, secondFactorOf(proposalOf(client).default_acr_values))}
 ${policyFields(view, client, 'approve', needsConsentChoice(client) ? undefined : client.consent)}

@@ -7,7 +7,6 @@ import { type ClientListing, countListings, findAnyClient, findClients, orders }
 import { clientReview, listedWithRisks } from '../../clients/read-review.ts';
 import { approveClient } from '../../clients/review-client.ts';
 import { readReviewerProblem } from '../../clients/reviewer.ts';
-import { scopeNames } from '../../clients/scopes.ts';
 import { deliveryStates } from '../../deliveries/queue.ts';
 import { clientCharts } from '../../developer/activity/charts.ts';
 import type { Deps } from '../../oauth/deps.ts';
@@ -24,7 +23,7 @@ import { normalizeName } from '../../platform/text.ts';
 import { readPeriod } from '../../statistics/periods.ts';
 import { readClientStatistics } from '../../statistics/read-statistics.ts';
 import { namesIn } from '../audit/names.ts';
-import { checkedNames, explains, type Shown } from '../components.ts';
+import { checkedNames, explains, namesAfter, type Shown } from '../components.ts';
 import { readyReasons } from './decision-forms.ts';
 import { type ClientFilter, clientFilters, clientsPage } from './list-page.ts';
 import { logoutsPage } from './logouts-page.ts';
@@ -132,7 +131,8 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
     const isDecided = shown.query?.done === 'approved' || shown.query?.done === 'rejected';
     const next = isDecided ? await nextInQueue(client_id) : undefined;
     const charts = clientCharts(view, `/admin/clients/${client_id}`, statistics);
-    return clientPage(view, { ...review, usage, reviewerProblem, next, charts }, shown);
+    const scopes = await deps.scopes.read();
+    return clientPage(view, { ...review, usage, scopes, reviewerProblem, next, charts }, shown);
   }
 
   async function nextInQueue(decided: string) {
@@ -172,6 +172,6 @@ const approvalOf = (form: Parameters) => ({
   ...policyOf(form),
   consentMustBeChosen: true,
   revision: revisionOf(form),
-  allowed_scopes: checkedNames(form, 'scope:', scopeNames),
+  allowed_scopes: checkedNames(form, 'scope:', namesAfter(form, 'scope:')),
   second_factor: secondFactors.find((one) => one === form.second_factor),
 });

@@ -7,6 +7,7 @@ import { homepageUrlProblem } from '../../clients/page-url.ts';
 import type { clientReview, LastRejection } from '../../clients/read-review.ts';
 import type { ReviewerProblem } from '../../clients/reviewer.ts';
 import type { Risk, RiskCode } from '../../clients/risk-signals.ts';
+import type { ScopeRegister } from '../../clients/scopes.ts';
 import type { ClientUsage } from '../../oauth/grants/grants.ts';
 import { isMessageKey } from '../../platform/i18n/translate.ts';
 import { copyScripts } from '../../platform/pages/form.ts';
@@ -25,6 +26,8 @@ export type ClientView = Awaited<ReturnType<typeof clientReview>> & {
   /** Why the administrator may not approve this client, nor change its policy. */
   reviewerProblem: ReviewerProblem | undefined;
   usage: ClientUsage;
+  /** That there are. */
+  scopes: ScopeRegister;
   /** After a decision: what is to be reviewed next, and how many wait besides. */
   next: { client: Client; more: number } | undefined;
 };
@@ -68,7 +71,7 @@ ${charts}
 <p><a href="/admin/audit?who=${client.client_id}">${view.t('admin.history')}</a></p>
 </div>
 <div class="decision" id="decision" role="region" aria-label="${view.t('admin.clients.decision')}">
-${decisions(view, client, reviewerProblem, usage)}
+${decisions(view, client, reviewerProblem, of)}
 ${deletion(view, client, usage)}
 </div></div>`,
   };

@@ -13,6 +13,8 @@ import {
   readRegistration,
   registrationBody,
 } from '../../clients/registration.ts';
+import { unknownScopes } from '../../clients/scopes.ts';
+import type { Deps } from '../../oauth/deps.ts';
 import { nameInCode, nullable, operation, Time } from '../../platform/http/operation.ts';
 import { chooseLocale, translatePlain } from '../../platform/i18n/translate.ts';
 import { Type } from '../../platform/schema.ts';
@@ -114,13 +116,15 @@ export const ownClientOperations = [
       description: 'One entry for each problem; an empty list if the registration would be accepted.',
       schema: Type.Object({ fields: Type.Array(Type.Object({ path: Type.String(), message: Type.String() })) }),
     },
-    async run(_, { body, query }) {
+    async run(deps, { body, query }) {
       const locale = chooseLocale(query.ui_locales, 'en');
       return {
-        fields: checkDraft(body).map(({ path, message, userMessage }) => ({
-          path,
-          message: userMessage ? translatePlain(locale, userMessage) : message,
-        })),
+        fields: [...checkDraft(body), ...(await problemsOfScopes(deps, body))].map(
+          ({ path, message, userMessage }) => ({
+            path,
+            message: userMessage ? translatePlain(locale, userMessage) : message,
+          }),
+        ),
       };
     },
   }),
@@ -232,3 +236,12 @@ export const ownClientOperations = [
       retireSecret(deps, { client_id, secret_id, overlapSeconds, ...owner }),
   }),
 ];
+
+/** @param body of any shape: what is no list of texts, the check of the draft has reported. */
+async function problemsOfScopes(deps: Pick<Deps, 'apis'>, body: unknown) {
+  const { allowed_scopes: wanted } = Object(body) as { allowed_scopes?: unknown };
+  const isList =
+    Array.isArray(wanted) && wanted.length <= maxDraftScopes && wanted.every((one) => typeof one === 'string');
+  return isList ? unknownScopes(deps, wanted) : [];
+}
+const maxDraftScopes = 50;

@@ -11,7 +11,8 @@ import { undefinedIfInvalid } from '../../oauth/signing-keys/key-ring.ts';
 import { grantIdOfAccessToken, verifyAccessToken } from '../../oauth/token/access-token.ts';
 import { redeem } from '../../oauth/token/grant-types.ts';
 import { revokeToken } from '../../oauth/token/revoke-token.ts';
-import { TokenRefusal, type TokenResponse } from '../../oauth/token/token-request.ts';
+import { TokenRefusal } from '../../oauth/token/token-refusal.ts';
+import type { TokenResponse } from '../../oauth/token/token-request.ts';
 import { now } from '../../platform/clock.ts';
 import { RequestError, refusal } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
@@ -41,7 +42,7 @@ export const testSeconds = 600;
 
 /** @throws {RequestError} `unauthorized_client` for a client that is not approved: it cannot start a sign-in (spec 1.9). */
 export async function startTest(
-  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'keys' | 'vault'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'keys' | 'vault' | 'apis'>,
   { client, user_id }: { client: Client; user_id: UserId },
   browser: { browserToken: () => string; address: string },
 ): Promise<{ path: string; cookie: string }> {
@@ -101,7 +102,7 @@ export async function finishTest(
     const sent = { ...form, client_id: client.client_id };
     return attempt(
       { name, request: `POST ${config.baseUrl}/oauth/token`, sent },
-      () => redeem(deps, { client, form: sent, address }),
+      () => redeem(deps, { client, form: sent, address, resource: [] }),
       async (issued) => ({ tokens: await inspectAll(deps, client, issued, expected) }),
     );
   };

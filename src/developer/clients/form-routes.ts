@@ -34,7 +34,12 @@ export async function clientFormRoutes(
     const refusal = (await isFull(owner)) && view.t('developer.limit.pending', { max });
     const choice = choiceIn(query);
     if (choice === undefined) return choicePage(view, area, refusal);
-    return registrationPage(view, area, { formValues: formFor(choice), refusal }, choice.kind);
+    return registrationPage(
+      view,
+      area,
+      { formValues: formFor(choice), scopes: await deps.scopes.read(), refusal },
+      choice.kind,
+    );
   });
   pages.post(registerPath, {
     page: registerPath,
@@ -47,18 +52,19 @@ export async function clientFormRoutes(
     explains: ({ code, problems }) => code === 'rate_limited' || problems.length > 0,
     async redraw({ view, owner }, { refusal: { code, problems, retryAfter = 60 }, form }) {
       const formValues = readFormValues(form);
-      if (code !== 'rate_limited') return registrationPage(view, area, { formValues, problems });
+      const scopes = await deps.scopes.read();
+      if (code !== 'rate_limited') return registrationPage(view, area, { formValues, scopes, problems });
       const refusal = (await isFull(owner))
         ? view.t('developer.limit.pending', { max })
         : view.t('developer.limit.hour', { wait: view.duration(retryAfter) });
-      return registrationPage(view, area, { formValues, refusal });
+      return registrationPage(view, area, { formValues, scopes, refusal });
     },
   });
 
   const editPath = `${base}/edit` as const;
   pages.show(editPath, async (context) => {
     const client = await clientOf(context);
-    return editPage(context.view, area, client, { formValues: formValuesOf(client) });
+    return editPage(context.view, area, client, { formValues: formValuesOf(client), scopes: await deps.scopes.read() });
   });
   pages.post(editPath, {
     page: editPath,
@@ -75,6 +81,7 @@ export async function clientFormRoutes(
       const client = await clientOf(context);
       return editPage(context.view, area, client, {
         formValues: readFormValues(form),
+        scopes: await deps.scopes.read(),
         problems: refusal.problems,
         refusal: await alertFor(refusal, client, context),
       });

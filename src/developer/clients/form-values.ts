@@ -8,7 +8,6 @@ import {
   membersOf,
 } from '../../clients/fields.ts';
 import { type SignOutTarget, signOutTargets, signOutUris } from '../../clients/libraries/catalogue.ts';
-import { scopeNames } from '../../clients/scopes.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 
 /** A text unless its control is a switch or the list of scopes; entries of a list are lines, classes are words. */
@@ -32,7 +31,8 @@ export type FormValues = { [Name in FieldName]: FieldValue<Name> } & {
 };
 
 /** Each scope has a field of its own, because a parameter that comes twice is refused. */
-export const scopeField = (scope: string): string => `scope ${scope}`;
+const scopePrefix = 'scope ';
+export const scopeField = (scope: string): string => `${scopePrefix}${scope}`;
 
 /** How a field gets from what was sent to its value in the form, and from a client to there and back. */
 type Reading = {
@@ -72,7 +72,8 @@ const readings: Readonly<Record<ClientField['control']['kind'], Reading>> = {
     send: (value: boolean) => value,
   },
   scopes: {
-    read: (form) => scopeNames.filter((scope) => form[scopeField(scope)] !== undefined),
+    read: (form) =>
+      Object.keys(form).flatMap((name) => (name.startsWith(scopePrefix) ? [name.slice(scopePrefix.length)] : [])),
     show: (value: readonly string[]) => value,
     send: (value: readonly string[]) => value,
   },

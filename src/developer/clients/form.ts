@@ -8,7 +8,7 @@ import {
   linkFields,
 } from '../../clients/fields.ts';
 import { findLibrary, signOutTargets } from '../../clients/libraries/catalogue.ts';
-import { scopeNames } from '../../clients/scopes.ts';
+import type { ScopeRegister } from '../../clients/scopes.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import type { MessageKey } from '../../platform/i18n/translate.ts';
 import { alert, hidden } from '../../platform/pages/form.ts';
@@ -20,11 +20,13 @@ import { type FormValues, linesOf, scopeField, wordsOf } from './form-values.ts'
 /** The form as it was filled in, right or wrong. */
 export type ClientForm = {
   formValues: FormValues;
+  /** What there is to choose from. */
+  scopes: ScopeRegister;
   problems?: readonly FieldProblem[];
   /** Of the form as a whole, rather than of a field. */
   refusal?: Renderable;
 };
-type FormContext = Pick<Required<ClientForm>, 'formValues' | 'problems'> & { view: View };
+type FormContext = Pick<Required<ClientForm>, 'formValues' | 'problems' | 'scopes'> & { view: View };
 type Submit = { action: string; id: string; label: MessageKey };
 
 export const formAlerts = (view: View, { problems = [], refusal }: ClientForm): Html =>
@@ -36,11 +38,11 @@ export const formAlerts = (view: View, { problems = [], refusal }: ClientForm): 
 /** @param revision of the client that is edited; its type cannot be changed. Left out: for a registration. */
 export function clientForm(
   view: View,
-  { formValues, problems = [] }: ClientForm,
+  { formValues, scopes, problems = [] }: ClientForm,
   submit: Submit,
   revision?: number,
 ): Html {
-  const context = { view, formValues, problems };
+  const context = { view, formValues, scopes, problems };
   return html`<form method="post" action="${submit.action}" id="client-form" data-check="/v1/oauth/clients/check">
 ${hidden('revision', revision?.toString())}
 ${fieldsIn('main').map(
@@ -143,14 +145,26 @@ const select = (
 ${options}</select>
 ${hint(context.view, name)}${problemBox(context, name)}`;
 
-const scopeBoxes = (context: FormContext): Html => html`<fieldset><legend>${context.view.t('developer.scopes')}</legend>
-<p class="hint">${context.view.t('developer.scopes.hint')}</p>
-${scopeNames.map(
-  (scope) => html`<label><input type="checkbox" name="${scopeField(scope)}" value="on"${
-    context.formValues.allowed_scopes.includes(scope) && html` checked`
-  }> ${context.view.t(`scope.${scope}`)} <code>${scope}</code></label>
-`,
+/** Ours, and below them those of each API under its name. */
+function scopeBoxes(context: FormContext): Html {
+  const { view, formValues, scopes } = context;
+  const box = ({ name, describe, api }: ReturnType<ScopeRegister['list']>[number]) =>
+    html`<label><input type="checkbox" name="${scopeField(name)}" value="on"${
+      formValues.allowed_scopes.includes(name) && html` checked`
+    }> ${api ? untrusted(describe(view.locale)) : describe(view.locale)} <code>${name}</code></label>
+`;
+  const byApi = [...Map.groupBy(scopes.list(), ({ api }) => api)];
+  return html`<fieldset><legend>${view.t('developer.scopes')}</legend>
+<p class="hint">${view.t('developer.scopes.hint')}</p>
+${byApi.map(
+  ([api, list]) =>
+    html`${
+      api &&
+      html`<p><strong>${view.t('scope.of_api', { api: untrusted(api.name) })}</strong> <code>${api.identifier}</code></p>
+`
+    }${list.map(box)}`,
 )}${problemBox(context, 'allowed_scopes')}</fieldset>`;
+}
 
 /** What the snippets return to is registered with the rest, unless it is not wanted. */
 const signOutSelect = ({

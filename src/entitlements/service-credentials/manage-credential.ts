@@ -16,7 +16,7 @@ import {
   updateCredential,
 } from './store.ts';
 
-type CredentialDeps = Pick<Deps, 'db' | 'clock' | 'services'>;
+type CredentialDeps = Pick<Deps, 'db' | 'clock' | 'services' | 'apis'>;
 
 type CredentialTerms = { permissions: readonly string[]; products: readonly string[] };
 
@@ -32,15 +32,28 @@ export const overlaps = { now: 0, hour: 3600, day: longestOverlapSeconds } as co
 export async function createCredential(
   deps: CredentialDeps,
   caller: Caller,
-  wanted: { name: string } & CredentialTerms,
+  wanted: { name: string; api_id?: string | null | undefined } & CredentialTerms,
 ): Promise<{ credential: ServiceCredential; client_secret: string }> {
   const isNameless = displayNameProblem(wanted.name) !== undefined;
-  const terms = readTerms(wanted, isNameless ? [fieldProblem('name', { key: 'problem.name' })] : []);
+  const problems = isNameless ? [fieldProblem('name', { key: 'problem.name' })] : [];
+  const { api_id = null } = wanted;
+  if (api_id !== null && !(await deps.apis.read()).find(api_id))
+    problems.push(fieldProblem('api_id', { key: 'problem.service.api' }));
+  const isMore = wanted.permissions.some((name) => name !== 'tokens:introspect') || wanted.products.length > 0;
+  if (api_id !== null && isMore) problems.push(fieldProblem('permissions', { key: 'problem.service.api_permissions' }));
+  const terms = readTerms(wanted, problems);
   const at = now(deps);
   const credential_id = newId('svc');
   const client_secret = newSecret('ss_');
-  const credential = { ...terms, credential_id, name: normalizeName(wanted.name), created_at: at, retired_at: null };
-  const after = { name: credential.name, ...terms };
+  const credential = {
+    ...terms,
+    api_id,
+    credential_id,
+    name: normalizeName(wanted.name),
+    created_at: at,
+    retired_at: null,
+  };
+  const after = { name: credential.name, ...terms, ...(api_id !== null && { api_id }) };
   const secret = newSecretRow(credential_id, client_secret, at);
   const event = auditEvent({ action: 'service_credential.created', ...caller, target: credential_id, after }, at);
   await deps.db.change({

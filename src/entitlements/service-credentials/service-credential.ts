@@ -1,4 +1,4 @@
-import { isActiveSecret, type StoredSecret } from '../../platform/ids.ts';
+import { type ApiId, isActiveSecret, type StoredSecret } from '../../platform/ids.ts';
 import { isSeen } from '../../platform/text.ts';
 
 /** What a back end may do by itself (decisions §12). */
@@ -21,6 +21,8 @@ export type ServiceCredential = {
   readonly permissions: readonly Permission[];
   /** Which products it may write entitlements of. */
   readonly products: readonly string[];
+  /** The API that introspects its own tokens by it, and no other's; null: none. */
+  readonly api_id: ApiId | null;
   readonly created_at: number;
   /** Set once it was retired, for good. */
   readonly retired_at: number | null;

@@ -1,7 +1,7 @@
 import type { Db } from '../../platform/db/db.ts';
 import { id, integer, jsonTexts, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { type Sql, sql } from '../../platform/db/sql.ts';
-import type { CredentialId, EventId, SecretId } from '../../platform/ids.ts';
+import type { ApiId, CredentialId, EventId, SecretId } from '../../platform/ids.ts';
 import type { Permission, ServiceCredential, ServiceSecret } from './service-credential.ts';
 
 const CredentialRow = row('service_credentials', {
@@ -9,6 +9,7 @@ const CredentialRow = row('service_credentials', {
   name: text,
   permissions: jsonTexts<Permission>(),
   products: jsonTexts(),
+  api_id: nullable(id<ApiId>()),
   created_at: integer,
   retired_at: nullable(integer),
 });

@@ -1,8 +1,9 @@
-/** What an authorization response may say in `error` (RFC 6749 §4.1.2.1, OIDC Core §3.1.2.6). */
+/** What an authorization response may say in `error` (RFC 6749 §4.1.2.1, OIDC Core §3.1.2.6, RFC 8707 §2). */
 type AuthorizationErrorCode =
   | 'invalid_request'
   | 'unsupported_response_type'
   | 'invalid_scope'
+  | 'invalid_target'
   | 'access_denied'
   | 'login_required'
   | 'consent_required'
@@ -17,8 +18,8 @@ export class AuthorizationError {
   readonly code: AuthorizationErrorCode;
   readonly description: string;
   /** The part of the request, for the diagnosis that the owner of the client reads. */
-  readonly about: 'scope' | 'pkce' | undefined;
-  constructor(code: AuthorizationErrorCode, description: string, about?: 'scope' | 'pkce') {
+  readonly about: 'scope' | 'pkce' | 'resource' | undefined;
+  constructor(code: AuthorizationErrorCode, description: string, about?: 'scope' | 'pkce' | 'resource') {
     this.code = code;
     this.description = description;
     this.about = about;

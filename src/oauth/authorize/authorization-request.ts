@@ -1,4 +1,4 @@
-import type { parseParameters } from '../../platform/http/parameters.ts';
+import type { ParsedParameters } from '../../platform/http/parameters.ts';
 import { type Static, Type } from '../../platform/schema.ts';
 import { AuthorizationError, invalidScope, malformed } from './authorization-error.ts';
 import { type Context, parameters } from './parameters.ts';
@@ -6,6 +6,7 @@ import { type Context, parameters } from './parameters.ts';
 type Rows = typeof parameters;
 type ParameterName = keyof Rows;
 const parameterNames = Object.keys(parameters) as readonly ParameterName[];
+const repeatable = parameterNames.filter((name) => (parameters[name] as { mayRepeat?: true }).mayRepeat === true);
 
 /** Of one row, or of all together: what every one of them has. */
 type All<Union> = (Union extends unknown ? (one: Union) => void : never) extends (one: infer Each) => void
@@ -28,14 +29,14 @@ export type AuthorizationRequest = Static<typeof AuthorizationRequest>;
 export async function readAuthorizationRequest(
   deps: Context['deps'],
   { client, target }: Pick<Context, 'client' | 'target'>,
-  { values, repeated }: ReturnType<typeof parseParameters>,
+  { values, repeated, all }: ParsedParameters,
 ): Promise<AuthorizationRequest | AuthorizationError> {
-  const twice = parameterNames.filter((name) => repeated.has(name));
+  const twice = parameterNames.filter((name) => repeated.has(name) && !repeatable.includes(name));
   if (twice.includes('scope')) return invalidScope('scope was sent more than once.');
   if (twice.length > 0) return malformed(`Sent more than once: ${twice.join(', ')}.`);
   const request: Record<string, unknown> = {};
   for (const name of parameterNames) {
-    const read = parameters[name].read(values[name], { deps, client, target, values });
+    const read = parameters[name].read(values[name], { deps, client, target, values, all });
     const members = read instanceof Promise ? await read : read;
     if (members instanceof AuthorizationError) return members;
     Object.assign(request, members);

@@ -112,4 +112,10 @@ export const recheckClient = (
   deps: ClientDeps,
   { client_id, redirect_uri, test_owner }: AuthorizationRequest,
   address: string,
-) => authorizeClient(deps, { values: { client_id, redirect_uri }, repeated: new Set() }, address, test_owner);
+) =>
+  authorizeClient(
+    deps,
+    { values: { client_id, redirect_uri }, repeated: new Set(), all: () => [] },
+    address,
+    test_owner,
+  );

@@ -177,6 +177,7 @@ async function issueCode(
     session_token_hash: session.token_hash,
     scope: request.scope,
     claims: request.claims ?? null,
+    apis: request.apis ?? null,
     redirect_uri: request.redirect_uri,
     nonce: request.nonce ?? null,
     code_hash: digest(code),
@@ -209,19 +210,28 @@ async function issueCode(
 export async function giveConsent(deps: LimitDeps, session: Session, pending: PendingRequest): Promise<void> {
   const at = now(deps);
   const { user_id } = session;
-  const { client_id, scope, test_owner } = pending.parameters;
+  const { client_id, scope, apis, test_owner } = pending.parameters;
   const consented = markConsented(pending.request_id, user_id);
   if (test_owner !== undefined) {
     await deps.db.run(consented);
     return;
   }
-  const asked = { scope: scope.split(' '), claims: claimsBeyondScope(pending.parameters) };
+  const asked = { scope: scope.split(' '), claims: claimsBeyondScope(pending.parameters), apis: apis ?? [] };
   const before = await findConsent(deps.db, user_id, client_id);
   const union = (words: string | null | undefined, more: readonly string[]) =>
     [...new Set([...(words?.split(' ') ?? []), ...more])].join(' ');
-  const allowed = { scope: union(before?.scope, asked.scope), claims: union(before?.claims, asked.claims) || null };
+  const allowed = {
+    scope: union(before?.scope, asked.scope),
+    claims: union(before?.claims, asked.claims) || null,
+    apis: union(before?.apis, asked.apis) || null,
+  };
   const consent = saveConsent(user_id, client_id, allowed, at);
-  const after = { user_id, scope: allowed.scope, ...(allowed.claims !== null && { claims: allowed.claims }) };
+  const after = {
+    user_id,
+    scope: allowed.scope,
+    ...(allowed.claims !== null && { claims: allowed.claims }),
+    ...(allowed.apis !== null && { apis: allowed.apis }),
+  };
   const event = auditEvent({ action: 'consent.given', actor: `user:${user_id}`, target: client_id, after }, at);
   const limit = appLimit(deps, 'allowed');
   const given = await deps.db.change({

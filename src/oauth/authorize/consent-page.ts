@@ -1,8 +1,9 @@
+import type { ApiRegister } from '../../apis/register.ts';
 import type { Session } from '../../authentication/statements.ts';
 import type { Client } from '../../clients/client.ts';
 import type { RegisteredBy } from '../../clients/presentation.ts';
 import { destinationOf } from '../../clients/redirect-uri.ts';
-import type { Scope, ScopeRegister } from '../../clients/scopes.ts';
+import { isOwnScope, type Scope, type ScopeRegister } from '../../clients/scopes.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { Html, html, untrusted } from '../../platform/pages/html.ts';
 import { personInitials } from '../../platform/pages/initials.ts';
@@ -18,6 +19,7 @@ type Asked = {
   registeredBy: RegisteredBy;
   user: Session;
   scopes: ScopeRegister;
+  apiRegister: ApiRegister;
   /** What the client would receive today. */
   values: UserClaims;
 };
@@ -36,10 +38,11 @@ export function consentPage(view: View, { request_id, parameters }: PendingReque
 <h1>${view.t('consent.title', { client: untrusted(client.name), service })}</h1>
 <p class="soft">${view.t('consent.app', { host: html`<code>${destinationOf(redirect_uri)}</code>` })}${registeredByText(view, registeredBy)}</p>
 <h2>${view.t('consent.permissions')}</h2>
-<ul class="permissions">${scope.map((name) => permission(view, name, scopes, values))}${
+<ul class="permissions">${scope.filter(isOwnScope).map((name) => permission(view, name, scopes, values))}${
       claims.length > 0 &&
       html`<li>${builtInIcons.profile}<div>${claimList(view, claims)}${sharedValues(view, claims, values)}</div></li>`
     }</ul>
+${apisAsked(view, parameters, asked)}
 <p class="soft">${view.t(scope.includes('offline_access') ? 'consent.lasting' : 'consent.short')}</p>
 ${links(view, client)}
 <p class="soft">${view.t('consent.as', { email: html`<strong>${user.email}</strong>` })} <a href="/signin/account?request=${request_id}">${view.t('consent.not_you')}</a></p>
@@ -51,11 +54,34 @@ ${hidden('request', request_id)}${hidden('user', user.user_id)}
   };
 }
 
+/** What the app may do at each API, under the name that an administrator has given it. */
+function apisAsked(
+  view: View,
+  { scope, apis = [] }: PendingRequest['parameters'],
+  { apiRegister, scopes, values }: Asked,
+) {
+  const wanted = scope.split(' ');
+  return apis
+    .flatMap((api_id) => apiRegister.find(api_id) ?? [])
+    .map((api) => {
+      const names = api.scopes.flatMap(({ name }) => (wanted.includes(name) ? [name] : []));
+      const host = html`<code>${URL.parse(api.identifier)?.host || api.identifier}</code>`;
+      return html`<h2>${view.t('consent.api', { api: untrusted(api.name), host })}</h2>
+<ul class="permissions">${
+        names.length > 0
+          ? names.map((name) => permission(view, name, scopes, values))
+          : html`<li>${builtInIcons.openid}<div>${view.t('consent.api.identity')}</div></li>`
+      }</ul>
+`;
+    });
+}
+
 /** @param name of a scope; one that is no longer there says no more than its name. */
 function permission(view: View, name: string, scopes: ScopeRegister, values: UserClaims): Html {
   const scope = scopes.find(name);
   const icon = icons.get(name) ?? builtInIcons.openid;
-  const text = scope?.describe(view.locale) ?? name;
+  const described = scope?.describe(view.locale) ?? name;
+  const text = scope?.api ? untrusted(described) : described;
   return scope?.isWeighty
     ? html`<li class="weighty">${icon}<div><strong>${text}</strong></div></li>`
     : html`<li>${icon}<div>${text}${sharedValues(view, claimsWithin(name), values)}</div></li>`;

@@ -110,9 +110,11 @@ function needsConsent(request: AuthorizationRequest, client: Client, consented: 
   if (request.prompt.includes('consent')) return true;
   if (client.consent === 'skip') return false;
   const allowed = consented?.scope.split(' ') ?? [];
+  const allowedApis = consented?.apis?.split(' ') ?? [];
   const allowedClaims = [...claimsWithin(consented?.scope ?? ''), ...(consented?.claims?.split(' ') ?? [])];
   return (
     !request.scope.split(' ').every((name) => allowed.includes(name)) ||
-    !claimsBeyondScope(request).every((claim) => allowedClaims.includes(claim))
+    !claimsBeyondScope(request).every((claim) => allowedClaims.includes(claim)) ||
+    !(request.apis ?? []).every((api_id) => allowedApis.includes(api_id))
   );
 }

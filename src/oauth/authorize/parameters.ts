@@ -1,13 +1,15 @@
 import { acrs } from '../../authentication/sessions/authentication.ts';
 import type { Client } from '../../clients/client.ts';
-import { defaultScope, describeAllowed, isMalformedScope, withinAllowed } from '../../clients/scopes.ts';
-import type { Parameters } from '../../platform/http/parameters.ts';
+import { defaultScope, isMalformedScope } from '../../clients/scopes.ts';
+import type { ParsedParameters } from '../../platform/http/parameters.ts';
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '../../platform/schema.ts';
 import { MalformedClaims, parseClaimsParameter, RequestedClaims } from '../claims/claims-parameter.ts';
 import type { Deps } from '../deps.ts';
 import { undefinedIfInvalid } from '../signing-keys/key-ring.ts';
 import { isCodeChallenge } from '../token/authorization-code-grant.ts';
+import type { ResourceDeps } from '../token/resources.ts';
 import { AuthorizationError, invalidScope, malformed, unmet } from './authorization-error.ts';
+import { readTarget } from './read-target.ts';
 import { requestedAcrs } from './requested-acrs.ts';
 import { canReceivePost, longestEcho, type OtherMode, responseModes } from './response-mode.ts';
 
@@ -19,10 +21,11 @@ export type ResponseTarget = { redirect_uri: string; state?: string | undefined;
 
 /** What else there is to know when a parameter is read. */
 export type Context = {
-  deps: Pick<Deps, 'keys'>;
+  deps: Pick<Deps, 'keys'> & ResourceDeps;
   client: Client;
   target: ResponseTarget;
-  values: Parameters;
+  values: ParsedParameters['values'];
+  all: ParsedParameters['all'];
 };
 
 type Parameter<Stored extends TProperties> = {
@@ -30,13 +33,15 @@ type Parameter<Stored extends TProperties> = {
   description?: string;
   schema?: TSchema;
   required?: true;
+  /** It may come several times (RFC 8707 §2). */
+  mayRepeat?: true;
   /** What is made of it, by the names under which it is stored. */
   stores: Stored;
   /** @param text undefined if it was not sent. */
   read(
     text: string | undefined,
     context: Context,
-  ): Static<TObject<Stored>> | AuthorizationError | Promise<Static<TObject<Stored>>>;
+  ): Static<TObject<Stored>> | AuthorizationError | Promise<Static<TObject<Stored>> | AuthorizationError>;
 };
 const parameter = <Stored extends TProperties>(one: Parameter<Stored>) => one;
 
@@ -82,13 +87,21 @@ export const parameters = {
   }),
   scope: parameter({
     description: `Separated by spaces. Default: \`${defaultScope.join(' ')}\`.`,
-    stores: { scope: Type.String() },
-    /** What is unknown here, or not allowed to the client, is left out (OIDC Core §3.1.2.1, RFC 6749 §3.3). */
-    read(scope = defaultScope.join(' '), { client: { allowed_scopes } }) {
-      if (isMalformedScope(scope)) return invalidScope('scope has a character that no scope has.');
-      const granted = withinAllowed(scope, allowed_scopes);
-      return granted === '' ? invalidScope(describeAllowed(allowed_scopes)) : { scope: granted };
+    /** `apis`: ids of those that the tokens are for; left out for none. */
+    stores: { scope: Type.String(), apis: Type.Optional(Type.Array(Type.String())) },
+    read(scope, { deps, client, all }) {
+      if (scope !== undefined && isMalformedScope(scope))
+        return invalidScope('scope has a character that no scope has.');
+      return readTarget(deps, client, { scope, resources: all('resource') });
     },
+  }),
+  resource: parameter({
+    description:
+      'The identifier of an API that the tokens are for (RFC 8707), of which the client is allowed a scope. May be sent several times; scopes of ' +
+      'other APIs are left out then. Without it, the APIs of the granted scopes. The issuer itself: no API.',
+    schema: Type.String({ format: 'uri' }),
+    mayRepeat: true,
+    ...readElsewhere,
   }),
   state: parameter({
     description: `Returned unchanged; up to ${longestEcho} bytes.`,

@@ -8,7 +8,7 @@ import { registeredBy } from '../../clients/presentation.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import { form, type OperationDescription } from '../../platform/http/operation.ts';
-import { FormText, parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
+import { FormText, type ParsedParameters, parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { viewOf } from '../../platform/pages/view.ts';
 import { Type } from '../../platform/schema.ts';
@@ -39,7 +39,7 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
       const place = { client_id: client.client_id, stage: 'authorize', address: request.ip } as const;
       const wanted = await readAuthorizationRequest(deps, { client, target }, parsed);
       if (wanted instanceof AuthorizationError) {
-        deps.clientFailures.record(place, failureOf(wanted, parsed.values.scope));
+        deps.clientFailures.record(place, failureOf(wanted, parsed));
         return respond(deps, reply, parsed.values.ui_locales, await answerWithError(deps, target, wanted));
       }
       const leftOut = leftOutOf(client.allowed_scopes, parsed.values.scope, wanted.scope);
@@ -108,8 +108,10 @@ async function cancelRequest(deps: Deps, request: FastifyRequest, reply: Fastify
   return respond(deps, reply, pending.parameters.ui_locales, outcome, 303);
 }
 
-function failureOf({ about, description }: AuthorizationError, scope: string | undefined): Failure {
-  if (about === 'scope') return { code: 'invalid_scope', detail: () => ({ sent: scope ?? '' }) };
+function failureOf({ about, description }: AuthorizationError, { values, all }: ParsedParameters): Failure {
+  if (about === 'scope') return { code: 'invalid_scope', detail: () => ({ sent: values.scope ?? '' }) };
+  if (about === 'resource')
+    return { code: 'invalid_target', detail: () => ({ sent: all('resource').join(' '), description }) };
   return { code: about ?? 'request', detail: () => ({ description }) };
 }
 
@@ -178,6 +180,7 @@ async function consentRoutes(app: FastifyInstance, deps: Deps) {
         user: session,
         values,
         scopes: await deps.scopes.read(),
+        apiRegister: await deps.apis.read(),
       }),
     );
   });

@@ -7,10 +7,11 @@ const Consent = row('consents', {
   client_id: id<ClientId>(),
   scope: text,
   claims: nullable(text),
+  apis: nullable(text),
   granted_at: integer,
 });
-const Consented = Consent.pick('scope', 'claims');
-/** The scope that a user has allowed a client, and claims beside it; words with spaces between them. */
+const Consented = Consent.pick('scope', 'claims', 'apis');
+/** The scope that a user has allowed a client, claims beside it, and ids of APIs; words with spaces between them. */
 export type Consented = RowOf<typeof Consented>;
 
 export const findConsent = (db: Db, user_id: UserId, client_id: ClientId): Promise<Consented | undefined> =>
@@ -21,10 +22,10 @@ export const findConsent = (db: Db, user_id: UserId, client_id: ClientId): Promi
 
 /** @param consented the union with what was allowed before. */
 export const saveConsent = (user_id: UserId, client_id: ClientId, consented: Consented, now: number): Sql =>
-  sql`insert into consents (user_id, client_id, scope, claims, granted_at)
-      values (${user_id}, ${client_id}, ${consented.scope}, ${consented.claims}, ${now})
+  sql`insert into consents (user_id, client_id, scope, claims, apis, granted_at)
+      values (${user_id}, ${client_id}, ${consented.scope}, ${consented.claims}, ${consented.apis}, ${now})
       on conflict (user_id, client_id) do update set scope = excluded.scope, claims = excluded.claims,
-             granted_at = excluded.granted_at`;
+             apis = excluded.apis,             granted_at = excluded.granted_at`;
 
 export const listConsents = (db: Db, user_id: UserId) =>
   db.all(Consent, sql`select ${Consent.columns} from consents where user_id = ${user_id}`);

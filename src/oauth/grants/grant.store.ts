@@ -1,7 +1,7 @@
 import type { Db } from '../../platform/db/db.ts';
-import { id, integer, json, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { id, integer, json, nullable, type RowOf, row, text, words } from '../../platform/db/rows.ts';
 import { asBigint, onFoundRow, sql } from '../../platform/db/sql.ts';
-import type { ClientId, GrantId, SessionId, UserId } from '../../platform/ids.ts';
+import type { ApiId, ClientId, GrantId, SessionId, UserId } from '../../platform/ids.ts';
 import { RequestedClaims } from '../claims/claims-parameter.ts';
 import { effectiveRevocation, isRevokedInBulk } from './bulk-revocations.store.ts';
 
@@ -14,6 +14,8 @@ export const IssuableGrant = row('grants', {
   /** Asked for by name, beside those of the scope. */
   claims: nullable(json(RequestedClaims)),
   nonce: nullable(text),
+  /** What its tokens may be for; null: no API. */
+  apis: nullable(words<ApiId>()),
   /** The sequence number of the current refresh token; 0 before the code is redeemed. */
   refresh_seq: integer,
   auth_time: integer,

@@ -49,11 +49,11 @@ export const InsertedGrant = row('grants', { is_crowded: flag });
  * asked and with every factor that the user has, and for an approved client. Otherwise no row is inserted.
  */
 export const insertGrant = (grant: NewGrant): Sql =>
-  sql`insert into grants (grant_id, client_id, user_id, session_id, scope, claims, redirect_uri, nonce, code_hash,
+  sql`insert into grants (grant_id, client_id, user_id, session_id, scope, claims, apis, redirect_uri, nonce, code_hash,
                           code_challenge, code_expires_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr,
                           acr, created_at, session_token_hash, client_epoch, user_epoch, expiry_check_at)
       select ${grant.grant_id}, c.client_id, u.user_id, s.session_id, ${grant.scope},
-             ${grant.claims && JSON.stringify(grant.claims)}, ${grant.redirect_uri},
+             ${grant.claims && JSON.stringify(grant.claims)}, ${grant.apis?.join(' ') ?? null}, ${grant.redirect_uri},
              ${grant.nonce}, ${grant.code_hash}, ${grant.code_challenge}, ${asBigint(grant.code_expires_at)}, 0,
              ${asBigint(grant.idle_expires_at)}, ${asBigint(grant.expires_at)}, ${asBigint(grant.auth_time)},
              ${grant.amr}, ${grant.acr}, ${asBigint(grant.created_at)}, s.token_hash, c.grants_epoch, u.grants_epoch,

@@ -1,4 +1,4 @@
-import { withinAllowed } from '../../clients/scopes.ts';
+import { usableScopes, withinAllowed } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidToken } from '../../platform/errors.ts';
 import { Time } from '../../platform/http/operation.ts';
@@ -9,6 +9,7 @@ import { refuseIfBehind } from '../grants/behind.ts';
 import { findGrant, type IssuableGrant } from '../grants/grant.store.ts';
 import { undefinedIfInvalid } from '../signing-keys/key-ring.ts';
 import { findTokenSubject, type TokenSubject } from './access-tokens.store.ts';
+import { activeAudience, type Target } from './resources.ts';
 
 /** Specification 2.3. */
 export const accessTokenSeconds = 3600;
@@ -23,7 +24,9 @@ export const AccessTokenClaims = Type.Object({
   exp: Time,
   iat: Time,
   sub: Type.String({ description: 'The user ID.' }),
-  aud: Type.String(),
+  aud: Type.Union([Type.String(), Type.Array(Type.String())], {
+    description: 'The client ID; in a token for APIs a list of it and their identifiers (RFC 8707).',
+  }),
   iss: Type.String(),
   jti: Type.String(),
   sid: Type.String({ description: 'The session from which it was issued.' }),
@@ -36,7 +39,7 @@ export type AccessTokenClaims = Static<typeof AccessTokenClaims>;
 /** An access token that is active, with its user. */
 export type ActiveAccessToken = { claims: AccessTokenClaims; subject: TokenSubject };
 
-/** What every token of a grant says of it: who issued it to whom and for whom, and how the user had signed in. */
+/** What every token of a grant says of it: who issued it to whom, for a client that is its only audience, and how the user had signed in. */
 export const claimsOfGrant = (issuer: string, grant: Omit<IssuableGrant, 'claims' | 'nonce'>) => ({
   iss: issuer,
   sub: grant.user_id,
@@ -50,11 +53,12 @@ export const claimsOfGrant = (issuer: string, grant: Omit<IssuableGrant, 'claims
 export const accessTokenClaims = (
   deps: Pick<Deps, 'clock' | 'config'>,
   grant: IssuableGrant,
-  scope: string,
+  { scope, audience }: Target,
 ): AccessTokenClaims => {
   const iat = now(deps);
   return {
     ...claimsOfGrant(deps.config.baseUrl, grant),
+    ...(audience.length > 0 && { aud: [grant.client_id, ...audience] }),
     iat,
     exp: iat + accessTokenSeconds,
     client_id: grant.client_id,
@@ -79,12 +83,12 @@ export const readAccessToken = (deps: Pick<Deps, 'clock' | 'keys'>, token: strin
 
 /**
  * An access token that is active now: neither the token nor its grant was revoked, its user is not disabled, its client is
- * approved, on whichever node that was decided. `scope` is what the client may have now: tokens issued before lose a
- * scope that was taken from the client.
+ * approved, on whichever node that was decided. `scope` and `aud` are what they may be now: tokens issued before lose a
+ * scope that was taken from the client, and whatever was retired.
  * @throws {RequestError} `invalid_token`; `temporarily_unavailable` if the store is older than the token.
  */
 export async function verifyAccessToken(
-  deps: Pick<Deps, 'db' | 'clock' | 'keys'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'keys' | 'apis'>,
   token: string,
 ): Promise<ActiveAccessToken> {
   const claims = await readClaims(deps, token);
@@ -94,8 +98,13 @@ export async function verifyAccessToken(
     await refuseIfBehind(deps, token, await findGrant(deps.db, token.grant_id));
     throw invalidToken('revoked');
   }
-  const scope = withinAllowed(claims.scope, subject.allowed_scopes);
-  if (scope === claims.scope) return { claims, subject };
+  const scope = withinAllowed(claims.scope, await usableScopes(deps, subject.allowed_scopes));
   if (scope === '') throw invalidToken('no scope left');
+  if (typeof claims.aud !== 'string') {
+    const apis = await activeAudience(deps, claims.aud, subject.apis);
+    if (apis.length === 0) throw invalidToken('its API is retired');
+    return { claims: { ...claims, scope, aud: [claims.client_id, ...apis] }, subject };
+  }
+  if (scope === claims.scope) return { claims, subject };
   return { claims: { ...claims, scope }, subject }; // a copy: the claims of a token that was seen before are shared
 }

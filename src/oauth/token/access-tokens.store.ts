@@ -1,8 +1,8 @@
 import { standardClaimNames, User } from '../../accounts/statements.ts';
 import type { Db } from '../../platform/db/db.ts';
-import { json, jsonTexts, nullable, type RowOf, row } from '../../platform/db/rows.ts';
+import { json, jsonTexts, nullable, type RowOf, row, words } from '../../platform/db/rows.ts';
 import { combinable, onFoundRow, sql } from '../../platform/db/sql.ts';
-import type { GrantId } from '../../platform/ids.ts';
+import type { ApiId, GrantId } from '../../platform/ids.ts';
 import { RequestedClaims } from '../claims/claims-parameter.ts';
 import { isRevokedInBulk } from '../grants/bulk-revocations.store.ts';
 
@@ -21,6 +21,8 @@ const TokenSubject = row('grants join users join clients', {
   ...Subject.fields,
   /** Of the grant. */
   claims: nullable(json(RequestedClaims)),
+  /** Of the grant: what its tokens may be for. */
+  apis: nullable(words<ApiId>()),
   /** What the client may have now. */
   allowed_scopes: jsonTexts(),
 });
@@ -33,7 +35,7 @@ export function findTokenSubject(db: Db, grant_id: GrantId, jti: string) {
            and u.disabled_at is null and c.status = 'approved' and not ${isRevokedInBulk}
            and (select r.jti from revoked_access_tokens r where r.jti = ${jti}) is null`;
   // Users and clients are joined to a grant that is there: no plan may begin with them.
-  const subject = sql`select ${Subject.columnsOf('u')}, grants.claims, c.allowed_scopes
+  const subject = sql`select ${Subject.columnsOf('u')}, grants.claims, grants.apis, c.allowed_scopes
           from grants left join users u on u.user_id = grants.user_id left join clients c on c.client_id = grants.client_id
          where grants.grant_id = ${grant_id} and ${onFoundRow(isActive)}`;
   return db.get(TokenSubject, combinable(subject));

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { withinAllowed } from '../../clients/scopes.ts';
+import { usableScopes, withinAllowed } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
@@ -11,14 +11,9 @@ import { revokeGrant } from '../grants/grants.ts';
 import { type CodeRedemption, expireGrant, redeemCode } from '../grants/store.ts';
 import { testRedirectUri } from '../grants/test-grants.store.ts';
 import { issueTokens } from './issue-tokens.ts';
-import {
-  type GrantType,
-  invalidGrant,
-  needed,
-  nothingAllowed,
-  type TokenRequest,
-  type TokenResponse,
-} from './token-request.ts';
+import { readResources, requireTarget } from './resources.ts';
+import { invalidGrant, nothingAllowed } from './token-refusal.ts';
+import { type GrantType, needed, type TokenRequest, type TokenResponse } from './token-request.ts';
 
 /** 43 to 128 unreserved characters (RFC 7636 §4.1). */
 const codeVerifierPattern = '^[A-Za-z0-9._~-]{43,128}$';
@@ -59,20 +54,30 @@ function readForm({ code, redirect_uri, code_verifier }: Parameters) {
 
 /**
  * Redeems an authorization code (OAuth 2.1 §4.1.3): one conditional statement, whose `where` is the list of checks.
- * @throws {RequestError} `invalid_grant`; `invalid_scope` if the client may have none of its scope any more.
+ * @throws {RequestError} `invalid_grant`; `invalid_scope` if the client may have none of its scope any more; `invalid_target`.
  */
 async function authorizationCodeGrant(
-  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'keys' | 'clients' | 'issuances' | 'mail' | 'signInCounter'>,
-  { client, address, code, redirect_uri, code_verifier }: CodeRequest,
+  deps: Pick<
+    Deps,
+    'db' | 'apis' | 'clock' | 'config' | 'vault' | 'keys' | 'clients' | 'issuances' | 'mail' | 'signInCounter'
+  >,
+  { client, address, resource, code, redirect_uri, code_verifier }: CodeRequest,
 ): Promise<TokenResponse> {
   const redemption = {
     code_hash: digest(code),
     client_id: client.client_id,
     redirect_uri,
     code_challenge: codeChallengeOf(code_verifier),
-    allowed_scopes: client.allowed_scopes,
+    allowed_scopes: await usableScopes(deps, client.allowed_scopes),
   };
-  const answer = (grant: IssuableGrant) => issueTokens(deps, client, grant, { asked: grant.scope, nonce: grant.nonce });
+  const resources = await readResources(deps, resource);
+  if (resources) {
+    const grant = await findGrantByCode(deps.db, redemption.code_hash);
+    if (grant?.client_id === client.client_id)
+      await requireTarget(deps, client, grant, { asked: grant.scope, resources });
+  }
+  const answer = (grant: IssuableGrant) =>
+    issueTokens(deps, client, grant, { asked: grant.scope, resources, nonce: grant.nonce });
   const issued = await deps.issuances.issue(
     { key: redemption.code_hash, refresh_seq: 1 },
     async (issuance_id, prepare) => {

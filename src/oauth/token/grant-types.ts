@@ -4,7 +4,7 @@ import { Type } from '../../platform/schema.ts';
 import { credentialParameters } from '../client-authentication/methods.ts';
 import { authorizationCode } from './authorization-code-grant.ts';
 import { refreshToken } from './refresh-token-grant.ts';
-import type { GrantType } from './token-request.ts';
+import { type GrantType, resourceParameter } from './token-request.ts';
 
 const grantTypes: ReadonlyMap<string, GrantType> = new Map([
   ['authorization_code', authorizationCode],
@@ -24,8 +24,11 @@ const forms = [...grantTypes].map(([name, { description, parameters }]) => ({
   grant_type: Type.Literal(name, { description }),
   ...credentialParameters,
   ...parameters,
+  ...resourceParameter,
 }));
 export const tokenForm = Type.Union(forms.map((members) => form(members)));
 
-/** What the endpoint reads of a form. */
-export const tokenParameters: readonly string[] = [...new Set(forms.flatMap((members) => Object.keys(members)))];
+/** What the endpoint reads of a form, once each; `resource` may come several times. */
+export const tokenParameters: readonly string[] = [...new Set(forms.flatMap((members) => Object.keys(members)))].filter(
+  (name) => !(name in resourceParameter),
+);

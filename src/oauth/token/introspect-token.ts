@@ -1,19 +1,17 @@
-import { hasScope, withinAllowed } from '../../clients/scopes.ts';
+import { hasScope, usableScopes, withinAllowed } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
 import type { SecretDeps } from '../../platform/deps.ts';
-import type { ClientId } from '../../platform/ids.ts';
+import type { ApiId, ClientId } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';
 import { refuseIfBehind } from '../grants/behind.ts';
 import { findGrant } from '../grants/grant.store.ts';
 import { undefinedIfInvalid } from '../signing-keys/key-ring.ts';
-import { accessTokenType, claimsOfGrant, verifyAccessToken } from './access-token.ts';
+import { type ActiveAccessToken, accessTokenType, claimsOfGrant, verifyAccessToken } from './access-token.ts';
 import { looksLikeRefreshToken, readRefreshToken } from './refresh-token.ts';
 import { findActiveRefreshToken } from './refresh-tokens.store.ts';
 
-/** Whose tokens a caller may introspect: one client's, or all. */
-export type Visibility = { sees: 'all' | ClientId };
-
-const maySee = ({ sees }: Visibility, client_id: ClientId) => sees === 'all' || sees === client_id;
+/** Whose tokens a caller may introspect: one client's, those for one API, or all. */
+export type Visibility = { sees: 'all' | ClientId | { api_id: ApiId } };
 
 const inactive = { active: false } as const;
 
@@ -22,7 +20,7 @@ const inactive = { active: false } as const;
  * clients' tokens all give the same `{"active":false}`.
  */
 export const introspectToken = (
-  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'keys'>,
+  deps: Pick<Deps, 'db' | 'apis' | 'clock' | 'config' | 'vault' | 'keys'>,
   visibility: Visibility,
   token: string,
 ) =>
@@ -30,19 +28,30 @@ export const introspectToken = (
     ? introspectRefreshToken(deps, visibility, token)
     : introspectAccessToken(deps, visibility, token);
 
-async function introspectAccessToken(deps: Pick<Deps, 'db' | 'clock' | 'keys'>, visibility: Visibility, token: string) {
+async function introspectAccessToken(
+  deps: Pick<Deps, 'db' | 'apis' | 'clock' | 'keys'>,
+  { sees }: Visibility,
+  token: string,
+) {
   const verified = await undefinedIfInvalid(verifyAccessToken(deps, token));
-  return verified && maySee(visibility, verified.claims.client_id)
+  const isFor = async ({ claims: { aud } }: ActiveAccessToken, api_id: ApiId) => {
+    const api = (await deps.apis.read()).find(api_id);
+    return api !== undefined && typeof aud !== 'string' && aud.includes(api.identifier);
+  };
+  const maySee = async (token: ActiveAccessToken) =>
+    typeof sees === 'string' ? sees === 'all' || sees === token.claims.client_id : isFor(token, sees.api_id);
+  return verified && (await maySee(verified))
     ? { ...verified.claims, active: true, token_type: accessTokenType }
     : inactive;
 }
 
-async function introspectRefreshToken(deps: SecretDeps, visibility: Visibility, text: string) {
+/** It is shown to the client alone, and to whoever sees all. */
+async function introspectRefreshToken(deps: SecretDeps & Pick<Deps, 'apis'>, { sees }: Visibility, text: string) {
   const token = readRefreshToken(deps.vault, text);
   const grant = token && (await findActiveRefreshToken(deps.db, token, now(deps)));
   if (token && !grant) await refuseIfBehind(deps, token, await findGrant(deps.db, token.grant_id));
-  if (!grant || !maySee(visibility, grant.client_id)) return inactive;
-  const scope = withinAllowed(grant.scope, grant.allowed_scopes);
+  if (!grant || (sees !== 'all' && sees !== grant.client_id)) return inactive;
+  const scope = withinAllowed(grant.scope, await usableScopes(deps, grant.allowed_scopes));
   if (!hasScope(scope, 'offline_access')) return inactive; // without it a refresh is refused
   return {
     ...claimsOfGrant(deps.config.baseUrl, grant),

@@ -1,28 +1,33 @@
 import { findUser } from '../../accounts/statements.ts';
 import type { Client } from '../../clients/client.ts';
-import { hasScope, withinAllowed } from '../../clients/scopes.ts';
+import { hasScope } from '../../clients/scopes.ts';
 import { listEntitlements } from '../../entitlements/statements.ts';
 import { claimsWithin, scopeOfClaim, type UserClaims, userClaims } from '../claims/claims.ts';
 import type { Deps } from '../deps.ts';
 import type { IssuableGrant } from '../grants/grant.store.ts';
 import { accessTokenClaims, accessTokenSeconds, accessTokenType, claimsOfGrant } from './access-token.ts';
 import { issueRefreshToken } from './refresh-token.ts';
+import { type Resources, targetOf } from './resources.ts';
+import { nothingAllowed } from './token-refusal.ts';
 import type { TokenResponse } from './token-request.ts';
 
 /**
  * Signs the tokens of a grant that has just been redeemed or rotated.
  * @param asked the scope of this access token: the grant's or less. What the client has lost since the grant was made is
- * left out; the caller has made sure that something remains.
+ * left out; the caller has made sure that something remains, unless an API is retired at this moment.
+ * @param resources the APIs that this access token is for; left out: see {@link targetOf}.
  * @param nonce only at redemption; a refreshed id token has none (OIDC Core §12.2).
  */
 export async function issueTokens(
-  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'keys'>,
+  deps: Pick<Deps, 'db' | 'apis' | 'clock' | 'config' | 'vault' | 'keys'>,
   client: Client,
   grant: IssuableGrant,
-  { asked, nonce }: { asked: string; nonce?: string | null },
+  { asked, resources, nonce }: { asked: string; resources?: Resources | undefined; nonce?: string | null },
 ): Promise<TokenResponse> {
-  const scope = withinAllowed(asked, client.allowed_scopes);
-  const claims = accessTokenClaims(deps, grant, scope);
+  const target = await targetOf(deps, client, grant, { asked, resources });
+  const { scope } = target;
+  if (scope === '') throw nothingAllowed(asked);
+  const claims = accessTokenClaims(deps, grant, target);
   const idClaims = hasScope(scope, 'openid')
     ? {
         ...(await claimsInIdToken(deps, client, grant, scope)),

@@ -1,6 +1,6 @@
 import type { Client } from '../../clients/client.ts';
 import { leftOutOf } from '../../clients/failures.ts';
-import { describeAllowed, isMalformedScope, withinAllowed } from '../../clients/scopes.ts';
+import { describeAllowed, isMalformedScope, usableScopes, withinAllowed } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import { Type } from '../../platform/schema.ts';
@@ -11,15 +11,9 @@ import { revokeGrant } from '../grants/grants.ts';
 import { expireGrant, rotateRefreshToken } from '../grants/store.ts';
 import { issueTokens } from './issue-tokens.ts';
 import { type RefreshToken, readRefreshToken, refreshIdleSeconds } from './refresh-token.ts';
-import {
-  type GrantType,
-  invalidGrant,
-  invalidScope,
-  needed,
-  nothingAllowed,
-  type TokenRequest,
-  type TokenResponse,
-} from './token-request.ts';
+import { type Resources, readResources, requireTarget } from './resources.ts';
+import { invalidGrant, invalidScope, nothingAllowed } from './token-refusal.ts';
+import { type GrantType, needed, type TokenRequest, type TokenResponse } from './token-request.ts';
 
 type RefreshRequest = TokenRequest<{ refresh_token: string; scope: string | undefined }>;
 
@@ -48,19 +42,30 @@ const longestRetryWindow = 60;
 async function refreshTokenGrant(
   deps: Pick<
     Deps,
-    'db' | 'clock' | 'timekeeper' | 'config' | 'vault' | 'keys' | 'clients' | 'clientFailures' | 'issuances' | 'mail'
+    | 'db'
+    | 'apis'
+    | 'clock'
+    | 'timekeeper'
+    | 'config'
+    | 'vault'
+    | 'keys'
+    | 'clients'
+    | 'clientFailures'
+    | 'issuances'
+    | 'mail'
   >,
   request: RefreshRequest,
 ): Promise<TokenResponse> {
   const { client, scope } = request;
   const token = readRefreshToken(deps.vault, request.refresh_token);
   if (!token || !client.allowed_scopes.includes('offline_access')) throw refused();
-  if (scope !== undefined) await refuseScope(deps, client, token, scope);
+  const resources = await readResources(deps, request.resource);
+  if (scope !== undefined || resources) await refuseNarrowed(deps, client, token, { scope, resources });
 
   const at = now(deps);
   const rotation = { ...token, client_id: client.client_id, idle_expires_at: at + refreshIdleSeconds(client) };
   const answer = async (grant: IssuableGrant) => {
-    const response = await issueTokens(deps, client, grant, { asked: askedOf(grant, scope) });
+    const response = await issueTokens(deps, client, grant, { asked: askedOf(grant, scope), resources });
     const leftOut = leftOutOf(grant.scope.split(' '), scope, response.scope);
     const place = { client_id: client.client_id, stage: 'token', address: request.address } as const;
     if (leftOut) deps.clientFailures.record(place, leftOut);
@@ -73,31 +78,48 @@ async function refreshTokenGrant(
   );
   if (issued) return issued;
   const grant = await reissueForOldToken(deps, request, token);
-  if (scope !== undefined) refuseUnlessGranted(client, grant, scope);
+  if (scope !== undefined || resources) await refuseUnlessGranted(deps, client, grant, { scope, resources });
   return answer(grant);
 }
+
+/** What a request has narrowed its token to. */
+type Narrowed = { scope: string | undefined; resources: Resources | undefined };
 
 /** What of the request was granted before: a scope never grows. */
 const askedOf = (grant: Pick<IssuableGrant, 'scope'>, requested = grant.scope): string =>
   withinAllowed(requested, grant.scope.split(' '));
 
 /**
- * A narrower scope is for this access token alone; the refresh token keeps the whole (RFC 6749 §6). What was not granted is
+ * A narrower scope, and fewer APIs, are for this access token alone; the refresh token keeps the whole (RFC 6749 §6, RFC 8707 §2.2). What was not granted is
  * left out, as at the authorization endpoint: many clients send the scope of their first request again. If nothing is left,
  * that is refused before the rotation, because a refusal must leave the refresh token usable. Only the current token of this client is judged: an older one is a replay whatever scope it asks
  * for, and another client learns nothing of the grant (RFC 6749 §5.2: `invalid_grant`); the rotation finds both out.
  */
-async function refuseScope(deps: Pick<Deps, 'db'>, client: Client, token: RefreshToken, scope: string): Promise<void> {
-  if (isMalformedScope(scope)) throw invalidScope('scope has a character that no scope has.', scope);
+async function refuseNarrowed(
+  deps: Pick<Deps, 'db' | 'apis'>,
+  client: Client,
+  token: RefreshToken,
+  narrowed: Narrowed,
+): Promise<void> {
+  const { scope } = narrowed;
+  if (scope !== undefined && isMalformedScope(scope))
+    throw invalidScope('scope has a character that no scope has.', scope);
   const grant = await findGrant(deps.db, token.grant_id);
   if (grant?.client_id !== client.client_id || grant.refresh_seq !== token.refresh_seq) return;
-  refuseUnlessGranted(client, grant, scope);
+  await refuseUnlessGranted(deps, client, grant, narrowed);
 }
 
-function refuseUnlessGranted({ allowed_scopes }: Client, grant: IssuableGrant, scope: string): void {
+async function refuseUnlessGranted(
+  deps: Pick<Deps, 'apis'>,
+  client: Client,
+  grant: IssuableGrant,
+  { scope, resources }: Narrowed,
+): Promise<void> {
   const asked = askedOf(grant, scope);
   if (asked === '') throw invalidScope(describeAllowed(grant.scope.split(' ')), scope);
-  if (withinAllowed(asked, allowed_scopes) === '') throw nothingAllowed(scope);
+  const allowed = await usableScopes(deps, client.allowed_scopes);
+  if (withinAllowed(asked, allowed) === '') throw nothingAllowed(scope);
+  if (resources) await requireTarget(deps, client, grant, { asked, resources });
 }
 
 /**

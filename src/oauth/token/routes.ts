@@ -4,7 +4,7 @@ import { isCredentialId } from '../../entitlements/service-credentials/service-c
 import { accessDenied, invalidRequest, RequestError } from '../../platform/errors.ts';
 import { serviceCredential } from '../../platform/http/access.ts';
 import { form, type OperationDescription } from '../../platform/http/operation.ts';
-import { readForm } from '../../platform/http/parameters.ts';
+import { readAll, readForm } from '../../platform/http/parameters.ts';
 import { counter } from '../../platform/metrics.ts';
 import { Type } from '../../platform/schema.ts';
 import {
@@ -25,7 +25,8 @@ import { AccessTokenClaims, accessTokenType } from './access-token.ts';
 import { grantTypeNames, redeem, tokenForm, tokenParameters } from './grant-types.ts';
 import { introspectToken, type Visibility } from './introspect-token.ts';
 import { revokeToken } from './revoke-token.ts';
-import { diagnose, TokenResponse } from './token-request.ts';
+import { diagnose } from './token-refusal.ts';
+import { TokenResponse } from './token-request.ts';
 
 const presentedBy = (request: FastifyRequest, defined: readonly string[]): ClientRequest => ({
   authorization: request.headers.authorization,
@@ -42,13 +43,13 @@ export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
     const presented = presentedBy(request, tokenParameters);
     const { grant_type } = presented.form;
     if (grant_type === undefined) throw invalidRequest('grant_type is missing.');
-    return counted(grant_type, () => tokensFor(presented));
+    return counted(grant_type, () => tokensFor(presented, readAll(request.body, 'resource')));
   });
 
-  async function tokensFor(presented: ClientRequest): Promise<TokenResponse> {
+  async function tokensFor(presented: ClientRequest, resource: readonly string[]): Promise<TokenResponse> {
     const client = await authenticateClient(deps, presented, 'token');
     try {
-      return await redeem(deps, { client, ...presented });
+      return await redeem(deps, { client, resource, ...presented });
     } catch (error) {
       if (error instanceof RequestError && error.status < 500) {
         const place = { client_id: client.client_id, stage: 'token', address: presented.address } as const;
@@ -96,13 +97,14 @@ async function counted<Result>(grant_type: string, run: () => Promise<Result>): 
   }
 }
 
-/** A service with `tokens:introspect` sees all tokens; an approved client that can prove itself its own (decisions §8). */
+/** A service with `tokens:introspect` sees all tokens, or those of its API; an approved client that can prove itself its own (decisions §8). */
 async function visibilityFor(deps: Deps, request: ClientRequest): Promise<Visibility> {
   const presented = requirePresented(request, 'introspection');
   const { client_id, proof: client_secret = '' } = presented;
   if (isCredentialId(client_id)) {
-    await authenticateService(deps, { client_id, client_secret, address: request.address }, 'tokens:introspect');
-    return { sees: 'all' };
+    const caller = { client_id, client_secret, address: request.address };
+    const { api_id } = await authenticateService(deps, caller, 'tokens:introspect');
+    return { sees: api_id === null ? 'all' : { api_id } };
   }
   const { client } = await identifyClient(deps, request, 'introspection', presented);
   if (client.status !== 'approved') throw accessDenied('Only an approved client may introspect tokens.');
@@ -119,7 +121,14 @@ const issue: OperationDescription = {
   answers: {
     200: { description: 'The tokens. An access token is good for an hour.', schema: TokenResponse },
   },
-  refusals: ['invalid_grant', 'invalid_scope', 'unsupported_grant_type', 'invalid_client', 'rate_limited'],
+  refusals: [
+    'invalid_grant',
+    'invalid_scope',
+    'invalid_target',
+    'unsupported_grant_type',
+    'invalid_client',
+    'rate_limited',
+  ],
 };
 
 const aboutToken = {
@@ -138,7 +147,7 @@ const introspect: OperationDescription = {
   id: 'introspectToken',
   tag: 'OIDC',
   summary: 'Introspect a token (RFC 7662)',
-  description: `${authenticationInWords('introspection')} An approved client sees its own tokens; for it those of other clients are not active. A service credential sees all.`,
+  description: `${authenticationInWords('introspection')} An approved client sees its own tokens; for it those of other clients are not active. A service credential sees all, or, if it belongs to an API, the access tokens for that API.`,
   access: [...accessAt('introspection'), serviceCredential('tokens:introspect')],
   body: { form: true, schema: form({ ...aboutToken, ...credentialParametersAt('introspection') }) },
   answers: {

@@ -1,17 +1,19 @@
 import type { Client } from '../../clients/client.ts';
-import type { Failure, FailureCode, FailureDetail } from '../../clients/failures.ts';
-import { RequestError } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { type Static, type TSchema, Type } from '../../platform/schema.ts';
 import type { Deps } from '../deps.ts';
 import { accessTokenType } from './access-token.ts';
 
-/** What a grant type has read of the form of an authenticated client. `address` is where the request came from. */
-export type TokenRequest<Asked> = Asked & { client: Client; address: string };
+/**
+ * What a grant type has read of the form of an authenticated client. `address` is where the request came from, `resource` names APIs
+ * (RFC 8707).
+ */
+export type TokenRequest<Asked> = Asked & { client: Client; address: string; resource: readonly string[] };
 
 type GrantDeps = Pick<
   Deps,
   | 'db'
+  | 'apis'
   | 'clock'
   | 'timekeeper'
   | 'config'
@@ -47,29 +49,13 @@ export const TokenResponse = Type.Object({
 });
 export type TokenResponse = Static<typeof TokenResponse>;
 
-/** A refusal with a diagnosis that only the owner of the client may read. */
-export class TokenRefusal extends RequestError {
-  readonly diagnosis: Failure;
-  constructor(code: 'invalid_grant' | 'invalid_scope', description: string, diagnosis: Failure) {
-    super(code, description);
-    this.diagnosis = diagnosis;
-  }
-}
-
-export const invalidGrant = (description: string, code: FailureCode, detail?: FailureDetail) =>
-  new TokenRefusal('invalid_grant', description, { code, detail: detail && (() => detail) });
-
-/** @param sent the scope of the request, if there was one. */
-export const invalidScope = (description: string, sent = '') =>
-  new TokenRefusal('invalid_scope', description, {
-    code: 'invalid_scope',
-    detail: () => ({ sent }),
-  });
-
-/** A token without any scope would be of no use, and is not issued. */
-export const nothingAllowed = (sent?: string) =>
-  invalidScope('The client is no longer allowed any of the requested scopes.', sent);
-
-/** For the owner of the client. */
-export const diagnose = (error: RequestError): Failure =>
-  error instanceof TokenRefusal ? error.diagnosis : { code: 'request', detail: () => ({ description: error.message }) };
+/** Of each grant type. It may come several times (RFC 8707 §2). */
+export const resourceParameter = {
+  resource: Type.Optional(
+    Type.String({
+      format: 'uri',
+      description:
+        'The identifier of an API of the grant, for a token that is for that one alone (RFC 8707). May be sent several times. The issuer: for no API.',
+    }),
+  ),
+};

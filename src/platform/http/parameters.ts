@@ -8,24 +8,35 @@ export const maxParameters = 100;
 
 /**
  * Reads `application/x-www-form-urlencoded` text strictly.
- * @returns the first value of each name, and the names that came more than once.
+ * @returns the first value of each name, the names that came more than once, and every value of a name.
  * @throws {RequestError} `invalid_request` for broken percent-encoding, NUL, or more than 100 parameters.
  */
-export function parseParameters(text: string): { values: Parameters; repeated: ReadonlySet<string> } {
+export type ParsedParameters = {
+  readonly values: Parameters;
+  readonly repeated: ReadonlySet<string>;
+  /** Of a parameter that may come several times, in their order. */
+  all(name: string): readonly string[];
+};
+
+export function parseParameters(text: string): ParsedParameters {
   const values: Record<string, string | undefined> = Object.create(null);
   const repeated = new Set<string>();
-  if (text === '') return { values, repeated };
-  const pairs = text.split('&', maxParameters + 1);
-  if (pairs.length > maxParameters) throw invalidRequest('There are more than 100 parameters.');
+  const pairs: (readonly [name: string, value: string])[] = [];
+  const all = (name: string) => pairs.flatMap(([other, value]) => (other === name && value !== '' ? [value] : []));
+  if (text === '') return { values, repeated, all };
+  const parts = text.split('&', maxParameters + 1);
+  if (parts.length > maxParameters) throw invalidRequest('There are more than 100 parameters.');
   const seen = new Set<string>();
-  for (const pair of pairs) {
-    const equals = pair.indexOf('=');
-    const name = decode(equals < 0 ? pair : pair.slice(0, equals));
+  for (const part of parts) {
+    const equals = part.indexOf('=');
+    const name = decode(equals < 0 ? part : part.slice(0, equals));
+    const value = equals < 0 ? '' : decode(part.slice(equals + 1));
     if (seen.has(name)) repeated.add(name);
-    else if (equals >= 0 && equals < pair.length - 1) values[name] = decode(pair.slice(equals + 1));
+    else if (value !== '') values[name] = value;
     seen.add(name);
+    pairs.push([name, value]);
   }
-  return { values, repeated };
+  return { values, repeated, all };
 }
 
 /**
@@ -42,6 +53,10 @@ export function readForm(body: unknown, defined: readonly string[] = []): Parame
   const twice = defined.find((name) => repeated.has(name));
   return twice === undefined ? values : refuseRepeated(twice);
 }
+
+/** Every value of a parameter that may come several times; none where there is no form. @throws {RequestError} as {@link readForm}. */
+export const readAll = (body: unknown, name: string): readonly string[] =>
+  body instanceof FormText ? parseParameters(body.text).all(name) : [];
 
 /** @param name of a parameter that is defined here, so its name is not input. */
 function refuseRepeated(name: string): never {

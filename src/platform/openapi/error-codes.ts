@@ -11,6 +11,7 @@ export const conditions: Readonly<Record<ErrorCode, string>> = {
   invalid_code: 'The code of the authenticator app is wrong or was used already.',
   invalid_client:
     'Credentials are missing or wrong, of the wrong kind (client or service), or of a client that is not approved.',
+  invalid_target: 'No API of this client, or of this grant, has the identifier in `resource` (RFC 8707).',
   invalid_token: 'The access token is missing, expired, revoked or not one of ours.',
   login_required: 'There is no session, or it has ended.',
   access_denied: 'The caller is known and may not do this: role, permission or product is missing.',

@@ -3,13 +3,15 @@
 create table apis (
   api_id text primary key,
   identifier text not null,
+  -- The same for every spelling of one URL.
+  identifier_key text not null,
   name text not null,
   description text,
   event_id text not null,
   created_at bigint not null,
   retired_at bigint
 );
-create unique index apis_by_identifier on apis (identifier) where retired_at is null;
+create unique index apis_by_identifier on apis (identifier_key) where retired_at is null;
 
 create table api_scopes (
   name text primary key,

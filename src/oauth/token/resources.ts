@@ -1,0 +1,100 @@
+import { type Api, comparableIdentifier } from '../../apis/api.ts';
+import type { Client } from '../../clients/client.ts';
+import { isOwnScope, parseScope, usableScopes, withinAllowed } from '../../clients/scopes.ts';
+import type { Deps } from '../deps.ts';
+import type { IssuableGrant } from '../grants/grant.store.ts';
+import { invalidTarget, nothingAllowed } from './token-refusal.ts';
+
+// Which APIs a token is for: resource indicators (RFC 8707).
+
+/** Those that a request names; the issuer stands for none. */
+export type Resources = { readonly apis: readonly Api[] };
+
+export type ResourceDeps = Pick<Deps, 'apis'> & { readonly config: { readonly baseUrl: string } };
+
+/** Of one request. */
+const maxResources = 20;
+
+/** @returns undefined if nothing is named; a sentence for the developer about what is wrong. */
+export async function findResources(
+  { apis, config }: ResourceDeps,
+  resources: readonly string[],
+): Promise<Resources | string | undefined> {
+  if (resources.length === 0) return undefined;
+  if (resources.length > maxResources) return `resource was sent more than ${maxResources} times.`;
+  if (!resources.every((identifier) => URL.canParse(identifier) && !identifier.includes('#')))
+    return 'resource must be an absolute URI without a fragment.';
+  const issuer = comparableIdentifier(config.baseUrl);
+  const { named } = await apis.read();
+  const found = [...new Set(resources.map(comparableIdentifier))].filter((one) => one !== issuer).map(named);
+  const known = found.filter((api) => api !== undefined);
+  return known.length < found.length ? 'resource names no API that is registered here.' : { apis: known };
+}
+
+/** @throws {RequestError} `invalid_target`. */
+export async function readResources(deps: ResourceDeps, resources: readonly string[]) {
+  const found = await findResources(deps, resources);
+  if (typeof found === 'string') throw invalidTarget(found, resources);
+  return found;
+}
+
+/** What an access token is for: `audience` has the identifiers of APIs, and is empty for one of Signet itself. */
+export type Target = { scope: string; audience: readonly string[] };
+
+type Narrowed = {
+  /** The scope of this token: the grant's or less. */
+  asked: string;
+  /** Of the token request; undefined: all of the grant, or those that a narrower scope still has a part of. */
+  resources?: Resources | undefined;
+};
+
+/**
+ * Narrows, and never widens. What the client, an API or one of its scopes has lost since the grant was made is left out.
+ * @returns an empty scope if nothing is left.
+ */
+export async function targetOf(
+  deps: Pick<Deps, 'apis'>,
+  client: Pick<Client, 'allowed_scopes'>,
+  grant: Pick<IssuableGrant, 'scope' | 'apis'>,
+  { asked, resources }: Narrowed,
+): Promise<Target> {
+  const scope = withinAllowed(asked, await usableScopes(deps, client.allowed_scopes));
+  if (grant.apis === null) return { scope, audience: [] };
+  const { find } = await deps.apis.read();
+  const words = parseScope(scope);
+  const hasPart = (api: Api) => api.scopes.some(({ name }) => words.includes(name));
+  const isNamed = ({ api_id }: Api) => resources?.apis.some((one) => one.api_id === api_id) === true;
+  const isWanted = resources ? isNamed : (api: Api) => asked === grant.scope || hasPart(api);
+  const wanted = grant.apis.flatMap((api_id) => find(api_id) ?? []).filter(isWanted);
+  const isReached = (name: string) => wanted.some((api) => api.scopes.some((one) => one.name === name));
+  return {
+    scope: words.filter((name) => isOwnScope(name) || isReached(name)).join(' '),
+    audience: wanted.map(({ identifier }) => identifier),
+  };
+}
+
+/**
+ * Before a code is redeemed or a refresh token rotated, since a refusal must leave it usable.
+ * @throws {RequestError} `invalid_target` for an API that the grant is not for; `invalid_scope` if nothing is left.
+ */
+export async function requireTarget(
+  deps: Pick<Deps, 'apis'>,
+  client: Client,
+  grant: IssuableGrant,
+  narrowed: Narrowed,
+): Promise<void> {
+  const named = narrowed.resources?.apis ?? [];
+  if (!named.every(({ api_id }) => grant.apis?.includes(api_id)))
+    throw invalidTarget(
+      'resource names an API that was not granted.',
+      named.map(({ identifier }) => identifier),
+    );
+  if ((await targetOf(deps, client, grant, narrowed)).scope === '') throw nothingAllowed(narrowed.asked);
+}
+
+/** The identifiers in `aud` whose APIs are still there. @param apis of the grant, by id: another API may have the same identifier by now. */
+export async function activeAudience(deps: Pick<Deps, 'apis'>, aud: readonly string[], apis: readonly string[] | null) {
+  const { find } = await deps.apis.read();
+  const identifiers = (apis ?? []).map((api_id) => find(api_id)?.identifier);
+  return aud.filter((one) => identifiers.includes(one));
+}
