@@ -182,7 +182,7 @@ test('all problems come at once, and none repeats what was sent', () => {
     name: '',
     client_type: 'sEcReT',
     redirect_uris: ['https://rp.test/cb', 'http://sEcReT.test/cb', 7],
-    allowed_scopes: ['openid', 'sEcReT'],
+    allowed_scopes: ['openid', 'sEc ReT'],
     logo_url: 'http://sEcReT.test/',
     homepage_url: 'javascript:sEcReT',
     id_token_signed_response_alg: 'sEcReT',

@@ -46,7 +46,7 @@ const semanticReasons: readonly [RegExp, RegExp][] = [
   // Names of letters; what a reader could take for another host; fields that contradict each other.
   [
     /.*/,
-    /^name$|^redirect_uris|^post_logout_redirect_uris|_url$|_uri$|^jwks$|^application_type$|^token_endpoint_auth_method$/,
+    /^name$|^redirect_uris|^post_logout_redirect_uris|_url$|_uri$|^jwks$|^application_type$|^token_endpoint_auth_method$|^allowed_scopes/,
   ],
   [/^createWebhook$/, /^url$/],
   [/ServiceCredential$/, /^name$|^products/],

@@ -75,11 +75,11 @@ test('the API describes itself in OpenAPI 3.1, with every endpoint of the specif
     kinds.map(({ properties, required }) => [Object.keys(properties).sort(), required]),
     [
       [
-        [...assertion, 'client_id', 'client_secret', 'code', 'code_verifier', 'grant_type', 'redirect_uri'],
+        [...assertion, 'client_id', 'client_secret', 'code', 'code_verifier', 'grant_type', 'redirect_uri', 'resource'],
         ['grant_type', 'code', 'redirect_uri', 'code_verifier'],
       ],
       [
-        [...assertion, 'client_id', 'client_secret', 'grant_type', 'refresh_token', 'scope'],
+        [...assertion, 'client_id', 'client_secret', 'grant_type', 'refresh_token', 'resource', 'scope'],
         ['grant_type', 'refresh_token'],
       ],
     ],

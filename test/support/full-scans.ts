@@ -7,8 +7,10 @@ import { plain } from './plain-sql.ts';
 const smallTables = new Set([
   'signing_keys',
   'retired_signing_keys',
-  'webhooks', // these three: as many as administrators have made
+  'webhooks', // these and the credentials: as many as administrators have made
   'service_credentials',
+  'apis', // these two: as many as an operator has APIs, and no more than a limit
+  'api_scopes',
   'service_secrets',
   'issuing_runs', // a row for each process
   'server_heartbeat',
@@ -20,6 +22,7 @@ const smallTables = new Set([
 
 /** Indexes that may be read whole, or sorted: they have few rows, or a statement finds few rows by them. */
 const fewRows = new Set([
+  'apis_by_identifier',
   'signing_keys_one_active',
   'signing_keys_one_next',
   'users_administrators',

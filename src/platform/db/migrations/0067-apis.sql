@@ -15,7 +15,7 @@ create unique index apis_by_identifier on apis (identifier_key) where retired_at
 
 create table api_scopes (
   name text primary key,
-  api_id text not null references apis (api_id),
+  api_id text not null references apis (api_id) on delete cascade,
   -- One sentence for people in each language, as a JSON object.
   descriptions text not null,
   created_at bigint not null,
@@ -24,7 +24,7 @@ create table api_scopes (
 create index api_scopes_of_api on api_scopes (api_id);
 
 -- The API that introspects its own tokens by this credential.
-alter table service_credentials add column api_id text references apis (api_id);
+alter table service_credentials add column api_id text references apis (api_id) on delete cascade;
 
 -- Ids of the APIs that the tokens of a grant are for, and that a user has allowed, separated by spaces; null: none.
 alter table grants add column apis text;
