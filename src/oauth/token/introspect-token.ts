@@ -45,7 +45,7 @@ async function introspectAccessToken(
     : inactive;
 }
 
-/** It is shown to the client alone, and to whoever sees all. */
+/** It is shown to the client alone, and to the caller who sees all. */
 async function introspectRefreshToken(deps: SecretDeps & Pick<Deps, 'apis'>, { sees }: Visibility, text: string) {
   const token = readRefreshToken(deps.vault, text);
   const grant = token && (await findActiveRefreshToken(deps.db, token, now(deps)));
