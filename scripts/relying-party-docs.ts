@@ -66,7 +66,7 @@ const languages: Readonly<Record<string, string>> = {
 };
 
 /** Written by hand. */
-export const otherPages = ['applications.md', 'differences.md', 'what-cannot-be-connected.md'];
+export const otherPages = ['applications.md', 'client-keys.md', 'differences.md', 'what-cannot-be-connected.md'];
 
 /** A client as it would be registered for the library. */
 function exampleOf(library: Library): SnippetValues {
@@ -123,7 +123,7 @@ function needsOf(library: Library): string[] {
     `- \`client_type\`: \`${example.client_type}\``,
     `- \`application_type\`: \`${applicationTypeOf(library.kinds[0])}\``,
     `- \`id_token_signed_response_alg\`: ${algorithmAdvice(library)}`,
-    `- \`token_endpoint_auth_method\`: ${method === null ? 'any' : `\`${method}\``}`,
+    `- \`token_endpoint_auth_method\`: ${method === null ? 'any' : `\`${method}\``}${library.signs ? ', also `private_key_jwt` with [a key of its own](client-keys.md)' : ''}`,
     `- \`claims_in_id_token\`: ${claimsAdvice(claims_in_id_token)}`,
     ...(callback === null
       ? []
@@ -173,7 +173,8 @@ export const indexDocument = (): string => `# Relying parties
 One page for each library that was tried with Signet: how to register a client for it, its settings, and what one sees when
 one of them is missing. The console has the same with the values of your client, under _Set up your app_. For whole
 applications, see [Applications](applications.md); for software without PKCE, machines and command lines,
-[What cannot be connected, and through what](what-cannot-be-connected.md); for what is unlike other providers,
+[What cannot be connected, and through what](what-cannot-be-connected.md); for a key instead of a secret, [Keys of
+clients](client-keys.md); for what is unlike other providers,
 [Coming from another provider](differences.md).
 
 Issuer, authorization endpoint and so on are in the discovery document, \`{issuer}/.well-known/openid-configuration\`. For

@@ -4,9 +4,10 @@ import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { SigningAlgorithm } from '../../src/clients/choices.ts';
+import type { PublicJwk } from '../../src/clients/keys/key-set.ts';
 import { snippetValuesOf } from '../../src/clients/libraries/advice.ts';
 import { findLibrary, type SnippetFile, snippetOf } from '../../src/clients/libraries/catalogue.ts';
-import { type Library, type lacks, secretVariable } from '../../src/clients/libraries/library.ts';
+import { keyVariable, type Library, type lacks, secretVariable } from '../../src/clients/libraries/library.ts';
 import { freePort } from '../support/free-port.ts';
 import type { RegisteredClient } from '../support/relying-party.ts';
 import { scratchFolder } from '../support/scratch.ts';
@@ -38,6 +39,8 @@ type Changes = {
   claims_in_id_token?: boolean;
   /** Where it receives logout tokens. */
   backchannel_logout_path?: string;
+  /** It authenticates by this key, a JWK with its private half. */
+  key?: Readonly<Record<string, unknown>>;
 };
 
 export async function registerFor(signet: Signet, id: string, changes: Changes = {}): Promise<CatalogueClient> {
@@ -57,12 +60,17 @@ export async function registerFor(signet: Signet, id: string, changes: Changes =
     claims_in_id_token: changes.claims_in_id_token ?? library.claims_in_id_token ?? true,
     backchannel_logout_uri:
       changes.backchannel_logout_path && `http://127.0.0.1:${port}${changes.backchannel_logout_path}`,
-    token_endpoint_auth_method: client_type === 'public' ? null : library.authentication,
+    ...(changes.key
+      ? { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [publicHalfOf(changes.key)] } }
+      : { token_endpoint_auth_method: client_type === 'public' ? null : library.authentication }),
   });
   const row = (await signet.deps.clients.find(client.client_id)) ?? assert.fail();
   const files = snippetOf(id, snippetValuesOf(row, signet.url));
+  if (changes.key) process.env[keyVariable] = JSON.stringify(changes.key);
   return { library, client, origin, port, post_logout_redirect_uri, files };
 }
+
+const publicHalfOf = ({ d: _, ...jwk }: Readonly<Record<string, unknown>>) => jwk as PublicJwk;
 
 /** What the catalogue says is seen when something is missing. */
 export const seenWithout = ({ library }: CatalogueClient, lack: (typeof lacks)[number]): string =>

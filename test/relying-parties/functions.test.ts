@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { execFile } from 'node:child_process';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
 import * as oauth from 'oauth4webapi';
 import * as openidClient from 'openid-client';
 import * as openidClient5 from 'openid-client-5';
+import { secretVariable } from '../../src/clients/libraries/library.ts';
 import { assertRefused } from '../support/relying-party.ts';
+import { scratchFolder } from '../support/scratch.ts';
 import {
   assertSeen,
   type CatalogueClient,
@@ -77,6 +83,17 @@ const libraries: Readonly<Record<string, Requests>> = {
   },
 };
 
+/** Runs the script of docs/relying-parties/client-keys.md. @returns the private key that it has written. */
+async function keyOfTheGuide(t: TestContext): Promise<Record<string, unknown>> {
+  const guide = await readFile(new URL('../../docs/relying-parties/client-keys.md', import.meta.url), 'utf8');
+  const [, script = ''] = /`make-key\.mjs`\n\n```js\n([\s\S]*?)```/.exec(guide) ?? [];
+  const cwd = await scratchFolder('key');
+  t.after(() => rm(cwd, { recursive: true, force: true }));
+  await writeFile(join(cwd, 'make-key.mjs'), script);
+  await promisify(execFile)(process.execPath, ['make-key.mjs'], { cwd });
+  return JSON.parse(await readFile(join(cwd, 'private-key.json'), 'utf8'));
+}
+
 const aliases = (id: string) => (id === 'openid-client-5' ? { 'openid-client': id } : undefined);
 
 test('libraries of functions sign in, read the user, refresh, revoke and sign out', async (t) => {
@@ -87,6 +104,22 @@ test('libraries of functions sign in, read the user, refresh, revoke and sign ou
     const { url, checks } = await startSignIn();
     const { url: callback, typedPassword } = await visitor.open(url);
     return { typedPassword, tokens: () => finishSignIn(callback.search, checks) };
+  }
+
+  for (const id of ['openid-client', 'oauth4webapi']) {
+    await t.test(`${id}, with a key that was made as the guide says, and without a secret`, async (t) => {
+      const given = await registerFor(signet, id, { key: await keyOfTheGuide(t) });
+      assert.equal(given.client.client_secret, null);
+      assert.ok(!given.files.some(({ text }) => text.includes(secretVariable)));
+      const snippet = await runSnippet<Snippet>(t, given);
+      const user = await signet.newUser({ name: 'Ada Lovelace' });
+      const visitor = new Visitor(signet, user, given.origin, false);
+      for (const typesPassword of [true, false]) {
+        const { typedPassword, tokens } = await signIn(visitor, snippet);
+        assert.equal(typedPassword, typesPassword);
+        assert.equal((await snippet.readUser(await tokens())).sub, user.user_id);
+      }
+    });
   }
 
   for (const [id, { refresh, revoke }] of Object.entries(libraries)) {

@@ -17,10 +17,11 @@ export function snippetValuesOf(client: Client, issuer: string): SnippetValues {
     post_logout_redirect_uri: post_logout_redirect_uris[0] ?? homeOf(redirect_uri),
     scope: client.allowed_scopes.join(' '),
     algorithm: id_token_signed_response_alg,
+    signs: client.token_endpoint_auth_method === 'private_key_jwt',
   };
 }
 
-export const gaps = ['algorithm', 'claims', 'retry_window', 'post_logout', 'authentication', 'query'] as const;
+export const gaps = ['algorithm', 'claims', 'retry_window', 'post_logout', 'authentication', 'key', 'query'] as const;
 export type Gap = (typeof gaps)[number];
 
 /** What a library needs and this client does not have. */
@@ -33,6 +34,7 @@ export function gapsOf(library: Library, client: Client): readonly Gap[] {
     post_logout: library.sign_out !== null && client.post_logout_redirect_uris.length === 0,
     authentication:
       usesSecret(client) && library.authentication !== null && method !== null && method !== library.authentication,
+    key: method === 'private_key_jwt' && library.signs !== true && library.kinds[0] !== 'service',
     query: library.id === 'openid-client' && redirect_uris.every((uri) => uri.includes('?')),
   };
   return gaps.filter((gap) => found[gap]);

@@ -59,7 +59,7 @@ test('every kind of app has a library, and the one that is not listed', () => {
 });
 
 test('a snippet has the values of the client, in quotes that they cannot leave, and never a secret', () => {
-  for (const { id, snippets } of libraries) {
+  for (const { id, snippets, signs } of libraries) {
     for (const client_type of ['confidential', 'public'] as const) {
       const files = snippetOf(id, { ...values, client_type });
       const all = files.map(({ text }) => text).join('\n');
@@ -72,6 +72,11 @@ test('a snippet has the values of the client, in quotes that they cannot leave, 
       );
       if (client_type === 'public') assert.doesNotMatch(all, /OIDC_CLIENT_SECRET/, id);
     }
+    const byKey = snippetOf(id, { ...values, client_type: 'confidential', signs: true })
+      .map(({ text }) => text)
+      .join('\n');
+    if (signs) assert.match(byKey, /OIDC_PRIVATE_KEY(?![\s\S]*OIDC_CLIENT_SECRET)/, id);
+    else assert.doesNotMatch(byKey, /OIDC_PRIVATE_KEY/, id);
   }
   assert.deepEqual(snippetOf('nothing', values), []);
   assert.equal(findLibrary('__proto__'), undefined);
@@ -102,6 +107,10 @@ test('what a library needs and a client lacks is named, and nothing else', () =>
     }),
     [],
   );
+  const withKey = { ...client, token_endpoint_auth_method: 'private_key_jwt' } as const;
+  assert.deepEqual(gapsOf(findLibrary('openid-client')!, withKey), ['post_logout']);
+  assert.deepEqual(gapsOf(findLibrary('authlib')!, withKey), ['post_logout', 'key']);
+  assert.deepEqual(gapsOf(findLibrary('jose')!, withKey).includes('key'), false);
   assert.deepEqual(gapsOf(findLibrary('kubelogin')!, client), ['algorithm', 'claims']);
   assert.deepEqual(gapsOf(other, client), ['post_logout'], 'what is proposed for it is no need of it');
   const withQuery = { ...client, redirect_uris: ['https://shop.test/cb?a=b'] };

@@ -36,6 +36,8 @@ export type SnippetValues = {
   /** Separated by spaces. */
   readonly scope: string;
   readonly algorithm: SigningAlgorithm;
+  /** Whether it authenticates by a key of its own (`private_key_jwt`). */
+  readonly signs?: boolean;
 };
 
 /** Text of a file, or nothing where a client of this type does not need the file. */
@@ -65,8 +67,10 @@ export type Library = {
   readonly algorithms: readonly [SigningAlgorithm, ...SigningAlgorithm[]];
   /** Who verifies what it fetches, if it does not; for the documentation. */
   readonly verifier?: string;
+  /** Whether its snippets can authenticate by a key. */
+  readonly signs?: true;
   /** How it authenticates unless it is configured; null: either way. */
-  readonly authentication: Exclude<AuthenticationMethod, 'none'> | null;
+  readonly authentication: Exclude<AuthenticationMethod, 'none' | 'private_key_jwt'> | null;
   /** Whether it takes name and email address from the id token alone; null: that is not known, and much software does. */
   readonly claims_in_id_token: boolean | null;
   /** Whether requests that arrive together each present the same refresh token. */
@@ -87,6 +91,14 @@ export type Library = {
 
 /** The secret belongs in an environment variable: it is shown once, and no page repeats it. */
 export const secretVariable = 'OIDC_CLIENT_SECRET';
+
+/** So does a private key, as a JWK. */
+export const keyVariable = 'OIDC_PRIVATE_KEY';
+
+/** For JavaScript: reads it, of the kind that docs/relying-parties/client-keys.md makes. */
+export const importedKey = `const jwk = JSON.parse(process.env.${keyVariable});
+const key = await crypto.subtle.importKey('jwk', jwk, { name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign']);
+`;
 
 /** A JSON string is valid in JavaScript, Python, Java, Go, Rust, YAML and TOML; ours are ASCII without control characters. */
 export const quoted = (text: string): string => JSON.stringify(text);

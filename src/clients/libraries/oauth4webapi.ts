@@ -1,15 +1,17 @@
-import { isPublic, type Library, quoted, type SnippetValues, secretVariable } from './library.ts';
+import { importedKey, isPublic, type Library, quoted, type SnippetValues, secretVariable } from './library.ts';
 
 const signIn = (client: SnippetValues) => {
   const onHttp = client.issuer.startsWith('http:');
   const options = onHttp ? ', { [oauth.allowInsecureRequests]: true }' : ''; // in discovery, and in each request
+  const bySecret = isPublic(client) ? 'oauth.None()' : `oauth.ClientSecretBasic(process.env.${secretVariable})`;
+  const authentication = client.signs ? 'oauth.PrivateKeyJwt({ key, kid: jwk.kid })' : bySecret;
   return `import * as oauth from 'oauth4webapi';
 
-const redirect_uri = ${quoted(client.redirect_uri)};
+${client.signs ? importedKey : ''}const redirect_uri = ${quoted(client.redirect_uri)};
 const issuer = new URL(${quoted(client.issuer)});
 const server = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer${options}));
 const client = { client_id: ${quoted(client.client_id)}${client.algorithm === 'EdDSA' ? '' : `, id_token_signed_response_alg: ${quoted(client.algorithm)}`} };
-const authentication = ${isPublic(client) ? 'oauth.None()' : `oauth.ClientSecretBasic(process.env.${secretVariable})`};
+const authentication = ${authentication};
 
 // Keep what \`checks\` holds in the user's session, and redirect to \`url\`.
 export async function startSignIn() {
@@ -67,6 +69,7 @@ export const oauth4webapi: Library = {
   homepage: 'https://github.com/panva/oauth4webapi',
   versions: 'oauth4webapi 3.8.8',
   algorithms: ['EdDSA', 'RS256'],
+  signs: true,
   authentication: null,
   claims_in_id_token: false,
   refreshes_in_parallel: false,

@@ -1,11 +1,13 @@
-import { isPublic, type Library, quoted, type SnippetValues, secretVariable } from './library.ts';
+import { importedKey, isPublic, type Library, quoted, type SnippetValues, secretVariable } from './library.ts';
 
 const signIn = (client: SnippetValues) => {
   const { issuer, client_id, redirect_uri, post_logout_redirect_uri, scope } = client;
-  const authentication = isPublic(client) ? 'client.None()' : `client.ClientSecretBasic(env.${secretVariable})`;
-  return `${isPublic(client) ? '' : "import { env } from 'node:process';\n"}import * as client from 'openid-client';
+  const usesSecret = !isPublic(client) && !client.signs;
+  const bySecret = usesSecret ? `client.ClientSecretBasic(env.${secretVariable})` : 'client.None()';
+  const authentication = client.signs ? 'client.PrivateKeyJwt({ key, kid: jwk.kid })' : bySecret;
+  return `${usesSecret ? "import { env } from 'node:process';\n" : ''}import * as client from 'openid-client';
 
-const redirect_uri = ${quoted(redirect_uri)};
+${client.signs ? importedKey : ''}const redirect_uri = ${quoted(redirect_uri)};
 const config = await client.discovery(
   new URL(${quoted(issuer)}),
   ${quoted(client_id)},
@@ -56,6 +58,7 @@ export const openidClient: Library = {
   homepage: 'https://github.com/panva/openid-client',
   versions: 'openid-client 6.8.9',
   algorithms: ['EdDSA', 'RS256'],
+  signs: true,
   authentication: null,
   claims_in_id_token: false,
   refreshes_in_parallel: false,

@@ -41,7 +41,7 @@ type Setup = {
 export function setup(view: View, { client, issuer, library: asked, area }: Setup): Html {
   const library = findLibrary(asked) ?? findLibrary(client.library) ?? findLibrary('other')!;
   return html`${gapList(view, library, client, area)}
-<p class="soft">${view.t(usesSecret(client) ? 'developer.setup.intro' : `developer.setup.intro.${reasonForNone(client)}`)}</p>
+<p class="soft">${usesSecret(client) ? view.t('developer.setup.intro') : view.t(`developer.setup.intro.${reasonForNone(client)}`, { guide: keyGuide(view) })}</p>
 ${snippetOf(library.id, snippetValuesOf(client, issuer)).map(
   // A text field selects, scrolls and copies by itself, without a script.
   ({ file, text }, place) => html`<label for="snippet-${place}">${file}</label>
@@ -70,6 +70,9 @@ export const librarySelect = (view: View, client: Client, asked: string | undefi
 };
 
 /** What would not work, and the setting of the client that mends it. */
+const keyGuide = (view: View): Html =>
+  html`<a href="${guidesPath}/relying-parties/client-keys">${view.t('developer.setup.guides.keys')}</a>`;
+
 function gapList(view: View, library: Library, client: Client, area?: ClientArea): Html | false {
   const name = libraryInSentence(view, library);
   const missing = gapsOf(library, client).map((gap) =>
