@@ -76,6 +76,14 @@ test('a developer registers with a script that warns at once and copies', async 
   await page.getByLabel(message('developer.application_type.web')).check();
   await page.getByLabel(message('developer.redirect_uris'), { exact: true }).fill(callback);
   await warning.waitFor({ state: 'hidden' });
+  const keys = page.getByLabel(message('developer.jwks'), { exact: true });
+  const keyWarning = page.locator('#jwks-problem');
+  await keys.fill('{"keys": [');
+  await keyWarning.getByText(sentence('problem.jwks.json')).waitFor();
+  await keys.fill('{"keys": [{"kty": "oct", "k": "c2VjcmV0"}]}');
+  await keyWarning.getByText(sentence('problem.jwks.private')).waitFor();
+  await keys.fill('');
+  await keyWarning.waitFor({ state: 'hidden' });
   await page.locator('#more > summary').click();
   await page.getByLabel(message('developer.homepage_url')).fill('javascript:alert(1)');
   await page.locator('#homepage_url-problem').getByText(sentence('problem.url.https')).waitFor();
