@@ -1,3 +1,4 @@
+import { isMetadataUrl } from '../clients/metadata-url.ts';
 import type { RequestError } from '../platform/errors.ts';
 import type { Parameters } from '../platform/http/parameters.ts';
 import type { MessageKey } from '../platform/i18n/translate.ts';
@@ -13,8 +14,13 @@ const pages: readonly (readonly [prefix: string, path: string])[] = [
   ['wh_', '/admin/webhooks'],
 ];
 
+/** Of the page of a client; its forms are below it. A client_id may be a URL. */
+export const clientPath = ({ client_id }: { readonly client_id: string }) =>
+  `/admin/clients/${encodeURIComponent(client_id)}`;
+
 /** The page about what has this id, if there is one. */
 export function pageOf(id: string): string | undefined {
+  if (isMetadataUrl(id)) return clientPath({ client_id: id });
   const path = /^[\w-]{1,64}$/.test(id) ? pages.find(([prefix]) => id.startsWith(prefix))?.[1] : undefined;
   return path && `${path}/${id}`;
 }

@@ -16,6 +16,7 @@ import { authorizeRoutes } from '../oauth/authorize/routes.ts';
 import { connectedAppRoutes } from '../oauth/connected-apps/routes.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { discoveryRoutes } from '../oauth/discovery/routes.ts';
+import { reviewRequestRoutes } from '../oauth/from-outside/review-request-routes.ts';
 import { logoutRoutes } from '../oauth/logout/routes.ts';
 import { tokenRoutes } from '../oauth/token/routes.ts';
 import { readBodies } from '../platform/http/body-parsers.ts';
@@ -44,8 +45,8 @@ import { securityTxtRoutes } from './security-txt-routes.ts';
 const trustProxy = ({ trustProxy: trusted }: Config) =>
   typeof trusted === 'number' ? (_address: string, hop: number) => hop < trusted : trusted;
 
-/** Of a path parameter. No id of ours is longer. */
-const longestParameter = 200;
+/** Of a path parameter, as it is written: the URL of a metadata document is the longest id, and each of its slashes is three characters. */
+const longestParameter = 1536;
 
 /** @param scrape of the whole node, if this process is not all of it. */
 export async function buildApp(deps: Deps, scrape: Scrape = openMetrics(deps)): Promise<FastifyInstance> {
@@ -83,6 +84,7 @@ export async function buildApp(deps: Deps, scrape: Scrape = openMetrics(deps)): 
   await assetRoutes(app, deps);
   await discoveryRoutes(app, deps);
   await authorizeRoutes(app, deps);
+  await reviewRequestRoutes(app, deps);
   await tokenRoutes(app, deps);
   await logoutRoutes(app, deps);
   await secondStepRoutes(app, deps);

@@ -2,6 +2,7 @@ import { completeMissingTerms, rewriteEmailKeys } from '../accounts/users.ts';
 import { reportFailingWebhooks } from '../admin/webhooks/report-failures.ts';
 import { AuditLogTampered } from '../audit/chain.ts';
 import { completeMissingClientTerms } from '../clients/find-clients.ts';
+import { deleteUnreviewed } from '../clients/from-outside/delete-unreviewed.ts';
 import { remindReviewers } from '../clients/review-mails.ts';
 import { finishClientDeletions, openCodePurge } from '../oauth/cleanup.ts';
 import type { Deps } from '../oauth/deps.ts';
@@ -138,6 +139,7 @@ const jobs = {
 const longJobs = {
   'apply bulk revocations': applyBulkRevocations,
   'delete clients': finishClientDeletions,
+  'delete unreviewed clients': async (deps, signal) => !deps.timekeeper.isSettled() || deleteUnreviewed(deps, signal),
   'delete accounts': finishAccountDeletions,
   'delete webhooks': finishWebhookDeletions,
   'rewrite email keys': rewriteEmailKeys,

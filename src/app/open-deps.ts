@@ -5,6 +5,7 @@ import { openWitness } from '../audit/witness.ts';
 import { openPasswordHasher, type PasswordHasher } from '../authentication/credentials/password-hash.ts';
 import { openFailureRecorder } from '../clients/failures.ts';
 import { clientDirectory } from '../clients/find-clients.ts';
+import { openMetadataDocuments } from '../clients/from-outside/metadata-documents.ts';
 import { openRiskContext } from '../clients/risk-signals.ts';
 import { openScopes } from '../clients/scopes.ts';
 import { noteSecretUse } from '../clients/statements.ts';
@@ -98,6 +99,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
     const witness = openWitness(config.auditHeadFile, log);
     const clients = clientDirectory({ db, clock });
     const apis = openApis({ db, clock });
+    const scopes = openScopes(apis);
     const deliverySenders = openSenders({ config, db, clock, log, outbound, tracer, vault, keys });
     for (const sender of Object.values(deliverySenders)) closing.on('work', sender);
     return {
@@ -122,7 +124,11 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       clientFailures: closing.on('work', openFailureRecorder({ db, clock, log })),
       clientSecretUses: closing.on('work', openSecretUses({ db, clock, log }, noteSecretUse)),
       apis,
-      scopes: openScopes(apis),
+      scopes,
+      metadataDocuments: closing.on(
+        'work',
+        openMetadataDocuments({ outbound, db, clock, config, log, apis, clients, scopes }),
+      ),
       riskContext: openRiskContext({ db, config, clock }),
       deliverySenders,
       services,

@@ -55,6 +55,7 @@ const actions = {
   clients: {
     'client.registered': 'owner',
     'client.edited': 'owner',
+    'client.review_asked': 'users',
     'client.approved': 'administrators',
     'client.rejected': 'administrators',
     'client.change_requested': 'owner',
@@ -67,6 +68,8 @@ const actions = {
     'client.deleted': 'owner',
     'client.secret_added': 'owner',
     'client.secret_retired': 'owner',
+    'client_host.approved': 'administrators',
+    'client_host.removed': 'administrators',
   },
   grants: {
     'consent.given': 'users',

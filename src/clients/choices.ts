@@ -9,6 +9,10 @@ export type ClientType = (typeof clientTypes)[number];
 export const clientStatuses = ['pending_review', 'approved', 'rejected', 'suspended'] as const;
 export type ClientStatus = (typeof clientStatuses)[number];
 
+/** How a client may come without an owner: by a document at the URL that is its client_id, or by RFC 7591. */
+export const clientOrigins = ['metadata_document', 'registration'] as const;
+export type ClientOrigin = (typeof clientOrigins)[number];
+
 /** Whether users must consent before this client receives their data. An administrator decides it with the approval. */
 export const consentPolicies = ['skip', 'required'] as const;
 export type ConsentPolicy = (typeof consentPolicies)[number];

@@ -11,9 +11,10 @@ import {
   type ValuesOf,
 } from '../platform/db/rows.ts';
 import type { ClientId, EventId, SecretId, UserId } from '../platform/ids.ts';
-import { clientStatuses, clientTypes, consentPolicies } from './choices.ts';
+import { clientOrigins, clientStatuses, clientTypes, consentPolicies } from './choices.ts';
 import { fieldNames, membersOf } from './fields.ts';
 import { describeKeys } from './keys/key-set.ts';
+import { isMetadataUrl } from './metadata-url.ts';
 
 const reviewed = membersOf('column');
 /**
@@ -29,6 +30,8 @@ export const ClientRow = row('clients', {
   owner_user_id: nullable(id<UserId>()),
   /** Registered by an administrator or the operator, and so without an owner from the start. */
   is_first_party: flag,
+  /** How a client came that no user has registered here, so that it has no owner; null for any other. */
+  origin: nullable(choice(...clientOrigins)),
   client_type: choice(...clientTypes),
   ...reviewed,
   /** Seconds, 0 to 60, in which a lost refresh response may be requested again (decisions §7). */
@@ -39,6 +42,8 @@ export const ClientRow = row('clients', {
   status_reason: nullable(text),
   /** What its owner says about the revision that waits; null once it is decided. */
   note_to_reviewer: nullable(text),
+  /** When a user asked for the review of one that came by itself; null before, and once it is decided. */
+  review_asked_at: nullable(integer),
   /** Counts edits. An approval names the one that was read. */
   revision: integer,
   /** The reviewed fields that its owner wants different; the approved ones stay in effect until then. */
@@ -95,7 +100,7 @@ export const needsReview = (client: Pick<Client, 'status' | 'pending_change'>): 
  * Whether a text may be a client_id at all. Checked before the store is read: PostgreSQL refuses a NUL in a text with an
  * error, and a name of 60 KB should not become a cache key.
  */
-export const isClientId = (text: string): boolean => /^[\w-]{1,64}$/.test(text);
+export const isClientId = (text: string): boolean => /^[\w-]{1,64}$/.test(text) || isMetadataUrl(text);
 
 /** A client as administrators read it. */
 export const reviewedRecord = ({ secrets: _, event_id: __, is_first_party: ___, ...record }: Client) => record;

@@ -15,6 +15,7 @@ const columns: readonly (readonly [name: string, cell: (client: Client) => strin
   ['client_type', ({ client_type }) => client_type],
   ['application_type', ({ application_type }) => application_type],
   ['first_party', ({ is_first_party }) => (is_first_party ? 'yes' : 'no')],
+  ['origin', ({ origin }) => origin],
   ['owner_user_id', ({ owner_user_id }) => owner_user_id],
   ['redirect_uris', ({ redirect_uris }) => redirect_uris.join(' ')],
   ['allowed_scopes', ({ allowed_scopes }) => allowed_scopes.join(' ')],

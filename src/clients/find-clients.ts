@@ -52,6 +52,7 @@ export const listings = [
   'approved',
   'rejected',
   'suspended',
+  'outside',
 ] as const satisfies ClientListing[];
 
 export const orders = ['oldest', 'newest'] as const satisfies Order[];
@@ -115,9 +116,9 @@ export const countedAtMost = 100;
 /** How many clients each listing has; any number above {@link countedAtMost} for more. */
 export async function countListings({ db }: ReadDeps): Promise<Readonly<Record<ClientListing, number>>> {
   const counts = await countClients(db, countedAtMost + 1);
-  const { pending_review, pending_change, approved, rejected, suspended } = counts;
+  const { pending_review, pending_change, approved, rejected, suspended, queued } = counts;
   const all = pending_review + approved + rejected + suspended;
-  return { ...counts, waiting: pending_review + pending_change, all };
+  return { ...counts, waiting: queued + pending_change, all };
 }
 
 /** Makes clients known to the search that an earlier version has written. Safe on every node at any time. @returns false if the signal ended it before all was done. */

@@ -38,12 +38,14 @@ export async function registerClient(
     client_id,
     owner_user_id: of.owner_user_id,
     is_first_party: of.owner_user_id === null,
+    origin: null,
     refresh_retry_window: 0, // decisions §7: strict by default
     consent: 'skip', // decisions §9: until an administrator says otherwise
     status: 'pending_review',
     status_reason: null,
     revision: 1,
     pending_change: null,
+    review_asked_at: null,
     created_at: at,
     updated_at: at,
     secrets,

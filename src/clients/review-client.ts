@@ -45,18 +45,20 @@ type Approval = PolicyChange & {
 
 type DecisionDeps = ClientDeps & Pick<Deps, 'config' | 'mail'>;
 type ReviewDeps = DecisionDeps & Pick<Deps, 'grants'>;
+type ApprovalDeps = ReviewDeps & Pick<Deps, 'scopes'>;
 
 /**
  * A client in review may start sign-ins; a pending change takes effect.
  * @throws staleRevision if the owner edited it since; invalidState if it is not in review; invalidFields for a
  * policy or scopes that cannot be; accessDenied as {@link refuseSelfApproval} says.
  */
-export async function approveClient(deps: ReviewDeps, target: ClientTarget, approval: Approval): Promise<Client> {
+export async function approveClient(deps: ApprovalDeps, target: ClientTarget, approval: Approval): Promise<Client> {
   checkPolicy(approval);
   return changeClient(deps, target, async (client) => {
     await refuseSelfApproval(deps, target.caller.actor, client);
     if (!needsReview(client)) throw invalidState(client.status);
     if (client.revision !== approval.revision) throw staleRevision(client.revision);
+    refuseSkippedConsent(client, approval);
     if (approval.consentMustBeChosen && approval.consent === undefined && needsConsentChoice(client)) {
       throw invalidFields([fieldProblem('consent', { key: 'problem.client.consent' })]);
     }
@@ -66,10 +68,11 @@ export async function approveClient(deps: ReviewDeps, target: ClientTarget, appr
       also: await mailToOwner(deps, target, client, decision),
       to: {
         ...client.pending_change,
-        ...narrowedScopes(client, approval.allowed_scopes),
+        ...(await reviewedScopes(deps, client, approval.allowed_scopes)),
         ...reviewedFactor(client, approval.second_factor),
         pending_change: null,
         note_to_reviewer: null,
+        review_asked_at: null,
         status: 'approved',
         status_reason: null,
         ...policyAfter(client, approval),
@@ -104,6 +107,7 @@ export async function rejectClient(
       to: {
         ...(client.status === 'approved' ? { pending_change: null } : { status: 'rejected' }),
         note_to_reviewer: null,
+        review_asked_at: null,
         status_reason,
       },
       also: await mailToOwner(deps, target, client, decision, status_reason),
@@ -167,11 +171,27 @@ async function changeStatus(
   return client;
 }
 
-/** An approval may take scopes away, and never adds one that its owner did not request. */
-function narrowedScopes(client: Client, wanted: Approval['allowed_scopes']): Partial<ReviewedFields> {
+/** No user answers for a client that came by itself, so its users are always asked. @throws invalidFields */
+function refuseSkippedConsent({ origin }: Client, { consent }: PolicyChange): void {
+  if (origin !== null && consent === 'skip')
+    throw invalidFields([fieldProblem('consent', { key: 'problem.client.consent.outside' })]);
+}
+
+/**
+ * An approval may take scopes away, and never adds one that its owner did not request. What a client that came by itself may ask for is
+ * for its reviewer to say: most of them name no scopes.
+ */
+async function reviewedScopes(
+  deps: Pick<Deps, 'scopes'>,
+  client: Client,
+  wanted: Approval['allowed_scopes'],
+): Promise<Partial<ReviewedFields>> {
   if (wanted === undefined) return {};
-  const requested: readonly string[] = proposalOf(client).allowed_scopes;
-  const allowed_scopes = proposalOf(client).allowed_scopes.filter((scope) => wanted.includes(scope));
+  const requested: readonly string[] =
+    client.origin === null
+      ? proposalOf(client).allowed_scopes
+      : (await deps.scopes.read()).list().map(({ name }) => name);
+  const allowed_scopes = requested.filter((scope) => wanted.includes(scope)) as Client['allowed_scopes'];
   if (allowed_scopes.length === 0 || !wanted.every((scope) => requested.includes(scope))) {
     throw invalidFields([fieldProblem('allowed_scopes', { key: 'problem.client.narrowed_scopes' })]);
   }
@@ -229,6 +249,7 @@ export async function changePolicy(
   const after = await changeClient(deps, target, async (client) => {
     await refuseSelfApproval(deps, target.caller.actor, client);
     if (client.status !== 'approved' && client.status !== 'suspended') throw invalidState(client.status);
+    refuseSkippedConsent(client, change);
     const to = approvedPolicyAfter(client, change);
     isChanged = !sameJson(to, approvedPolicyAfter(client, {}));
     if (!isChanged) return undefined;

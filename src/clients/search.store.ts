@@ -7,18 +7,23 @@ import { firstTermOf, Place, placesOf, rarestOf } from '../platform/db/term-sear
 import type { TermRange } from '../platform/search-terms.ts';
 import type { ClientStatus } from './choices.ts';
 import { type Client, ClientRow } from './client.ts';
-import { withoutSecrets, withPendingChange } from './store.ts';
+import { inQueue, withoutSecrets, withPendingChange } from './store.ts';
 import { clientTerms } from './terms.store.ts';
 
-/** `waiting` is what needs a review, new clients and pending changes alike. */
-export type ClientListing = ClientStatus | 'all' | 'waiting' | 'pending_change';
+/**
+ * `waiting` is what needs a review, new clients and pending changes alike; `outside` what came by itself and no user has asked for.
+ */
+export type ClientListing = ClientStatus | 'all' | 'waiting' | 'pending_change' | 'outside';
+
+const notAskedFor = sql`(c.status = 'pending_review' and c.origin is not null and c.review_asked_at is null)`;
 
 const inStatus = (status: ClientStatus): Sql => sql`c.status = ${status}`;
 
 /** Conditions of which each has an index in the order of the list; a client of the listing fulfills one of them. */
 function partsOf(listing: ClientListing): readonly Sql[] {
   if (listing === 'all') return [sql`c.status <> 'deleted'`];
-  if (listing === 'waiting') return [inStatus('pending_review'), withPendingChange];
+  if (listing === 'waiting') return [inQueue, withPendingChange];
+  if (listing === 'outside') return [notAskedFor];
   return listing === 'pending_change' ? [withPendingChange] : [inStatus(listing)];
 }
 const isListed = (listing: ClientListing): Sql =>
@@ -176,8 +181,8 @@ async function withTermOfOwner(
 
 const clientOf = ({ term: _, ...client }: { term: string } & Omit<Client, 'secrets'>): Client => withoutSecrets(client);
 
-const countedListings = ['pending_review', 'pending_change', 'approved', 'rejected', 'suspended'] as const;
-export type ClientCounts = Record<(typeof countedListings)[number], number>;
+const countedListings = ['pending_review', 'pending_change', 'approved', 'rejected', 'suspended', 'outside'] as const;
+export type ClientCounts = Record<(typeof countedListings)[number] | 'queued', number>;
 
 const Counts = row('clients', {
   pending_review: integer,
@@ -185,14 +190,18 @@ const Counts = row('clients', {
   approved: integer,
   rejected: integer,
   suspended: integer,
+  outside: integer,
+  queued: integer,
 });
 
-/** Of each listing, as far as a maximum. */
+/** Of each listing, as far as a maximum; `queued`: the new ones of `waiting`. */
 export async function countClients(db: Db, max: number): Promise<ClientCounts> {
-  const counted = countedListings.map((listing) => {
-    const [part] = partsOf(listing) as [Sql];
-    return sql`(select count(*) from (select 1 as one from clients c where ${part} limit ${max}) as few) as ${raw(listing)}`;
-  });
+  const count = (name: string, part: Sql) =>
+    sql`(select count(*) from (select 1 as one from clients c where ${part} limit ${max}) as few) as ${raw(name)}`;
+  const counted = [
+    ...countedListings.map((listing) => count(listing, (partsOf(listing) as [Sql])[0])),
+    count('queued', inQueue),
+  ];
   const [first, ...rest] = counted as [Sql, ...Sql[]];
   const counts = await db.get(Counts, sql`select ${rest.reduce((one, other) => sql`${one}, ${other}`, first)}`);
   return counts!;

@@ -74,12 +74,15 @@ export async function listOwnClients({ db }: { db: Db }, owner_user_id: string):
 /** As `hasPendingChange` in client.ts. Found by the index of pending changes: those of the status would read every approved client. */
 export const withPendingChange = sql`(coalesce(c.status, '') = 'approved' and c.pending_change is not null)`;
 
+/** Pending review, and in the queue: one that came by itself is there only once a user has asked for it, so that an attacker cannot fill the queue. */
+export const inQueue = sql`(c.status = 'pending_review' and (c.origin is null or c.review_asked_at is not null))`;
+
 /** New clients, and approved ones with a pending change: as many as wait, up to a maximum. */
 export async function countWaiting({ db }: { db: Db }, atMost: number): Promise<number> {
   const counted = await db.get(
     row('clients', { waiting: integer }),
     sql`select count(*) as waiting from (
-          select * from (select 1 as one from clients where status = 'pending_review' limit ${atMost}) as fresh
+          select * from (select 1 as one from clients c where ${inQueue} limit ${atMost}) as fresh
           union all
           select * from (select 1 as one from clients c where ${withPendingChange} limit ${atMost}) as changed
           limit ${atMost}) as listed`,
@@ -99,7 +102,7 @@ export async function countNeedingReview({ db }: { db: Db }): Promise<{ pending:
     sql`(select count(*) from (select 1 as one from clients c where ${condition} limit ${mostNeedingReview}) as few)`;
   const counts = await db.get(
     row('clients', { pending: integer, changes: integer }),
-    sql`select ${counted(sql`c.status = 'pending_review'`)} as pending, ${counted(withPendingChange)} as changes`,
+    sql`select ${counted(inQueue)} as pending, ${counted(withPendingChange)} as changes`,
   );
   return { pending: counts?.pending ?? 0, changes: counts?.changes ?? 0 };
 }
@@ -160,6 +163,31 @@ export const insertClient = (client: Client, maxPending: number): Sql =>
   sql`insert into clients ${StoredClient.select({ ...client, terms_of: client.name })}
        where ${hasRoomInReview(asText(client.owner_user_id), maxPending)}`;
 
+/** Of a client that came by itself; nothing when `max` of them wait for a review, unless it is approved in advance. */
+export const insertClientFromOutside = (client: Client, max: number): Sql =>
+  sql`insert into clients ${StoredClient.select({ ...client, terms_of: client.name })}
+       where ${asText(client.status)} = 'approved'
+          or (select count(*) from clients where status = 'pending_review' and origin is not null) < ${asBigint(max)}`;
+
+/** Whether one that came by itself was neither reviewed nor asked for since a moment. */
+const isForgotten = (before: number): Sql =>
+  sql`status = 'pending_review' and origin is not null and created_at < ${asBigint(before)}
+      and coalesce(review_asked_at, 0) < ${asBigint(before)}`;
+
+export async function unreviewedClients(db: Db, before: number, rows: number): Promise<Client[]> {
+  const found = await db.all(
+    ClientRow,
+    sql`select ${ClientRow.columns} from clients where ${isForgotten(before)} order by created_at, client_id limit ${rows}`,
+  );
+  return found.map(withoutSecrets);
+}
+
+/** `gone` changes nothing if it was decided, or asked for, meanwhile. Nothing depends on it: it was never approved. */
+export const deleteUnreviewedClient = (client_id: string, event_id: EventId, before: number) => ({
+  gone: sql`update clients set event_id = ${event_id} where client_id = ${client_id} and ${isForgotten(before)}`,
+  deletion: sql`delete from clients where client_id = ${client_id} and event_id = ${event_id}`,
+});
+
 export const insertSecret = (secret: ClientSecret & { client_id: string }): Sql =>
   sql`insert into client_secrets ${SecretRow.values(secret)}`;
 
@@ -174,7 +202,8 @@ export const deleteExpiredSecrets = (client_id: string, endedBy: number): Sql =>
  * @param maxPending for a change that submits it for review: changes nothing when its owner already has so many in review.
  */
 export function updateClient(client: Client, seen: Client, maxPending?: number): Sql {
-  const { client_id, owner_user_id: _, is_first_party: __, client_type: ___, created_at: ____, ...fields } = client;
+  const { client_id, owner_user_id: _, is_first_party: __, client_type: ___, created_at: ____, ...rest } = client;
+  const { origin: _____, ...fields } = rest;
   const isAllowed =
     maxPending === undefined
       ? sql``

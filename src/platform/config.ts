@@ -48,6 +48,8 @@ export type Config = {
   readonly signUp: boolean;
   /** An administrator may approve their own clients. */
   readonly selfApproval: boolean;
+  /** An unknown client_id that is an https URL is read as a metadata document. */
+  readonly clientIdMetadata: boolean;
   /** Administrators get a mail a day while clients wait for a review. */
   readonly reviewMails: boolean;
   /** From when every user needs a second factor. Unix seconds; absent: never. */

@@ -6,6 +6,8 @@ export const statusOf = {
   invalid_grant: 400,
   invalid_scope: 400,
   invalid_target: 400,
+  invalid_redirect_uri: 400,
+  invalid_client_metadata: 400,
   unsupported_grant_type: 400,
   unauthorized_client: 400,
   invalid_code: 400,

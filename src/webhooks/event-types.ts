@@ -5,6 +5,9 @@ import type { AuditRow } from '../audit/statements.ts';
 const unreported = [
   ...actionGroups.webhooks,
   ...actionGroups.log,
+  'client.review_asked',
+  'client_host.approved',
+  'client_host.removed',
   'user.unlocked',
   'user.invitation_revoked',
   'email.verification_asked',

@@ -14,6 +14,7 @@ import { registerClient } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
 import { approveClient } from '../../src/clients/review-client.ts';
 import { openRiskContext } from '../../src/clients/risk-signals.ts';
+import { openScopes } from '../../src/clients/scopes.ts';
 import { grants } from '../../src/oauth/grants/grants.ts';
 import type { Db } from '../../src/platform/db/db.ts';
 import { RequestError } from '../../src/platform/errors.ts';
@@ -42,6 +43,7 @@ export async function openClients(
     grants,
     config,
     riskContext: openRiskContext({ db, config, clock }),
+    scopes: openScopes(openApis({ db, clock })),
     mail: { ...openQueueOnly({ config, clock, vault: openVault(Buffer.alloc(32)) }), works: false },
   };
   const user = { email_verified_at: seconds, role: 'user', name: null } as const;

@@ -4,6 +4,7 @@ import { type ActionGroup, actionGroups } from '../../audit/actions.ts';
 import { parseTime, readLogWithoutSealing } from '../../audit/read-log.ts';
 import type { AuditFilter } from '../../audit/statements.ts';
 import { findClients } from '../../clients/find-clients.ts';
+import { isMetadataUrl } from '../../clients/metadata-url.ts';
 import { now } from '../../platform/clock.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
 import { emailKey } from '../../platform/email-address.ts';
@@ -47,7 +48,7 @@ export const isRequest = (typed: string) => /^req_[\w-]{1,64}$/.test(typed);
 /** An id means itself, and what matches a search alone is meant by it. */
 export async function whoIsMeant(deps: StoreDeps, typed: string): Promise<WhoIsMeant> {
   if (typed === '') return {};
-  if (/^(?:usr|cl|svc|wh|ses|gr|msg)_[\w-]{1,64}$/.test(typed)) return { about: typed };
+  if (/^(?:usr|cl|svc|wh|ses|gr|msg)_[\w-]{1,64}$/.test(typed) || isMetadataUrl(typed)) return { about: typed };
   if (isRequest(typed)) return { request_id: typed };
   if (/^(?:cli|system|(?:user|client|service):.+)$/.test(typed)) return { actor: typed };
   const [people, found] = await Promise.all([

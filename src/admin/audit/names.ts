@@ -2,6 +2,7 @@ import { namesOfUsers } from '../../accounts/statements.ts';
 import type { AuditRecord } from '../../audit/read-log.ts';
 import { statesAtDeletion } from '../../audit/statements.ts';
 import { namesOfClients } from '../../clients/find-clients.ts';
+import { isMetadataUrl } from '../../clients/metadata-url.ts';
 import { allCredentials } from '../../entitlements/statements.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { allWebhooks, nameOfWebhook } from '../../webhooks/list-webhooks.ts';
@@ -43,7 +44,7 @@ export async function namesIn(
 ): Promise<Names> {
   const all = [...new Set([...events.flatMap(idsIn), ...ids])];
   const ofKind = (prefix: string) => all.filter((id) => id.startsWith(prefix));
-  const [userIds, clientIds] = [ofKind('usr_'), ofKind('cl_')];
+  const [userIds, clientIds] = [ofKind('usr_'), [...ofKind('cl_'), ...all.filter(isMetadataUrl)]];
   const [users, clients, credentials, webhooks] = await Promise.all([
     userIds.length > 0 ? namesOfUsers(db, padded(userIds)) : noRows,
     clientIds.length > 0 ? namesOfClients(db, padded(clientIds)) : noRows,

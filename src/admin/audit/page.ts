@@ -73,7 +73,8 @@ ${pager(view, {
 })}
 <p class="actions">${exportFormats.map((format) => html`<a href="${exportPath(query, format)}" id="audit-${format}">${view.t('admin.audit.export', { format: format.toUpperCase() })}</a>\n`)}</p>`;
 
-const isActor = (who: string) => /^(?:cli|system|\w+:.+)$/.test(who);
+/** A client_id may be a URL. */
+const isActor = (who: string) => /^(?:cli|system|(?!https:)\w+:.+)$/.test(who);
 
 function exportPath({ who, ...query }: AuditQuery, format: string): string {
   const meant = isActor(who) ? { actor: who } : isRequest(who) ? { request_id: who } : { about: who };

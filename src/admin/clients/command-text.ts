@@ -20,6 +20,7 @@ export const describeClient = (client: ReviewedRecord): string =>
     ['Consent', `${client.consent} (${client.consent === 'skip' ? 'users are not asked' : 'each user is asked once'})`],
     ['Retry window', `${client.refresh_retry_window} s`],
     ['Owner', client.owner_user_id],
+    ['Came by itself, by', client.origin],
     ['Pending change', client.pending_change && JSON.stringify(client.pending_change)],
     ['Registered', time(client.created_at)],
   ]);

@@ -14,13 +14,10 @@ import type { ClientUsage } from '../../oauth/grants/grants.ts';
 import { copyButton, hidden } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { buttonForm, choices, reasonField, step } from '../components.ts';
+import { buttonForm, choices, clientPath, reasonField, step } from '../components.ts';
 
 /** Reasons for a rejection that need not be written each time. */
 export const readyReasons = ['name', 'redirects', 'home_page', 'policy', 'scopes', 'purpose'] as const;
-
-/** Of the page of a client; its forms are below it. */
-export const clientPath = ({ client_id }: Client) => `/admin/clients/${client_id}`;
 
 /** Whom it concerns when a client stops. */
 export const usageWords = (view: View, { users, users_is_minimum, last_sign_in_at }: ClientUsage): Html =>
@@ -86,15 +83,15 @@ ${choices(
   'scope:',
   scopes
     .list()
-    .filter(({ name }) => wanted.includes(name))
+    .filter(({ name }) => client.origin !== null || wanted.includes(name))
     .map(({ name, api, describe }) => ({
       name,
       label: html`${api && html`${untrusted(api.name)}: `}${api ? untrusted(describe(view.locale)) : describe(view.locale)} <code>${name}</code>`,
-      isChosen: true,
+      isChosen: wanted.includes(name),
     })),
 )}
 ${factorField(view, secondFactorOf(proposalOf(client).default_acr_values))}
-${policyFields(view, client, 'approve', needsConsentChoice(client) ? undefined : client.consent)}
+${policyFields(view, client, 'approve', needsConsentChoice(client) && client.origin === null ? undefined : client.consent)}
 <button type="submit" id="client-approve">${view.t('admin.clients.approve.submit', { revision: client.revision })}</button>
 </form>`;
 }
@@ -118,6 +115,7 @@ const policyFields = (
   selected: Client['consent'] | undefined,
 ): Html => html`<fieldset aria-describedby="${form}-consent-hint"><legend>${view.t('admin.clients.consent')}</legend>
 ${[...consentPolicies]
+  .filter((one) => client.origin === null || one === 'required')
   .reverse()
   .map(
     (one) =>

@@ -2,6 +2,7 @@ import type { User } from '../../accounts/statements.ts';
 import type { ClientStatus } from '../../clients/choices.ts';
 import { type Client, hasPendingChange } from '../../clients/client.ts';
 import { countedAtMost, type Order } from '../../clients/find-clients.ts';
+import { originHostOf } from '../../clients/presentation.ts';
 import type { ListedClient } from '../../clients/read-review.ts';
 import type { Risk } from '../../clients/risk-signals.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
@@ -10,10 +11,10 @@ import { badge, emptyList, pager, pathWith, type Tone } from '../../platform/pag
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { clientInitials } from '../../platform/text.ts';
-import { adminTab, doneNotice, searchForm } from '../components.ts';
+import { adminTab, clientPath, doneNotice, searchForm } from '../components.ts';
 
 /** What the list can be narrowed to. `waiting` is everything that an administrator should look at. */
-export const clientFilters = ['waiting', 'changes', 'approved', 'rejected', 'suspended', 'all'] as const;
+export const clientFilters = ['waiting', 'outside', 'changes', 'approved', 'rejected', 'suspended', 'all'] as const;
 export type ClientFilter = (typeof clientFilters)[number];
 
 /** A list, or what a search in all states has found. */
@@ -48,10 +49,12 @@ export function clientsPage(view: View, list: ClientListView): Page {
 ${doneNotice(view, { query }, 'clients', ['deleted'])}
 <p class="actions"><a class="button" href="${path}/register" id="client-register">${view.t('admin.clients.register')}</a></p>
 ${searchForm(view, 'clients', q)}
-<nav aria-label="${view.t('admin.clients.filter')}"><p class="actions">${clientFilters.map(
-      (one) =>
-        html`<a href="${pathWith(path, { state: one })}"${q === '' && one === filter && html` aria-current="page"`}>${view.t(`admin.clients.filter.${one}`)} (${counted(counts[one])})</a>\n`,
-    )}</p></nav>
+<nav aria-label="${view.t('admin.clients.filter')}"><p class="actions">${clientFilters
+      .filter((one) => one !== 'outside' || counts.outside > 0 || filter === one)
+      .map(
+        (one) =>
+          html`<a href="${pathWith(path, { state: one })}"${q === '' && one === filter && html` aria-current="page"`}>${view.t(`admin.clients.filter.${one}`)} (${counted(counts[one])})</a>\n`,
+      )}</p></nav>
 ${!complete && html`<p class="advice" id="clients-incomplete">${view.t('admin.clients.find.incomplete')}</p>`}
 ${
   q !== '' &&
@@ -75,7 +78,7 @@ const clearSearch = (view: View) =>
 function nothing(view: View, { filter, q, next }: ClientListView): Html {
   if (q === '') {
     if (filter === 'all') return emptyList(view.t('admin.clients.none.registered'));
-    const isQueue = filter === 'waiting' || filter === 'changes';
+    const isQueue = filter === 'waiting' || filter === 'changes' || filter === 'outside';
     const key = isQueue ? 'admin.clients.none.waiting' : 'admin.clients.none';
     return emptyList(view.t(key), { path: pathWith(path, { state: 'all' }), label: view.t('admin.clients.none.all') });
   }
@@ -107,7 +110,7 @@ function heading(view: View, { filter, order, q }: ClientListView, column: (type
 const clientRow = (view: View, { client, owner, risks, lastSignIn }: ClientListView['clients'][number]): Html => {
   const label = (column: (typeof columns)[number]) => view.plain(`admin.clients.column.${column}`);
   return html`<tr><th scope="row"><div class="entry"><span class="initials small" aria-hidden="true">${clientInitials(client.name)}</span>
-<div><a href="${path}/${client.client_id}">${untrusted(client.name)}</a>
+<div><a href="${clientPath(client)}">${untrusted(client.name)}</a>
 ${risks.length > 0 && html`<p>${risks.map((risk) => html`${riskBadge(view, risk)} `)}</p>`}</div></div></th>
 <td data-label="${label('owner')}">${ownerCell(view, client, owner)}</td>
 <td data-label="${label('status')}">${statusBadge(view, client)}</td>
@@ -116,7 +119,10 @@ ${risks.length > 0 && html`<p>${risks.map((risk) => html`${riskBadge(view, risk)
 `;
 };
 
-function ownerCell(view: View, { is_first_party }: Client, owner: User | undefined): Html {
+function ownerCell(view: View, client: Client, owner: User | undefined): Html {
+  const { is_first_party } = client;
+  const host = originHostOf(client);
+  if (host !== undefined) return html`<code>${untrusted(host)}</code>`;
   if (owner === undefined) return view.t(is_first_party ? 'admin.clients.first_party' : 'admin.clients.owner.gone');
   return html`<a href="/admin/users/${owner.user_id}">${untrusted(owner.name ?? owner.email)}</a>${owner.name !== null && html` <span class="soft">${untrustedEmail(owner.email)}</span>`}`;
 }

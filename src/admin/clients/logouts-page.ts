@@ -9,7 +9,7 @@ import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import type { Names } from '../audit/names.ts';
 import { entityName } from '../audit/sentence.ts';
-import { adminTab, type Shown } from '../components.ts';
+import { adminTab, clientPath, type Shown } from '../components.ts';
 
 /** The logout tokens for one client, all of them or those in one state, a page at a time. */
 export function logoutsPage(
@@ -18,7 +18,7 @@ export function logoutsPage(
   { state, found, names }: { state: DeliveryState | undefined; found: LogoutPage; names: Names },
   shown: Shown,
 ): Page {
-  const path = `/admin/clients/${client.client_id}`;
+  const path = clientPath(client);
   return {
     title: view.plain('logouts.title'),
     tab: adminTab('admin_clients'),

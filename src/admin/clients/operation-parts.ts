@@ -1,4 +1,4 @@
-import { consentPolicies } from '../../clients/choices.ts';
+import { clientOrigins, consentPolicies } from '../../clients/choices.ts';
 import { ClientRecord } from '../../developer/api/operations.ts';
 import { nullable } from '../../platform/http/operation.ts';
 import { Type } from '../../platform/schema.ts';
@@ -9,6 +9,16 @@ export const ReviewedRecord = Type.Object({
   ...ClientRecord.properties,
   owner_user_id: nullable(
     Type.String({ description: 'Null for a first-party client, and once its owner is deleted.' }),
+  ),
+  origin: nullable(
+    Type.Enum([...clientOrigins], {
+      description:
+        'How it came without being registered by anyone: `metadata_document` (its `client_id` is the URL) or `registration` (RFC 7591). ' +
+        'Null for any other client.',
+    }),
+  ),
+  review_asked_at: nullable(
+    Type.Integer({ minimum: 0, description: 'Unix seconds. When a user asked for the review of one that came so.' }),
   ),
   consent: Type.Enum([...consentPolicies]),
   refresh_retry_window: Type.Integer({ minimum: 0, maximum: 60, description: 'Seconds.' }),

@@ -66,7 +66,10 @@ export const clientOperations = {
     description: 'Without a status: `all` if there is a query, otherwise `waiting`.',
     query: {
       status: Type.Optional(
-        Type.Enum([...listings], { description: '`waiting`: new clients and changes that are pending review.' }),
+        Type.Enum([...listings], {
+          description:
+            '`waiting`: new clients and changes that are pending review. `outside`: new ones that came by themselves, and whose review no user has asked for.',
+        }),
       ),
       query: Type.Optional(
         Type.String({

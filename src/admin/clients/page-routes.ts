@@ -23,7 +23,7 @@ import { normalizeName } from '../../platform/text.ts';
 import { readPeriod } from '../../statistics/periods.ts';
 import { readClientStatistics } from '../../statistics/read-statistics.ts';
 import { namesIn } from '../audit/names.ts';
-import { checkedNames, explains, namesAfter, type Shown } from '../components.ts';
+import { checkedNames, clientPath, explains, namesAfter, type Shown } from '../components.ts';
 import { readyReasons } from './decision-forms.ts';
 import { type ClientFilter, clientFilters, clientsPage } from './list-page.ts';
 import { logoutsPage } from './logouts-page.ts';
@@ -67,7 +67,7 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
   pages.post(`${one}/approve`, {
     async act({ caller, client_id }, form) {
       await approveClient(deps, { client_id, caller }, approvalOf(form));
-      return `${list}/${client_id}?done=approved`;
+      return `${clientPath({ client_id })}?done=approved`;
     },
     ...onPage,
   });
@@ -130,7 +130,7 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
     const reviewerProblem = await readReviewerProblem(deps, administrator_id, review.client);
     const isDecided = shown.query?.done === 'approved' || shown.query?.done === 'rejected';
     const next = isDecided ? await nextInQueue(client_id) : undefined;
-    const charts = clientCharts(view, `/admin/clients/${client_id}`, statistics);
+    const charts = clientCharts(view, clientPath({ client_id }), statistics);
     const scopes = await deps.scopes.read();
     return clientPage(view, { ...review, usage, scopes, reviewerProblem, next, charts }, shown);
   }

@@ -4,6 +4,7 @@ import { linkFields } from '../../clients/fields.ts';
 import { countedAtMost } from '../../clients/find-clients.ts';
 import { hasSecrets } from '../../clients/manage-secrets.ts';
 import { homepageUrlProblem } from '../../clients/page-url.ts';
+import { originHostOf } from '../../clients/presentation.ts';
 import type { clientReview, LastRejection } from '../../clients/read-review.ts';
 import type { ReviewerProblem } from '../../clients/reviewer.ts';
 import type { Risk, RiskCode } from '../../clients/risk-signals.ts';
@@ -12,12 +13,13 @@ import type { ClientUsage } from '../../oauth/grants/grants.ts';
 import { isMessageKey } from '../../platform/i18n/translate.ts';
 import { copyScripts } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
+import { pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { clientInitials, visibleText } from '../../platform/text.ts';
-import { adminTab, doneNotice, type Shown } from '../components.ts';
+import { adminTab, clientPath, doneNotice, type Shown } from '../components.ts';
 import { differenceTable } from './comparison.ts';
-import { clientPath, decisions, deletion, usageWords, wasApproved } from './decision-forms.ts';
+import { decisions, deletion, usageWords, wasApproved } from './decision-forms.ts';
 import { riskBadge, statusBadge } from './list-page.ts';
 
 export type ClientView = Awaited<ReturnType<typeof clientReview>> & {
@@ -68,7 +70,7 @@ ${needsReview(client) && ownersNote(view, client)}
 ${differenceTable(view, client, lastRejection)}
 ${charts}
 <p><a href="${clientPath(client)}/logout-deliveries">${view.t('logouts.title')}</a></p>
-<p><a href="/admin/audit?who=${client.client_id}">${view.t('admin.history')}</a></p>
+<p><a href="${pathWith('/admin/audit', { who: client.client_id })}">${view.t('admin.history')}</a></p>
 </div>
 <div class="decision" id="decision" role="region" aria-label="${view.t('admin.clients.decision')}">
 ${decisions(view, client, reviewerProblem, of)}
@@ -152,12 +154,17 @@ function riskDetail(view: View, { code, detail, more }: Risk, owner: User | unde
   return html`${detail.map((text, place) => html`${place > 0 && ', '}${one(text)}`)}${more !== undefined && html` ${view.t('admin.risk.more', { more })}`}`;
 }
 
-const facts = (view: View, { client, owner, usage }: ClientView) => html`<dl>
+function facts(view: View, { client, owner, usage }: ClientView): Html {
+  const host = originHostOf(client);
+  return html`<dl>
 <dt>${view.t('admin.clients.owner')}</dt><dd>${
-  owner
-    ? html`<a href="/admin/users/${owner.user_id}">${untrusted(owner.name ?? owner.email)}</a> ${untrustedEmail(owner.email)}`
-    : view.t('admin.clients.ownerless')
-}</dd>
+    owner
+      ? html`<a href="/admin/users/${owner.user_id}">${untrusted(owner.name ?? owner.email)}</a> ${untrustedEmail(owner.email)}`
+      : host === undefined
+        ? view.t('admin.clients.ownerless')
+        : view.t(`admin.clients.origin.${client.origin!}`, { host: html`<code>${untrusted(host)}</code>` })
+  }</dd>
+${host !== undefined && client.status === 'pending_review' && html`<dt>${view.t('admin.clients.review_asked')}</dt><dd>${client.review_asked_at === null ? view.t('admin.clients.review_asked.not') : view.ago(client.review_asked_at)}</dd>`}
 <dt>${view.t('admin.id')}</dt><dd><code>${client.client_id}</code></dd>
 <dt>${view.t('admin.clients.type')}</dt><dd>${view.t(`admin.clients.type.${client.client_type}`)}</dd>
 <dt>${view.t('admin.clients.revision')}</dt><dd>${client.revision}</dd>
@@ -166,6 +173,7 @@ ${wasApproved(client) && policyFacts(view, client)}
 <dt>${view.t('admin.created')}</dt><dd>${view.day(client.created_at)}</dd>
 <dt>${view.t('admin.changed')}</dt><dd>${view.ago(client.updated_at)}</dd>
 </dl>`;
+}
 
 const policyFacts = (view: View, { consent, refresh_retry_window: seconds }: Client) =>
   html`<dt>${view.t('admin.clients.consent')}</dt><dd>${view.t(`admin.clients.consent.${consent}`)}</dd>

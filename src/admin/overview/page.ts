@@ -10,7 +10,7 @@ import { maxDeadCounted } from '../../webhooks/statements.ts';
 import { byAdministrators } from '../audit/filter.ts';
 import { eventList } from '../audit/page.ts';
 import { riskBadge } from '../clients/list-page.ts';
-import { adminTab, buttonForm } from '../components.ts';
+import { adminTab, buttonForm, clientPath } from '../components.ts';
 import type { Overview } from './read-overview.ts';
 import { type Setup, steps } from './setup.ts';
 
@@ -58,7 +58,7 @@ ${
     : html`<p class="soft">${view.t('admin.overview.clients', waiting)}</p>
 <ul class="items">${reviews.map(
         ({ client, owner, risks }) => html`<li><div>
-<h3><a href="/admin/clients/${client.client_id}">${untrusted(client.name)}</a> ${badge(view.t(client.status === 'pending_review' ? 'admin.overview.reviews.new' : 'admin.overview.reviews.change'), 'off')}</h3>
+<h3><a href="${clientPath(client)}">${untrusted(client.name)}</a> ${badge(view.t(client.status === 'pending_review' ? 'admin.overview.reviews.new' : 'admin.overview.reviews.change'), 'off')}</h3>
 <p>${owner && html`${untrustedEmail(owner.email)} · `}${view.ago(client.updated_at)}</p>
 ${risks.length > 0 && html`<p>${risks.map((risk) => html`${riskBadge(view, risk)} `)}</p>`}
 </div></li>

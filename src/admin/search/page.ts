@@ -6,7 +6,7 @@ import { moreLink, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { statusBadge } from '../clients/list-page.ts';
-import { adminTab } from '../components.ts';
+import { adminTab, clientPath } from '../components.ts';
 import { userBadges } from '../users/list-page.ts';
 import type { pagesNamed } from './find-pages.ts';
 
@@ -59,7 +59,7 @@ ${user.name !== null && html`<p>${untrustedEmail(user.email)}</p>`}</div></li>
 function clientsFound(view: View, query: string, { clients, next, complete }: NonNullable<Found['clients']>) {
   const items = clients.map(
     (client) => html`<li><div>
-<h3><a href="/admin/clients/${client.client_id}">${untrusted(client.name)}</a> ${statusBadge(view, client)}</h3>
+<h3><a href="${clientPath(client)}">${untrusted(client.name)}</a> ${statusBadge(view, client)}</h3>
 <p><code>${client.client_id}</code></p></div></li>
 `,
   );

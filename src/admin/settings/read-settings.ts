@@ -66,6 +66,7 @@ const readers: { readonly [Group in SettingGroup]?: Readonly<Record<string, Read
   accounts: {
     SIGNET_SIGN_UP: ({ signUp }) => signUp,
     SIGNET_SELF_APPROVAL: ({ selfApproval }) => selfApproval,
+    SIGNET_CLIENT_ID_METADATA: ({ clientIdMetadata }) => clientIdMetadata,
     SIGNET_REVIEW_MAILS: ({ reviewMails }) => reviewMails,
     SIGNET_SECOND_FACTOR: ({ secondFactorFrom }) => describeDay(secondFactorFrom, 'optional', 'required'),
     SIGNET_ADMIN_SECOND_FACTOR: ({ adminSecondFactorFrom }) => describeDay(adminSecondFactorFrom, 'off', 'on'),

@@ -7,7 +7,7 @@ import { type Html, html, ipAddress, untrusted } from '../../platform/pages/html
 import { emptyList, pager, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { adminTab, reasonField, searchForm, searchOutcome } from '../components.ts';
+import { adminTab, clientPath, reasonField, searchForm, searchOutcome } from '../components.ts';
 
 // What a user has access to: a few of each on the user's page, and all on a page of their own.
 
@@ -45,7 +45,7 @@ ${endStep(view, session.session_id, `/admin/users/${user_id}/sessions/${session.
 `;
 
 const grantItem = (view: View, user_id: string, grant: ListedGrant, title: Title) => html`<li><div>
-${title(grant.grant_id, html`<a href="/admin/clients/${grant.client_id}">${untrusted(grant.client_name)}</a>`)}
+${title(grant.grant_id, html`<a href="${clientPath(grant)}">${untrusted(grant.client_name)}</a>`)}
 <p id="${grant.grant_id}-what"><code>${grant.scope}</code> · ${view.t('admin.users.grants.since', { when: view.ago(grant.created_at) })}</p>
 </div>
 ${endStep(view, grant.grant_id, `/admin/users/${user_id}/grants/${grant.grant_id}/end`, view.t('admin.users.grants.end'))}</li>

@@ -13,7 +13,7 @@ import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
 import { statusBadge } from '../clients/list-page.ts';
-import { adminTab, doneNotice, reasonField, type Shown, step } from '../components.ts';
+import { adminTab, clientPath, doneNotice, reasonField, type Shown, step } from '../components.ts';
 import { grantList, searchAccess, sessionList } from './access-pages.ts';
 import { entitlementSection } from './entitlement-history.ts';
 import { userBadges } from './list-page.ts';
@@ -125,7 +125,7 @@ ${identities.map(
 
 const clientItem = (view: View) => (client: Client) =>
   html`<li><div>
-<h3><a href="/admin/clients/${client.client_id}">${untrusted(client.name)}</a> ${statusBadge(view, client)}</h3>
+<h3><a href="${clientPath(client)}">${untrusted(client.name)}</a> ${statusBadge(view, client)}</h3>
 </div></li>
 `;
 

@@ -1,16 +1,18 @@
 import type { ClientStatus } from '../../clients/choices.ts';
 import { type Client, isClientId } from '../../clients/client.ts';
 import { closestMatch, type Failure, failuresPathOf } from '../../clients/failures.ts';
+import { originHostOf } from '../../clients/presentation.ts';
 import { matchesRegistered } from '../../clients/redirect-uri.ts';
 import { RequestError } from '../../platform/errors.ts';
 import type { parseParameters } from '../../platform/http/parameters.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
 import type { Deps } from '../deps.ts';
+import { reviewRequestPath } from '../from-outside/review-request-page.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import type { ResponseTarget } from './parameters.ts';
 import { otherMode, readRefusedObject } from './response-mode.ts';
 
-type ClientDeps = Pick<Deps, 'clients' | 'clientFailures'>;
+type ClientDeps = Pick<Deps, 'clients' | 'clientFailures' | 'metadataDocuments'>;
 type Parsed = ReturnType<typeof parseParameters>;
 
 /** Why a client may not start a sign-in. */
@@ -63,7 +65,7 @@ export async function authorizeClient(
       throw invalidLink({}, `${parameter} was sent more than once.`, { key: 'authorize.repeated' });
   }
   if (client_id === undefined) throw missing(values, 'client_id');
-  const client = isClientId(client_id) ? await deps.clients.find(client_id) : undefined;
+  const client = isClientId(client_id) ? await findOrDiscover(deps, client_id, address) : undefined;
   if (!client)
     throw invalidLink(values, 'client_id does not name a registered client.', { key: 'authorize.unknown_client' });
   const note = (failure: Failure) => {
@@ -88,6 +90,7 @@ export async function authorizeClient(
   }
   if (client.status !== 'approved') {
     note({ code: 'client_not_approved' });
+    if (client.origin !== null && client.status === 'pending_review') throw waitsForReview(client, redirect_uri);
     // The messages name the client only where its name was reviewed: it may be a sentence.
     const userMessage = { key: `authorize.${client.status}`, values: { client: client.name } } as const;
     throw new RequestError('unauthorized_client', `This client ${refusalByStatus[client.status]}`, {
@@ -105,6 +108,29 @@ export async function authorizeClient(
     response_mode: repeated.has('response_mode') ? undefined : otherMode(response_mode, redirect_uri),
   };
   return { client, target };
+}
+
+/** One that a metadata document describes becomes a client by its first request. @throws {RequestError} what is wrong with its document. */
+async function findOrDiscover(deps: ClientDeps, client_id: string, address: string): Promise<Client | undefined> {
+  const client = await deps.clients.find(client_id);
+  if (client === undefined) return deps.metadataDocuments.discover(client_id, address);
+  deps.metadataDocuments.keepFresh(client);
+  return client;
+}
+
+/** Of a client that came by itself, its user may ask for the review. */
+function waitsForReview(client: Client, redirect_uri: string): RequestError {
+  const { client_id, review_asked_at } = client;
+  const isAsked = review_asked_at !== null;
+  return new RequestError('unauthorized_client', `This client ${refusalByStatus.pending_review}`, {
+    userMessage: {
+      key: isAsked ? 'authorize.outside.asked' : 'authorize.outside',
+      values: { host: originHostOf(client) ?? '' },
+    },
+    title: { key: 'error.app_waits' },
+    sent: legible({ client_id, redirect_uri }),
+    ...(!isAsked && { exit: { path: reviewRequestPath(client_id), label: 'outside.ask' } }),
+  });
 }
 
 /** The first phase again, for a pending request: meanwhile its client may have been suspended, its redirect_uri removed. */

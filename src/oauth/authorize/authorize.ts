@@ -4,6 +4,7 @@ import { requiresSecondFactor } from '../../authentication/sessions/second-facto
 import type { Session } from '../../authentication/statements.ts';
 import type { Client } from '../../clients/client.ts';
 import type { Deps as ClientDeps } from '../../clients/deps.ts';
+import { nameForUsers } from '../../clients/presentation.ts';
 import { matchesRegistered } from '../../clients/redirect-uri.ts';
 import { hasScope } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
@@ -245,7 +246,10 @@ export async function giveConsent(deps: LimitDeps, session: Session, pending: Pe
 /** What signing in may read and change of a pending request. */
 export const authorizationRequests = (deps: LimitDeps & Pick<ClientDeps, 'clients'>): AuthorizationRequests => ({
   find: (request_id, browser_hash) => findPendingRequest(deps.db, request_id, browser_hash, now(deps)),
-  clientName: async (client_id) => (await deps.clients.find(client_id))?.name,
+  async clientName(client_id) {
+    const client = await deps.clients.find(client_id);
+    return client && nameForUsers(client);
+  },
   async redirectUriIn(path) {
     const { pathname, searchParams } = new URL(path, 'https://localhost');
     if (pathname !== '/oauth/authorize') return undefined;

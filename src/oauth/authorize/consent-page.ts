@@ -36,7 +36,7 @@ export function consentPage(view: View, { request_id, parameters }: PendingReque
     endsAt: redirect_uri,
     content: html`<div class="tiles" aria-hidden="true"><span class="tile">${personInitials({ name: client.name, email: '' })}</span>${arrow}<span class="tile"><img src="${view.branding.logo.path}" alt="" width="36" height="36"></span></div>
 <h1>${view.t('consent.title', { client: untrusted(client.name), service })}</h1>
-<p class="soft">${view.t('consent.app', { host: html`<code>${destinationOf(redirect_uri)}</code>` })}${registeredByText(view, registeredBy)}</p>
+<p class="soft">${view.t(isFromOutside(registeredBy) ? 'consent.app.outside' : 'consent.app', { host: html`<code>${destinationOf(redirect_uri)}</code>` })}${registeredByText(view, registeredBy)}</p>
 <h2>${view.t('consent.permissions')}</h2>
 <ul class="permissions">${scope.filter(isOwnScope).map((name) => permission(view, name, scopes, values))}${
       claims.length > 0 &&
@@ -101,9 +101,12 @@ function links(view: View, { name, policy_uri, tos_uri }: Asked['client']): Html
   );
 }
 
+const isFromOutside = (by: RegisteredBy) => typeof by === 'object' && 'origin' in by;
+
 function registeredByText(view: View, by: RegisteredBy): Html {
   if (by === 'operator') return view.t('consent.ownerless', { service: view.branding.name });
   if (by === 'gone') return view.t('consent.owner_gone');
+  if ('origin' in by) return view.t(`consent.origin.${by.origin}`, { host: html`<code>${by.host}</code>` });
   if (by.domain === undefined) return view.t('consent.owner_unverified');
   return view.t('consent.owner', { domain: untrusted(by.domain) });
 }

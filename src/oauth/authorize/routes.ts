@@ -4,7 +4,7 @@ import { browserToken, findInBrowser, startAgain } from '../../authentication/se
 import { returnPathOf } from '../../authentication/sessions/return-target.ts';
 import { currentSession } from '../../authentication/sessions/session.ts';
 import { type Failure, leftOutOf } from '../../clients/failures.ts';
-import { registeredBy } from '../../clients/presentation.ts';
+import { nameForUsers, registeredBy } from '../../clients/presentation.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import { form, type OperationDescription } from '../../platform/http/operation.ts';
@@ -129,7 +129,8 @@ async function accountChoiceRoutes(app: FastifyInstance, deps: Deps) {
     const pending = await requirePendingRequest(deps, request, request_id);
     const session = await currentSession(deps, request);
     if (!session) return reply.redirect(`/signin?request=${pending.request_id}`, 303);
-    const clientName = (await deps.clients.find(pending.parameters.client_id))?.name ?? '';
+    const client = await deps.clients.find(pending.parameters.client_id);
+    const clientName = client ? nameForUsers(client) : '';
     const view = viewOf(deps, request, pending.parameters.ui_locales, session.locale);
     return sendPage(reply, view, accountChoicePage(view, pending, clientName, session));
   });
@@ -240,7 +241,7 @@ const authorize: OperationDescription = {
         'Redirect to the client with `code`, `state` and `iss` or with `error`; or to `/signin`. `access_denied`: the user has canceled the sign-in, or did not allow it.',
     },
   },
-  refusals: ['invalid_request', 'unauthorized_client'],
+  refusals: ['invalid_request', 'unauthorized_client', 'rate_limited'],
 };
 
 const { parameters: _, answers: __, ...shared } = authorize;

@@ -12,7 +12,7 @@ import { Userinfo } from './userinfo.ts';
 const idTokenClaims = 'iss sub aud azp exp iat auth_time nonce at_hash sid acr amr'.split(' ');
 
 /** RFC 8414, RFC 9207 §3 and OpenID Connect Discovery 1.0 §3 in one document: exactly what works here. */
-export function discoveryDocument({ config: { baseUrl } }: Pick<Deps, 'config'>) {
+export function discoveryDocument({ config: { baseUrl, clientIdMetadata } }: Pick<Deps, 'config'>) {
   return {
     issuer: baseUrl,
     authorization_endpoint: `${baseUrl}/oauth/authorize`,
@@ -44,5 +44,6 @@ export function discoveryDocument({ config: { baseUrl } }: Pick<Deps, 'config'>)
     backchannel_logout_supported: true,
     backchannel_logout_session_supported: true,
     authorization_response_iss_parameter_supported: true,
+    ...(clientIdMetadata && { client_id_metadata_document_supported: true }),
   };
 }

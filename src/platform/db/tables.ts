@@ -40,6 +40,7 @@ export const tables = {
   active_users: { key: 'user_id', user: 'kept', expires: 'its room', restore: 'keep' },
   api_scopes: { key: 'name', restore: 'keep' },
   apis: { key: 'api_id', restore: 'keep' },
+  approved_hosts: { key: 'host', restore: 'keep' },
   audit_heads: {
     key: 'name',
     sealed: { sealed: (name) => (name === 'head' ? 'audit-head' : 'audit-loss-accepted') },
@@ -53,6 +54,7 @@ export const tables = {
     restore: 'delete',
   },
   backup_codes: { key: 'code_hash', user: 'few', restore: 'end' },
+  client_documents: { key: 'client_id', client: 'few', restore: 'keep' },
   client_failures: {
     key: 'failure_id',
     client: 'few',

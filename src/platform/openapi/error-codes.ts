@@ -6,6 +6,9 @@ export const conditions: Readonly<Record<ErrorCode, string>> = {
   invalid_grant:
     'The code or refresh token is unknown, expired, used or revoked, or belongs to another client, redirect URI or code verifier.',
   invalid_scope: 'Nothing of the requested scope is allowed, or the parameter is malformed.',
+  invalid_redirect_uri: 'A redirect URI cannot be registered (RFC 7591).',
+  invalid_client_metadata:
+    'A member of the metadata is malformed, or has a value that cannot be registered (RFC 7591).',
   unsupported_grant_type: 'Another grant type than `authorization_code` and `refresh_token`.',
   unauthorized_client: 'The client is not approved.',
   invalid_code: 'The code of the authenticator app is wrong or was used already.',
