@@ -677,6 +677,22 @@ export const mutants: readonly Mutant[] = [
     tests: [{ file: 'test/audit/chain.test.ts', names: ['every column of an event is sealed'] }],
   },
   {
+    name: 'assertion-used-twice',
+    breaks: 'KJ-04',
+    file: 'src/oauth/client-authentication/client-assertion.ts',
+    text: 'return (await isFirstUse(deps, client, jws)) ? undefined : used;',
+    instead: 'await isFirstUse(deps, client, jws);\n  return undefined;',
+    tests: [{ file: 'test/oauth/private-key-jwt.test.ts', names: ['private_key_jwt (RFC 7523'] }],
+  },
+  {
+    name: 'assertion-for-another-server',
+    breaks: 'KJ-01',
+    file: 'src/oauth/client-authentication/client-assertion.ts',
+    text: 'if (aud !== issuer)',
+    instead: 'if (![aud].flat().includes(issuer))',
+    tests: [{ file: 'test/oauth/private-key-jwt.test.ts', names: ['private_key_jwt (RFC 7523'] }],
+  },
+  {
     name: 'newer-token-is-invalid',
     breaks: 'RFC 6749 §5.2',
     file: 'src/oauth/grants/behind.ts',

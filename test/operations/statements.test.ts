@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { asserted, assertionOf, keySetOf, newKeyPair } from '../support/client-keys.ts';
 import { postgresMigrations, tableBelow } from '../support/portable-sql.ts';
 import { redirectedTo, tokensOf } from '../support/relying-party.ts';
 import { testSignet } from '../support/signet.ts';
@@ -84,6 +85,18 @@ testSignet(
     }
   },
 );
+
+testSignet('an assertion costs one statement more, before that of the request', async ({ signet }) => {
+  const pair = newKeyPair();
+  const keys = { token_endpoint_auth_method: 'private_key_jwt' as const, jwks: keySetOf(pair) };
+  const client = await signet.registerClient(keys);
+  const user = await signet.signedInUser();
+  const code = await user.authorize(client);
+  const { refresh_token } = tokensOf(await client.redeem(code, asserted(await assertionOf(signet, client, pair))));
+  const assertion = asserted(await assertionOf(signet, client, pair));
+  const ofRefresh = await sqlOf(signet, () => client.refresh(refresh_token, assertion), 200);
+  assert.deepEqual(firstWords(ofRefresh), ['insert', 'update']);
+});
 
 testSignet('clients and keys are read again once in a second, whatever the number of requests', async ({ signet }) => {
   const client = await signet.registerClient();

@@ -52,11 +52,18 @@ export const privateKeyJwt: Method = {
   words: 'with a `client_assertion` that it has signed (`private_key_jwt`)',
 };
 
+/** Of a client that has a key and no secret. */
+export const assertionMissing: Refusal = {
+  code: 'assertion_missing',
+  description: 'This client authenticates by a client_assertion (private_key_jwt).',
+};
+
 const malformed = `client_assertion must be a JWT of at most 8 KB, signed by ${clientAlgorithms.join(', ')}.`;
 
 /** What needs no key is checked first: an assertion that is not about this client causes no request to the address of its keys. */
 async function refusalOf(deps: ProofDeps, client: Client, assertion: string): Promise<Refusal | undefined> {
-  if (!mayAssert(client)) return { code: 'authentication_method' };
+  if (!mayAssert(client))
+    return { code: 'authentication_method', description: 'This client is not registered for private_key_jwt.' };
   const jws = parseJws(assertion);
   const type = jws?.header.typ;
   if (!jws || !types.includes(typeof type === 'string' ? type.toLowerCase() : type))

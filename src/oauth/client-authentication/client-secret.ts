@@ -6,6 +6,7 @@ import { invalidRequest } from '../../platform/errors.ts';
 import { clientSecret, readBasic } from '../../platform/http/access.ts';
 import { findActiveSecret, matchesActiveSecret } from '../../platform/ids.ts';
 import { Type } from '../../platform/schema.ts';
+import { assertionMissing } from './client-assertion.ts';
 import type { Method, ProofDeps, Refusal } from './method.ts';
 
 /** RFC 6749 §2.3.1: an empty secret counts as none, as the body is read, too. */
@@ -44,11 +45,11 @@ async function prove(
     return undefined;
   }
   await deps.clientSecretLimits.failed(client.client_id, address);
-  return { code: failureOf(client, proof) };
+  return usesSecret(client) || client.client_type === 'public' ? { code: failureOf(client, proof) } : assertionMissing;
 }
 
 function failureOf(client: Client, proof: string): FailureCode {
-  if (!usesSecret(client)) return client.client_type === 'public' ? 'secret_of_public' : 'assertion_missing';
+  if (!usesSecret(client)) return 'secret_of_public';
   const ignoringExpiry = client.secrets.map((secret) => ({ ...secret, expires_at: null }));
   return matchesActiveSecret(ignoringExpiry, proof, 0) ? 'secret_ended' : 'secret_wrong';
 }

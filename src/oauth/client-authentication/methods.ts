@@ -1,7 +1,7 @@
 import { type AuthenticationMethod, methodNames, usesSecret } from '../../clients/authentication-methods.ts';
 import { type AccessDescription, noCredentials } from '../../platform/http/access.ts';
 import { type TSchema, Type } from '../../platform/schema.ts';
-import { privateKeyJwt } from './client-assertion.ts';
+import { assertionMissing, privateKeyJwt } from './client-assertion.ts';
 import { clientSecretBasic, clientSecretPost } from './client-secret.ts';
 import type { Method } from './method.ts';
 
@@ -10,7 +10,7 @@ const none: Method = {
   presents: () => undefined,
   prove: (_, client) => {
     if (client.client_type === 'public') return undefined;
-    return { code: usesSecret(client) ? 'secret_missing' : 'assertion_missing' };
+    return usesSecret(client) ? { code: 'secret_missing' } : assertionMissing;
   },
   parameters: {},
   access: noCredentials,

@@ -3,6 +3,7 @@ import { readPublicKey } from '../../clients/keys/public-key.ts';
 import { type Clock, now } from '../../platform/clock.ts';
 import { fetchJson } from '../../platform/http/outbound/fetch-json.ts';
 import type { Outbound } from '../../platform/http/outbound/outbound.ts';
+import { cacheRequests } from '../../platform/ttl-cache.ts';
 
 /** A key of a client, ready to verify. */
 export type ClientKey = { readonly kid: string | undefined; readonly alg: string | undefined; readonly key: KeyObject };
@@ -84,7 +85,9 @@ export function openKeySets(deps: { outbound: Outbound; clock: Clock }) {
       isEnough: (keys: readonly ClientKey[]) => boolean,
     ): Promise<PublishedKeys> {
       const entry = entryOf(client_id, jwks_uri);
-      if (isWithin(freshFor, entry.readAt) && isEnough(entry.keys)) return { keys: entry.keys, problem: undefined };
+      const isHit = isWithin(freshFor, entry.readAt) && isEnough(entry.keys);
+      cacheRequests.count('client_keys', isHit ? 'hit' : 'miss');
+      if (isHit) return { keys: entry.keys, problem: undefined };
       if (!entry.reading && !isWithin(pause, entry.triedAt)) {
         if (reading >= maxReading) entry.problem = 'Too many other addresses are being read. It will be read soon.';
         else entry.reading = read(entry);
