@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { asserted, assertionOf, assertionType, type Changes, keySetOf, newKeyPair } from '../support/client-keys.ts';
 import { plain } from '../support/plain-sql.ts';
+import { asAdmin } from '../support/postgres-admin.ts';
 import { assertRefused, basic, type Fields, type RegisteredClient, tokensOf } from '../support/relying-party.ts';
 import { startSignet, testSignet } from '../support/signet.ts';
 import { until } from '../support/until.ts';
@@ -339,15 +340,42 @@ testSignet('private_key_jwt (RFC 7523, OpenID Connect Core §9)', { env }, async
   });
 });
 
-testSignet('wrong assertions are limited as wrong secrets are, by client and address', async ({ signet }) => {
+testSignet(
+  'KJ-06: keys at an internal address are not read, and wrong assertions are limited as wrong secrets are',
+  async ({ signet, t }) => {
+    const published = await publish(t);
+    const inside = newKeyPair();
+    published.document = keySetOf(inside);
+    for (const jwks_uri of [published.url, published.url.replace('http:', 'https:')]) {
+      const reaching = await signet.registerClient({ ...method, jwks_uri });
+      const fields = asserted(await assertionOf(signet, reaching, inside));
+      assertRefused(await asks(reaching, fields), 401, 'invalid_client');
+    }
+    assert.equal(published.asked, 0);
+    const pair = newKeyPair();
+    const client = await signet.registerClient({ ...method, jwks: keySetOf(pair) });
+    const sign = async (of = pair) => asserted(await assertionOf(signet, client, of));
+    const wrong = { ...newKeyPair(), kid: pair.kid };
+    const statuses: number[] = [];
+    for (let times = 0; times < 25; times += 1) statuses.push((await asks(client, await sign(wrong))).status);
+    assert.deepEqual([statuses.indexOf(429), statuses.at(-1)], [20, 429]);
+    assert.equal((await asks(client, await sign())).status, 429);
+    signet.clock.advance(60);
+    await assertAuthenticated(client, await sign());
+  },
+);
+
+testSignet('KJ-04: without a store that could tell whether it was used an assertion is 503', async ({ signet }) => {
   const pair = newKeyPair();
   const client = await signet.registerClient({ ...method, jwks: keySetOf(pair) });
-  const sign = async (of = pair) => asserted(await assertionOf(signet, client, of));
-  const wrong = { ...newKeyPair(), kid: pair.kid };
-  const statuses: number[] = [];
-  for (let times = 0; times < 25; times += 1) statuses.push((await asks(client, await sign(wrong))).status);
-  assert.deepEqual([statuses.indexOf(429), statuses.at(-1)], [20, 429]);
-  assert.equal((await asks(client, await sign())).status, 429);
-  signet.clock.advance(60);
+  const sign = async () => asserted(await assertionOf(signet, client, pair));
   await assertAuthenticated(client, await sign());
+  const { databaseUrl } = signet.deps.config;
+  if (databaseUrl) {
+    const elsewhere = new URL(databaseUrl);
+    elsewhere.pathname = '/postgres';
+    const name = new URL(databaseUrl).pathname.slice(1);
+    await asAdmin(elsewhere.href, (admin) => admin.query(`drop database ${name} with (force)`));
+  } else await signet.deps.db.close();
+  assertRefused(await asks(client, await sign()), 503, 'temporarily_unavailable');
 });

@@ -102,17 +102,17 @@ test('what is no key set is a problem, and keys for something else are passed ov
   }
 });
 
-test('of a client that was not reviewed no address is asked, and of 600 clients 500 are remembered', async () => {
+test('of a client that was not reviewed no address is asked, and of 2100 clients 2000 are remembered', async () => {
   const { world, find, client } = published(() => answer({ keys: [jwkOf('one')] }));
   assert.equal(await find('one', { ...client, status: 'pending_review' }), 'client_not_approved');
   assert.equal(await find('one', { ...client, status: 'rejected' }), 'client_not_approved');
   assert.equal(world.asked.length, 0);
-  const clients = Array.from({ length: 600 }, (_, index) => ({ ...client, client_id: `cl_${index}` as 'cl_1' }));
+  const clients = Array.from({ length: 2100 }, (_, index) => ({ ...client, client_id: `cl_${index}` as 'cl_1' }));
   for (const one of clients) await find('one', one);
-  await find('one', clients[599]);
-  assert.equal(world.asked.length, 600);
+  await find('one', clients[2099]);
+  assert.equal(world.asked.length, 2100);
   await find('one', clients[0]);
-  assert.equal(world.asked.length, 601);
+  assert.equal(world.asked.length, 2101);
   await find('one', { ...clients[0]!, jwks_uri: 'https://rp.test/other' });
   assert.equal(world.asked.at(-1)!.url, 'https://rp.test/other', 'the keys of another address are not its own');
 });

@@ -24,7 +24,7 @@ const goodFor = 86_400;
 const pause = 30;
 /** Requests that are being made: the addresses of a few clients that never answer delay those of others, and no more. */
 const maxReading = 32;
-const maxClients = 500;
+const maxClients = 2000;
 const maxBytes = 64 * 1024;
 /** Of one set, and so of the memory for it. */
 const maxPublished = 50;
