@@ -16,13 +16,17 @@ export type ClientName = (typeof clients)[number];
 export const resourceServers = ['node', 'nginx-oauth2-proxy', 'pyjwt', 'golang-jwt', 'jose4j', 'spring'] as const;
 export type ResourceServerName = (typeof resourceServers)[number];
 
-export const caseNames: readonly string[] = [...clients, ...resourceServers];
+/** Clients and servers of the Model Context Protocol. */
+export const mcpPrograms = ['mcp-python-sdk', 'mcp-fastmcp', 'mcp-remote'] as const;
+export type McpProgram = (typeof mcpPrograms)[number];
+
+export const caseNames: readonly string[] = [...clients, ...resourceServers, ...mcpPrograms];
 
 /** How `main.ts` hands its choice to the files that it runs; without it, a file runs all its cases. */
 export const choiceVariable = 'TEST_LANGUAGES_ONLY';
 
 /** Asked before a case is registered: a run of one case is to show that one alone. */
-export function isChosen(name: ClientName | ResourceServerName): boolean {
+export function isChosen(name: ClientName | ResourceServerName | McpProgram): boolean {
   const chosen = process.env[choiceVariable];
   return chosen === undefined || chosen.split(',').includes(name);
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import { installedPackage } from '../../packages/verify/test/installed-package.ts';
 import { freePort } from '../support/free-port.ts';
+import { readRecipe, writeRecipe } from '../support/recipes.ts';
 import { scratchFolder } from '../support/scratch.ts';
 import { startSignet } from '../support/signet.ts';
 import { isChosen, type ResourceServerName, resourceServers } from './cases.ts';
@@ -15,7 +15,6 @@ import { type Command, jdk, maven, missingTool, pip, python, run, serve, textOf,
  *
  *     npm run test:clients -- --only pyjwt
  */
-const pages = join(import.meta.dirname, '../../docs/resource-servers');
 const minutes = 60_000;
 
 type Algorithm = 'EdDSA' | 'RS256';
@@ -112,16 +111,6 @@ const recipes: Readonly<Record<ResourceServerName, Recipe>> = {
   },
 };
 
-/** Writes each file of a page: a line with its name and a colon, and the block below it. */
-async function extract(page: string, folder: string): Promise<void> {
-  const files = [...(await readFile(join(pages, page), 'utf8')).matchAll(/^`([^`\n]+)`:\n\n```\w+\n(.*?)^```$/gms)];
-  assert.ok(files.length > 0, `${page} has no file`);
-  for (const [, path = '', content = ''] of files) {
-    await mkdir(dirname(join(folder, path)), { recursive: true });
-    await writeFile(join(folder, path), content);
-  }
-}
-
 /** A Signet on the clock of the machine, and tokens of each kind. */
 async function tokensFor(t: TestContext, id_token_signed_response_alg: Algorithm) {
   const signet = await startSignet(t);
@@ -156,10 +145,10 @@ for (const name of resourceServers.filter(isChosen)) {
   test(name, { timeout: 15 * minutes }, async (t) => {
     const missing = await missingTool(tools);
     if (missing !== undefined) return t.skip(missing);
-    const usesPackage = /@signet\/verify'/.test(await readFile(join(pages, page), 'utf8'));
+    const usesPackage = /@signet\/verify'/.test(await readRecipe(page));
     const folder = usesPackage ? (await installedPackage(t)).project : await scratchFolder('recipe');
     t.after(() => rm(folder, { recursive: true, force: true }));
-    await extract(page, folder);
+    await writeRecipe(page, folder);
     const unavailability = await unavailable(async () => prepare?.(folder));
     if (unavailability !== undefined) return t.skip(unavailability);
     for (const algorithm of algorithms) {

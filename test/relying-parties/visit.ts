@@ -20,6 +20,8 @@ export class Visitor {
   readonly app: Browser | undefined;
   /** As if the relying party were opened at another host than that of its redirect URI. */
   losesCookies = false;
+  /** How often the user was asked to allow something, and did. */
+  consents = 0;
   readonly #signet: Signet;
   readonly #origin: string;
 
@@ -60,6 +62,10 @@ export class Visitor {
         typedPassword = true;
         answer = await this.user.signIn(hiddenFieldsOf(answer));
         assert.equal(answer.status, 303, answer.text);
+      }
+      if (url.origin === this.#signet.url && url.pathname === '/consent' && answer.status === 200) {
+        this.consents += 1;
+        answer = await this.user.browser.post('/consent', { ...hiddenFieldsOf(answer), decision: 'allow' });
       }
       const [, action] = /<form method="post" action="([^"]*)" id="form-post">/.exec(answer.text) ?? [];
       if (action !== undefined && this.app) {
