@@ -12,6 +12,7 @@ import { secondStepRoutes } from '../authentication/two-factor/second-step-route
 import { setUpRoutes } from '../authentication/two-factor/set-up-routes.ts';
 import { developerRoutes } from '../developer/routes.ts';
 import { entitlementRoutes } from '../entitlements/routes.ts';
+import { pushedRequestRoutes } from '../oauth/authorize/par-routes.ts';
 import { authorizeRoutes } from '../oauth/authorize/routes.ts';
 import { connectedAppRoutes } from '../oauth/connected-apps/routes.ts';
 import type { Deps } from '../oauth/deps.ts';
@@ -85,6 +86,7 @@ export async function buildApp(deps: Deps, scrape: Scrape = openMetrics(deps)): 
   await discoveryRoutes(app, deps);
   await authorizeRoutes(app, deps);
   await reviewRequestRoutes(app, deps);
+  await pushedRequestRoutes(app, deps);
   await tokenRoutes(app, deps);
   await logoutRoutes(app, deps);
   await secondStepRoutes(app, deps);

@@ -284,6 +284,24 @@ export const clientFields = {
     record: orNull(keySet('Its public keys.')),
     option: { name: 'jwks', value: 'file', help: 'file of its public keys as a JSON Web Key Set' },
   },
+  require_pushed_authorization_requests: {
+    column: flag,
+    control: { kind: 'switch' },
+    initial: false,
+    part: 'more',
+    body: Type.Boolean({ description: 'Whether its authorization requests have to be pushed (RFC 9126).' }),
+    record: Type.Boolean(),
+    option: { name: 'require-pushed-requests', help: 'whether its authorization requests have to be pushed' },
+  },
+  require_signed_request_object: {
+    column: flag,
+    control: { kind: 'switch' },
+    initial: false,
+    part: 'more',
+    body: Type.Boolean({ description: 'Whether what it pushes has to be a signed request object (RFC 9101).' }),
+    record: Type.Boolean(),
+    option: { name: 'require-signed-requests', help: 'whether what it pushes has to be signed' },
+  },
   /** What it uses to sign users in: an id of the catalogue. */
   library: {
     column: nullable(text),

@@ -133,6 +133,8 @@ test('everything that may be chosen is taken as chosen', () => {
     token_endpoint_auth_method: 'client_secret_post',
     jwks_uri: 'https://rp.test/jwks.json',
     jwks: null,
+    require_pushed_authorization_requests: true,
+    require_signed_request_object: true,
     library: 'openid-client',
     note_to_reviewer: 'The first one of the three.',
   };

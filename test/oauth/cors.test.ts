@@ -18,6 +18,7 @@ const forScripts: Readonly<Record<string, string>> = {
   '/oauth/token': 'POST',
   '/oauth/userinfo': 'GET, HEAD, POST',
   '/oauth/revoke': 'POST',
+  '/oauth/par': 'POST',
   '/v1/auth/providers': 'GET, HEAD',
   '/v1/me/entitlements': 'GET, HEAD',
 };

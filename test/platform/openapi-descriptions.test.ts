@@ -109,7 +109,7 @@ test('who may call is told apart as the server does: a client, a service, either
   const authenticated = operations.filter(({ operation: { security } }) =>
     security.some((one) => 'ClientSecret' in one || 'ServiceCredential' in one),
   );
-  assert.equal(authenticated.length, 4);
+  assert.equal(authenticated.length, 5);
   for (const { name, operation } of authenticated) {
     for (const [scheme, authorization] of Object.entries(credentials)) {
       const [, path = ''] = name.split(' ');

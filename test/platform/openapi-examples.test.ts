@@ -128,6 +128,12 @@ const calls: Record<string, Prepare> = {
     const form = { grant_type: 'authorization_code', code, redirect_uri: client.redirect_uri, code_verifier: verifier };
     return { form, authorization: basic(client.client_id, client.client_secret ?? '') };
   },
+  'post /oauth/par': async ({ signet }) => {
+    const client = await signet.registerClient();
+    const { searchParams } = new URL(client.authorizePath(), signet.url);
+    const authorization = basic(client.client_id, client.client_secret ?? '');
+    return { form: Object.fromEntries(searchParams), authorization };
+  },
   'post /oauth/introspect': async (given) => {
     const { access_token, authorization } = await tokens(given);
     return { form: { token: access_token }, authorization };

@@ -58,7 +58,7 @@ const semanticReasons: readonly [RegExp, RegExp][] = [
   [/^registerPasskey$/, /.*/],
   // A cursor, a day or a hint of the right form that was never issued.
   [/.*/, /^(before|after|since|until)$/],
-  [/^(authorize|logout|logoutByPost|startFederatedSignIn)$/, /.*/],
+  [/^(authorize|pushAuthorizationRequest|logout|logoutByPost|startFederatedSignIn)$/, /.*/],
   [/^(listAuditEvents|exportAuditLog)$/, /^address$/],
   // A plan without its product.
   [/^(listEntitlements|exportEntitlements)$/, /^plan$/],

@@ -40,6 +40,7 @@ test('the API describes itself in OpenAPI 3.1, with every endpoint of the specif
     'get /.well-known/jwks.json',
     'get /oauth/authorize',
     'post /oauth/token',
+    'post /oauth/par',
     'get /oauth/userinfo',
     'post /oauth/introspect',
     'post /oauth/revoke',

@@ -23,6 +23,8 @@ import { AuthorizationError } from './authorization-error.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import { clientRequiresTwoFactors, nextStep, type Step } from './next-step.ts';
 import type { ResponseTarget } from './parameters.ts';
+import { pushedIsOver } from './push-request.ts';
+import { deletePushedRequest } from './pushed-requests.store.ts';
 import {
   deletePendingRequest,
   findPendingRequest,
@@ -87,11 +89,12 @@ export async function continueAuthorization(
 /** Returns an error to the client, which completes a pending request. */
 export async function answerWithError(
   deps: Pick<Deps, 'db' | 'config'>,
-  target: ResponseTarget,
+  target: ResponseTarget & Pick<AuthorizationRequest, 'pushed_hash'>,
   error: AuthorizationError,
   pending?: PendingRequest,
 ): Promise<Outcome> {
   if (pending) await deps.db.run(deletePendingRequest(pending.request_id));
+  if (target.pushed_hash !== undefined) await deps.db.run(deletePushedRequest(target.pushed_hash));
   const answer = { error: error.code, error_description: error.description };
   return answerClient(target, answer, deps.config.baseUrl);
 }
@@ -158,7 +161,7 @@ const grantSeconds = 90 * 86_400;
 /**
  * Makes a grant and returns its authorization code. The one write checks again that the session is active under the same
  * secret and has seen every factor, and that the client is approved.
- * @returns undefined if one of these no longer holds.
+ * @returns undefined if one of these no longer holds. @throws {RequestError} `invalid_request` for a pushed request that was answered.
  */
 async function issueCode(
   deps: LimitDeps & Pick<Deps, 'timekeeper'>,
@@ -195,8 +198,10 @@ async function issueCode(
     run: {
       grant: mustChange(returning(InsertedGrant, grant)),
       pending: pending && deletePendingRequest(pending.request_id),
+      pushed: request.pushed_hash === undefined ? undefined : mustChange(deletePushedRequest(request.pushed_hash)),
     },
   });
+  if (!issued.ok && issued.failed === 'pushed') throw pushedIsOver();
   if (!issued.ok) return undefined;
   const [inserted] = issued.results.grant.rows;
   if (inserted?.is_crowded) await endSurplus(deps, { grant_id, user_id: session.user_id, client_id: client.client_id });

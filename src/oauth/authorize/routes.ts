@@ -3,6 +3,7 @@ import { requireUser } from '../../accounts/users.ts';
 import { browserToken, findInBrowser, startAgain } from '../../authentication/sessions/browser.ts';
 import { returnPathOf } from '../../authentication/sessions/return-target.ts';
 import { currentSession } from '../../authentication/sessions/session.ts';
+import type { Client } from '../../clients/client.ts';
 import { type Failure, leftOutOf } from '../../clients/failures.ts';
 import { nameForUsers, registeredBy } from '../../clients/presentation.ts';
 import { now } from '../../platform/clock.ts';
@@ -15,13 +16,14 @@ import { Type } from '../../platform/schema.ts';
 import { claimsWithin, userClaims } from '../claims/claims.ts';
 import { claimsBeyondScope } from '../claims/claims-parameter.ts';
 import type { Deps } from '../deps.ts';
-import { AuthorizationError } from './authorization-error.ts';
-import { readAuthorizationRequest } from './authorization-request.ts';
+import { AuthorizationError, malformed } from './authorization-error.ts';
+import { type AuthorizationRequest, readAuthorizationRequest } from './authorization-request.ts';
 import { answerWithError, continueAuthorization, findStep, giveConsent, type Outcome } from './authorize.ts';
 import { authorizeClient, recheckClient } from './authorize-client.ts';
 import { consentPage } from './consent-page.ts';
 import { accountChoicePage, formPostPage } from './pages.ts';
 import { describedParameters } from './parameters.ts';
+import { findPushed, isPushed, mustPush } from './push-request.ts';
 import { findPendingRequest, markAccountSelected, type PendingRequest } from './store.ts';
 
 /** Other sites link and post here by design, so the cross-site guard does not apply (OIDC Core §3.1.2.1). */
@@ -35,23 +37,19 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
     { config: { ...anySite, operation: authorize }, exposeHeadRoute: false },
     async (request, reply) => {
       const parsed = parseParameters(queryOf(request.url));
+      if (isPushed(parsed.values.request_uri)) return startPushed(deps, request, reply, parsed);
       const { client, target } = await authorizeClient(deps, parsed, request.ip);
       const place = { client_id: client.client_id, stage: 'authorize', address: request.ip } as const;
-      const wanted = await readAuthorizationRequest(deps, { client, target }, parsed);
+      const wanted = mustPush(client)
+        ? malformed('This client must push its requests (RFC 9126) and send the request_uri that it gets.')
+        : await readAuthorizationRequest(deps, { client, target }, parsed);
       if (wanted instanceof AuthorizationError) {
         deps.clientFailures.record(place, failureOf(wanted, parsed));
         return respond(deps, reply, parsed.values.ui_locales, await answerWithError(deps, target, wanted));
       }
       const leftOut = leftOutOf(client.allowed_scopes, parsed.values.scope, wanted.scope);
       if (leftOut) deps.clientFailures.record(place, leftOut);
-      const session = await currentSession(deps, request);
-      const context = {
-        client,
-        session,
-        browserToken: () => browserToken(deps, request, reply),
-        address: request.ip,
-      };
-      return respond(deps, reply, wanted.ui_locales, await continueAuthorization(deps, wanted, context));
+      return start(deps, request, reply, { client, wanted });
     },
   );
 
@@ -59,7 +57,8 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
   app.post('/oauth/authorize', { config: { ...anySite, operation: authorizeByPost } }, async (request, reply) => {
     if (!(request.body instanceof FormText))
       throw invalidRequest('The body must be application/x-www-form-urlencoded.');
-    await authorizeClient(deps, parseParameters(request.body.text), request.ip);
+    const parsed = parseParameters(request.body.text);
+    if (!isPushed(parsed.values.request_uri)) await authorizeClient(deps, parsed, request.ip);
     const query = new URLSearchParams(request.body.text).toString();
     if (query.length > 8000) throw invalidRequest('The request is longer than 8000 bytes.');
     return reply.redirect(`/oauth/authorize?${query}`, 303);
@@ -75,6 +74,26 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
 
   await accountChoiceRoutes(app, deps);
   await consentRoutes(app, deps);
+}
+
+type Wanted = { client: Client; wanted: AuthorizationRequest };
+
+async function start(deps: Deps, request: FastifyRequest, reply: FastifyReply, { client, wanted }: Wanted) {
+  const session = await currentSession(deps, request);
+  const outcome = await continueAuthorization(deps, wanted, {
+    client,
+    session,
+    browserToken: () => browserToken(deps, request, reply),
+    address: request.ip,
+  });
+  return respond(deps, reply, wanted.ui_locales, outcome);
+}
+
+/** What was pushed was checked; since then its client may have been suspended, or its redirect_uri removed. */
+async function startPushed(deps: Deps, request: FastifyRequest, reply: FastifyReply, parsed: ParsedParameters) {
+  const wanted = await findPushed(deps, parsed);
+  const { client } = await recheckClient(deps, wanted, request.ip);
+  return start(deps, request, reply, { client, wanted });
 }
 
 /** After the answer to a page. Everything is checked again. */

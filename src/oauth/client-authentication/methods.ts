@@ -29,6 +29,7 @@ export const methodsAt = {
   token: methodNames,
   introspection: ['client_secret_basic', 'private_key_jwt'],
   revocation: methodNames,
+  pushed_authorization_request: methodNames,
 } as const satisfies Record<string, readonly AuthenticationMethod[]>;
 export type Endpoint = keyof typeof methodsAt;
 

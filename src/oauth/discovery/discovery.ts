@@ -20,6 +20,8 @@ export function discoveryDocument({ config: { baseUrl, clientIdMetadata } }: Pic
     userinfo_endpoint: `${baseUrl}/oauth/userinfo`,
     jwks_uri: `${baseUrl}/.well-known/jwks.json`,
     introspection_endpoint: `${baseUrl}/oauth/introspect`,
+    pushed_authorization_request_endpoint: `${baseUrl}/oauth/par`,
+    require_pushed_authorization_requests: false,
     revocation_endpoint: `${baseUrl}/oauth/revoke`,
     end_session_endpoint: `${baseUrl}/oauth/logout`,
     scopes_supported: advertisedScopes,

@@ -1,10 +1,10 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { authenticateService } from '../../entitlements/service-credentials/authenticate-service.ts';
 import { isCredentialId } from '../../entitlements/service-credentials/service-credential.ts';
 import { accessDenied, invalidRequest, RequestError } from '../../platform/errors.ts';
 import { serviceCredential } from '../../platform/http/access.ts';
 import { form, type OperationDescription } from '../../platform/http/operation.ts';
-import { readAll, readForm } from '../../platform/http/parameters.ts';
+import { readAll } from '../../platform/http/parameters.ts';
 import { counter } from '../../platform/metrics.ts';
 import { Type } from '../../platform/schema.ts';
 import {
@@ -20,6 +20,7 @@ import {
   credentialParameters,
   credentialParametersAt,
 } from '../client-authentication/methods.ts';
+import { presentedBy } from '../client-authentication/presented-by.ts';
 import type { Deps } from '../deps.ts';
 import { AccessTokenClaims, accessTokenType } from './access-token.ts';
 import { grantTypeNames, redeem, tokenForm, tokenParameters } from './grant-types.ts';
@@ -27,12 +28,6 @@ import { introspectToken, type Visibility } from './introspect-token.ts';
 import { revokeToken } from './revoke-token.ts';
 import { diagnose } from './token-refusal.ts';
 import { TokenResponse } from './token-request.ts';
-
-const presentedBy = (request: FastifyRequest, defined: readonly string[]): ClientRequest => ({
-  authorization: request.headers.authorization,
-  form: readForm(request.body, defined),
-  address: request.ip,
-});
 
 /** The endpoints where clients present their credentials. */
 export async function tokenRoutes(app: FastifyInstance, deps: Deps) {

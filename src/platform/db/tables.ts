@@ -110,6 +110,13 @@ export const tables = {
   outgoing_mails: { key: 'mail_id', sealed: { message_sealed: sealedAs('mail') }, restore: 'delete' },
   passkeys: { key: 'credential_id', user: 'few', restore: 'keep' },
   passwords: { key: 'user_id', user: 'few', restore: 'keep' },
+  // A sign-in that has begun with one is answered within ten minutes.
+  pushed_requests: {
+    key: 'request_uri_hash',
+    client: 'many',
+    expires: { at: 'expires_at', job: 'purge requests', keptSeconds: 900 },
+    restore: 'delete',
+  },
   // Two years, too long for an owner to wait out.
   remembered_suspensions: {
     key: 'client_id',

@@ -14,6 +14,13 @@ export const conditions: Readonly<Record<ErrorCode, string>> = {
   invalid_code: 'The code of the authenticator app is wrong or was used already.',
   invalid_client:
     'Credentials are missing or wrong, of the wrong kind (client or service), or of a client that is not approved.',
+  invalid_request_object:
+    'The request object is not signed by the client as RFC 9101 says, or not for this server or moment.',
+  unsupported_response_type: 'The only supported `response_type` is `code`.',
+  unmet_authentication_requirements: 'No sign-in here reaches a class that `claims` requires.',
+  request_not_supported: 'Request objects are taken at the pushed endpoint alone.',
+  request_uri_not_supported: 'The only `request_uri` that is taken is that of a pushed request.',
+  registration_not_supported: 'The parameter `registration` is not supported.',
   invalid_target: 'No API of this client, or of this grant, has the identifier in `resource` (RFC 8707).',
   invalid_token: 'The access token is missing, expired, revoked or not one of ours.',
   login_required: 'There is no session, or it has ended.',

@@ -116,6 +116,12 @@ export const members: Readonly<Record<string, { description: string; example?: s
   reason: { description: 'Why, in words.', example: 'Reviewed.' },
   redirect_uri: { description: 'Where the answer goes.', example: 'https://shop.example.com/callback' },
   redirect_uris: { description: 'Where answers may go.' },
+  request_uri: {
+    description: 'What the browser carries instead of the request.',
+    example: 'urn:ietf:params:oauth:request_uri:URI',
+  },
+  require_pushed_authorization_requests: { description: 'Whether its requests have to be pushed (RFC 9126).' },
+  require_signed_request_object: { description: 'Whether what it pushes has to be signed (RFC 9101).' },
   refresh_token: { description: 'For new access tokens. Each is redeemed once.', example: 'rt_TOKEN' },
   registered: { description: 'What is registered.' },
   remaining: { description: 'How many are left.' },

@@ -1,0 +1,91 @@
+import type { Client } from '../../clients/client.ts';
+import { now } from '../../platform/clock.ts';
+import type { LimitDeps } from '../../platform/deps.ts';
+import { type ErrorCode, RequestError, refusal, statusOf } from '../../platform/errors.ts';
+import type { ParsedParameters } from '../../platform/http/parameters.ts';
+import { digest, newSecret } from '../../platform/ids.ts';
+import { addressLimit } from '../../platform/limits/failure-limits.ts';
+import type { Deps } from '../deps.ts';
+import { AuthorizationError } from './authorization-error.ts';
+import { type AuthorizationRequest, readAuthorizationRequest } from './authorization-request.ts';
+import { authorizeClient } from './authorize-client.ts';
+import { findPushedRequest, insertPushedRequest } from './pushed-requests.store.ts';
+import { readRequestObject } from './request-object.ts';
+
+/** Ours are of this form (RFC 9126 §2.2); what else comes in `request_uri` is the address of a request object, which is not supported. */
+const requestUriPrefix = 'urn:ietf:params:oauth:request_uri:';
+export const isPushed = (request_uri: string | undefined): boolean =>
+  request_uri?.startsWith(requestUriPrefix) === true;
+
+/** In which a sign-in may begin with a pushed request (FAPI 2.0 Security Profile §5.3.2.2: less than 600). */
+export const pushedSeconds = 60;
+
+/** Whether a request that comes through the browser is refused (RFC 9126 §6). */
+export const mustPush = (
+  client: Pick<Client, 'require_pushed_authorization_requests' | 'require_signed_request_object'>,
+): boolean => client.require_pushed_authorization_requests || client.require_signed_request_object;
+
+type Pushing = { client: Client; parsed: ParsedParameters; address: string };
+
+/**
+ * Checks a whole authorization request as the authorization endpoint would, and keeps it (RFC 9126 §2.1).
+ * @param client authenticated, if it is confidential.
+ * @throws {RequestError} with the code that the authorization endpoint would answer; `invalid_request_object`; `rate_limited`.
+ */
+export async function pushRequest(
+  deps: LimitDeps & Pick<Deps, 'clients' | 'clientFailures' | 'metadataDocuments' | 'keys' | 'apis' | 'keySets'>,
+  { client, parsed: sent, address }: Pushing,
+): Promise<{ request_uri: string; expires_in: number }> {
+  const { client_id } = client;
+  const object = sent.values.request;
+  if (object === undefined && client.require_signed_request_object)
+    throw new RequestError('invalid_request', 'This client must send its request as a signed request object.');
+  const inside = object === undefined ? sent : await readRequestObject(deps, client, object);
+  const parsed = { ...inside, values: { ...inside.values, client_id, request: undefined } };
+  const { target } = await authorizeClient(deps, parsed, address);
+  const wanted = await readAuthorizationRequest(deps, { client, target }, parsed);
+  if (wanted instanceof AuthorizationError) throw new RequestError(codeOf(wanted), wanted.description);
+  // Anyone can push for a public client.
+  if (client.client_type === 'public') await addressLimit(deps, pushedRequests(deps)).take(address);
+  const secret = newSecret();
+  const request_uri_hash = digest(secret);
+  const at = now(deps);
+  const parameters = { ...wanted, pushed_hash: request_uri_hash };
+  await insertPushedRequest(deps.db, {
+    request_uri_hash,
+    client_id,
+    parameters,
+    created_at: at,
+    expires_at: at + pushedSeconds,
+  });
+  return { request_uri: `${requestUriPrefix}${secret}`, expires_in: pushedSeconds };
+}
+
+/** Whatever needs the browser of the user is found out later, and never here. */
+const codeOf = ({ code }: AuthorizationError): ErrorCode =>
+  code in statusOf ? (code as ErrorCode) : 'invalid_request';
+
+const pushedRequests = ({ config: { limits } }: Pick<LimitDeps, 'config'>) => ({
+  name: 'pushed-requests',
+  limit: limits.waitingRequests,
+  windowSeconds: 600,
+});
+
+/**
+ * The request that a client has pushed. Nothing else in the URL counts (RFC 9126 §4).
+ * @throws {RequestError} `invalid_request` for one that is unknown, expired, answered or of another client, all alike.
+ */
+export async function findPushed(
+  deps: Pick<Deps, 'db' | 'clock'>,
+  { values: { client_id = '', request_uri = '' }, repeated }: Pick<ParsedParameters, 'values' | 'repeated'>,
+): Promise<AuthorizationRequest> {
+  const isOnce = !repeated.has('client_id') && !repeated.has('request_uri');
+  const request_uri_hash = digest(request_uri.slice(requestUriPrefix.length));
+  const pushed = isOnce ? await findPushedRequest(deps.db, request_uri_hash, client_id, now(deps)) : undefined;
+  if (pushed) return pushed.parameters;
+  throw pushedIsOver();
+}
+
+/** Nothing is lost: the app can begin anew. */
+export const pushedIsOver = () =>
+  refusal('invalid_request', { key: 'authorize.pushed_over' }, { title: { key: 'error.sign_in_over' } });
