@@ -16,8 +16,8 @@ import { type Signet, startSignet } from '../support/signet.ts';
 const packages = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
 /** A Signet on the clock of the machine, which the libraries read. */
-export async function startPresentSignet(t: TestContext): Promise<Signet> {
-  const signet = await startSignet(t, { env: { SIGNET_WEBHOOK_INTERNAL: '127.0.0.1' } });
+export async function startPresentSignet(t: TestContext, env: Record<string, string> = {}): Promise<Signet> {
+  const signet = await startSignet(t, { env: { SIGNET_WEBHOOK_INTERNAL: '127.0.0.1', ...env } });
   signet.clock.advance(Math.floor((Date.now() - signet.clock()) / 1000));
   return signet;
 }

@@ -13,7 +13,7 @@ import { scratchFolder } from '../support/scratch.ts';
 import type { Signet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 import { until } from '../support/until.ts';
-import { Visitor } from './visit.ts';
+import { type Visit, Visitor } from './visit.ts';
 
 /*
  * Model Context Protocol with the official SDK: the servers of docs/resource-servers/mcp.md as they stand on the page, and the
@@ -71,6 +71,8 @@ export class Program {
   readonly visitor: Visitor;
   /** The addresses at which a browser was opened. */
   readonly opened: URL[] = [];
+  /** Where that browser came to rest. */
+  page: Visit | undefined;
   readonly snippet: Snippet;
 
   constructor(snippet: Snippet, visitor: Visitor) {
@@ -91,7 +93,8 @@ export class Program {
       },
       async (url) => {
         this.opened.push(url);
-        return (await this.visitor.open(url)).url.href;
+        this.page = await this.visitor.open(url);
+        return this.page.url.href;
       },
     );
   }

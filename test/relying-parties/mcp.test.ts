@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newApi } from '../support/apis.ts';
+import { documentOf, internalAddresses, openDocumentServer } from '../support/document-server.ts';
 import { freePort } from '../support/free-port.ts';
+import { sentence } from '../support/messages.ts';
 import { claimsOf } from '../support/relying-party.ts';
 import { startPresentSignet } from './catalogue-client.ts';
-import { mcpFolder, startProgram, startServer } from './mcp-kit.ts';
+import { mcpFolder, type Program, startProgram, startServer } from './mcp-kit.ts';
 
 test('an MCP client signs users in, and uses the tools of a server that an administrator has registered', async (t) => {
-  const signet = await startPresentSignet(t);
+  const signet = await startPresentSignet(t, { ...internalAddresses, SIGNET_CLIENT_ID_METADATA: 'on' });
   const port = await freePort();
   const server = await startServer(t, await mcpFolder(t), signet.url, port);
   await newApi(signet, ['notes:read', 'notes:write'], server.url);
@@ -21,34 +23,83 @@ test('an MCP client signs users in, and uses the tools of a server that an admin
   };
   const redirect_uri = 'http://localhost:49152/callback';
 
+  /** @param client_id as the program has it. */
+  async function signsInAndStepsUp(program: Program, client_id: string) {
+    const before = program.opened.length;
+    assert.equal(await program.call('list_notes'), '');
+    assert.equal(program.opened.length, before + 1);
+    const asked = program.opened.at(-1)!.searchParams;
+    assert.deepEqual([asked.get('resource'), asked.get('scope')], [server.url, 'notes:read offline_access']);
+    assert.equal(program.visitor.consents, 1);
+    const first = program.tokens;
+    const { aud, scope, sub } = claimsOf(first.access_token);
+    assert.deepEqual(
+      [aud, scope, sub],
+      [[client_id, server.url], 'notes:read offline_access', program.visitor.user.user_id],
+    );
+
+    // Once it has expired; here it is none.
+    program.snippet.authProvider.saveTokens({ ...first, access_token: 'a.b.c' });
+    assert.equal(await program.call('list_notes'), '');
+    assert.equal(program.opened.length, before + 1, 'without a browser');
+    assert.notEqual(program.tokens.refresh_token, first.refresh_token);
+    assert.deepEqual(claimsOf(program.tokens.access_token).aud, [client_id, server.url]);
+
+    // The tool needs a scope that was not asked for: the user allows it, and keeps what they had allowed.
+    assert.equal(await program.call('add_note', { note: 'milk' }), `Added for ${sub}`);
+    assert.deepEqual([program.opened.length, program.visitor.consents], [before + 2, 2]);
+    assert.equal(program.opened.at(-1)!.searchParams.get('scope'), 'notes:read notes:write offline_access');
+    assert.equal(claimsOf(program.tokens.access_token).scope, 'notes:read notes:write offline_access');
+    assert.equal(await program.call('list_notes'), 'milk');
+    assert.equal(program.opened.length, before + 2);
+  }
+
+  /** The user reads that the app waits, and nothing is sent to it. */
+  async function waitsForReview(program: Program) {
+    await assert.rejects(program.call('list_notes'), /has not ended/);
+    assert.match(program.page?.answer?.text ?? '', sentence('error.app_waits'));
+  }
+
+  /** The one act of an administrator. */
+  async function approve(client_id: string) {
+    const admin = await signet.signedInUser({ role: 'admin' });
+    const path = `/v1/admin/clients/${encodeURIComponent(client_id)}`;
+    const revision = (await admin.browser.get(path)).json?.revision;
+    const allowed_scopes = registration.allowed_scopes;
+    const answer = await admin.browser.postJson(`${path}/approve`, { revision, consent: 'required', allowed_scopes });
+    assert.equal(answer.status, 200, answer.text);
+  }
+
   await t.test('registered beforehand: sign-in, tool call, refresh, step-up', async () => {
     const user = await signet.newUser();
     const { client_id } = await signet.registerClient(registration);
     const program = await startProgram(signet, user, server, { client_id, redirect_uri });
 
-    assert.equal(await program.call('list_notes'), '');
-    assert.equal(program.opened.length, 1);
-    const asked = program.opened[0]!.searchParams;
-    assert.deepEqual([asked.get('resource'), asked.get('scope')], [server.url, 'notes:read offline_access']);
-    assert.equal(program.visitor.consents, 1);
-    const first = program.tokens;
-    const { aud, scope, sub } = claimsOf(first.access_token);
-    assert.deepEqual([aud, scope, sub], [[client_id, server.url], 'notes:read offline_access', user.user_id]);
+    await signsInAndStepsUp(program, client_id);
+  });
 
-    // Once it has expired; here it is none.
-    program.snippet.authProvider.saveTokens({ ...first, access_token: 'a.b.c' });
-    assert.equal(await program.call('list_notes'), '');
-    assert.equal(program.opened.length, 1, 'without a browser');
-    assert.notEqual(program.tokens.refresh_token, first.refresh_token);
-    assert.deepEqual(claimsOf(program.tokens.access_token).aud, [client_id, server.url]);
-
-    // The tool needs a scope that was not asked for: the user allows it, and keeps what they had allowed.
-    assert.equal(await program.call('add_note', { note: 'milk' }), `Added for ${user.user_id}`);
-    assert.deepEqual([program.opened.length, program.visitor.consents], [2, 2]);
-    assert.equal(program.opened[1]!.searchParams.get('scope'), 'notes:read notes:write offline_access');
-    assert.equal(claimsOf(program.tokens.access_token).scope, 'notes:read notes:write offline_access');
-    assert.equal(await program.call('list_notes'), 'milk');
-    assert.equal(program.opened.length, 2);
+  await t.test('by its metadata document: unknown, one approval, sign-in, tool call, refresh, step-up', async (t) => {
+    const documents = await openDocumentServer(t);
+    const client_id = documents.urlOf('app');
+    const redirect_uris = ['http://localhost/callback'];
+    documents.give(client_id, { body: documentOf(client_id, { application_type: 'native', redirect_uris }) });
+    const user = await signet.newUser();
+    const known = /clientInformation: .*,/;
+    const program = await startProgram(signet, user, server, { client_id, redirect_uri }, (snippet) => {
+      assert.match(snippet, known);
+      return snippet.replace(
+        known,
+        `clientMetadataUrl: ${JSON.stringify(client_id)},
+        clientInformation: () => kept.client,
+        saveClientInformation: (client) => void (kept.client = client),`,
+      );
+    });
+    await waitsForReview(program);
+    assert.equal(program.opened.at(-1)!.searchParams.get('client_id'), client_id);
+    await user.signIn();
+    assert.equal((await user.browser.post('/review-request', { client_id })).status, 303);
+    await approve(client_id);
+    await signsInAndStepsUp(program, client_id);
   });
 
   await t.test('a client that is not allowed the scope of a tool is refused, and not sent in circles', async () => {

@@ -74,7 +74,7 @@ const typescript = ({ client_id, redirect_uri, issuer }: SnippetValues) =>
     '      if (!(error instanceof UnauthorizedError) || signIns === 2) throw error;',
     '      const answer = new URL(await openBrowser(kept.signIn)).searchParams;',
     "      if (answer.get('state') !== kept.state) throw new Error('The answer belongs to another sign-in.');",
-    "      if (!answer.has('code')) throw new Error(answer.get('error_description') ?? answer.get('error'));",
+    "      if (!answer.has('code')) throw new Error(answer.get('error_description') ?? 'The sign-in has not ended.');",
     "      await transport.finishAuth(answer.get('code'));",
     '    } finally {',
     '      await client.close();',
