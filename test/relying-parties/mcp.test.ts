@@ -13,7 +13,7 @@ test('an MCP client signs users in, and uses the tools of a server that an admin
   const port = await freePort();
   const server = await startServer(t, await mcpFolder(t), signet.url, port);
   await newApi(signet, ['notes:read', 'notes:write'], server.url);
-  const registration: Parameters<typeof signet.registerClient>[0] = {
+  const registration: NonNullable<Parameters<typeof signet.registerClient>[0]> = {
     library: 'mcp-typescript-sdk',
     client_type: 'public',
     application_type: 'native',
