@@ -11,6 +11,7 @@ import { answerForm } from '../platform/pages/page-routes.ts';
 import { ttlCache } from '../platform/ttl-cache.ts';
 import { auditOperations } from './audit/operations.ts';
 import { auditPageRoutes } from './audit/page-routes.ts';
+import { clientHostRoutes } from './clients/host-routes.ts';
 import { clientOperations } from './clients/operations.ts';
 import { ownerlessClientRoutes } from './clients/ownerless-routes.ts';
 import { clientPageRoutes } from './clients/page-routes.ts';
@@ -87,6 +88,7 @@ export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
   await searchPageRoutes(app, deps);
   await clientPageRoutes(app, deps);
   await ownerlessClientRoutes(app, deps);
+  await clientHostRoutes(app, deps);
   await userPageRoutes(app, deps);
   await entitlementPageRoutes(app, deps);
   await serviceCredentialPageRoutes(app, deps);

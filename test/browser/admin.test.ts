@@ -4,6 +4,7 @@ import type { Locator, Page } from 'playwright-core';
 import { rejectClient } from '../../src/clients/review-client.ts';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
+import { bringClient } from '../support/outside-clients.ts';
 import { plain } from '../support/plain-sql.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
@@ -56,6 +57,7 @@ test('every page of administration is accessible, light and dark, on a phone and
     name: 'Field Notes 2',
     redirect_uris: ['https://rp.test/cb', `https://new.example/${'long/'.repeat(60)}`],
   });
+  const fromOutside = await bringClient(signet, 'https://notes.example.com/client.json');
   const service = await signet.newService();
   for (const version of [1, 2]) {
     const notes = { external_customer_id: 'cus_1', metadata: { seats: 3, note: 'long '.repeat(60) } };
@@ -84,6 +86,10 @@ test('every page of administration is accessible, light and dark, on a phone and
     '/admin/clients?state=suspended',
     `/admin/clients/${pending.client_id}`,
     `/admin/clients/${changed.client_id}`,
+    `/admin/clients/${encodeURIComponent(fromOutside)}`,
+    '/admin/clients?state=outside',
+    '/admin/client-hosts',
+    `/review-request?client_id=${encodeURIComponent(fromOutside)}`,
     '/admin/users',
     '/admin/users/invite',
     '/admin/search?q=e',

@@ -1,47 +1,13 @@
 import assert from 'node:assert/strict';
-import { type DocumentServer, documentOf, internalAddresses, openDocumentServer } from '../support/document-server.ts';
+import { internalAddresses, openDocumentServer } from '../support/document-server.ts';
 import { pattern, sentence } from '../support/messages.ts';
-import { assertRefused, RegisteredClient, redirectedTo, tokensOf } from '../support/relying-party.ts';
-import { type Signet, testSignet } from '../support/signet.ts';
-import type { TestUser } from '../support/test-user.ts';
-import { until } from '../support/until.ts';
-
-const env = { SIGNET_CLIENT_ID_METADATA: 'on', ...internalAddresses };
-const asJson = { accept: 'application/json' };
-const day = 86_400;
-
-/** A client by the URL of its document, which the server gives. */
-function clientAt(signet: Signet, server: DocumentServer, client_id: string, changes: object = {}, more: object = {}) {
-  const document = documentOf(client_id, changes);
-  server.give(client_id, { body: document, ...more });
-  return new RegisteredClient(signet, { client_id, client_secret: null, redirect_uri: document.redirect_uris[0]! });
-}
-
-const authorize = (signet: Signet, client: RegisteredClient, changes = {}) =>
-  signet.newBrowser().get(client.authorizePath(changes), asJson);
-
-const pathOf = (client_id: string, rest = '') => `/v1/admin/clients/${encodeURIComponent(client_id)}${rest}`;
-
-/** What an administrator reads of it. */
-async function readBy(admin: TestUser, client_id: string) {
-  const answer = await admin.browser.get(pathOf(client_id));
-  assert.equal(answer.status, 200, answer.text);
-  return answer.json as Record<string, unknown> & { revision: number; risks: { code: string; detail: string[] }[] };
-}
-
-/** Answers the consent page. @returns the code. */
-async function allow(user: TestUser, page: string): Promise<string> {
-  const request = new URL(page, 'http://relative.invalid').searchParams.get('request')!;
-  const answer = await user.browser.post('/consent', { request, user: user.user_id, decision: 'allow' });
-  return redirectedTo(await user.browser.get(answer.location!)).get('code') ?? assert.fail('no code');
-}
-
-const approve = (admin: TestUser, client_id: string, body: object) =>
-  admin.browser.postJson(pathOf(client_id, '/approve'), body);
+import { allow, approve, authorize, clientAt, readBy, readsDocuments } from '../support/outside-clients.ts';
+import { assertRefused, redirectedTo, tokensOf } from '../support/relying-party.ts';
+import { testSignet } from '../support/signet.ts';
 
 testSignet(
   'MD-02: an unknown client_id is read as a document, waits for a review that a user asks for, and signs in once it is approved',
-  { env },
+  { env: readsDocuments },
   async ({ signet, t }) => {
     const server = await openDocumentServer(t);
     const admin = await signet.signedInUser({ role: 'admin' });
@@ -125,7 +91,7 @@ testSignet(
 
 testSignet(
   'MD-03: a document that nobody could be approved by is refused, and leaves no client',
-  { env },
+  { env: readsDocuments },
   async ({ signet, t }) => {
     const server = await openDocumentServer(t);
     const refused = async (path: string, changes: object, said: RegExp, more: object = {}) => {
@@ -207,191 +173,8 @@ testSignet(
 );
 
 testSignet(
-  'MD-05: strangers fill neither the queue nor the disk: a thousand client_ids, limits by address, by hour and in all',
-  {
-    env: {
-      ...env,
-      SIGNET_LIMIT_OUTSIDE_CLIENTS_PER_ADDRESS: '9',
-      SIGNET_LIMIT_OUTSIDE_CLIENTS_PER_HOUR: '5',
-      SIGNET_LIMIT_UNREVIEWED_CLIENTS: '6',
-      SIGNET_TRUST_PROXY: '1',
-    },
-  },
-  async ({ signet, t }) => {
-    const server = await openDocumentServer(t);
-    const from = (address: string) => ({ ...asJson, 'x-forwarded-for': address });
-    const ask = (path: string, address: string, name = 'app') =>
-      signet.newBrowser().get(clientAt(signet, server, server.urlOf(name, path)).authorizePath(), from(address));
-    const codes = new Map<string, number>();
-    const asked = async (answers: Promise<{ status: number; json: Record<string, unknown> | undefined }>[]) => {
-      for (const { status, json } of await Promise.all(answers)) {
-        assert.ok(status === 400 || status === 429, `${status}`);
-        codes.set(String(json?.error), (codes.get(String(json?.error)) ?? 0) + 1);
-      }
-    };
-    const thousand = Array.from({ length: 1000 }, (_, one) => `/${one}.json`);
-    for (let place = 0; place < 1000; place += 50)
-      await asked(thousand.slice(place, place + 50).map((path) => ask(path, '203.0.113.1')));
-    assert.ok(server.asked.length <= 9, `${server.asked.length} of one address`);
-    assert.equal(
-      [...codes.values()].reduce((sum, one) => sum + one),
-      1000,
-    );
-    signet.clock.advance(3600);
-    await asked(thousand.slice(0, 40).map((_, one) => ask(`/b${one}.json`, `198.51.100.${one}`)));
-    const admin = await signet.signedInUser({ role: 'admin' });
-    const count = async (status: string) => {
-      const { browser } = await admin.signedInElsewhere();
-      const answer = await browser.get(`/v1/admin/clients?status=${status}&limit=100`);
-      return (answer.json?.clients as unknown[] | undefined)?.length ?? assert.fail(answer.text);
-    };
-    const brought = await count('outside');
-    assert.ok(brought <= 6, `${brought} wait`);
-    for (const hour of [1, 2, 3]) {
-      signet.clock.advance(3600);
-      for (let one = 0; one < 4; one++) await asked([ask(`/c${hour}${one}.json`, `192.0.2.${hour}`, 'other')]);
-    }
-    assert.equal(await count('outside'), 6);
-    assert.equal(await count('waiting'), 0);
-    assert.equal((await signet.auditLog({ action: 'client.registered' })).length, 6);
-    signet.clock.advance(3600);
-    const full = await ask('/full.json', '192.0.2.9');
-    assertRefused(full, 429, 'rate_limited');
-    assert.ok(Number(full.headers.get('retry-after')) > 0);
-  },
-);
-
-testSignet(
-  'MD-06: what nobody reviews goes after seven days, what was asked for counts from then, what is approved stays',
-  { env },
-  async ({ signet, t }) => {
-    const server = await openDocumentServer(t);
-    const admin = await signet.signedInUser({ role: 'admin' });
-    const user = await signet.signedInUser();
-    const [forgotten, wanted, used] = ['/f.json', '/w.json', '/u.json'].map((path) =>
-      clientAt(signet, server, server.urlOf('app', path)),
-    ) as [RegisteredClient, RegisteredClient, RegisteredClient];
-    for (const client of [forgotten, wanted, used])
-      assertRefused(await authorize(signet, client), 400, 'unauthorized_client');
-    assert.equal((await approve(admin, used.client_id, { revision: 1 })).status, 200);
-    signet.clock.advance(6 * day);
-    await signet.runJobs();
-    const there = async () => {
-      const answers = [forgotten, wanted, used].map(({ client_id }) =>
-        admin.signedInElsewhere().then((one) => one.browser.get(pathOf(client_id))),
-      );
-      return (await Promise.all(answers)).map(({ status }) => status);
-    };
-    assert.deepEqual(await there(), [200, 200, 200]);
-    const again = await user.signedInElsewhere();
-    assert.equal((await again.browser.post('/review-request', { client_id: wanted.client_id })).status, 303);
-    signet.clock.advance(day + 600);
-    await signet.runJobs();
-    assert.deepEqual(await there(), [404, 200, 200]);
-    const [event] = await signet.auditLog({ action: 'client.deleted', target: forgotten.client_id });
-    assert.equal(event?.actor, 'system');
-    signet.clock.advance(7 * day);
-    await signet.runJobs();
-    assert.deepEqual(await there(), [404, 404, 200]);
-  },
-);
-
-testSignet(
-  'MD-07: a changed document is a change that waits, what was approved goes on, and a document that fails changes nothing',
-  { env },
-  async ({ signet, t }) => {
-    const server = await openDocumentServer(t);
-    const admin = await signet.signedInUser({ role: 'admin' });
-    const user = await signet.signedInUser();
-    const url = server.urlOf('app');
-    const cached = { headers: { 'cache-control': 'public, max-age=1200' } };
-    const client = clientAt(signet, server, url, { scope: 'openid email offline_access' }, cached);
-    await authorize(signet, client);
-    // Between the review and the approval it becomes another.
-    const before = await readBy(admin, url);
-    clientAt(signet, server, url, { scope: 'openid email offline_access', client_name: 'Memos' }, cached);
-    signet.clock.advance(1200);
-    await authorize(signet, client);
-    await until('the document is read again', async () => (await readBy(admin, url)).name === 'Memos');
-    const reviewer = await admin.signedInElsewhere();
-    assertRefused(await approve(reviewer, url, { revision: before.revision }), 409, 'stale_revision');
-    const { revision } = await readBy(admin, url);
-    assert.equal((await approve(reviewer, url, { revision, allowed_scopes: ['openid'] })).status, 200);
-
-    const asked = () => server.asked.length;
-    let known = asked();
-    assert.equal(known, 2);
-    const signIn = async (of = client) => (await user.browser.get(of.authorizePath())).location ?? '';
-    assert.match(await signIn(), /\/consent/);
-    signet.clock.advance(1100);
-    await signIn();
-    assert.equal(asked(), known, 'it is fresh for as long as its headers say');
-    signet.clock.advance(200);
-    const moved = {
-      redirect_uris: [server.urlOf('app', '/elsewhere')],
-      scope: 'openid email offline_access',
-      client_name: 'Memos',
-    };
-    clientAt(signet, server, url, moved, cached);
-    await signIn();
-    await until('the change is staged', async () => (await readBy(admin, url)).pending_change !== null);
-    const staged = await readBy(admin, url);
-    assert.deepEqual(
-      staged.pending_change,
-      { redirect_uris: moved.redirect_uris },
-      'scopes that the reviewer has narrowed are not wanted anew',
-    );
-    assert.match(await signIn(), /\/consent/);
-    assertRefused(
-      await user.browser.get(client.with({ redirect_uri: moved.redirect_uris[0]! }).authorizePath(), asJson),
-      400,
-      'invalid_request',
-    );
-    assert.ok((await admin.browser.get('/v1/admin/clients?status=waiting')).text.includes(url));
-    const rejected = await (await admin.signedInElsewhere()).browser.postJson(pathOf(url, '/reject'), {
-      reason: 'Another place.',
-    });
-    assert.equal(rejected.status, 200, rejected.text);
-
-    for (const failing of [
-      { status: 500 },
-      { status: 404 },
-      { body: '{' },
-      { headers: { location: '/x' }, status: 301 },
-    ]) {
-      known = asked();
-      server.give(url, failing);
-      signet.clock.advance(1300);
-      assert.match(await signIn(), /\/consent/);
-      await until('it was asked for', () => asked() > known);
-      await signIn();
-      assert.equal(asked(), known + 1, 'and not at each request');
-    }
-    const after = await readBy(await admin.signedInElsewhere(), url);
-    assert.deepEqual(
-      [after.status, after.pending_change, after.redirect_uris],
-      ['approved', null, [server.urlOf('app', '/cb')]],
-    );
-    clientAt(signet, server, url, moved, { headers: { 'cache-control': 'no-store' } });
-    known = asked();
-    signet.clock.advance(1300);
-    await signIn();
-    await until('it was asked for', () => asked() > known);
-    await signIn();
-    assert.equal(
-      (await readBy(await admin.signedInElsewhere(), url)).pending_change,
-      null,
-      'the same document is not wanted anew after it was rejected',
-    );
-    signet.clock.advance(299);
-    await signIn();
-    assert.equal(asked(), known + 1, 'not more often than every five minutes');
-  },
-);
-
-testSignet(
   "MD-08: a document that claims another's name is a risk, and a native app of a document has any port of localhost",
-  { env },
+  { env: readsDocuments },
   async ({ signet, t }) => {
     const server = await openDocumentServer(t);
     const admin = await signet.signedInUser({ role: 'admin' });

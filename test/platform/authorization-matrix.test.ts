@@ -90,6 +90,7 @@ async function world(t: TestContext): Promise<World> {
       delivery_id: 'msg_1',
       id: 'passkey1',
       provider: 'google',
+      host: 'app.example.com',
     },
   };
 }

@@ -237,6 +237,13 @@ const calls: Record<string, Prepare> = {
     const [grant] = (json?.grants ?? []) as { grant_id: string }[];
     return { path: { grant_id: grant?.grant_id ?? '' } };
   },
+  'get /v1/admin/client-hosts': () => ({}),
+  'put /v1/admin/client-hosts/{host}': () => ({ path: { host: 'app.example.com' } }),
+  'delete /v1/admin/client-hosts/{host}': async ({ admin }) => {
+    const host = 'other.example.com';
+    await admin.browser.put(`/v1/admin/client-hosts/${host}`, { allowed_scopes: ['openid'] });
+    return { path: { host } };
+  },
   'get /v1/admin/keys': () => ({}),
   'post /v1/admin/keys/rotate': () => ({}),
   'get /v1/admin/service-credentials': () => ({}),

@@ -49,6 +49,7 @@ const semanticReasons: readonly [RegExp, RegExp][] = [
     /^name$|^redirect_uris|^post_logout_redirect_uris|_url$|_uri$|^jwks$|^application_type$|^token_endpoint_auth_method$|^allowed_scopes/,
   ],
   [/^createWebhook$/, /^url$/],
+  [/^approveClientHost$/, /^host$/],
   [/ServiceCredential$/, /^name$|^products/],
   [/^approveClient$/, /^allowed_scopes$|^consent$|^refresh_retry_window$/],
   [/^writeEntitlement$/, /^metadata$|^(product|plan|source|external_\w+|event_id)$/],

@@ -11,6 +11,7 @@ const smallTables = new Set([
   'service_credentials',
   'apis', // these two: as many as an operator has APIs, and no more than a limit
   'api_scopes',
+  'approved_hosts',
   'service_secrets',
   'issuing_runs', // a row for each process
   'server_heartbeat',
@@ -23,6 +24,7 @@ const smallTables = new Set([
 /** Indexes that may be read whole, or sorted: they have few rows, or a statement finds few rows by them. */
 const fewRows = new Set([
   'apis_by_identifier',
+  'approved_hosts_pkey',
   'signing_keys_one_active',
   'signing_keys_one_next',
   'users_administrators',

@@ -12,6 +12,7 @@ import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { clientInitials } from '../../platform/text.ts';
 import { adminTab, clientPath, doneNotice, searchForm } from '../components.ts';
+import { hostsPath } from './hosts-page.ts';
 
 /** What the list can be narrowed to. `waiting` is everything that an administrator should look at. */
 export const clientFilters = ['waiting', 'outside', 'changes', 'approved', 'rejected', 'suspended', 'all'] as const;
@@ -30,6 +31,8 @@ export type ClientListView = {
   complete: boolean;
   counts: Readonly<Record<ClientFilter, number>>;
   query: Parameters;
+  /** Whether clients may come by metadata documents. */
+  readsDocuments: boolean;
 };
 
 const statusTone: Readonly<Record<ClientStatus, Tone>> = {
@@ -40,14 +43,14 @@ const statusTone: Readonly<Record<ClientStatus, Tone>> = {
 };
 
 export function clientsPage(view: View, list: ClientListView): Page {
-  const { filter, q, clients, next, complete, counts, query } = list;
+  const { filter, q, clients, next, complete, counts, query, readsDocuments } = list;
   const more = q === '' ? { state: filter, order: list.order } : { q };
   return {
     title: view.plain('admin.clients.title'),
     tab: adminTab('admin_clients'),
     content: html`<h1>${view.t('admin.clients.title')}</h1>
 ${doneNotice(view, { query }, 'clients', ['deleted'])}
-<p class="actions"><a class="button" href="${path}/register" id="client-register">${view.t('admin.clients.register')}</a></p>
+<p class="actions"><a class="button" href="${path}/register" id="client-register">${view.t('admin.clients.register')}</a>${readsDocuments && html` <a class="button quiet" href="${hostsPath}" id="client-hosts">${view.t('admin.hosts.title')}</a>`}</p>
 ${searchForm(view, 'clients', q)}
 <nav aria-label="${view.t('admin.clients.filter')}"><p class="actions">${clientFilters
       .filter((one) => one !== 'outside' || counts.outside > 0 || filter === one)

@@ -22,6 +22,7 @@ import { paging } from '../../platform/http/paging.ts';
 import { Type } from '../../platform/schema.ts';
 import { administration, ReasonForOwnerBody, reasonExample, strictBody } from '../operation-parts.ts';
 import { describeClient, describeList, describeReview } from './command-text.ts';
+import { hostOperations } from './host-operations.ts';
 import { logoutOperations } from './logout-operations.ts';
 import { changed, one, ReviewedRecord } from './operation-parts.ts';
 import { ownerlessOperations } from './ownerless-operations.ts';
@@ -314,5 +315,6 @@ export const clientOperations = {
   }),
 
   ...logoutOperations,
+  ...hostOperations,
   ...ownerlessOperations,
 };

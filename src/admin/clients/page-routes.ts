@@ -52,7 +52,16 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
       Promise.all(clients.map(({ client_id }) => lastSignInOf(deps.db, client_id))),
     ]);
     const rows = listed.map((one, place) => ({ ...one, lastSignIn: uses[place] ?? null }));
-    return clientsPage(view, { filter, order, q, ...found, clients: rows, counts: { ...counts, changes }, query });
+    return clientsPage(view, {
+      filter,
+      order,
+      q,
+      ...found,
+      clients: rows,
+      counts: { ...counts, changes },
+      query,
+      readsDocuments: deps.config.clientIdMetadata,
+    });
   });
 
   pages.download(`${list}/export`, ({ query }) => {

@@ -6,7 +6,7 @@ import type { Deps as PlatformDeps } from '../../platform/deps.ts';
 import { fieldProblem, invalidFields, notFound, refusal } from '../../platform/errors.ts';
 import { sameJson } from '../change-client.ts';
 import type { Deps } from '../deps.ts';
-import { isMetadataUrl } from '../metadata-url.ts';
+import { hostOfMetadata, isMetadataUrl } from '../metadata-url.ts';
 import { type ApprovedHost, deleteHost, insertHost, listHosts, readHost, updateHost } from './approved-hosts.store.ts';
 
 /** Far more than are ever approved by hand. */
@@ -33,7 +33,7 @@ export async function approveHost(
   const scopes = (await deps.scopes.read()).list().map(({ name }) => name);
   const allowed_scopes = scopes.filter((name) => wanted.allowed_scopes.includes(name));
   const problems = [
-    ...(isMetadataUrl(`https://${host}/`) ? [] : [fieldProblem('host', { key: 'problem.host' })]),
+    ...(isHost(host) ? [] : [fieldProblem('host', { key: 'problem.host' })]),
     ...(allowed_scopes.length > 0 && wanted.allowed_scopes.every((name) => scopes.includes(name))
       ? []
       : [fieldProblem('allowed_scopes', { key: 'problem.host.scopes' })]),
@@ -59,6 +59,8 @@ export async function approveHost(
   if (seen || (await readHost(deps.db, host))) return approveHost(deps, caller, wanted); // another was quicker
   throw invalidFields([fieldProblem('host', { key: 'problem.host.many', values: { max: maxHosts } })]);
 }
+
+const isHost = (text: string) => isMetadataUrl(`https://${text}/`) && hostOfMetadata(`https://${text}/`) === text;
 
 /** Further clients of the host wait for a review again; those that are approved stay so. @throws {RequestError} `not_found`. */
 export async function removeHost(deps: HostDeps, caller: Caller, host: string): Promise<void> {
