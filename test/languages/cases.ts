@@ -17,7 +17,7 @@ export const resourceServers = ['node', 'nginx-oauth2-proxy', 'pyjwt', 'golang-j
 export type ResourceServerName = (typeof resourceServers)[number];
 
 /** Clients and servers of the Model Context Protocol. */
-export const mcpPrograms = ['mcp-python-sdk', 'mcp-fastmcp', 'mcp-remote'] as const;
+export const mcpPrograms = ['mcp-python-sdk', 'mcp-fastmcp', 'mcp-remote', 'mcp-conformance'] as const;
 export type McpProgram = (typeof mcpPrograms)[number];
 
 export const caseNames: readonly string[] = [...clients, ...resourceServers, ...mcpPrograms];

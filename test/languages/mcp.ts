@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { globSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,7 +20,7 @@ import type { Signet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 import { until } from '../support/until.ts';
 import { isChosen, type McpProgram, mcpPrograms } from './cases.ts';
-import { missingTool, pip, python, run, serve, unavailable } from './programs.ts';
+import { type Command, missingTool, pip, python, run, serve, unavailable } from './programs.ts';
 import { UserAgent } from './user-agent.ts';
 
 /*
@@ -44,6 +45,8 @@ type Journey = {
 };
 
 type Case = {
+  /** Commands that must be there. */
+  tools?: readonly Command[];
   callback: string;
   prepare(folder: string): Promise<unknown>;
   run(journey: Journey): Promise<void>;
@@ -84,6 +87,7 @@ function listenTo(output: Readable): (pattern: RegExp) => Promise<string> {
 
 const cases: Readonly<Record<McpProgram, Case>> = {
   'mcp-python-sdk': {
+    tools: python,
     callback: 'http://127.0.0.1/callback',
     prepare: pip('mcp==2.3.0', 'uvicorn', 'pyjwt[crypto]==2.15.1'),
     async run(journey) {
@@ -119,6 +123,7 @@ const cases: Readonly<Record<McpProgram, Case>> = {
     },
   },
   'mcp-fastmcp': {
+    tools: python,
     callback: 'http://127.0.0.1/callback',
     prepare: pip('fastmcp==4.2.3'),
     async run({ t, signet, user, folder, port, server, client_id, redirect_uri }) {
@@ -194,17 +199,49 @@ const cases: Readonly<Record<McpProgram, Case>> = {
       assert.equal(await second.call('list_notes'), 'milk', 'it has refreshed');
     },
   },
+  /** The protocol's own suite for authorization servers. */
+  'mcp-conformance': {
+    callback: 'http://127.0.0.1/callback',
+    prepare: async (folder) => {
+      await mkdir(join(folder, 'suite'));
+      await npm('@modelcontextprotocol/conformance@0.2.0-alpha.12')(join(folder, 'suite'));
+    },
+    async run(journey) {
+      const { t, signet, folder, port, server, client_id } = journey;
+      const command = join(folder, 'suite/node_modules/@modelcontextprotocol/conformance/dist/index.js');
+      const args = [
+        'authorization',
+        '--url',
+        signet.url,
+        '--client-id',
+        client_id,
+        '--resource',
+        server,
+        '--port',
+        port,
+      ];
+      const suite = spawn(process.execPath, [command, ...args], { cwd: folder });
+      t.after(() => suite.kill());
+      const ended = once(suite, 'exit');
+      const next = listenTo(suite.stdout);
+      await signIn(journey, await next(/http:\/\/\S+\/oauth\/authorize\?\S+/));
+      const summary = await next(/^Total: .*/);
+      t.diagnostic(summary);
+      assert.match(summary, /^Total: 3 passed, 0 failed$/);
+      assert.deepEqual((await ended)[0], 0);
+    },
+  },
 };
 
 for (const name of mcpPrograms.filter(isChosen)) {
   test(name, { timeout: 15 * minutes }, async (t) => {
-    const { callback, prepare, run } = cases[name];
-    const missing = await missingTool(name === 'mcp-remote' ? [] : python);
+    const { tools = [], callback, prepare, run } = cases[name];
+    const missing = await missingTool(tools);
     if (missing !== undefined) return t.skip(missing);
     const folder = await mcpFolder(t);
     const unavailability = await unavailable(() => prepare(folder));
     if (unavailability !== undefined) return t.skip(unavailability);
-    const signet = await startPresentSignet(t);
+    const signet = await startPresentSignet(t, { SIGNET_CLIENT_ID_METADATA: 'on' });
     const port = String(await freePort());
     const server = `http://127.0.0.1:${port}/mcp`;
     await newApi(signet, ['notes:read', 'notes:write'], server);
