@@ -17,6 +17,7 @@ import { authorizeRoutes } from '../oauth/authorize/routes.ts';
 import { connectedAppRoutes } from '../oauth/connected-apps/routes.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { discoveryRoutes } from '../oauth/discovery/routes.ts';
+import { registrationRoutes } from '../oauth/from-outside/registration-routes.ts';
 import { reviewRequestRoutes } from '../oauth/from-outside/review-request-routes.ts';
 import { logoutRoutes } from '../oauth/logout/routes.ts';
 import { tokenRoutes } from '../oauth/token/routes.ts';
@@ -86,6 +87,7 @@ export async function buildApp(deps: Deps, scrape: Scrape = openMetrics(deps)): 
   await discoveryRoutes(app, deps);
   await authorizeRoutes(app, deps);
   await reviewRequestRoutes(app, deps);
+  await registrationRoutes(app, deps);
   await pushedRequestRoutes(app, deps);
   await tokenRoutes(app, deps);
   await logoutRoutes(app, deps);

@@ -50,6 +50,8 @@ export type Config = {
   readonly selfApproval: boolean;
   /** An unknown client_id that is an https URL is read as a metadata document. */
   readonly clientIdMetadata: boolean;
+  /** Clients may register themselves (RFC 7591). */
+  readonly dynamicRegistration: boolean;
   /** Administrators get a mail a day while clients wait for a review. */
   readonly reviewMails: boolean;
   /** From when every user needs a second factor. Unix seconds; absent: never. */

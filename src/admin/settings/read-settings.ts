@@ -67,6 +67,7 @@ const readers: { readonly [Group in SettingGroup]?: Readonly<Record<string, Read
     SIGNET_SIGN_UP: ({ signUp }) => signUp,
     SIGNET_SELF_APPROVAL: ({ selfApproval }) => selfApproval,
     SIGNET_CLIENT_ID_METADATA: ({ clientIdMetadata }) => clientIdMetadata,
+    SIGNET_DYNAMIC_REGISTRATION: ({ dynamicRegistration }) => dynamicRegistration,
     SIGNET_REVIEW_MAILS: ({ reviewMails }) => reviewMails,
     SIGNET_SECOND_FACTOR: ({ secondFactorFrom }) => describeDay(secondFactorFrom, 'optional', 'required'),
     SIGNET_ADMIN_SECOND_FACTOR: ({ adminSecondFactorFrom }) => describeDay(adminSecondFactorFrom, 'off', 'on'),

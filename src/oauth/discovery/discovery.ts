@@ -12,7 +12,9 @@ import { Userinfo } from './userinfo.ts';
 const idTokenClaims = 'iss sub aud azp exp iat auth_time nonce at_hash sid acr amr'.split(' ');
 
 /** RFC 8414, RFC 9207 §3 and OpenID Connect Discovery 1.0 §3 in one document: exactly what works here. */
-export function discoveryDocument({ config: { baseUrl, clientIdMetadata } }: Pick<Deps, 'config'>) {
+export function discoveryDocument({
+  config: { baseUrl, clientIdMetadata, dynamicRegistration },
+}: Pick<Deps, 'config'>) {
   return {
     issuer: baseUrl,
     authorization_endpoint: `${baseUrl}/oauth/authorize`,
@@ -46,6 +48,7 @@ export function discoveryDocument({ config: { baseUrl, clientIdMetadata } }: Pic
     backchannel_logout_supported: true,
     backchannel_logout_session_supported: true,
     authorization_response_iss_parameter_supported: true,
+    ...(dynamicRegistration && { registration_endpoint: `${baseUrl}/oauth/register` }),
     ...(clientIdMetadata && { client_id_metadata_document_supported: true }),
   };
 }
