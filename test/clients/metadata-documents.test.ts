@@ -213,3 +213,28 @@ testSignet(
     assert.ok(!('client_id_metadata_document_supported' in json!));
   },
 );
+
+testSignet(
+  'MD-11: a client that pushes its request becomes known by its document there, and is refused until it is approved',
+  { env: readsDocuments },
+  async ({ signet, t }) => {
+    const server = await openDocumentServer(t);
+    const admin = await signet.signedInUser({ role: 'admin' });
+    const user = await signet.signedInUser();
+    const client = clientAt(signet, server, server.urlOf('app'));
+    const parameters = new URL(client.authorizePath(), signet.url).searchParams;
+    const push = () => signet.postForm('/oauth/par', Object.fromEntries(parameters));
+    assertRefused(await push(), 401, 'invalid_client');
+    assert.equal((await readBy(admin, client.client_id)).status, 'pending_review');
+    assert.equal((await approve(admin, client.client_id, { revision: 1 })).status, 200);
+    const pushed = await push();
+    assert.equal(pushed.status, 201, pushed.text);
+    const query = new URLSearchParams({ client_id: client.client_id, request_uri: String(pushed.json?.request_uri) });
+    const code = await allow(user, (await user.browser.get(`/oauth/authorize?${query}`)).location!);
+    tokensOf(await client.redeem(code));
+    assert.equal(server.asked.length, 1);
+    const broken = clientAt(signet, server, server.urlOf('app', '/b.json'), { client_id: 'another' });
+    const refused = await signet.postForm('/oauth/par', { client_id: broken.client_id, response_type: 'code' });
+    assertRefused(refused, 400, 'invalid_request');
+  },
+);

@@ -111,7 +111,11 @@ export async function authorizeClient(
 }
 
 /** One that a metadata document describes becomes a client by its first request. @throws {RequestError} what is wrong with its document. */
-async function findOrDiscover(deps: ClientDeps, client_id: string, address: string): Promise<Client | undefined> {
+export async function findOrDiscover(
+  deps: ClientDeps,
+  client_id: string,
+  address: string,
+): Promise<Client | undefined> {
   const client = await deps.clients.find(client_id);
   if (client === undefined) return deps.metadataDocuments.discover(client_id, address);
   deps.metadataDocuments.keepFresh(client);

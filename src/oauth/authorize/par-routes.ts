@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { isMetadataUrl } from '../../clients/metadata-url.ts';
 import { invalidRequest, RequestError } from '../../platform/errors.ts';
 import { form, type OperationDescription } from '../../platform/http/operation.ts';
 import { FormText, parseParameters } from '../../platform/http/parameters.ts';
@@ -7,6 +8,7 @@ import { authenticateClient } from '../client-authentication/authenticate-client
 import { accessAt, authenticationInWords, credentialParametersAt } from '../client-authentication/methods.ts';
 import { presentedBy } from '../client-authentication/presented-by.ts';
 import type { Deps } from '../deps.ts';
+import { findOrDiscover } from './authorize-client.ts';
 import { describedParameters } from './parameters.ts';
 import { pushedSeconds, pushRequest } from './push-request.ts';
 
@@ -17,6 +19,9 @@ export async function pushedRequestRoutes(app: FastifyInstance, deps: Deps) {
     if (!(request.body instanceof FormText))
       throw invalidRequest('The body must be application/x-www-form-urlencoded.');
     const presented = presentedBy(request, credentialNames);
+    const { client_id = '' } = presented.form;
+    // By its document a client becomes known here as well, and is refused until it is approved.
+    if (isMetadataUrl(client_id)) await findOrDiscover(deps, client_id, request.ip);
     const client = await authenticateClient(deps, presented, 'pushed_authorization_request');
     try {
       const parsed = parseParameters(request.body.text);
