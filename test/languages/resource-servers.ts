@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import { installedPackage } from '../../packages/verify/test/installed-package.ts';
+import { newApi } from '../support/apis.ts';
 import { freePort } from '../support/free-port.ts';
 import { readRecipe, writeRecipe } from '../support/recipes.ts';
+import { claimsOf } from '../support/relying-party.ts';
 import { scratchFolder } from '../support/scratch.ts';
 import { startSignet } from '../support/signet.ts';
 import { isChosen, type ResourceServerName, resourceServers } from './cases.ts';
@@ -117,7 +119,9 @@ async function tokensFor(t: TestContext, id_token_signed_response_alg: Algorithm
   const hour = 3600;
   signet.clock.advance((Date.now() - signet.clock()) / 1000 - hour - 60);
   const user = await signet.signedInUser();
-  const client = await signet.registerClient({ id_token_signed_response_alg });
+  const api = await newApi(signet, ['notes:read']);
+  const allowed_scopes = ['openid', 'profile', 'email', 'offline_access', 'notes:read'];
+  const client = await signet.registerClient({ id_token_signed_response_alg, allowed_scopes });
   const other = await signet.registerClient({ id_token_signed_response_alg });
   const expired = (await user.obtainTokens(client)).access_token;
   signet.clock.advance(hour + 60);
@@ -128,6 +132,7 @@ async function tokensFor(t: TestContext, id_token_signed_response_alg: Algorithm
   const refused = {
     expired,
     'for another client': (await user.obtainTokens(other)).access_token,
+    'for an API, by the same client': (await user.obtainTokens(client, { scope: 'openid notes:read' })).access_token,
     'an id token': id_token,
     'a refresh token': refresh_token,
     'with the signature of another': [header, id_token.split('.')[1], signature].join('.'),
@@ -135,6 +140,7 @@ async function tokensFor(t: TestContext, id_token_signed_response_alg: Algorithm
     'by an unknown key': [Buffer.from(JSON.stringify(unknown)).toString('base64url'), payload, signature].join('.'),
     nonsense: 'nonsense',
   };
+  assert.deepEqual(claimsOf(refused['for an API, by the same client']).aud, [client.client_id, api.identifier]);
   const settings: Settings = { ISSUER: signet.url, AUDIENCE: client.client_id };
   return { settings, sub: user.user_id, access_token, refused };
 }

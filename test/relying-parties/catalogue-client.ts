@@ -37,6 +37,7 @@ type Changes = {
   client_type?: 'confidential' | 'public';
   algorithm?: SigningAlgorithm;
   claims_in_id_token?: boolean;
+  allowed_scopes?: string[];
   /** Where it receives logout tokens. */
   backchannel_logout_path?: string;
   /** It authenticates by this key, a JWK with its private half. */
@@ -56,6 +57,7 @@ export async function registerFor(signet: Signet, id: string, changes: Changes =
     application_type: isSpa ? 'spa' : 'web',
     redirect_uris: [origin + (library.callback ?? '/cb')],
     post_logout_redirect_uris: [post_logout_redirect_uri],
+    ...(changes.allowed_scopes && { allowed_scopes: changes.allowed_scopes }),
     id_token_signed_response_alg: changes.algorithm ?? library.algorithms[0],
     claims_in_id_token: changes.claims_in_id_token ?? library.claims_in_id_token ?? true,
     backchannel_logout_uri:

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { newApi } from '../support/apis.ts';
 import { claimsOf } from '../support/relying-party.ts';
 import { registerFor, runSnippet, seenWithout, startPresentSignet, without } from './catalogue-client.ts';
 
@@ -18,6 +19,8 @@ const shownBy = async (outcome: Promise<unknown>): Promise<string> => {
 test('verifiers accept the access tokens of one client, and nothing else', async (t) => {
   const signet = await startPresentSignet(t);
   const user = await signet.signedInUser();
+  const notes = await newApi(signet, ['notes:read']);
+  const allowed_scopes = ['openid', 'profile', 'email', 'notes:read'];
 
   for (const [id, algorithm] of [
     ['jose', 'EdDSA'],
@@ -25,7 +28,7 @@ test('verifiers accept the access tokens of one client, and nothing else', async
     ['jsonwebtoken', 'RS256'],
   ] as const) {
     await t.test(`${id}, ${algorithm}`, async (t) => {
-      const given = await registerFor(signet, id, { algorithm });
+      const given = await registerFor(signet, id, { algorithm, allowed_scopes });
       const { checkToken } = await runSnippet<Snippet>(t, given);
       const { access_token, id_token } = await user.obtainTokens(given.client);
       const { sub, client_id, scope } = await checkToken(access_token);
@@ -34,6 +37,11 @@ test('verifiers accept the access tokens of one client, and nothing else', async
       for (const refused of [id_token, other.access_token, access_token.slice(0, -4)]) {
         await assert.rejects(checkToken(refused));
       }
+
+      // What the same client has obtained for an API that is registered is for that API alone.
+      const toNotes = await user.obtainTokens(given.client, { scope: 'notes:read' });
+      assert.deepEqual(claimsOf(toNotes.access_token).aud, [given.client.client_id, notes.identifier]);
+      await assert.rejects(checkToken(toNotes.access_token), /This token is for another API/);
 
       const lax = await runSnippet<Snippet>(t, without(given, /^ *typ: 'at\+jwt',\n|^ *if \(header\.typ.*\n/m));
       assert.equal((await lax.checkToken(id_token)).sub, user.user_id);

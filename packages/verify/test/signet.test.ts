@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { decodeProtectedHeader } from 'jose';
 import { disableUser } from '../../../src/admin/users/administer-user.ts';
+import { retireScope } from '../../../src/apis/manage-api.ts';
 import { rotateNow } from '../../../src/oauth/signing-keys/signing-keys.ts';
+import { newApi } from '../../../test/support/apis.ts';
 import { claimsOf } from '../../../test/support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../../../test/support/signet.ts';
 import { createVerifier, type VerifierOptions } from '../src/index.ts';
@@ -101,5 +103,51 @@ testSignet(
     const { access_token } = await (await signet.signedInUser()).obtainTokens(client);
     const wrong = { ...introspection, clientSecret: 'wrong' };
     await refusal(verifierFor(signet, client.client_id, { introspection: wrong })(access_token), 'unavailable');
+  },
+);
+
+testSignet(
+  'RI-04: a token for an API is accepted by that API alone, which introspects it with a credential of its own',
+  async ({ signet }) => {
+    const orders = await newApi(signet, ['orders:read', 'orders:write'], 'https://api.example.com/orders');
+    const mail = await newApi(signet, ['mail:read'], 'https://api.example.com/mail');
+    const user = await signet.signedInUser();
+    const client = await signet.registerClient({
+      allowed_scopes: ['openid', 'email', 'offline_access', 'orders:read', 'mail:read'],
+    });
+    const credentials = async ({ api_id }: { api_id: string }) => {
+      const { client_id, client_secret } = await signet.newService({ permissions: ['tokens:introspect'], products: [], api_id });
+      return { clientId: client_id, clientSecret: client_secret, cacheSeconds: 0 };
+    };
+    const metadata = { scopes_supported: ['orders:read', 'orders:write'] };
+    const introspection = await credentials(orders);
+    const forOrders = verifierFor(signet, orders.identifier, { metadata, introspection });
+    const forMail = verifierFor(signet, mail.identifier, { introspection: await credentials(mail) });
+    const forClient = verifierFor(signet, client.client_id);
+
+    const tokens = await user.obtainTokens(client, { scope: 'openid offline_access orders:read' });
+    assert.equal((await forOrders(tokens.access_token, { scope: 'orders:read' })).sub, user.user_id);
+    for (const verify of [forMail, forClient]) {
+      await refusal(verify(tokens.access_token), 'invalid_token', /another audience/);
+    }
+    await forClient((await user.obtainTokens(client, { scope: 'openid' })).access_token);
+    const lacking = await refusal(forOrders(tokens.access_token, { scope: 'orders:write' }), 'insufficient_scope');
+    assert.match(
+      lacking.wwwAuthenticate ?? '',
+      /, scope="orders:read orders:write", resource_metadata="[^"]+\/orders"$/,
+    );
+
+    const both = await user.obtainTokens(client, { scope: 'offline_access orders:read mail:read' });
+    for (const verify of [forOrders, forMail]) await verify(both.access_token);
+    const narrowed = await client.refresh(both.refresh_token, { resource: mail.identifier });
+    await forMail(String(narrowed.json?.access_token));
+    await refusal(forOrders(String(narrowed.json?.access_token)), 'invalid_token', /another audience/);
+
+    // The credential of another API sees nothing of it.
+    const wrong = verifierFor(signet, orders.identifier, { introspection: await credentials(mail) });
+    await refusal(wrong(tokens.access_token), 'invalid_token', /no longer active/);
+    await retireScope(signet.deps, { actor: 'cli' }, orders.api_id, 'orders:read');
+    signet.clock.advance(2);
+    await refusal(forOrders(tokens.access_token, { scope: 'orders:read' }), 'insufficient_scope');
   },
 );

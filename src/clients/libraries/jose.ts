@@ -6,6 +6,7 @@ const issuer = ${quoted(client.issuer)};
 const keys = createRemoteJWKSet(new URL(\`\${issuer}/.well-known/jwks.json\`));
 
 // Of the access token in "Authorization: Bearer ...". Throws if it is not one for this API.
+// An API that is registered has its own identifier as audience, and needs no line about other APIs.
 export async function checkToken(token) {
   const { payload } = await jwtVerify(token, keys, {
     issuer,
@@ -13,6 +14,7 @@ export async function checkToken(token) {
     typ: 'at+jwt',
     algorithms: [${quoted(client.algorithm)}],
   });
+  if (Array.isArray(payload.aud)) throw new Error('This token is for another API.');
   return payload; // sub, client_id, scope
 }
 `;

@@ -9,6 +9,7 @@ const keys = jwksClient({ jwksUri: \`\${issuer}/.well-known/jwks.json\`, cache: 
 const keyOf = ({ kid }, done) => void keys.getSigningKey(kid).then((key) => done(null, key.getPublicKey()), done);
 
 // Of the access token in "Authorization: Bearer ...". Throws if it is not one for this API.
+// An API that is registered has its own identifier as audience, and needs no line about other APIs.
 export async function checkToken(token) {
   const { header, payload } = await promisify(jwt.verify)(token, keyOf, {
     issuer,
@@ -17,6 +18,7 @@ export async function checkToken(token) {
     complete: true,
   });
   if (header.typ !== 'at+jwt') throw new Error('This is not an access token.');
+  if (Array.isArray(payload.aud)) throw new Error('This token is for another API.');
   return payload; // sub, client_id, scope
 }
 `;

@@ -2,9 +2,12 @@ import { type Library, lines, quoted, type SnippetValues } from './library.ts';
 
 const config = (client: SnippetValues) =>
   lines(
+    'import java.util.List;',
     'import org.springframework.context.annotation.Bean;',
     'import org.springframework.context.annotation.Configuration;',
     'import org.springframework.security.config.annotation.web.builders.HttpSecurity;',
+    'import org.springframework.security.oauth2.core.DelegatingOAuth2TokenValidator;',
+    'import org.springframework.security.oauth2.jwt.JwtClaimValidator;',
     'import org.springframework.security.oauth2.jwt.JwtDecoder;',
     'import org.springframework.security.oauth2.jwt.JwtValidators;',
     'import org.springframework.security.oauth2.jwt.NimbusJwtDecoder;',
@@ -20,7 +23,10 @@ const config = (client: SnippetValues) =>
     '  JwtDecoder jwtDecoder() {',
     '    var decoder = NimbusJwtDecoder.withIssuerLocation(ISSUER).validateType(false).build();',
     '    decoder.setJwtValidator(',
-    '        JwtValidators.createAtJwtValidator().issuer(ISSUER).audience(CLIENT).clientId(CLIENT).build());',
+    '        new DelegatingOAuth2TokenValidator<>(',
+    '            JwtValidators.createAtJwtValidator().issuer(ISSUER).audience(CLIENT).clientId(CLIENT).build(),',
+    '            // A token that is for an API names it beside the client, and is for that API alone.',
+    '            new JwtClaimValidator<List<String>>("aud", audience -> audience.size() == 1)));',
     '    return decoder;',
     '  }',
     '',
