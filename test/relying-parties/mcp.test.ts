@@ -9,7 +9,11 @@ import { startPresentSignet } from './catalogue-client.ts';
 import { mcpFolder, type Program, startProgram, startServer } from './mcp-kit.ts';
 
 test('an MCP client signs users in, and uses the tools of a server that an administrator has registered', async (t) => {
-  const signet = await startPresentSignet(t, { ...internalAddresses, SIGNET_CLIENT_ID_METADATA: 'on' });
+  const signet = await startPresentSignet(t, {
+    ...internalAddresses,
+    SIGNET_CLIENT_ID_METADATA: 'on',
+    SIGNET_DYNAMIC_REGISTRATION: 'on',
+  });
   const port = await freePort();
   const server = await startServer(t, await mcpFolder(t), signet.url, port);
   await newApi(signet, ['notes:read', 'notes:write'], server.url);
@@ -54,10 +58,25 @@ test('an MCP client signs users in, and uses the tools of a server that an admin
     assert.equal(program.opened.length, before + 2);
   }
 
-  /** The user reads that the app waits, and nothing is sent to it. */
-  async function waitsForReview(program: Program) {
+  /** The snippet of a program that has no client ID yet. */
+  function unregistered(snippet: string, more = ''): string {
+    const known = /clientInformation: .*,/;
+    assert.match(snippet, known);
+    return snippet.replace(
+      known,
+      `${more} clientInformation: () => kept.client, saveClientInformation: (client) => void (kept.client = client),`,
+    );
+  }
+
+  /** The user reads that the app waits, nothing is sent to it, and the user asks for the review. @returns its client_id. */
+  async function waitsForReview(program: Program): Promise<string> {
     await assert.rejects(program.call('list_notes'), /has not ended/);
     assert.match(program.page?.answer?.text ?? '', sentence('error.app_waits'));
+    const client_id = program.opened.at(-1)!.searchParams.get('client_id') ?? assert.fail();
+    const { user } = program.visitor;
+    await user.signIn();
+    assert.equal((await user.browser.post('/review-request', { client_id })).status, 303);
+    return client_id;
   }
 
   /** The one act of an administrator. */
@@ -84,20 +103,18 @@ test('an MCP client signs users in, and uses the tools of a server that an admin
     const redirect_uris = ['http://localhost/callback'];
     documents.give(client_id, { body: documentOf(client_id, { application_type: 'native', redirect_uris }) });
     const user = await signet.newUser();
-    const known = /clientInformation: .*,/;
-    const program = await startProgram(signet, user, server, { client_id, redirect_uri }, (snippet) => {
-      assert.match(snippet, known);
-      return snippet.replace(
-        known,
-        `clientMetadataUrl: ${JSON.stringify(client_id)},
-        clientInformation: () => kept.client,
-        saveClientInformation: (client) => void (kept.client = client),`,
-      );
-    });
-    await waitsForReview(program);
-    assert.equal(program.opened.at(-1)!.searchParams.get('client_id'), client_id);
-    await user.signIn();
-    assert.equal((await user.browser.post('/review-request', { client_id })).status, 303);
+    const program = await startProgram(signet, user, server, { client_id, redirect_uri }, (snippet) =>
+      unregistered(snippet, `clientMetadataUrl: ${JSON.stringify(client_id)},`),
+    );
+    assert.equal(await waitsForReview(program), client_id);
+    await approve(client_id);
+    await signsInAndStepsUp(program, client_id);
+  });
+
+  await t.test('by dynamic registration: unknown, one approval, sign-in, tool call, refresh, step-up', async () => {
+    const user = await signet.newUser();
+    const program = await startProgram(signet, user, server, { client_id: '', redirect_uri }, unregistered);
+    const client_id = await waitsForReview(program);
     await approve(client_id);
     await signsInAndStepsUp(program, client_id);
   });

@@ -116,7 +116,11 @@ testSignet(
       allowed_scopes: ['openid', 'email', 'offline_access', 'orders:read', 'mail:read'],
     });
     const credentials = async ({ api_id }: { api_id: string }) => {
-      const { client_id, client_secret } = await signet.newService({ permissions: ['tokens:introspect'], products: [], api_id });
+      const { client_id, client_secret } = await signet.newService({
+        permissions: ['tokens:introspect'],
+        products: [],
+        api_id,
+      });
       return { clientId: client_id, clientSecret: client_secret, cacheSeconds: 0 };
     };
     const metadata = { scopes_supported: ['orders:read', 'orders:write'] };
