@@ -95,5 +95,13 @@ testSignet(
     signet.clock.advance(299);
     await signIn();
     assert.equal(asked(), known + 1, 'not more often than every five minutes');
+    server.give(url, { holds: true });
+    known = asked();
+    signet.clock.advance(2);
+    for (let count = 0; count < 5; count += 1) assert.match(await signIn(), /\/consent/);
+    await until('it was asked for', () => asked() > known);
+    await signIn();
+    assert.equal(asked(), known + 1, 'a document that hangs delays no sign-in, and is asked for once');
+    server.drop();
   },
 );

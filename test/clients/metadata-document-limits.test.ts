@@ -3,6 +3,7 @@ import { openDocumentServer } from '../support/document-server.ts';
 import { approve, asJson, authorize, clientAt, pathOf, readsDocuments } from '../support/outside-clients.ts';
 import { assertRefused, type RegisteredClient } from '../support/relying-party.ts';
 import { testSignet } from '../support/signet.ts';
+import { until } from '../support/until.ts';
 
 const day = 86_400;
 
@@ -93,5 +94,38 @@ testSignet(
     signet.clock.advance(7 * day);
     await signet.runJobs();
     assert.deepEqual(await there(), [404, 404, 200]);
+  },
+);
+
+testSignet(
+  'MD-12: servers that hang take the places of their own host and of unknown documents, and no known client waits for them',
+  { env: readsDocuments },
+  async ({ signet, t }) => {
+    const server = await openDocumentServer(t);
+    const admin = await signet.signedInUser({ role: 'admin' });
+    const known = clientAt(signet, server, server.urlOf('app', '/known.json'));
+    await authorize(signet, known);
+    assert.equal((await approve(admin, known.client_id, { revision: 1 })).status, 200);
+    const begun = server.asked.length;
+    const hang = (name: string, path: string) => {
+      const client = clientAt(signet, server, server.urlOf(name, path));
+      server.give(client.client_id, { holds: true });
+      return authorize(signet, client);
+    };
+    const hanging = ['/a.json', '/b.json'].map((path) => hang('app', path));
+    await until('both are asked for', () => server.asked.length === begun + 2);
+    assertRefused(await hang('app', '/c.json'), 429, 'rate_limited');
+    for (const name of ['other', 'third', 'fourth']) hanging.push(hang(name, '/a.json'), hang(name, '/b.json'));
+    await until('eight are asked for', () => server.asked.length === begun + 8);
+    const full = await hang('fifth', '/a.json');
+    assertRefused(full, 429, 'rate_limited');
+    assert.ok(Number(full.headers.get('retry-after')) > 0);
+    const user = await signet.signedInUser();
+    assert.match((await user.browser.get(known.authorizePath())).location ?? '', /\/consent/);
+    assert.equal(server.asked.length, begun + 8);
+    server.drop();
+    for (const answer of await Promise.all(hanging)) assertRefused(answer, 400, 'invalid_request');
+    const free = clientAt(signet, server, server.urlOf('fifth', '/b.json'));
+    assertRefused(await authorize(signet, free), 400, 'unauthorized_client');
   },
 );

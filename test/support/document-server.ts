@@ -20,12 +20,14 @@ export type DocumentServer = {
   give(url: string, given: Given): void;
   /** The URLs that were asked for, in order. */
   readonly asked: string[];
+  /** Ends what it holds. */
+  drop(): void;
 };
 
 /** A server that reads from it needs `SIGNET_WEBHOOK_INTERNAL`, as {@link internalAddresses} has it. */
 export const internalAddresses = { SIGNET_WEBHOOK_INTERNAL: '127.0.0.1,::1' };
 
-const names = ['app', 'other', 'third', 'slow'] as const;
+const names = ['app', 'other', 'third', 'fourth', 'fifth'] as const;
 
 let made: ReturnType<typeof selfSignedCertificate> | undefined;
 
@@ -60,6 +62,7 @@ export async function openDocumentServer(t: TestContext): Promise<DocumentServer
     urlOf: (name, path = '/client.json') => `https://${name}.localhost:${port}${path}`,
     give: (url, given) => void documents.set(url, given),
     asked,
+    drop: () => server.closeAllConnections(),
   };
 }
 
