@@ -117,3 +117,18 @@ export async function startProgram(
   const visitor = new Visitor(signet, user, redirect_uri, false);
   return new Program(await import(pathToFileURL(file).href), visitor);
 }
+
+/** Of a user who has read that the app waits. */
+export async function askForReview(user: TestUser, client_id: string): Promise<void> {
+  await user.signIn();
+  assert.equal((await user.browser.post('/review-request', { client_id })).status, 303);
+}
+
+/** The one act of an administrator. */
+export async function approve(signet: Signet, client_id: string, allowed_scopes: readonly string[]): Promise<void> {
+  const admin = await signet.signedInUser({ role: 'admin' });
+  const path = `/v1/admin/clients/${encodeURIComponent(client_id)}`;
+  const revision = (await admin.browser.get(path)).json?.revision;
+  const answer = await admin.browser.postJson(`${path}/approve`, { revision, consent: 'required', allowed_scopes });
+  assert.equal(answer.status, 200, answer.text);
+}

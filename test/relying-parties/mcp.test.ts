@@ -6,7 +6,7 @@ import { freePort } from '../support/free-port.ts';
 import { sentence } from '../support/messages.ts';
 import { claimsOf } from '../support/relying-party.ts';
 import { startPresentSignet } from './catalogue-client.ts';
-import { mcpFolder, type Program, startProgram, startServer } from './mcp-kit.ts';
+import { approve, askForReview, mcpFolder, type Program, startProgram, startServer } from './mcp-kit.ts';
 
 test('an MCP client signs users in, and uses the tools of a server that an administrator has registered', async (t) => {
   const signet = await startPresentSignet(t, {
@@ -17,12 +17,13 @@ test('an MCP client signs users in, and uses the tools of a server that an admin
   const port = await freePort();
   const server = await startServer(t, await mcpFolder(t), signet.url, port);
   await newApi(signet, ['notes:read', 'notes:write'], server.url);
+  const scopes = ['openid', 'offline_access', 'notes:read', 'notes:write'];
   const registration: NonNullable<Parameters<typeof signet.registerClient>[0]> = {
     library: 'mcp-typescript-sdk',
     client_type: 'public',
     application_type: 'native',
     redirect_uris: ['http://localhost/callback'],
-    allowed_scopes: ['openid', 'offline_access', 'notes:read', 'notes:write'],
+    allowed_scopes: scopes,
     consent: 'required',
   };
   const redirect_uri = 'http://localhost:49152/callback';
@@ -74,19 +75,8 @@ test('an MCP client signs users in, and uses the tools of a server that an admin
     assert.match(program.page?.answer?.text ?? '', sentence('error.app_waits'));
     const client_id = program.opened.at(-1)!.searchParams.get('client_id') ?? assert.fail();
     const { user } = program.visitor;
-    await user.signIn();
-    assert.equal((await user.browser.post('/review-request', { client_id })).status, 303);
+    await askForReview(user, client_id);
     return client_id;
-  }
-
-  /** The one act of an administrator. */
-  async function approve(client_id: string) {
-    const admin = await signet.signedInUser({ role: 'admin' });
-    const path = `/v1/admin/clients/${encodeURIComponent(client_id)}`;
-    const revision = (await admin.browser.get(path)).json?.revision;
-    const allowed_scopes = registration.allowed_scopes;
-    const answer = await admin.browser.postJson(`${path}/approve`, { revision, consent: 'required', allowed_scopes });
-    assert.equal(answer.status, 200, answer.text);
   }
 
   await t.test('registered beforehand: sign-in, tool call, refresh, step-up', async () => {
@@ -107,7 +97,7 @@ test('an MCP client signs users in, and uses the tools of a server that an admin
       unregistered(snippet, `clientMetadataUrl: ${JSON.stringify(client_id)},`),
     );
     assert.equal(await waitsForReview(program), client_id);
-    await approve(client_id);
+    await approve(signet, client_id, scopes);
     await signsInAndStepsUp(program, client_id);
   });
 
@@ -115,7 +105,7 @@ test('an MCP client signs users in, and uses the tools of a server that an admin
     const user = await signet.newUser();
     const program = await startProgram(signet, user, server, { client_id: '', redirect_uri }, unregistered);
     const client_id = await waitsForReview(program);
-    await approve(client_id);
+    await approve(signet, client_id, scopes);
     await signsInAndStepsUp(program, client_id);
   });
 
