@@ -20,6 +20,8 @@ export const failureCodes = [
   'invalid_scope',
   'scope_left_out',
   'invalid_target',
+  'dpop_key',
+  'dpop_proof',
   'pkce',
   'request',
   ...authenticationFailures,

@@ -284,6 +284,15 @@ export const clientFields = {
     record: orNull(keySet('Its public keys.')),
     option: { name: 'jwks', value: 'file', help: 'file of its public keys as a JSON Web Key Set' },
   },
+  dpop_bound_access_tokens: {
+    column: flag,
+    control: { kind: 'switch' },
+    initial: false,
+    part: 'more',
+    body: Type.Boolean({ description: 'Whether its access tokens have to be bound to a key (RFC 9449 section 5.2).' }),
+    record: Type.Boolean(),
+    option: { name: 'dpop-bound-tokens', help: 'whether its access tokens have to be bound to a key' },
+  },
   require_pushed_authorization_requests: {
     column: flag,
     control: { kind: 'switch' },

@@ -9,6 +9,8 @@ export const statusOf = {
   invalid_redirect_uri: 400,
   invalid_client_metadata: 400,
   invalid_request_object: 400,
+  invalid_dpop_proof: 400,
+  use_dpop_nonce: 400,
   unsupported_response_type: 400,
   unmet_authentication_requirements: 400,
   request_not_supported: 400,
@@ -61,6 +63,8 @@ export class RequestError extends Error {
   readonly scope: string | undefined;
   /** What a page shows instead of `message`, in its reader's language. */
   readonly userMessage: MessageDescriptor | undefined;
+  /** Of the answer, beside those that follow from the code. */
+  readonly headers: Readonly<Record<string, string>>;
   /** What is wrong with which field, for a form to show. */
   readonly problems: readonly FieldProblem[];
   /** The button on the page of the error. */
@@ -77,11 +81,12 @@ export class RequestError extends Error {
   constructor(
     code: ErrorCode,
     message: string,
-    options: { cause?: unknown } & Partial<
+    options: { cause?: unknown; status?: number } & Partial<
       Pick<
         RequestError,
         | 'details'
         | 'retryAfter'
+        | 'headers'
         | 'scope'
         | 'userMessage'
         | 'problems'
@@ -95,9 +100,10 @@ export class RequestError extends Error {
   ) {
     super(message, { cause: options.cause });
     this.code = code;
-    this.status = statusOf[code];
+    this.status = options.status ?? statusOf[code];
     this.details = options.details ?? {};
     this.retryAfter = options.retryAfter;
+    this.headers = options.headers ?? {};
     this.scope = options.scope;
     this.userMessage = options.userMessage;
     this.problems = options.problems ?? [];

@@ -22,7 +22,7 @@ import {
   replaceRetiredKey,
 } from './store.ts';
 
-type MacPurpose = 'refresh-token' | 'passkey-challenge' | 'audit-log' | 'backup-code';
+type MacPurpose = 'refresh-token' | 'passkey-challenge' | 'dpop-nonce' | 'audit-log' | 'backup-code';
 
 export class WrongMasterKey extends Error {
   override name = 'WrongMasterKey';
@@ -49,6 +49,7 @@ function deriveKeys(masterKey: Buffer, generation: string) {
   const ofGeneration = (use: string) => (generation === '' ? use : `${use}/${generation}`);
   const macs: Record<MacPurpose, Buffer> = {
     'refresh-token': derive('refresh-token'),
+    'dpop-nonce': derive('dpop-nonce'),
     'passkey-challenge': derive(ofGeneration('passkey-challenge')),
     'audit-log': derive('audit-log'),
     'backup-code': derive('backup-code'),

@@ -6,6 +6,9 @@ import { challengeOf, verifier } from '../support/relying-party.ts';
 import { routesOf } from '../support/routes.ts';
 import { testWithoutStore } from '../support/signet.ts';
 
+/** Of the answer to a request without a token. */
+const challenge = 'Bearer, DPoP algs="ES256 PS256 EdDSA Ed25519"';
+
 const foreign = { origin: 'https://spa.example.com', 'sec-fetch-site': 'cross-site' };
 const corsHeaders = ({ headers }: { headers: Headers }) =>
   Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-')));
@@ -24,7 +27,7 @@ const forScripts: Readonly<Record<string, string>> = {
 };
 const readable = {
   'access-control-allow-origin': '*',
-  'access-control-expose-headers': 'www-authenticate, retry-after, x-request-id',
+  'access-control-expose-headers': 'www-authenticate, retry-after, x-request-id, dpop-nonce',
 };
 
 testWithoutStore('of all routes, scripts of other origins may read those that take no cookie', async ({ signet }) => {
@@ -79,7 +82,7 @@ testWithoutStore(
 testWithoutStore('who asks for entitlements without credentials is challenged', async ({ signet }) => {
   const user = await signet.signedInUser();
   const bare = await fetch(`${signet.url}/v1/me/entitlements`);
-  assert.deepEqual([bare.status, bare.headers.get('www-authenticate')], [401, 'Bearer']);
+  assert.deepEqual([bare.status, bare.headers.get('www-authenticate')], [401, challenge]);
   const refused = await fetch(`${signet.url}/v1/me/entitlements`, { headers: { authorization: 'Bearer no' } });
   assert.match(refused.headers.get('www-authenticate') ?? '', /^Bearer .*error="invalid_token"/);
   const read = await user.browser.get('/v1/me/entitlements');

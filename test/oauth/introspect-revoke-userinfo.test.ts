@@ -15,6 +15,9 @@ import {
 import { startSignet, testSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 
+/** Of the answer to a request without a token. */
+const challenge = 'Bearer, DPoP algs="ES256 PS256 EdDSA Ed25519"';
+
 const allScopes = ['openid', 'profile', 'email', 'offline_access', 'entitlements:read'];
 const inactive = '{"active":false}';
 const revoke = (client: RegisteredClient, token: string, more: Record<string, string> = {}) =>
@@ -31,7 +34,7 @@ testSignet('userinfo, introspection and revocation', async ({ signet, t }) => {
   await t.test('UI-01: no credentials get a bare challenge, bad ones hear what is wrong', async () => {
     const bare = await readAnswer(await fetch(signet.url + path));
     assertRefused(bare, 401, 'invalid_token');
-    assert.equal(bare.headers.get('www-authenticate'), 'Bearer');
+    assert.equal(bare.headers.get('www-authenticate'), challenge);
     assert.match(bare.headers.get('content-type') ?? '', /charset=utf-8/);
     for (const authorization of ['Bearer', 'Bearer ', 'Bearer nonsense', 'Bearer a b', 'Bearer "x"']) {
       const answer = await readAnswer(await fetch(signet.url + path, { headers: { authorization } }));
@@ -43,7 +46,7 @@ testSignet('userinfo, introspection and revocation', async ({ signet, t }) => {
     for (const authorization of ['Basic eDp5', 'Digest username="x"', 'Bearers x', 'x']) {
       const answer = await readAnswer(await fetch(signet.url + path, { headers: { authorization } }));
       assertRefused(answer, 401, 'invalid_token');
-      assert.equal(answer.headers.get('www-authenticate'), 'Bearer');
+      assert.equal(answer.headers.get('www-authenticate'), challenge);
       const { access_token } = tokens;
       assert.equal((await signet.postForm(path, { access_token }, { authorization })).status, 200);
     }
@@ -55,7 +58,7 @@ testSignet('userinfo, introspection and revocation', async ({ signet, t }) => {
       const { access_token } = tokens;
       const inUrl = await readAnswer(await fetch(`${signet.url}${path}?access_token=${access_token}`));
       assertRefused(inUrl, 401, 'invalid_token');
-      assert.equal(inUrl.headers.get('www-authenticate'), 'Bearer');
+      assert.equal(inUrl.headers.get('www-authenticate'), challenge);
       const authorization = `Bearer ${access_token}`;
       const twice = await signet.postForm(path, { access_token }, { authorization });
       assertRefused(twice, 400, 'invalid_request');

@@ -233,7 +233,7 @@ async function useToken(context: Context, family: Family, place: number, secret 
   const outcome = await outcomeOf(async () => {
     const client = await authenticateClient(deps, { authorization: undefined, form, address }, 'token');
     checkSecret(family.client, secret, attempt.began, attempt.beganAt);
-    return redeem(deps, { client, form, address, resource: [] });
+    return redeem(deps, { client, form, address, resource: [], jkt: undefined });
   });
   if (outcome.kind !== 'done') {
     const isUnauthenticated = outcome.kind === 'refused' && outcome.error.code === 'invalid_client';

@@ -182,6 +182,7 @@ async function issueCode(
     scope: request.scope,
     claims: request.claims ?? null,
     apis: request.apis ?? null,
+    dpop_jkt: request.dpop_jkt ?? null,
     redirect_uri: request.redirect_uri,
     nonce: request.nonce ?? null,
     code_hash: digest(code),

@@ -8,6 +8,8 @@ import { authenticateClient } from '../client-authentication/authenticate-client
 import { accessAt, authenticationInWords, credentialParametersAt } from '../client-authentication/methods.ts';
 import { presentedBy } from '../client-authentication/presented-by.ts';
 import type { Deps } from '../deps.ts';
+import { verifyProof } from '../dpop/proof.ts';
+import { provenBy } from '../dpop/proven-by.ts';
 import { findOrDiscover } from './authorize-client.ts';
 import { describedParameters } from './parameters.ts';
 import { pushedSeconds, pushRequest } from './push-request.ts';
@@ -25,7 +27,9 @@ export async function pushedRequestRoutes(app: FastifyInstance, deps: Deps) {
     const client = await authenticateClient(deps, presented, 'pushed_authorization_request');
     try {
       const parsed = parseParameters(request.body.text);
-      const pushed = await pushRequest(deps, { client, parsed, address: request.ip });
+      const proof = request.headers.dpop;
+      const jkt = proof === undefined ? undefined : await verifyProof(deps, provenBy(request, String(proof)));
+      const pushed = await pushRequest(deps, { client, parsed, address: request.ip, jkt });
       return await reply.code(201).send(pushed);
     } catch (error) {
       if (error instanceof RequestError && error.status < 500) {
@@ -75,6 +79,8 @@ const push: OperationDescription = {
   refusals: [
     'invalid_request',
     'invalid_request_object',
+    'invalid_dpop_proof',
+    'use_dpop_nonce',
     'invalid_scope',
     'invalid_target',
     'unsupported_response_type',

@@ -138,6 +138,14 @@ export const parameters = {
     required: true,
     ...readElsewhere,
   }),
+  dpop_jkt: parameter({
+    description: 'The thumbprint of the key (RFC 7638) with which the code will be redeemed (RFC 9449 section 10).',
+    stores: { dpop_jkt: Type.Optional(Type.String()) },
+    read(text) {
+      if (text === undefined || /^[A-Za-z0-9_-]{43}$/.test(text)) return { dpop_jkt: text };
+      return malformed('dpop_jkt must be the SHA-256 thumbprint of a JWK, in base64url.');
+    },
+  }),
   response_mode: parameter({
     description:
       '`form_post`: a page posts the answer to the redirect URI; `fragment`: it follows `#`. Default: `query`.',

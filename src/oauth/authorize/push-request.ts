@@ -6,6 +6,7 @@ import type { ParsedParameters } from '../../platform/http/parameters.ts';
 import { digest, newSecret } from '../../platform/ids.ts';
 import { addressLimit } from '../../platform/limits/failure-limits.ts';
 import type { Deps } from '../deps.ts';
+import { invalidProof } from '../dpop/proof.ts';
 import { AuthorizationError } from './authorization-error.ts';
 import { type AuthorizationRequest, readAuthorizationRequest } from './authorization-request.ts';
 import { authorizeClient } from './authorize-client.ts';
@@ -25,7 +26,13 @@ export const mustPush = (
   client: Pick<Client, 'require_pushed_authorization_requests' | 'require_signed_request_object'>,
 ): boolean => client.require_pushed_authorization_requests || client.require_signed_request_object;
 
-type Pushing = { client: Client; parsed: ParsedParameters; address: string };
+type Pushing = {
+  client: Client;
+  parsed: ParsedParameters;
+  address: string;
+  /** The thumbprint of the key of its DPoP proof, which is then that of the code (RFC 9449 §10.1). */
+  jkt?: string | undefined;
+};
 
 /**
  * Checks a whole authorization request as the authorization endpoint would, and keeps it (RFC 9126 §2.1).
@@ -34,7 +41,7 @@ type Pushing = { client: Client; parsed: ParsedParameters; address: string };
  */
 export async function pushRequest(
   deps: LimitDeps & Pick<Deps, 'clients' | 'clientFailures' | 'metadataDocuments' | 'keys' | 'apis' | 'keySets'>,
-  { client, parsed: sent, address }: Pushing,
+  { client, parsed: sent, address, jkt }: Pushing,
 ): Promise<{ request_uri: string; expires_in: number }> {
   const { client_id } = client;
   const object = sent.values.request;
@@ -45,12 +52,14 @@ export async function pushRequest(
   const { target } = await authorizeClient(deps, parsed, address);
   const wanted = await readAuthorizationRequest(deps, { client, target }, parsed);
   if (wanted instanceof AuthorizationError) throw new RequestError(codeOf(wanted), wanted.description);
+  if (jkt !== undefined && wanted.dpop_jkt !== undefined && wanted.dpop_jkt !== jkt)
+    throw invalidProof('The DPoP proof is by another key than dpop_jkt names.');
   // Anyone can push for a public client.
   if (client.client_type === 'public') await addressLimit(deps, pushedRequests(deps)).take(address);
   const secret = newSecret();
   const request_uri_hash = digest(secret);
   const at = now(deps);
-  const parameters = { ...wanted, pushed_hash: request_uri_hash };
+  const parameters = { ...wanted, pushed_hash: request_uri_hash, dpop_jkt: wanted.dpop_jkt ?? jkt };
   await insertPushedRequest(deps.db, {
     request_uri_hash,
     client_id,

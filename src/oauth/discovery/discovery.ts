@@ -42,6 +42,7 @@ export function discoveryDocument({
     claims_supported: [...new Set([...idTokenClaims, ...Object.keys(Userinfo.properties)])],
     prompt_values_supported: prompts,
     acr_values_supported: acrs,
+    dpop_signing_alg_values_supported: clientAlgorithms,
     claims_parameter_supported: true,
     request_parameter_supported: false,
     request_uri_parameter_supported: false,

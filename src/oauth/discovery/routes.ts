@@ -38,7 +38,12 @@ export async function discoveryRoutes(app: FastifyInstance, deps: Deps) {
   );
 
   async function answer(request: FastifyRequest, reply: FastifyReply, formToken: string | undefined) {
-    const token = await findPresentedToken(deps, { authorization: request.headers.authorization, formToken });
+    const token = await findPresentedToken(deps, {
+      method: request.method,
+      url: request.url,
+      headers: request.headers,
+      formToken,
+    });
     if (token) return userinfo(deps, token);
     return reply
       .code(401)
@@ -103,5 +108,5 @@ const readUserinfo: OperationDescription = {
       schema: Userinfo,
     },
   },
-  refusals: ['invalid_request', 'invalid_token', 'insufficient_scope'],
+  refusals: ['invalid_request', 'invalid_token', 'insufficient_scope', 'invalid_dpop_proof', 'use_dpop_nonce'],
 };

@@ -16,6 +16,8 @@ export const IssuableGrant = row('grants', {
   nonce: nullable(text),
   /** What its tokens may be for; null: no API. */
   apis: nullable(words<ApiId>()),
+  /** The thumbprint of the key that its code, and then its refresh token, needs (RFC 9449 §5, §10); null: none. */
+  dpop_jkt: nullable(text),
   /** The sequence number of the current refresh token; 0 before the code is redeemed. */
   refresh_seq: integer,
   auth_time: integer,

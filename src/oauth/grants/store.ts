@@ -49,11 +49,11 @@ export const InsertedGrant = row('grants', { is_crowded: flag });
  * asked and with every factor that the user has, and for an approved client. Otherwise no row is inserted.
  */
 export const insertGrant = (grant: NewGrant): Sql =>
-  sql`insert into grants (grant_id, client_id, user_id, session_id, scope, claims, apis, redirect_uri, nonce, code_hash,
+  sql`insert into grants (grant_id, client_id, user_id, session_id, scope, claims, apis, dpop_jkt, redirect_uri, nonce, code_hash,
                           code_challenge, code_expires_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr,
                           acr, created_at, session_token_hash, client_epoch, user_epoch, expiry_check_at)
       select ${grant.grant_id}, c.client_id, u.user_id, s.session_id, ${grant.scope},
-             ${grant.claims && JSON.stringify(grant.claims)}, ${grant.apis?.join(' ') ?? null}, ${grant.redirect_uri},
+             ${grant.claims && JSON.stringify(grant.claims)}, ${grant.apis?.join(' ') ?? null}, ${grant.dpop_jkt}, ${grant.redirect_uri},
              ${grant.nonce}, ${grant.code_hash}, ${grant.code_challenge}, ${asBigint(grant.code_expires_at)}, 0,
              ${asBigint(grant.idle_expires_at)}, ${asBigint(grant.expires_at)}, ${asBigint(grant.auth_time)},
              ${grant.amr}, ${grant.acr}, ${asBigint(grant.created_at)}, s.token_hash, c.grants_epoch, u.grants_epoch,
@@ -71,6 +71,10 @@ export type CodeRedemption = {
   code_challenge: string;
   /** The client's. A code is not redeemed if the client may have none of its scope any more. */
   allowed_scopes: readonly string[];
+  /** The thumbprint of the key that the client has proven to have. */
+  jkt: string | null;
+  /** Whether the refresh token needs the same key. */
+  isBound: boolean;
 };
 
 /** Makes a statement repeatable whose outcome is unknown: the same id finds its own work done. */
@@ -91,6 +95,7 @@ export async function redeemCode(
   const includes = code.allowed_scopes.map((name) => sql`' ' || scope || ' ' like '% ' || ${name} || ' %'`);
   const isRedeemable = sql`client_id = ${code.client_id} and redirect_uri = ${code.redirect_uri}
            and code_challenge = ${code.code_challenge} and revoked_at is null
+           and (dpop_jkt is null or dpop_jkt = ${code.jkt ?? ''})
            and (redeemed_at is null and code_expires_at > ${now} or refresh_seq = 1 and issuance_id = ${code.issuance_id})
            and (${join(includes, ' or ')})
            and (select s.ended_at is null and (s.token_hash = grants.session_token_hash or grants.redeemed_at is not null)
@@ -98,7 +103,7 @@ export async function redeemCode(
            and ${isUsable}`;
   const redemption = sql`update grants set redeemed_at = ${now}, refreshed_at = ${now}, refresh_seq = 1, issuance_id = ${code.issuance_id},
                unanswered_until = case when issuance_id = ${code.issuance_id} then unanswered_until end,
-               session_token_hash = null
+               session_token_hash = null, dpop_jkt = ${code.isBound ? code.jkt : null}
          where code_hash = ${code.code_hash} and ${onFoundRow(isRedeemable)}
      returning ${IssuableGrant.columns}`;
   const { rows } = await db.run(IssuableGrant, combinable(redemption, code.code_hash), prepare);
@@ -118,7 +123,14 @@ export function expireGrant(db: Db, grant_id: GrantId, now: number) {
   return db.change({ run: { grant, logouts: enqueueLogouts(batch, now) } });
 }
 
-type Rotation = { grant_id: GrantId; client_id: ClientId; refresh_seq: number; idle_expires_at: number } & Issuance;
+type Rotation = Issuance & {
+  grant_id: GrantId;
+  client_id: ClientId;
+  refresh_seq: number;
+  idle_expires_at: number;
+  /** The thumbprint of the key that the client has proven to have. */
+  jkt: string | null;
+};
 
 /** Compare-and-swap on the sequence number. Extends `idle_expires_at`, never `expires_at`. */
 export async function rotateRefreshToken(
@@ -129,6 +141,7 @@ export async function rotateRefreshToken(
 ): Promise<IssuableGrant | undefined> {
   const { grant_id, client_id, refresh_seq, issuance_id } = rotation;
   const isCurrent = sql`client_id = ${client_id} and redeemed_at is not null
+           and (dpop_jkt is null or dpop_jkt = ${rotation.jkt ?? ''})
            and (refresh_seq = ${refresh_seq} or refresh_seq = ${refresh_seq + 1} and issuance_id = ${issuance_id})
            and revoked_at is null and idle_expires_at > ${now} and expires_at > ${now} and ${isUsable}`;
   const swap = sql`update grants set refresh_seq = ${refresh_seq + 1}, refreshed_at = ${now}, issuance_id = ${issuance_id},

@@ -14,8 +14,10 @@ import { activeAudience, type Target } from './resources.ts';
 /** Specification 2.3. */
 export const accessTokenSeconds = 3600;
 
-/** To have an access token is enough to use it (RFC 6750): it is bound to nothing else. */
-export const accessTokenType = 'Bearer';
+/** To have an access token is enough to use it (RFC 6750), unless it is bound to a key (RFC 9449). */
+export const tokenTypes = ['Bearer', 'DPoP'] as const;
+export const tokenTypeOf = ({ cnf }: Pick<AccessTokenClaims, 'cnf'>): (typeof tokenTypes)[number] =>
+  cnf === undefined ? 'Bearer' : 'DPoP';
 
 /** RFC 9068 §2.2 and decisions §5. */
 export const AccessTokenClaims = Type.Object({
@@ -29,6 +31,12 @@ export const AccessTokenClaims = Type.Object({
   }),
   iss: Type.String(),
   jti: Type.String(),
+  cnf: Type.Optional(
+    Type.Object(
+      { jkt: Type.String({ description: 'The thumbprint of the key (RFC 7638).' }) },
+      { description: 'Of a token that is bound to a key (RFC 9449 section 6).' },
+    ),
+  ),
   sid: Type.String({ description: 'The session from which it was issued.' }),
   auth_time: Time,
   acr: Type.String(),
@@ -54,6 +62,7 @@ export const accessTokenClaims = (
   deps: Pick<Deps, 'clock' | 'config'>,
   grant: IssuableGrant,
   { scope, audience }: Target,
+  jkt: string | undefined,
 ): AccessTokenClaims => {
   const iat = now(deps);
   return {
@@ -62,6 +71,7 @@ export const accessTokenClaims = (
     iat,
     exp: iat + accessTokenSeconds,
     client_id: grant.client_id,
+    ...(jkt !== undefined && { cnf: { jkt } }),
     scope,
     // Leads back to the grant, so that one read says whether the token is active.
     jti: `${grant.grant_id}.${newSuffix()}`,

@@ -11,6 +11,7 @@ import { revokeGrant } from '../grants/grants.ts';
 import { type CodeRedemption, expireGrant, redeemCode } from '../grants/store.ts';
 import { testRedirectUri } from '../grants/test-grants.store.ts';
 import { issueTokens } from './issue-tokens.ts';
+import { bindsRefreshTokens, hasKeyOf } from './refresh-token.ts';
 import { readResources, requireTarget } from './resources.ts';
 import { invalidGrant, nothingAllowed } from './token-refusal.ts';
 import { type GrantType, needed, type TokenRequest, type TokenResponse } from './token-request.ts';
@@ -61,7 +62,7 @@ async function authorizationCodeGrant(
     Deps,
     'db' | 'apis' | 'clock' | 'config' | 'vault' | 'keys' | 'clients' | 'issuances' | 'mail' | 'signInCounter'
   >,
-  { client, address, resource, code, redirect_uri, code_verifier }: CodeRequest,
+  { client, address, resource, jkt, code, redirect_uri, code_verifier }: CodeRequest,
 ): Promise<TokenResponse> {
   const redemption = {
     code_hash: digest(code),
@@ -69,6 +70,8 @@ async function authorizationCodeGrant(
     redirect_uri,
     code_challenge: codeChallengeOf(code_verifier),
     allowed_scopes: await usableScopes(deps, client.allowed_scopes),
+    jkt: jkt ?? null,
+    isBound: bindsRefreshTokens(client),
   };
   const resources = await readResources(deps, resource);
   if (resources) {
@@ -77,7 +80,7 @@ async function authorizationCodeGrant(
       await requireTarget(deps, client, grant, { asked: grant.scope, resources });
   }
   const answer = (grant: IssuableGrant) =>
-    issueTokens(deps, client, grant, { asked: grant.scope, resources, nonce: grant.nonce });
+    issueTokens(deps, client, grant, { asked: grant.scope, resources, nonce: grant.nonce, jkt });
   const issued = await deps.issuances.issue(
     { key: redemption.code_hash, refresh_seq: 1 },
     async (issuance_id, prepare) => {
@@ -112,7 +115,8 @@ async function reissueForUsedCode(
     grant.redeemed_at !== null &&
     grant.client_id === redemption.client_id &&
     grant.redirect_uri === redemption.redirect_uri &&
-    grant.code_challenge === redemption.code_challenge;
+    grant.code_challenge === redemption.code_challenge &&
+    hasKeyOf(grant, redemption.jkt);
   if (!isReplay) throw refusal;
   // A client that has used the refresh token had the answer to the code, even if the answer to the refresh was lost.
   const mayLackAnswer = grant.revoked_at === null && grant.refresh_seq === 1;
@@ -136,6 +140,7 @@ function refusalOf(grant: Grant | undefined, redemption: CodeRedemption, at: num
     return invalidGrant(description, 'code_redirect_uri', compared);
   }
   if (grant.code_challenge !== redemption.code_challenge) return invalidGrant(description, 'code_verifier');
+  if (!hasKeyOf(grant, redemption.jkt)) return invalidGrant(description, 'dpop_key');
   if (grant.redeemed_at !== null) return invalidGrant(description, 'code_replayed');
   if (grant.code_expires_at <= at) return invalidGrant(description, 'code_expired');
   if (withinAllowed(grant.scope, redemption.allowed_scopes) === '') return nothingAllowed();

@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts';
 import { refuseIfBehind } from '../grants/behind.ts';
 import { findGrant } from '../grants/grant.store.ts';
 import { undefinedIfInvalid } from '../signing-keys/key-ring.ts';
-import { type ActiveAccessToken, accessTokenType, claimsOfGrant, verifyAccessToken } from './access-token.ts';
+import { type ActiveAccessToken, claimsOfGrant, tokenTypeOf, verifyAccessToken } from './access-token.ts';
 import { looksLikeRefreshToken, readRefreshToken } from './refresh-token.ts';
 import { findActiveRefreshToken } from './refresh-tokens.store.ts';
 
@@ -41,7 +41,7 @@ async function introspectAccessToken(
   const maySee = async (token: ActiveAccessToken) =>
     typeof sees === 'string' ? sees === 'all' || sees === token.claims.client_id : isFor(token, sees.api_id);
   return verified && (await maySee(verified))
-    ? { ...verified.claims, active: true, token_type: accessTokenType }
+    ? { ...verified.claims, active: true, token_type: tokenTypeOf(verified.claims) }
     : inactive;
 }
 
@@ -58,6 +58,7 @@ async function introspectRefreshToken(deps: SecretDeps & Pick<Deps, 'apis'>, { s
     active: true,
     scope,
     client_id: grant.client_id,
+    ...(grant.dpop_jkt !== null && { cnf: { jkt: grant.dpop_jkt } }),
     token_type: 'refresh_token',
     exp: Math.min(grant.idle_expires_at, grant.expires_at),
     iat: grant.refreshed_at,

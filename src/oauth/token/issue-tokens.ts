@@ -5,7 +5,7 @@ import { listEntitlements } from '../../entitlements/statements.ts';
 import { claimsWithin, scopeOfClaim, type UserClaims, userClaims } from '../claims/claims.ts';
 import type { Deps } from '../deps.ts';
 import type { IssuableGrant } from '../grants/grant.store.ts';
-import { accessTokenClaims, accessTokenSeconds, accessTokenType, claimsOfGrant } from './access-token.ts';
+import { accessTokenClaims, accessTokenSeconds, claimsOfGrant, tokenTypeOf } from './access-token.ts';
 import { issueRefreshToken } from './refresh-token.ts';
 import { type Resources, targetOf } from './resources.ts';
 import { nothingAllowed } from './token-refusal.ts';
@@ -18,16 +18,24 @@ import type { TokenResponse } from './token-request.ts';
  * @param resources the APIs that this access token is for; left out: see {@link targetOf}.
  * @param nonce only at redemption; a refreshed id token has none (OIDC Core §12.2).
  */
+type Asked = {
+  asked: string;
+  resources?: Resources | undefined;
+  nonce?: string | null;
+  /** The key that the access token is bound to. */
+  jkt: string | undefined;
+};
+
 export async function issueTokens(
   deps: Pick<Deps, 'db' | 'apis' | 'clock' | 'config' | 'vault' | 'keys'>,
   client: Client,
   grant: IssuableGrant,
-  { asked, resources, nonce }: { asked: string; resources?: Resources | undefined; nonce?: string | null },
+  { asked, resources, nonce, jkt }: Asked,
 ): Promise<TokenResponse> {
   const target = await targetOf(deps, client, grant, { asked, resources });
   const { scope } = target;
   if (scope === '') throw nothingAllowed(asked);
-  const claims = accessTokenClaims(deps, grant, target);
+  const claims = accessTokenClaims(deps, grant, target, jkt);
   const idClaims = hasScope(scope, 'openid')
     ? {
         ...(await claimsInIdToken(deps, client, grant, scope)),
@@ -40,7 +48,12 @@ export async function issueTokens(
     : undefined;
   const tokens = await deps.keys.signTokens(client.id_token_signed_response_alg, claims, idClaims);
   const { access_token, id_token } = tokens;
-  const response: TokenResponse = { access_token, token_type: accessTokenType, expires_in: accessTokenSeconds, scope };
+  const response: TokenResponse = {
+    access_token,
+    token_type: tokenTypeOf(claims),
+    expires_in: accessTokenSeconds,
+    scope,
+  };
   if (hasScope(grant.scope, 'offline_access') && client.allowed_scopes.includes('offline_access')) {
     response.refresh_token = issueRefreshToken(deps.vault, grant);
   }

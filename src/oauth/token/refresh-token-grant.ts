@@ -10,7 +10,7 @@ import { findGrant, findReissuable, type IssuableGrant } from '../grants/grant.s
 import { revokeGrant } from '../grants/grants.ts';
 import { expireGrant, rotateRefreshToken } from '../grants/store.ts';
 import { issueTokens } from './issue-tokens.ts';
-import { type RefreshToken, readRefreshToken, refreshIdleSeconds } from './refresh-token.ts';
+import { hasKeyOf, type RefreshToken, readRefreshToken, refreshIdleSeconds } from './refresh-token.ts';
 import { type Resources, readResources, requireTarget } from './resources.ts';
 import { invalidGrant, invalidScope, nothingAllowed } from './token-refusal.ts';
 import { type GrantType, needed, type TokenRequest, type TokenResponse } from './token-request.ts';
@@ -56,16 +56,21 @@ async function refreshTokenGrant(
   >,
   request: RefreshRequest,
 ): Promise<TokenResponse> {
-  const { client, scope } = request;
+  const { client, scope, jkt } = request;
   const token = readRefreshToken(deps.vault, request.refresh_token);
   if (!token || !client.allowed_scopes.includes('offline_access')) throw refused();
   const resources = await readResources(deps, request.resource);
   if (scope !== undefined || resources) await refuseNarrowed(deps, client, token, { scope, resources });
 
   const at = now(deps);
-  const rotation = { ...token, client_id: client.client_id, idle_expires_at: at + refreshIdleSeconds(client) };
+  const rotation = {
+    ...token,
+    client_id: client.client_id,
+    jkt: jkt ?? null,
+    idle_expires_at: at + refreshIdleSeconds(client),
+  };
   const answer = async (grant: IssuableGrant) => {
-    const response = await issueTokens(deps, client, grant, { asked: askedOf(grant, scope), resources });
+    const response = await issueTokens(deps, client, grant, { asked: askedOf(grant, scope), resources, jkt });
     const leftOut = leftOutOf(grant.scope.split(' '), scope, response.scope);
     const place = { client_id: client.client_id, stage: 'token', address: request.address } as const;
     if (leftOut) deps.clientFailures.record(place, leftOut);
@@ -130,7 +135,7 @@ async function refuseUnlessGranted(
  */
 async function reissueForOldToken(
   deps: Pick<Deps, 'db' | 'clock' | 'timekeeper' | 'config' | 'clients' | 'issuances' | 'mail'>,
-  { client, address }: RefreshRequest,
+  { client, address, jkt }: RefreshRequest,
   token: RefreshToken,
 ): Promise<IssuableGrant> {
   const at = now(deps);
@@ -138,6 +143,8 @@ async function reissueForOldToken(
   if (grant && grant.client_id !== client.client_id) throw refused();
   await refuseIfBehind(deps, token, grant);
   if (!grant) throw refused();
+  // Before anything is said of a replay: without the key a stolen token ends nobody's sign-in.
+  if (!hasKeyOf(grant, jkt)) throw refused('dpop_key');
   if (token.refresh_seq >= grant.refresh_seq) {
     const hasExpired = grant.revoked_at === null && (grant.idle_expires_at <= at || grant.expires_at <= at);
     if (hasExpired && deps.timekeeper.isSettled()) await expireGrant(deps.db, grant.grant_id, at);
@@ -155,7 +162,7 @@ async function reissueForOldToken(
   throw refused(isParallel ? 'refresh_parallel' : 'refresh_replayed');
 }
 
-const refused = (diagnosis: 'refresh_token' | 'refresh_replayed' | 'refresh_parallel' = 'refresh_token') =>
+const refused = (diagnosis: 'refresh_token' | 'refresh_replayed' | 'refresh_parallel' | 'dpop_key' = 'refresh_token') =>
   invalidGrant(
     'The refresh token is unknown, expired, revoked, already used, or belongs to another client.',
     diagnosis,

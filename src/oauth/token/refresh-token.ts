@@ -45,3 +45,10 @@ export function readRefreshToken(vault: Vault, text: string): RefreshToken | und
     refresh_seq: body.readUInt32BE(idLength),
   };
 }
+
+/** A client that cannot authenticate proves by its key that a refresh token is its own (RFC 9449 §5). */
+export const bindsRefreshTokens = ({ client_type }: Pick<Client, 'client_type'>): boolean => client_type === 'public';
+
+/** Whether the key that was proven is the one that the grant needs, if it needs one. */
+export const hasKeyOf = ({ dpop_jkt }: Pick<Grant, 'dpop_jkt'>, jkt: string | null | undefined): boolean =>
+  dpop_jkt === null || dpop_jkt === jkt;

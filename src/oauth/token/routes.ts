@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { authenticateService } from '../../entitlements/service-credentials/authenticate-service.ts';
 import { isCredentialId } from '../../entitlements/service-credentials/service-credential.ts';
 import { accessDenied, invalidRequest, RequestError } from '../../platform/errors.ts';
@@ -22,7 +22,9 @@ import {
 } from '../client-authentication/methods.ts';
 import { presentedBy } from '../client-authentication/presented-by.ts';
 import type { Deps } from '../deps.ts';
-import { AccessTokenClaims, accessTokenType } from './access-token.ts';
+import { invalidProof, needsProof } from '../dpop/proof.ts';
+import { findProofKey } from '../dpop/proven-by.ts';
+import { AccessTokenClaims, tokenTypes } from './access-token.ts';
 import { grantTypeNames, redeem, tokenForm, tokenParameters } from './grant-types.ts';
 import { introspectToken, type Visibility } from './introspect-token.ts';
 import { revokeToken } from './revoke-token.ts';
@@ -38,13 +40,16 @@ export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
     const presented = presentedBy(request, tokenParameters);
     const { grant_type } = presented.form;
     if (grant_type === undefined) throw invalidRequest('grant_type is missing.');
-    return counted(grant_type, () => tokensFor(presented, readAll(request.body, 'resource')));
+    return counted(grant_type, () => tokensFor(presented, request));
   });
 
-  async function tokensFor(presented: ClientRequest, resource: readonly string[]): Promise<TokenResponse> {
+  async function tokensFor(presented: ClientRequest, request: FastifyRequest): Promise<TokenResponse> {
     const client = await authenticateClient(deps, presented, 'token');
     try {
-      return await redeem(deps, { client, resource, ...presented });
+      const jkt = await findProofKey(deps, request);
+      if (jkt === undefined && needsProof(client))
+        throw invalidProof('The tokens of this client are bound to a key: send a proof in the header DPoP.');
+      return await redeem(deps, { client, resource: readAll(request.body, 'resource'), jkt, ...presented });
     } catch (error) {
       if (error instanceof RequestError && error.status < 500) {
         const place = { client_id: client.client_id, stage: 'token', address: presented.address } as const;
@@ -120,6 +125,8 @@ const issue: OperationDescription = {
     'invalid_grant',
     'invalid_scope',
     'invalid_target',
+    'invalid_dpop_proof',
+    'use_dpop_nonce',
     'unsupported_grant_type',
     'invalid_client',
     'rate_limited',
@@ -135,7 +142,7 @@ const aboutTokenParameters = Object.keys({ ...aboutToken, ...credentialParameter
 
 const TokenClaims = Type.Object({
   ...AccessTokenClaims.properties,
-  token_type: Type.Enum([accessTokenType, 'refresh_token']),
+  token_type: Type.Enum([...tokenTypes, 'refresh_token']),
 });
 
 const introspect: OperationDescription = {

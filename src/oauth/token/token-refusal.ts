@@ -31,5 +31,10 @@ export const nothingAllowed = (sent?: string) =>
   invalidScope('The client is no longer allowed any of the requested scopes.', sent);
 
 /** For the owner of the client. */
-export const diagnose = (error: RequestError): Failure =>
-  error instanceof TokenRefusal ? error.diagnosis : { code: 'request', detail: () => ({ description: error.message }) };
+export const diagnose = (error: RequestError): Failure => {
+  if (error.code === 'invalid_dpop_proof' || error.code === 'use_dpop_nonce')
+    return { code: 'dpop_proof', detail: () => ({ description: error.message }) };
+  return error instanceof TokenRefusal
+    ? error.diagnosis
+    : { code: 'request', detail: () => ({ description: error.message }) };
+};

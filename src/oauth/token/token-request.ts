@@ -2,13 +2,18 @@ import type { Client } from '../../clients/client.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { type Static, type TSchema, Type } from '../../platform/schema.ts';
 import type { Deps } from '../deps.ts';
-import { accessTokenType } from './access-token.ts';
+import { tokenTypes } from './access-token.ts';
 
 /**
  * What a grant type has read of the form of an authenticated client. `address` is where the request came from, `resource` names APIs
- * (RFC 8707).
+ * (RFC 8707), `jkt` is the thumbprint of the key that the client has proven to have (RFC 9449).
  */
-export type TokenRequest<Asked> = Asked & { client: Client; address: string; resource: readonly string[] };
+export type TokenRequest<Asked> = Asked & {
+  client: Client;
+  address: string;
+  resource: readonly string[];
+  jkt: string | undefined;
+};
 
 type GrantDeps = Pick<
   Deps,
@@ -41,7 +46,7 @@ export const needed = (description: string) => Type.String({ minLength: 1, descr
 /** The body of a token response (specification 2.3, RFC 6749 §5.1, OIDC Core §3.1.3.3). */
 export const TokenResponse = Type.Object({
   access_token: Type.String({ description: 'A JWT (RFC 9068).' }),
-  token_type: Type.Literal(accessTokenType),
+  token_type: Type.Enum([...tokenTypes], { description: '`DPoP`: bound to the key of the proof in the request.' }),
   expires_in: Type.Integer({ minimum: 1, description: 'Lifetime of the access token in seconds.' }),
   scope: Type.String({ description: 'What was granted, separated by spaces.' }),
   refresh_token: Type.Optional(Type.String({ description: 'With scope `offline_access`.' })),

@@ -88,7 +88,7 @@ export const answerHeaders = ({ secure }: Pick<Config, 'secure'>) => ({
 /** Fetch §3.2, for refusals too: a script could not tell them from a network failure. */
 export const anyOriginHeaders = {
   'access-control-allow-origin': '*',
-  'access-control-expose-headers': 'www-authenticate, retry-after, x-request-id',
+  'access-control-expose-headers': 'www-authenticate, retry-after, x-request-id, dpop-nonce',
 };
 
 /** What Node accepts and an intermediary could parse differently (RFC 9112 §3.2). An absolute URL must be one of ours. */

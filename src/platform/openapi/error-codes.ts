@@ -14,6 +14,10 @@ export const conditions: Readonly<Record<ErrorCode, string>> = {
   invalid_code: 'The code of the authenticator app is wrong or was used already.',
   invalid_client:
     'Credentials are missing or wrong, of the wrong kind (client or service), or of a client that is not approved.',
+  invalid_dpop_proof:
+    'The proof in the header `DPoP` is missing, used before, or not about this request, token or key (RFC 9449).',
+  use_dpop_nonce:
+    'The clock of the proof is wrong: send a new proof with the nonce in the header `DPoP-Nonce` (RFC 9449 section 8).',
   invalid_request_object:
     'The request object is not signed by the client as RFC 9101 says, or not for this server or moment.',
   unsupported_response_type: 'The only supported `response_type` is `code`.',

@@ -120,6 +120,7 @@ export const members: Readonly<Record<string, { description: string; example?: s
     description: 'What the browser carries instead of the request.',
     example: 'urn:ietf:params:oauth:request_uri:URI',
   },
+  dpop_bound_access_tokens: { description: 'Whether its access tokens have to be bound to a key (RFC 9449).' },
   require_pushed_authorization_requests: { description: 'Whether its requests have to be pushed (RFC 9126).' },
   require_signed_request_object: { description: 'Whether what it pushes has to be signed (RFC 9101).' },
   refresh_token: { description: 'For new access tokens. Each is redeemed once.', example: 'rt_TOKEN' },

@@ -70,6 +70,7 @@ export function sendRefusal(
   if (refusal.retryAfter !== undefined) reply.header('retry-after', refusal.retryAfter);
   const challenge = challengeOf(deps, request, refusal);
   if (challenge) reply.header('www-authenticate', challenge);
+  reply.headers(refusal.headers);
   if (wantsPage(request)) {
     const signInPath = signInPathFor(request, refusal);
     if (signInPath !== undefined) return reply.redirect(signInPath, 303);
@@ -192,8 +193,11 @@ function challengeOf({ config }: Pick<ViewDeps, 'config'>, request: FastifyReque
   if (refusal.code === 'invalid_client') return `Basic realm="${config.baseUrl}", charset="UTF-8"`;
   if (refusal.code === 'invalid_token' || refusal.code === 'insufficient_scope') {
     const scope = refusal.scope === undefined ? '' : `, scope="${refusal.scope}"`;
-    return `Bearer error="${refusal.code}", error_description="${refusal.message}"${scope}`;
+    const scheme = request.headers.authorization?.toLowerCase().startsWith('dpop ') ? 'DPoP' : 'Bearer';
+    return `${scheme} error="${refusal.code}", error_description="${refusal.message}"${scope}`;
   }
+  if (refusal.status === 401 && (refusal.code === 'use_dpop_nonce' || refusal.code === 'invalid_dpop_proof'))
+    return `DPoP error="${refusal.code}", error_description="${refusal.message}"`;
   return request.routeOptions.url === '/oauth/userinfo' && refusal.status === 400
     ? 'Bearer error="invalid_request"'
     : undefined;

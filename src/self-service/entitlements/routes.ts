@@ -26,7 +26,7 @@ const listOwnEntitlements: OperationDescription = {
       schema: Type.Object({ entitlements: Type.Array(Entitlement) }),
     },
   },
-  refusals: ['invalid_token', 'insufficient_scope'],
+  refusals: ['invalid_token', 'insufficient_scope', 'invalid_dpop_proof', 'use_dpop_nonce'],
 };
 
 /** What a user is entitled to across products (specification 2.9, 4.11). */
@@ -34,7 +34,7 @@ export async function ownEntitlementRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/v1/me/entitlements', { config: { operation: listOwnEntitlements, cors: true } }, async (request, reply) => {
     // A cookie beside a token has no effect, also when the token is refused. Without both: a challenge (RFC 6750 §3).
     reply.header('www-authenticate', tokenChallenge);
-    const token = await findPresentedToken(deps, request.headers);
+    const token = await findPresentedToken(deps, request);
     const { user_id } = token ? subjectOf(token) : await requireSession(deps, request);
     reply.removeHeader('www-authenticate');
     return { entitlements: await listEntitlements(deps.db, user_id) };
