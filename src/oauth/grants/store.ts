@@ -103,7 +103,7 @@ export async function redeemCode(
            and ${isUsable}`;
   const redemption = sql`update grants set redeemed_at = ${now}, refreshed_at = ${now}, refresh_seq = 1, issuance_id = ${code.issuance_id},
                unanswered_until = case when issuance_id = ${code.issuance_id} then unanswered_until end,
-               session_token_hash = null, dpop_jkt = ${code.isBound ? code.jkt : null}
+               session_token_hash = null, dpop_jkt = nullif(${(code.isBound && code.jkt) || ''}, '')
          where code_hash = ${code.code_hash} and ${onFoundRow(isRedeemable)}
      returning ${IssuableGrant.columns}`;
   const { rows } = await db.run(IssuableGrant, combinable(redemption, code.code_hash), prepare);
