@@ -1,12 +1,12 @@
 import { longestScope, scopePattern } from '../apis/api-rules.ts';
 import { type Acr, acrs } from '../authentication/sessions/authentication.ts';
-import { type Column, choice, flag, jsonObject, jsonTexts, nullable, text } from '../platform/db/rows.ts';
+import { choice, flag, jsonObject, jsonTexts, nullable, text } from '../platform/db/rows.ts';
 import { inCode, nameInCode, nullable as orNull } from '../platform/http/operation.ts';
 import { httpsUrlPattern, redirectUriPattern, serverUriPattern } from '../platform/http/url-patterns.ts';
-import type { MessageDescriptor } from '../platform/i18n/translate.ts';
-import { type TSchema, Type } from '../platform/schema.ts';
+import { Type } from '../platform/schema.ts';
 import { methodNames } from './authentication-methods.ts';
 import { applicationTypes, signingAlgorithms } from './choices.ts';
+import type { ClientField, Control } from './client-field.ts';
 import { type KeySet, maxKeys } from './keys/key-set.ts';
 import { libraryIds } from './libraries/catalogue.ts';
 import { homepageUrlProblem, logoUrlProblem } from './page-url.ts';
@@ -20,39 +20,6 @@ import { defaultAllowedScopes, scopeNames } from './scopes.ts';
 export const maxEntries = 20;
 /** Ours, and those of a few APIs: each is a question to the users. */
 const maxAllowedScopes = 50;
-
-type PlainKind = 'text' | 'lines' | 'json' | 'switch' | 'scopes' | 'second_factor' | 'library';
-/** How a form and a command send it: one line of text, a text on each line, JSON, a switch, one of a few values, or in its own way. */
-type Control =
-  | { kind: PlainKind }
-  | {
-      kind: 'choice';
-      values: readonly string[];
-      as: 'radio' | 'select';
-      /** The texts of its values are `developer.<texts>.<value>`. */
-      texts: string;
-      /** The value in those texts, and in commands, for null. */
-      unset?: string;
-    };
-
-export type ClientField = {
-  column: Column<unknown>;
-  /** Of a registration, an edit and a draft. */
-  body: TSchema;
-  /** Of a client as its owner and administrators read it. */
-  record: TSchema;
-  /** Of a registration that leaves it out; a field without one is required, or follows from others. */
-  initial?: unknown;
-  control: Control;
-  /** The part of the form: for every client, what the choice of a library fills in, and what few need. */
-  part: 'main' | 'technical' | 'more';
-  /** Of `signet clients create` and `edit`, without what follows from the control. */
-  option: { name: string; value?: string; help: string };
-  /** What its schema cannot say, for the text or for each of the list. */
-  problem?: (text: string) => MessageDescriptor | undefined;
-  /** Users and reviewers get a link to it: what a host of it looks like is a risk. */
-  isLink?: true;
-};
 
 const uri = (pattern: string) => ({ format: 'uri', ...inCode({ maxLength: 2048, pattern }) });
 /** In the API description alone: the message of {@link homepageUrlProblem} says more. */

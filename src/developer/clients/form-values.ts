@@ -1,12 +1,6 @@
 import { type Client, proposalOf } from '../../clients/client.ts';
-import {
-  type ClientField,
-  type clientFields,
-  type FieldName,
-  fieldNames,
-  fieldOf,
-  membersOf,
-} from '../../clients/fields.ts';
+import type { ClientField } from '../../clients/client-field.ts';
+import { type clientFields, type FieldName, fieldNames, fieldOf, membersOf } from '../../clients/fields.ts';
 import { type SignOutTarget, signOutTargets, signOutUris } from '../../clients/libraries/catalogue.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 

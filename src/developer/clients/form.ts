@@ -1,12 +1,6 @@
 import { acrValuesFor, clientTypes, type SecondFactor, secondFactorOf, secondFactors } from '../../clients/choices.ts';
-import {
-  type ClientField,
-  type FieldName,
-  type FieldsOf,
-  fieldNames,
-  fieldOf,
-  linkFields,
-} from '../../clients/fields.ts';
+import type { ClientField } from '../../clients/client-field.ts';
+import { type FieldName, type FieldsOf, fieldNames, fieldOf, linkFields } from '../../clients/fields.ts';
 import { findLibrary, signOutTargets } from '../../clients/libraries/catalogue.ts';
 import type { ScopeRegister } from '../../clients/scopes.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
