@@ -143,7 +143,7 @@ async function reissueForOldToken(
   if (grant && grant.client_id !== client.client_id) throw refused();
   await refuseIfBehind(deps, token, grant);
   if (!grant) throw refused();
-  // Before anything is said of a replay: without the key a stolen token ends nobody's sign-in.
+  // Before anything is said of a replay: without the key a stolen token ends no sign-in.
   if (!hasKeyOf(grant, jkt)) throw refused('dpop_key');
   if (token.refresh_seq >= grant.refresh_seq) {
     const hasExpired = grant.revoked_at === null && (grant.idle_expires_at <= at || grant.expires_at <= at);
