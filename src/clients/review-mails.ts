@@ -10,6 +10,7 @@ import type { ClientTarget } from './change-client.ts';
 import { type Client, hasPendingChange } from './client.ts';
 import type { Deps } from './deps.ts';
 import { countWaiting, findClients } from './find-clients.ts';
+import { originHostOf } from './presentation.ts';
 import { type ListedClient, listedWithRisks } from './read-review.ts';
 
 /** What administrators decide, each with a mail `client_…` of its own. */
@@ -80,7 +81,7 @@ function entry(locale: Locale, { client, owner, risks }: ListedClient): string {
   const name = owner && owner.name !== null ? `${withoutLinks(owner.name, longest.owner)}, ` : '';
   const values = {
     app: withoutLinks(client.name, longest.name),
-    owner: owner ? `${name}${owner.email}` : translate({ key: 'admin.clients.owner.gone' }),
+    owner: owner ? `${name}${owner.email}` : (originHostOf(client) ?? translate({ key: 'admin.clients.owner.gone' })),
   };
   const risk = risks.map(({ code }) => translate({ key: `admin.risk.${code}` })).join(', ');
   const lines: MessageDescriptor[] = [

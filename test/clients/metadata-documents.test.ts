@@ -85,6 +85,8 @@ testSignet(
     const tokens = tokensOf(await client.redeem(code));
     assert.equal(tokens.scope, 'openid offline_access');
     tokensOf(await client.refresh(tokens.refresh_token));
+    const { json: connected } = await user.browser.get('/v1/me/grants');
+    assert.equal((connected!.grants as { name: string }[])[0]?.name, `Notes (${host})`);
     assert.equal(server.asked.length, 1, 'all of it with one look at the document');
   },
 );

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runJobs } from '../../src/app/jobs.ts';
 import { message, sentence } from '../support/messages.ts';
+import { bringClient } from '../support/outside-clients.ts';
 import { plain } from '../support/plain-sql.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { until } from '../support/until.ts';
@@ -141,4 +142,18 @@ test('the operator can turn the mails to administrators off', async (t) => {
   const before = await mailsWaiting(signet);
   await runJobs(signet.deps, ['remind reviewers']);
   assert.equal(await mailsWaiting(signet), before);
+});
+
+test('a client that came by itself is in the mail once a user has asked for its review, with its host', async (t) => {
+  const signet = await startSignet(t, { mail: true });
+  const admin = await signet.signedInUser({ role: 'admin' });
+  const user = await signet.signedInUser();
+  const client_id = await bringClient(signet, 'https://notes.example.com/client.json');
+  await signet.runJobs();
+  assert.equal((await user.browser.post('/review-request', { client_id })).status, 303);
+  signet.clock.advance(3600);
+  await signet.runJobs();
+  const subject = sentence('mail.reviews_waiting.subject', { service: 'Signet', count: 1 });
+  const { text } = await signet.mailbox.next(admin.email, subject);
+  assert.ok(text.includes('notes.example.com'), text);
 });

@@ -1,3 +1,4 @@
+import { originHostOf } from '../../clients/presentation.ts';
 import { rotationPeriodSeconds } from '../../oauth/signing-keys/signing-keys.ts';
 import { dayChart, figures, periodLinks } from '../../platform/pages/chart.ts';
 import { type Html, html, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
@@ -59,7 +60,7 @@ ${
 <ul class="items">${reviews.map(
         ({ client, owner, risks }) => html`<li><div>
 <h3><a href="${clientPath(client)}">${untrusted(client.name)}</a> ${badge(view.t(client.status === 'pending_review' ? 'admin.overview.reviews.new' : 'admin.overview.reviews.change'), 'off')}</h3>
-<p>${owner && html`${untrustedEmail(owner.email)} · `}${view.ago(client.updated_at)}</p>
+<p>${owner ? html`${untrustedEmail(owner.email)} · ` : client.origin !== null && html`<code>${untrusted(originHostOf(client) ?? '')}</code> · `}${view.ago(client.updated_at)}</p>
 ${risks.length > 0 && html`<p>${risks.map((risk) => html`${riskBadge(view, risk)} `)}</p>`}
 </div></li>
 `,

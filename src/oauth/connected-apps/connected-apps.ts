@@ -2,6 +2,7 @@ import { lockUser } from '../../accounts/statements.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import type { Session } from '../../authentication/statements.ts';
 import type { Deps } from '../../clients/deps.ts';
+import { nameForUsers } from '../../clients/presentation.ts';
 import { now } from '../../platform/clock.ts';
 import { notFound } from '../../platform/errors.ts';
 import { nullable, Time } from '../../platform/http/operation.ts';
@@ -60,8 +61,9 @@ async function connectedApp(deps: Pick<Deps, 'clients' | 'scopes'>, client_id: C
   const uses = parts.flatMap(({ last_used_at }) => last_used_at ?? []);
   return {
     client_id,
-    name: client.name,
-    homepage_url: client.homepage_url,
+    name: nameForUsers(client),
+    // The page shows its host, which is the word of a client that came by itself.
+    homepage_url: client.origin === null ? client.homepage_url : null,
     scope: scopes.list().flatMap(({ name }) => (scope.has(name) ? [name] : [])),
     claims: userClaimNames.filter((name) => claims.has(name) && !ofScope.includes(name)),
     since: Math.min(...parts.map(({ since }) => since)),
