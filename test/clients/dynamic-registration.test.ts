@@ -46,6 +46,15 @@ testSignet(
       client_id: string;
       client_id_issued_at: number;
     };
+    const preflight = await signet.newBrowser().send('/oauth/register', {
+      method: 'OPTIONS',
+      headers: {
+        origin: 'https://other.test',
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'content-type,mcp-protocol-version',
+      },
+    });
+    assert.equal(preflight.headers.get('access-control-allow-headers'), 'content-type,mcp-protocol-version');
     assert.match(client_id, /^cl_[\w-]{22}$/);
     assert.equal(client_id_issued_at, Math.floor(signet.clock() / 1000));
     assert.deepEqual(registered, {

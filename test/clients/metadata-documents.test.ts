@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { internalAddresses, openDocumentServer } from '../support/document-server.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { allow, approve, authorize, clientAt, readBy, readsDocuments } from '../support/outside-clients.ts';
@@ -238,5 +239,37 @@ testSignet(
     const broken = clientAt(signet, server, server.urlOf('app', '/b.json'), { client_id: 'another' });
     const refused = await signet.postForm('/oauth/par', { client_id: broken.client_id, response_type: 'code' });
     assertRefused(refused, 400, 'invalid_request');
+  },
+);
+
+testSignet(
+  'MD-13: a document with keys makes a client that authenticates by them, and one with a private key is refused',
+  { env: readsDocuments },
+  async ({ signet, t }) => {
+    const server = await openDocumentServer(t);
+    const admin = await signet.signedInUser({ role: 'admin' });
+    const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+    const jwks = { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'one' }] };
+    const token_endpoint_auth_method = 'private_key_jwt';
+    const client = clientAt(signet, server, server.urlOf('app'), { token_endpoint_auth_method, jwks });
+    assertRefused(await authorize(signet, client), 400, 'unauthorized_client');
+    const review = await readBy(admin, client.client_id);
+    assert.deepEqual(
+      [review.client_type, review.token_endpoint_auth_method, review.jwks_uri],
+      ['confidential', token_endpoint_auth_method, null],
+    );
+    assert.equal((review.jwks as typeof jwks).keys[0]?.kid, 'one');
+    assert.equal((await approve(admin, client.client_id, { revision: 1 })).status, 200);
+    assertRefused(await client.redeem('ac_x'), 401, 'invalid_client');
+    const leaked = { keys: [privateKey.export({ format: 'jwk' })] };
+    for (const [place, changes] of [{ jwks: leaked }, {}, { jwks, jwks_uri: server.urlOf('app', '/jwks') }].entries()) {
+      const other = clientAt(signet, server, server.urlOf('app', `/${place}.json`), {
+        token_endpoint_auth_method,
+        ...changes,
+      });
+      const refused = await authorize(signet, other);
+      assertRefused(refused, 400, 'invalid_request');
+      assert.ok(!refused.text.includes(leaked.keys[0]!.d!));
+    }
   },
 );
