@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { dangerousSkewSeconds } from '../../src/platform/processes.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
+import { newProofKey, proofOf } from '../support/dpop.ts';
 import { startFederatedSignet } from '../support/federated-signet.ts';
 import { assertNotSignedIn, assertSignedIn, passkeyOptions, postAssertion } from '../support/passkeys.ts';
 import { plain } from '../support/plain-sql.ts';
+import { tokensOf } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import { startUpstreamSignIn } from '../support/upstream.ts';
 
@@ -15,11 +17,13 @@ const skew = dangerousSkewSeconds - 10;
 /** A node on the same store whose clock is ahead. @returns what lets time pass, and runs the jobs of both. */
 async function nodeAhead(t: TestContext, engine: Engine, behind: Signet) {
   const ahead = await startSignet(t, { engine, beside: behind, ahead: skew });
-  return async (seconds: number) => {
+  const pass = async (seconds: number) => {
     behind.clock.advance(seconds);
-    await ahead.runJobs();
+    // The one behind first: a heartbeat from before the leap would tell the other that its clock is wrong, and it deletes nothing then.
     await behind.runJobs();
+    await ahead.runJobs();
   };
+  return Object.assign(pass, { ahead });
 }
 
 const countOf = async ({ deps }: Signet, table: 'revoked_access_tokens' | 'spent_tokens') =>
@@ -76,3 +80,46 @@ onBothEngines('the answer of a provider that was used stays used where the clock
     assert.equal(refused?.reason, 'state_used');
   }
 });
+
+onBothEngines(
+  'a DPoP proof that was used stays used where the clock is behind, also one with a nonce from where it is ahead',
+  async (t, engine) => {
+    const signet = await startSignet(t, { engine });
+    const pass = await nodeAhead(t, engine, signet);
+    const client = await signet.registerClient();
+    const user = await signet.signedInUser();
+    const key = await newProofKey();
+    const code = await user.authorize(client);
+    const dpop = await proofOf(signet, key, ['POST', '/oauth/token']);
+    const { access_token } = tokensOf(await client.redeem(code, {}, { dpop }));
+    const userinfo = ['GET', '/oauth/userinfo'] as const;
+    const read = async ({ url }: Signet, proof: string) =>
+      fetch(url + userinfo[1], { headers: { authorization: `DPoP ${access_token}`, dpop: proof } });
+    // Of the last moment in which the node behind takes it.
+    const plainProof = await proofOf(signet, key, userinfo, {
+      token: access_token,
+      claims: { iat: Math.floor(signet.clock() / 1000) + 60 },
+    });
+    assert.equal((await read(signet, plainProof)).status, 200);
+    for (const seconds of [60, 50, 50]) {
+      await pass(seconds);
+      assert.equal((await read(signet, plainProof)).status, 401);
+    }
+
+    const step = 300;
+    await pass(step + 15 - (Math.floor(signet.clock() / 1000) % step)); // the node ahead is in the next step
+    const late = { iat: Math.floor(signet.clock() / 1000) - 86_400 };
+    const asked = await read(pass.ahead, await proofOf(signet, key, userinfo, { token: access_token, claims: late }));
+    const nonce = asked.headers.get('dpop-nonce') ?? assert.fail('no nonce');
+    const proof = await proofOf(signet, key, userinfo, { token: access_token, claims: { ...late, nonce } });
+    assert.equal((await read(signet, proof)).status, 200);
+    for (const seconds of [600, 100, 100]) {
+      await pass(seconds);
+      assert.equal((await read(signet, proof)).status, 401, `after ${seconds} seconds more`);
+    }
+    const another = await proofOf(signet, key, userinfo, { token: access_token, claims: { ...late, nonce } });
+    assert.equal((await read(signet, another)).status, 200, 'the nonce is still good where the clock is behind');
+    for (const seconds of [step + 2 * dangerousSkewSeconds, 100]) await pass(seconds);
+    assert.equal(await countOf(signet, 'spent_tokens'), 0, 'it is not kept for ever');
+  },
+);

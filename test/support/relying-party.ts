@@ -64,24 +64,26 @@ export class RegisteredClient implements Registration {
     return postForm(this.#server.url + path, fields, { ...credentials, ...headers });
   }
 
-  redeem(code: string, changes: Fields = {}): Promise<Answer> {
-    return this.post('/oauth/token', {
+  redeem(code: string, changes: Fields = {}, headers: Record<string, string> = {}): Promise<Answer> {
+    const fields = {
       grant_type: 'authorization_code',
       code,
       redirect_uri: this.redirect_uri,
       code_verifier: verifier,
       client_id: this.client_id,
       ...changes,
-    });
+    };
+    return this.post('/oauth/token', fields, headers);
   }
 
-  refresh(refresh_token: string, changes: Fields = {}): Promise<Answer> {
-    return this.post('/oauth/token', {
+  refresh(refresh_token: string, changes: Fields = {}, headers: Record<string, string> = {}): Promise<Answer> {
+    const fields = {
       grant_type: 'refresh_token',
       refresh_token,
       client_id: this.client_id,
       ...changes,
-    });
+    };
+    return this.post('/oauth/token', fields, headers);
   }
 
   introspect(token: string): Promise<Answer> {

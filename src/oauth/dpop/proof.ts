@@ -9,7 +9,7 @@ import { RequestError } from '../../platform/errors.ts';
 import { digest } from '../../platform/ids.ts';
 import type { Vault } from '../../platform/vault.ts';
 import { isSignedBy, type Jws, parseJws } from '../client-keys/jws.ts';
-import { isValidNonce, newNonce, nonceSeconds } from './nonce.ts';
+import { endOfNonce, newNonce } from './nonce.ts';
 
 /** Seconds that the clock of a client may differ from ours, unless its proof has a nonce. */
 const clockTolerance = 60;
@@ -81,8 +81,9 @@ function requireFresh({ clock, vault }: ProofDeps, { iat, nonce, nbf, exp }: Jws
       headers: { 'dpop-nonce': newNonce(vault, at) },
     });
   if (nonce !== undefined) {
-    if (typeof nonce !== 'string' || !isValidNonce(vault, nonce, at)) throw askForNonce('The nonce is too old.');
-    return at + nonceSeconds;
+    const end = typeof nonce === 'string' ? endOfNonce(vault, nonce, at) : undefined;
+    if (end === undefined) throw askForNonce('The nonce is too old.');
+    return end;
   }
   if (Math.abs(iat - at) > clockTolerance) throw askForNonce('iat of the DPoP proof is not now.');
   if (nbf !== undefined && !(typeof nbf === 'number' && nbf <= at + clockTolerance))
