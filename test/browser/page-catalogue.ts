@@ -119,6 +119,7 @@ const accountPages: CataloguePage[] = [
   { name: 'developer-form', path: '/developer/register?kind=web&library=spring-security-6', as: 'mary' },
   { name: 'developer-form-native', path: '/developer/register?kind=native&library=appauth', as: 'mary' },
   { name: 'developer-form-service', path: '/developer/register?kind=service&library=jose', as: 'mary' },
+  { name: 'developer-form-mcp', path: '/developer/register?kind=mcp&library=mcp-remote', as: 'mary' },
   { name: 'account', path: '/account', as: 'ada' },
   { name: 'account-saved', path: '/account?done=yes', as: 'mary' },
   { name: 'email', path: '/account/email', as: 'mary' },

@@ -1132,6 +1132,8 @@ test('a registration begins with the kind of app and its library', async (t) => 
       assert.match(mcp, /<option value="listed" selected>/);
       const scopes = [...mcp.matchAll(/name="scope (\S+)" value="on" checked/g)].map(([, scope]) => scope);
       assert.deepEqual(scopes, ['openid', 'offline_access']);
+      const uri = library === 'mcp-remote' ? 'http://localhost/oauth/callback' : '';
+      assert.match(mcp, new RegExp(`<textarea id="redirect_uris"[^>]*>\\n${uri}</textarea>`));
       assert.doesNotMatch(mcp, /name="claims_in_id_token" value="on" checked/);
     }
   });

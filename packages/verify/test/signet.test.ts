@@ -4,7 +4,8 @@ import { disableUser } from '../../../src/admin/users/administer-user.ts';
 import { retireScope } from '../../../src/apis/manage-api.ts';
 import { rotateNow } from '../../../src/oauth/signing-keys/signing-keys.ts';
 import { newApi } from '../../../test/support/apis.ts';
-import { claimsOf } from '../../../test/support/relying-party.ts';
+import { newProofKey, type ProofKey, proofOf } from '../../../test/support/dpop.ts';
+import { claimsOf, tokensOf, verifier } from '../../../test/support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../../../test/support/signet.ts';
 import { createVerifier, type VerifierOptions } from '../src/index.ts';
 import { refusal } from './refusal.ts';
@@ -153,5 +154,43 @@ testSignet(
     await retireScope(signet.deps, { actor: 'cli' }, orders.api_id, 'orders:read');
     signet.clock.advance(2);
     await refusal(forOrders(tokens.access_token, { scope: 'orders:read' }), 'insufficient_scope');
+  },
+);
+
+testSignet(
+  'a token that Signet has bound to a key is accepted with a proof of it, once (RFC 9449 §7)',
+  async ({ signet }) => {
+    const api = await newApi(signet, ['orders:read'], 'https://api.example.com/orders');
+    const user = await signet.signedInUser();
+    const client = await signet.registerClient({ client_type: 'public', allowed_scopes: ['openid', 'orders:read'] });
+    const key = await newProofKey();
+    const redeemed = await client.post(
+      '/oauth/token',
+      {
+        grant_type: 'authorization_code',
+        code: await user.authorize(client, { scope: 'orders:read' }),
+        redirect_uri: client.redirect_uri,
+        code_verifier: verifier,
+        client_id: client.client_id,
+      },
+      { dpop: await proofOf(signet, key, ['POST', '/oauth/token']) },
+    );
+    const token = tokensOf(redeemed).access_token;
+    const service = { permissions: ['tokens:introspect'], products: [], api_id: api.api_id };
+    const { client_id, client_secret } = await signet.newService(service);
+    const introspection = { clientId: client_id, clientSecret: client_secret, cacheSeconds: 0 };
+    const verify = verifierFor(signet, api.identifier, { dpop: { required: true }, introspection });
+    const at = { clock: signet.clock, url: 'https://api.example.com' };
+    const ask = async (by: ProofKey, proof?: string) => {
+      const made = proof ?? (await proofOf(at, by, ['GET', '/orders/1'], { token }));
+      return verify.authorization(`DPoP ${token}`, { dpop: { proof: made, method: 'GET', path: '/orders/1?full' } });
+    };
+    assert.equal((await ask(key)).sub, user.user_id);
+    const used = await proofOf(at, key, ['GET', '/orders/1'], { token });
+    await ask(key, used);
+    await refusal(ask(key, used), 'invalid_dpop_proof', /used before/);
+    await refusal(ask(await newProofKey()), 'invalid_dpop_proof', /another key/);
+    await refusal(verify.authorization(`Bearer ${token}`), 'invalid_token', /no Bearer token/);
+    await refusal(verifierFor(signet, api.identifier)(token), 'invalid_token', /no Bearer token/);
   },
 );

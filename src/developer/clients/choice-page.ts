@@ -26,6 +26,8 @@ export function formFor({ kind, library }: Choice): typeof emptyForm {
     client_type: isOnDevice(kind) ? 'public' : 'confidential',
     application_type: applicationTypeOf(kind),
     ...proposedFor(library),
+    // Where it is the same for everyone: on the user's own device.
+    redirect_uris: library.callback?.startsWith('http://') ? library.callback : '',
     sign_out: signOutOf(library, kind),
     token_endpoint_auth_method: isOnDevice(kind) ? 'none' : (library.authentication ?? ''),
     library: library.id,
