@@ -7,7 +7,7 @@ import { Type } from '../platform/schema.ts';
 import { methodNames } from './authentication-methods.ts';
 import { applicationTypes, signingAlgorithms } from './choices.ts';
 import type { ClientField, Control } from './client-field.ts';
-import { type KeySet, maxKeys } from './keys/key-set.ts';
+import { type KeySet, keySetSchema } from './keys/key-set.ts';
 import { libraryIds } from './libraries/catalogue.ts';
 import { homepageUrlProblem, logoUrlProblem } from './page-url.ts';
 import { redirectUriProblem, serverUriProblem } from './redirect-uri.ts';
@@ -40,22 +40,6 @@ const linkBody = (description: string) => ({
   body: orNull(Type.String({ description, ...linkInCode })),
   record: orNull(Type.String({ description })),
 });
-
-/** Its members are in the API description alone: `readKeySet` says more about them. */
-const keySet = (description: string) =>
-  Type.Unsafe<KeySet>(
-    Type.Object(
-      {},
-      {
-        description,
-        additionalProperties: true,
-        ...inCode({
-          required: ['keys'],
-          properties: { keys: { type: 'array', minItems: 1, maxItems: maxKeys, items: { type: 'object' } } },
-        }),
-      },
-    ),
-  );
 
 /** In the order in which a reviewer reads them. */
 export const clientFields = {
@@ -246,9 +230,11 @@ export const clientFields = {
     part: 'technical',
     control: { kind: 'json' },
     body: orNull(
-      keySet('Its public keys (RFC 7517 §5), of EC P-256, Ed25519 or RSA; never a private one. Instead of `jwks_uri`.'),
+      keySetSchema(
+        'Its public keys (RFC 7517 §5), of EC P-256, Ed25519 or RSA; never a private one. Instead of `jwks_uri`.',
+      ),
     ),
-    record: orNull(keySet('Its public keys.')),
+    record: orNull(keySetSchema('Its public keys.')),
     option: { name: 'jwks', value: 'file', help: 'file of its public keys as a JSON Web Key Set' },
   },
   dpop_bound_access_tokens: {

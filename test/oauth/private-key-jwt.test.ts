@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import type { TestContext } from 'node:test';
-import { asserted, assertionOf, assertionType, type Changes, keySetOf, newKeyPair } from '../support/client-keys.ts';
+import {
+  asksWith,
+  assertAuthenticated,
+  asserted,
+  assertionOf,
+  assertionType,
+  type Changes,
+  keySetOf,
+  newKeyPair,
+} from '../support/client-keys.ts';
 import { plain } from '../support/plain-sql.ts';
 import { asAdmin } from '../support/postgres-admin.ts';
 import { assertRefused, basic, type Fields, type RegisteredClient, tokensOf } from '../support/relying-party.ts';
@@ -12,12 +17,6 @@ import { until } from '../support/until.ts';
 
 const method = { token_endpoint_auth_method: 'private_key_jwt' } as const;
 const env = { SIGNET_WEBHOOK_INTERNAL: '127.0.0.1', SIGNET_RATE_LIMITS: 'off' };
-
-/** Anything that only an authenticated client is told. */
-const asks = (client: RegisteredClient, fields: Fields) =>
-  client.post('/oauth/token', { grant_type: 'refresh_token', refresh_token: 'rt_x', ...fields });
-const assertAuthenticated = async (client: RegisteredClient, fields: Fields) =>
-  assertRefused(await asks(client, fields), 400, 'invalid_grant');
 
 const sentences = {
   assertion_missing: /authenticates by a client_assertion/,
@@ -29,20 +28,6 @@ const sentences = {
   assertion_signature: /signature/,
   key_unknown: /no key with the kid/,
 };
-
-/** A server of a client that publishes what the test says. */
-async function publish(t: TestContext) {
-  const published = { status: 200, document: {} as unknown, asked: 0, url: '' };
-  const server = createServer((_, response) => {
-    published.asked += 1;
-    response.writeHead(published.status, { 'content-type': 'application/json', location: '/elsewhere' });
-    response.end(JSON.stringify(published.document));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  published.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks.json`;
-  return published;
-}
 
 testSignet('private_key_jwt (RFC 7523, OpenID Connect Core §9)', { env }, async ({ signet, t }) => {
   const pair = newKeyPair('ES256');
@@ -58,7 +43,7 @@ testSignet('private_key_jwt (RFC 7523, OpenID Connect Core §9)', { env }, async
   };
   /** Refused as invalid_client with a sentence for this reason, which its owner reads as well. */
   async function assertTold(code: keyof typeof sentences, fields: Fields) {
-    const answer = await asks(client, fields);
+    const answer = await asksWith(client, fields);
     assertRefused(answer, 401, 'invalid_client');
     assert.match(String(answer.json?.error_description), sentences[code]);
     await until(`the owner reads ${code}`, async () => (await failures()).some((one) => one.code === code));
@@ -97,7 +82,7 @@ testSignet('private_key_jwt (RFC 7523, OpenID Connect Core §9)', { env }, async
         await assertAuthenticated(many, await sign({ header: { kid } }, { client: many, pair: one }));
     }
     const rs256 = { ...pairs[2]!, alg: 'RS256' };
-    assertRefused(await asks(many, await sign({}, { client: many, pair: rs256 })), 401, 'invalid_client');
+    assertRefused(await asksWith(many, await sign({}, { client: many, pair: rs256 })), 401, 'invalid_client');
   });
 
   await t.test('KJ-01: the audience is the issuer alone, as a string', async () => {
@@ -126,7 +111,7 @@ testSignet('private_key_jwt (RFC 7523, OpenID Connect Core §9)', { env }, async
       await assertTold('assertion_subject', { client_id: client.client_id, ...(await sign({ claims })) });
     // Signed by the client for another one, with and without its name beside it.
     const forOther = await sign({}, { client: other, pair });
-    assertRefused(await asks(client, forOther), 401, 'invalid_client');
+    assertRefused(await asksWith(client, forOther), 401, 'invalid_client');
     await assertTold('assertion_subject', { client_id: client.client_id, ...forOther });
     const code = await user.authorize(other);
     assertRefused(await other.redeem(code, await sign()), 401, 'invalid_client');
@@ -164,7 +149,7 @@ testSignet('private_key_jwt (RFC 7523, OpenID Connect Core §9)', { env }, async
       const node = await startSignet(t, { beside: signet, env });
       const once = await sign();
       const answers = await Promise.all(
-        [client, client.at(node), client, client.at(node)].map((one) => asks(one, once)),
+        [client, client.at(node), client, client.at(node)].map((one) => asksWith(one, once)),
       );
       assert.deepEqual(answers.map(({ status }) => status).sort(), [400, 401, 401, 401]);
       await assertTold('assertion_used', once);
@@ -208,7 +193,7 @@ testSignet('private_key_jwt (RFC 7523, OpenID Connect Core §9)', { env }, async
         `${header({ alg: 'ES256', crit: ['x'], x: 1 })}.${payload}.${payload}`,
         'x'.repeat(9000),
       ]) {
-        assertRefused(await asks(client, { client_id, ...asserted(text) }), 401, 'invalid_client');
+        assertRefused(await asksWith(client, { client_id, ...asserted(text) }), 401, 'invalid_client');
         assertRefused(
           await signet.postForm('/oauth/introspect', { token: 'x', ...asserted(text) }),
           401,
@@ -222,7 +207,7 @@ testSignet('private_key_jwt (RFC 7523, OpenID Connect Core §9)', { env }, async
         [400, 'invalid_request', { ...asserted(client_assertion), client_secret: 'cs_x' }],
         [401, 'invalid_client', {}],
       ] as const)
-        assertRefused(await asks(client, { client_id, ...fields }), status, error);
+        assertRefused(await asksWith(client, { client_id, ...fields }), status, error);
       const twice = { grant_type: 'refresh_token', refresh_token: 'rt_x', ...asserted(client_assertion) };
       const authorization = basic(client_id, 'cs_x');
       assertRefused(await signet.postForm('/oauth/token', twice, { authorization }), 400, 'invalid_request');
@@ -248,13 +233,13 @@ testSignet('private_key_jwt (RFC 7523, OpenID Connect Core §9)', { env }, async
     ]) {
       const other = await signet.registerClient(more);
       assertRefused(
-        await asks(other.with({ client_secret: null }), await sign({}, { client: other, pair })),
+        await asksWith(other.with({ client_secret: null }), await sign({}, { client: other, pair })),
         401,
         'invalid_client',
       );
     }
     const waiting = await signet.registerClient({ ...method, jwks: keySetOf(pair), approved: false });
-    assertRefused(await asks(waiting, await sign({}, { client: waiting, pair })), 401, 'invalid_client');
+    assertRefused(await asksWith(waiting, await sign({}, { client: waiting, pair })), 401, 'invalid_client');
   });
 
   await t.test('from a secret to a key and back by edits, with both in between', async () => {
@@ -272,62 +257,20 @@ testSignet('private_key_jwt (RFC 7523, OpenID Connect Core §9)', { env }, async
     const changing = await signet.registerClient({ owner });
     const withoutSecret = changing.with({ client_secret: null });
     const withKey = () => sign({}, { client: changing, pair });
-    assertRefused(await asks(withoutSecret, await withKey()), 401, 'invalid_client');
+    assertRefused(await asksWith(withoutSecret, await withKey()), 401, 'invalid_client');
     await edit(changing, { jwks: keySetOf(pair) });
     await assertAuthenticated(changing, {});
     await assertAuthenticated(withoutSecret, await withKey());
     await edit(changing, method);
-    assertRefused(await asks(changing, {}), 401, 'invalid_client');
+    assertRefused(await asksWith(changing, {}), 401, 'invalid_client');
     await assertAuthenticated(withoutSecret, await withKey());
     await edit(changing, { token_endpoint_auth_method: null });
     await assertAuthenticated(changing, {});
     await edit(changing, { jwks: null });
-    assertRefused(await asks(withoutSecret, await withKey()), 401, 'invalid_client');
+    assertRefused(await asksWith(withoutSecret, await withKey()), 401, 'invalid_client');
     const path = `/v1/oauth/clients/${changing.client_id}`;
     assertRefused(await owner.browser.patch(path, method), 400, 'invalid_request');
   });
-
-  await t.test(
-    'KJ-06: keys at a jwks_uri: a rotation, one withdrawn, an address that fails, and none before the review',
-    async (t) => {
-      const published = await publish(t);
-      const [old, next] = [newKeyPair('PS256'), newKeyPair('EdDSA')];
-      published.document = keySetOf(old);
-      const waiting = await signet.registerClient({ owner, ...method, jwks_uri: published.url, approved: false });
-      assertRefused(await asks(waiting, await sign({}, { client: waiting, pair: old })), 401, 'invalid_client');
-      assert.equal(published.asked, 0);
-      const publisher = await signet.registerClient({ owner, ...method, jwks_uri: published.url });
-      const by = (pair: typeof old) => sign({}, { client: publisher, pair });
-      await assertAuthenticated(publisher, await by(old));
-      await assertAuthenticated(publisher, await by(old));
-      assert.equal(published.asked, 1);
-      published.document = keySetOf(old, next);
-      assertRefused(await asks(publisher, await by(next)), 401, 'invalid_client');
-      signet.clock.advance(30);
-      await assertAuthenticated(publisher, await by(next));
-      assert.equal(published.asked, 2);
-      published.document = keySetOf(next);
-      signet.clock.advance(300);
-      assertRefused(await asks(publisher, await by(old)), 401, 'invalid_client');
-      published.status = 302;
-      signet.clock.advance(300);
-      await assertAuthenticated(publisher, await by(next));
-      signet.clock.advance(86_400);
-      const answer = await asks(publisher, await by(next));
-      assertRefused(answer, 401, 'invalid_client');
-      assert.match(String(answer.json?.error_description), /cannot be read now/);
-      const activity = `/v1/oauth/clients/${publisher.client_id}/activity`;
-      await until('its owner reads why', async () => {
-        const { failures } = (await owner.browser.get(activity)).json as {
-          failures: { code: string; sent?: string }[];
-        };
-        return failures.some(({ code, sent }) => code === 'keys_unavailable' && /redirects \(302\)/.test(sent ?? ''));
-      });
-      published.status = 200;
-      signet.clock.advance(30);
-      await assertAuthenticated(publisher, await by(next));
-    },
-  );
 
   await t.test('what was used is forgotten once no node would take it any more', async () => {
     const rows = async () =>
@@ -339,31 +282,6 @@ testSignet('private_key_jwt (RFC 7523, OpenID Connect Core §9)', { env }, async
     assert.equal(Number(await rows()), 0);
   });
 });
-
-testSignet(
-  'KJ-06: keys at an internal address are not read, and wrong assertions are limited as wrong secrets are',
-  async ({ signet, t }) => {
-    const published = await publish(t);
-    const inside = newKeyPair();
-    published.document = keySetOf(inside);
-    for (const jwks_uri of [published.url, published.url.replace('http:', 'https:')]) {
-      const reaching = await signet.registerClient({ ...method, jwks_uri });
-      const fields = asserted(await assertionOf(signet, reaching, inside));
-      assertRefused(await asks(reaching, fields), 401, 'invalid_client');
-    }
-    assert.equal(published.asked, 0);
-    const pair = newKeyPair();
-    const client = await signet.registerClient({ ...method, jwks: keySetOf(pair) });
-    const sign = async (of = pair) => asserted(await assertionOf(signet, client, of));
-    const wrong = { ...newKeyPair(), kid: pair.kid };
-    const statuses: number[] = [];
-    for (let times = 0; times < 25; times += 1) statuses.push((await asks(client, await sign(wrong))).status);
-    assert.deepEqual([statuses.indexOf(429), statuses.at(-1)], [20, 429]);
-    assert.equal((await asks(client, await sign())).status, 429);
-    signet.clock.advance(60);
-    await assertAuthenticated(client, await sign());
-  },
-);
 
 testSignet('KJ-04: without a store that could tell whether it was used an assertion is 503', async ({ signet }) => {
   const pair = newKeyPair();
@@ -377,5 +295,5 @@ testSignet('KJ-04: without a store that could tell whether it was used an assert
     const name = new URL(databaseUrl).pathname.slice(1);
     await asAdmin(elsewhere.href, (admin) => admin.query(`drop database ${name} with (force)`));
   } else await signet.deps.db.close();
-  assertRefused(await asks(client, await sign()), 503, 'temporarily_unavailable');
+  assertRefused(await asksWith(client, await sign()), 503, 'temporarily_unavailable');
 });

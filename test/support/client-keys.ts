@@ -1,6 +1,8 @@
 import { generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
 import { type JWTPayload, SignJWT } from 'jose';
 import type { PublicJwk } from '../../src/clients/keys/key-set.ts';
+import type { Answer } from './browser.ts';
+import { assertRefused, type Fields, type RegisteredClient } from './relying-party.ts';
 import type { Signet } from './signet.ts';
 
 export const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
@@ -46,3 +48,10 @@ export function assertionOf(
 
 /** The parameters by which the client authenticates with it. */
 export const asserted = (client_assertion: string) => ({ client_assertion_type: assertionType, client_assertion });
+
+/** Anything that only an authenticated client is told. */
+export const asksWith = (client: RegisteredClient, fields: Fields): Promise<Answer> =>
+  client.post('/oauth/token', { grant_type: 'refresh_token', refresh_token: 'rt_x', ...fields });
+
+export const assertAuthenticated = async (client: RegisteredClient, fields: Fields): Promise<void> =>
+  assertRefused(await asksWith(client, fields), 400, 'invalid_grant');

@@ -1,4 +1,6 @@
+import { inCode } from '../../platform/http/operation.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
+import { Type } from '../../platform/schema.ts';
 import {
   clientAlgorithms,
   fitsAlgorithm,
@@ -23,6 +25,22 @@ export type KeySet = { readonly keys: readonly PublicJwk[] };
 export const maxKeys = 10;
 /** Characters of JSON. */
 const longest = 16_384;
+
+/** Its members are in the API description alone: `readKeySet` says more about them. */
+export const keySetSchema = (description: string) =>
+  Type.Unsafe<KeySet>(
+    Type.Object(
+      {},
+      {
+        description,
+        additionalProperties: true,
+        ...inCode({
+          required: ['keys'],
+          properties: { keys: { type: 'array', minItems: 1, maxItems: maxKeys, items: { type: 'object' } } },
+        }),
+      },
+    ),
+  );
 
 /**
  * The keys that a client registers. All of them have to be of use: one that is not would go unnoticed.
