@@ -3,6 +3,8 @@ import fc from 'fast-check';
 import { decodeJwt } from 'jose';
 import type { Api } from '../../src/apis/api.ts';
 import { retireApi, retireScope } from '../../src/apis/manage-api.ts';
+import { editClient } from '../../src/clients/edit-client.ts';
+import { approveClient } from '../../src/clients/review-client.ts';
 import { newApi } from '../support/apis.ts';
 import { readAnswer } from '../support/browser.ts';
 import { assertRefused, type RegisteredClient, redirectedTo, tokensOf } from '../support/relying-party.ts';
@@ -10,6 +12,14 @@ import { type Signet, testSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 
 const cli = { actor: 'cli' } as const;
+/** The owner asks for other scopes, and an administrator approves them. */
+async function allow({ deps }: Signet, owner: TestUser, client: RegisteredClient, allowed_scopes: string[]) {
+  const target = { client_id: client.client_id, caller: cli };
+  const edit = { ...target, owner_user_id: owner.user_id };
+  const { revision } = await editClient(deps, edit, { revision: undefined, fields: { allowed_scopes } });
+  await approveClient(deps, target, { revision });
+}
+
 const audienceOf = (token: string) => decodeJwt(token).aud;
 
 async function setUp(signet: Signet) {
@@ -206,6 +216,64 @@ testSignet('RI-05: what is retired ends at once, wherever its tokens are', async
     /fields/,
     'and its scopes are never given away',
   );
+});
+
+testSignet('RI-05: an API of which a client has lost all scopes is left out of its tokens', async ({ signet }) => {
+  const { crm, files, user, client } = await setUp(signet);
+  const scope = 'openid email offline_access crm:read files:read';
+  const held = await user.obtainTokens(client, { scope });
+  const onlyFiles = await user.obtainTokens(client, { scope: 'openid offline_access files:read' });
+  const code = await user.authorize(client, { scope });
+  await allow(signet, user, client, ['openid', 'email', 'offline_access', 'crm:read', 'crm:write']);
+
+  const seen = (await client.introspect(held.access_token)).json;
+  assert.deepEqual(
+    [seen?.scope, seen?.aud],
+    ['openid email offline_access crm:read', [client.client_id, crm.identifier]],
+  );
+  const { authorization } = await signet.newService({
+    permissions: ['tokens:introspect'],
+    products: [],
+    api_id: files.api_id,
+  });
+  for (const token of [held.access_token, onlyFiles.access_token])
+    assert.deepEqual((await signet.postForm('/oauth/introspect', { token }, { authorization })).json, {
+      active: false,
+    });
+  assertRefused(await signet.userinfo(onlyFiles.access_token), 401, 'invalid_token');
+
+  assertRefused(await client.redeem(code, { resource: files.identifier }), 400, 'invalid_target');
+  assertRefused(await client.refresh(held.refresh_token, { resource: files.identifier }), 400, 'invalid_target');
+  for (const answer of [await client.redeem(code), await client.refresh(held.refresh_token)])
+    assert.deepEqual(audienceOf(tokensOf(answer).access_token), [client.client_id, crm.identifier]);
+  const rest = tokensOf(await client.refresh(onlyFiles.refresh_token));
+  assert.deepEqual([rest.scope, audienceOf(rest.access_token)], ['openid offline_access', client.client_id]);
+});
+
+testSignet('RI-05: what is retired while the user is asked is in no token', async ({ signet }) => {
+  const { crm, files, user } = await setUp(signet);
+  const allowed_scopes = ['openid', 'crm:read', 'files:read'];
+  const client = await signet.registerClient({ owner: user, allowed_scopes, consent: 'required' });
+  const begin = async (scope: string) =>
+    new URL((await user.browser.get(client.authorizePath({ scope }))).location ?? '', signet.url).searchParams.get(
+      'request',
+    ) ?? assert.fail('nothing was asked');
+  const allowAll = async (request: string) => {
+    const decided = await user.browser.post('/consent', { request, user: user.user_id, decision: 'allow' });
+    return redirectedTo(await user.browser.get(decided.location ?? assert.fail('the decision leads nowhere')));
+  };
+  const both = await begin('openid crm:read files:read');
+  const onlyFiles = await begin('files:read');
+  await retireApi(signet.deps, cli, files.api_id);
+  const tokens = tokensOf(await client.redeem((await allowAll(both)).get('code') ?? assert.fail('no code')));
+  assert.deepEqual(
+    [tokens.scope, audienceOf(tokens.access_token)],
+    ['openid crm:read', [client.client_id, crm.identifier]],
+  );
+  const answer = await allowAll(onlyFiles);
+  const code = answer.get('code');
+  if (code) assertRefused(await client.redeem(code), 400, 'invalid_scope');
+  else assert.equal(answer.get('error'), 'invalid_scope');
 });
 
 testSignet('RI-06: what a user has allowed of one API is not allowed of another', async ({ signet }) => {

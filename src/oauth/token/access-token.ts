@@ -108,11 +108,12 @@ export async function verifyAccessToken(
     await refuseIfBehind(deps, token, await findGrant(deps.db, token.grant_id));
     throw invalidToken('revoked');
   }
-  const scope = withinAllowed(claims.scope, await usableScopes(deps, subject.allowed_scopes));
+  const allowed = await usableScopes(deps, subject.allowed_scopes);
+  const scope = withinAllowed(claims.scope, allowed);
   if (scope === '') throw invalidToken('no scope left');
   if (typeof claims.aud !== 'string') {
-    const apis = await activeAudience(deps, claims.aud, subject.apis);
-    if (apis.length === 0) throw invalidToken('its API is retired');
+    const apis = await activeAudience(deps, claims.aud, { apis: subject.apis, allowed });
+    if (apis.length === 0) throw invalidToken('none of its APIs is left');
     return { claims: { ...claims, scope, aud: [claims.client_id, ...apis] }, subject };
   }
   if (scope === claims.scope) return { claims, subject };

@@ -1,6 +1,8 @@
 import { type Api, comparableIdentifier } from '../../apis/api.ts';
+import type { ApiRegister } from '../../apis/register.ts';
 import type { Client } from '../../clients/client.ts';
 import { isOwnScope, parseScope, usableScopes, withinAllowed } from '../../clients/scopes.ts';
+import type { ApiId } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';
 import type { IssuableGrant } from '../grants/grant.store.ts';
 import { invalidTarget, nothingAllowed } from './token-refusal.ts';
@@ -48,6 +50,13 @@ type Narrowed = {
   resources?: Resources | undefined;
 };
 
+/** Those of a grant that are still there, and of which the client is still allowed a scope. @param allowed of those that there are. */
+const apisLeft = ({ find }: ApiRegister, apis: readonly ApiId[] | null, allowed: readonly string[]): readonly Api[] =>
+  (apis ?? []).flatMap((api_id) => {
+    const api = find(api_id);
+    return api?.scopes.some(({ name }) => allowed.includes(name)) ? [api] : [];
+  });
+
 /**
  * Narrows, and never widens. What the client, an API or one of its scopes has lost since the grant was made is left out.
  * @returns an empty scope if nothing is left.
@@ -58,14 +67,14 @@ export async function targetOf(
   grant: Pick<IssuableGrant, 'scope' | 'apis'>,
   { asked, resources }: Narrowed,
 ): Promise<Target> {
-  const scope = withinAllowed(asked, await usableScopes(deps, client.allowed_scopes));
+  const allowed = await usableScopes(deps, client.allowed_scopes);
+  const scope = withinAllowed(asked, allowed);
   if (grant.apis === null) return { scope, audience: [] };
-  const { find } = await deps.apis.read();
   const words = parseScope(scope);
   const hasPart = (api: Api) => api.scopes.some(({ name }) => words.includes(name));
   const isNamed = ({ api_id }: Api) => resources?.apis.some((one) => one.api_id === api_id) === true;
   const isWanted = resources ? isNamed : (api: Api) => asked === grant.scope || hasPart(api);
-  const wanted = grant.apis.flatMap((api_id) => find(api_id) ?? []).filter(isWanted);
+  const wanted = apisLeft(await deps.apis.read(), grant.apis, allowed).filter(isWanted);
   const isReached = (name: string) => wanted.some((api) => api.scopes.some((one) => one.name === name));
   return {
     scope: words.filter((name) => isOwnScope(name) || isReached(name)).join(' '),
@@ -84,17 +93,25 @@ export async function requireTarget(
   narrowed: Narrowed,
 ): Promise<void> {
   const named = narrowed.resources?.apis ?? [];
-  if (!named.every(({ api_id }) => grant.apis?.includes(api_id)))
+  const left = apisLeft(await deps.apis.read(), grant.apis, await usableScopes(deps, client.allowed_scopes));
+  if (!named.every(({ api_id }) => left.some((api) => api.api_id === api_id)))
     throw invalidTarget(
-      'resource names an API that was not granted.',
+      'resource names an API that was not granted, or of which the client is no longer allowed a scope.',
       named.map(({ identifier }) => identifier),
     );
   if ((await targetOf(deps, client, grant, narrowed)).scope === '') throw nothingAllowed(narrowed.asked);
 }
 
-/** The identifiers in `aud` whose APIs are still there. @param apis of the grant, by id: another API may have the same identifier by now. */
-export async function activeAudience(deps: Pick<Deps, 'apis'>, aud: readonly string[], apis: readonly string[] | null) {
-  const { find } = await deps.apis.read();
-  const identifiers = (apis ?? []).map((api_id) => find(api_id)?.identifier);
-  return aud.filter((one) => identifiers.includes(one));
+/**
+ * The identifiers in `aud` that it may still have.
+ * @param apis of the grant, by id: another API may have the same identifier by now.
+ * @param allowed what the client may have now, of the scopes that there are.
+ */
+export async function activeAudience(
+  deps: Pick<Deps, 'apis'>,
+  aud: readonly string[],
+  { apis, allowed }: { apis: readonly ApiId[] | null; allowed: readonly string[] },
+): Promise<string[]> {
+  const left = apisLeft(await deps.apis.read(), apis, allowed);
+  return aud.filter((one) => left.some(({ identifier }) => identifier === one));
 }
