@@ -128,6 +128,7 @@ const loggedFields = [
   ...reviewedFields,
   'refresh_retry_window',
   'consent',
+  'profile',
   'status',
   'revision',
   'pending_change',

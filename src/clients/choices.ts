@@ -17,6 +17,10 @@ export type ClientOrigin = (typeof clientOrigins)[number];
 export const consentPolicies = ['skip', 'required'] as const;
 export type ConsentPolicy = (typeof consentPolicies)[number];
 
+/** What a client may be held to. */
+export const profiles = ['fapi2'] as const;
+export type Profile = (typeof profiles)[number];
+
 /** What our tokens are signed with. EdDSA is Ed25519 (RFC 8037); RS256 is for relying parties whose library lacks it. */
 export const signingAlgorithms = ['EdDSA', 'RS256'] as const;
 export type SigningAlgorithm = (typeof signingAlgorithms)[number];

@@ -11,7 +11,7 @@ import {
   type ValuesOf,
 } from '../platform/db/rows.ts';
 import type { ClientId, EventId, SecretId, UserId } from '../platform/ids.ts';
-import { clientOrigins, clientStatuses, clientTypes, consentPolicies } from './choices.ts';
+import { clientOrigins, clientStatuses, clientTypes, consentPolicies, profiles } from './choices.ts';
 import { fieldNames, membersOf } from './fields.ts';
 import { describeKeys } from './keys/key-set.ts';
 import { isMetadataUrl } from './metadata-url.ts';
@@ -37,6 +37,8 @@ export const ClientRow = row('clients', {
   /** Seconds, 0 to 60, in which a lost refresh response may be requested again (decisions §7). */
   refresh_retry_window: integer,
   consent: choice(...consentPolicies),
+  /** The security profile that its reviewer holds it to. */
+  profile: nullable(choice(...profiles)),
   status: choice(...clientStatuses),
   /** Why it was rejected or suspended, or why its last change was rejected. */
   status_reason: nullable(text),

@@ -41,6 +41,7 @@ export async function registerClient(
     origin: null,
     refresh_retry_window: 0, // decisions §7: strict by default
     consent: 'skip', // decisions §9: until an administrator says otherwise
+    profile: null,
     status: 'pending_review',
     status_reason: null,
     revision: 1,

@@ -10,6 +10,7 @@ import { clientTypes } from './choices.ts';
 import type { Client, ReviewedFields } from './client.ts';
 import { fieldOf, fieldsOf, maxEntries, membersOf } from './fields.ts';
 import { type KeySet, readKeySet } from './keys/key-set.ts';
+import { profileProblems } from './profile.ts';
 import { isNativeUri, isPrivateUse } from './redirect-uri.ts';
 
 /** What the owner says to the reviewer. It is no part of what is registered. */
@@ -105,13 +106,15 @@ function normalized({ jwks }: { jwks?: object | null | undefined }): { jwks?: Ke
 }
 
 /** @throws invalidFields */
-export function requireConsistent(wanted: Omit<Registration, 'note_to_reviewer'>): void {
+export function requireConsistent(
+  wanted: Omit<Registration, 'note_to_reviewer'> & Partial<Pick<Client, 'profile'>>,
+): void {
   const problems = inconsistencies(wanted);
   if (problems.length > 0) throw invalidFields(problems);
 }
 
 /** Problems of fields that are right by themselves, but not together. A missing one contradicts none. */
-function inconsistencies(wanted: Partial<Registration>): FieldProblem[] {
+function inconsistencies(wanted: Partial<Registration & Pick<Client, 'profile'>>): FieldProblem[] {
   const { client_type, application_type, token_endpoint_auth_method: method = null } = wanted;
   const hasWebOrigin = application_type === 'web' || application_type === 'spa';
   const problems = uriLists.flatMap((field) =>
@@ -132,7 +135,7 @@ function inconsistencies(wanted: Partial<Registration>): FieldProblem[] {
   if (wanted.jwks && wanted.jwks_uri) problems.push(fieldProblem('jwks_uri', { key: 'problem.client.jwks_uri.both' }));
   if (method === 'private_key_jwt' && client_type !== 'public' && wanted.jwks === null && wanted.jwks_uri === null)
     problems.push(fieldProblem('jwks_uri', { key: 'problem.client.jwks_uri.missing' }));
-  return problems;
+  return [...problems, ...profileProblems(wanted)];
 }
 
 /** @returns the members that the body has. @throws as {@link readRegistration} does. */

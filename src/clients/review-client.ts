@@ -8,6 +8,7 @@ import {
   acrValuesFor,
   type ClientStatus,
   type ConsentPolicy,
+  type Profile,
   type SecondFactor,
   type SigningAlgorithm,
   secondFactorOf,
@@ -24,6 +25,7 @@ import {
 } from './client.ts';
 import type { Deps } from './deps.ts';
 import { findAnyClient } from './find-clients.ts';
+import { requireProfile } from './profile.ts';
 import { mailToOwner } from './review-mails.ts';
 import { refuseSelfApproval } from './reviewer.ts';
 import { setClientStatus } from './store.ts';
@@ -63,21 +65,19 @@ export async function approveClient(deps: ApprovalDeps, target: ClientTarget, ap
       throw invalidFields([fieldProblem('consent', { key: 'problem.client.consent' })]);
     }
     const decision = client.status === 'approved' ? 'change_approved' : 'approved';
-    return {
-      action: `client.${decision}`,
-      also: await mailToOwner(deps, target, client, decision),
-      to: {
-        ...client.pending_change,
-        ...(await reviewedScopes(deps, client, approval.allowed_scopes)),
-        ...reviewedFactor(client, approval.second_factor),
-        pending_change: null,
-        note_to_reviewer: null,
-        review_asked_at: null,
-        status: 'approved',
-        status_reason: null,
-        ...policyAfter(client, approval),
-      },
-    };
+    const to = {
+      ...client.pending_change,
+      ...(await reviewedScopes(deps, client, approval.allowed_scopes)),
+      ...reviewedFactor(client, approval.second_factor),
+      pending_change: null,
+      note_to_reviewer: null,
+      review_asked_at: null,
+      status: 'approved',
+      status_reason: null,
+      ...policyAfter(client, approval),
+    } as const;
+    requireProfile({ ...client, ...to });
+    return { action: `client.${decision}`, also: await mailToOwner(deps, target, client, decision), to };
   });
 }
 
@@ -209,6 +209,8 @@ type PolicyChange = {
   consent?: ConsentPolicy;
   /** Seconds, 0 to 60. */
   refresh_retry_window?: number;
+  /** Null: none. */
+  profile?: Profile | null;
 };
 
 /** @throws invalidFields for a retry window that is none. */
@@ -228,6 +230,7 @@ const approvedPolicyAfter = (client: Client, change: ApprovedPolicyChange): Requ
 const policyAfter = (client: Client, change: PolicyChange): Required<PolicyChange> => ({
   consent: change.consent ?? client.consent,
   refresh_retry_window: change.refresh_retry_window ?? client.refresh_retry_window,
+  profile: change.profile === undefined ? client.profile : change.profile,
 });
 
 /**
@@ -253,6 +256,7 @@ export async function changePolicy(
     const to = approvedPolicyAfter(client, change);
     isChanged = !sameJson(to, approvedPolicyAfter(client, {}));
     if (!isChanged) return undefined;
+    requireProfile({ ...client, ...to });
     const isRegistered = to.id_token_signed_response_alg !== client.id_token_signed_response_alg;
     return { action: 'client.policy_changed', to: { ...to, ...(isRegistered && { revision: client.revision + 1 }) } };
   });

@@ -14,6 +14,7 @@ export const aClient = (changes: Partial<Client> = {}): Client => ({
   redirect_uris: ['https://rp.test/cb'],
   refresh_retry_window: 0,
   consent: 'skip',
+  profile: null,
   status: 'approved',
   status_reason: null,
   note_to_reviewer: null,

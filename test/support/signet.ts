@@ -223,12 +223,13 @@ export type ClientOptions = Partial<Omit<Static<typeof RegistrationBody>, 'allow
   owner?: TestUser;
   consent?: ConsentPolicy;
   refresh_retry_window?: number;
+  profile?: 'fapi2';
   approved?: boolean;
 };
 
 async function registerClient(
   signet: Signet,
-  { owner, approved = true, consent, refresh_retry_window, ...changes }: ClientOptions = {},
+  { owner, approved = true, consent, refresh_retry_window, profile, ...changes }: ClientOptions = {},
 ): Promise<RegisteredClient> {
   const registration = {
     name: 'Test product',
@@ -244,7 +245,7 @@ async function registerClient(
   if (approved) {
     const target = { client_id, caller: { actor: 'cli' } } as const;
     const deps = { ...signet.deps, mail: { ...signet.deps.mail, works: false } }; // no mail about what a test takes for granted
-    await approveClient(deps, target, { revision: 1, consent, refresh_retry_window });
+    await approveClient(deps, target, { revision: 1, consent, refresh_retry_window, profile });
   }
   return new RegisteredClient(signet, { client_id, client_secret, redirect_uri: registration.redirect_uris[0]! });
 }

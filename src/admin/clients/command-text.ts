@@ -19,6 +19,7 @@ export const describeClient = (client: ReviewedRecord): string =>
     ...fieldNames.map((name) => [inEnglish({ key: `clients.field.${name}` }), valueText(client, name)] as const),
     ['Consent', `${client.consent} (${client.consent === 'skip' ? 'users are not asked' : 'each user is asked once'})`],
     ['Retry window', `${client.refresh_retry_window} s`],
+    ['Security profile', client.profile],
     ['Owner', client.owner_user_id],
     ['Came by itself, by', client.origin],
     ['Pending change', client.pending_change && JSON.stringify(client.pending_change)],

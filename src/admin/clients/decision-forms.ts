@@ -1,5 +1,6 @@
 import {
   consentPolicies,
+  profiles,
   type SecondFactor,
   secondFactorOf,
   secondFactors,
@@ -129,7 +130,20 @@ ${[...consentPolicies]
 <label for="${form}-retry">${view.t('admin.clients.retry')}</label>
 <input id="${form}-retry" name="refresh_retry_window" type="number" min="0" max="60" step="1" required value="${retryWindow(client, form)}" aria-describedby="${form}-retry-hint">
 <p class="hint" id="${form}-retry-hint">${view.t('admin.clients.retry.hint')}</p>
-${form === 'approve' && proposal(view, client)}`;
+${form === 'approve' && proposal(view, client)}
+${profileField(view, client, form)}`;
+
+/** A public client can never have one. */
+const profileField = (view: View, client: Client, form: 'approve' | 'policy'): Html | false =>
+  client.client_type === 'confidential' &&
+  html`<label for="${form}-profile">${view.t('admin.clients.profile')}</label>
+<select id="${form}-profile" name="profile" aria-describedby="${form}-profile-hint">${(
+    ['none', ...profiles] as const
+  ).map(
+    (one) =>
+      html`<option value="${one}"${one === (client.profile ?? 'none') && html` selected`}>${view.t(`admin.clients.profile.${one}`)}</option>`,
+  )}</select>
+<p class="hint" id="${form}-profile-hint">${view.t('admin.clients.profile.hint')}</p>`;
 
 /** What the library calls for is filled in while it is undecided: before the first approval, or with a new library. */
 function retryWindow(client: Client, form: 'approve' | 'policy'): number {

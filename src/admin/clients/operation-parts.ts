@@ -1,4 +1,4 @@
-import { clientOrigins, consentPolicies } from '../../clients/choices.ts';
+import { clientOrigins, consentPolicies, profiles } from '../../clients/choices.ts';
 import { ClientRecord } from '../../developer/api/operations.ts';
 import { nullable } from '../../platform/http/operation.ts';
 import { Type } from '../../platform/schema.ts';
@@ -22,6 +22,7 @@ export const ReviewedRecord = Type.Object({
   ),
   consent: Type.Enum([...consentPolicies]),
   refresh_retry_window: Type.Integer({ minimum: 0, maximum: 60, description: 'Seconds.' }),
+  profile: nullable(Type.Enum([...profiles], { description: 'The security profile that it is held to.' })),
 });
 
 export const one = { ...administration, parameters: anyClient };

@@ -1,5 +1,5 @@
 import { longestScope, scopePattern } from '../../apis/api-rules.ts';
-import { consentPolicies, secondFactors, signingAlgorithms } from '../../clients/choices.ts';
+import { consentPolicies, profiles, secondFactors, signingAlgorithms } from '../../clients/choices.ts';
 import { reviewedRecord } from '../../clients/client.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { exportClients } from '../../clients/export-clients.ts';
@@ -52,6 +52,15 @@ const policy = {
       maximum: 60,
       description: 'Seconds within which a refresh whose response was lost may be repeated.',
     }),
+  ),
+  profile: Type.Optional(
+    nullable(
+      Type.Enum([...profiles], {
+        description:
+          '`fapi2`: held to the FAPI 2.0 Security Profile. Its requests must be pushed and its tokens bound to a key, its refresh tokens ' +
+          'are not rotated, and it must authenticate by `private_key_jwt`, without RS256 and with HTTPS redirect URIs.',
+      }),
+    ),
   ),
 };
 
@@ -196,7 +205,8 @@ export const clientOperations = {
     }),
     example: { revision: 1, consent: 'required' },
     answer: {
-      description: 'The client after the change, with its current policy: `consent` and `refresh_retry_window`.',
+      description:
+        'The client after the change, with its current policy: `consent`, `refresh_retry_window` and `profile`.',
       schema: ReviewedRecord,
     },
     refusals: ['not_found', 'invalid_state', 'stale_revision', 'access_denied'],
@@ -240,7 +250,7 @@ export const clientOperations = {
     command: {
       name: 'clients policy',
       summary:
-        'Change the policy of an approved client. That is whether users must consent, the retry window and how its tokens are signed.',
+        'Change the policy of an approved client. That is whether users must consent, the retry window, how its tokens are signed and its security profile.',
       options: { 'retry-window': 'refresh_retry_window', alg: 'id_token_signed_response_alg' },
       text: describeClient,
     },

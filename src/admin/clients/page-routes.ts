@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { administratorPage } from '../../authentication/sessions/session.ts';
-import { consentPolicies, secondFactors, signingAlgorithms } from '../../clients/choices.ts';
+import { consentPolicies, profiles, secondFactors, signingAlgorithms } from '../../clients/choices.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { exportClients } from '../../clients/export-clients.ts';
 import { type ClientListing, countListings, findAnyClient, findClients, orders } from '../../clients/find-clients.ts';
@@ -169,7 +169,8 @@ function rejectionOf(view: View, { ready, reason = '' }: Parameters): string {
 }
 
 /** A field that was emptied is no number: it must not switch the window off. */
-const policyOf = ({ consent, refresh_retry_window }: Parameters) => ({
+const policyOf = ({ consent, profile, refresh_retry_window }: Parameters) => ({
+  profile: profile === 'none' ? null : profiles.find((one) => one === profile),
   consent: consentPolicies.find((policy) => policy === consent),
   refresh_retry_window: refresh_retry_window === undefined ? undefined : Number(refresh_retry_window.trim() || 'none'),
 });

@@ -175,6 +175,7 @@ ${wasApproved(client) && policyFacts(view, client)}
 </dl>`;
 }
 
-const policyFacts = (view: View, { consent, refresh_retry_window: seconds }: Client) =>
+const policyFacts = (view: View, { consent, profile, refresh_retry_window: seconds }: Client) =>
   html`<dt>${view.t('admin.clients.consent')}</dt><dd>${view.t(`admin.clients.consent.${consent}`)}</dd>
-<dt>${view.t('admin.clients.retry.window')}</dt><dd>${seconds === 0 ? view.t('admin.clients.retry.strict') : view.duration(seconds)}</dd>`;
+<dt>${view.t('admin.clients.retry.window')}</dt><dd>${seconds === 0 ? view.t('admin.clients.retry.strict') : view.duration(seconds)}</dd>
+${profile !== null && html`<dt>${view.t('admin.clients.profile')}</dt><dd>${view.t(`admin.clients.profile.${profile}`)}</dd>`}`;

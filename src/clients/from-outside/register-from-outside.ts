@@ -48,6 +48,7 @@ export async function registerFromOutside(deps: ClientDeps & Pick<Deps, 'config'
     origin,
     refresh_retry_window: 0,
     consent: 'required', // no user answers for it
+    profile: null,
     status: approved ? 'approved' : 'pending_review',
     status_reason: null,
     revision: 1,

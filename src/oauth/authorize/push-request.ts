@@ -1,4 +1,5 @@
 import type { Client } from '../../clients/client.ts';
+import { isFapi } from '../../clients/profile.ts';
 import { now } from '../../platform/clock.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
 import { type ErrorCode, RequestError, refusal, statusOf } from '../../platform/errors.ts';
@@ -23,8 +24,8 @@ export const pushedSeconds = 60;
 
 /** Whether a request that comes through the browser is refused (RFC 9126 §6). */
 export const mustPush = (
-  client: Pick<Client, 'require_pushed_authorization_requests' | 'require_signed_request_object'>,
-): boolean => client.require_pushed_authorization_requests || client.require_signed_request_object;
+  client: Pick<Client, 'profile' | 'require_pushed_authorization_requests' | 'require_signed_request_object'>,
+): boolean => isFapi(client) || client.require_pushed_authorization_requests || client.require_signed_request_object;
 
 type Pushing = {
   client: Client;
@@ -44,6 +45,8 @@ export async function pushRequest(
   { client, parsed: sent, address, jkt }: Pushing,
 ): Promise<{ request_uri: string; expires_in: number }> {
   const { client_id } = client;
+  if (sent.values.request_uri !== undefined || sent.repeated.has('request_uri'))
+    throw new RequestError('request_uri_not_supported', 'Push the request itself, and no request_uri.');
   const object = sent.values.request;
   if (object === undefined && client.require_signed_request_object)
     throw new RequestError('invalid_request', 'This client must send its request as a signed request object.');

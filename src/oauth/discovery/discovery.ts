@@ -44,6 +44,8 @@ export function discoveryDocument({
     acr_values_supported: acrs,
     dpop_signing_alg_values_supported: clientAlgorithms,
     claims_parameter_supported: true,
+    request_object_signing_alg_values_supported: clientAlgorithms,
+    require_signed_request_object: false,
     request_parameter_supported: false,
     request_uri_parameter_supported: false,
     backchannel_logout_supported: true,

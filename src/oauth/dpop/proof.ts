@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Client } from '../../clients/client.ts';
 import { readPublicKey, thumbprintOf } from '../../clients/keys/public-key.ts';
+import { isFapi } from '../../clients/profile.ts';
 import { type Clock, now } from '../../platform/clock.ts';
 import { mayConflict } from '../../platform/db/change.ts';
 import type { Db } from '../../platform/db/db.ts';
@@ -93,7 +94,7 @@ function requireFresh({ clock, vault }: ProofDeps, { iat, nonce, nbf, exp }: Jws
 }
 
 /** Whether its access tokens must be bound (RFC 9449 §5.2). */
-export const needsProof = ({ dpop_bound_access_tokens }: Pick<Client, 'dpop_bound_access_tokens'>): boolean =>
-  dpop_bound_access_tokens;
+export const needsProof = (client: Pick<Client, 'profile' | 'dpop_bound_access_tokens'>): boolean =>
+  isFapi(client) || client.dpop_bound_access_tokens;
 
 export const invalidProof = (description: string) => new RequestError('invalid_dpop_proof', description);

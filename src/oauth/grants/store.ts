@@ -127,6 +127,8 @@ type Rotation = Issuance & {
   grant_id: GrantId;
   client_id: ClientId;
   refresh_seq: number;
+  /** The same for a refresh token that stays. */
+  next_seq: number;
   idle_expires_at: number;
   /** The thumbprint of the key that the client has proven to have. */
   jkt: string | null;
@@ -139,12 +141,12 @@ export async function rotateRefreshToken(
   now: number,
   prepare?: Prepare<IssuableGrant>,
 ): Promise<IssuableGrant | undefined> {
-  const { grant_id, client_id, refresh_seq, issuance_id } = rotation;
+  const { grant_id, client_id, refresh_seq, next_seq, issuance_id } = rotation;
   const isCurrent = sql`client_id = ${client_id} and redeemed_at is not null
            and (dpop_jkt is null or dpop_jkt = ${rotation.jkt ?? ''})
-           and (refresh_seq = ${refresh_seq} or refresh_seq = ${refresh_seq + 1} and issuance_id = ${issuance_id})
+           and (refresh_seq = ${refresh_seq} or refresh_seq = ${next_seq} and issuance_id = ${issuance_id})
            and revoked_at is null and idle_expires_at > ${now} and expires_at > ${now} and ${isUsable}`;
-  const swap = sql`update grants set refresh_seq = ${refresh_seq + 1}, refreshed_at = ${now}, issuance_id = ${issuance_id},
+  const swap = sql`update grants set refresh_seq = ${next_seq}, refreshed_at = ${now}, issuance_id = ${issuance_id},
                unanswered_until = case when issuance_id = ${issuance_id} then unanswered_until end,
                idle_expires_at = ${rotation.idle_expires_at}
          where grant_id = ${grant_id} and ${onFoundRow(isCurrent)}

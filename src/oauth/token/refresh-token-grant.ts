@@ -1,5 +1,6 @@
 import type { Client } from '../../clients/client.ts';
 import { leftOutOf } from '../../clients/failures.ts';
+import { isFapi } from '../../clients/profile.ts';
 import { describeAllowed, isMalformedScope, usableScopes, withinAllowed } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidRequest } from '../../platform/errors.ts';
@@ -63,8 +64,10 @@ async function refreshTokenGrant(
   if (scope !== undefined || resources) await refuseNarrowed(deps, client, token, { scope, resources });
 
   const at = now(deps);
+  const next_seq = isFapi(client) ? token.refresh_seq : token.refresh_seq + 1;
   const rotation = {
     ...token,
+    next_seq,
     client_id: client.client_id,
     jkt: jkt ?? null,
     idle_expires_at: at + refreshIdleSeconds(client),
@@ -77,7 +80,7 @@ async function refreshTokenGrant(
     return response;
   };
   const issued = await deps.issuances.issue(
-    { key: token.grant_id, refresh_seq: token.refresh_seq + 1 },
+    { key: token.grant_id, refresh_seq: next_seq },
     (issuance_id, prepare) => rotateRefreshToken(deps.db, { ...rotation, issuance_id }, at, prepare),
     answer,
   );
