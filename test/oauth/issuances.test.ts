@@ -10,6 +10,7 @@ import { unavailable } from '../../src/platform/errors.ts';
 import type { Answer } from '../support/browser.ts';
 import { signedInClient } from '../support/command-line.ts';
 import { onBothEngines } from '../support/databases.ts';
+import { newProofKey, proofOf } from '../support/dpop.ts';
 import { sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';
 import { assertRefused, tokensOf } from '../support/relying-party.ts';
@@ -187,6 +188,33 @@ testSignet('a token that could not be signed after its rotation may be asked for
   assertRefused(failed, 503, 'temporarily_unavailable');
   assert.match(failed.text, /may or may not have been saved/);
   tokensOf(await client.refresh(refresh_token));
+});
+
+testSignet('a lost answer is repeated with a new proof by the same key, and with nothing else', async ({ signet }) => {
+  const owner = await signet.signedInUser();
+  const client = await signet.registerClient({ owner, client_type: 'public' });
+  const [key, other] = [await newProofKey(), await newProofKey()];
+  const proven = async (by = key) => ({ dpop: await proofOf(signet, by, ['POST', '/oauth/token']) });
+  const code = await owner.authorize(client);
+  let token = '';
+  const asks = [
+    (headers: Record<string, string>) => client.redeem(code, {}, headers),
+    (headers: Record<string, string>) => client.refresh(token, {}, headers),
+  ];
+  for (const ask of asks) {
+    const sent = await proven();
+    const { signTokens } = signet.deps.keys;
+    Object.assign(signet.deps.keys, { signTokens: () => Promise.reject(unavailable(new Error('no key'))) });
+    assertRefused(await ask(sent), 503, 'temporarily_unavailable');
+    Object.assign(signet.deps.keys, { signTokens });
+    assertRefused(await ask(sent), 400, 'invalid_dpop_proof');
+    assertRefused(await ask({}), 400, 'invalid_grant');
+    assertRefused(await ask(await proven(other)), 400, 'invalid_grant');
+    const issued = tokensOf(await ask(await proven()));
+    assert.equal(issued.token_type, 'DPoP');
+    token = issued.refresh_token;
+  }
+  tokensOf(await client.refresh(token, {}, await proven()));
 });
 
 testSignet('a code is a replay once its refresh token was used, answered or not', async ({ signet }) => {
