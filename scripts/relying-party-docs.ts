@@ -66,7 +66,13 @@ const languages: Readonly<Record<string, string>> = {
 };
 
 /** Written by hand. */
-export const otherPages = ['applications.md', 'client-keys.md', 'differences.md', 'what-cannot-be-connected.md'];
+export const otherPages = [
+  'applications.md',
+  'client-keys.md',
+  'differences.md',
+  'dpop.md',
+  'what-cannot-be-connected.md',
+];
 
 /** A client as it would be registered for the library. */
 function exampleOf(library: Library): SnippetValues {
@@ -174,7 +180,7 @@ One page for each library that was tried with Signet: how to register a client f
 one of them is missing. The console has the same with the values of your client, under _Set up your app_. For whole
 applications, see [Applications](applications.md); for software without PKCE, machines and command lines,
 [What cannot be connected, and through what](what-cannot-be-connected.md); for a key instead of a secret, [Keys of
-clients](client-keys.md); for what is unlike other providers,
+clients](client-keys.md); for tokens that are of no use without a key, [DPoP](dpop.md); for what is unlike other providers,
 [Coming from another provider](differences.md).
 
 Issuer, authorization endpoint and so on are in the discovery document, \`{issuer}/.well-known/openid-configuration\`. For

@@ -23,57 +23,60 @@ async function start(t: TestContext, engine: Engine) {
   return { signet, user, answerFor };
 }
 
-onBothEngines('openid-client signs in, refreshes and reads userinfo, and repeats with a nonce', async (t, engine) => {
-  const { signet, user, answerFor } = await start(t, engine);
-  for (const client_type of ['public', 'confidential'] as const) {
-    const registered = await signet.registerClient({
-      owner: user,
-      client_type,
-      allowed_scopes,
-      dpop_bound_access_tokens: true,
-    });
-    const secret = registered.client_secret;
-    const authentication = secret === null ? client.None() : client.ClientSecretBasic(secret);
-    const configured = async (skew: number) => {
-      const config = await client.discovery(
-        new URL(signet.url),
-        registered.client_id,
-        { [client.clockSkew]: skew },
-        authentication,
-        { execute: [client.allowInsecureRequests] },
-      );
-      return config;
-    };
-    const config = await configured(0);
-    for (const skew of [0, wrongClock]) {
-      const keyPair = await client.randomDPoPKeyPair('ES256', { extractable: true });
-      const DPoP = client.getDPoPHandle(await configured(skew), keyPair);
-      const checks = { pkceCodeVerifier: verifier, expectedNonce: 'n1', expectedState: 's1' };
-      const tokens = await client.authorizationCodeGrant(config, await answerFor(registered), checks, undefined, {
-        DPoP,
+onBothEngines(
+  'DP-06: openid-client signs in, refreshes and reads userinfo, and repeats with a nonce',
+  async (t, engine) => {
+    const { signet, user, answerFor } = await start(t, engine);
+    for (const client_type of ['public', 'confidential'] as const) {
+      const registered = await signet.registerClient({
+        owner: user,
+        client_type,
+        allowed_scopes,
+        dpop_bound_access_tokens: true,
       });
-      assert.equal(tokens.token_type, 'dpop');
-      const jkt = await calculateJwkThumbprint(await exportJWK(keyPair.publicKey));
-      assert.deepEqual(decodeJwt(tokens.access_token).cnf, { jkt });
-      const refreshed = await client.refreshTokenGrant(config, tokens.refresh_token ?? '', undefined, { DPoP });
-      assert.deepEqual(decodeJwt(refreshed.access_token).cnf, { jkt });
-      const { sub } = await client.fetchUserInfo(config, refreshed.access_token, user.user_id, { DPoP });
-      assert.equal(sub, user.user_id, `${client_type}, ${skew}`);
-      const entitlements = await client.fetchProtectedResource(
-        config,
-        refreshed.access_token,
-        new URL('/v1/me/entitlements', signet.url),
-        'GET',
-        null,
-        undefined,
-        { DPoP },
-      );
-      assert.deepEqual(await entitlements.json(), { entitlements: [] });
+      const secret = registered.client_secret;
+      const authentication = secret === null ? client.None() : client.ClientSecretBasic(secret);
+      const configured = async (skew: number) => {
+        const config = await client.discovery(
+          new URL(signet.url),
+          registered.client_id,
+          { [client.clockSkew]: skew },
+          authentication,
+          { execute: [client.allowInsecureRequests] },
+        );
+        return config;
+      };
+      const config = await configured(0);
+      for (const skew of [0, wrongClock]) {
+        const keyPair = await client.randomDPoPKeyPair('ES256', { extractable: true });
+        const DPoP = client.getDPoPHandle(await configured(skew), keyPair);
+        const checks = { pkceCodeVerifier: verifier, expectedNonce: 'n1', expectedState: 's1' };
+        const tokens = await client.authorizationCodeGrant(config, await answerFor(registered), checks, undefined, {
+          DPoP,
+        });
+        assert.equal(tokens.token_type, 'dpop');
+        const jkt = await calculateJwkThumbprint(await exportJWK(keyPair.publicKey));
+        assert.deepEqual(decodeJwt(tokens.access_token).cnf, { jkt });
+        const refreshed = await client.refreshTokenGrant(config, tokens.refresh_token ?? '', undefined, { DPoP });
+        assert.deepEqual(decodeJwt(refreshed.access_token).cnf, { jkt });
+        const { sub } = await client.fetchUserInfo(config, refreshed.access_token, user.user_id, { DPoP });
+        assert.equal(sub, user.user_id, `${client_type}, ${skew}`);
+        const entitlements = await client.fetchProtectedResource(
+          config,
+          refreshed.access_token,
+          new URL('/v1/me/entitlements', signet.url),
+          'GET',
+          null,
+          undefined,
+          { DPoP },
+        );
+        assert.deepEqual(await entitlements.json(), { entitlements: [] });
+      }
     }
-  }
-});
+  },
+);
 
-onBothEngines('oauth4webapi pushes a request by its key, and is told to use a nonce', async (t, engine) => {
+onBothEngines('DP-06: oauth4webapi pushes a request by its key, and is told to use a nonce', async (t, engine) => {
   const { signet, user } = await start(t, engine);
   const registered = await signet.registerClient({ owner: user });
   const insecure = { [oauth.allowInsecureRequests]: true };
