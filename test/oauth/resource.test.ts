@@ -59,10 +59,11 @@ testSignet('RI-01: a token is for the APIs that are named, or else for those of 
   const path = several(client.authorizePath({ scope: 'crm:read files:read' }), crm.identifier, files.identifier);
   const two = tokensOf(await client.redeem(await authorized(user, path)));
   assert.deepEqual(audienceOf(two.access_token), [client.client_id, crm.identifier, files.identifier]);
-  const posted = tokensOf(
-    await client.redeem(await authorized(user, several(client.authorizePath({ scope: 'openid' }), files.identifier))),
-  );
-  assert.deepEqual([audienceOf(posted.access_token), posted.scope], [[client.client_id, files.identifier], 'openid']);
+  const query = several(client.authorizePath({ scope: 'openid' }), files.identifier, crm.identifier).split('?')[1];
+  const posted = await user.browser.send('/oauth/authorize', { method: 'POST', body: new URLSearchParams(query) });
+  const bare = tokensOf(await client.redeem(await authorized(user, posted.location ?? '')));
+  const audience = [client.client_id, files.identifier, crm.identifier];
+  assert.deepEqual([audienceOf(bare.access_token), bare.scope], [audience, 'openid']);
 
   const unscoped = client.authorizePath({ resource: crm.identifier }).replace(/scope=[^&]*&/, '');
   assert.equal(
