@@ -683,6 +683,20 @@ testSignet('who signed in lately, and what failed and why', async ({ signet, t }
       says: pattern`${sentence('developer.scope.left_out')} <code>.*email.*${sentence('developer.scope.allowed')} <code>.*openid offline_access`,
     },
     {
+      what: 'an API that there is not',
+      code: 'invalid_target',
+      stage: 'authorize',
+      run: () => user.browser.get(client.authorizePath({ resource: 'https://api.test/<b>' })),
+      says: /https:\/\/api\.test\/&lt;b&gt;/,
+    },
+    {
+      what: 'an API that there is not, with a code',
+      code: 'invalid_target',
+      stage: 'token',
+      run: async () => client.redeem(await user.authorize(client), { resource: 'https://api.test/<b>' }),
+      says: /https:\/\/api\.test\/&lt;b&gt;/,
+    },
+    {
       what: 'no PKCE',
       code: 'pkce',
       stage: 'authorize',
