@@ -380,7 +380,11 @@ test('the policy of a client is changed from the command line, which prints the 
   const edited = await succeed([...edit, 'preferred'], env);
   const preferred = ['urn:signet:acr:2fa', 'urn:signet:acr:1fa'];
   assert.deepEqual(edited.pending_change, { default_acr_values: preferred });
-  await misunderstood(policy, env, /Nothing to change: give at least one of --consent, --retry-window, --alg\./);
+  await misunderstood(
+    policy,
+    env,
+    /Nothing to change: give at least one of --consent, --retry-window, --profile, --alg\./,
+  );
   await misunderstood([...policy, '--retry-window', '61'], env, /--retry-window/);
   const changed = await succeed([...policy, '--consent', 'required', '--retry-window', '5'], env);
   assert.deepEqual([changed.consent, changed.refresh_retry_window], ['required', 5]);
