@@ -8,7 +8,7 @@ export const root = join(import.meta.dirname, '../..');
 /** Besides those of `docs/`. */
 const furtherPages = [
   ...['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'],
-  ...['packages/verify/README.md', 'bench/README.md'],
+  ...['packages/verify/README.md', 'packages/verify/CHANGELOG.md', 'bench/README.md'],
 ];
 
 export type Section = { id: string; heading: string; text: string };
