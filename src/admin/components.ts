@@ -12,6 +12,7 @@ const pages: readonly (readonly [prefix: string, path: string])[] = [
   ['cl_', '/admin/clients'],
   ['svc_', '/admin/service-credentials'],
   ['wh_', '/admin/webhooks'],
+  ['api_', '/admin/apis'],
 ];
 
 /** Of the page of a client; its forms are below it. A client_id may be a URL. */
@@ -157,6 +158,7 @@ export const tabs = {
   admin_clients: { path: '/admin/clients', label: 'admin.tab.clients' },
   admin_users: { path: '/admin/users', label: 'admin.tab.users' },
   admin_entitlements: { path: '/admin/entitlements', label: 'admin.tab.entitlements' },
+  admin_apis: { path: '/admin/apis', label: 'admin.tab.apis' },
   admin_services: { path: '/admin/service-credentials', label: 'admin.tab.services' },
   admin_webhooks: { path: '/admin/webhooks', label: 'admin.tab.webhooks' },
   admin_keys: { path: '/admin/keys', label: 'admin.tab.keys' },

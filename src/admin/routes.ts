@@ -9,6 +9,8 @@ import { expectCookie, isOfBlockedCookies, requireCookie } from '../platform/pag
 import { maxCount, sendPage, type TabCounts } from '../platform/pages/page.ts';
 import { answerForm } from '../platform/pages/page-routes.ts';
 import { ttlCache } from '../platform/ttl-cache.ts';
+import { apiOperations } from './apis/operations.ts';
+import { apiPageRoutes } from './apis/page-routes.ts';
 import { auditOperations } from './audit/operations.ts';
 import { auditPageRoutes } from './audit/page-routes.ts';
 import { clientHostRoutes } from './clients/host-routes.ts';
@@ -74,6 +76,7 @@ export async function adminApiRoutes(app: FastifyInstance, deps: Deps) {
     ...Object.values(accessOperations),
     ...Object.values(entitlementOperations),
     ...Object.values(keyOperations),
+    ...Object.values(apiOperations),
     ...Object.values(serviceCredentialOperations),
     ...Object.values(webhookOperations),
     ...Object.values(auditOperations),
@@ -91,6 +94,7 @@ export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
   await clientHostRoutes(app, deps);
   await userPageRoutes(app, deps);
   await entitlementPageRoutes(app, deps);
+  await apiPageRoutes(app, deps);
   await serviceCredentialPageRoutes(app, deps);
   await webhookPageRoutes(app, deps);
   await keyPageRoutes(app, deps);

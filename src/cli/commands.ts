@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { apiOperations } from '../admin/apis/operations.ts';
 import { auditOperations } from '../admin/audit/operations.ts';
 import { describeClient } from '../admin/clients/command-text.ts';
 import { clientOperations } from '../admin/clients/operations.ts';
@@ -252,6 +253,7 @@ export const commandGroups: readonly (readonly [heading: string, commands: Reado
   ],
   ['Sessions, grants and entitlements', { ...commandsOf(accessOperations), ...commandsOf(entitlementOperations) }],
   ['Clients', { ...clientCommands, ...commandsOf(clientOperations) }],
+  ['APIs', commandsOf(apiOperations)],
   ['Service credentials', commandsOf(serviceCredentialOperations)],
   ['Webhooks', webhookCommands],
   ['Audit log', { ...auditCommands, ...commandsOf(auditOperations) }],

@@ -26,6 +26,10 @@ export const examples: Readonly<Record<string, string>> = {
   'clients reject': 'clients reject cl_id --revision 3 --reason "The name is that of another product."',
   'clients suspend': 'clients suspend cl_id --reason "its tokens have leaked"',
   'clients secrets add': 'clients secrets add cl_id',
+  'apis register':
+    'apis register --identifier https://files.example.com --name Files --scope files:read --sentence-en "Read your files"',
+  'apis set-scope': 'apis set-scope api_id --scope files:write --sentence-en "Change your files"',
+  'apis retire-scope': 'apis retire-scope api_id --scope files:write',
   'service-credentials create':
     'service-credentials create --name Billing --permission entitlements:write --product editor',
   'service-credentials rotate': 'service-credentials rotate svc_id --overlap 3600',

@@ -101,6 +101,7 @@ test('every page of administration is accessible, light and dark, on a phone and
     `/admin/users/${owner.user_id}/entitlements?product=editor`,
     '/admin/entitlements?product=editor',
     '/admin/clients/register?kind=web&library=authjs',
+    '/admin/apis',
     '/admin/service-credentials',
     `/admin/service-credentials/${service.client_id}`,
     '/admin/webhooks',

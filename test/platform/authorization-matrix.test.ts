@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
+import { newApi } from '../support/apis.ts';
 import type { Answer, Browser } from '../support/browser.ts';
 import { plain } from '../support/plain-sql.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
@@ -45,6 +46,7 @@ async function world(t: TestContext): Promise<World> {
   const client = await signet.registerClient({ owner });
   const { access_token } = await owner.obtainTokens(client);
   const { client_id: service_id } = await signet.newService();
+  const { api_id } = await newApi(signet, ['matrix:read', 'files:write']);
   const { db } = signet.deps;
   const { webhook_id } = await createWebhook(
     signet.deps,
@@ -90,6 +92,7 @@ async function world(t: TestContext): Promise<World> {
       delivery_id: 'msg_1',
       id: 'passkey1',
       provider: 'google',
+      api_id,
       host: 'app.example.com',
     },
   };

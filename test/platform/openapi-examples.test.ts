@@ -6,6 +6,7 @@ import { twoFactors } from '../../src/authentication/sessions/authentication.ts'
 import { registerClient as registerOwnClient } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
 import { compile } from '../../src/platform/validator.ts';
+import { newApi } from '../support/apis.ts';
 import { readAnswer } from '../support/browser.ts';
 import { freshDatabase } from '../support/databases.ts';
 import { combinedOf, foreignKeyReads, fullScansOf, watchStatements } from '../support/full-scans.ts';
@@ -246,6 +247,24 @@ const calls: Record<string, Prepare> = {
   },
   'get /v1/admin/keys': () => ({}),
   'post /v1/admin/keys/rotate': () => ({}),
+  'get /v1/admin/apis': () => ({}),
+  'post /v1/admin/apis': () => ({}),
+  ...Object.fromEntries(
+    ['get', 'patch'].map((method) => [
+      `${method} /v1/admin/apis/{api_id}`,
+      async ({ signet }: Given) => ({ path: { api_id: (await newApi(signet, [`${method}:read`])).api_id } }),
+    ]),
+  ),
+  'post /v1/admin/apis/{api_id}/scopes': async ({ signet }) => ({
+    path: { api_id: (await newApi(signet, ['one:read'])).api_id },
+  }),
+  'post /v1/admin/apis/{api_id}/retire-scope': async ({ signet }) => ({
+    path: { api_id: (await newApi(signet, ['two:read', 'two:write'])).api_id },
+    body: { scope: 'two:write' },
+  }),
+  'post /v1/admin/apis/{api_id}/retire': async ({ signet }) => ({
+    path: { api_id: (await newApi(signet, ['three:read'])).api_id },
+  }),
   'get /v1/admin/service-credentials': () => ({}),
   'post /v1/admin/service-credentials': () => ({}),
   'patch /v1/admin/service-credentials/{client_id}': async ({ signet }) => ({
@@ -506,6 +525,7 @@ async function readEverything(signet: Signet, admin: TestUser): Promise<void> {
       `/users/${user_id}`,
       `/users/${user_id}/entitlements?product=x`,
       '/webhooks',
+      '/apis',
       '/service-credentials',
       '/keys',
     ].map((page) => `/admin${page}`),

@@ -50,7 +50,8 @@ const semanticReasons: readonly [RegExp, RegExp][] = [
   ],
   [/^createWebhook$/, /^url$/],
   [/^approveClientHost$/, /^host$/],
-  [/ServiceCredential$/, /^name$|^products/],
+  [/ServiceCredential$/, /^name$|^products|^api_id$|^permissions/],
+  [/Api(Scope)?$/, /^identifier$|^name$|^description$|^scope|^sentence_/],
   [/^approveClient$/, /^allowed_scopes$|^consent$|^refresh_retry_window$/],
   [/^writeEntitlement$/, /^metadata$|^(product|plan|source|external_\w+|event_id)$/],
   [/.*/, /^email$/], // its domain must be one by UTS 46

@@ -11,6 +11,7 @@ const consolePages: readonly ConsolePage[] = [
   { path: '/admin/clients/register', label: 'admin.clients.register' },
   { path: '/admin/users/invite', label: 'admin.users.invite' },
   { path: '/admin/users/export', label: 'admin.search.export_users' },
+  { path: '/admin/apis#register', label: 'admin.apis.register' },
   { path: '/admin/service-credentials#create', label: 'admin.services.create' },
   { path: '/admin/webhooks#create', label: 'admin.webhooks.create' },
   { path: '/admin/audit?by=administrators', label: 'admin.overview.latest.changes' },

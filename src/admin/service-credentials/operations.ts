@@ -22,6 +22,7 @@ const record = {
   name: Type.String(),
   permissions: Type.Array(Type.Enum([...permissions])),
   products: Type.Array(Type.String()),
+  api_id: nullable(Type.String({ description: 'The API that introspects its own tokens by it, and no others.' })),
   created_at: Time,
   retired_at: nullable(Time),
   secrets: Type.Array(
@@ -41,7 +42,7 @@ const record = {
 const Credential = Type.Object(record);
 type Credential = Pick<
   ReturnType<typeof credentialRecord>,
-  'client_id' | 'name' | 'permissions' | 'products' | 'created_at' | 'retired_at' | 'last_used_at'
+  'client_id' | 'name' | 'permissions' | 'products' | 'api_id' | 'created_at' | 'retired_at' | 'last_used_at'
 >;
 const secret = { client_secret: Type.String({ description: 'Returned only once.' }) };
 
@@ -99,6 +100,7 @@ const describe = (credential: Credential) =>
     ['Status', statusOf(credential)],
     ['Permissions', credential.permissions],
     ['Products', printedProducts(credential)],
+    ['API', credential.api_id ?? ''],
     ['Created', time(credential.created_at)],
     ['Last used', time(credential.last_used_at)],
   ]);
@@ -114,7 +116,19 @@ export const serviceCredentialOperations = {
     path: '/v1/admin/service-credentials',
     summary: 'Create a service credential for a back end',
     body: strictBody(
-      { name: Type.String({ description: 'Name of the back end.', ...nameInCode }), ...terms },
+      {
+        name: Type.String({ description: 'Name of the back end.', ...nameInCode }),
+        ...terms,
+        api_id: Type.Optional(
+          nullable(
+            Type.String({
+              description:
+                'The API that introspects its own tokens by it, and no others; with `tokens:introspect` alone.',
+              ...inCode({ maxLength: 64 }),
+            }),
+          ),
+        ),
+      },
       writerNeedsProduct,
     ),
     example: { name: 'Billing', permissions: ['entitlements:write'], products: ['editor'] },
@@ -126,7 +140,7 @@ export const serviceCredentialOperations = {
     command: {
       name: 'service-credentials create',
       summary: 'Create a service credential for a back end. Prints its secret, which cannot be shown again.',
-      options: { permission: 'permissions', product: 'products' },
+      options: { permission: 'permissions', product: 'products', api: 'api_id' },
       text: describeSecret,
     },
   }),

@@ -21,11 +21,11 @@ export async function serviceCredentialPageRoutes(app: FastifyInstance, deps: De
   const pages = pagesFor(app, deps, administratorPage);
 
   const all = async ({ view }: { view: View }, shown: Shown) =>
-    credentialsPage(view, await allCredentials(deps), shown);
+    credentialsPage(view, await allCredentials(deps), (await deps.apis.read()).all, shown);
   pages.show(list, (context) => all(context, context));
   pages.run(operations.create, {
     page: list,
-    input: (form) => ({ body: { name: form.name ?? '', ...termsOf(form) } }),
+    input: (form) => ({ body: { name: form.name ?? '', ...termsOf(form), api_id: form.api || null } }),
     done: (made, { view }) => credentialSecretPage(view, made),
     redraw: all,
   });
@@ -33,7 +33,8 @@ export async function serviceCredentialPageRoutes(app: FastifyInstance, deps: De
   const redraw = async ({ view, client_id }: { view: View; client_id: string }, shown: Shown) => {
     const credential = await findCredential(deps, client_id);
     const active = credential.secrets.filter((secret) => isActiveSecret(secret, now(deps)));
-    return credentialPage(view, credential, active, shown);
+    const api = credential.api_id === null ? undefined : (await deps.apis.read()).find(credential.api_id);
+    return credentialPage(view, { ...credential, api }, active, shown);
   };
   pages.show(one, (context) => redraw(context, context));
 

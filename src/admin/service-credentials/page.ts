@@ -1,3 +1,4 @@
+import type { Api } from '../../apis/api.ts';
 import { overlaps } from '../../entitlements/service-credentials/manage-credential.ts';
 import {
   lastUseOf,
@@ -16,7 +17,12 @@ import { adminTab, choices, doneNotice, type Shown, secretOnce, step } from '../
 const path = '/admin/service-credentials';
 const tab = adminTab('admin_services');
 
-export const credentialsPage = (view: View, credentials: readonly ServiceCredential[], shown: Shown): Page => ({
+export const credentialsPage = (
+  view: View,
+  credentials: readonly ServiceCredential[],
+  apis: readonly Api[],
+  shown: Shown,
+): Page => ({
   title: view.plain('admin.services.title'),
   tab,
   content: html`<h1>${view.t('admin.services.title')}</h1>
@@ -35,9 +41,19 @@ ${termsFields(view, {
   permissions: permissions.filter((name) => shown.form?.[`permission:${name}`] === 'on'),
   products: typedProducts(shown.form?.products),
 })}
+${apis.length > 0 && apiSelect(view, apis, shown.form?.api ?? shown.query?.api)}
 <button type="submit" id="service-create">${view.t('admin.services.create.submit')}</button>
 </form>`,
 });
+
+/** Of a credential by which an API introspects its own tokens. */
+const apiSelect = (view: View, apis: readonly Api[], chosen: string | undefined): Html =>
+  html`<label for="api">${view.t('admin.services.api')}</label>
+<select id="api" name="api" aria-describedby="api-hint"><option value="">${view.t('admin.none')}</option>${apis.map(
+    ({ api_id, name }) =>
+      html`<option value="${api_id}"${api_id === chosen && html` selected`}>${visibleText(name)}</option>`,
+  )}</select>
+<p class="hint" id="api-hint">${view.t('admin.services.api.hint')}</p>`;
 
 const credentialItem = (view: View, one: ServiceCredential) => html`<li><div>
 <h2><a href="${path}/${one.credential_id}">${untrusted(one.name)}</a> ${one.retired_at !== null && badge(view.t('admin.services.retired'), 'off')}</h2>
@@ -84,7 +100,7 @@ const termsFields = (view: View, terms: Pick<ServiceCredential, 'permissions' | 
 
 export const credentialPage = (
   view: View,
-  one: ServiceCredential,
+  one: ServiceCredential & { api: Api | undefined },
   active: readonly ServiceSecret[],
   shown: Shown,
 ): Page => ({
@@ -96,7 +112,11 @@ ${shown.problem}${doneNotice(view, shown, 'services', ['restricted', 'unchanged'
 <dt>${view.t('admin.services.client_id')}</dt><dd><code>${one.credential_id}</code></dd>
 <dt>${view.t('admin.services.permissions')}</dt><dd>${one.permissions.join(', ')}</dd>
 <dt>${view.t('admin.services.products')}</dt><dd>${one.products.length > 0 ? productList(one.products) : view.t('admin.none')}</dd>
-<dt>${view.t('admin.created')}</dt><dd>${view.ago(one.created_at)}</dd>
+${
+  one.api &&
+  html`<dt>${view.t('admin.services.api')}</dt><dd><a href="/admin/apis/${one.api.api_id}">${untrusted(one.api.name)}</a></dd>
+`
+}<dt>${view.t('admin.created')}</dt><dd>${view.ago(one.created_at)}</dd>
 ${one.retired_at !== null && html`<dt>${view.t('admin.services.retired')}</dt><dd>${view.ago(one.retired_at)}</dd>`}
 </dl>
 ${

@@ -8,6 +8,8 @@ export const members: Readonly<Record<string, { description: string; example?: s
   address: { description: 'Where the request came from.', example: '192.0.2.1' },
   after: { description: 'What it is now.' },
   algorithm: { description: 'Of the signature.' },
+  api_id: { description: 'ID of an API.', example: 'api_ID' },
+  apis: { description: 'The APIs.' },
   allowed_scopes: { description: 'What the client may request.' },
   amr: { description: 'How the user signed in (RFC 8176).' },
   application_type: { description: 'Where the app runs.' },

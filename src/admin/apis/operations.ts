@@ -1,0 +1,224 @@
+import type { Api } from '../../apis/api.ts';
+import {
+  longestDescription,
+  longestIdentifier,
+  longestScope,
+  longestSentence,
+  scopePattern,
+} from '../../apis/api-rules.ts';
+import { editApi, findApi, registerApi, retireApi, retireScope } from '../../apis/manage-api.ts';
+import { answerOf } from '../../platform/edited.ts';
+import { inCode, nameInCode, nullable, operation, Time } from '../../platform/http/operation.ts';
+import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';
+import { list, table, time } from '../../platform/report.ts';
+import { Type } from '../../platform/schema.ts';
+import { textPatterns } from '../../platform/text.ts';
+import { administration, strictBody } from '../operation-parts.ts';
+
+const ApiRecord = Type.Object({
+  api_id: Type.String(),
+  identifier: Type.String({ description: '`aud` of tokens for it, and what clients send as `resource` (RFC 8707).' }),
+  name: Type.String(),
+  description: nullable(Type.String()),
+  created_at: Time,
+  scopes: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      descriptions: Type.Record(Type.String(), Type.String(), { description: 'What users read of it, by language.' }),
+      created_at: Time,
+    }),
+    { description: 'In the order in which they were added, without retired ones.' },
+  ),
+});
+
+const scope = Type.String({
+  minLength: 1,
+  maxLength: longestScope,
+  pattern: scopePattern,
+  description: 'Name of a scope. It is of one API of all, and never used again once it is retired.',
+});
+
+/** The member of the sentence in one language. */
+export const sentenceMember = (locale: string) => `sentence_${locale.toLowerCase().replaceAll('-', '_')}` as const;
+
+const sentence = (locale: string) =>
+  Type.Optional(
+    Type.String({
+      description: `What it lets an app do, as users read it: one sentence, ${nameOfLanguage(locale)}.`,
+      ...inCode({ minLength: 1, maxLength: longestSentence, pattern: textPatterns.visible }),
+    }),
+  );
+
+/** What users read when they are asked for a scope; at least one. */
+const sentences: Readonly<Record<`sentence_${string}`, ReturnType<typeof sentence>>> = Object.fromEntries(
+  locales.map((locale) => [sentenceMember(locale), sentence(locale)]),
+);
+
+const wantedScope = (body: Readonly<Record<string, unknown>>) => ({
+  name: String(body.scope),
+  descriptions: Object.fromEntries(
+    locales.flatMap((locale) => {
+      const text = body[sentenceMember(locale)];
+      return typeof text === 'string' && text.trim() !== '' ? [[locale, text.trim()]] : [];
+    }),
+  ),
+});
+
+const description = Type.Optional(
+  nullable(
+    Type.String({
+      description: 'What it is, for owners of clients and administrators.',
+      ...inCode({ maxLength: longestDescription, pattern: textPatterns.seen }),
+    }),
+  ),
+);
+const name = Type.String({ description: 'As users read it.', ...nameInCode });
+
+const one = {
+  ...administration,
+  parameters: { api_id: 'ID of an API, `api_...`.' },
+  answer: { description: 'The API.', schema: ApiRecord },
+  refusals: ['not_found'],
+} as const;
+
+const describe = (api: Api) =>
+  table([
+    ['API', api.api_id],
+    ['Identifier', api.identifier],
+    ['Name', api.name],
+    ['Description', api.description ?? ''],
+    ['Scopes', api.scopes.map((each) => each.name)],
+    ['Registered', time(api.created_at)],
+  ]);
+
+// Of members that the type does not name: there is one for each language.
+const readingFiles = { scope: 'files:read', sentence_en: 'Read your files' };
+const changingFiles = { scope: 'files:write', sentence_en: 'Change your files' };
+
+export const apiOperations = {
+  list: operation({
+    ...administration,
+    id: 'listApis',
+    method: 'GET',
+    path: '/v1/admin/apis',
+    summary: 'List the APIs that tokens may be for',
+    answer: { description: 'By name, without retired ones.', schema: Type.Object({ apis: Type.Array(ApiRecord) }) },
+    run: async (deps) => ({ apis: [...(await deps.apis.read()).all] }),
+    command: {
+      name: 'apis list',
+      text: ({ apis }) =>
+        list([
+          ['API', 'IDENTIFIER', 'SCOPES', 'NAME'],
+          ...apis.map((api) => [api.api_id, api.identifier, api.scopes.map((each) => each.name), api.name]),
+        ]),
+    },
+  }),
+
+  register: operation({
+    ...administration,
+    id: 'registerApi',
+    method: 'POST',
+    path: '/v1/admin/apis',
+    summary: 'Register an API, with its first scope',
+    body: strictBody({
+      identifier: Type.String({
+        minLength: 1,
+        description: 'An absolute URI without a fragment, usually its address. It cannot be changed.',
+        ...inCode({ format: 'uri', maxLength: longestIdentifier }),
+      }),
+      name,
+      description,
+      scope,
+      ...sentences,
+    }),
+    example: { identifier: 'https://files.example.com', name: 'Files', ...readingFiles },
+    answer: { description: 'The API.', schema: ApiRecord },
+    refusals: ['invalid_state'],
+    run: (deps, { caller, body }) => registerApi(deps, caller, { ...body, scopes: [wantedScope(body)] }),
+    command: {
+      name: 'apis register',
+      summary: 'Register an API, with its first scope.',
+      text: describe,
+    },
+  }),
+
+  read: operation({
+    ...one,
+    id: 'readApi',
+    method: 'GET',
+    path: '/v1/admin/apis/:api_id',
+    summary: 'Read an API',
+    run: (deps, { api_id }) => findApi(deps, api_id),
+    command: { name: 'apis show', text: describe },
+  }),
+
+  edit: operation({
+    ...one,
+    id: 'editApi',
+    method: 'PATCH',
+    path: '/v1/admin/apis/:api_id',
+    summary: 'Change the name and the description of an API',
+    body: strictBody({ name: Type.Optional(name), description }, { minProperties: 1 }),
+    example: { name: 'Files of the office' },
+    run: async (deps, { caller, api_id, body }) => answerOf(await editApi(deps, caller, api_id, body)),
+    command: { name: 'apis edit', summary: 'Change the name and the description of an API.', text: describe },
+  }),
+
+  setScope: operation({
+    ...one,
+    id: 'setApiScope',
+    method: 'POST',
+    path: '/v1/admin/apis/:api_id/scopes',
+    summary: 'Add a scope to an API, or replace what users read of it',
+    body: strictBody({ scope, ...sentences }),
+    example: changingFiles,
+    refusals: ['not_found', 'invalid_state'],
+    run: async (deps, { caller, api_id, body }) =>
+      answerOf(await editApi(deps, caller, api_id, { scopes: [wantedScope(body)] })),
+    command: {
+      name: 'apis set-scope',
+      summary: 'Add a scope to an API, or replace what users read of it.',
+      text: describe,
+    },
+  }),
+
+  retireScope: operation({
+    ...one,
+    id: 'retireApiScope',
+    method: 'POST',
+    path: '/v1/admin/apis/:api_id/retire-scope',
+    summary: 'Retire a scope permanently',
+    description: 'Clients and tokens lose it at once. The last one cannot be retired alone.',
+    body: strictBody({ scope }),
+    example: { scope: 'files:write' },
+    refusals: ['not_found', 'invalid_state'],
+    run: (deps, { caller, api_id, body }) => retireScope(deps, caller, api_id, body.scope),
+    command: {
+      name: 'apis retire-scope',
+      confirm: 'Clients and tokens lose the scope at once. It cannot be restored, and no API can have its name again.',
+      summary: 'Retire a scope permanently.',
+      text: describe,
+    },
+  }),
+
+  retire: operation({
+    ...administration,
+    parameters: one.parameters,
+    id: 'retireApi',
+    method: 'POST',
+    path: '/v1/admin/apis/:api_id/retire',
+    summary: 'Retire an API permanently',
+    description: 'Its scopes end with it: clients and tokens lose them at once.',
+    answer: { description: 'The API is retired.' },
+    refusals: ['not_found'],
+    run: (deps, { caller, api_id }) => retireApi(deps, caller, api_id),
+    command: {
+      name: 'apis retire',
+      confirm:
+        'No token is issued for the API any more, and those that are held lose it at once. It cannot be restored.',
+      summary: 'Retire an API permanently.',
+      json: (_, { api_id }) => ({ retired: api_id }),
+      text: (_, { api_id }) => `${api_id} has been retired.`,
+    },
+  }),
+};
