@@ -253,3 +253,34 @@ onBothEngines(
     });
   },
 );
+
+onBothEngines(
+  'PA-02: whatever the pushed endpoint is sent, the answer is one of the decided ones',
+  async (t, engine) => {
+    const { signet, clients } = await setUp(t, engine);
+    const [client] = clients;
+    const right = basic(client.client_id, client.client_secret ?? '');
+    const names = ['response_type', 'client_id', 'redirect_uri', 'scope', 'state', 'code_challenge', 'prompt'];
+    const more = ['request', 'request_uri', 'claims', 'resource', 'dpop_jkt', 'max_age', 'response_mode'];
+    const input = fc.record({
+      changes: fc.array(change([...names, ...more]), { maxLength: 3 }),
+      proof: fc.oneof(
+        { weight: 4, arbitrary: fc.constant(undefined) },
+        { weight: 1, arbitrary: fc.constantFrom('x', 'e30.e30.x', 'a.b.c, d.e.f') },
+      ),
+    });
+    await holds(t, input, async ({ changes, proof }) => {
+      const query = client.authorizePath().split('?')[1];
+      const body = changed(pairsOf(new URLSearchParams(query)), changes);
+      const headers = {
+        'content-type': 'application/x-www-form-urlencoded',
+        authorization: right,
+        ...(proof === undefined ? {} : { dpop: proof }),
+      };
+      const answer = await readAnswer(await fetch(`${signet.url}/oauth/par`, { method: 'POST', headers, body }));
+      if (answer.status === 201) return assert.match(String(answer.json?.request_uri), /^urn:[\w:-]+$/);
+      assert.ok([400, 401].includes(answer.status), answer.text);
+      return assertJsonRefusal(answer);
+    });
+  },
+);

@@ -5,6 +5,7 @@ import { sentence } from '../support/messages.ts';
 import { assertRefused, type Fields, type RegisteredClient, redirectedTo, tokensOf } from '../support/relying-party.ts';
 import { startSignet, testSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
+import { until } from '../support/until.ts';
 
 /** The canonical authorization request, as a form. */
 const requestOf = (client: RegisteredClient, changes: Fields = {}): Fields =>
@@ -92,6 +93,34 @@ testSignet(
       assert.equal((await fetch(`${signet.url}/oauth/par`, { method })).status, 405);
   },
 );
+
+testSignet('PA-02: what was wrong with a pushed request is in the console, once', async ({ signet }) => {
+  const user = await signet.signedInUser();
+  const client = await signet.registerClient({ owner: user });
+  const push = (changes: Fields) => client.post('/oauth/par', { ...requestOf(client), ...changes });
+  const wrong = [
+    { code_challenge: undefined },
+    { scope: 'unknown' },
+    { redirect_uri: 'https://rp.test/other' },
+    { request: 'e30.e30.x' },
+  ];
+  for (const changes of wrong) assert.equal((await push(changes)).status, 400);
+  assert.equal((await push({ scope: 'openid unknown' })).status, 201);
+  type Seen = { code: string; count: number }[];
+  let seen: Seen = [];
+  await until('the five failures are kept', async () => {
+    const { json } = await user.browser.get(`/v1/oauth/clients/${client.client_id}/activity`);
+    seen = json?.failures as Seen;
+    return seen.length >= 5;
+  });
+  assert.deepEqual(seen.map(({ code, count }) => `${code} ${count}`).sort(), [
+    'invalid_scope 1',
+    'pkce 1',
+    'redirect_uri_differs 1',
+    'request 1',
+    'scope_left_out 1',
+  ]);
+});
 
 testSignet('PA-03: a request_uri is for its client, for a minute, and for one code', async ({ signet }) => {
   const user = await signet.signedInUser();

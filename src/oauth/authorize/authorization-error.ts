@@ -1,3 +1,6 @@
+import type { Failure } from '../../clients/failures.ts';
+import type { ParsedParameters } from '../../platform/http/parameters.ts';
+
 /** What an authorization response may say in `error` (RFC 6749 §4.1.2.1, OIDC Core §3.1.2.6, RFC 8707 §2). */
 type AuthorizationErrorCode =
   | 'invalid_request'
@@ -40,3 +43,11 @@ export const unmet = (requiredBy: 'claims' | 'default_acr_values') =>
     'unmet_authentication_requirements',
     `${requiredBy} requires a value of acr that this sign-in does not reach.`,
   );
+
+/** For the owner of the client to read. */
+export function failureOf({ about, description }: AuthorizationError, { values, all }: ParsedParameters): Failure {
+  if (about === 'scope') return { code: 'invalid_scope', detail: () => ({ sent: values.scope ?? '' }) };
+  if (about === 'resource')
+    return { code: 'invalid_target', detail: () => ({ sent: all('resource').join(' '), description }) };
+  return { code: about ?? 'request', detail: () => ({ description }) };
+}

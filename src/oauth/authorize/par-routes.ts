@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { isMetadataUrl } from '../../clients/metadata-url.ts';
-import { invalidRequest, RequestError } from '../../platform/errors.ts';
+import { invalidRequest } from '../../platform/errors.ts';
 import { form, type OperationDescription } from '../../platform/http/operation.ts';
 import { FormText, parseParameters } from '../../platform/http/parameters.ts';
 import { Type } from '../../platform/schema.ts';
@@ -8,11 +8,10 @@ import { authenticateClient } from '../client-authentication/authenticate-client
 import { accessAt, authenticationInWords, credentialParametersAt } from '../client-authentication/methods.ts';
 import { presentedBy } from '../client-authentication/presented-by.ts';
 import type { Deps } from '../deps.ts';
-import { verifyProof } from '../dpop/proof.ts';
-import { provenBy } from '../dpop/proven-by.ts';
+import { findProofKey } from '../dpop/proven-by.ts';
 import { findOrDiscover } from './authorize-client.ts';
 import { describedParameters } from './parameters.ts';
-import { pushedSeconds, pushRequest } from './push-request.ts';
+import { noting, pushedSeconds, pushRequest } from './push-request.ts';
 
 /** The pushed authorization request endpoint (RFC 9126). */
 export async function pushedRequestRoutes(app: FastifyInstance, deps: Deps) {
@@ -25,19 +24,10 @@ export async function pushedRequestRoutes(app: FastifyInstance, deps: Deps) {
     // By its document a client becomes known here as well, and is refused until it is approved.
     if (isMetadataUrl(client_id)) await findOrDiscover(deps, client_id, request.ip);
     const client = await authenticateClient(deps, presented, 'pushed_authorization_request');
-    try {
-      const parsed = parseParameters(request.body.text);
-      const proof = request.headers.dpop;
-      const jkt = proof === undefined ? undefined : await verifyProof(deps, provenBy(request, String(proof)));
-      const pushed = await pushRequest(deps, { client, parsed, address: request.ip, jkt });
-      return await reply.code(201).send(pushed);
-    } catch (error) {
-      if (error instanceof RequestError && error.status < 500) {
-        const place = { client_id: client.client_id, stage: 'authorize', address: request.ip } as const;
-        deps.clientFailures.record(place, { code: 'request', detail: () => ({ description: error.message }) });
-      }
-      throw error;
-    }
+    const place = { client_id: client.client_id, stage: 'authorize', address: request.ip } as const;
+    const jkt = await noting(deps, place, findProofKey(deps, request));
+    const parsed = parseParameters(request.body.text);
+    return reply.code(201).send(await pushRequest(deps, { client, parsed, address: request.ip, jkt }));
   });
 }
 

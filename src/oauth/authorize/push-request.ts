@@ -1,4 +1,5 @@
 import type { Client } from '../../clients/client.ts';
+import { leftOutOf } from '../../clients/failures.ts';
 import { isFapi } from '../../clients/profile.ts';
 import { now } from '../../platform/clock.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
@@ -8,7 +9,7 @@ import { digest, newSecret } from '../../platform/ids.ts';
 import { addressLimit } from '../../platform/limits/failure-limits.ts';
 import type { Deps } from '../deps.ts';
 import { invalidProof } from '../dpop/proof.ts';
-import { AuthorizationError } from './authorization-error.ts';
+import { AuthorizationError, failureOf } from './authorization-error.ts';
 import { type AuthorizationRequest, readAuthorizationRequest } from './authorization-request.ts';
 import { authorizeClient } from './authorize-client.ts';
 import { findPushedRequest, insertPushedRequest } from './pushed-requests.store.ts';
@@ -45,16 +46,17 @@ export async function pushRequest(
   { client, parsed: sent, address, jkt }: Pushing,
 ): Promise<{ request_uri: string; expires_in: number }> {
   const { client_id } = client;
-  if (sent.values.request_uri !== undefined || sent.repeated.has('request_uri'))
-    throw new RequestError('request_uri_not_supported', 'Push the request itself, and no request_uri.');
-  const object = sent.values.request;
-  if (object === undefined && client.require_signed_request_object)
-    throw new RequestError('invalid_request', 'This client must send its request as a signed request object.');
-  const inside = object === undefined ? sent : await readRequestObject(deps, client, object);
+  const place = { client_id, stage: 'authorize', address } as const;
+  const inside = await noting(deps, place, readSent(deps, client, sent));
   const parsed = { ...inside, values: { ...inside.values, client_id, request: undefined } };
   const { target } = await authorizeClient(deps, parsed, address);
   const wanted = await readAuthorizationRequest(deps, { client, target }, parsed);
-  if (wanted instanceof AuthorizationError) throw new RequestError(codeOf(wanted), wanted.description);
+  if (wanted instanceof AuthorizationError) {
+    deps.clientFailures.record(place, failureOf(wanted, parsed));
+    throw new RequestError(codeOf(wanted), wanted.description);
+  }
+  const leftOut = leftOutOf(client.allowed_scopes, inside.values.scope, wanted.scope);
+  if (leftOut) deps.clientFailures.record(place, leftOut);
   if (jkt !== undefined && wanted.dpop_jkt !== undefined && wanted.dpop_jkt !== jkt)
     throw invalidProof('The DPoP proof is by another key than dpop_jkt names.');
   // Anyone can push for a public client.
@@ -71,6 +73,36 @@ export async function pushRequest(
     expires_at: at + pushedSeconds,
   });
   return { request_uri: `${requestUriPrefix}${secret}`, expires_in: pushedSeconds };
+}
+
+/** What is checked: the form, or what the client has signed in it. @throws {RequestError} */
+async function readSent(
+  deps: Parameters<typeof readRequestObject>[0],
+  client: Client,
+  sent: ParsedParameters,
+): Promise<ParsedParameters> {
+  if (sent.values.request_uri !== undefined || sent.repeated.has('request_uri'))
+    throw new RequestError('request_uri_not_supported', 'Push the request itself, and no request_uri.');
+  const object = sent.values.request;
+  if (object !== undefined) return readRequestObject(deps, client, object);
+  if (client.require_signed_request_object)
+    throw new RequestError('invalid_request', 'This client must send its request as a signed request object.');
+  return sent;
+}
+
+/** The refusal of a check, for the owner of the client to read as well. */
+export async function noting<Result>(
+  { clientFailures }: Pick<Deps, 'clientFailures'>,
+  place: Parameters<Deps['clientFailures']['record']>[0],
+  check: Promise<Result>,
+): Promise<Result> {
+  try {
+    return await check;
+  } catch (error) {
+    if (error instanceof RequestError && error.status < 500)
+      clientFailures.record(place, { code: 'request', detail: () => ({ description: error.message }) });
+    throw error;
+  }
 }
 
 /** Whatever needs the browser of the user is found out later, and never here. */

@@ -4,7 +4,7 @@ import { browserToken, findInBrowser, startAgain } from '../../authentication/se
 import { returnPathOf } from '../../authentication/sessions/return-target.ts';
 import { currentSession } from '../../authentication/sessions/session.ts';
 import type { Client } from '../../clients/client.ts';
-import { type Failure, leftOutOf } from '../../clients/failures.ts';
+import { leftOutOf } from '../../clients/failures.ts';
 import { nameForUsers, registeredBy } from '../../clients/presentation.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidRequest } from '../../platform/errors.ts';
@@ -16,7 +16,7 @@ import { Type } from '../../platform/schema.ts';
 import { claimsWithin, userClaims } from '../claims/claims.ts';
 import { claimsBeyondScope } from '../claims/claims-parameter.ts';
 import type { Deps } from '../deps.ts';
-import { AuthorizationError, malformed } from './authorization-error.ts';
+import { AuthorizationError, failureOf, malformed } from './authorization-error.ts';
 import { type AuthorizationRequest, readAuthorizationRequest } from './authorization-request.ts';
 import { answerWithError, continueAuthorization, findStep, giveConsent, type Outcome } from './authorize.ts';
 import { authorizeClient, recheckClient } from './authorize-client.ts';
@@ -125,13 +125,6 @@ async function cancelRequest(deps: Deps, request: FastifyRequest, reply: Fastify
   const cancellation = new AuthorizationError('access_denied', 'The user canceled the sign-in.');
   const outcome = await answerWithError(deps, pending.parameters, cancellation, pending);
   return respond(deps, reply, pending.parameters.ui_locales, outcome, 303);
-}
-
-function failureOf({ about, description }: AuthorizationError, { values, all }: ParsedParameters): Failure {
-  if (about === 'scope') return { code: 'invalid_scope', detail: () => ({ sent: values.scope ?? '' }) };
-  if (about === 'resource')
-    return { code: 'invalid_target', detail: () => ({ sent: all('resource').join(' '), description }) };
-  return { code: about ?? 'request', detail: () => ({ description }) };
 }
 
 /** @param status of a redirect. */
