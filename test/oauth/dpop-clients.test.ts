@@ -111,7 +111,16 @@ onBothEngines('DP-06: oauth4webapi pushes a request by its key, and is told to u
   const refused = (error: unknown) => (error as oauth.ResponseBodyError).error === 'invalid_grant';
   await assert.rejects(redeem(undefined), refused);
   await assert.rejects(redeem(oauth.DPoP(own, await oauth.generateKeyPair('ES256'))), refused);
-  const { access_token } = await redeem(DPoP);
+  const { access_token, refresh_token = '' } = await redeem(DPoP);
+  const refresh = async (by: oauth.DPoPHandle) =>
+    oauth.processRefreshTokenResponse(
+      as,
+      own,
+      await oauth.refreshTokenGrantRequest(as, own, authentication, refresh_token, { DPoP: by, ...insecure }),
+    );
+  const another = oauth.DPoP(own, await oauth.generateKeyPair('ES256'));
+  await assert.rejects(refresh(another), refused, 'the key of the request stays that of its tokens');
+  assert.equal((await refresh(DPoP)).token_type, 'dpop');
   const read = async () => oauth.userInfoRequest(as, own, access_token, { DPoP, ...insecure });
   const { sub } = await oauth.processUserInfoResponse(as, own, user.user_id, await read());
   assert.equal(sub, user.user_id);

@@ -101,10 +101,11 @@ export async function redeemCode(
            and (select s.ended_at is null and (s.token_hash = grants.session_token_hash or grants.redeemed_at is not null)
                   from sessions s where s.session_id = grants.session_id)
            and ${isUsable}`;
+  // A key that the authorization request has named stays that of the grant.
   const bound = (code.isBound && code.jkt) || ''; // never null, so that requests share a statement
   const redemption = sql`update grants set redeemed_at = ${now}, refreshed_at = ${now}, refresh_seq = 1, issuance_id = ${code.issuance_id},
                unanswered_until = case when issuance_id = ${code.issuance_id} then unanswered_until end,
-               session_token_hash = null, dpop_jkt = case when ${bound} <> '' then ${bound} end
+               session_token_hash = null, dpop_jkt = case when ${bound} = '' then dpop_jkt else ${bound} end
          where code_hash = ${code.code_hash} and ${onFoundRow(isRedeemable)}
      returning ${IssuableGrant.columns}`;
   const { rows } = await db.run(IssuableGrant, combinable(redemption, code.code_hash), prepare);
