@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { asserted, assertionOf, keySetOf, newKeyPair } from '../support/client-keys.ts';
+import { newProofKey, proofOf } from '../support/dpop.ts';
 import { postgresMigrations, tableBelow } from '../support/portable-sql.ts';
 import { redirectedTo, tokensOf } from '../support/relying-party.ts';
 import { testSignet } from '../support/signet.ts';
@@ -97,6 +98,26 @@ testSignet('an assertion costs one statement more, before that of the request', 
   const ofRefresh = await sqlOf(signet, () => client.refresh(refresh_token, assertion), 200);
   assert.deepEqual(firstWords(ofRefresh), ['insert', 'update']);
 });
+
+testSignet(
+  'a proof costs one statement more, before that of the request or after that of the token',
+  async ({ signet }) => {
+    const client = await signet.registerClient();
+    const user = await signet.signedInUser();
+    const key = await newProofKey();
+    const token = ['POST', '/oauth/token'] as const;
+    const proven = async () => ({ dpop: await proofOf(signet, key, token) });
+    const code = await user.authorize(client);
+    const { access_token, refresh_token } = tokensOf(await client.redeem(code, {}, await proven()));
+    const proof = await proven();
+    const ofRefresh = await sqlOf(signet, () => client.refresh(refresh_token, {}, proof), 200);
+    assert.deepEqual(firstWords(ofRefresh), ['insert', 'update']);
+    const dpop = await proofOf(signet, key, ['GET', '/oauth/userinfo'], { token: access_token });
+    const headers = { authorization: `DPoP ${access_token}`, dpop };
+    const ofUserinfo = await sqlOf(signet, () => fetch(`${signet.url}/oauth/userinfo`, { headers }), 200);
+    assert.deepEqual(firstWords(ofUserinfo), ['select', 'insert']);
+  },
+);
 
 testSignet('clients and keys are read again once in a second, whatever the number of requests', async ({ signet }) => {
   const client = await signet.registerClient();

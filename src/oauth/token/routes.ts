@@ -115,7 +115,7 @@ const issue: OperationDescription = {
   id: 'issueTokens',
   tag: 'OIDC',
   summary: 'Redeem an authorization code or a refresh token',
-  description: `${authenticationInWords('token')} Parameters in the URL are refused.`,
+  description: `${authenticationInWords('token')} Parameters in the URL are refused. A proof in the header \`DPoP\` binds the access token to its key, and for a public client the refresh token (RFC 9449 section 5).`,
   access: accessAt('token'),
   body: { form: true, schema: tokenForm },
   answers: {

@@ -84,7 +84,8 @@ const securitySchemes = (config: Config) => ({
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'JWT',
-    description: 'An access token of a user, from `POST /oauth/token`.',
+    description:
+      'An access token of a user, from `POST /oauth/token`. One that is bound to a key (its `token_type` is `DPoP`) is sent with the scheme `DPoP` instead, and with a new proof in the header `DPoP` (RFC 9449 section 7).',
   },
   ClientSecret: {
     type: 'http',
