@@ -37,7 +37,7 @@ testSignet(
     const { access_token } = tokensOf(await client.redeem(code));
     assert.deepEqual((await client.introspect(access_token)).json?.aud, [client.client_id, 'https://files.test']);
     const apps = await owner.browser.get('/account/apps');
-    assert.match(apps.text, /Read your files/);
+    assert.match(apps.text, /Read your files<\/bdi> \(at <bdi>Files<\/bdi>\)/);
     const events = await signet.auditLog({ target: api_id });
     assert.deepEqual(
       events.map(({ action }) => action),

@@ -275,3 +275,18 @@ testSignet('DP-06: oauth4webapi signs in, refreshes and reads userinfo with a bo
   const claims = await oauth.processUserInfoResponse(as, wrong, user.user_id, await ask());
   assert.equal(claims.sub, user.user_id);
 });
+
+testSignet(
+  'DP-07: strangers who prove keys of their own fill nothing by a public client',
+  { env: { SIGNET_RATE_LIMITS: 'on', SIGNET_LIMIT_CLIENT_SECRET_FAILURES: '3' } },
+  async ({ signet }) => {
+    const user = await signet.signedInUser();
+    const client = await signet.registerClient({ owner: user, client_type: 'public' });
+    const { redeem } = asker(signet, client, await newProofKey());
+    const code = await user.authorize(client);
+    for (let times = 0; times < 4; times += 1)
+      assertRefused(await redeem(`ac_${'x'.repeat(43)}`), 400, 'invalid_grant');
+    assertRefused(await redeem(code), 429, 'rate_limited');
+    signet.clock.advance(61);
+  },
+);

@@ -8,6 +8,7 @@ import {
 } from '../../apis/api-rules.ts';
 import { editApi, findApi, registerApi, retireApi, retireScope } from '../../apis/manage-api.ts';
 import { answerOf } from '../../platform/edited.ts';
+import { fieldProblem, invalidFields } from '../../platform/errors.ts';
 import { inCode, nameInCode, nullable, operation, Time } from '../../platform/http/operation.ts';
 import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';
 import { list, table, time } from '../../platform/report.ts';
@@ -134,7 +135,12 @@ export const apiOperations = {
     example: { identifier: 'https://files.example.com', name: 'Files', ...readingFiles },
     answer: { description: 'The API.', schema: ApiRecord },
     refusals: ['invalid_state'],
-    run: (deps, { caller, body }) => registerApi(deps, caller, { ...body, scopes: [wantedScope(body)] }),
+    async run(deps, { caller, body }) {
+      // A token has both in `aud`: one name must not be that of a client and of an API.
+      if (await deps.clients.find(body.identifier))
+        throw invalidFields([fieldProblem('identifier', { key: 'problem.api.client' })]);
+      return registerApi(deps, caller, { ...body, scopes: [wantedScope(body)] });
+    },
     command: {
       name: 'apis register',
       summary: 'Register an API, with its first scope.',

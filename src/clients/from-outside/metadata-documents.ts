@@ -82,6 +82,8 @@ export function openMetadataDocuments(
     if ('problem' in fetched) throw unusable(fetched.problem);
     if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(fetched.headers['content-type'] ?? ''))
       throw unusable('Its Content-Type is not application/json.');
+    // A token has both in `aud`: one name must not be that of a client and of an API (RFC 8707).
+    if ((await deps.apis.read()).named(client_id)) throw unusable('It is the identifier of an API.');
     const at = now(deps);
     const read = readMetadata(fetched.json, await deps.scopes.read(), client_id);
     return { ...read, fetched_at: at, fresh_until: at + freshSeconds(fetched.headers, at) };

@@ -11,7 +11,7 @@ import type { Deps } from '../deps.ts';
 import { findProofKey } from '../dpop/proven-by.ts';
 import { findOrDiscover } from './authorize-client.ts';
 import { describedParameters } from './parameters.ts';
-import { noting, pushedSeconds, pushRequest } from './push-request.ts';
+import { noting, pushedSeconds, pushRequest, takePush } from './push-request.ts';
 
 /** The pushed authorization request endpoint (RFC 9126). */
 export async function pushedRequestRoutes(app: FastifyInstance, deps: Deps) {
@@ -25,6 +25,7 @@ export async function pushedRequestRoutes(app: FastifyInstance, deps: Deps) {
     if (isMetadataUrl(client_id)) await findOrDiscover(deps, client_id, request.ip);
     const client = await authenticateClient(deps, presented, 'pushed_authorization_request');
     const place = { client_id: client.client_id, stage: 'authorize', address: request.ip } as const;
+    await takePush(deps, client, request.ip);
     const jkt = await noting(deps, place, findProofKey(deps, request));
     const parsed = parseParameters(request.body.text);
     return reply.code(201).send(await pushRequest(deps, { client, parsed, address: request.ip, jkt }));

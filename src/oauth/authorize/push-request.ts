@@ -59,8 +59,6 @@ export async function pushRequest(
   if (leftOut) deps.clientFailures.record(place, leftOut);
   if (jkt !== undefined && wanted.dpop_jkt !== undefined && wanted.dpop_jkt !== jkt)
     throw invalidProof('The DPoP proof is by another key than dpop_jkt names.');
-  // Anyone can push for a public client.
-  if (client.client_type === 'public') await addressLimit(deps, pushedRequests(deps)).take(address);
   const secret = newSecret();
   const request_uri_hash = digest(secret);
   const at = now(deps);
@@ -108,6 +106,11 @@ export async function noting<Result>(
 /** Whatever needs the browser of the user is found out later, and never here. */
 const codeOf = ({ code }: AuthorizationError): ErrorCode =>
   code in statusOf ? (code as ErrorCode) : 'invalid_request';
+
+/** Anyone can push for a public client, and every push, and every proof with it, is a row. @throws {RequestError} `rate_limited`. */
+export async function takePush(deps: LimitDeps, { client_type }: Client, address: string): Promise<void> {
+  if (client_type === 'public') await addressLimit(deps, pushedRequests(deps)).take(address);
+}
 
 const pushedRequests = ({ config: { limits } }: Pick<LimitDeps, 'config'>) => ({
   name: 'pushed-requests',

@@ -6,7 +6,7 @@ import type { ScopeRegister } from '../../clients/scopes.ts';
 import { addOperations, operation } from '../../platform/http/operation.ts';
 import type { UserId } from '../../platform/ids.ts';
 import { notice } from '../../platform/pages/form.ts';
-import { type Html, html } from '../../platform/pages/html.ts';
+import { type Html, html, type Renderable, untrusted } from '../../platform/pages/html.ts';
 import { itemsOr } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
@@ -98,6 +98,13 @@ ${itemsOr(
 )}`,
 });
 
+/** What is allowed at an API says at which. */
+function scopeText(view: View, name: string, scopes: ScopeRegister): Renderable {
+  const scope = scopes.find(name);
+  const text = scope?.describe(view.locale) ?? name;
+  return scope?.api ? view.t('apps.at_api', { what: untrusted(text), api: untrusted(scope.api.name) }) : text;
+}
+
 /** Name and host are text; nothing of the client is linked or loaded. */
 function appItem(view: View, app: ConnectedApp, { values, scopes }: Omit<Shown, 'apps'>): Html {
   const { t } = view;
@@ -110,8 +117,7 @@ function appItem(view: View, app: ConnectedApp, { values, scopes }: Omit<Shown, 
 ${host && html`<p><code>${host}</code></p>`}
 <p>${t('apps.permissions')}</p>
 <ul class="scopes">${app.scope.map(
-    (name) =>
-      html`<li>${scopes.find(name)?.describe(view.locale) ?? name}${sharedValues(view, claimsWithin(name), values)}</li>`,
+    (name) => html`<li>${scopeText(view, name, scopes)}${sharedValues(view, claimsWithin(name), values)}</li>`,
   )}${app.claims.length > 0 && html`<li>${claimList(view, app.claims)}${sharedValues(view, app.claims, values)}</li>`}</ul>
 <p>${t('apps.since', { day: view.day(app.since) })} · ${used}</p>
 </div>

@@ -52,8 +52,12 @@ export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
       return await redeem(deps, { client, resource: readAll(request.body, 'resource'), jkt, ...presented });
     } catch (error) {
       if (error instanceof RequestError && error.status < 500) {
-        const place = { client_id: client.client_id, stage: 'token', address: presented.address } as const;
-        deps.clientFailures.record(place, diagnose(error));
+        const { client_id } = client;
+        const { address } = presented;
+        deps.clientFailures.record({ client_id, stage: 'token', address }, diagnose(error));
+        // Each proof is a row for minutes, and for a public client anyone can make them.
+        const isGuess = error.code === 'invalid_grant' && request.headers.dpop !== undefined;
+        if (isGuess && client.client_type === 'public') await deps.clientSecretLimits.failed(client_id, address);
       }
       throw error;
     }
