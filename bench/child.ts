@@ -33,8 +33,8 @@ export type Child = {
 };
 
 /** Starts a server of this folder in its own process and waits until it listens. */
-export async function startChild(file: string, port: number): Promise<Child> {
-  const child = fork(new URL(file, import.meta.url), [String(port)], {
+export async function startChild(file: string, port: number, ...more: string[]): Promise<Child> {
+  const child = fork(new URL(file, import.meta.url), [String(port), ...more], {
     env: { ...process.env, NODE_ENV: 'production' },
     execArgv: [],
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],

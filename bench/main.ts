@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { prepareBound } from './bound.ts';
 import { freePort } from './child.ts';
 import type { Contender, ContenderName } from './contender.ts';
 import { startFloor } from './floor.ts';
@@ -11,6 +12,7 @@ import { connections, run, withFewer } from './load.ts';
 import { startPeer } from './peer.ts';
 import { childrenOf, processorTimes, residentMemory, usedBetween } from './processor-time.ts';
 import {
+  boundScenarioNames,
   codeExchange,
   documentPaths,
   documentScenarios,
@@ -22,6 +24,7 @@ import {
   type ScenarioName,
   scenarioNames,
   signInLoad,
+  usualScenarioNames,
 } from './scenarios.ts';
 import { startSignet } from './signet.ts';
 import { targets } from './targets.ts';
@@ -121,7 +124,7 @@ function readOptions() {
   if (values.workers !== undefined && !(workers >= 2 && workers <= 64 && Number.isInteger(workers))) {
     return refuse('--workers takes a whole number from 2 to 64.');
   }
-  const only = values.only?.split(',') ?? [...scenarioNames];
+  const only = values.only?.split(',') ?? [...(values.smoke ? scenarioNames : usualScenarioNames)];
   const unknown = only.find((name) => !scenarioNames.some((known) => known === name));
   if (unknown !== undefined) return refuse(`--only does not know ${unknown}.`);
   return {
@@ -167,7 +170,7 @@ async function startAll(): Promise<Entrant[]> {
     freePort().then((port) => startSignet(port, profile, signet)),
     ...(fsyncMs ? [startAnotherSignet('slow_disk', { ...signet, fsyncMs })] : []),
     ...(workers ? [startAnotherSignet('workers', { ...signet, workers })] : []),
-    freePort().then(startPeer),
+    freePort().then((port) => startPeer(port, hasBound())),
     freePort().then(startFloor),
   ]);
   started.push(...settled.filter((one) => one.status === 'fulfilled').map((one) => one.value));
@@ -194,14 +197,22 @@ async function scenariosOf(contender: Contender): Promise<Entrant['scenarios']> 
     const sign_in = signInLoad(contender.signIn!);
     return { code_exchange: codeExchange(contender), sign_in, ...documentScenarios(contender) };
   }
-  const compared = await prepare(contender, options.smoke ? smokeTokens : undefined);
+  const usual = await prepare(contender, options.smoke ? smokeTokens : undefined);
+  const compared = hasBound()
+    ? { ...usual, ...(await prepareBound(contender, options.smoke ? smokeRequests : undefined)) }
+    : usual;
   return contender.name !== 'oidc_provider' ? { ...compared, ...ownScenarios(contender) } : compared;
+}
+
+function hasBound(): boolean {
+  return boundScenarioNames.some((name) => options.scenarios.includes(name));
 }
 
 /** With the warm-up, at a rate that few machines exceed; beyond it, a client has more grants than are measured elsewhere. */
 function expectedExchanges(): number {
   if (options.smoke) return smokeRequests;
-  if (!options.scenarios.includes('code_exchange')) {
+  const isExchanging = options.scenarios.includes('code_exchange') || options.scenarios.includes('dpop_exchange');
+  if (!isExchanging) {
     return options.scenarios.includes('userinfo_new') ? newTokenCount : 1;
   }
   return Math.ceil((options.rounds * options.windowSeconds + 2) * 4_000);

@@ -15,8 +15,9 @@ const api = 'https://api.example';
 
 type Seed = { codes: number; codeChallenge: string; resource: boolean };
 
-export async function startPeer(port: number): Promise<Contender> {
-  const child = await startChild('./peer.ts', port);
+/** @param isBound with the features of bound tokens and pushed requests, which cost the other requests something. */
+export async function startPeer(port: number, isBound: boolean): Promise<Contender> {
+  const child = await startChild('./peer.ts', port, ...(isBound ? ['bound'] : []));
   const basic = basicAuthorization(clientId, clientSecret);
   return {
     name: 'oidc_provider',
@@ -66,7 +67,7 @@ class MapAdapter implements Adapter {
   async findByUserCode(): Promise<undefined> {}
 }
 
-async function serve(port: number) {
+async function serve(port: number, isBound: boolean) {
   const { Provider } = await import('oidc-provider'); // here alone: it warns of Node versions that it does not know
   const key = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
   const apiServer: ResourceServer = {
@@ -92,7 +93,12 @@ async function serve(port: number) {
       },
     ],
     enabledJWA: { idTokenSigningAlgValues: ['EdDSA'] },
-    routes: { token: '/oauth/token', userinfo: '/oauth/userinfo', introspection: '/oauth/introspect' },
+    routes: {
+      token: '/oauth/token',
+      userinfo: '/oauth/userinfo',
+      introspection: '/oauth/introspect',
+      pushed_authorization_request: '/oauth/par',
+    },
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'role'] },
     // An id token without profile claims, as Signet's: fewer bytes to encode and to sign.
     findAccount: (_, sub) => ({
@@ -107,8 +113,8 @@ async function serve(port: number) {
     ttl: { AccessToken: 3600, AuthorizationCode: 600, Grant: 86_400, IdToken: 3600, RefreshToken: 86_400 },
     features: {
       devInteractions: { enabled: false },
-      dPoP: { enabled: false },
-      pushedAuthorizationRequests: { enabled: false },
+      dPoP: { enabled: isBound },
+      pushedAuthorizationRequests: { enabled: isBound },
       revocation: { enabled: false },
       rpInitiatedLogout: { enabled: false },
       introspection: { enabled: true, allowedPolicy: (_, client, token) => token.clientId === client.clientId },
@@ -153,4 +159,4 @@ async function serve(port: number) {
   );
 }
 
-if (import.meta.main) await serve(Number(process.argv[2]));
+if (import.meta.main) await serve(Number(process.argv[2]), process.argv[3] === 'bound');

@@ -4,7 +4,10 @@ import { connections, formRequest, getRequest, type Headers, type Load, run } fr
 /** Of each server that keeps tokens. */
 export const tokenScenarioNames = ['code_exchange', 'refresh', 'userinfo', 'introspect'] as const;
 const ownScenarioNames = ['userinfo_new', 'authorize', 'sign_in', 'discovery', 'key_set'] as const;
-export const scenarioNames = [...tokenScenarioNames, ...ownScenarioNames] as const;
+/** Of `--only` alone: their features are off at the peer while the others are measured. */
+export const boundScenarioNames = ['dpop_exchange', 'dpop_refresh', 'dpop_userinfo', 'pushed_request'] as const;
+export const usualScenarioNames = [...tokenScenarioNames, ...ownScenarioNames] as const;
+export const scenarioNames = [...usualScenarioNames, ...boundScenarioNames] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 type TokenScenarios = Record<(typeof tokenScenarioNames)[number], Scenario>;
 

@@ -10,6 +10,10 @@ const names: Readonly<Record<string, string>> = {
   userinfo_new: 'userinfo with a new token',
   authorize: 'authorization',
   sign_in: 'sign-in with a password',
+  dpop_exchange: 'code exchange with DPoP',
+  dpop_refresh: 'refresh with DPoP',
+  dpop_userinfo: 'userinfo with DPoP',
+  pushed_request: 'pushed request',
   relative: 'its counterpart',
 };
 export const nameOf = (key: string): string => names[key] ?? key.replaceAll('_', ' ');

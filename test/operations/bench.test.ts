@@ -37,7 +37,9 @@ test('npm run bench: every scenario runs on every server, and each answer is rig
     const [head, ...measured] = rows.slice(rows.findIndex(([first]) => first === title));
     assert.deepEqual(head?.slice(0, 6), [title, 'signet', 'slow disk', 'workers', 'oidc-provider', 'floor']);
     const compared = { code_exchange: 5, refresh: 4, userinfo: 4, introspect: 4 };
-    const servers = { ...compared, userinfo_new: 3, authorize: 3, sign_in: 4, discovery: 4, key_set: 4 };
+    const own = { userinfo_new: 3, authorize: 3, sign_in: 4, discovery: 4, key_set: 4 };
+    const bound = { dpop_exchange: 4, dpop_refresh: 4, dpop_userinfo: 4, pushed_request: 4 };
+    const servers = { ...compared, ...own, ...bound };
     for (const [at, [scenario, count]] of Object.entries(servers).entries()) {
       const [name, ...cells] = measured[at] ?? [];
       assert.equal(name, scenario);
