@@ -6,7 +6,8 @@ import { isEventType } from '../../src/webhooks/event-types.ts';
 import { expectAccessible, expectLabelsInNames } from '../support/chromium.ts';
 import type { Signet } from '../support/signet.ts';
 
-const byteBudget = 60_000;
+/** Of the page with the longest list, that of what the audit log may be filtered by. */
+const byteBudget = 65_000;
 const messages = (locale: string): Record<string, string> =>
   JSON.parse(readFileSync(new URL(`../../src/platform/i18n/${locale}.json`, import.meta.url), 'utf8'));
 const english = messages('en');

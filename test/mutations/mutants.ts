@@ -125,7 +125,7 @@ export const mutants: readonly Mutant[] = [
     name: 'rotation-without-comparison',
     breaks: 'Of concurrent uses of a code or a refresh token, one succeeds',
     file: 'src/oauth/grants/store.ts',
-    text: '(refresh_seq = ${refresh_seq} or refresh_seq = ${refresh_seq + 1} and issuance_id = ${issuance_id})',
+    text: '(refresh_seq = ${refresh_seq} or refresh_seq = ${next_seq} and issuance_id = ${issuance_id})',
     instead: '(refresh_seq >= ${refresh_seq} or issuance_id = ${issuance_id})',
     tests: [{ file: 'test/oauth/token-races.test.ts', names: ['of 64 concurrent uses of one refresh token'] }],
   },

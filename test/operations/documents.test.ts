@@ -211,7 +211,7 @@ async function takesOptions(command: string): Promise<void> {
   assert.equal(code, 0, output);
 }
 
-type Given = { settings: Settings; client_id: string; secret_id: string; credential_id: string };
+type Given = { settings: Settings; client_id: string; secret_id: string; credential_id: string; api_id: string };
 
 /** What the examples of the command line speak of: an account, a client with a secret, a service credential. */
 async function createSubjects(settings: Settings): Promise<Given> {
@@ -229,8 +229,13 @@ async function createSubjects(settings: Settings): Promise<Given> {
     ['service-credentials', 'create', '--name', 'mail', '--permission', 'entitlements:write', '--product', 'mail'],
     settings,
   );
+  const scope = ['--scope', 'orders:read', '--sentence-en', 'Read your orders'];
+  const api = await succeed(
+    ['apis', 'register', '--identifier', 'https://orders.example.com', '--name', 'Orders', ...scope],
+    settings,
+  );
   const [{ secret_id = '' } = {}] = secrets as { secret_id?: string }[];
-  return { settings, client_id, secret_id, credential_id: String(credential.client_id) };
+  return { settings, client_id, secret_id, credential_id: String(credential.client_id), api_id: String(api.api_id) };
 }
 
 /** The line that a check prints, once the server has sealed the first events. */
@@ -245,10 +250,14 @@ async function newestSeal(settings: Settings): Promise<string> {
 }
 
 /** With what stands in capitals in place of something that only its reader knows. */
-async function filledIn(args: string[], { settings, client_id, secret_id, credential_id }: Given): Promise<string[]> {
+async function filledIn(
+  args: string[],
+  { settings, client_id, secret_id, credential_id, api_id }: Given,
+): Promise<string[]> {
   const found: Record<string, () => Promise<string> | string> = {
     CLIENT_ID: () => (args[0] === 'service-credentials' ? credential_id : client_id),
     SECRET_ID: () => secret_id,
+    API_ID: () => api_id,
     'SEQ:SEAL': () => newestSeal(settings),
   };
   return Promise.all(args.map(async (arg) => found[arg]?.() ?? arg));

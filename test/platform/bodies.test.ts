@@ -197,7 +197,10 @@ test("a service credential at a client's endpoint hears what it is, and a client
     ] as const) {
       const { status, json: answer } = await signet.newBrowser().post(path, sent[0], sent[1]);
       assert.deepEqual([status, answer?.error], [401, 'invalid_client']);
-      assert.match(String(answer?.error_description), /service credential. This endpoint takes a client's/);
+      assert.match(
+        String(answer?.error_description),
+        /service credential gets no tokens.* takes the ID and secret of a client/,
+      );
     }
   }
   const write = await signet.newBrowser().postJson('/v1/entitlements', {}, { authorization: clientBasic });

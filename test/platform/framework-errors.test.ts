@@ -8,7 +8,7 @@ type Refused = { status: number; method?: string; path: string; headers?: Header
 
 const json = { 'content-type': 'application/json' };
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
-const long = 'a'.repeat(250);
+const long = 'a'.repeat(1600);
 
 /** Every way in which a request is refused before a route sees it; `page`: it looks like an address for people. */
 const refusals: Record<string, Refused> = {

@@ -154,6 +154,7 @@ export async function openNode(store: VirtualStore, vault: Vault, clock: () => n
     clientSecretLimits: openClientSecretLimits({ db, clock, config }),
     apis,
     scopes: openScopes(apis),
+    metadataDocuments: { keepFresh: () => {} }, // its clients are registered
     clientFailures: openFailureRecorder({ db, clock, log }),
     clientSecretUses: openSecretUses({ db, clock, log }, noteSecretUse),
     signInCounter: openSignInCounter({ db, clock, log }),
