@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import type { Client } from '../../clients/client.ts';
-import { readPublicKey, thumbprintOf } from '../../clients/keys/public-key.ts';
 import { isFapi } from '../../clients/profile.ts';
 import { type Clock, now } from '../../platform/clock.ts';
 import { mayConflict } from '../../platform/db/change.ts';
@@ -11,6 +10,7 @@ import { digest } from '../../platform/ids.ts';
 import type { Vault } from '../../platform/vault.ts';
 import { isSignedBy, type Jws, parseJws } from '../client-keys/jws.ts';
 import { endOfNonce, newNonce } from './nonce.ts';
+import { proofKeyOf } from './proof-keys.ts';
 
 /** Seconds that the clock of a client may differ from ours, unless its proof has a nonce. */
 const clockTolerance = 60;
@@ -41,12 +41,12 @@ export type Proven = {
 export async function verifyProof(deps: ProofDeps, request: Proven): Promise<string> {
   const jws = parseJws(request.proof);
   if (jws?.header.typ !== 'dpop+jwt') throw invalidProof('The header DPoP must have one JWT of the type dpop+jwt.');
-  const key = readPublicKey(jws.header.jwk);
-  if (!key) throw invalidProof('jwk in the DPoP proof must be a public key, of EC P-256, Ed25519 or RSA.');
+  const proven = proofKeyOf(request.proof.slice(0, request.proof.indexOf('.')), jws.header.jwk);
+  if (!proven) throw invalidProof('jwk in the DPoP proof must be a public key, of EC P-256, Ed25519 or RSA.');
   const jti = requireMatch(deps, request, jws.claims);
   const expires_at = requireFresh(deps, jws.claims);
+  const { key, jkt } = proven;
   if (!(await isSignedBy(jws, key))) throw invalidProof('The signature of the DPoP proof is wrong.');
-  const jkt = thumbprintOf(jws.header.jwk);
   const use = useOnce({ token_hash: digest(JSON.stringify(['dpop', jkt, jti])), expires_at });
   if (!(await deps.db.change({ run: { used: mayConflict(use) } })).ok)
     throw invalidProof('This DPoP proof was used before. Make a new one for each request.');
@@ -60,7 +60,7 @@ function requireMatch({ config }: ProofDeps, { method, path, accessToken }: Prov
     throw invalidProof(`The DPoP proof needs a jti of 1 to ${longestId} characters.`);
   if (htm !== method) throw invalidProof(`htm of the DPoP proof must be ${method}.`);
   const url = `${config.baseUrl}${path}`;
-  if (typeof htu !== 'string' || comparableUrl(htu) !== comparableUrl(url))
+  if (htu !== url && (typeof htu !== 'string' || comparableUrl(htu) !== comparableUrl(url)))
     throw invalidProof(`htu of the DPoP proof must be ${url}.`);
   if (accessToken !== undefined && ath !== hash('sha256', accessToken, 'base64url'))
     throw invalidProof('ath of the DPoP proof must be the hash of the access token.');
