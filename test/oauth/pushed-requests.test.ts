@@ -32,7 +32,7 @@ testSignet('PA-01: a pushed request begins a sign-in in which nothing else of th
   const client = await signet.registerClient({ owner: user });
   const answer = await client.post('/oauth/par', requestOf(client, { state: 'pushed', nonce: 'pushed' }));
   assert.deepEqual([answer.status, answer.json?.expires_in], [201, 60]);
-  assert.match(String(answer.json?.request_uri), /^urn:ietf:params:oauth:request_uri:[\w-]{43}$/);
+  assert.match(String(answer.json?.request_uri), /^urn:ietf:params:oauth:request_uri:par_[\w-]{22}\.[\w-]{43}$/);
   assert.match(answer.headers.get('cache-control') ?? '', /no-store/);
   const path = pathOf(
     client,

@@ -17,8 +17,8 @@ type StoredProperties = All<Rows[ParameterName]['stores']>;
 /** An authorization request that has passed every check, as it is stored while its user signs in. */
 export const AuthorizationRequest = Type.Object({
   ...(Object.assign({}, ...Object.values(parameters).map(({ stores }) => stores)) as StoredProperties),
-  /** Of a pushed request: the digest of its request_uri, which is used up with the answer. */
-  pushed_hash: Type.Optional(Type.String()),
+  /** Of a pushed request: the id in its request_uri, which is used up with the answer. */
+  pushed_id: Type.Optional(Type.String()),
   /** Of a test from the console: the owner of the client, for whom alone a code may be issued. */
   test_owner: Type.Optional(Type.String()),
 });

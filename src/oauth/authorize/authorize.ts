@@ -89,12 +89,12 @@ export async function continueAuthorization(
 /** Returns an error to the client, which completes a pending request. */
 export async function answerWithError(
   deps: Pick<Deps, 'db' | 'config'>,
-  target: ResponseTarget & Pick<AuthorizationRequest, 'pushed_hash'>,
+  target: ResponseTarget & Pick<AuthorizationRequest, 'pushed_id'>,
   error: AuthorizationError,
   pending?: PendingRequest,
 ): Promise<Outcome> {
   if (pending) await deps.db.run(deletePendingRequest(pending.request_id));
-  if (target.pushed_hash !== undefined) await deps.db.run(deletePushedRequest(target.pushed_hash));
+  if (target.pushed_id !== undefined) await deps.db.run(deletePushedRequest(target.pushed_id));
   const answer = { error: error.code, error_description: error.description };
   return answerClient(target, answer, deps.config.baseUrl);
 }
@@ -199,7 +199,7 @@ async function issueCode(
     run: {
       grant: mustChange(returning(InsertedGrant, grant)),
       pending: pending && deletePendingRequest(pending.request_id),
-      pushed: request.pushed_hash === undefined ? undefined : mustChange(deletePushedRequest(request.pushed_hash)),
+      pushed: request.pushed_id === undefined ? undefined : mustChange(deletePushedRequest(request.pushed_id)),
     },
   });
   if (!issued.ok && issued.failed === 'pushed') throw pushedIsOver();

@@ -5,7 +5,7 @@ import { now } from '../../platform/clock.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
 import { type ErrorCode, RequestError, refusal, statusOf } from '../../platform/errors.ts';
 import type { ParsedParameters } from '../../platform/http/parameters.ts';
-import { digest, newSecret } from '../../platform/ids.ts';
+import { digest, newIdAt, newSecret } from '../../platform/ids.ts';
 import { addressLimit } from '../../platform/limits/failure-limits.ts';
 import type { Deps } from '../deps.ts';
 import { invalidProof } from '../dpop/proof.ts';
@@ -60,17 +60,18 @@ export async function pushRequest(
   if (jkt !== undefined && wanted.dpop_jkt !== undefined && wanted.dpop_jkt !== jkt)
     throw invalidProof('The DPoP proof is by another key than dpop_jkt names.');
   const secret = newSecret();
-  const request_uri_hash = digest(secret);
+  const pushed_id = newIdAt('par', deps.clock());
   const at = now(deps);
-  const parameters = { ...wanted, pushed_hash: request_uri_hash, dpop_jkt: wanted.dpop_jkt ?? jkt };
+  const parameters = { ...wanted, pushed_id, dpop_jkt: wanted.dpop_jkt ?? jkt };
   await insertPushedRequest(deps.db, {
-    request_uri_hash,
+    pushed_id,
+    secret_hash: digest(secret),
     client_id,
     parameters,
     created_at: at,
     expires_at: at + pushedSeconds,
   });
-  return { request_uri: `${requestUriPrefix}${secret}`, expires_in: pushedSeconds };
+  return { request_uri: `${requestUriPrefix}${pushed_id}.${secret}`, expires_in: pushedSeconds };
 }
 
 /** What is checked: the form, or what the client has signed in it. @throws {RequestError} */
@@ -127,8 +128,10 @@ export async function findPushed(
   { values: { client_id = '', request_uri = '' }, repeated }: Pick<ParsedParameters, 'values' | 'repeated'>,
 ): Promise<AuthorizationRequest> {
   const isOnce = !repeated.has('client_id') && !repeated.has('request_uri');
-  const request_uri_hash = digest(request_uri.slice(requestUriPrefix.length));
-  const pushed = isOnce ? await findPushedRequest(deps.db, request_uri_hash, client_id, now(deps)) : undefined;
+  const [pushed_id = '', secret = ''] = request_uri.slice(requestUriPrefix.length).split('.', 2);
+  const pushed = isOnce
+    ? await findPushedRequest(deps.db, { pushed_id, secret_hash: digest(secret), client_id }, now(deps))
+    : undefined;
   if (pushed) return pushed.parameters;
   throw pushedIsOver();
 }

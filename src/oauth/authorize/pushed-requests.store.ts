@@ -5,7 +5,8 @@ import type { ClientId } from '../../platform/ids.ts';
 import { AuthorizationRequest } from './authorization-request.ts';
 
 const PushedRequest = row('pushed_requests', {
-  request_uri_hash: text,
+  pushed_id: text,
+  secret_hash: text,
   client_id: id<ClientId>(),
   parameters: json(AuthorizationRequest),
   created_at: integer,
@@ -18,13 +19,17 @@ export const insertPushedRequest = (db: Db, pushed: RowOf<typeof PushedRequest>)
 const Pushed = PushedRequest.pick('parameters');
 
 /** Of that client, if a sign-in may still begin with it. */
-export const findPushedRequest = (db: Db, request_uri_hash: string, client_id: string, now: number) =>
+export const findPushedRequest = (
+  db: Db,
+  { pushed_id, secret_hash, client_id }: Pick<RowOf<typeof PushedRequest>, 'pushed_id' | 'secret_hash' | 'client_id'>,
+  now: number,
+) =>
   db.get(
     Pushed,
     sql`select ${Pushed.columns} from pushed_requests
-         where request_uri_hash = ${request_uri_hash} and client_id = ${client_id} and expires_at > ${now}`,
+         where pushed_id = ${pushed_id} and secret_hash = ${secret_hash} and client_id = ${client_id} and expires_at > ${now}`,
   );
 
 /** With the answer to it: of several sign-ins that have begun with it, one gets a code. */
-export const deletePushedRequest = (request_uri_hash: string): Sql =>
-  sql`delete from pushed_requests where request_uri_hash = ${request_uri_hash}`;
+export const deletePushedRequest = (pushed_id: string): Sql =>
+  sql`delete from pushed_requests where pushed_id = ${pushed_id}`;

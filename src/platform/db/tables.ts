@@ -112,7 +112,7 @@ export const tables = {
   passwords: { key: 'user_id', user: 'few', restore: 'keep' },
   // A sign-in that has begun with one is answered within ten minutes.
   pushed_requests: {
-    key: 'request_uri_hash',
+    key: 'pushed_id',
     client: 'many',
     expires: { at: 'expires_at', job: 'purge requests', keptSeconds: 900 },
     restore: 'delete',

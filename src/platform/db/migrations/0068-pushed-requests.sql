@@ -1,6 +1,8 @@
--- Authorization requests that a client has pushed (RFC 9126), until the code of one is issued. Of its request_uri there is a digest.
+-- Authorization requests that a client has pushed (RFC 9126), until the code of one is issued. Of the secret in its request_uri there is a digest.
 create table pushed_requests (
-  request_uri_hash text primary key,
+  -- It begins with the time, so that new rows are neighbours in every index.
+  pushed_id text primary key,
+  secret_hash text not null,
   client_id text not null references clients (client_id) on delete cascade,
   parameters text not null,
   created_at bigint not null,
