@@ -278,7 +278,7 @@ onBothEngines(
         ...(proof === undefined ? {} : { dpop: proof }),
       };
       const answer = await readAnswer(await fetch(`${signet.url}/oauth/par`, { method: 'POST', headers, body }));
-      if (answer.status === 201) return assert.match(String(answer.json?.request_uri), /^urn:[\w:-]+$/);
+      if (answer.status === 201) return assert.match(String(answer.json?.request_uri), /^urn:[\w:.-]+$/);
       assert.ok([400, 401].includes(answer.status), answer.text);
       return assertJsonRefusal(answer);
     });
