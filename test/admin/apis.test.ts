@@ -73,6 +73,7 @@ testSignet('the pages of APIs register, add, change and retire, and say what is 
     const answer = await admin.browser.post(page + path, fields);
     assert.equal(answer.location, `${page}?done=${done}`, `${path} ${answer.status} ${answer.text.slice(0, 400)}`);
   }
+  assert.match((await admin.browser.get(page)).text, /On the third floor\./);
   const last = await admin.browser.post(`${page}/retire-scope`, { scope: 'files:read' });
   assert.match(last.text, sentence('problem.api.last_scope'));
   assert.equal((await admin.browser.post(`${page}/retire`, {})).location, `${list}?done=retired`);

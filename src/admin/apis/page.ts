@@ -69,6 +69,7 @@ export const apiPage = (view: View, api: Api, shown: Shown): Page => ({
   tab,
   scripts: copyScripts,
   content: html`<h1>${untrusted(api.name)}</h1>
+${api.description !== null && html`<p class="soft">${untrusted(api.description, 500)}</p>`}
 ${shown.problem}${doneNotice(view, shown, 'apis', ['registered', 'saved', 'scope_set', 'scope_retired', 'unchanged'])}
 <dl>
 <dt>${view.t('admin.apis.identifier')}</dt><dd><code id="api-identifier">${untrusted(api.identifier)}</code> ${copyButton(view, 'api-identifier')}</dd>
