@@ -249,6 +249,8 @@ testSignet(
       ['nbf over 60 minutes', sign({ nbf: at - 4200, exp: at + 60 })],
       ['request_uri inside', sign({ request_uri: 'urn:ietf:params:oauth:request_uri:x' })],
       ['typ', sign({}, 'dpop+jwt')],
+      ['a NUL', sign({ nonce: 'a\0b' })],
+      ['half a letter', sign({ state: 'a\ud800' })],
       ['another key', sign({}, 'JWT', { ...foreign, kid: pair.kid })],
       ['alg none', new UnsecuredJWT(claimsOf()).encode()],
       ['no JWT', 'x'],

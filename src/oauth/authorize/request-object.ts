@@ -28,7 +28,11 @@ export async function readRequestObject(deps: ObjectDeps, client: Client, text: 
   const found = await findClientKey(deps, client, jws);
   if (!('key' in found)) throw refused('is signed with a key that the client has not registered');
   if (!(await isSignedBy(jws, found.key))) throw refused('has a wrong signature');
-  return parametersOf(jws.claims);
+  const parameters = parametersOf(jws.claims);
+  // As in a form; a store would refuse them later (PostgreSQL takes no NUL).
+  const isText = (text = '') => !text.includes('\0') && text.isWellFormed();
+  if (!Object.values(parameters.values).every(isText)) throw refused('has a NUL or half a letter in a parameter');
+  return parameters;
 }
 
 const types: readonly unknown[] = [undefined, 'jwt', 'oauth-authz-req+jwt'];
@@ -51,7 +55,7 @@ function claimsProblem({ clock, config }: ObjectDeps, { client_id }: Client, { h
 
 /** Numbers, lists and objects as a query would have them; empty texts are absent ones, as there. */
 function parametersOf(claims: Jws['claims']): ParsedParameters {
-  const entries = Object.entries(claims).filter(([name]) => !registered.has(name));
+  const entries = Object.entries(claims).filter(([name, value]) => !registered.has(name) && value !== null);
   const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
   const all = (name: string) =>
     entries
