@@ -17,7 +17,7 @@ type Operation = {
   operationId: string;
   description?: string;
   security: Record<string, unknown>[];
-  parameters: { name: string; description?: string }[];
+  parameters: { name: string; in: string; description?: string }[];
   requestBody?: { required: boolean; content: Record<string, Media> };
   responses: Record<string, { description: string; content?: Record<string, Media> }>;
 };
@@ -122,6 +122,26 @@ test('who may call is told apart as the server does: a client, a service, either
       const accepts = operation.security.some((one) => scheme in one);
       assert.equal(status !== 401, accepts, `${name} with ${scheme}: ${status}`);
     }
+  }
+});
+
+test('an operation that refuses a DPoP proof names the header, and one that reads a token the scheme', async (t) => {
+  const { operations } = await read(t);
+  const refuses = (operation: Operation) =>
+    Object.values(operation.responses).some(
+      ({ content }) => 'invalid_dpop_proof' in (content?.['application/json']?.examples ?? {}),
+    );
+  const reading = operations.filter(({ operation }) => refuses(operation));
+  assert.deepEqual(
+    operations.filter(({ operation }) =>
+      operation.parameters.some((one) => one.in === 'header' && one.name === 'DPoP'),
+    ),
+    reading,
+  );
+  assert.equal(reading.length, 5);
+  for (const { name, operation } of operations) {
+    const [bearer, bound] = ['BearerAuth', 'DPoPAuth'].map((scheme) => operation.security.some((one) => scheme in one));
+    assert.equal(bound, bearer, name);
   }
 });
 

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { isMetadataUrl } from '../../clients/metadata-url.ts';
 import { invalidRequest } from '../../platform/errors.ts';
+import { proofHeader } from '../../platform/http/access.ts';
 import { form, type OperationDescription } from '../../platform/http/operation.ts';
 import { FormText, parseParameters } from '../../platform/http/parameters.ts';
 import { Type } from '../../platform/schema.ts';
@@ -43,6 +44,7 @@ const push: OperationDescription = {
     'The parameters of an authorization request, checked as there, or a signed `request` object that has them (RFC 9101). The answer has the ' +
     `\`request_uri\` with which the browser is sent to \`/oauth/authorize\`, beside \`client_id\` alone. ${authenticationInWords('pushed_authorization_request')}`,
   access: accessAt('pushed_authorization_request'),
+  headers: proofHeader,
   body: {
     form: true,
     schema: form({

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { accessToken } from '../../platform/http/access.ts';
+import { accessToken, proofHeader } from '../../platform/http/access.ts';
 import { form, type OperationDescription } from '../../platform/http/operation.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import { publicDocument } from '../../platform/http/representations.ts';
@@ -101,7 +101,8 @@ const readUserinfo: OperationDescription = {
   summary: 'Read the claims that the scope of an access token allows, as they are now',
   description:
     'Needs a token with the scope `openid`. `email` adds the address, `profile` name, picture and what else the user has entered, `entitlements:read` the entitlements.',
-  access: [accessToken],
+  access: accessToken,
+  headers: proofHeader,
   answers: {
     200: {
       description: 'The current values: always `sub`, the others depending on the scope.',

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { authenticateService } from '../../entitlements/service-credentials/authenticate-service.ts';
 import { isCredentialId } from '../../entitlements/service-credentials/service-credential.ts';
 import { accessDenied, invalidRequest, RequestError } from '../../platform/errors.ts';
-import { serviceCredential } from '../../platform/http/access.ts';
+import { proofHeader, serviceCredential } from '../../platform/http/access.ts';
 import { form, type OperationDescription } from '../../platform/http/operation.ts';
 import { readAll } from '../../platform/http/parameters.ts';
 import { counter } from '../../platform/metrics.ts';
@@ -121,6 +121,7 @@ const issue: OperationDescription = {
   summary: 'Redeem an authorization code or a refresh token',
   description: `${authenticationInWords('token')} Parameters in the URL are refused. A proof in the header \`DPoP\` binds the access token to its key, and for a public client the refresh token (RFC 9449 section 5).`,
   access: accessAt('token'),
+  headers: proofHeader,
   body: { form: true, schema: tokenForm },
   answers: {
     200: { description: 'The tokens. An access token is good for an hour.', schema: TokenResponse },

@@ -5,7 +5,7 @@ import { formDecode } from './parameters.ts';
 /** How a caller authenticates, as the API description shows it. */
 export type AccessDescription = {
   /** The name of the security scheme; without one, credentials are optional. */
-  readonly scheme?: 'SessionCookie' | 'BearerAuth' | 'ClientSecret' | 'ServiceCredential';
+  readonly scheme?: 'SessionCookie' | 'BearerAuth' | 'DPoPAuth' | 'ClientSecret' | 'ServiceCredential';
   readonly description?: string;
   readonly refusals?: readonly ErrorCode[];
 };
@@ -17,7 +17,14 @@ export type Access<Deps, Requester> = AccessDescription & {
 };
 
 /** Of routes that read the credentials themselves. */
-export const accessToken: AccessDescription = { scheme: 'BearerAuth' };
+export const accessToken: readonly AccessDescription[] = [{ scheme: 'BearerAuth' }, { scheme: 'DPoPAuth' }];
+/** RFC 9449 §4: with every token that is bound to a key, and to have one bound. */
+export const proofHeader = {
+  DPoP: {
+    description:
+      'A new proof for this request, signed with the key that the token is bound to, or will be (RFC 9449 section 4.2).',
+  },
+};
 export const clientSecret: AccessDescription = { scheme: 'ClientSecret' };
 export const serviceCredential = (permission: string): AccessDescription => ({
   scheme: 'ServiceCredential',

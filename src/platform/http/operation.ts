@@ -40,6 +40,8 @@ export type OperationDescription = {
   access?: readonly AccessDescription[];
   /** By name: parameters of path and query. */
   parameters?: Readonly<Record<string, { description: string; required?: boolean; schema?: TSchema }>>;
+  /** By name: request headers that the route reads, and that the security schemes do not say. */
+  headers?: Readonly<Record<string, { description: string }>>;
   /** The schema is the one that the route checks the body with. */
   body?: { schema: TSchema; form?: true; optional?: true | undefined; example?: unknown };
   /** What is answered when it goes well, by status. No schema: an empty body. */

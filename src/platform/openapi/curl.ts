@@ -33,6 +33,8 @@ function credentials(requirement: Requirement, base: Base, method: string): stri
   switch (Object.keys(requirement ?? {})[0]) {
     case 'BearerAuth':
       return [`-H ${quoted('authorization: Bearer ACCESS_TOKEN')}`];
+    case 'DPoPAuth':
+      return [`-H ${quoted('authorization: DPoP ACCESS_TOKEN')}`, `-H ${quoted('dpop: PROOF')}`];
     case 'ClientSecret':
       return [`-u ${quoted('CLIENT_ID:CLIENT_SECRET')}`];
     case 'ServiceCredential':

@@ -84,8 +84,13 @@ const securitySchemes = (config: Config) => ({
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'JWT',
+    description: 'An access token of a user, from `POST /oauth/token`.',
+  },
+  DPoPAuth: {
+    type: 'http',
+    scheme: 'DPoP',
     description:
-      'An access token of a user, from `POST /oauth/token`. One that is bound to a key (its `token_type` is `DPoP`) is sent with the scheme `DPoP` instead, and with a new proof in the header `DPoP` (RFC 9449 section 7).',
+      'An access token that is bound to a key: its `token_type` is `DPoP`. Each request has a new proof in the header `DPoP` beside it (RFC 9449 section 7).',
   },
   ClientSecret: {
     type: 'http',
@@ -137,20 +142,28 @@ function describeOperation({ url, page, operation }: DescribedRoute) {
   };
 }
 
-function describeParameters(url: string, { parameters = {} }: OperationDescription) {
+function describeParameters(url: string, { parameters = {}, headers = {} }: OperationDescription) {
   const inPath = new Set([...url.matchAll(/:(\w+)/g)].map(([, name]) => name!));
   const missing = [...inPath.difference(new Set(Object.keys(parameters)))];
   const all: NonNullable<OperationDescription['parameters']> = {
     ...Object.fromEntries(missing.map((name) => [name, { description: 'Its id.' }])),
     ...parameters,
   };
-  return Object.entries(all).map(([name, parameter]) => ({
+  const inHeaders = Object.entries(headers).map(([name, { description }]) => ({
+    name,
+    in: 'header',
+    required: false,
+    description,
+    schema: Type.String(),
+  }));
+  const others = Object.entries(all).map(([name, parameter]) => ({
     name,
     in: inPath.has(name) ? 'path' : 'query',
     required: inPath.has(name) || parameter.required === true,
     description: parameter.description,
     schema: withoutNul(published(parameter.schema ?? Type.String(inPath.has(name) ? { minLength: 1 } : {}))),
   }));
+  return [...others, ...inHeaders];
 }
 
 type MediaType = {

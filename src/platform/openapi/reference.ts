@@ -125,6 +125,7 @@ ${codeBlock(view.t('reference.example'), curlFor(method, path, operation, base))
 const callerKeys = {
   SessionCookie: 'reference.who.session',
   BearerAuth: 'reference.who.bearer',
+  DPoPAuth: 'reference.who.dpop',
   ClientSecret: 'reference.who.client',
   ServiceCredential: 'reference.who.service',
 } as const;

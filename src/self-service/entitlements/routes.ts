@@ -7,7 +7,7 @@ import type { Deps } from '../../oauth/deps.ts';
 import type { ActiveAccessToken } from '../../oauth/token/access-token.ts';
 import { findPresentedToken, tokenChallenge } from '../../oauth/token/presented-token.ts';
 import { insufficientScope } from '../../platform/errors.ts';
-import { accessToken } from '../../platform/http/access.ts';
+import { accessToken, proofHeader } from '../../platform/http/access.ts';
 import type { OperationDescription } from '../../platform/http/operation.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import { Type } from '../../platform/schema.ts';
@@ -19,7 +19,8 @@ const listOwnEntitlements: OperationDescription = {
   summary: 'List your entitlements across products',
   description:
     'With a session, or with an access token of the scope `entitlements:read`. With both the token alone counts; an `Authorization` header of another scheme is ignored.',
-  access: [signedIn, accessToken],
+  access: [signedIn, ...accessToken],
+  headers: proofHeader,
   answers: {
     200: {
       description: 'Your entitlements, ordered by product.',
