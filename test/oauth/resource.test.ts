@@ -168,7 +168,9 @@ testSignet(
     };
     const seenBy = async (service: keyof typeof services, token: string) =>
       (await signet.postForm('/oauth/introspect', { token }, { authorization: services[service].authorization })).json;
-    assert.equal((await seenBy('crm', access_token))?.active, true);
+    const { access_token: joint } = await user.obtainTokens(client, { scope: 'openid crm:read files:read' });
+    const part = await seenBy('crm', joint);
+    assert.deepEqual([part?.aud, part?.scope], [[client.client_id, crm.identifier], 'openid crm:read']);
     assert.deepEqual(await seenBy('files', access_token), { active: false });
     assert.deepEqual(
       await seenBy('crm', own.access_token),

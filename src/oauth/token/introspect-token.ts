@@ -1,4 +1,5 @@
-import { hasScope, usableScopes, withinAllowed } from '../../clients/scopes.ts';
+import type { Api } from '../../apis/api.ts';
+import { hasScope, isOwnScope, parseScope, usableScopes, withinAllowed } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
 import type { SecretDeps } from '../../platform/deps.ts';
 import type { ApiId, ClientId } from '../../platform/ids.ts';
@@ -34,16 +35,23 @@ async function introspectAccessToken(
   token: string,
 ) {
   const verified = await undefinedIfInvalid(verifyAccessToken(deps, token));
-  const isFor = async ({ claims: { aud } }: ActiveAccessToken, api_id: ApiId) => {
-    const api = (await deps.apis.read()).find(api_id);
-    return api !== undefined && typeof aud !== 'string' && aud.includes(api.identifier);
-  };
-  const maySee = async (token: ActiveAccessToken) =>
-    typeof sees === 'string' ? sees === 'all' || sees === token.claims.client_id : isFor(token, sees.api_id);
-  return verified && (await maySee(verified))
-    ? { ...verified.claims, active: true, token_type: tokenTypeOf(verified.claims) }
-    : inactive;
+  if (!verified) return inactive;
+  const shown = { ...verified.claims, active: true, token_type: tokenTypeOf(verified.claims) };
+  if (typeof sees === 'string') return sees === 'all' || sees === verified.claims.client_id ? shown : inactive;
+  const api = (await deps.apis.read()).find(sees.api_id);
+  return api && isFor(verified, api) ? { ...shown, ...partOf(verified, api) } : inactive;
 }
+
+const isFor = ({ claims: { aud } }: ActiveAccessToken, { identifier }: Api): boolean =>
+  typeof aud !== 'string' && aud.includes(identifier);
+
+/** What one API needs to know of a token that is for others as well (RFC 7662 §2.2: the answer may depend on who asks). */
+const partOf = ({ claims: { client_id, scope } }: ActiveAccessToken, { identifier, scopes }: Api) => ({
+  aud: [client_id, identifier],
+  scope: parseScope(scope)
+    .filter((word) => isOwnScope(word) || scopes.some(({ name }) => name === word))
+    .join(' '),
+});
 
 /** It is shown to the client alone, and to the caller who sees all. */
 async function introspectRefreshToken(deps: SecretDeps & Pick<Deps, 'apis'>, { sees }: Visibility, text: string) {
