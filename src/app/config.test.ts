@@ -90,6 +90,7 @@ test('without any setting it serves localhost from SQLite beside the code', () =
     support: undefined,
     providers: [],
     brand: { name: 'Signet', logo: undefined, accent: '#2f5d50' },
+    importedSecrets: { firebaseSignerKey: undefined },
     setFrom: {},
     serviceLinks: [],
   } satisfies Config);
@@ -156,6 +157,10 @@ const tracesWith = (named: object, batch: object = {}): Config['traces'] => ({
 const good: [Environment, Partial<Config>][] = [
   [{ SIGNET_PORT: '8080' }, { port: 8080, baseUrl: 'http://localhost:8080' }],
   [{ SIGNET_PORT: '65535' }, { port: 65_535 }],
+  [
+    { SIGNET_FIREBASE_SIGNER_KEY: Buffer.alloc(64, 7).toString('base64') },
+    { importedSecrets: { firebaseSignerKey: Buffer.alloc(64, 7) } },
+  ],
   [{ SIGNET_METRICS_TOKEN: 'a'.repeat(32) }, { metricsToken: 'a'.repeat(32), hasMetrics: true }],
   [
     { SIGNET_OPERATOR_PORT: '9464', SIGNET_OPERATOR_HOST: '::1' },
@@ -282,6 +287,7 @@ for (const [environment, expected] of good) {
 const malformed: [string, string[], RegExp][] = [
   ['SIGNET_OPERATOR_PORT', ['0', '65536', 'abc'], /from 1 to 65535/],
   ['SIGNET_METRICS_TOKEN', ['short', `${'a'.repeat(31)} `, 'a'.repeat(201)], /32 to 200 characters/],
+  ['SIGNET_FIREBASE_SIGNER_KEY', ['key', Buffer.alloc(32).toString('base64'), 'ä'.repeat(88)], /64 bytes in base64/],
   ['SIGNET_OPERATOR_PORT', ['3000'], /must differ from SIGNET_PORT/],
   ['SIGNET_PORT', ['0', '65536', '-1', '3000.5', '1e3', 'abc', ' 80', '0x50', '9'.repeat(400)], /from 1 to 65535/],
   ['SIGNET_BASE_URL', ['id.example.com', 'ftp://id.example.com', 'https://', '//x', 'javascript:1'], /absolute http/],

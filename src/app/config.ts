@@ -9,7 +9,7 @@ import {
   readProviders,
 } from '../authentication/credentials/providers.ts';
 import { form } from '../platform/assets.ts';
-import { type Brand, logLevels, type Config as PlatformConfig } from '../platform/config.ts';
+import { type Brand, type ImportedSecrets, logLevels, type Config as PlatformConfig } from '../platform/config.ts';
 import { serversOf } from '../platform/db/postgres-address.ts';
 import { ConfigError } from '../platform/errors.ts';
 import { isLoopback, isSubnet } from '../platform/ip-address.ts';
@@ -55,6 +55,7 @@ const ownSettings = [
   'SIGNET_REVIEW_MAILS',
   'SIGNET_SECOND_FACTOR',
   'SIGNET_ADMIN_SECOND_FACTOR',
+  'SIGNET_FIREBASE_SIGNER_KEY',
   'SIGNET_SMTP_URL',
   'SIGNET_MAIL_FROM',
   'SIGNET_WEBHOOK_INTERNAL',
@@ -189,6 +190,7 @@ export function readConfig(
     }),
     support: readSupport(read('SIGNET_SUPPORT')?.trim()),
     brand,
+    importedSecrets: readImportedSecrets(read),
     setFrom: readSources(environment, file),
     serviceLinks,
   });
@@ -240,6 +242,16 @@ function readRequiredFrom(
   const exists = Number.isFinite(at) && new Date(at).toISOString().startsWith(text);
   must(exists, `${name} must be ${always}, ${never}, or the day from which it is required, such as 2027-03-01.`);
   return at / 1000;
+}
+
+function readImportedSecrets(read: (name: Setting) => string | undefined): ImportedSecrets {
+  const signerKey = read('SIGNET_FIREBASE_SIGNER_KEY');
+  must(
+    signerKey === undefined || /^[A-Za-z0-9+/]{86}==$/.test(signerKey),
+    "SIGNET_FIREBASE_SIGNER_KEY must be the project's base64_signer_key: 64 bytes in base64.",
+  );
+  const firebaseSignerKey = signerKey === undefined ? undefined : Buffer.from(signerKey, 'base64');
+  return Object.freeze({ firebaseSignerKey });
 }
 
 function readBrand(read: (name: Setting) => string | undefined): Brand {

@@ -62,7 +62,8 @@ type Outside = {
 /** @throws {ConfigError} {@link StoreUnavailable} {@link MigrationRefused}, each with a sentence for the operator. */
 export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
   const { clock, monotonic = clock, log, tracer = noTracing, role = 'server', terminal } = outside;
-  const { passwords = openPasswordHasher(given.limits, { monotonic, phases: tracer.phases }) } = outside;
+  const secrets = given.importedSecrets;
+  const { passwords = openPasswordHasher(given.limits, { monotonic, phases: tracer.phases, secrets }) } = outside;
   const masterKey = role === 'server' ? loadMasterKey(given.masterKey) : readMasterKey(given.masterKey);
   const otherKeys = given.otherMasterKey ? [readMasterKey(given.otherMasterKey)] : [];
   const closing = openClosing();

@@ -67,6 +67,7 @@ export type Config = {
   /** Where users ask for help: a mail address or an https URL; absent: pages name none. */
   readonly support: string | undefined;
   readonly brand: Brand;
+  readonly importedSecrets: ImportedSecrets;
   /** The settings that are set, by name, and where. All others have their defaults. */
   readonly setFrom: Readonly<Record<string, 'environment' | 'file'>>;
   /** Variables of Kubernetes that look like settings, and were ignored. */
@@ -79,6 +80,12 @@ export type Brand = {
   readonly logo: string | undefined;
   /** `#rrggbb` */
   readonly accent: string;
+};
+
+/** What other products had of their own when they hashed passwords, and kept apart from the hashes. */
+export type ImportedSecrets = {
+  /** Of a Firebase project. */
+  readonly firebaseSignerKey?: Buffer;
 };
 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
-import { argon2id } from '../../src/authentication/credentials/argon2id.ts';
+import { argon2id } from '../../src/authentication/credentials/formats/argon2id.ts';
 import type { PasswordHasher } from '../../src/authentication/credentials/password-hash.ts';
 import type { Answer } from '../support/browser.ts';
 import { sentence } from '../support/messages.ts';

@@ -6,7 +6,7 @@ import sodium from 'sodium-native';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { disableUser } from '../../src/admin/users/administer-user.ts';
 import { createUser } from '../../src/authentication/account-links/create-user.ts';
-import { argon2id } from '../../src/authentication/credentials/argon2id.ts';
+import { argon2id } from '../../src/authentication/credentials/formats/argon2id.ts';
 import { removePassword } from '../../src/authentication/credentials/passwords.store.ts';
 import { passwordLimits } from '../../src/authentication/passwords/password-limits.ts';
 import { RequestError } from '../../src/platform/errors.ts';
@@ -378,10 +378,10 @@ testSignet(
     const salt = 'c29tZXNhbHQ';
     const tag = 'CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
     const unreadable: [string, string][] = [
-      ['$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy', 'unknown_format'],
+      ['$2x$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy', 'unknown_format'],
       ['5f4dcc3b5aa765d61d8327deb882cf99', 'unknown_format'],
       ['', 'unknown_format'],
-      [`$argon2i$v=19$m=65536,t=2,p=1$${salt}$${tag}`, 'unknown_format'],
+      [`$argon2ds$v=19$m=65536,t=2,p=1$${salt}$${tag}`, 'unknown_format'],
       [`$argon2id$v=19$m=65536,t=2,p=1$${salt}`, 'damaged'],
       [`$argon2id$v=19$m=65536,t=2,p=0$${salt}$${tag}`, 'damaged'],
       [`$argon2id$v=19$m=65536,t=0,p=1$${salt}$${tag}`, 'damaged'],

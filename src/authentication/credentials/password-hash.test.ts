@@ -3,7 +3,7 @@ import { argon2Sync } from 'node:crypto';
 import { test } from 'node:test';
 import { newHasher } from '../../../test/support/remembering-hasher.ts';
 import { RequestError } from '../../platform/errors.ts';
-import { argon2id } from './argon2id.ts';
+import { argon2id } from './formats/argon2id.ts';
 import { identified } from './hash-queue.ts';
 import { needsRehash } from './password-formats.ts';
 import { longestPasswordBytes, passwordHasher } from './password-hash.ts';

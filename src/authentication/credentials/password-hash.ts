@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import type { ImportedSecrets } from '../../platform/config.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import type { Limits } from '../../platform/limits/limit-settings.ts';
-import { argon2id } from './argon2id.ts';
+import { argon2idHash, cost, formatPhc, saltLength, tagLength } from './formats/argon2.ts';
+import { argon2id } from './formats/argon2id.ts';
 import { type Asker, type HashQueueSettings, hashQueue } from './hash-queue.ts';
-import { argon2idHash, cost, formatPhc, readHash, saltLength, tagLength } from './password-formats.ts';
+import { readHash } from './password-formats.ts';
 
 /** Bytes of UTF-8 after normalisation: far above the 64 characters of SP 800-63B-4 §3.1.1.2, and a bound on the work. */
 export const longestPasswordBytes = 1024;
@@ -24,13 +26,14 @@ const maxConcurrent = 2;
 
 type HasherOptions = Pick<HashQueueSettings, 'monotonic' | 'phases'> & {
   maxWaitMs?: number;
+  secrets?: ImportedSecrets;
   derive?: typeof argon2id;
 };
 
 /** A flood of sign-ins must end in prompt refusals, not in unbounded memory and latency. */
 export const openPasswordHasher = (
   limits: Limits,
-  { monotonic, phases, maxWaitMs = 5000, derive }: HasherOptions,
+  { monotonic, phases, maxWaitMs = 5000, secrets, derive }: HasherOptions,
 ): PasswordHasher =>
   passwordHasher(
     {
@@ -43,10 +46,11 @@ export const openPasswordHasher = (
       phases,
     },
     derive,
+    secrets,
   );
 
-/** Hashes on libuv's threads, in the order of {@link hashQueue}, whose refusals it throws. */
-export function passwordHasher(settings: HashQueueSettings, derive = argon2id) {
+/** Hashes on other threads than the event loop's, in the order of {@link hashQueue}, whose refusals it throws. */
+export function passwordHasher(settings: HashQueueSettings, derive = argon2id, secrets: ImportedSecrets = {}) {
   const inTurn = hashQueue(settings);
 
   /**
@@ -67,10 +71,11 @@ export function passwordHasher(settings: HashQueueSettings, derive = argon2id) {
    * time reveals nothing.
    */
   const verify = async (password: string, stored: string | undefined, asker: Asker) => {
-    const message = encode(password);
-    const read = stored === undefined || message === undefined ? dummy : readHash(stored);
+    const normalized = encode(password);
+    const read = stored === undefined || normalized === undefined ? dummy : readHash(stored, secrets);
     const expected = typeof read === 'string' ? dummy : read;
-    const isRight = await inTurn(asker, () => expected.matches(message ?? Buffer.alloc(0), derive));
+    const presented = normalized ? { typed: password, normalized } : nothing;
+    const isRight = await inTurn(asker, () => expected.matches(presented, derive));
     return isRight && expected !== dummy;
   };
 
@@ -86,6 +91,8 @@ export const normalizePassword = (password: string): string => password.replace(
 
 const encode = (password: string): Buffer | undefined =>
   isOverlong(password) ? undefined : Buffer.from(normalizePassword(password), 'utf8');
+
+const nothing = { typed: '', normalized: Buffer.alloc(0) };
 
 /** Its tag is random, so that no known password has it. */
 const dummy = argon2idHash({ ...cost, salt: randomBytes(saltLength), tag: randomBytes(tagLength) });

@@ -1,10 +1,11 @@
 import type { Logger } from 'pino';
+import type { Config } from '../../platform/config.ts';
 import { counter } from '../../platform/metrics.ts';
-import { readHash } from './password-formats.ts';
+import { passwordHashProblem } from './password-formats.ts';
 
 const unreadable = counter(
   'signet_password_hashes_unreadable_total',
-  'Sign-ins with a password of which no hash can be checked: of an unknown format, damaged, or too costly.',
+  'Sign-ins with a password of which no hash can be checked: of an unknown format, damaged, too costly, or of a secret that is not set.',
   'reason',
 );
 
@@ -15,10 +16,12 @@ const unreadable = counter(
 const named = new Set<string>();
 const maxNamed = 1000;
 
+type Noting = { log: Logger; config: Pick<Config, 'importedSecrets'> };
+
 /** Tells the operator of a password that cannot be right, once an account; the user reads that it is wrong. */
-export function noteIfUnreadable(log: Logger, user_id: string, stored: string): void {
-  const reason = readHash(stored);
-  if (typeof reason !== 'string') return;
+export function noteIfUnreadable({ log, config }: Noting, user_id: string, stored: string): void {
+  const reason = passwordHashProblem(stored, config.importedSecrets);
+  if (reason === undefined) return;
   unreadable.count(reason);
   if (named.has(user_id) || named.size >= maxNamed) return;
   named.add(user_id);

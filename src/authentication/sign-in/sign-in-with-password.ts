@@ -46,7 +46,7 @@ export async function signInWithPassword(
     // The typed address is not stored: users sometimes type a password there.
     const reason = isRight ? 'account_disabled' : 'wrong_password';
     countSignIn(['pwd'], reason);
-    if (stored) noteIfUnreadable(deps.log, user_id, stored.password_hash);
+    if (stored) noteIfUnreadable(deps, user_id, stored.password_hash);
     const refused = { action: 'session.refused', target: user?.user_id, reason, address } as const;
     await deps.db.change({ run: { event: unauthenticatedEvent(deps, refused) } });
     return undefined;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import type { Sodium } from 'sodium-native';
-import { RequestError } from '../../platform/errors.ts';
-import { findSodium } from '../../platform/sodium.ts';
+import { RequestError } from '../../../platform/errors.ts';
+import { findSodium } from '../../../platform/sodium.ts';
 import { argon2id } from './argon2id.ts';
 
 /** What a machine has that libsodium was not installed on. */

@@ -1,7 +1,7 @@
-import { argon2 } from 'node:crypto';
+import { type Argon2Algorithm, argon2 as computeArgon2 } from 'node:crypto';
 import type { Sodium } from 'sodium-native';
-import { unavailable } from '../../platform/errors.ts';
-import { findSodium } from '../../platform/sodium.ts';
+import { unavailable } from '../../../platform/errors.ts';
+import { findSodium } from '../../../platform/sodium.ts';
 
 export type Argon2Parameters = {
   message: Buffer;
@@ -22,17 +22,21 @@ export type Argon2Parameters = {
  */
 export async function argon2id(parameters: Argon2Parameters, find = findSodium): Promise<Buffer> {
   const sodium = await find();
+  if (!sodium || !isComputedBy(sodium, parameters)) return argon2('argon2id', parameters);
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  if (sodium && isComputedBy(sodium, parameters)) {
-    const { message, nonce, memory, passes, tagLength } = parameters;
-    const tag = Buffer.alloc(tagLength);
-    const algorithm = sodium.crypto_pwhash_ALG_ARGON2ID13;
-    sodium.crypto_pwhash_async(tag, message, nonce, passes, memory * 1024, algorithm, (error) =>
-      error ? reject(unavailable(error)) : resolve(tag),
-    );
-  } else {
-    argon2('argon2id', parameters, (error, tag) => (error ? reject(unavailable(error)) : resolve(tag)));
-  }
+  const { message, nonce, memory, passes, tagLength } = parameters;
+  const tag = Buffer.alloc(tagLength);
+  const algorithm = sodium.crypto_pwhash_ALG_ARGON2ID13;
+  sodium.crypto_pwhash_async(tag, message, nonce, passes, memory * 1024, algorithm, (error) =>
+    error ? reject(unavailable(error)) : resolve(tag),
+  );
+  return promise;
+}
+
+/** Any variant, by OpenSSL. @throws as {@link argon2id} does. */
+export function argon2(variant: Argon2Algorithm, parameters: Argon2Parameters): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  computeArgon2(variant, parameters, (error, tag) => (error ? reject(unavailable(error)) : resolve(tag)));
   return promise;
 }
 
