@@ -7,7 +7,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { type BuildOptions, build, type OutputFile, type Plugin } from 'esbuild';
 import { documentation } from '../src/platform/assets.ts';
 
@@ -57,6 +57,7 @@ export function assets(): Map<string, string> {
       'platform/pages/assets/webauthn.js',
       join(root, 'node_modules/@simplewebauthn/browser/dist/bundle/index.umd.min.js'),
     ],
+    ['authentication/credentials/formats/bcrypt.js', join(root, 'node_modules/bcryptjs/umd/index.js')],
   ]);
 }
 
@@ -123,7 +124,9 @@ export async function makeBuild(out: string): Promise<string[]> {
   }
   for (const path of ['bin', 'LICENSE']) cpSync(join(root, path), join(out, path), { recursive: true });
   writeFileSync(join(out, 'package.json'), `${JSON.stringify(packageJson(), undefined, 2)}\n`);
-  const inside = Object.keys(metafile.inputs).flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []);
+  const copied = [...assets().values()].map((path) => relative(root, path));
+  const files = [...Object.keys(metafile.inputs), ...copied];
+  const inside = files.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []);
   return [...new Set(inside)].sort();
 }
 

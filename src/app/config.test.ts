@@ -90,7 +90,7 @@ test('without any setting it serves localhost from SQLite beside the code', () =
     support: undefined,
     providers: [],
     brand: { name: 'Signet', logo: undefined, accent: '#2f5d50' },
-    importedSecrets: { firebaseSignerKey: undefined },
+    importedSecrets: { devisePepper: undefined, firebaseSignerKey: undefined },
     setFrom: {},
     serviceLinks: [],
   } satisfies Config);
@@ -157,9 +157,10 @@ const tracesWith = (named: object, batch: object = {}): Config['traces'] => ({
 const good: [Environment, Partial<Config>][] = [
   [{ SIGNET_PORT: '8080' }, { port: 8080, baseUrl: 'http://localhost:8080' }],
   [{ SIGNET_PORT: '65535' }, { port: 65_535 }],
+  [{ SIGNET_DEVISE_PEPPER: 'pepper' }, { importedSecrets: { devisePepper: 'pepper', firebaseSignerKey: undefined } }],
   [
     { SIGNET_FIREBASE_SIGNER_KEY: Buffer.alloc(64, 7).toString('base64') },
-    { importedSecrets: { firebaseSignerKey: Buffer.alloc(64, 7) } },
+    { importedSecrets: { devisePepper: undefined, firebaseSignerKey: Buffer.alloc(64, 7) } },
   ],
   [{ SIGNET_METRICS_TOKEN: 'a'.repeat(32) }, { metricsToken: 'a'.repeat(32), hasMetrics: true }],
   [

@@ -55,6 +55,7 @@ const ownSettings = [
   'SIGNET_REVIEW_MAILS',
   'SIGNET_SECOND_FACTOR',
   'SIGNET_ADMIN_SECOND_FACTOR',
+  'SIGNET_DEVISE_PEPPER',
   'SIGNET_FIREBASE_SIGNER_KEY',
   'SIGNET_SMTP_URL',
   'SIGNET_MAIL_FROM',
@@ -251,7 +252,7 @@ function readImportedSecrets(read: (name: Setting) => string | undefined): Impor
     "SIGNET_FIREBASE_SIGNER_KEY must be the project's base64_signer_key: 64 bytes in base64.",
   );
   const firebaseSignerKey = signerKey === undefined ? undefined : Buffer.from(signerKey, 'base64');
-  return Object.freeze({ firebaseSignerKey });
+  return Object.freeze({ devisePepper: read('SIGNET_DEVISE_PEPPER'), firebaseSignerKey });
 }
 
 function readBrand(read: (name: Setting) => string | undefined): Brand {

@@ -11,10 +11,12 @@ export const form = isSea() ? 'executable' : import.meta.filename.endsWith('.ts'
 /** `src`, or in a build the folder that repeats it, with all code in `cli`. */
 const root = join(import.meta.dirname, '..');
 
-/** Ships in a package; the other forms have a copy. */
-const webauthn = 'platform/pages/assets/webauthn.js';
-const webauthnInPackage = () =>
-  new URL('../dist/bundle/index.umd.min.js', import.meta.resolve('@simplewebauthn/browser'));
+/** Files of packages, and where a clone has them; the other forms have copies. */
+const inPackages: Readonly<Record<string, () => URL>> = {
+  'platform/pages/assets/webauthn.js': () =>
+    new URL('../dist/bundle/index.umd.min.js', import.meta.resolve('@simplewebauthn/browser')),
+  'authentication/credentials/formats/bcrypt.js': () => new URL('umd/index.js', import.meta.resolve('bcryptjs')),
+};
 
 /** Folders of documentation that are part of the program, and where a clone has them; the other forms have copies. */
 export const documentation: Readonly<Record<string, string>> = {
@@ -30,9 +32,8 @@ const folderOf = (folder: string) =>
 /** Reads a file that comes with the program. @param path below `src`. */
 export function readAsset(path: string): string {
   if (form === 'executable') return getAsset(path, 'utf8');
-  const file =
-    form === 'sources' && path === webauthn ? webauthnInPackage() : join(folderOf(dirname(path)), basename(path));
-  return readFileSync(file, 'utf8');
+  const inPackage = form === 'sources' ? inPackages[path] : undefined;
+  return readFileSync(inPackage?.() ?? join(folderOf(dirname(path)), basename(path)), 'utf8');
 }
 
 /** @returns the names of the files in a folder below `src`, in order. */
@@ -41,6 +42,7 @@ export function listAssets(folder: string): string[] {
     form === 'executable'
       ? getAssetKeys().flatMap((key) => (key.startsWith(`${folder}/`) ? [key.slice(folder.length + 1)] : []))
       : readdirSync(folderOf(folder));
-  if (form === 'sources' && webauthn.startsWith(`${folder}/`)) names.push(basename(webauthn));
+  const ofPackages = Object.keys(inPackages).filter((path) => dirname(path) === folder);
+  if (form === 'sources') names.push(...ofPackages.map((path) => basename(path)));
   return names.sort();
 }

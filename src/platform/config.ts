@@ -84,6 +84,8 @@ export type Brand = {
 
 /** What other products had of their own when they hashed passwords, and kept apart from the hashes. */
 export type ImportedSecrets = {
+  /** Devise appends it to each password. */
+  readonly devisePepper?: string;
   /** Of a Firebase project. */
   readonly firebaseSignerKey?: Buffer;
 };

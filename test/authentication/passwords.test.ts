@@ -382,6 +382,8 @@ testSignet(
       ['5f4dcc3b5aa765d61d8327deb882cf99', 'unknown_format'],
       ['', 'unknown_format'],
       [`$argon2ds$v=19$m=65536,t=2,p=1$${salt}$${tag}`, 'unknown_format'],
+      ['$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhW', 'damaged'],
+      ['$2b$31$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy', 'too_costly'],
       [`$argon2id$v=19$m=65536,t=2,p=1$${salt}`, 'damaged'],
       [`$argon2id$v=19$m=65536,t=2,p=0$${salt}$${tag}`, 'damaged'],
       [`$argon2id$v=19$m=65536,t=0,p=1$${salt}$${tag}`, 'damaged'],

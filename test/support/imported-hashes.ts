@@ -15,10 +15,12 @@ export type ImportedHash = {
 const phrase = 'correct horse é 🐴';
 
 export const secretSettings = {
+  SIGNET_DEVISE_PEPPER: '0123456789abcdef',
   SIGNET_FIREBASE_SIGNER_KEY:
     'jxspr8Ki0RYycVU8zykbdLGjFQ3McFUH0uiiTvC8pVMXAn210wjLNmdZJzxUECKbm0QsEmYUSDzZvpjeJ9WmXA==',
 };
 export const secrets: ImportedSecrets = {
+  devisePepper: secretSettings.SIGNET_DEVISE_PEPPER,
   firebaseSignerKey: Buffer.from(secretSettings.SIGNET_FIREBASE_SIGNER_KEY, 'base64'),
 };
 
@@ -58,6 +60,35 @@ const argon2 = [
       'Django 5.2.19',
       phrase,
       'argon2$argon2id$v=19$m=512,t=2,p=2$YWd0THlsUThoYzc3dVUydjRMVGs1Sw$hxoyeCjRZhzRyMd40fpCpmigVzviF3CyZdrHR7oqVB4',
+    ),
+  ),
+];
+
+const bcrypt = [
+  ...atDoor(by('pyca bcrypt 5.0.0', phrase, '$2a$06$1iSH9Mjg/7FuvWz2eXNCL.b/R9NvitepaAFkpReMRiF9vdPtmG8YS')),
+  ...atDoor(by('pyca bcrypt 5.0.0', phrase, '$2b$06$jIur4mqRLw430sca3MnD3Ok9l6dx3.cnY2eRjEYY/vOmeqOoBK936')),
+  ...atDoor(by('PHP 8.2.36', phrase, '$2y$05$egqNgOLcmRJo6sxxqK.rE.63CTG7j06.WihBTvS53H/OOKVlx49gC')),
+  {
+    from: 'PHP 8.2.36, crypt: it takes 72 bytes',
+    stored: '$2y$05$abcdefghijklmnopqrstuuLkMZtUsVwf9Ptg/wgiNv8ZhtnAHnix.',
+    password: '0123456789'.repeat(8),
+    also: ['0123456789'.repeat(8).slice(0, 72), `${'0123456789'.repeat(8).slice(0, 72)}and more`],
+  },
+  ...by('pyca bcrypt 5.0.0', 'a\0b', '$2b$05$X9TZyy2AtW/4D9hNrLcxsuhNCrlWj664jolbsbQAM07XL1/78R6S2'),
+  ...atDoor(by('Django 5.2.19', phrase, 'bcrypt$$2b$05$Wejei7bpBC5v7MMRwWeyrugQWrZWkAowyWakAbmaJFyJymjGwOlfS')),
+  ...atDoor(by('Django 5.2.19', phrase, 'bcrypt_sha256$$2b$05$I5mvf8HKzG6lFaLWfIVYeuNk0qE.wZtnMsabMIdOAZbMWBkS0rWDy')),
+  {
+    from: 'PHP 8.2.36, by the expression of wp_hash_password in WordPress 6.8',
+    stored: '$wp$2y$05$uhOSxDzZ07CIdmOLPsi4WueJPdM9Lmt9khzh2M/7zcg4pDn4ECdq2',
+    password: phrase,
+    also: [` ${phrase}\n`],
+    atDoor: true as const,
+  },
+  ...atDoor(
+    by(
+      'pyca bcrypt 5.0.0, of password and pepper',
+      phrase,
+      '$devise$2a$05$imODIxNFnMhNEPkrp.jyF.QrtJ2KuBCujdIFkZrKg7kbVnW9KsVAG',
     ),
   ),
 ];
@@ -152,4 +183,45 @@ const scrypt = [
   ),
 ];
 
-export const importedHashes: readonly ImportedHash[] = [...argon2, ...pbkdf2, ...scrypt];
+const crypt = [
+  ...atDoor(
+    by(
+      'passlib 1.7.4',
+      phrase,
+      '$5$7jlJgzw6tJlrz6cQ$hZWWUw3xvj0E.zHazQtKZcX70I84mGtGR/nqi0ftwXD',
+      '$5$rounds=1234$nlYCWUWBCw31X3AF$qMGUT9A/JaC/m4f2Z4LOJ0d7luYdPiy3sTDO0R5oO29',
+    ),
+  ),
+  ...atDoor(
+    by(
+      'passlib 1.7.4',
+      phrase,
+      '$6$7C3DRUJw.fLFxtuD$cWk/5WAJc4JzZ6pvPOfL9X9FfKpbPjQId8PNYJ85WQdkLKW/O75sSlEHb7M/2ggCJauy09iK2kRmmAfCs.woJ.',
+      '$6$rounds=1234$PXj.WaA.4ujW.BmA$hYyDH52GY8BCtoRzKD4wShJWev7evamd.GepBGO291trfq3lJG.u9HbjuC0kiNTgsVuNWcExSi0hTxLfMs4Z41',
+    ),
+  ),
+  ...by(
+    'passlib 1.7.4',
+    'long'.repeat(50),
+    '$6$rounds=1000$tk7aE0H/U1OpOzHp$n6RZCkKxHH43N9WWDJtPz8oOdp4hDLy4E53AmsuB1yCfTwSuEKOgk.fxoixO3ng7bUoBSN/UHMZ.zvR3M5x4R0',
+    '$5$rounds=1000$oHnqsbgFGK06a5/B$3vQq3y.YxBPRgObhyluqZNUXKEAHVMsamwQ.BI9wqzA',
+  ),
+  ...by('passlib 1.7.4', '', '$5$rounds=1000$Jr7cQVu3Yqa44wIz$O.Nr4E1oTW9XTMax5Y.gKAki7HuG.nxj0W7yTcq6GdC'),
+  ...by(
+    'OpenSSL 3.0.19, openssl passwd',
+    'Hello world!',
+    '$6$saltstring$svn8UoSVapNtMuq1ukKS4tPQd8iKwSMHWjl/O817G3uBnIFNjnQJuesI68u4OTLiBFdcbYEdFCoEOfaS35inz1',
+    '$5$saltstring$5B8vYYiY.CVt1RlTTf8KbXBH3hsxY/GNooZaBBGWEc5',
+  ),
+  ...by('PHP 8.2.36, crypt', phrase, '$5$rounds=1100$saltsalt$S1JG1dvrTAsHuDhxfCWdNMdHRudNMjZfGpCm0/Xscw7'),
+  {
+    from: 'passlib 1.7.4',
+    stored: '$P$6AMcWYnDkDs4VQP4eDWsskdszDNijD1',
+    password: phrase,
+    also: [`\t${phrase} `],
+    atDoor: true as const,
+  },
+  ...atDoor(by('passlib 1.7.4', phrase, '$H$514eHmBCURRICz9BQCSK6J8Y99NuXj0')),
+];
+
+export const importedHashes: readonly ImportedHash[] = [...argon2, ...bcrypt, ...pbkdf2, ...scrypt, ...crypt];

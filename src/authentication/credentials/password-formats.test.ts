@@ -30,6 +30,8 @@ for (const { stored, password, from, also = [] } of importedHashes) {
 
 const salt = 'c29tZXNhbHRzb21lc2FsdA';
 const tag = 'CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
+const bcrypt = '1iSH9Mjg/7FuvWz2eXNCL.b/R9NvitepaAFkpReMRiF9vdPtmG8YS';
+const sha256Crypt = '5B8vYYiY.CVt1RlTTf8KbXBH3hsxY/GNooZaBBGWEc5';
 
 const problems: Record<string, string[]> = {
   unknown_format: [
@@ -37,6 +39,7 @@ const problems: Record<string, string[]> = {
     '5f4dcc3b5aa765d61d8327deb882cf99',
     '{SSHA}MTIzNDU2Nzg5MDEyMzQ1Njc4OTA=',
     '$1$saltsalt$qjXMvbEw8oaL.CzflDtaK/',
+    `$2x$06$${bcrypt}`,
     '$argon2',
     ` $argon2id$v=19$m=65536,t=2,p=1$${salt}$${tag}`,
     `$argon2i$v=16$m=65536,t=2,p=1$${salt}$${tag}`,
@@ -49,6 +52,16 @@ const problems: Record<string, string[]> = {
     `$argon2id$m=65536,t=2,p=1$${salt}$${tag}`,
     `$argon2id$v=20$m=65536,t=2,p=1$${salt}$${tag}`,
     'argon2$argon2id$',
+    `$2b$03$${bcrypt}`,
+    `$2b$32$${bcrypt}`,
+    `$2b$6$${bcrypt}`,
+    `$2b$06$${bcrypt.slice(1)}`,
+    `$2b$06$${bcrypt}.`,
+    `$2b$06$${bcrypt}\n`,
+    `bcrypt$${bcrypt}`,
+    `bcrypt_sha256$2b$06$${bcrypt}`,
+    `$wp$P$B12345678abcdefghijklmnopqrstuv`,
+    '$devise$2a$',
     `$pbkdf2-sha256$i=0,l=32$${salt}$${tag}`,
     `$pbkdf2-sha256$i=1000,l=31$${salt}$${tag}`,
     `$pbkdf2-sha256$i=1000$${salt}$${tag}`,
@@ -71,10 +84,19 @@ const problems: Record<string, string[]> = {
     '$better-auth$1c50892c354da5b23ec3b5007649bc6e:721d',
     `$fbscrypt$v=1,n=14,r=8,p=1,ss=Bw==,sk=c2VjcmV0$${salt}$${tag}`,
     `$fbscrypt$v=1,n=14,r=8,p=1,ss=!$${salt}$${tag}`,
+    `$5$rounds=999$saltstring$${sha256Crypt}`,
+    `$5$rounds=01000$saltstring$${sha256Crypt}`,
+    `$5$saltstringsaltstring$${sha256Crypt}`,
+    `$6$saltstring$${sha256Crypt}`,
+    '$P$6AMcWYnDkDs4VQP4eDWsskdszDNijD',
+    '$P$4AMcWYnDkDs4VQP4eDWsskdszDNijD1',
+    '$H$zAMcWYnDkDs4VQP4eDWsskdszDNijD1',
   ],
   too_costly: [
     `$argon2i$v=19$m=262145,t=1,p=1$${salt}$${tag}`,
     `$argon2d$v=19$m=65536,t=17,p=1$${salt}$${tag}`,
+    `$2b$16$${bcrypt}`,
+    `$wp$2y$31$${bcrypt}`,
     `$pbkdf2-sha256$i=5000001,l=32$${salt}$${tag}`,
     `$pbkdf2-sha1$i=2500001,l=32$${salt}$${tag}`,
     `pbkdf2_sha256$${'9'.repeat(400)}$salt$${tag}`,
@@ -83,6 +105,8 @@ const problems: Record<string, string[]> = {
     `$scrypt$ln=14,r=8,p=65$${salt}$${tag}`,
     `scrypt$2147483648$salt$8$1$${tag}`,
     `$fbscrypt$v=1,n=20,r=8,p=1,ss=Bw==$${salt}$${tag}`,
+    `$5$rounds=700001$saltstring$${sha256Crypt}`,
+    '$P$IAMcWYnDkDs4VQP4eDWsskdszDNijD1',
   ],
 };
 
@@ -96,9 +120,9 @@ for (const [problem, hashes] of Object.entries(problems)) {
 }
 
 test('a hash that was made with a secret needs that secret, and the right one', async () => {
-  const ofSecrets = importedHashes.filter(({ stored }) => /^\$fbscrypt\$/.test(stored));
-  assert.ok(ofSecrets.length >= 2);
-  const others = { firebaseSignerKey: Buffer.alloc(64, 1) };
+  const ofSecrets = importedHashes.filter(({ stored }) => /^\$(devise|fbscrypt)\$/.test(stored));
+  assert.ok(ofSecrets.length >= 3);
+  const others = { devisePepper: 'another pepper', firebaseSignerKey: Buffer.alloc(64, 1) };
   for (const { stored, password } of ofSecrets) {
     assert.equal(passwordHashProblem(stored, {}), 'secret_missing');
     assert.equal(await newHasher().verify(password, stored, asker), false);
@@ -140,6 +164,9 @@ test('a damaged hash is no exception, whichever byte of it is another', { timeou
 
 test('the event loop goes on while a hash of each format is computed', async () => {
   const slow = [
+    '$2b$11$1iSH9Mjg/7FuvWz2eXNCL.b/R9NvitepaAFkpReMRiF9vdPtmG8YS',
+    `$5$rounds=100000$saltstring$${sha256Crypt}`,
+    '$P$FAMcWYnDkDs4VQP4eDWsskdszDNijD1',
     `$pbkdf2-sha256$i=1000000,l=32$${salt}$${tag}`,
     `$scrypt$ln=16,r=8,p=1$${salt}$${tag}`,
     `$argon2i$v=19$m=65536,t=4,p=1$${salt}$${tag}`,

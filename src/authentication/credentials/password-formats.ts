@@ -1,5 +1,7 @@
 import type { ImportedSecrets } from '../../platform/config.ts';
 import { argon2Formats } from './formats/argon2.ts';
+import { bcryptFormats } from './formats/bcrypt.ts';
+import { cryptFormats } from './formats/crypt.ts';
 import type { PasswordFormat, ReadableHash, Unreadable } from './formats/format.ts';
 import { pbkdf2Formats } from './formats/pbkdf2.ts';
 import { scryptFormats } from './formats/scrypt.ts';
@@ -11,7 +13,14 @@ const djangoArgon2: PasswordFormat = {
 };
 
 /** Whatever a stored hash may be: of ours, or of another product, whose users sign in with their old passwords. */
-const passwordFormats: readonly PasswordFormat[] = [...argon2Formats, djangoArgon2, ...pbkdf2Formats, ...scryptFormats];
+const passwordFormats: readonly PasswordFormat[] = [
+  ...argon2Formats,
+  djangoArgon2,
+  ...bcryptFormats,
+  ...pbkdf2Formats,
+  ...scryptFormats,
+  ...cryptFormats,
+];
 
 export const readHash = (stored: string, secrets: ImportedSecrets): ReadableHash | Unreadable =>
   passwordFormats.find(({ prefix }) => stored.startsWith(prefix))?.read(stored, secrets) ?? 'unknown_format';
