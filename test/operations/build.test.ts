@@ -13,12 +13,14 @@ import {
 } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { code, makeBuild } from '../../scripts/build.ts';
 import { documentation } from '../../src/platform/assets.ts';
 import { afterTest } from '../support/after-test.ts';
 import { newBrowser } from '../support/browser.ts';
 import { freePort } from '../support/free-port.ts';
+import { importedHashes } from '../support/imported-hashes.ts';
 import { scratchFolder } from '../support/scratch.ts';
 import {
   registerByHttp,
@@ -69,6 +71,16 @@ test('a build has all that it needs: it starts with the settings and the store o
   assert.match(server.said.stdout, new RegExp(`SQLite in ${home}/\\.local/share/signet\n`));
 
   await works(server, { env, command });
+  // Computed in a thread, which gets the text of functions and of a package.
+  const store = new DatabaseSync(join(home, '.local/share/signet/signet.db'));
+  for (const { stored, password } of importedHashes.filter(
+    ({ stored, atDoor }) => atDoor && /^\$(2b|6|P)\$/.test(stored),
+  )) {
+    store.prepare('update passwords set password_hash = ?').run(stored);
+    const signIn = await newBrowser(server.url).post('/signin', { username: 'first@example.com', password });
+    assert.equal(signIn.status, 303, stored);
+  }
+  store.close();
   const check = () => runProcess(['healthcheck'], { env, command });
   assert.deepEqual(await check().then(({ code, stdout }) => [code, stdout]), [0, 'Ready.\n']);
   assert.equal((await server.stop()).stderr, '');

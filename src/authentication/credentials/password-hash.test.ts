@@ -147,3 +147,16 @@ test('a hash that fails leaves its place to the next one', async () => {
   for (let count = 0; count < 2; count += 1) await assert.rejects(hash('a', asker), /it failed/);
   assert.match(await hash('correct horse battery staple', asker), /^\$argon2id\$/);
 });
+
+test('without a hash an answer takes as long as a wrong password for the slower hash of another product', async () => {
+  const { verify } = newHasher({}, { monotonic: () => performance.now() });
+  const slow = '$2b$11$1iSH9Mjg/7FuvWz2eXNCL.b/R9NvitepaAFkpReMRiF9vdPtmG8YS';
+  const timeOf = async (stored: string | undefined) => {
+    const startedAt = performance.now();
+    assert.equal(await verify('wrong', stored, asker), false);
+    return performance.now() - startedAt;
+  };
+  await timeOf(slow);
+  const [unknown, other] = [await timeOf(undefined), await timeOf(slow)];
+  assert.ok(unknown > 50 && unknown > other / 3, `${unknown} ms, ${other} ms`);
+});

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ImportedSecrets } from '../../platform/config.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import type { Limits } from '../../platform/limits/limit-settings.ts';
+import { evenTimes } from './even-times.ts';
 import { argon2idHash, cost, formatPhc, saltLength, tagLength } from './formats/argon2.ts';
 import { argon2id } from './formats/argon2id.ts';
 import { type Asker, type HashQueueSettings, hashQueue } from './hash-queue.ts';
@@ -52,6 +54,7 @@ export const openPasswordHasher = (
 /** Hashes on other threads than the event loop's, in the order of {@link hashQueue}, whose refusals it throws. */
 export function passwordHasher(settings: HashQueueSettings, derive = argon2id, secrets: ImportedSecrets = {}) {
   const inTurn = hashQueue(settings);
+  const even = evenTimes(settings.monotonic);
 
   /**
    * @returns a PHC string, `$argon2id$v=19$m=...,t=...,p=...$salt$tag`: it carries its own parameters.
@@ -68,14 +71,16 @@ export function passwordHasher(settings: HashQueueSettings, derive = argon2id, s
   /**
    * Whether the password matches `stored`. Without a hash that can be checked (an unknown user, one without a password, a hash
    * of no format of ours) and with an overlong password it does the work of a hash of today and answers false, so that the
-   * time reveals nothing.
+   * time reveals nothing. A hash of another product takes its own time, which {@link evenTimes} hides.
    */
   const verify = async (password: string, stored: string | undefined, asker: Asker) => {
     const normalized = encode(password);
     const read = stored === undefined || normalized === undefined ? dummy : readHash(stored, secrets);
     const expected = typeof read === 'string' ? dummy : read;
     const presented = normalized ? { typed: password, normalized } : nothing;
-    const isRight = await inTurn(asker, () => expected.matches(presented, derive));
+    const check = () => expected.matches(presented, derive);
+    const { isRight, rest } = await inTurn(asker, () => even(check, expected.isCurrent));
+    if (rest > 0) await sleep(rest); // outside of the queue: it takes no thread
     return isRight && expected !== dummy;
   };
 
