@@ -44,12 +44,13 @@ const isNew = (deps: RoleDeps, role_granted_at: number | null): boolean =>
  * For a day, a new administrator takes nothing away from another one: not the role, the account, the factors, a session, the name
  * or the picture; nor do they export what is stored about them.
  * Otherwise one stolen account makes an accomplice, who removes every reader of the mail about it. An administrator made by
- * the operator is exempt.
+ * the operator is exempt. A service credential never takes anything from an administrator.
  * @returns why not, with the moment from which it is possible; undefined if it is allowed.
  */
 async function administratorProblem(deps: RoleDeps, { actor }: Caller, user_id: string) {
-  if (!actor.startsWith('user:') || actor === `user:${user_id}`) return undefined;
+  if (!/^(user|service):/.test(actor) || actor === `user:${user_id}`) return undefined;
   if ((await findRoleGrant(deps.db, user_id))?.role !== 'admin') return undefined;
+  if (actor.startsWith('service:')) return { userMessage: { key: 'users.administrator_by_service' } } as const;
   const until = await newAdministratorUntil(deps, actor.slice('user:'.length));
   if (until === undefined) return undefined;
   return { userMessage: { key: 'users.new_administrator', values: { when: formatUtc(until) } }, until } as const;
@@ -62,11 +63,13 @@ export const readAdministratorProblem = async (deps: RoleDeps, caller: Caller, u
 /**
  * To call before something is taken from an administrator.
  * @param user_id of the user who would lose it.
- * @throws {RequestError} `access_denied`, with `allowed_at` in Unix seconds.
+ * @throws {RequestError} `access_denied`, with `allowed_at` in Unix seconds if it will be allowed.
  */
 export async function refuseAgainstAdministrator(deps: RoleDeps, caller: Caller, user_id: string): Promise<void> {
   const problem = await administratorProblem(deps, caller, user_id);
-  if (problem) throw refusal('access_denied', problem.userMessage, { details: { allowed_at: problem.until } });
+  if (!problem) return;
+  const details = 'until' in problem ? { details: { allowed_at: problem.until } } : {};
+  throw refusal('access_denied', problem.userMessage, details);
 }
 
 /** The same in every language. */

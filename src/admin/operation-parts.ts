@@ -1,16 +1,19 @@
+import type { AdministrativePermission } from '../accounts/permissions.ts';
 import type { Caller } from '../audit/audit.ts';
-import { administrator } from '../authentication/sessions/session.ts';
 import type { Deps } from '../oauth/deps.ts';
 import type { Access } from '../platform/http/access.ts';
 import { inCode } from '../platform/http/operation.ts';
 import { type TObjectOptions, type TProperties, Type } from '../platform/schema.ts';
 import { textPatterns } from '../platform/text.ts';
+import { administrator } from './access.ts';
 
-/** What all operations for administrators have in common. */
-export const administration: { tag: 'Administration'; access: Access<Deps, { caller: Caller }> } = {
+/** What all operations for administrators have in common. Each says which permission it needs, and so does its description. */
+export const administration = (
+  permission: AdministrativePermission,
+): { tag: 'Administration'; access: Access<Deps, { caller: Caller }> } => ({
   tag: 'Administration',
-  access: administrator,
-};
+  access: administrator(permission),
+});
 
 /** The path parameter of operations on a client. */
 export const anyClient = { client_id: 'client_id of any client.' };

@@ -21,8 +21,14 @@ const isOwn: readonly Sql[] = [
                      and ${says(sql`audit_log.after_state`, 'client_id', sql`r.target`)})`,
 ];
 
-/** On a row of the log: an administrator has done it to something that is not their own, or the command line. */
-export const isByAdministrator: Sql = sql`(actor = 'cli' or ${allOf([
+/** A service credential does nothing else but to write entitlements. */
+const isByService = allOf([sql`substr(actor, 1, 8) = 'service:'`, sql`action not in ${oneOf(actionsBy('users'))}`]);
+
+/**
+ * On a row of the log: an administrator has done it to something that is not their own, a service credential that administers, or the
+ * command line.
+ */
+export const isByAdministrator: Sql = sql`(actor = 'cli' or ${isByService} or ${allOf([
   sql`substr(actor, 1, 5) = 'user:'`,
   sql`action not in ${oneOf(actionsBy('users'))}`,
   sql`not (${join(
@@ -31,9 +37,9 @@ export const isByAdministrator: Sql = sql`(actor = 'cli' or ${allOf([
   )})`,
 ])})`;
 
-/** Of what is by administrators, these parts can be found by an index. @param known ids of administrators. */
+/** Of what is by administrators, these parts can be found by an index. @param known ids of them and of service credentials. */
 export const keysOfAdministrators = (known: readonly string[]): Sql[] => [
   sql`actor = 'cli'`,
-  ...known.map((user_id) => sql`actor = ${`user:${user_id}`}`),
+  ...known.map((id) => sql`actor = ${`${id.startsWith('svc_') ? 'service' : 'user'}:${id}`}`),
   ...actionsBy('administrators').map((action) => sql`action = ${action}`),
 ];

@@ -113,9 +113,9 @@ export async function newestEventOf(
 export async function actorsSince(
   deps: Pick<Deps, 'db'>,
   target: string,
-  { did, since }: { did: readonly string[]; since: readonly string[] },
+  { did, since }: { did: readonly string[]; since?: readonly string[] },
 ): Promise<string[]> {
-  const last = await newestEventOf(deps, target, since);
+  const last = since && (await newestEventOf(deps, target, since));
   const isSince = ({ seq, at }: AnyRow): boolean =>
     last === undefined || seq === null || at >= last.at || (last.seq !== null && seq > last.seq);
   const actors = new Set<string>();

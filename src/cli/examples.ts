@@ -32,6 +32,8 @@ export const examples: Readonly<Record<string, string>> = {
   'apis retire-scope': 'apis retire-scope api_id --scope files:write',
   'service-credentials create':
     'service-credentials create --name Billing --permission entitlements:write --product editor',
+  'service-credentials restrict':
+    'service-credentials restrict svc_id --permission users:read --address 203.0.113.0/24 --expires-in-days 90',
   'service-credentials rotate': 'service-credentials rotate svc_id --overlap 3600',
   'webhooks create':
     'webhooks create --name CRM --url https://crm.example.com/hooks --event "user.created user.deleted"',

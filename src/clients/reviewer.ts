@@ -1,6 +1,7 @@
 import { formatUtc, isUnprivilegedUser, newAdministratorUntil } from '../accounts/administrators.ts';
 import { listAdministrators } from '../accounts/statements.ts';
 import { actorsSince, hasActed } from '../audit/read-log.ts';
+import { holdersOf } from '../entitlements/service-credentials/holders.ts';
 import type { Deps } from '../platform/deps.ts';
 import { refusal } from '../platform/errors.ts';
 import type { MessageDescriptor } from '../platform/i18n/translate.ts';
@@ -17,6 +18,8 @@ type ReviewDeps = Pick<Deps, 'db' | 'clock' | 'config'>;
  * were not administrators within that day. Else an administrator could promote an accomplice who approves what they
  * registered, also through further accomplices, or have one demote them for the moment of the approval. Who promoted whom
  * is not checked, since each link of such a chain can be new.
+ *
+ * A service credential does what those do who hold it: neither they nor it approve what the other could have requested.
  * @throws {RequestError} `access_denied`.
  */
 export async function refuseSelfApproval(deps: ReviewDeps, actor: string, client: Client): Promise<void> {
@@ -29,12 +32,27 @@ async function reviewerProblem(
   actor: string,
   client: Client,
 ): Promise<MessageDescriptor | undefined> {
-  if (deps.config.selfApproval || !actor.startsWith('user:')) return undefined;
+  if (deps.config.selfApproval) return undefined;
+  const requesters = client.owner_user_id === null ? await requestersOf(deps, client) : [];
+  for (const one of [actor, ...(await holdersOf(deps, actor))]) {
+    const problem = await problemOfOne(deps, one, client, requesters);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+async function problemOfOne(
+  deps: ReviewDeps,
+  actor: string,
+  client: Client,
+  requesters: readonly string[],
+): Promise<MessageDescriptor | undefined> {
+  if (actor.startsWith('service:') && requesters.includes(actor)) return { key: 'clients.own_change' };
+  if (!actor.startsWith('user:')) return undefined;
   const user_id = actor.slice('user:'.length);
   const { owner_user_id } = client;
   if (owner_user_id === user_id) return { key: 'clients.own_approval' };
   if (owner_user_id !== null && (await couldEnter(deps, actor, owner_user_id))) return { key: 'clients.own_access' };
-  const requesters = owner_user_id === null ? await requestersOf(deps, client) : [];
   if (requesters.includes(actor)) return { key: 'clients.own_change' };
   const newUntil = await newAdministratorUntil(deps, user_id);
   if (newUntil === undefined) return undefined;
@@ -67,9 +85,12 @@ export async function readReviewerProblem(
 const couldEnter = (deps: ReviewDeps, actor: string, user_id: string): Promise<boolean> =>
   hasActed(deps, { actor, target: user_id, did: ['password.reset_link_created', 'email.changed', 'email.verified'] });
 
-/** Who has registered or edited it since it was last approved. */
-const requestersOf = (deps: ReviewDeps, { client_id }: Client): Promise<string[]> =>
-  actorsSince(deps, client_id, {
+/** Who has registered or edited it since it was last approved, or could have by a service credential that has. */
+async function requestersOf(deps: ReviewDeps, { client_id }: Client): Promise<string[]> {
+  const actors = await actorsSince(deps, client_id, {
     did: ['client.registered', 'client.edited', 'client.change_requested'],
     since: ['client.approved', 'client.change_approved'],
   });
+  const holders = await Promise.all(actors.map((actor) => holdersOf(deps, actor)));
+  return [...actors, ...holders.flat()];
+}

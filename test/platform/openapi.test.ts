@@ -66,7 +66,7 @@ test('the API describes itself in OpenAPI 3.1, with every endpoint of the specif
   const fields = (operation: Operation | undefined) =>
     Object.keys(operation?.requestBody?.content['application/x-www-form-urlencoded']?.schema.properties ?? {});
   assert.deepEqual([token?.security, revoke?.security], [anyClient, anyClient]);
-  assert.deepEqual(introspect?.security, [{ ClientSecret: [] }, { ServiceCredential: [] }]);
+  assert.deepEqual(introspect?.security, [{ ClientSecret: [] }, { ServiceCredential: ['tokens:introspect'] }]);
   const assertion = ['client_assertion', 'client_assertion_type'];
   assert.deepEqual(fields(introspect).sort(), [...assertion, 'token', 'token_type_hint']);
   // Each kind of token request has all of its members, and says which it is: a generator makes a type of each.

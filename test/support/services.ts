@@ -2,19 +2,28 @@ import { createCredential } from '../../src/entitlements/service-credentials/man
 import { ask } from './browser.ts';
 import { basic } from './relying-party.ts';
 import type { Signet } from './signet.ts';
+import type { TestUser } from './test-user.ts';
 
 export type Service = { client_id: string; client_secret: string; authorization: string };
 
-export type ServiceOptions = { permissions?: string[]; products?: string[]; api_id?: string };
+export type ServiceOptions = {
+  permissions?: readonly string[];
+  products?: readonly string[];
+  api_id?: string;
+  addresses?: readonly string[];
+  expires_in_days?: number;
+  /** Who makes it, instead of the operator. */
+  by?: TestUser;
+};
 
 export async function newService(
   signet: Signet,
-  { permissions = ['entitlements:write'], products = ['editor'], api_id }: ServiceOptions = {},
+  { permissions = ['entitlements:write'], products = ['editor'], by, ...restrictions }: ServiceOptions = {},
 ): Promise<Service> {
   const { credential, client_secret } = await createCredential(
     signet.deps,
-    { actor: 'cli' },
-    { name: 'Billing', permissions, products, api_id },
+    { actor: by ? `user:${by.user_id}` : 'cli' },
+    { name: 'Billing', permissions, products, ...restrictions },
   );
   const client_id = credential.credential_id;
   return { client_id, client_secret, authorization: basic(client_id, client_secret) };

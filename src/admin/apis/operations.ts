@@ -1,3 +1,4 @@
+import type { AdministrativePermission } from '../../accounts/permissions.ts';
 import type { Api } from '../../apis/api.ts';
 import {
   longestDescription,
@@ -75,12 +76,14 @@ const description = Type.Optional(
 );
 const name = Type.String({ description: 'As users read it.', ...nameInCode });
 
-const one = {
-  ...administration,
-  parameters: { api_id: 'ID of an API, `api_...`.' },
-  answer: { description: 'The API.', schema: ApiRecord },
-  refusals: ['not_found'],
-} as const;
+const parameters = { api_id: 'ID of an API, `api_...`.' };
+const one = (permission: AdministrativePermission) =>
+  ({
+    ...administration(permission),
+    parameters,
+    answer: { description: 'The API.', schema: ApiRecord },
+    refusals: ['not_found'],
+  }) as const;
 
 const describe = (api: Api) =>
   table([
@@ -98,7 +101,7 @@ const changingFiles = { scope: 'files:write', sentence_en: 'Change your files' }
 
 export const apiOperations = {
   list: operation({
-    ...administration,
+    ...administration('apis:read'),
     id: 'listApis',
     method: 'GET',
     path: '/v1/admin/apis',
@@ -116,7 +119,7 @@ export const apiOperations = {
   }),
 
   register: operation({
-    ...administration,
+    ...administration('apis:write'),
     id: 'registerApi',
     method: 'POST',
     path: '/v1/admin/apis',
@@ -149,7 +152,7 @@ export const apiOperations = {
   }),
 
   read: operation({
-    ...one,
+    ...one('apis:read'),
     id: 'readApi',
     method: 'GET',
     path: '/v1/admin/apis/:api_id',
@@ -159,7 +162,7 @@ export const apiOperations = {
   }),
 
   edit: operation({
-    ...one,
+    ...one('apis:write'),
     id: 'editApi',
     method: 'PATCH',
     path: '/v1/admin/apis/:api_id',
@@ -171,7 +174,7 @@ export const apiOperations = {
   }),
 
   setScope: operation({
-    ...one,
+    ...one('apis:write'),
     id: 'setApiScope',
     method: 'POST',
     path: '/v1/admin/apis/:api_id/scopes',
@@ -189,7 +192,7 @@ export const apiOperations = {
   }),
 
   retireScope: operation({
-    ...one,
+    ...one('apis:write'),
     id: 'retireApiScope',
     method: 'POST',
     path: '/v1/admin/apis/:api_id/retire-scope',
@@ -208,8 +211,8 @@ export const apiOperations = {
   }),
 
   retire: operation({
-    ...administration,
-    parameters: one.parameters,
+    ...administration('apis:write'),
+    parameters,
     id: 'retireApi',
     method: 'POST',
     path: '/v1/admin/apis/:api_id/retire',

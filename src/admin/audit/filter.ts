@@ -5,6 +5,8 @@ import { parseTime, readLogWithoutSealing } from '../../audit/read-log.ts';
 import type { AuditFilter } from '../../audit/statements.ts';
 import { findClients } from '../../clients/find-clients.ts';
 import { isMetadataUrl } from '../../clients/metadata-url.ts';
+import { isAdministrative } from '../../entitlements/service-credentials/service-credential.ts';
+import { allCredentials } from '../../entitlements/statements.ts';
 import { now } from '../../platform/clock.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
 import { emailKey } from '../../platform/email-address.ts';
@@ -86,13 +88,22 @@ const isAddressOf = ({ detail }: Candidate, typed: string) => emailKey(detail) =
 const maxAdministrators = 100;
 const maxRoleChanges = 500;
 
-/** For a filter of their changes: the ids of those who have the role, disabled or not, and of those who had it. */
+/**
+ * For a filter of their changes: the ids of those who have the role, disabled or not, and of those who had it; and of the service
+ * credentials that administer, or did before they were restricted.
+ */
 export async function knownAdministrators({ db }: Pick<StoreDeps, 'db'>): Promise<readonly string[] | 'any'> {
-  const [present, changes] = await Promise.all([
+  const [present, credentials, changes] = await Promise.all([
     listAdministratorIds(db, maxAdministrators + 1),
-    readLogWithoutSealing({ db }, { action: 'user.role_changed' }, maxRoleChanges),
+    allCredentials({ db }),
+    readLogWithoutSealing({ db }, { actions: ['user.role_changed', 'service_credential.restricted'] }, maxRoleChanges),
   ]);
-  const ids = [...present.map(({ user_id }) => user_id), ...changes.map(({ target }) => target)];
+  const administering = credentials.filter(({ permissions }) => isAdministrative(permissions));
+  const ids = [
+    ...present.map(({ user_id }) => user_id),
+    ...administering.map(({ credential_id }) => credential_id),
+    ...changes.map(({ target }) => target),
+  ];
   const known = [...new Set(ids.filter((id) => id !== null))];
   return known.length > maxAdministrators || changes.length === maxRoleChanges ? 'any' : known;
 }

@@ -116,7 +116,7 @@ const mediaTypes = { jsonl: 'application/jsonl', csv: 'text/csv; charset=utf-8' 
 
 export const auditOperations = {
   list: operation({
-    ...administration,
+    ...administration('audit:read'),
     id: 'listAuditEvents',
     method: 'GET',
     path: '/v1/admin/audit',
@@ -135,7 +135,7 @@ export const auditOperations = {
   }),
 
   listUnauthenticated: operation({
-    ...administration,
+    ...administration('audit:read'),
     id: 'listUnauthenticatedEvents',
     method: 'GET',
     path: '/v1/admin/audit/unauthenticated',
@@ -182,7 +182,7 @@ export const auditOperations = {
   }),
 
   export: operation({
-    ...administration,
+    ...administration('audit:read'),
     id: 'exportAuditLog',
     method: 'GET',
     path: '/v1/admin/audit/export',
@@ -201,7 +201,7 @@ export const auditOperations = {
   }),
 
   verify: operation({
-    ...administration,
+    ...administration('audit:read'),
     id: 'verifyAuditLog',
     method: 'POST',
     path: '/v1/admin/audit/verify',

@@ -1,3 +1,4 @@
+import type { AdministrativePermission } from '../../accounts/permissions.ts';
 import { approveHost, findHosts, removeHost } from '../../clients/from-outside/approved-hosts.ts';
 import { answerOf } from '../../platform/edited.ts';
 import { inCode, operation, Time } from '../../platform/http/operation.ts';
@@ -12,10 +13,10 @@ const Host = Type.Object({
   updated_at: Time,
 });
 
-const one = {
-  ...administration,
+const one = (permission: AdministrativePermission) => ({
+  ...administration(permission),
   parameters: { host: 'Host of metadata documents, such as `app.example.com`, with its port if it has one.' },
-} as const;
+});
 
 type ListedHost = { host: string; allowed_scopes: readonly string[]; updated_at: number };
 const describe = (hosts: readonly ListedHost[]) =>
@@ -27,7 +28,7 @@ const describe = (hosts: readonly ListedHost[]) =>
 /** Hosts whose metadata documents are approved in advance. */
 export const hostOperations = {
   listHosts: operation({
-    ...administration,
+    ...administration('clients:read'),
     id: 'listClientHosts',
     method: 'GET',
     path: '/v1/admin/client-hosts',
@@ -45,7 +46,7 @@ export const hostOperations = {
   }),
 
   approveHost: operation({
-    ...one,
+    ...one('clients:approve'),
     id: 'approveClientHost',
     method: 'PUT',
     path: '/v1/admin/client-hosts/:host',
@@ -75,7 +76,7 @@ export const hostOperations = {
   }),
 
   removeHost: operation({
-    ...one,
+    ...one('clients:approve'),
     id: 'removeClientHost',
     method: 'DELETE',
     path: '/v1/admin/client-hosts/:host',

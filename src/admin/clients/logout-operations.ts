@@ -10,7 +10,7 @@ const path = '/v1/admin/clients/:client_id/logout-deliveries' as const;
 /** What owners do with the logout tokens for their clients, for any client. */
 export const logoutOperations = {
   listLogouts: operation({
-    ...administration,
+    ...administration('clients:read'),
     ...listPart,
     id: 'listClientLogoutDeliveries',
     parameters: anyClient,
@@ -27,7 +27,7 @@ export const logoutOperations = {
   }),
 
   retryLogout: operation({
-    ...administration,
+    ...administration('clients:write'),
     ...retryPart,
     id: 'retryClientLogoutDelivery',
     path: `${path}/:delivery_id/retry`,

@@ -1,3 +1,4 @@
+import type { AdministrativePermission } from '../../accounts/permissions.ts';
 import { clientOrigins, consentPolicies, profiles } from '../../clients/choices.ts';
 import { ClientRecord } from '../../developer/api/operations.ts';
 import { nullable } from '../../platform/http/operation.ts';
@@ -25,5 +26,5 @@ export const ReviewedRecord = Type.Object({
   profile: nullable(Type.Enum([...profiles], { description: 'The security profile that it is held to.' })),
 });
 
-export const one = { ...administration, parameters: anyClient };
+export const one = (permission: AdministrativePermission) => ({ ...administration(permission), parameters: anyClient });
 export const changed = { description: 'The client after the change.', schema: ReviewedRecord };

@@ -1,3 +1,4 @@
+import type { AdministrativePermission } from '../../accounts/permissions.ts';
 import { longestScope, scopePattern } from '../../apis/api-rules.ts';
 import { consentPolicies, profiles, secondFactors, signingAlgorithms } from '../../clients/choices.ts';
 import { reviewedRecord } from '../../clients/client.ts';
@@ -64,11 +65,12 @@ const policy = {
   ),
 };
 
-const change = { ...one, method: 'POST', answer: changed, refusals: ['not_found', 'invalid_state'] } as const;
+const change = (permission: AdministrativePermission) =>
+  ({ ...one(permission), method: 'POST', answer: changed, refusals: ['not_found', 'invalid_state'] }) as const;
 
 export const clientOperations = {
   list: operation({
-    ...administration,
+    ...administration('clients:read'),
     id: 'listClients',
     method: 'GET',
     path: '/v1/admin/clients',
@@ -125,7 +127,7 @@ export const clientOperations = {
   }),
 
   export: operation({
-    ...administration,
+    ...administration('clients:read'),
     id: 'exportClients',
     method: 'GET',
     path: '/v1/admin/clients/export',
@@ -141,7 +143,7 @@ export const clientOperations = {
   }),
 
   read: operation({
-    ...one,
+    ...one('clients:read'),
     id: 'readClient',
     method: 'GET',
     path: '/v1/admin/clients/:client_id',
@@ -179,7 +181,7 @@ export const clientOperations = {
   }),
 
   approve: operation({
-    ...change,
+    ...change('clients:approve'),
     id: 'approveClient',
     path: '/v1/admin/clients/:client_id/approve',
     summary: 'Approve a client, or its pending change, at a given revision',
@@ -225,7 +227,7 @@ export const clientOperations = {
   }),
 
   changePolicy: operation({
-    ...one,
+    ...one('clients:approve'),
     id: 'changeClientPolicy',
     method: 'PATCH',
     path: '/v1/admin/clients/:client_id/policy',
@@ -257,7 +259,7 @@ export const clientOperations = {
   }),
 
   reject: operation({
-    ...change,
+    ...change('clients:approve'),
     id: 'rejectClient',
     path: '/v1/admin/clients/:client_id/reject',
     summary: 'Reject a client, or its pending change',
@@ -277,7 +279,7 @@ export const clientOperations = {
   }),
 
   suspend: operation({
-    ...change,
+    ...change('clients:approve'),
     id: 'suspendClient',
     path: '/v1/admin/clients/:client_id/suspend',
     summary: 'Suspend a client and revoke all its grants',
@@ -294,7 +296,7 @@ export const clientOperations = {
   }),
 
   reinstate: operation({
-    ...change,
+    ...change('clients:approve'),
     id: 'reinstateClient',
     path: '/v1/admin/clients/:client_id/reinstate',
     summary: 'Restore a suspended client',
@@ -307,7 +309,7 @@ export const clientOperations = {
   }),
 
   delete: operation({
-    ...one,
+    ...one('clients:write'),
     id: 'deleteClient',
     method: 'DELETE',
     path: '/v1/admin/clients/:client_id',

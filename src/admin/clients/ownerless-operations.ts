@@ -7,7 +7,7 @@ import { OverlapSeconds, SecretBody, SecretRecord } from '../../developer/api/op
 import { nullable, operation } from '../../platform/http/operation.ts';
 import { list, shownOnce, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
-import { administration } from '../operation-parts.ts';
+import { administration, anyClient } from '../operation-parts.ts';
 import { changed, one, ReviewedRecord } from './operation-parts.ts';
 
 const onlyOwnerless = 'For clients without an owner only.';
@@ -16,7 +16,7 @@ const ownerless = <Target extends { client_id: string }>(target: Target) => ({ .
 /** What administrators do in place of an owner. */
 export const ownerlessOperations = {
   register: operation({
-    ...administration,
+    ...administration('clients:write'),
     id: 'registerFirstPartyClient',
     method: 'POST',
     path: '/v1/admin/clients',
@@ -36,7 +36,7 @@ export const ownerlessOperations = {
   }),
 
   edit: operation({
-    ...one,
+    ...one('clients:write'),
     id: 'editClient',
     method: 'PATCH',
     path: '/v1/admin/clients/:client_id',
@@ -52,7 +52,7 @@ export const ownerlessOperations = {
   }),
 
   listSecrets: operation({
-    ...one,
+    ...one('clients:read'),
     id: 'listClientSecrets',
     method: 'GET',
     path: '/v1/admin/clients/:client_id/secrets',
@@ -82,7 +82,7 @@ export const ownerlessOperations = {
   }),
 
   addSecret: operation({
-    ...one,
+    ...one('clients:write'),
     id: 'addClientSecret',
     method: 'POST',
     path: '/v1/admin/clients/:client_id/secrets',
@@ -109,13 +109,13 @@ export const ownerlessOperations = {
   }),
 
   retireSecret: operation({
-    ...one,
+    ...one('clients:write'),
     id: 'retireClientSecret',
     method: 'DELETE',
     path: '/v1/admin/clients/:client_id/secrets/:secret_id',
     summary: 'Retire a secret of a client without an owner',
     description: `${onlyOwnerless} The last secret without an end date cannot be retired.`,
-    parameters: { ...one.parameters, secret_id: 'From the list.' },
+    parameters: { ...anyClient, secret_id: 'From the list.' },
     query: { overlap_seconds: OverlapSeconds },
     answer: { description: 'The secret after the change.', schema: SecretRecord },
     refusals: ['not_found', 'invalid_state', 'invalid_request', 'access_denied'],

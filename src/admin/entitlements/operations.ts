@@ -17,7 +17,7 @@ const filter = {
 /** Of all users. Those of one user, with their history, are in `../users/access-operations.ts`. */
 export const entitlementOperations = {
   list: operation({
-    ...administration,
+    ...administration('entitlements:read'),
     id: 'listEntitlements',
     method: 'GET',
     path: '/v1/admin/entitlements',
@@ -73,7 +73,7 @@ export const entitlementOperations = {
   }),
 
   export: operation({
-    ...administration,
+    ...administration('entitlements:read'),
     id: 'exportEntitlements',
     method: 'GET',
     path: '/v1/admin/entitlements/export',

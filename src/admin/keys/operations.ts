@@ -32,7 +32,7 @@ const waitMinutes = publishedBeforeUseSeconds / 60;
 
 export const keyOperations = {
   list: operation({
-    ...administration,
+    ...administration('keys:read'),
     id: 'listSigningKeys',
     method: 'GET',
     path: '/v1/admin/keys',
@@ -50,7 +50,7 @@ export const keyOperations = {
   }),
 
   rotate: operation({
-    ...administration,
+    ...administration('keys:write'),
     id: 'rotateSigningKeys',
     method: 'POST',
     path: '/v1/admin/keys/rotate',

@@ -1,12 +1,21 @@
+import type { AdministrativePermission } from '../../accounts/permissions.ts';
 import {
   changeCredentialTerms,
   createCredential,
   findCredential,
   longestOverlapSeconds,
+  mostAddresses,
+  mostDays,
+  mostDaysToAdminister,
   retire,
   rotateCredential,
 } from '../../entitlements/service-credentials/manage-credential.ts';
-import { credentialRecord, permissions } from '../../entitlements/service-credentials/service-credential.ts';
+import {
+  credentialRecord,
+  hasExpired,
+  isAdministrative,
+  permissions,
+} from '../../entitlements/service-credentials/service-credential.ts';
 import { allCredentials } from '../../entitlements/statements.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { now } from '../../platform/clock.ts';
@@ -23,7 +32,13 @@ const record = {
   permissions: Type.Array(Type.Enum([...permissions])),
   products: Type.Array(Type.String()),
   api_id: nullable(Type.String({ description: 'The API that introspects its own tokens by it, and no others.' })),
+  addresses: Type.Array(Type.String(), {
+    description: 'Addresses and subnets from which it is accepted; empty: from anywhere.',
+  }),
   created_at: Time,
+  expires_at: nullable(
+    Type.Integer({ minimum: 0, description: 'Unix seconds. From then on it is refused. Null: never.' }),
+  ),
   retired_at: nullable(Time),
   secrets: Type.Array(
     Type.Object({
@@ -42,7 +57,16 @@ const record = {
 const Credential = Type.Object(record);
 type Credential = Pick<
   ReturnType<typeof credentialRecord>,
-  'client_id' | 'name' | 'permissions' | 'products' | 'api_id' | 'created_at' | 'retired_at' | 'last_used_at'
+  | 'client_id'
+  | 'name'
+  | 'permissions'
+  | 'products'
+  | 'api_id'
+  | 'addresses'
+  | 'created_at'
+  | 'expires_at'
+  | 'retired_at'
+  | 'last_used_at'
 >;
 const secret = { client_secret: Type.String({ description: 'Returned only once.' }) };
 
@@ -64,6 +88,36 @@ const terms = {
   ),
 };
 
+/** @param isLeftOut what holds then. */
+const restrictions = (isLeftOut: { addresses: string; expires: string }) => ({
+  addresses: Type.Optional(
+    Type.Array(Type.String(inCode({ minLength: 2, maxLength: 43, pattern: '^[0-9A-Fa-f.:]+(/[0-9]{1,3})?$' })), {
+      maxItems: mostAddresses,
+      description: `Addresses and subnets from which it is accepted; empty: from anywhere. Left out: ${isLeftOut.addresses}.`,
+    }),
+  ),
+  expires_in_days: Type.Optional(
+    nullable(
+      Type.Integer({
+        minimum: 1,
+        maximum: mostDays,
+        description:
+          `Days from now after which it is refused; null: it never ends. At most ${mostDaysToAdminister}, and not null, with a permission of ` +
+          `administration. Left out: ${isLeftOut.expires}.`,
+      }),
+    ),
+  ),
+});
+
+const forAdministration = {
+  permission: 'service-credentials:grant',
+  words:
+    'With a permission of administration it takes `service-credentials:grant`: a person who has signed in with a second factor.',
+} as const;
+
+const administers = async (deps: Pick<Deps, 'db'>, client_id: string): Promise<boolean> =>
+  isAdministrative((await findCredential(deps, client_id)).permissions);
+
 const writerNeedsProduct = inCode({
   allOf: [
     {
@@ -75,33 +129,37 @@ const writerNeedsProduct = inCode({
   ],
 });
 
-const change = {
-  ...administration,
-  parameters: { client_id: 'client_id of a service credential, `svc_...`.' },
-  answer: { description: 'The credential after the change.', schema: Credential },
-  refusals: ['not_found', 'invalid_state'],
-} as const;
+const change = (permission: AdministrativePermission) =>
+  ({
+    ...administration(permission),
+    parameters: { client_id: 'client_id of a service credential, `svc_...`.' },
+    answer: { description: 'The credential after the change.', schema: Credential },
+    refusals: ['not_found', 'invalid_state'],
+  }) as const;
 
 async function recordAfter(done: Promise<void>, deps: Pick<Deps, 'db' | 'clock'>, client_id: string) {
   await done;
   return credentialRecord(await findCredential(deps, client_id), now(deps));
 }
 
-const statusOf = ({ retired_at }: Credential) => (retired_at === null ? 'active' : 'retired');
+const statusOf = ({ retired_at, expires_at }: Credential, at: number) =>
+  retired_at !== null ? 'retired' : hasExpired({ expires_at }, at) ? 'expired' : 'active';
 
 /** Names with unusual characters stand in quotes, so that they can be distinguished. */
 const printedProducts = ({ products }: Credential) =>
   products.map((product) => (/^[\w.:-]+$/.test(product) ? product : JSON.stringify(product)));
 
-const describe = (credential: Credential) =>
+const describe = (credential: Credential, _: unknown, deps: Deps) =>
   table([
     ['Client', credential.client_id],
     ['Name', credential.name],
-    ['Status', statusOf(credential)],
+    ['Status', statusOf(credential, now(deps))],
     ['Permissions', credential.permissions],
     ['Products', printedProducts(credential)],
     ['API', credential.api_id ?? ''],
+    ['Addresses', credential.addresses.length > 0 ? credential.addresses : 'any'],
     ['Created', time(credential.created_at)],
+    ['Expires', time(credential.expires_at)],
     ['Last used', time(credential.last_used_at)],
   ]);
 
@@ -110,7 +168,7 @@ const describeSecret = ({ client_id, client_secret }: { client_id: string; clien
 
 export const serviceCredentialOperations = {
   create: operation({
-    ...administration,
+    ...administration('service-credentials:write'),
     id: 'createServiceCredential',
     method: 'POST',
     path: '/v1/admin/service-credentials',
@@ -119,6 +177,10 @@ export const serviceCredentialOperations = {
       {
         name: Type.String({ description: 'Name of the back end.', ...nameInCode }),
         ...terms,
+        ...restrictions({
+          addresses: 'from anywhere',
+          expires: 'it never ends, which a permission of administration does not allow',
+        }),
         api_id: Type.Optional(
           nullable(
             Type.String({
@@ -133,6 +195,7 @@ export const serviceCredentialOperations = {
     ),
     example: { name: 'Billing', permissions: ['entitlements:write'], products: ['editor'] },
     answer: { description: 'With its secret.', schema: Type.Object({ ...record, ...secret }) },
+    alsoNeeds: { ...forAdministration, when: (_, { body }) => isAdministrative(body.permissions) },
     async run(deps, { caller, body: { products = [], ...wanted } }) {
       const { credential, client_secret } = await createCredential(deps, caller, { ...wanted, products });
       return { ...credentialRecord(credential, now(deps)), client_secret };
@@ -140,13 +203,13 @@ export const serviceCredentialOperations = {
     command: {
       name: 'service-credentials create',
       summary: 'Create a service credential for a back end. Prints its secret, which cannot be shown again.',
-      options: { permission: 'permissions', product: 'products', api: 'api_id' },
+      options: { permission: 'permissions', product: 'products', address: 'addresses', api: 'api_id' },
       text: describeSecret,
     },
   }),
 
   list: operation({
-    ...administration,
+    ...administration('service-credentials:read'),
     id: 'listServiceCredentials',
     method: 'GET',
     path: '/v1/admin/service-credentials',
@@ -160,12 +223,13 @@ export const serviceCredentialOperations = {
     }),
     command: {
       name: 'service-credentials list',
-      text: ({ service_credentials }) =>
+      text: ({ service_credentials }, _, deps) =>
         list([
-          ['CLIENT', 'STATUS', 'LAST USED', 'PERMISSIONS', 'PRODUCTS', 'NAME'],
+          ['CLIENT', 'STATUS', 'EXPIRES', 'LAST USED', 'PERMISSIONS', 'PRODUCTS', 'NAME'],
           ...service_credentials.map((each) => [
             each.client_id,
-            statusOf(each),
+            statusOf(each, now(deps)),
+            time(each.expires_at),
             time(each.last_used_at),
             each.permissions,
             printedProducts(each),
@@ -176,7 +240,7 @@ export const serviceCredentialOperations = {
   }),
 
   rotate: operation({
-    ...change,
+    ...change('service-credentials:write'),
     id: 'rotateServiceCredential',
     method: 'POST',
     path: '/v1/admin/service-credentials/:client_id/rotate',
@@ -199,6 +263,7 @@ export const serviceCredentialOperations = {
       schema: Type.Object({ client_id: Type.String(), ...secret, previous_expires_at: Time }),
     },
     refusals: ['not_found', 'invalid_state', 'invalid_request'],
+    alsoNeeds: { ...forAdministration, when: (deps, { client_id }) => administers(deps, client_id) },
     async run(deps, { caller, client_id, body }) {
       const { credential_id: _, ...rotated } = await rotateCredential(deps, caller, client_id, body.overlap_seconds);
       return { client_id, ...rotated };
@@ -215,28 +280,37 @@ export const serviceCredentialOperations = {
   }),
 
   restrict: operation({
-    ...change,
+    ...change('service-credentials:write'),
     id: 'restrictServiceCredential',
     method: 'PATCH',
     path: '/v1/admin/service-credentials/:client_id',
-    summary: 'Replace the permissions and products of a service credential',
-    body: strictBody(terms, writerNeedsProduct),
+    summary: 'Replace the permissions and products of a service credential, and its restrictions',
+    description: 'To extend it, send the same permissions and products with other days.',
+    body: strictBody(
+      { ...terms, ...restrictions({ addresses: 'as before', expires: 'as before' }) },
+      writerNeedsProduct,
+    ),
     example: { permissions: ['entitlements:write'], products: ['editor'] },
-    async run(deps, { caller, client_id, body: { permissions, products = [] } }) {
-      const isChanged = await changeCredentialTerms(deps, caller, client_id, { permissions, products });
+    alsoNeeds: {
+      ...forAdministration,
+      when: async (deps, { client_id, body }) =>
+        isAdministrative(body.permissions) || (await administers(deps, client_id)),
+    },
+    async run(deps, { caller, client_id, body: { products = [], ...wanted } }) {
+      const isChanged = await changeCredentialTerms(deps, caller, client_id, { ...wanted, products });
       const after = await findCredential(deps, client_id);
       return answerOf({ after, isChanged }, (credential) => credentialRecord(credential, now(deps)));
     },
     command: {
       name: 'service-credentials restrict',
-      summary: 'Replace the permissions and products of a service credential.',
-      options: { permission: 'permissions', product: 'products' },
+      summary: 'Replace the permissions and products of a service credential, and its restrictions.',
+      options: { permission: 'permissions', product: 'products', address: 'addresses' },
       text: describe,
     },
   }),
 
   retire: operation({
-    ...change,
+    ...change('service-credentials:write'),
     id: 'retireServiceCredential',
     method: 'POST',
     path: '/v1/admin/service-credentials/:client_id/retire',

@@ -1,7 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { administratorPage } from '../../authentication/sessions/session.ts';
 import { findCredential } from '../../entitlements/service-credentials/manage-credential.ts';
-import { permissions } from '../../entitlements/service-credentials/service-credential.ts';
+import {
+  hasExpired,
+  permissions,
+  type ServiceCredential,
+} from '../../entitlements/service-credentials/service-credential.ts';
 import { allCredentials } from '../../entitlements/statements.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { now } from '../../platform/clock.ts';
@@ -11,7 +15,7 @@ import { doneOrUnchanged, pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { checkedNames, explains, type Shown } from '../components.ts';
 import { serviceCredentialOperations as operations } from './operations.ts';
-import { credentialPage, credentialSecretPage, credentialsPage, typedProducts } from './page.ts';
+import { credentialPage, credentialSecretPage, credentialsPage, typedExpiry, typedLines } from './page.ts';
 
 const list = '/admin/service-credentials';
 const one = `${list}/:client_id` as const;
@@ -20,8 +24,9 @@ const one = `${list}/:client_id` as const;
 export async function serviceCredentialPageRoutes(app: FastifyInstance, deps: Deps) {
   const pages = pagesFor(app, deps, administratorPage);
 
+  const withEnd = (one: ServiceCredential) => ({ ...one, isExpired: hasExpired(one, now(deps)) });
   const all = async ({ view }: { view: View }, shown: Shown) =>
-    credentialsPage(view, await allCredentials(deps), (await deps.apis.read()).all, shown);
+    credentialsPage(view, (await allCredentials(deps)).map(withEnd), (await deps.apis.read()).all, shown);
   pages.show(list, (context) => all(context, context));
   pages.run(operations.create, {
     page: list,
@@ -34,7 +39,7 @@ export async function serviceCredentialPageRoutes(app: FastifyInstance, deps: De
     const credential = await findCredential(deps, client_id);
     const active = credential.secrets.filter((secret) => isActiveSecret(secret, now(deps)));
     const api = credential.api_id === null ? undefined : (await deps.apis.read()).find(credential.api_id);
-    return credentialPage(view, { ...credential, api }, active, shown);
+    return credentialPage(view, { ...withEnd(credential), api }, active, shown);
   };
   pages.show(one, (context) => redraw(context, context));
 
@@ -58,5 +63,7 @@ export async function serviceCredentialPageRoutes(app: FastifyInstance, deps: De
 
 const termsOf = (form: Parameters) => ({
   permissions: checkedNames(form, 'permission:', permissions),
-  products: typedProducts(form.products),
+  products: typedLines(form.products),
+  addresses: typedLines(form.addresses),
+  expires_in_days: typedExpiry(form.expires_in_days),
 });

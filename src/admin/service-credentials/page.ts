@@ -1,7 +1,10 @@
+import { delegablePermissions } from '../../accounts/permissions.ts';
 import type { Api } from '../../apis/api.ts';
 import { overlaps } from '../../entitlements/service-credentials/manage-credential.ts';
 import {
+  isAdministrative,
   lastUseOf,
+  type Permission,
   permissions,
   type ServiceCredential,
   type ServiceSecret,
@@ -17,9 +20,11 @@ import { adminTab, choices, doneNotice, type Shown, secretOnce, step } from '../
 const path = '/admin/service-credentials';
 const tab = adminTab('admin_services');
 
+type ShownCredential = ServiceCredential & { isExpired: boolean };
+
 export const credentialsPage = (
   view: View,
-  credentials: readonly ServiceCredential[],
+  credentials: readonly ShownCredential[],
   apis: readonly Api[],
   shown: Shown,
 ): Page => ({
@@ -39,8 +44,10 @@ ${shown.problem}
 <input id="name" name="name" required maxlength="100" autocomplete="off" value="${shown.form?.name ?? ''}">
 ${termsFields(view, {
   permissions: permissions.filter((name) => shown.form?.[`permission:${name}`] === 'on'),
-  products: typedProducts(shown.form?.products),
+  products: typedLines(shown.form?.products),
+  addresses: typedLines(shown.form?.addresses),
 })}
+${expirySelect(view, shown.form?.expires_in_days)}
 ${apis.length > 0 && apiSelect(view, apis, shown.form?.api ?? shown.query?.api)}
 <button type="submit" id="service-create">${view.t('admin.services.create.submit')}</button>
 </form>`,
@@ -55,12 +62,17 @@ const apiSelect = (view: View, apis: readonly Api[], chosen: string | undefined)
   )}</select>
 <p class="hint" id="api-hint">${view.t('admin.services.api.hint')}</p>`;
 
-const credentialItem = (view: View, one: ServiceCredential) => html`<li><div>
-<h2><a href="${path}/${one.credential_id}">${untrusted(one.name)}</a> ${one.retired_at !== null && badge(view.t('admin.services.retired'), 'off')}</h2>
+const credentialItem = (view: View, one: ShownCredential) => html`<li><div>
+<h2><a href="${path}/${one.credential_id}">${untrusted(one.name)}</a> ${endBadge(view, one)}</h2>
 <p>${one.permissions.join(', ')}${one.products.length > 0 && html`: ${productList(one.products)}`}</p>
 <p class="state">${lastUse(view, lastUseOf(one))}</p>
 </div></li>
 `;
+
+const endBadge = (view: View, one: ShownCredential): Html | false => {
+  if (one.retired_at !== null) return badge(view.t('admin.services.retired'), 'off');
+  return one.isExpired && badge(view.t('admin.services.expired'), 'off');
+};
 
 const lastUse = (view: View, at: number | null): Html =>
   at === null ? view.t('secret.unused') : view.t('secret.used', { when: view.ago(at) });
@@ -79,34 +91,76 @@ const productList = (products: readonly string[]): Html =>
   html`${products.map((one, place) => html`${place > 0 && ', '}<code>${untrusted(one)}</code>`)}`;
 
 /** One on each line, without the spaces around it. */
-export const typedProducts = (text = ''): string[] =>
+export const typedLines = (text = ''): string[] =>
   text
     .split(/[\r\n]+/)
     .map((line) => line.trim())
     .filter(Boolean);
 
-const termsFields = (view: View, terms: Pick<ServiceCredential, 'permissions' | 'products'>): Html => html`${choices(
+type Terms = Pick<ServiceCredential, 'permissions' | 'products' | 'addresses'>;
+
+const permissionChoices = (view: View, legend: Html, names: readonly Permission[], terms: Terms): Html =>
+  choices(
+    legend,
+    'permission:',
+    names.map((name) => ({
+      name,
+      label: html`${view.t(`admin.services.permission.${name}`)} <code>${name}</code>`,
+      isChosen: terms.permissions.includes(name),
+    })),
+  );
+
+const termsFields = (view: View, terms: Terms): Html => html`${permissionChoices(
+  view,
   view.t('admin.services.permissions'),
-  'permission:',
-  permissions.map((name) => ({
-    name,
-    label: html`${view.t(`admin.services.permission.${name}`)} <code>${name}</code>`,
-    isChosen: terms.permissions.includes(name),
-  })),
+  permissions.filter((name) => !isAdministrative([name])),
+  terms,
 )}
 <label for="products">${view.t('admin.services.products')}</label>
 <textarea id="products" name="products" rows="3" autocomplete="off" spellcheck="false" aria-describedby="products-hint">${terms.products.join('\n')}</textarea>
-<p class="hint" id="products-hint">${view.t('admin.services.products.hint')}</p>`;
+<p class="hint" id="products-hint">${view.t('admin.services.products.hint')}</p>
+${permissionChoices(view, view.t('admin.services.administration'), delegablePermissions, terms)}
+<label for="addresses">${view.t('admin.services.addresses')}</label>
+<textarea id="addresses" name="addresses" rows="2" autocomplete="off" spellcheck="false" aria-describedby="addresses-hint">${terms.addresses.join('\n')}</textarea>
+<p class="hint" id="addresses-hint">${view.t('admin.services.addresses.hint')}</p>`;
+
+const expiry = (view: View, { expires_at, isExpired }: ShownCredential): Html => {
+  if (expires_at === null) return view.t('admin.services.expires.never');
+  return isExpired ? view.ago(expires_at) : view.until(expires_at);
+};
+
+/** Of the form, in days; no number of days: it never ends. */
+const offeredDays = [7, 30, 90, 180, 365] as const;
+
+/** @param before when it ends, which is offered to stay. */
+function expirySelect(view: View, typed: string | undefined, before?: ShownCredential): Html {
+  const option = (value: string, text: Html) =>
+    html`<option value="${value}"${value === typed && html` selected`}>${text}</option>`;
+  const end = before && expiry(view, before);
+  return html`<label for="expires_in_days">${view.t('admin.services.expires')}</label>
+<select id="expires_in_days" name="expires_in_days" aria-describedby="expires-hint">${
+    end && option('keep', view.t('admin.services.expires.keep', { when: end }))
+  }${option('never', view.t('admin.services.expires.never'))}${offeredDays.map((days) =>
+    option(`${days}`, view.t('admin.services.expires.days', { days })),
+  )}</select>
+<p class="hint" id="expires-hint">${view.t('admin.services.expires.hint')}</p>`;
+}
+
+/** What the form says of it: undefined as before, null never. */
+export function typedExpiry(typed: string | undefined): number | null | undefined {
+  if (typed === undefined || typed === 'keep') return undefined;
+  return typed === 'never' ? null : Number(typed || Number.NaN);
+}
 
 export const credentialPage = (
   view: View,
-  one: ServiceCredential & { api: Api | undefined },
+  one: ShownCredential & { api: Api | undefined },
   active: readonly ServiceSecret[],
   shown: Shown,
 ): Page => ({
   title: visibleText(one.name),
   tab,
-  content: html`<h1>${untrusted(one.name)} ${one.retired_at !== null && badge(view.t('admin.services.retired'), 'off')}</h1>
+  content: html`<h1>${untrusted(one.name)} ${endBadge(view, one)}</h1>
 ${shown.problem}${doneNotice(view, shown, 'services', ['restricted', 'unchanged'])}
 <dl>
 <dt>${view.t('admin.services.client_id')}</dt><dd><code>${one.credential_id}</code></dd>
@@ -116,7 +170,9 @@ ${
   one.api &&
   html`<dt>${view.t('admin.services.api')}</dt><dd><a href="/admin/apis/${one.api.api_id}">${untrusted(one.api.name)}</a></dd>
 `
-}<dt>${view.t('admin.created')}</dt><dd>${view.ago(one.created_at)}</dd>
+}<dt>${view.t('admin.services.addresses')}</dt><dd>${one.addresses.length > 0 ? html`<code>${one.addresses.join(', ')}</code>` : view.t('admin.services.addresses.any')}</dd>
+<dt>${view.t('admin.created')}</dt><dd>${view.ago(one.created_at)}</dd>
+<dt>${view.t('admin.services.expires')}</dt><dd>${expiry(view, one)}</dd>
 ${one.retired_at !== null && html`<dt>${view.t('admin.services.retired')}</dt><dd>${view.ago(one.retired_at)}</dd>`}
 </dl>
 ${
@@ -128,9 +184,10 @@ ${changes(view, one)}`
 <p><a href="/admin/audit?who=${one.credential_id}">${view.t('admin.history')}</a></p>`,
 });
 
-const changes = (view: View, one: ServiceCredential) => html`<h2>${view.t('admin.services.restrict')}</h2>
+const changes = (view: View, one: ShownCredential) => html`<h2>${view.t('admin.services.restrict')}</h2>
 <form method="post" action="${path}/${one.credential_id}/restrict">
 ${termsFields(view, one)}
+${expirySelect(view, undefined, one)}
 <button type="submit" id="service-restrict">${view.t('admin.services.restrict.submit')}</button>
 </form>
 <h2>${view.t('admin.services.rotate')}</h2>

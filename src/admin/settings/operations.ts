@@ -38,7 +38,7 @@ const ProviderCheckRecord = Type.Object({
 
 export const settingOperations = {
   testMail: operation({
-    ...administration,
+    ...administration('settings:write'),
     id: 'testMail',
     method: 'POST',
     path: '/v1/admin/settings/test-mail',
@@ -51,7 +51,7 @@ export const settingOperations = {
   }),
 
   checkProvider: operation({
-    ...administration,
+    ...administration('settings:read'),
     id: 'checkProvider',
     method: 'POST',
     path: '/v1/admin/settings/providers/:provider/check',
@@ -80,7 +80,7 @@ export const settingOperations = {
   }),
 
   list: operation({
-    ...administration,
+    ...administration('settings:read'),
     id: 'listSettings',
     method: 'GET',
     path: '/v1/admin/settings',

@@ -1,3 +1,4 @@
+import type { AdministrativePermission } from '../../accounts/permissions.ts';
 import { requireUser } from '../../accounts/users.ts';
 import { endUserSession, listSessions, SessionRecord, sessionRecord } from '../../authentication/sessions/sessions.ts';
 import { entitlementStatuses } from '../../entitlements/entitlement.ts';
@@ -47,7 +48,10 @@ const historyCursor = Type.Optional(
   }),
 );
 
-const one = { ...administration, parameters: { user_id: 'user_id of any user.' } };
+const one = (permission: AdministrativePermission) => ({
+  ...administration(permission),
+  parameters: { user_id: 'user_id of any user.' },
+});
 const ended = { description: 'Ended on every node.' };
 
 const notes = ['CUSTOMER', 'SUBSCRIPTION', 'METADATA'];
@@ -64,7 +68,7 @@ function notesOf({ external_customer_id, external_subscription_id, metadata }: N
 
 export const accessOperations = {
   listSessions: operation({
-    ...one,
+    ...one('users:read'),
     id: 'listUserSessions',
     method: 'GET',
     path: '/v1/admin/users/:user_id/sessions',
@@ -104,7 +108,7 @@ export const accessOperations = {
   }),
 
   endSession: operation({
-    ...administration,
+    ...administration('users:write'),
     id: 'endUserSession',
     method: 'DELETE',
     path: '/v1/admin/users/:user_id/sessions/:session_id',
@@ -129,7 +133,7 @@ export const accessOperations = {
   }),
 
   listGrants: operation({
-    ...one,
+    ...one('users:read'),
     id: 'listUserGrants',
     method: 'GET',
     path: '/v1/admin/users/:user_id/grants',
@@ -178,7 +182,7 @@ export const accessOperations = {
   }),
 
   revokeGrant: operation({
-    ...administration,
+    ...administration('users:write'),
     id: 'revokeGrant',
     method: 'DELETE',
     path: '/v1/admin/grants/:grant_id',
@@ -201,7 +205,7 @@ export const accessOperations = {
   }),
 
   listEntitlements: operation({
-    ...one,
+    ...one('entitlements:read'),
     id: 'listUserEntitlements',
     method: 'GET',
     path: '/v1/admin/users/:user_id/entitlements',

@@ -1,4 +1,5 @@
 import { handlePattern } from '../../accounts/handles.ts';
+import type { AdministrativePermission } from '../../accounts/permissions.ts';
 import { userFilters } from '../../accounts/statements.ts';
 import { answerOf } from '../../platform/edited.ts';
 import { emailPattern } from '../../platform/email-address.ts';
@@ -16,7 +17,10 @@ import { userRecord } from './read-user.ts';
 import { removePicture } from './remove-picture.ts';
 import { resetLinkFor } from './reset-link.ts';
 
-const one = { ...administration, parameters: { user_id: 'user_id of any user.' } };
+const one = (permission: AdministrativePermission) => ({
+  ...administration(permission),
+  parameters: { user_id: 'user_id of any user.' },
+});
 export const email = (description: string) =>
   Type.String({ description, ...inCode({ maxLength: 254, pattern: emailPattern }) });
 
@@ -30,7 +34,7 @@ export const link = {
 /** What administrators do to accounts on their owners' behalf. */
 export const accountOperations = {
   edit: operation({
-    ...one,
+    ...one('users:write'),
     id: 'editUser',
     method: 'PATCH',
     path: '/v1/admin/users/:user_id',
@@ -57,6 +61,12 @@ export const accountOperations = {
     example: { name: 'Ada Lovelace', reason: 'She has married.' },
     answer: { description: 'The user after the change.', schema: UserRecord },
     refusals: ['not_found', 'invalid_state'],
+    alsoNeeds: {
+      permission: 'users:recover',
+      words:
+        'An address is a way into the account: with `email` or `email_verified` it takes `users:recover`, which no service credential has.',
+      when: (_, { body }) => body.email !== undefined || body.email_verified !== undefined,
+    },
     run: async (deps, { caller, user_id, body }) => answerOf(await editUser(deps, caller, user_id, body), userRecord),
     command: {
       name: 'users edit',
@@ -69,7 +79,7 @@ export const accountOperations = {
   }),
 
   resetLink: operation({
-    ...one,
+    ...one('users:recover'),
     id: 'createResetLink',
     method: 'POST',
     path: '/v1/admin/users/:user_id/reset-link',
@@ -93,7 +103,7 @@ export const accountOperations = {
   }),
 
   removePicture: operation({
-    ...one,
+    ...one('users:write'),
     id: 'removeUserPicture',
     method: 'DELETE',
     path: '/v1/admin/users/:user_id/picture',
@@ -118,7 +128,7 @@ export const accountOperations = {
   }),
 
   export: operation({
-    ...one,
+    ...one('users:export'),
     id: 'exportUser',
     method: 'POST',
     path: '/v1/admin/users/:user_id/export',
@@ -134,7 +144,7 @@ export const accountOperations = {
   }),
 
   exportList: operation({
-    ...administration,
+    ...administration('users:export'),
     id: 'exportUsers',
     method: 'POST',
     path: '/v1/admin/users/export',
@@ -150,7 +160,7 @@ export const accountOperations = {
   }),
 
   changeSeveral: operation({
-    ...administration,
+    ...administration('users:write'),
     id: 'changeSeveralUsers',
     method: 'POST',
     path: '/v1/admin/users/bulk',
@@ -181,6 +191,11 @@ export const accountOperations = {
       }),
     },
     refusals: ['invalid_request'],
+    alsoNeeds: {
+      permission: 'administrators:write',
+      words: 'A change of the role takes `administrators:write`, which no service credential has.',
+      when: (_, { body }) => /_administrator$/.test(body.action),
+    },
     async run(deps, { caller, body }) {
       const results = await changeSeveral(deps, caller, body);
       return {
@@ -208,7 +223,7 @@ export const accountOperations = {
   }),
 
   delete: operation({
-    ...one,
+    ...one('users:delete'),
     id: 'deleteUser',
     method: 'DELETE',
     path: '/v1/admin/users/:user_id',

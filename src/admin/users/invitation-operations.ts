@@ -10,7 +10,7 @@ import { email, link, username } from './account-operations.ts';
 /** Who may come: what administrators do before there is an account. */
 export const invitationOperations = {
   invite: operation({
-    ...administration,
+    ...administration('users:write'),
     id: 'inviteUser',
     method: 'POST',
     path: '/v1/admin/users/invite',
@@ -52,6 +52,11 @@ export const invitationOperations = {
       }),
     },
     refusals: ['invalid_request', 'invalid_state'],
+    alsoNeeds: {
+      permission: 'administrators:write',
+      words: 'The role of an administrator takes `administrators:write`, which no service credential has.',
+      when: (_, { body }) => body.role === 'admin',
+    },
     run: (deps, { caller, body: { locale = null, ...wanted } }) => inviteUser(deps, caller, { ...wanted, locale }),
     command: {
       name: 'users invite',
@@ -64,7 +69,7 @@ export const invitationOperations = {
   }),
 
   listInvitations: operation({
-    ...administration,
+    ...administration('users:read'),
     id: 'listInvitations',
     method: 'GET',
     path: '/v1/admin/invitations',
@@ -113,7 +118,7 @@ export const invitationOperations = {
   }),
 
   revokeInvitation: operation({
-    ...administration,
+    ...administration('users:write'),
     id: 'revokeInvitation',
     method: 'POST',
     path: '/v1/admin/invitations/revoke',

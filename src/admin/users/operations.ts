@@ -1,3 +1,4 @@
+import type { AdministrativePermission } from '../../accounts/permissions.ts';
 import { hasAdministrator, perStandardClaim, userFilters, userOrders } from '../../accounts/statements.ts';
 import { requireUser, requireUserByIdOrEmail } from '../../accounts/users.ts';
 import type { LockState } from '../../authentication/passwords/password-limits.ts';
@@ -82,13 +83,17 @@ export const userOperand = {
   },
 };
 
-const one = { ...administration, parameters: { user_id: 'user_id of any user.' } };
-const change = {
-  ...one,
-  method: 'POST',
-  answer: { description: 'The user after the change.', schema: UserRecord },
-  refusals: ['not_found'],
-} as const;
+const one = (permission: AdministrativePermission) => ({
+  ...administration(permission),
+  parameters: { user_id: 'user_id of any user.' },
+});
+const change = (permission: AdministrativePermission) =>
+  ({
+    ...one(permission),
+    method: 'POST',
+    answer: { description: 'The user after the change.', schema: UserRecord },
+    refusals: ['not_found'],
+  }) as const;
 
 async function recordAfter(done: Promise<void>, deps: Pick<Deps, 'db'>, user_id: string) {
   await done;
@@ -137,7 +142,7 @@ export const administratorWarning = async (deps: Pick<Deps, 'db'>) =>
 
 export const userOperations = {
   list: operation({
-    ...administration,
+    ...administration('users:read'),
     id: 'listUsers',
     method: 'GET',
     path: '/v1/admin/users',
@@ -188,7 +193,7 @@ export const userOperations = {
   }),
 
   read: operation({
-    ...one,
+    ...one('users:read'),
     id: 'readUser',
     method: 'GET',
     path: '/v1/admin/users/:user_id',
@@ -199,7 +204,7 @@ export const userOperations = {
   }),
 
   changeRole: operation({
-    ...change,
+    ...change('administrators:write'),
     id: 'changeUserRole',
     method: 'PUT',
     path: '/v1/admin/users/:user_id/role',
@@ -220,7 +225,7 @@ export const userOperations = {
   }),
 
   signOut: operation({
-    ...change,
+    ...change('users:write'),
     id: 'signOutUser',
     path: '/v1/admin/users/:user_id/sign-out',
     summary: 'End all sessions of a user, and revoke all grants',
@@ -241,7 +246,7 @@ export const userOperations = {
   }),
 
   unlock: operation({
-    ...change,
+    ...change('users:write'),
     id: 'unlockUser',
     path: '/v1/admin/users/:user_id/unlock',
     summary: 'Reset the failed password attempts of a user',
@@ -257,7 +262,7 @@ export const userOperations = {
   }),
 
   resetFactors: operation({
-    ...change,
+    ...change('users:recover'),
     id: 'resetUserFactors',
     path: '/v1/admin/users/:user_id/reset-factors',
     summary: "Remove a user's authenticator app, backup codes and passkeys",
@@ -280,7 +285,7 @@ export const userOperations = {
   }),
 
   disable: operation({
-    ...change,
+    ...change('users:write'),
     id: 'disableUser',
     path: '/v1/admin/users/:user_id/disable',
     summary: 'Disable a user and end their sessions and grants',
@@ -303,7 +308,7 @@ export const userOperations = {
   }),
 
   enable: operation({
-    ...change,
+    ...change('users:write'),
     id: 'enableUser',
     path: '/v1/admin/users/:user_id/enable',
     summary: 'Enable a disabled user',

@@ -6,7 +6,7 @@ import { maxAttemptsKept } from '../../webhooks/attempts.ts';
 import { findDeliveries, findDelivery } from '../../webhooks/list-webhooks.ts';
 import { maxReplayed, replay, replayDead } from '../../webhooks/replay.ts';
 import { maxDeadCounted } from '../../webhooks/statements.ts';
-import { changeOfWebhook, oneWebhook, webhooksEndpoint } from './operation-parts.ts';
+import { anyWebhook, changeOfWebhook, oneWebhook, webhooksEndpoint } from './operation-parts.ts';
 
 const delivery = {
   ...deliveryMembers,
@@ -48,7 +48,7 @@ const Count = Type.Integer({ minimum: 0 });
 /** Part of the operations on webhooks. */
 export const deliveryOperations = {
   listDeliveries: operation({
-    ...oneWebhook,
+    ...oneWebhook('webhooks:read'),
     id: 'listWebhookDeliveries',
     method: 'GET',
     path: `${webhooksEndpoint}/:webhook_id/deliveries`,
@@ -68,12 +68,12 @@ export const deliveryOperations = {
   }),
 
   getDelivery: operation({
-    ...oneWebhook,
+    ...oneWebhook('webhooks:read'),
     id: 'getWebhookDelivery',
     method: 'GET',
     path: `${webhooksEndpoint}/:webhook_id/deliveries/:delivery_id`,
     summary: 'Read a delivery: what was sent, and what was answered',
-    parameters: { ...oneWebhook.parameters, delivery_id: 'As in the list.' },
+    parameters: { ...anyWebhook, delivery_id: 'As in the list.' },
     answer: {
       description: 'Kept for as long as the delivery.',
       schema: Type.Object({
@@ -97,19 +97,19 @@ export const deliveryOperations = {
   }),
 
   replayDelivery: operation({
-    ...changeOfWebhook,
+    ...changeOfWebhook('webhooks:write'),
     id: 'replayWebhookDelivery',
     path: `${webhooksEndpoint}/:webhook_id/deliveries/:delivery_id/replay`,
     summary: 'Send a delivery now that has failed or succeeded',
     description:
       'It has the same webhook-id and event_id as before, by which the receiver recognizes the repeat. One that waits after a failure is tried at once, and its attempts count on; one that is due already is refused. If the repeat fails, the webhook stays enabled.',
-    parameters: { ...oneWebhook.parameters, delivery_id: 'As in the list.' },
+    parameters: { ...anyWebhook, delivery_id: 'As in the list.' },
     answer: { description: 'Accepted for delivery.', schema: Type.Object({ delivery_id: Type.String() }) },
     run: (deps, { caller, webhook_id, delivery_id }) => replay(deps, caller, { webhook_id, delivery_id }),
   }),
 
   replayDead: operation({
-    ...changeOfWebhook,
+    ...changeOfWebhook('webhooks:write'),
     id: 'replayDeadWebhookDeliveries',
     path: `${webhooksEndpoint}/:webhook_id/deliveries/replay`,
     summary: 'Send all failed deliveries of a webhook now',

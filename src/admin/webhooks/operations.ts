@@ -59,7 +59,7 @@ const maxListed = 3;
 
 export const webhookOperations = {
   list: operation({
-    ...administration,
+    ...administration('webhooks:read'),
     id: 'listWebhooks',
     method: 'GET',
     path: webhooksEndpoint,
@@ -86,7 +86,7 @@ export const webhookOperations = {
   }),
 
   create: operation({
-    ...administration,
+    ...administration('webhooks:write'),
     id: 'createWebhook',
     method: 'POST',
     path: webhooksEndpoint,
@@ -111,7 +111,7 @@ export const webhookOperations = {
   }),
 
   edit: operation({
-    ...oneWebhook,
+    ...oneWebhook('webhooks:write'),
     id: 'editWebhook',
     method: 'PATCH',
     path: `${webhooksEndpoint}/:webhook_id`,
@@ -133,7 +133,7 @@ export const webhookOperations = {
   }),
 
   delete: operation({
-    ...oneWebhook,
+    ...oneWebhook('webhooks:write'),
     id: 'deleteWebhook',
     method: 'DELETE',
     path: `${webhooksEndpoint}/:webhook_id`,
@@ -151,7 +151,7 @@ export const webhookOperations = {
   }),
 
   enable: operation({
-    ...changeOfWebhook,
+    ...changeOfWebhook('webhooks:write'),
     id: 'enableWebhook',
     path: `${webhooksEndpoint}/:webhook_id/enable`,
     summary: 'Enable a webhook',
@@ -166,7 +166,7 @@ export const webhookOperations = {
   }),
 
   disable: operation({
-    ...changeOfWebhook,
+    ...changeOfWebhook('webhooks:write'),
     id: 'disableWebhook',
     path: `${webhooksEndpoint}/:webhook_id/disable`,
     summary: 'Disable a webhook',
@@ -181,7 +181,7 @@ export const webhookOperations = {
   }),
 
   test: operation({
-    ...changeOfWebhook,
+    ...changeOfWebhook('webhooks:write'),
     id: 'testWebhook',
     path: `${webhooksEndpoint}/:webhook_id/test`,
     summary: 'Send a test event to a webhook',
@@ -196,7 +196,7 @@ export const webhookOperations = {
   }),
 
   rotateSecret: operation({
-    ...changeOfWebhook,
+    ...changeOfWebhook('webhooks:write'),
     id: 'rotateWebhookSecret',
     path: `${webhooksEndpoint}/:webhook_id/rotate-secret`,
     summary: 'Rotate the signing secret of a webhook',

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type AdministrativePermission, takesTwoFactors } from '../../accounts/permissions.ts';
 import { lockUser, noteSecondFactor } from '../../accounts/statements.ts';
 import type { AuditAction } from '../../audit/actions.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
@@ -167,8 +168,16 @@ export const enrolling: Access<Deps, SignedIn> = {
 /** The age of an administrator's sign-in for reading; changes need a recent one. */
 const administratorSeconds = 3600;
 
+/** A person who administers. */
+export type Administrator = {
+  caller: Caller;
+  administrator_id: string;
+  /** @throws {RequestError} `reauthentication_required` of one without a second factor, for what takes one. */
+  authorize(permission: AdministrativePermission): void;
+};
+
 /** An administrator at a page. One with a second factor must have used it in this session. */
-export const administratorPage: Access<Deps, { caller: Caller; administrator_id: string }> = {
+export const administratorPage: Access<Deps, Administrator> = {
   scheme: 'SessionCookie',
   description: 'Requires an administrator who signed in at most an hour ago, or 15 minutes ago for changes.',
   refusals: ['login_required', 'access_denied', 'reauthentication_required'],
@@ -181,12 +190,15 @@ export const administratorPage: Access<Deps, { caller: Caller; administrator_id:
     noteDue(request, due, 'layout.admin_factor_due');
     const isReading = request.method === 'GET' || request.method === 'HEAD';
     requireRecentSignIn(deps, session, isReading ? administratorSeconds : recentSeconds);
-    return { caller: callerOf(session, request), administrator_id: session.user_id };
+    return {
+      caller: callerOf(session, request),
+      administrator_id: session.user_id,
+      authorize(permission) {
+        if (takesTwoFactors(permission)) requireTwoFactors(session, recentSeconds);
+      },
+    };
   },
 };
-
-/** An administrator. The command line runs the same operations, with a caller that is no user. */
-export const administrator: Access<Deps, { caller: Caller }> = administratorPage;
 
 /** @returns `login_required` or `reauthentication_required`: why {@link isCurrentSession} was not true. */
 export async function sessionRefusal(deps: StoreDeps, session: SessionRef): Promise<RequestError> {

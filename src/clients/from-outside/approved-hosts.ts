@@ -1,5 +1,6 @@
 import { formatUtc, newAdministratorUntil } from '../../accounts/administrators.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
+import { holdersOf } from '../../entitlements/service-credentials/holders.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict, mustChange } from '../../platform/db/change.ts';
 import type { Deps as PlatformDeps } from '../../platform/deps.ts';
@@ -75,8 +76,10 @@ export async function removeHost(deps: HostDeps, caller: Caller, host: string): 
 
 /** As for the approval of a client: else an administrator could promote an accomplice who approves their host. */
 async function refuseNewAdministrator(deps: HostDeps, { actor }: Caller): Promise<void> {
-  if (deps.config.selfApproval || !actor.startsWith('user:')) return;
-  const until = await newAdministratorUntil(deps, actor.slice('user:'.length));
-  if (until !== undefined)
-    throw refusal('access_denied', { key: 'clients.new_administrator', values: { when: formatUtc(until) } });
+  if (deps.config.selfApproval) return;
+  for (const one of [actor, ...(await holdersOf(deps, actor))]) {
+    const until = one.startsWith('user:') ? await newAdministratorUntil(deps, one.slice('user:'.length)) : undefined;
+    if (until !== undefined)
+      throw refusal('access_denied', { key: 'clients.new_administrator', values: { when: formatUtc(until) } });
+  }
 }

@@ -4,9 +4,17 @@ import { mustChange } from '../../platform/db/change.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import { type FieldProblem, fieldProblem, invalidFields, invalidState, notFound } from '../../platform/errors.ts';
 import { digest, lastFour, newId, newSecret } from '../../platform/ids.ts';
+import { isSubnet } from '../../platform/ip-address.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import type { Deps } from '../deps.ts';
-import { isProduct, type Permission, permissions, type ServiceCredential } from './service-credential.ts';
+import {
+  type CredentialTerms,
+  isAdministrative,
+  isProduct,
+  type Permission,
+  permissions,
+  type ServiceCredential,
+} from './service-credential.ts';
 import {
   deleteReplacedSecrets,
   expireSecrets,
@@ -18,7 +26,22 @@ import {
 
 type CredentialDeps = Pick<Deps, 'db' | 'clock' | 'services' | 'apis'>;
 
-type CredentialTerms = { permissions: readonly string[]; products: readonly string[] };
+/** What is left out of the last two stays as it is. */
+type WantedTerms = {
+  permissions: readonly string[];
+  products: readonly string[];
+  /** Addresses and subnets; none: from anywhere. */
+  addresses?: readonly string[] | undefined;
+  /** From now; null: it never ends. */
+  expires_in_days?: number | null | undefined;
+};
+
+const daySeconds = 86_400;
+/** For what only writes entitlements and introspects. */
+export const mostDays = 3660;
+/** Of a credential that administers: a forgotten one ends. */
+export const mostDaysToAdminister = 366;
+export const mostAddresses = 50;
 
 /** How long the previous secret still works by default: time to deploy the new one. */
 export const longestOverlapSeconds = 86_400;
@@ -32,7 +55,7 @@ export const overlaps = { now: 0, hour: 3600, day: longestOverlapSeconds } as co
 export async function createCredential(
   deps: CredentialDeps,
   caller: Caller,
-  wanted: { name: string; api_id?: string | null | undefined } & CredentialTerms,
+  wanted: { name: string; api_id?: string | null | undefined } & WantedTerms,
 ): Promise<{ credential: ServiceCredential; client_secret: string }> {
   const isNameless = displayNameProblem(wanted.name) !== undefined;
   const problems = isNameless ? [fieldProblem('name', { key: 'problem.name' })] : [];
@@ -41,8 +64,8 @@ export async function createCredential(
     problems.push(fieldProblem('api_id', { key: 'problem.service.api' }));
   const isMore = wanted.permissions.some((name) => name !== 'tokens:introspect') || wanted.products.length > 0;
   if (api_id !== null && isMore) problems.push(fieldProblem('permissions', { key: 'problem.service.api_permissions' }));
-  const terms = readTerms(wanted, problems);
   const at = now(deps);
+  const terms = readTerms(wanted, { addresses: [], expires_at: null }, { problems, at });
   const credential_id = newId('svc');
   const client_secret = newSecret('ss_');
   const credential = {
@@ -53,7 +76,7 @@ export async function createCredential(
     created_at: at,
     retired_at: null,
   };
-  const after = { name: credential.name, ...terms, ...(api_id !== null && { api_id }) };
+  const after = { name: credential.name, ...termsAsLogged(terms), ...(api_id !== null && { api_id }) };
   const secret = newSecretRow(credential_id, client_secret, at);
   const event = auditEvent({ action: 'service_credential.created', ...caller, target: credential_id, after }, at);
   await deps.db.change({
@@ -108,21 +131,33 @@ export async function changeCredentialTerms(
   deps: CredentialDeps,
   caller: Caller,
   credential_id: string,
-  wanted: CredentialTerms,
+  wanted: WantedTerms,
 ): Promise<boolean> {
-  const terms = readTerms(wanted, []);
   const before = await findCredential(deps, credential_id);
-  const isSame = isSameSet(terms.permissions, before.permissions) && isSameSet(terms.products, before.products);
+  const terms = readTerms(wanted, before, { problems: [], at: now(deps) });
+  const isSame =
+    isSameSet(terms.permissions, before.permissions) &&
+    isSameSet(terms.products, before.products) &&
+    isSameSet(terms.addresses, before.addresses) &&
+    terms.expires_at === before.expires_at;
   if (isSame && before.retired_at === null) return false;
   await change(deps, caller, {
     action: 'service_credential.restricted',
     credential_id,
-    before: { permissions: before.permissions, products: before.products },
-    after: terms,
+    before: termsAsLogged(before),
+    after: termsAsLogged(terms),
     to: terms,
   });
   return true;
 }
+
+/** What is not restricted is left out, as in the events of earlier versions. */
+const termsAsLogged = ({ permissions, products, addresses, expires_at }: CredentialTerms) => ({
+  permissions,
+  products,
+  ...(addresses.length > 0 && { addresses }),
+  ...(expires_at !== null && { expires_at }),
+});
 
 const isSameSet = (some: readonly string[], others: readonly string[]): boolean =>
   new Set(some).symmetricDifference(new Set(others)).size === 0;
@@ -172,11 +207,12 @@ const newSecretRow = (credential_id: string, client_secret: string, created_at: 
   last_four: lastFour(client_secret),
 });
 
+/** @param before what holds where nothing else is wanted. */
 function readTerms(
-  terms: CredentialTerms,
-  before: FieldProblem[],
-): Pick<ServiceCredential, 'permissions' | 'products'> {
-  const problems = [...before];
+  terms: WantedTerms,
+  before: Pick<CredentialTerms, 'addresses' | 'expires_at'>,
+  { problems, at }: { problems: FieldProblem[]; at: number },
+): CredentialTerms {
   const wanted = [...new Set(terms.permissions)];
   const known = wanted.filter((name): name is Permission => permissions.some((one) => one === name));
   if (known.length === 0 || known.length < wanted.length) {
@@ -190,6 +226,20 @@ function readTerms(
   if (known.includes('entitlements:write') && products.length === 0) {
     problems.push(fieldProblem('products', { key: 'problem.service.no_product' }));
   }
+  const addresses = [...new Set((terms.addresses ?? before.addresses).map((one) => one.trim()))];
+  if (!addresses.every((one) => isSubnet(one) && !one.includes('%')) || addresses.length > mostAddresses) {
+    problems.push(fieldProblem('addresses', { key: 'problem.service.addresses', values: { max: mostAddresses } }));
+  }
+  const { expires_in_days: days } = terms;
+  const expires_at = days == null ? (days === null ? null : before.expires_at) : at + days * daySeconds;
+  const most = isAdministrative(known) ? mostDaysToAdminister : mostDays;
+  const isNoNumber = days != null && !(Number.isInteger(days) && days >= 1 && days <= most);
+  // Also when one that never ends is given more.
+  const isEndless = isAdministrative(known) && (expires_at === null || expires_at > at + most * daySeconds);
+  if (isNoNumber || isEndless) {
+    const key = isAdministrative(known) ? 'problem.service.expires_to_administer' : 'problem.service.expires';
+    problems.push(fieldProblem('expires_in_days', { key, values: { max: most } }));
+  }
   if (problems.length > 0) throw invalidFields(problems);
-  return { permissions: known, products };
+  return { permissions: known, products, addresses, expires_at };
 }

@@ -1,9 +1,16 @@
+import { type DelegablePermission, delegablePermissions } from '../../accounts/permissions.ts';
 import { type ApiId, isActiveSecret, type StoredSecret } from '../../platform/ids.ts';
+import { isInSubnets, subnetList } from '../../platform/ip-address.ts';
 import { isSeen } from '../../platform/text.ts';
 
-/** What a back end may do by itself (decisions §12). */
-export const permissions = ['entitlements:write', 'tokens:introspect'] as const;
-export type Permission = (typeof permissions)[number];
+/** What a back end may do by itself (decisions §12): what is its own, and of administration what it may be given. */
+const ownPermissions = ['entitlements:write', 'tokens:introspect'] as const;
+export type Permission = (typeof ownPermissions)[number] | DelegablePermission;
+export const permissions: readonly Permission[] = [...ownPermissions, ...delegablePermissions];
+
+/** Whether any of it is administration. */
+export const isAdministrative = (permissions: readonly string[]): boolean =>
+  delegablePermissions.some((one) => permissions.includes(one));
 
 export type ServiceSecret = StoredSecret & {
   readonly secret_id: string;
@@ -23,12 +30,25 @@ export type ServiceCredential = {
   readonly products: readonly string[];
   /** The API that introspects its own tokens by it, and no other's; null: none. */
   readonly api_id: ApiId | null;
+  /** Addresses and subnets from which it is taken; none: from anywhere. */
+  readonly addresses: readonly string[];
   readonly created_at: number;
+  /** Null: never. One that administers always has an end. */
+  readonly expires_at: number | null;
   /** Set once it was retired, for good. */
   readonly retired_at: number | null;
   /** Digests only; two while one replaces another. */
   readonly secrets: readonly ServiceSecret[];
 };
+
+/** What may be changed of it. */
+export type CredentialTerms = Pick<ServiceCredential, 'permissions' | 'products' | 'addresses' | 'expires_at'>;
+
+export const hasExpired = ({ expires_at }: Pick<ServiceCredential, 'expires_at'>, now: number): boolean =>
+  expires_at !== null && expires_at <= now;
+
+export const isTakenFrom = ({ addresses }: Pick<ServiceCredential, 'addresses'>, address: string): boolean =>
+  addresses.length === 0 || isInSubnets(address, subnetList(addresses));
 
 /** What a product is called (decisions §12): 1 to 100 printable characters, spaces and commas among them. */
 export const isProduct = (text: string): boolean =>

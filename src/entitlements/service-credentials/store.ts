@@ -2,7 +2,7 @@ import type { Db } from '../../platform/db/db.ts';
 import { id, integer, jsonTexts, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { type Sql, sql } from '../../platform/db/sql.ts';
 import type { ApiId, CredentialId, EventId, SecretId } from '../../platform/ids.ts';
-import type { Permission, ServiceCredential, ServiceSecret } from './service-credential.ts';
+import type { CredentialTerms, Permission, ServiceCredential, ServiceSecret } from './service-credential.ts';
 
 const CredentialRow = row('service_credentials', {
   credential_id: id<CredentialId>(),
@@ -10,7 +10,9 @@ const CredentialRow = row('service_credentials', {
   permissions: jsonTexts<Permission>(),
   products: jsonTexts(),
   api_id: nullable(id<ApiId>()),
+  addresses: jsonTexts(),
   created_at: integer,
+  expires_at: nullable(integer),
   retired_at: nullable(integer),
 });
 const NewCredential = row('service_credentials', { ...CredentialRow.fields, event_id: id<EventId>() });
@@ -83,7 +85,7 @@ export const expireSecrets = (credential_id: string, expires_at: number): Sql =>
 export const updateCredential = (
   credential_id: string,
   event_id: EventId,
-  to: Partial<Pick<ServiceCredential, 'permissions' | 'products' | 'retired_at'>> = {},
+  to: Partial<Pick<ServiceCredential, keyof CredentialTerms | 'retired_at'>> = {},
 ): Sql =>
   sql`update service_credentials set ${NewCredential.set({ ...to, event_id })}
        where credential_id = ${credential_id} and retired_at is null`;

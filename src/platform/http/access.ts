@@ -8,6 +8,10 @@ export type AccessDescription = {
   readonly scheme?: 'SessionCookie' | 'BearerAuth' | 'DPoPAuth' | 'ClientSecret' | 'ServiceCredential';
   readonly description?: string;
   readonly refusals?: readonly ErrorCode[];
+  /** What the caller must have been given. */
+  readonly permission?: string;
+  /** Other ways to authenticate for the same. */
+  readonly alternatives?: readonly AccessDescription[];
 };
 
 /** Who may call a route. What `authenticate` resolves to is handed to the route. */
@@ -28,6 +32,7 @@ export const proofHeader = {
 export const clientSecret: AccessDescription = { scheme: 'ClientSecret' };
 export const serviceCredential = (permission: string): AccessDescription => ({
   scheme: 'ServiceCredential',
+  permission,
   description: `A service credential needs the permission \`${permission}\`.`,
 });
 /** A public client sends only its `client_id`. */

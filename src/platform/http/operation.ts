@@ -154,6 +154,8 @@ type Shape<Deps, Given, Result> = {
   query?: TProperties;
   /** The members that the schema names, and no others; a file of one of `media`; or 204 with neither. */
   answer: { description: string; status?: 202; schema?: TSchema; media?: readonly string[] };
+  /** The permission that some inputs need besides the one of the access, and for people: which inputs. */
+  alsoNeeds?: { permission: string; words: string; when(deps: Deps, input: Given): boolean | Promise<boolean> };
   /** Besides those of the access and of malformed input. */
   refusals?: readonly ErrorCode[];
   /** @param input the requester, the path parameters by name, and the checked `body` and `query`. */
@@ -245,13 +247,28 @@ export function addOperations<Deps>(app: FastifyInstance, deps: Deps, operations
         if (refusesBody(one)) readNoBody(request.body);
         const { requester, params, query } = request;
         const input = { ...requester, ...(params as object), body: request.body, query };
-        const result = await one.run(deps, input);
+        const result = await runAuthorized(one, deps, input);
         one.setHeaders?.(reply, deps, { result, input });
         if (answer.media) return sendFile(reply, result as FileAnswer);
         return reply.code(statusOf(answer)).send(answer.schema && result);
       },
     });
   }
+}
+
+/** @param input with the requester in it, of whom it asks for the permissions of the operation. */
+export async function runAuthorized<Deps, Given, Result>(
+  { access: { permission }, alsoNeeds, run }: Pick<Shape<Deps, Given, Result>, 'access' | 'alsoNeeds' | 'run'>,
+  deps: Deps,
+  input: Given,
+): Promise<Result> {
+  const requester = input as { authorize?(permission: string): void };
+  if (permission !== undefined) requester.authorize?.(permission);
+  if (alsoNeeds && (await alsoNeeds.when(deps, input))) {
+    if (!requester.authorize) throw new Error('This access asks for no permissions.');
+    requester.authorize(alsoNeeds.permission);
+  }
+  return run(deps, input);
 }
 
 const statusOf = ({ status, schema, media }: Operation<never>['answer']) => status ?? (schema || media ? 200 : 204);
@@ -271,7 +288,8 @@ const describe = <Deps>({
   ...rest
 }: Operation<Deps>): OperationDescription => ({
   ...rest,
-  access: [access],
+  description: [rest.description, rest.alsoNeeds?.words].filter(Boolean).join(' ') || undefined,
+  access: [...(access.alternatives ?? []), access],
   parameters: {
     ...Object.fromEntries(Object.entries(parameters).map(([name, description]) => [name, { description }])),
     ...Object.fromEntries(Object.entries(query).map(([name, schema]) => [name, describeParameter(schema)])),

@@ -102,7 +102,7 @@ const securitySchemes = (config: Config) => ({
     type: 'http',
     scheme: 'basic',
     description:
-      "ID and secret of a service credential, which an administrator makes on the page *Service credentials*, by `POST /v1/admin/service-credentials` or with `signet services create`, with the permissions and products that it is to have. A client's secret is not accepted.",
+      "ID and secret of a service credential, which an administrator makes on the page *Service credentials*, by `POST /v1/admin/service-credentials` or with `signet service-credentials create`, with the permissions and products that it is to have. A client's secret is not accepted.",
   },
   SessionCookie: {
     type: 'apiKey',
@@ -120,8 +120,10 @@ function describeOperation({ url, page, operation }: DescribedRoute) {
     tags: [operation.tag],
     summary: operation.summary,
     description: [operation.description, ...requirements].filter(Boolean).join(' ') || undefined,
-    security: [...new Set(access.map(({ scheme }) => scheme))].map(
-      (scheme): Record<string, string[]> => (scheme === undefined ? {} : { [scheme]: [] }),
+    security: [...new Map(access.map((one) => [one.scheme, one])).values()].map(
+      // OpenAPI 3.1: of a scheme that is not OAuth, the names of roles that are required.
+      ({ scheme, permission }): Record<string, string[]> =>
+        scheme === undefined ? {} : { [scheme]: permission === undefined ? [] : [permission] },
     ),
     parameters: describeParameters(url, operation),
     requestBody: body && {

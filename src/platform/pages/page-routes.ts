@@ -3,7 +3,14 @@ import { csvType, withByteOrderMark } from '../csv.ts';
 import { isOfNoChange } from '../edited.ts';
 import { RequestError } from '../errors.ts';
 import type { Access } from '../http/access.ts';
-import { type FileAnswer, type Operation, type PathParameters, type RunOf, sendFile } from '../http/operation.ts';
+import {
+  type FileAnswer,
+  type Operation,
+  type PathParameters,
+  type RunOf,
+  runAuthorized,
+  sendFile,
+} from '../http/operation.ts';
 import { fillPath, type Parameters, readForm } from '../http/parameters.ts';
 import { refusalMessage } from './errors.ts';
 import { alert, fieldAlert, isUnfinished } from './form.ts';
@@ -124,7 +131,7 @@ export function pagesFor<Deps extends KeptFormDeps, Requester extends object>(
       pages.post<Path>(path, {
         async act(context, form) {
           const given = { ...context, query: {}, body: undefined, ...input?.(form, context) };
-          const result = await operation.run(deps, given);
+          const result = await runAuthorized(operation, deps, given);
           operation.setHeaders?.(context.reply, deps, { result, input: given });
           if (typeof done === 'string') return fillPath(done, context.request.params as Record<string, string>);
           return done(result as RunOf<One>['result'], context);
