@@ -27,7 +27,7 @@ export const secrets: ImportedSecrets = {
 const by = (from: string, password: string, ...hashes: string[]): ImportedHash[] =>
   hashes.map((stored) => ({ stored, password, from }));
 
-/** All hashes but the first, where a format has several that are alike. */
+/** Of several that are alike the first signs in at the front door. */
 const atDoor = ([first, ...rest]: ImportedHash[]): ImportedHash[] => [{ ...first!, atDoor: true }, ...rest];
 
 const argon2 = [
@@ -53,6 +53,18 @@ const argon2 = [
       phrase,
       '$argon2id$v=19$m=256,t=3,p=1$c29tZXNhbHRzb21lc2FsdA$zPJK3LsLvkl13vGOiRZOlyDcReeqT1tK',
       '$argon2id$v=19$m=512,t=2,p=4$c29tZXNhbHRzb21lc2FsdA$s5q1SXO2Vkh0UyEDD2gstUZD9BPZw1zU',
+    ),
+  ),
+  ...atDoor(
+    by(
+      'argon2-cffi 25.1.0, version 1.0',
+      phrase,
+      '$argon2i$v=16$m=256,t=3,p=1$c29tZXNhbHRzb21lc2FsdA$iLrLu+Fou8Nhb2jomvFJXzrpQ6pM2f1r',
+      '$argon2i$v=16$m=512,t=2,p=4$c29tZXNhbHRzb21lc2FsdA$fQ6HePNH6ErE8m60VoFmSqsifk+mUQiM',
+      '$argon2d$v=16$m=256,t=3,p=1$c29tZXNhbHRzb21lc2FsdA$EVYBqNsedZYjJwLIKSfOiTpdv7Pot6ga',
+      '$argon2d$v=16$m=512,t=2,p=4$c29tZXNhbHRzb21lc2FsdA$Yb9Srzf/Rm7DbVOc3mrsGQFmRjHmtV79',
+      '$argon2id$v=16$m=256,t=3,p=1$c29tZXNhbHRzb21lc2FsdA$Tl8uTeKFiGMzaZMzK2eWZExkLq3uGxCL',
+      '$argon2id$v=16$m=512,t=2,p=4$c29tZXNhbHRzb21lc2FsdA$emsTC0vyg4ckJX7yeuQJPAGx8zLg9KH5',
     ),
   ),
   ...atDoor(

@@ -1,10 +1,12 @@
 import { Worker } from 'node:worker_threads';
 import { readAsset } from '../../../platform/assets.ts';
 import { unavailable } from '../../../platform/errors.ts';
+import { blake2b, compressor, type OldArgon2Parameters, oldArgon2 } from './old-argon2.ts';
 import { phpass, sha2Crypt } from './thread-hashes.ts';
 
 /** What is to be hashed, and how. */
 export type Job =
+  | { kind: 'oldArgon2'; password: Uint8Array; parameters: OldArgon2Parameters }
   | { kind: 'bcrypt'; password: string; settings: string }
   | { kind: 'phpass'; password: Uint8Array; salt: Uint8Array; log2: number }
   | {
@@ -17,7 +19,7 @@ export type Job =
 
 /** A thread that has been without work for so long ends, and its memory is free. */
 const idleMs = 5_000;
-/** MB. bcrypt needs 4 KB, and the program of a thread some MB. */
+/** MB. bcrypt needs 4 KB, and the program of a thread some MB. The memory of Argon2 is not on the heap. */
 const resourceLimits = { maxOldGenerationSizeMb: 32 };
 
 type Thread = { worker: Worker; idle: NodeJS.Timeout | undefined };
@@ -82,15 +84,17 @@ const bcrypt = (() => {
   ${readAsset('authentication/credentials/formats/bcrypt.js')}
   return module.exports;
 })();
+const functions = { hash, blake2b: ${blake2b}, compressor: ${compressor} };
+const oldArgon2 = ${oldArgon2};
 const phpass = ${phpass};
 const sha2Crypt = ${sha2Crypt};
 parentPort.on('message', (job) => {
   const [password, salt] = [job.password, job.salt].map((bytes) => Buffer.from(bytes ?? ''));
-  const hashed =
-    job.kind === 'bcrypt'
-      ? Buffer.from(bcrypt.hashSync(job.password, job.settings))
-      : job.kind === 'phpass'
-        ? phpass(hash, password, salt, job.log2)
-        : sha2Crypt(hash, job.algorithm, password, salt, job.rounds);
-  parentPort.postMessage(new Uint8Array(hashed));
+  const hashers = {
+    bcrypt: () => Buffer.from(bcrypt.hashSync(job.password, job.settings)),
+    oldArgon2: () => oldArgon2(functions, password, job.parameters),
+    phpass: () => phpass(hash, password, salt, job.log2),
+    sha2Crypt: () => sha2Crypt(hash, job.algorithm, password, salt, job.rounds),
+  };
+  parentPort.postMessage(new Uint8Array(hashers[job.kind]()));
 });`;
