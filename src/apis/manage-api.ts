@@ -12,6 +12,7 @@ import type { Deps } from './deps.ts';
 import {
   insertApi,
   insertScope,
+  isIdentifierOfAny,
   ownerOfScope,
   readApi,
   retireApiRow,
@@ -138,6 +139,10 @@ export async function retireApi(deps: ApiDeps, caller: Caller, api_id: string): 
   const retired = mustChange(retireApiRow(api_id, now(deps)));
   await change(deps, caller, { action: 'api.retired', api_id, after: { identifier, name }, statements: [retired] });
 }
+
+/** Whether it is the identifier of an API, or was that of one that is retired. */
+export const wasEverIdentifier = ({ db }: Pick<Deps, 'db'>, identifier: string): Promise<boolean> =>
+  isIdentifierOfAny(db, comparableIdentifier(identifier));
 
 /** @throws {RequestError} `not_found`, also for one that is retired. */
 export async function findApi({ db }: Pick<Deps, 'db'>, api_id: string): Promise<Api> {

@@ -79,6 +79,9 @@ export const retireScopeRow = (api_id: ApiId, name: string, now: number): Sql =>
 export const retireApiRow = (api_id: ApiId, now: number): Sql =>
   sql`update apis set retired_at = ${now} where api_id = ${api_id} and retired_at is null`;
 
+export const isIdentifierOfAny = (db: Db, identifier_key: string) =>
+  db.holds(sql`exists (select 1 from apis where identifier_key = ${identifier_key})`);
+
 const OwnerOfScope = row('api_scopes join apis', { name: text, is_active: flag });
 
 /** Whose scope of that name there is or was. */

@@ -159,3 +159,9 @@ testSignet('DR-04: with the setting off there is no such endpoint', async ({ sig
   const { json } = await signet.newBrowser().get('/.well-known/oauth-authorization-server');
   assert.ok(!('registration_endpoint' in json!));
 });
+
+testSignet('DR-01: a redirect URI that is none is named, also without a client_name', { env }, async ({ signet }) => {
+  const { client_name: _, ...unnamed } = metadata;
+  for (const uri of ['x', '', 'http://', 'https://[::1', 'http://localhost:99999/x', 'http://127.0.0.1:99999/x'])
+    assertRefused(await register(signet, { ...unnamed, redirect_uris: [uri] }), 400, 'invalid_redirect_uri');
+});

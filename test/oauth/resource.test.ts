@@ -120,8 +120,8 @@ testSignet(
     );
     const own = tokensOf(await client.refresh(second.refresh_token, { resource: signet.url }));
     assert.deepEqual([audienceOf(own.access_token), own.scope], [client.client_id, 'openid offline_access']);
-    const narrower = tokensOf(await client.refresh(own.refresh_token, { scope: 'openid' }));
-    assert.equal(audienceOf(narrower.access_token), client.client_id, 'a scope without a part of an API is not for it');
+    const narrower = tokensOf(await client.refresh(own.refresh_token, { scope: 'openid crm:read' }));
+    assert.deepEqual(audienceOf(narrower.access_token), [client.client_id, crm.identifier], 'without a scope of files');
     const all = tokensOf(await client.refresh(narrower.refresh_token));
     assert.deepEqual(audienceOf(all.access_token), [client.client_id, crm.identifier, files.identifier]);
 
@@ -250,7 +250,8 @@ testSignet('RI-05: an API of which a client has lost all scopes is left out of i
   for (const answer of [await client.redeem(code), await client.refresh(held.refresh_token)])
     assert.deepEqual(audienceOf(tokensOf(answer).access_token), [client.client_id, crm.identifier]);
   const rest = tokensOf(await client.refresh(onlyFiles.refresh_token));
-  assert.deepEqual([rest.scope, audienceOf(rest.access_token)], ['openid offline_access', client.client_id]);
+  assert.deepEqual([rest.scope, audienceOf(rest.access_token)], ['openid offline_access', [client.client_id]]);
+  assertRefused(await signet.userinfo(rest.access_token), 401, 'invalid_token');
 });
 
 testSignet('RI-05: what is retired while the user is asked is in no token', async ({ signet }) => {

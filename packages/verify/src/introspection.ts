@@ -1,3 +1,4 @@
+import { isForAudience } from './audience.ts';
 import type { AccessTokenClaims } from './claims.ts';
 import { type FetchJson, isObject } from './fetch-json.ts';
 import type { Metadata } from './issuer.ts';
@@ -24,11 +25,17 @@ export type Standing = { active: true; scope: string } | { active: false };
 /** @param claims of a token whose signature was verified. @throws if the issuer gave no usable answer. */
 export type Introspect = (token: string, claims: AccessTokenClaims) => Promise<Standing>;
 
-type IntrospectionDeps = { metadata: Kept<Metadata>; fetchJson: FetchJson; now: () => number };
+type IntrospectionDeps = {
+  metadata: Kept<Metadata>;
+  fetchJson: FetchJson;
+  now: () => number;
+  /** What the verifier accepts. */
+  audience: ReadonlySet<unknown>;
+};
 
 export function introspection(
   { clientId, clientSecret, cacheSeconds = 5, cacheSize = 10_000 }: IntrospectionOptions,
-  { metadata, fetchJson, now }: IntrospectionDeps,
+  { metadata, fetchJson, now, audience }: IntrospectionDeps,
 ): Introspect {
   if (!clientId || !clientSecret) throw new TypeError('introspection needs clientId and clientSecret.');
   if (!(cacheSeconds >= 0 && cacheSeconds <= 60)) throw new TypeError('introspection.cacheSeconds must be 0 to 60.');
@@ -50,7 +57,7 @@ export function introspection(
       headers: { authorization, 'content-type': 'application/x-www-form-urlencoded' },
       body: new URLSearchParams({ token, token_type_hint: 'access_token' }).toString(),
     });
-    const standing = readStanding(json, claims);
+    const standing = readStanding(json, claims, audience);
     const at = now();
     answers.delete(claims.jti);
     if (cacheSeconds > 0 && cacheSize > 0) {
@@ -72,13 +79,15 @@ export function introspection(
   };
 }
 
-function readStanding(json: unknown, claims: AccessTokenClaims): Standing {
+/** An API that was retired since is no longer in `aud` of the answer. */
+function readStanding(json: unknown, claims: AccessTokenClaims, audience: ReadonlySet<unknown>): Standing {
   if (!isObject(json) || typeof json.active !== 'boolean') throw new Error('The introspection answer is not one.');
   if (!json.active) return { active: false };
   const isAboutIt = (['iss', 'sub', 'client_id', 'jti'] as const).every(
     (name) => json[name] === undefined || json[name] === claims[name],
   );
   if (!isAboutIt) throw new Error('The introspection answer is about another token.');
+  if (json.aud !== undefined && !isForAudience(json.aud, claims.client_id, audience)) return { active: false };
   if (typeof json.scope !== 'string') return { active: true, scope: claims.scope };
   const now = new Set(json.scope.split(' '));
   return {

@@ -98,7 +98,9 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const fetchJson = boundedFetch(options.fetch, timeout);
   const metadata = keepMetadata({ issuer, fetchJson, now });
   const keys = keySource({ metadata, fetchJson, now, cooldownSeconds: keyCooldown, maxStaleSeconds: maxStaleKeys });
-  const introspect = options.introspection && introspection(options.introspection, { metadata, fetchJson, now });
+  const introspect =
+    options.introspection &&
+    introspection(options.introspection, { metadata, fetchJson, now, audience: new Set(audience) });
   const acceptsUnasked = options.introspection?.whenUnavailable === 'accept';
 
   const { dpop } = options;

@@ -1,3 +1,4 @@
+import { wasEverIdentifier } from '../../apis/manage-api.ts';
 import { now } from '../../platform/clock.ts';
 import type { Deps as PlatformDeps } from '../../platform/deps.ts';
 import { RequestError, rateLimited } from '../../platform/errors.ts';
@@ -83,7 +84,8 @@ export function openMetadataDocuments(
     if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(fetched.headers['content-type'] ?? ''))
       throw unusable('Its Content-Type is not application/json.');
     // A token has both in `aud`: one name must not be that of a client and of an API (RFC 8707).
-    if ((await deps.apis.read()).named(client_id)) throw unusable('It is the identifier of an API.');
+    // One that was retired counts as well: its server may still run.
+    if (await wasEverIdentifier(deps, client_id)) throw unusable('It is the identifier of an API.');
     const at = now(deps);
     const read = readMetadata(fetched.json, await deps.scopes.read(), client_id);
     return { ...read, fetched_at: at, fresh_until: at + freshSeconds(fetched.headers, at) };
@@ -111,12 +113,10 @@ export function openMetadataDocuments(
       try {
         return await bring(client_id, host, address);
       } catch (error) {
-        if (error instanceof RequestError) {
-          const explanation = error.code === 'rate_limited' ? error : explained(client_id, error);
-          rememberRefusal(client_id, explanation, pause);
-          throw explanation;
-        }
-        throw error;
+        if (!(error instanceof RequestError)) throw error;
+        const explanation = error.code === 'rate_limited' ? error : explained(client_id, error);
+        rememberRefusal(client_id, explanation, pause);
+        throw explanation;
       }
     })().finally(() => reading.delete(client_id));
     reading.set(client_id, { queue, host: name, client });

@@ -32,7 +32,7 @@ export function readMetadata(sent: unknown, scopes: ScopeRegister, documentUrl?:
   if (elsewhere.length > 0)
     throw invalidRedirect('Each https redirect URI must have the scheme, host and port of the client_id.');
   requireCodeFlow(metadata);
-  const { client_name: name = destinationOf(redirect_uris[0]!), scope = '' } = metadata;
+  const { client_name: name = nameAfter(redirect_uris[0]!), scope = '' } = metadata;
   if (typeof scope !== 'string') throw invalid('scope must be a text.');
   const wanted = parseScope(scope).filter((one) => scopes.find(one) !== undefined);
   const registration = registered({
@@ -49,6 +49,9 @@ export function readMetadata(sent: unknown, scopes: ScopeRegister, documentUrl?:
     namesScopes: wanted.length > 0,
   };
 }
+
+/** Of what is no URI at all, its registration says what is wrong. */
+const nameAfter = (uri: string): string => (isPrivateUse(uri) || URL.canParse(uri) ? destinationOf(uri) : 'App');
 
 /** The draft, §4.1: the document is of this client, and there can be no shared secret. */
 function refuseForeignDocument(metadata: Metadata, documentUrl: string): void {

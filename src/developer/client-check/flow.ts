@@ -10,6 +10,7 @@ import { revokeGrant } from '../../oauth/grants/grants.ts';
 import { undefinedIfInvalid } from '../../oauth/signing-keys/key-ring.ts';
 import { grantIdOfAccessToken, verifyAccessToken } from '../../oauth/token/access-token.ts';
 import { redeem } from '../../oauth/token/grant-types.ts';
+import { ownToken } from '../../oauth/token/presented-token.ts';
 import { revokeToken } from '../../oauth/token/revoke-token.ts';
 import { TokenRefusal } from '../../oauth/token/token-refusal.ts';
 import type { TokenResponse } from '../../oauth/token/token-request.ts';
@@ -133,7 +134,7 @@ export async function finishTest(
       const { sub } = await deps.keys.verify('at+jwt', access_token);
       await attempt(
         { name: 'userinfo', request, sent: { authorization: `Bearer ${shorten(access_token)}` } },
-        async () => userinfo(deps, await verifyAccessToken(deps, access_token)),
+        async () => userinfo(deps, ownToken(await verifyAccessToken(deps, access_token))),
         async (claims) => ({ checks: [{ name: 'sub', passed: claims.sub === sub }] }),
       );
     }

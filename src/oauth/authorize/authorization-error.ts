@@ -1,4 +1,5 @@
 import type { Failure } from '../../clients/failures.ts';
+import { type ErrorCode, statusOf } from '../../platform/errors.ts';
 import type { ParsedParameters } from '../../platform/http/parameters.ts';
 
 /** What an authorization response may say in `error` (RFC 6749 §4.1.2.1, OIDC Core §3.1.2.6, RFC 8707 §2). */
@@ -43,6 +44,10 @@ export const unmet = (requiredBy: 'claims' | 'default_acr_values') =>
     'unmet_authentication_requirements',
     `${requiredBy} requires a value of acr that this sign-in does not reach.`,
   );
+
+/** For an answer that is no redirect: what needs the browser of the user is found out later, and never there. */
+export const errorCodeOf = ({ code }: AuthorizationError): ErrorCode =>
+  code in statusOf ? (code as ErrorCode) : 'invalid_request';
 
 /** For the owner of the client to read. */
 export function failureOf({ about, description }: AuthorizationError, { values, all }: ParsedParameters): Failure {

@@ -3,13 +3,13 @@ import { leftOutOf } from '../../clients/failures.ts';
 import { isFapi } from '../../clients/profile.ts';
 import { now } from '../../platform/clock.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
-import { type ErrorCode, RequestError, refusal, statusOf } from '../../platform/errors.ts';
+import { RequestError, refusal } from '../../platform/errors.ts';
 import type { ParsedParameters } from '../../platform/http/parameters.ts';
 import { digest, newIdAt, newSecret } from '../../platform/ids.ts';
 import { addressLimit } from '../../platform/limits/failure-limits.ts';
 import type { Deps } from '../deps.ts';
 import { invalidProof } from '../dpop/proof.ts';
-import { AuthorizationError, failureOf } from './authorization-error.ts';
+import { AuthorizationError, errorCodeOf, failureOf } from './authorization-error.ts';
 import { type AuthorizationRequest, readAuthorizationRequest } from './authorization-request.ts';
 import { authorizeClient } from './authorize-client.ts';
 import { findPushedRequest, insertPushedRequest } from './pushed-requests.store.ts';
@@ -53,7 +53,7 @@ export async function pushRequest(
   const wanted = await readAuthorizationRequest(deps, { client, target }, parsed);
   if (wanted instanceof AuthorizationError) {
     deps.clientFailures.record(place, failureOf(wanted, parsed));
-    throw new RequestError(codeOf(wanted), wanted.description);
+    throw new RequestError(errorCodeOf(wanted), wanted.description);
   }
   const leftOut = leftOutOf(client.allowed_scopes, inside.values.scope, wanted.scope);
   if (leftOut) deps.clientFailures.record(place, leftOut);
@@ -103,10 +103,6 @@ export async function noting<Result>(
     throw error;
   }
 }
-
-/** Whatever needs the browser of the user is found out later, and never here. */
-const codeOf = ({ code }: AuthorizationError): ErrorCode =>
-  code in statusOf ? (code as ErrorCode) : 'invalid_request';
 
 /** Anyone can push for a public client, and every push, and every proof with it, is a row. @throws {RequestError} `rate_limited`. */
 export async function takePush(deps: LimitDeps, { client_type }: Client, address: string): Promise<void> {

@@ -40,9 +40,7 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
       if (isPushed(parsed.values.request_uri)) return startPushed(deps, request, reply, parsed);
       const { client, target } = await authorizeClient(deps, parsed, request.ip);
       const place = { client_id: client.client_id, stage: 'authorize', address: request.ip } as const;
-      const wanted = mustPush(client)
-        ? malformed('This client must push its requests (RFC 9126) and send the request_uri that it gets.')
-        : await readAuthorizationRequest(deps, { client, target }, parsed);
+      const wanted = mustPush(client) ? notPushed() : await readAuthorizationRequest(deps, { client, target }, parsed);
       if (wanted instanceof AuthorizationError) {
         deps.clientFailures.record(place, failureOf(wanted, parsed));
         return respond(deps, reply, parsed.values.ui_locales, await answerWithError(deps, target, wanted));
@@ -76,6 +74,9 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
   await consentRoutes(app, deps);
 }
 
+const notPushed = () =>
+  malformed('This client must push its requests (RFC 9126) and send the request_uri that it gets.');
+
 type Wanted = { client: Client; wanted: AuthorizationRequest };
 
 async function start(deps: Deps, request: FastifyRequest, reply: FastifyReply, { client, wanted }: Wanted) {
@@ -100,7 +101,11 @@ async function startPushed(deps: Deps, request: FastifyRequest, reply: FastifyRe
 async function continueRequest(deps: Deps, request: FastifyRequest, reply: FastifyReply) {
   const { request: request_id, step_up, user } = request.queryParameters;
   const pending = await requirePendingRequest(deps, request, request_id);
-  const { client } = await recheckClient(deps, pending.parameters, request.ip);
+  const { parameters } = pending;
+  const { client } = await recheckClient(deps, parameters, request.ip);
+  // Since it came, its client may have become one that must push.
+  if (mustPush(client) && parameters.pushed_id === undefined && parameters.test_owner === undefined)
+    return respond(deps, reply, parameters.ui_locales, await answerWithError(deps, parameters, notPushed(), pending));
   const session = await currentSession(deps, request);
   const declinesStepUp = step_up === 'declined';
   // The page named the account that continues without the stronger factor, not one that has signed in since.

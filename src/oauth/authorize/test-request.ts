@@ -1,10 +1,11 @@
 import type { Client } from '../../clients/client.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
+import { RequestError } from '../../platform/errors.ts';
 import { parseParameters } from '../../platform/http/parameters.ts';
 import type { UserId } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';
 import { testRedirectUri } from '../grants/test-grants.store.ts';
-import { AuthorizationError } from './authorization-error.ts';
+import { AuthorizationError, errorCodeOf } from './authorization-error.ts';
 import { readAuthorizationRequest } from './authorization-request.ts';
 import { storeRequest } from './authorize.ts';
 
@@ -25,6 +26,7 @@ export async function startTestRequest(
   const parsed = parseParameters(query);
   const target = { redirect_uri: testRedirectUri(deps.config, client.client_id), state: parsed.values.state };
   const request = await readAuthorizationRequest(deps, { client, target }, parsed);
-  if (request instanceof AuthorizationError) throw new Error(request.description);
+  // All scopes of the client may have been retired since it was registered.
+  if (request instanceof AuthorizationError) throw new RequestError(errorCodeOf(request), request.description);
   return `/oauth/authorize/continue?request=${await storeRequest(deps, { ...request, test_owner }, browser)}`;
 }

@@ -134,6 +134,8 @@ type Rotation = Issuance & {
   idle_expires_at: number;
   /** The thumbprint of the key that the client has proven to have. */
   jkt: string | null;
+  /** Whether the refresh token needs the same key from now on. */
+  isBound: boolean;
 };
 
 /** Compare-and-swap on the sequence number. Extends `idle_expires_at`, never `expires_at`. */
@@ -148,7 +150,9 @@ export async function rotateRefreshToken(
            and (dpop_jkt is null or dpop_jkt = ${rotation.jkt ?? ''})
            and (refresh_seq = ${refresh_seq} or refresh_seq = ${next_seq} and issuance_id = ${issuance_id})
            and revoked_at is null and idle_expires_at > ${now} and expires_at > ${now} and ${isUsable}`;
+  const bound = (rotation.isBound && rotation.jkt) || '';
   const swap = sql`update grants set refresh_seq = ${next_seq}, refreshed_at = ${now}, issuance_id = ${issuance_id},
+               dpop_jkt = case when ${bound} = '' then dpop_jkt else ${bound} end,
                unanswered_until = case when issuance_id = ${issuance_id} then unanswered_until end,
                idle_expires_at = ${rotation.idle_expires_at}
          where grant_id = ${grant_id} and ${onFoundRow(isCurrent)}

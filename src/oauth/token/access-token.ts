@@ -67,7 +67,7 @@ export const accessTokenClaims = (
   const iat = now(deps);
   return {
     ...claimsOfGrant(deps.config.baseUrl, grant),
-    ...(audience.length > 0 && { aud: [grant.client_id, ...audience] }),
+    ...(audience !== null && { aud: [grant.client_id, ...audience] }),
     iat,
     exp: iat + accessTokenSeconds,
     client_id: grant.client_id,

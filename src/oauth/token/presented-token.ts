@@ -58,7 +58,7 @@ const atResource = (key: Promise<string | undefined>) =>
   });
 
 /** An API that was shown a token must not become the client with it. */
-function ownToken(token: ActiveAccessToken): ActiveAccessToken {
+export function ownToken(token: ActiveAccessToken): ActiveAccessToken {
   if (typeof token.claims.aud === 'string') return token;
   throw refusedToken(
     'This access token is for an API. Request one for Signet: with the issuer as resource, or without scopes of APIs.',

@@ -11,7 +11,13 @@ import { findGrant, findReissuable, type IssuableGrant } from '../grants/grant.s
 import { revokeGrant } from '../grants/grants.ts';
 import { expireGrant, rotateRefreshToken } from '../grants/store.ts';
 import { issueTokens } from './issue-tokens.ts';
-import { hasKeyOf, type RefreshToken, readRefreshToken, refreshIdleSeconds } from './refresh-token.ts';
+import {
+  bindsRefreshTokens,
+  hasKeyOf,
+  type RefreshToken,
+  readRefreshToken,
+  refreshIdleSeconds,
+} from './refresh-token.ts';
 import { type Resources, readResources, requireTarget } from './resources.ts';
 import { invalidGrant, invalidScope, nothingAllowed } from './token-refusal.ts';
 import { type GrantType, needed, type TokenRequest, type TokenResponse } from './token-request.ts';
@@ -70,6 +76,7 @@ async function refreshTokenGrant(
     next_seq,
     client_id: client.client_id,
     jkt: jkt ?? null,
+    isBound: bindsRefreshTokens(client),
     idle_expires_at: at + refreshIdleSeconds(client),
   };
   const answer = async (grant: IssuableGrant) => {

@@ -40,13 +40,16 @@ export async function readResources(deps: ResourceDeps, resources: readonly stri
   return found;
 }
 
-/** What an access token is for: `audience` has the identifiers of APIs, and is empty for one of Signet itself. */
-export type Target = { scope: string; audience: readonly string[] };
+/**
+ * What an access token is for: `audience` has the identifiers of APIs, of which none may be left, and is null for Signet itself. A grant
+ * for APIs never becomes one for Signet by what it loses: an API that has held its tokens would then read what only the client may.
+ */
+export type Target = { scope: string; audience: readonly string[] | null };
 
 type Narrowed = {
   /** The scope of this token: the grant's or less. */
   asked: string;
-  /** Of the token request; undefined: all of the grant, or those that a narrower scope still has a part of. */
+  /** Of the token request; undefined: all of the grant but those of whose scopes a narrower one has left out every one. */
   resources?: Resources | undefined;
 };
 
@@ -69,16 +72,19 @@ export async function targetOf(
 ): Promise<Target> {
   const allowed = await usableScopes(deps, client.allowed_scopes);
   const scope = withinAllowed(asked, allowed);
-  if (grant.apis === null) return { scope, audience: [] };
+  if (grant.apis === null) return { scope, audience: null };
   const words = parseScope(scope);
-  const hasPart = (api: Api) => api.scopes.some(({ name }) => words.includes(name));
+  const granted = parseScope(grant.scope);
+  const hasPart = (api: Api, of: readonly string[]) => api.scopes.some(({ name }) => of.includes(name));
   const isNamed = ({ api_id }: Api) => resources?.apis.some((one) => one.api_id === api_id) === true;
-  const isWanted = resources ? isNamed : (api: Api) => asked === grant.scope || hasPart(api);
-  const wanted = apisLeft(await deps.apis.read(), grant.apis, allowed).filter(isWanted);
+  const isKept = (api: Api) => hasPart(api, words) || !hasPart(api, granted);
+  const left = apisLeft(await deps.apis.read(), grant.apis, allowed);
+  const kept = left.filter(resources ? isNamed : isKept);
+  const wanted = kept.length === 0 && resources === undefined ? left : kept;
   const isReached = (name: string) => wanted.some((api) => api.scopes.some((one) => one.name === name));
   return {
     scope: words.filter((name) => isOwnScope(name) || isReached(name)).join(' '),
-    audience: wanted.map(({ identifier }) => identifier),
+    audience: resources?.apis.length === 0 ? null : wanted.map(({ identifier }) => identifier),
   };
 }
 

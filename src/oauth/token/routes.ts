@@ -56,8 +56,8 @@ export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
         const { address } = presented;
         deps.clientFailures.record({ client_id, stage: 'token', address }, diagnose(error));
         // Each proof is a row for minutes, and for a public client anyone can make them.
-        const isGuess = error.code === 'invalid_grant' && request.headers.dpop !== undefined;
-        if (isGuess && client.client_type === 'public') await deps.clientSecretLimits.failed(client_id, address);
+        const hasUsedProof = request.headers.dpop !== undefined && !ofProof.includes(error.code);
+        if (hasUsedProof && client.client_type === 'public') await deps.clientSecretLimits.failed(client_id, address);
       }
       throw error;
     }
@@ -81,6 +81,9 @@ export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
     return reply.send();
   });
 }
+
+/** Of a proof that was not accepted, which is no row. */
+const ofProof: readonly string[] = ['invalid_dpop_proof', 'use_dpop_nonce'];
 
 const tokenRequests = counter(
   'signet_token_requests_total',
