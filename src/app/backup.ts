@@ -124,7 +124,7 @@ export async function restoreBackup(
 }
 
 /** The server, which is not run by root, must be able to open it. */
-function giveToOwnerOf(folder: string, file: string): void {
+export function giveToOwnerOf(folder: string, file: string): void {
   const { uid, gid } = statSync(folder);
   chownSync(file, uid, gid);
 }

@@ -22,6 +22,8 @@ test('without any setting it serves localhost from SQLite beside the code', () =
     dataDir,
     databaseUrl: undefined,
     databaseMayLoseCommits: false,
+    moveTo: undefined,
+    moveToFile: undefined,
     masterKey: { from: 'file', path: `${dataDir}/master.key`, mayCreate: true },
     otherMasterKey: undefined,
     auditHeadFile: `${dataDir}/audit-head.json`,

@@ -22,6 +22,7 @@ import { openClosing } from '../platform/closing.ts';
 import { findUnfinishedRestore } from '../platform/copy-mark.ts';
 import type { Db } from '../platform/db/db.ts';
 import { isSetUp, type MigratableDb, migrate, refuseUnlessMigrated } from '../platform/db/migrate.ts';
+import { refuseMoved } from '../platform/db/move/marks.ts';
 import { logStatements, measureStatements, onFullDisk, openDb, traceStatements } from '../platform/db/open.ts';
 import { ConfigError } from '../platform/errors.ts';
 import { openOutbound } from '../platform/http/outbound/outbound.ts';
@@ -81,6 +82,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
   if (given.logSql) logStatements(db, { log, monotonic });
   if (tracer.isOn) traceStatements(db, tracer);
   try {
+    await refuseMoved(db); // before anything is written
     if (role === 'restore') await refuseUnlessSetUp(db);
     const vault = await (role === 'command'
       ? openPrepared(db, masterKey, otherKeys)

@@ -6,6 +6,7 @@ import type { Deps } from '../oauth/deps.ts';
 import { replaceSigningKeys } from '../oauth/signing-keys/signing-keys.ts';
 import { now } from '../platform/clock.ts';
 import { findUnfinishedRestore, finishRestore, markCopy } from '../platform/copy-mark.ts';
+import { forgetMove } from '../platform/db/move/marks.ts';
 import { sliceRows } from '../platform/db/slices.ts';
 import { CopyRefused } from '../platform/db/sqlite-backup.ts';
 import { deleteRows } from '../platform/db/table-rows.ts';
@@ -50,6 +51,7 @@ export async function completeRestore(deps: Deps, caller: Caller, text?: string)
   const reason = text === undefined ? undefined : readReason(text);
   const at = now(deps);
   await markCopy(db, newId('rst'), null);
+  await forgetMove(db);
   const ended = {
     sessions: await inEverySlice(async (rows) => (await endSessions(db, 'restored', at, rows)).changes),
     clients_revoked: await revokeAllGrants(deps, at),

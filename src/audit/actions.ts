@@ -111,6 +111,7 @@ const actions = {
     'audit_log.loss_accepted': 'administrators',
     'store.backed_up': 'administrators',
     'store.restored': 'administrators',
+    'store.moved': 'administrators',
     'mail.tested': 'administrators',
   },
 } as const satisfies Record<string, Readonly<Record<`${string}.${string}`, DoneBy>>>;

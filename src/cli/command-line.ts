@@ -4,6 +4,7 @@ import type { WriteStream } from 'node:tty';
 import { type Config, keepTemporaryFilesIn, readConfig } from '../app/config.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../platform/db/db.ts';
 import { MigrationRefused } from '../platform/db/migrate.ts';
+import { MoveRefused } from '../platform/db/move/refused.ts';
 import { databaseFile } from '../platform/db/open.ts';
 import { CopyRefused } from '../platform/db/sqlite-backup.ts';
 import { ConfigError, RequestError } from '../platform/errors.ts';
@@ -170,6 +171,7 @@ const kinds = [
   [ConfigError, 'configuration_error'],
   [MigrationRefused, 'migration_refused'],
   [CopyRefused, 'copy_refused'],
+  [MoveRefused, 'move_refused'],
   [OutcomeUnknown, 'outcome_unknown'],
   [StoreUnavailable, 'store_unavailable'],
 ] as const;

@@ -2,6 +2,7 @@
 export const examples: Readonly<Record<string, string>> = {
   backup: 'backup /var/backups/signet.db',
   restore: 'restore /var/backups/signet.db --force --reason "disk failure"',
+  move: 'move --to postgres://signet@10.0.0.5/signet',
   'mail test': 'mail test ada@example.com',
   completion: 'completion bash > ~/.local/share/bash-completion/completions/signet',
   'users create': 'users create --email ada@example.com --name "Ada Lovelace" --username ada --verified',

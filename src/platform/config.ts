@@ -23,6 +23,9 @@ export type Config = {
   readonly databaseUrl: string | undefined;
   /** PostgreSQL may run with settings by which a crash loses confirmed changes. */
   readonly databaseMayLoseCommits: boolean;
+  /** For `signet move`: where to, if not by its option, and a file that says it. */
+  readonly moveTo: string | undefined;
+  readonly moveToFile: string | undefined;
   readonly masterKey: MasterKeySource;
   /** Opens what it has sealed, too, while one master key replaces another. */
   readonly otherMasterKey: MasterKeySource | undefined;

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { type Clock, now, type Timekeeper } from './clock.ts';
 import type { Writes } from './db/change.ts';
 import type { Db } from './db/db.ts';
+import { refuseMoved } from './db/move/marks.ts';
 import {
   deleteRun,
   findHeartbeat,
@@ -40,6 +41,13 @@ export async function findRunning(db: Db): Promise<Run[]> {
   const running: Run[] = [];
   for (const run of await listRunsNotLost(db, runsAtOnce)) if (await db.isRunning(run.run_id)) running.push(run);
   return running;
+}
+
+/** Of the processes that have not left and do not run any more. */
+export async function recordLosses(db: Db, at: number): Promise<void> {
+  for (const { run_id } of await listRunsNotLost(db, runsAtOnce)) {
+    if (run_id !== db.run_id && !(await db.isRunning(run_id))) await recordLoss(db, run_id, at);
+  }
 }
 
 type ProcessDeps = {
@@ -118,9 +126,7 @@ export function openProcesses(deps: ProcessDeps) {
     const own = { run: recordRun(db.run_id, at, vault.id), lost: purgeLostRuns(at - lossKeptSeconds) };
     await db.change({ run: isServing ? { ...more, ...own } : more });
     if (!isServing) return;
-    for (const { run_id } of await listRunsNotLost(db, runsAtOnce)) {
-      if (run_id !== db.run_id && !(await db.isRunning(run_id))) await recordLoss(db, run_id, at);
-    }
+    await recordLosses(db, at);
   }
 
   return {
@@ -130,11 +136,12 @@ export function openProcesses(deps: ProcessDeps) {
     record: () => recordNode(false),
     /**
      * Before this process accepts requests.
-     * @throws {ConfigError} if its master key was retired before it was known.
+     * @throws {ConfigError} if its master key was retired, or its store was moved, before it was known.
      */
     async serve(): Promise<void> {
       isServing = true;
       await beat();
+      await refuseMoved(db);
       await refuseRetiredKey(deps);
     },
     /** The heartbeat of a process that is not its node's first. */

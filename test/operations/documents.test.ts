@@ -119,6 +119,8 @@ ofTheDay.add('signet restore /var/backups/signet/monday.db'); // the trial in re
 // Refused while a server runs, as it does here; restore.test.ts runs it.
 ofTheDay.add('signet restore --after-copy --reason "put back the snapshot of Monday"');
 
+for (const command of ['signet move', 'signet move --finish']) ofTheDay.add(command); // move.test.ts
+
 /** How each npm command is run, by this test or by another. */
 const npmCommands: Record<string, (t: TestContext, given: Given) => Promise<void>> = {
   ...Object.fromEntries(
@@ -174,7 +176,7 @@ const npmCommands: Record<string, (t: TestContext, given: Given) => Promise<void
 async function runNpm(t: TestContext, command: string, given: Given): Promise<void> {
   const run = npmCommands[command];
   if (run) return run(t, given);
-  if (/^npm run (?:bench(?::size|:memory)?|torture|simulate|mutate)(?: --|$)/.test(command))
+  if (/^npm run (?:bench(?::size|:memory|:move)?|torture|simulate|mutate)(?: --|$)/.test(command))
     return takesOptions(command);
   assert.ok(command.startsWith('npm run test:one -- '), `no test runs: ${command}`);
   const [file = '', name] = words(command).slice(4);
@@ -311,7 +313,7 @@ test('every command that a document prints works as it is printed', async (t) =>
     });
   }
 
-  const ofOthers = ['bench', 'prebench', 'bench:size', 'prebench:size', 'prebench:memory', 'test:one']; // npm runs `pre…` before each
+  const ofOthers = ['bench', 'prebench', 'bench:size', 'prebench:size', 'prebench:memory', 'prebench:move', 'test:one']; // npm runs `pre…` before each
   for (const name of Object.keys(scripts).filter((name) => !ofOthers.includes(name))) {
     const command = ['start', 'test'].includes(name) ? `npm ${name}` : `npm run ${name}`;
     if ([...lines, ...mentions].some((printed) => printed.command === command)) continue;

@@ -8,6 +8,7 @@ import { openWitness } from '../../audit/witness.ts';
 import { canSign } from '../../oauth/signing-keys/signing-keys.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { refuseUnlessMigrated } from '../../platform/db/migrate.ts';
+import { refuseMoved } from '../../platform/db/move/marks.ts';
 import {
   databaseFile,
   diskFree,
@@ -82,6 +83,7 @@ async function checkTables(
   remedy: string,
 ): Promise<Check> {
   try {
+    await refuseMoved(db);
     await refuseUnlessMigrated(db);
     await refuseUnfinishedRestore(db);
   } catch (error) {

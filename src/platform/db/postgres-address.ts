@@ -11,14 +11,26 @@ const parameters = [
   ...['ssl', 'sslmode', 'sslnegotiation', 'uselibpqcompat', ...files, 'target_session_attrs'],
 ];
 
+const parts = /^(postgres(?:ql)?:\/\/)([^/?#]*@)?([^/?#]*)(.*)$/s;
+
+/** As it may be shown and kept: without password and parameters. */
+export function withoutPassword(url: string): string {
+  const [, scheme = '', login = '', hosts = '', rest = ''] = parts.exec(url) ?? [];
+  const [user = ''] = login.slice(0, -1).split(':');
+  return `${scheme}${user && `${user}@`}${hosts}${rest.split(/[?#]/)[0]}`;
+}
+
+/** Whether it is in the URL itself, which others see on a command line. */
+export const hasPassword = (url: string): boolean =>
+  (parts.exec(url)?.[2] ?? '').includes(':') || /[?&]password=/i.test(url);
+
 /**
  * The servers that a URL names, as libpq writes several: `postgres://user:password@one:5432,two:5433/database?…`.
  * @returns one URL for each, as `pg` reads it.
  * @throws {ConfigError} which repeats nothing that may be secret.
  */
 export function serversOf(url: string): string[] {
-  const [, scheme, login = '', hosts = '', rest = ''] =
-    /^(postgres(?:ql)?:\/\/)([^/?#]*@)?([^/?#]*)(.*)$/s.exec(url) ?? [];
+  const [, scheme, login = '', hosts = '', rest = ''] = parts.exec(url) ?? [];
   if (scheme === undefined || `${login}${hosts}${rest}` === '') {
     throw refusal('must start with postgres://. Omit it to use the embedded SQLite.');
   }

@@ -20,6 +20,8 @@ const unanswerable: ReadonlyMap<number, string> = new Map([
 const duplicate = new Set([1555, 2067, 2579]);
 /** FOREIGNKEY. */
 const orphan = 787;
+/** TRIGGER: of a store that was moved elsewhere, which has no others. */
+const refusedByTrigger = 1811;
 
 /**
  * What the engine threw, in the words of `Db`: {@link StoreUnavailable}, {@link UniqueViolation} or
@@ -30,6 +32,7 @@ export function storeError(error: unknown): unknown {
   if (code === undefined) return error;
   if (duplicate.has(code)) return new UniqueViolation('A unique index refused the change.', { cause: error });
   if (code === orphan) return new ForeignKeyViolation('A foreign key refused the change.', { cause: error });
+  if (code === refusedByTrigger) return new StoreUnavailable('The store was moved, and is closed.', { cause: error });
   const sentence = unanswerable.get(code & 0xff);
   if (sentence !== undefined) return new StoreUnavailable(sentence, { cause: error });
   return error;
