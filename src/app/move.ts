@@ -70,18 +70,18 @@ export function settingsOf(config: Config, to: string): Config {
         : 'The store is PostgreSQL, and moves to SQLite: --to a folder. To put it on another server, use pg_dump or a standby.',
     );
   }
-  if (target.databaseUrl !== undefined) refuseUnlessReadable(target.databaseUrl);
+  try {
+    if (target.databaseUrl !== undefined) serversOf(target.databaseUrl);
+  } catch (error) {
+    refuseAsTarget(error);
+  }
   return { ...config, ...target };
 }
 
-/** @throws {ConfigError} which says of the address what is said of that of the settings. */
-function refuseUnlessReadable(url: string): void {
-  try {
-    serversOf(url);
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    throw new ConfigError(error.message.replaceAll('SIGNET_DATABASE_URL', 'The address to move to'));
-  }
+/** What is said of the address in the settings is meant of the other one here. */
+function refuseAsTarget(error: unknown): never {
+  if (error instanceof Error) error.message = error.message.replaceAll('SIGNET_DATABASE_URL', 'The address to move to');
+  throw error;
 }
 
 /** @throws {ConfigError} */
@@ -116,7 +116,7 @@ export async function moveStore(config: Config, outside: Outside, moving: Moving
       );
     }
     if (moving.isLast && !mark?.closed_at) await refuseWhileRunning(db);
-    const targetDb = await openDb(target);
+    const targetDb = await openDb(target).catch((error: unknown) => refuseAsTarget(error));
     const moved = await move({ ...outside, ...moving, config, target, db, targetDb, mark }).finally(targetDb.close);
     if (moved.state === 'finished' && target.databaseUrl === undefined) settleFile(target.dataDir);
     return moved;

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '../app/config.ts';
 import type { Moved } from '../app/move.ts';
+import type { OnMoveProgress } from '../platform/db/move/ends.ts';
 import { ConfigError } from '../platform/errors.ts';
 import { table } from '../platform/report.ts';
 import { commandWithoutStore, type Terminal, UsageError } from './command.ts';
@@ -39,10 +40,9 @@ export const moveCommands = {
       const { moveStore } = await import('../app/move.ts');
       const { openLog } = await import('../app/open-deps.ts');
       const outside = { clock: Date.now, log: openLog(config.logLevel) };
-      const moved = await moveStore(config, outside, {
-        ...{ to, caller, isLast: finish, isDeep: deep },
-        onProgress: showProgress(stderr),
-      });
+      const progress = progressOn(stderr);
+      const moving = { to, caller, isLast: finish, isDeep: deep, onProgress: progress.show };
+      const moved = await moveStore(config, outside, moving).finally(progress.end);
       return { json: moved, text: describe(moved, config) };
     },
   }),
@@ -89,13 +89,16 @@ function describe(moved: Moved, config: Config): string {
 }
 
 /** On a terminal only, in one line. */
-function showProgress(stderr: Terminal['stderr']) {
-  if (!('isTTY' in stderr) || !stderr.isTTY) return () => undefined;
+function progressOn(stderr: Terminal['stderr']): { show: OnMoveProgress; end: () => void } {
+  if (!('isTTY' in stderr) || !stderr.isTTY) return { show: () => undefined, end: () => undefined };
   let shown = '';
-  return ({ doing, table: name, done, of }: { doing: string; table: string; done: number; of: number }) => {
-    const line = `${doing} ${name}: ${of === 0 ? 100 : Math.floor((done * 100) / of)} %`;
-    if (line === shown) return;
+  const write = (line: string) => {
+    if (line !== shown) stderr.write(`\r\u001b[K${line}`);
     shown = line;
-    stderr.write(`\r\u001b[K${line}`);
+  };
+  return {
+    show: ({ doing, table: name, done, of }) =>
+      write(`${doing} ${name}: ${of === 0 ? 100 : Math.floor((done * 100) / of)} %`),
+    end: () => write(''),
   };
 }

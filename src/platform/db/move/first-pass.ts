@@ -1,5 +1,6 @@
 import { noteChange } from './changes.ts';
 import {
+  digestOf,
   type End,
   type Ends,
   type Key,
@@ -8,7 +9,6 @@ import {
   makeMoveTable,
   type OnMoveProgress,
   type Row,
-  sumOf,
   textOf,
 } from './ends.ts';
 import { MoveRefused } from './refused.ts';
@@ -16,14 +16,12 @@ import { MoveRefused } from './refused.ts';
 /** Texts of a slice, in UTF-16 units, as far as rows before say. */
 const sliceLength = 2_000_000;
 const mostRows = 4_000;
-const firstRows = 50;
+const firstRows = 200;
 
 /** As many rows as fit a slice, if the next ones are like these; rows that are much longer meet a slice that has grown little. */
-function nextRows(rows: readonly Row[]): number {
-  let length = 1;
-  for (const row of rows) length += textOf(row).length;
-  const fitting = Math.floor((rows.length * sliceLength) / length);
-  return Math.max(1, Math.min(fitting, rows.length * 4, mostRows));
+function nextRows(texts: readonly string[]): number {
+  const length = texts.reduce((sum, text) => sum + text.length, 1);
+  return Math.max(1, Math.min(Math.floor((texts.length * sliceLength) / length), texts.length * 4, mostRows));
 }
 
 type Place = { after: Key | undefined; rows: number; sum: bigint; isDone: boolean };
@@ -69,8 +67,10 @@ async function copyTable({ source, target }: Ends, table: MovedTable, onProgress
     const rows = await reading;
     if (rows.length === 0) break;
     const after = keyOf(table, rows.at(-1)!);
-    reading = read(after, nextRows(rows));
-    place = await target.transaction(() => writeSlice({ source, target }, table, rows, { ...place, after }));
+    const texts = rows.map(textOf);
+    reading = read(after, nextRows(texts));
+    const slice = { rows, texts, place: { ...place, after } };
+    place = await target.transaction(() => writeSlice({ source, target }, table, slice));
     onProgress({ doing: 'copying', table: table.name, done: place.rows, of: Math.max(of, place.rows) });
   }
   await keepPlace(target, table, { ...place, isDone: true });
@@ -84,22 +84,28 @@ const begin = (target: End, table: MovedTable): Promise<Place> =>
     return start;
   });
 
-async function writeSlice({ source, target }: Ends, table: MovedTable, rows: readonly Row[], place: Place) {
-  const isWhole = await target.attempt(() => target.insert(table, rows));
-  const written = isWhole ? rows : await writeSome({ source, target }, table, rows);
-  const next = { ...place, rows: place.rows + written.length, sum: place.sum + sumOf(written) };
-  await keepPlace(target, table, next);
-  return next;
+/** Rows, what their digests are made of, and the place that is reached with them. */
+type Slice = { rows: readonly Row[]; texts: readonly string[]; place: Place };
+
+async function writeSlice(ends: Ends, table: MovedTable, slice: Slice): Promise<Place> {
+  const { target } = ends;
+  const isWhole = await target.attempt(() => target.insert(table, slice.rows));
+  const written = isWhole ? slice.texts : await writeSome(ends, table, slice);
+  const sum = written.reduce((sum, text) => sum + digestOf(text), slice.place.sum);
+  const place = { ...slice.place, rows: slice.place.rows + written.length, sum };
+  await keepPlace(target, table, place);
+  return place;
 }
 
 /**
  * A row that is refused has met one that changed since it was copied: it refers to a newer row, or has a value that was another's.
  * It is copied with the changes.
+ * @returns the texts of the others.
  */
-async function writeSome({ source, target }: Ends, table: MovedTable, rows: readonly Row[]): Promise<Row[]> {
-  const written: Row[] = [];
-  for (const row of rows) {
-    if (await target.attempt(() => target.insert(table, [row]))) written.push(row);
+async function writeSome({ source, target }: Ends, table: MovedTable, { rows, texts }: Slice): Promise<string[]> {
+  const written: string[] = [];
+  for (const [at, row] of rows.entries()) {
+    if (await target.attempt(() => target.insert(table, [row]))) written.push(texts[at]!);
     else await noteChange(source, table, keyOf(table, row));
   }
   return written;

@@ -13,6 +13,7 @@ import {
   moveTables,
   type Row,
   type TableSum,
+  textOf,
   type Value,
 } from './ends.ts';
 import { sqliteTriggers } from './tracking.ts';
@@ -124,7 +125,7 @@ export function openSqliteEnd(path: string): End {
       statement.setReturnArrays(true);
       const found = { rows: 0, sum: 0n };
       for (const row of statement.iterate() as Iterable<unknown>) {
-        found.sum += digestOf(row as Row);
+        found.sum += digestOf(textOf(row as Row));
         found.rows += 1;
         if (found.rows % rowsInOneTurn === 0) await nextTurn();
       }
