@@ -263,6 +263,10 @@ test('what cannot be moved is refused, and the store goes on to be used', async 
   ];
   assert.doesNotMatch(said.join(), /wr0ng-one|s3cret/);
 
+  await asAdmin(postgres.url, async (client) => {
+    await client.query('select pg_advisory_lock(7446382)');
+    await refused(['move'], there, /Another signet move uses the same PostgreSQL/);
+  });
   await change(postgres, 'create table of_another_program (id text)');
   await refused(['move'], there, /is not empty/);
   await change(postgres, 'drop table of_another_program');

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ForeignKeyViolation, UniqueViolation } from '../engine.ts';
 import { storeError } from '../postgres-results.ts';
 import { createServers } from '../postgres-servers.ts';
@@ -18,7 +19,9 @@ import { postgresTriggers } from './tracking.ts';
 const moveLock = 7_446_382;
 /** For which changes may wait behind the making of a trigger; it is tried again. */
 const lockWait = '2s';
-const lockAttempts = 30;
+const triggerAttempts = 30;
+/** A move that was killed holds it a little longer. */
+const [lockAttempts, lockPauseMs] = [9, 250];
 
 /** @throws {StoreUnavailable} */
 export async function openPostgresEnd(url: string): Promise<End & { isAlone: boolean }> {
@@ -58,7 +61,7 @@ export async function openPostgresEnd(url: string): Promise<End & { isAlone: boo
           for (const statement of statements) await ask(statement);
         });
       } catch (error) {
-        if (attempt === lockAttempts) throw error;
+        if (attempt === triggerAttempts) throw error;
       }
     }
   }
@@ -78,10 +81,17 @@ export async function openPostgresEnd(url: string): Promise<End & { isAlone: boo
 
   const settings = ['statement_timeout', 'idle_in_transaction_session_timeout', 'lock_timeout'];
   for (const name of settings) await ask(`set ${name} = 0`);
-  const [lock] = await ask<{ got: number }>('select pg_try_advisory_lock($1) as got', [moveLock]);
+  // What a move that was killed has begun ends with its connection, and not only when it is done; not every system can tell.
+  await ask("set client_connection_check_interval = '500ms'").catch(() => undefined);
+  let isAlone = false;
+  for (let attempt = 1; !isAlone && attempt <= lockAttempts; attempt += 1) {
+    if (attempt > 1) await sleep(lockPauseMs);
+    const [lock] = await ask<{ got: number }>('select pg_try_advisory_lock($1) as got', [moveLock]);
+    isAlone = lock?.got === 1;
+  }
 
   return {
-    isAlone: lock?.got === 1,
+    isAlone,
     run: (sql, ...params) => ask<Record<string, Value>>(sql, params),
     transaction,
     async attempt(work) {
