@@ -22,6 +22,7 @@ const rooms = [
   'oauth',
   'self-service',
   'developer',
+  'imports',
   'admin',
   'app',
   'cli',

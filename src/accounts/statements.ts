@@ -29,6 +29,7 @@ export {
   deleteDeletedUser,
   deletedUsers,
   deleteUser,
+  existingUsers,
   findUser,
   findUserByEmail,
   hasAdministrator,
@@ -62,5 +63,6 @@ export {
   setRole,
   standardClaimNames,
   User,
+  usersOfAddresses,
 } from './store.ts';
 export { userTerms } from './terms.store.ts';

@@ -52,7 +52,7 @@ export type User = RowOf<typeof User>;
 export type Role = User['role'];
 
 type NewUser = Pick<User, 'user_id' | 'email' | 'name' | 'role' | 'email_verified_at'> &
-  Partial<Pick<User, 'picture' | 'locale' | 'preferred_username'>>;
+  Partial<Pick<User, 'picture' | 'locale' | StandardClaim | 'created_at'>>;
 
 const StoredUser = row('users', { ...User.fields, email_key: text, terms_of: integer, active_at: integer });
 
@@ -64,12 +64,13 @@ export const isAddressed = (email: string): Sql => {
 
 /** Conflicts with a taken address: `email_key` is unique. A handle is taken in the same change. */
 export const insertUser = (user: NewUser, now: number): readonly (Write<never, true> | Sql)[] => {
-  const { user_id, email_verified_at, name, role, picture = null, locale = null, preferred_username = null } = user;
+  const { user_id, email_verified_at, name, role, picture = null, locale = null, created_at = now } = user;
   const email = readableEmail(user.email);
-  const own = { email, email_verified_at, name, role, picture, locale, preferred_username };
-  const stored = { user_id, ...own, email_key: emailKey(user.email), created_at: now, updated_at: now };
+  const claims = perStandardClaim((claim) => user[claim] ?? null);
+  const own = { email, email_verified_at, name, role, picture, locale, ...claims };
+  const stored = { user_id, ...own, email_key: emailKey(user.email), created_at, updated_at: now };
   return [
-    mayConflict(sql`insert into users ${StoredUser.values({ ...stored, terms_of: now, active_at: now })}`),
+    mayConflict(sql`insert into users ${StoredUser.values({ ...stored, terms_of: now, active_at: created_at })}`),
     ...insertTerms(user_id, own),
   ];
 };
@@ -126,6 +127,18 @@ export const setDisabled = (user_id: UserId, disabled: boolean, now: number): Sq
     ? sql`update users set disabled_at = ${now}, ${touched(now)} where user_id = ${user_id} and disabled_at is null`
     : sql`update users set disabled_at = null, ${touched(now)}
            where user_id = ${user_id} and disabled_at is not null`;
+
+const AddressedUser = row('users', { user_id: id<UserId>(), email_key: text });
+
+/** The accounts of some addresses, by all keys that these may have. */
+export const usersOfAddresses = (db: Db, emails: readonly string[]) =>
+  db.all(
+    AddressedUser,
+    sql`select ${AddressedUser.columns} from users where email_key in ${oneOf(emails.flatMap(emailKeys))}`,
+  );
+
+export const existingUsers = (db: Db, user_ids: readonly string[]) =>
+  db.all(User.pick('user_id'), sql`select user_id from users where user_id in ${oneOf(user_ids)}`);
 
 export const isEmailTaken = (email: string): Sql => sql`exists (select 1 from users where ${isAddressed(email)})`;
 
