@@ -97,7 +97,9 @@ function separatorOf({ enum: choices, format }: NonNullable<Member['items']>): R
   return format === 'uri' ? /\s+/ : 'never';
 }
 
-function optionFor(name: string, schema: Member): Option {
+function optionFor(name: string, given: Member): Option {
+  const integerOrNull = given.anyOf?.find((one) => one.type === 'integer');
+  const schema: Member = integerOrNull ? { ...given, ...integerOrNull } : given;
   const { description = '', type, enum: choices, items, minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema;
   const help = description.replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase()).replace(/\.$/, '');
   if (type === 'boolean') return { help };
