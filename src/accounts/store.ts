@@ -7,6 +7,7 @@ import { emailKey, emailKeys, readableEmail } from '../platform/email-address.ts
 import type { UserId } from '../platform/ids.ts';
 import { releaseHandle } from './handles.store.ts';
 import { deletePicture } from './pictures.store.ts';
+import { permissionsOfRole, type Role, roles } from './roles.ts';
 import { deleteTerms, insertTerms, replaceTerms, type SearchedField, searchedFields } from './terms.store.ts';
 
 /** What users say about themselves (OIDC Core §5.1), beside `name`, `picture` and `locale`. */
@@ -37,7 +38,7 @@ export const User = row('users', {
   email_verified_at: nullable(integer),
   name: nullable(text),
   picture: nullable(text),
-  role: choice('user', 'admin'),
+  role: choice(...roles),
   locale: nullable(text),
   ...standardClaims,
   disabled_at: nullable(integer),
@@ -49,7 +50,6 @@ export const User = row('users', {
   updated_at: integer,
 });
 export type User = RowOf<typeof User>;
-export type Role = User['role'];
 
 type NewUser = Pick<User, 'user_id' | 'email' | 'name' | 'role' | 'email_verified_at'> &
   Partial<Pick<User, 'picture' | 'locale' | StandardClaim | 'created_at'>>;
@@ -116,6 +116,10 @@ const isActiveAdministrator = sql`role = 'admin' and disabled_at is null`;
 /** A condition: the user is an administrator who is not disabled. */
 export const isActiveAdministratorNow = (user_id: UserId): Sql =>
   sql`exists (select 1 from users where user_id = ${user_id} and ${isActiveAdministrator})`;
+
+const reviewing = roles.filter((role) => permissionsOfRole[role].has('clients:approve'));
+/** In the words of its partial index. */
+const isActiveReviewer = sql`role <> 'user' and role in ${oneOf(reviewing)} and disabled_at is null`;
 
 export const noAdministrator: Sql = sql`not exists (select 1 from users where ${isActiveAdministrator})`;
 
@@ -250,25 +254,30 @@ export const findRoleGrant = (db: Db, user_id: UserId) =>
 export const listAdministrators = (db: Db) =>
   db.all(User, sql`select ${User.columns} from users where ${isActiveAdministrator} order by created_at, user_id`);
 
-/** The same, some at a time. @param after the last one before. */
-export const listAdministratorsAfter = (
-  db: Db,
-  after: Pick<User, 'created_at' | 'user_id'> | undefined,
-  limit: number,
-) =>
+type PlaceOfUser = Pick<User, 'created_at' | 'user_id'>;
+
+/** Some at a time. @param after the last one before. */
+const listAfter = (db: Db, condition: Sql, after: PlaceOfUser | undefined, limit: number) =>
   db.all(
     User,
     sql`select ${User.columns} from users
-         where ${isActiveAdministrator}
+         where ${condition}
            and (created_at, user_id) > (${asBigint(after?.created_at ?? -1)}, ${after?.user_id ?? ''})
          order by created_at, user_id limit ${limit}`,
   );
 
-/** The ids of all who have the role, the disabled too. */
-export const listAdministratorIds = (db: Db, limit: number) =>
+/** The same, some at a time. @param after the last one before. */
+export const listAdministratorsAfter = (db: Db, after: PlaceOfUser | undefined, limit: number) =>
+  listAfter(db, isActiveAdministrator, after, limit);
+/** Those who may approve clients and can sign in. @param after the last one before. */
+export const listReviewersAfter = (db: Db, after: PlaceOfUser | undefined, limit: number) =>
+  listAfter(db, isActiveReviewer, after, limit);
+
+/** The ids of all who have a role besides that of every user, the disabled too. */
+export const listPrivilegedIds = (db: Db, limit: number) =>
   db.all(
     User.pick('user_id'),
-    sql`select user_id from users where role = 'admin' order by created_at, user_id limit ${limit}`,
+    sql`select user_id from users where role <> 'user' order by created_at, user_id limit ${limit}`,
   );
 
 export const hasRole = (user_id: UserId, role: Role): Sql =>
