@@ -9,6 +9,8 @@ const administrative = {
   'users:delete': 'anyone',
   'users:recover': 'person',
   'administrators:write': 'person',
+  'groups:read': 'anyone',
+  'groups:write': 'anyone',
   'entitlements:read': 'anyone',
   'clients:read': 'anyone',
   'clients:write': 'anyone',

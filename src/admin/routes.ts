@@ -19,6 +19,8 @@ import { ownerlessClientRoutes } from './clients/ownerless-routes.ts';
 import { clientPageRoutes } from './clients/page-routes.ts';
 import { entitlementOperations } from './entitlements/operations.ts';
 import { entitlementPageRoutes } from './entitlements/page-routes.ts';
+import { groupOperations } from './groups/operations.ts';
+import { groupPageRoutes } from './groups/page-routes.ts';
 import { acceptInvitation, findInvitation, spentInvitation } from './invite-administrator.ts';
 import { keyOperations } from './keys/operations.ts';
 import { keyPageRoutes } from './keys/page-routes.ts';
@@ -76,6 +78,7 @@ export async function adminApiRoutes(app: FastifyInstance, deps: Deps) {
     ...Object.values(accessOperations),
     ...Object.values(entitlementOperations),
     ...Object.values(keyOperations),
+    ...Object.values(groupOperations),
     ...Object.values(apiOperations),
     ...Object.values(serviceCredentialOperations),
     ...Object.values(webhookOperations),
@@ -94,6 +97,7 @@ export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
   await clientHostRoutes(app, deps);
   await userPageRoutes(app, deps);
   await entitlementPageRoutes(app, deps);
+  await groupPageRoutes(app, deps);
   await apiPageRoutes(app, deps);
   await serviceCredentialPageRoutes(app, deps);
   await webhookPageRoutes(app, deps);

@@ -4,6 +4,7 @@ import { AuditLogTampered } from '../audit/chain.ts';
 import { completeMissingClientTerms } from '../clients/find-clients.ts';
 import { deleteUnreviewed } from '../clients/from-outside/delete-unreviewed.ts';
 import { remindReviewers } from '../clients/review-mails.ts';
+import { finishGroupDeletions } from '../groups/manage-groups.ts';
 import { finishClientDeletions, openCodePurge } from '../oauth/cleanup.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { applyBulkRevocations } from '../oauth/grants/grants.ts';
@@ -141,6 +142,7 @@ const longJobs = {
   'delete clients': finishClientDeletions,
   'delete unreviewed clients': async (deps, signal) => !deps.timekeeper.isSettled() || deleteUnreviewed(deps, signal),
   'delete accounts': finishAccountDeletions,
+  'delete groups': finishGroupDeletions,
   'delete webhooks': finishWebhookDeletions,
   'rewrite email keys': rewriteEmailKeys,
   'add users to the search': completeMissingTerms,

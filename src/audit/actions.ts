@@ -22,7 +22,6 @@ const actions = {
     'user.invitation_revoked': 'administrators',
     'user.data_exported': 'target',
     'user.list_exported': 'administrators',
-    'user.list_imported': 'administrators',
     'administrator.invited': 'administrators',
   },
   factors: {
@@ -92,6 +91,13 @@ const actions = {
     'api.edited': 'administrators',
     'api.scope_retired': 'administrators',
     'api.retired': 'administrators',
+  },
+  groups: {
+    'group.created': 'administrators',
+    'group.edited': 'administrators',
+    'group.deleted': 'administrators',
+    'group.member_added': 'user_id',
+    'group.member_removed': 'user_id',
   },
   webhooks: {
     'webhook.created': 'administrators',

@@ -4,6 +4,7 @@ import { auditOperations } from '../admin/audit/operations.ts';
 import { describeClient } from '../admin/clients/command-text.ts';
 import { clientOperations } from '../admin/clients/operations.ts';
 import { entitlementOperations } from '../admin/entitlements/operations.ts';
+import { groupOperations } from '../admin/groups/operations.ts';
 import { keyOperations } from '../admin/keys/operations.ts';
 import { serviceCredentialOperations } from '../admin/service-credentials/operations.ts';
 import { settingOperations } from '../admin/settings/operations.ts';
@@ -33,7 +34,6 @@ import { backupCommands } from './backup.ts';
 import { type Command, command, commandWithoutStore, type Option, type Typed, UsageError } from './command.ts';
 import { doctorCommand } from './doctor.ts';
 import { healthcheckCommand } from './healthcheck.ts';
-import { importCommand } from './import-users.ts';
 import { moveCommands } from './move.ts';
 import { commandsOf, nothingChanged } from './operation-command.ts';
 import { exportCommands, invitationCommand, userCommands } from './users.ts';
@@ -251,12 +251,12 @@ export const commandGroups: readonly (readonly [heading: string, commands: Reado
       ...commandsOf(invitationOperations),
       ...commandsOf(userOperations),
       ...exportCommands,
-      ...importCommand,
       ...invitationCommand,
     },
   ],
   ['Sessions, grants and entitlements', { ...commandsOf(accessOperations), ...commandsOf(entitlementOperations) }],
   ['Clients', { ...clientCommands, ...commandsOf(clientOperations) }],
+  ['Groups', commandsOf(groupOperations)],
   ['APIs', commandsOf(apiOperations)],
   ['Service credentials', commandsOf(serviceCredentialOperations)],
   ['Webhooks', webhookCommands],

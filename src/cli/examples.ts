@@ -15,7 +15,6 @@ export const examples: Readonly<Record<string, string>> = {
   'users role': 'users role ada@example.com admin',
   'users export': 'users export ada@example.com > ada.json',
   'users export-csv': 'users export-csv --filter unverified > users.csv',
-  'users import': 'users import users.jsonl --keep-subjects --dry-run',
   'sessions list': 'sessions list ada@example.com',
   'sessions end': 'sessions end ada@example.com ses_id',
   'grants list': 'grants list ada@example.com --query "field notes"',
@@ -28,6 +27,8 @@ export const examples: Readonly<Record<string, string>> = {
   'clients reject': 'clients reject cl_id --revision 3 --reason "The name is that of another product."',
   'clients suspend': 'clients suspend cl_id --reason "its tokens have leaked"',
   'clients secrets add': 'clients secrets add cl_id',
+  'groups create': 'groups create --name Engineering --description "Everyone who builds the product"',
+  'groups add': 'groups add grp_id anna@example.com',
   'apis register':
     'apis register --identifier https://files.example.com --name Files --scope files:read --sentence-en "Read your files"',
   'apis set-scope': 'apis set-scope api_id --scope files:write --sentence-en "Change your files"',

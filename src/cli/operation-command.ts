@@ -12,7 +12,7 @@ type Member = TSchema & {
   minimum?: number;
   maximum?: number;
   default?: unknown;
-  anyOf?: readonly { type?: string }[];
+  anyOf?: readonly Member[];
 };
 
 export const commandsOf = (operations: Readonly<Record<string, Operation<Deps>>>): Record<string, Command> =>
@@ -37,7 +37,8 @@ function commandOf(one: Operation<Deps>, part: NonNullable<Operation<Deps>['comm
   async function inputOf(deps: Deps, given: Typed) {
     const valueFor = (member: string, schema: Member) => {
       const typed = given[nameOf(member)];
-      if (typed === '' && schema.anyOf?.some(({ type }) => type === 'null')) return null;
+      const isEmptied = typed === '' || (Array.isArray(typed) && typed.length === 0);
+      if (isEmptied && schema.anyOf?.some(({ type }) => type === 'null')) return null;
       return fixed[member] ?? typed ?? defaults[member] ?? schema.default;
     };
     const valuesOf = (wanted: Record<string, Member>) =>
@@ -97,9 +98,9 @@ function separatorOf({ enum: choices, format }: NonNullable<Member['items']>): R
   return format === 'uri' ? /\s+/ : 'never';
 }
 
-function optionFor(name: string, given: Member): Option {
-  const integerOrNull = given.anyOf?.find((one) => one.type === 'integer');
-  const schema: Member = integerOrNull ? { ...given, ...integerOrNull } : given;
+function optionFor(name: string, schema: Member): Option {
+  const list = schema.anyOf?.find(({ type }) => type === 'array');
+  if (list) return optionFor(name, { description: schema.description, ...list });
   const { description = '', type, enum: choices, items, minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema;
   const help = description.replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase()).replace(/\.$/, '');
   if (type === 'boolean') return { help };

@@ -129,6 +129,8 @@ const loggedFields = [
   'refresh_retry_window',
   'consent',
   'profile',
+  'allowed_groups',
+  'visible_groups',
   'status',
   'revision',
   'pending_change',

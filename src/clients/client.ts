@@ -9,8 +9,9 @@ import {
   row,
   text,
   type ValuesOf,
+  words,
 } from '../platform/db/rows.ts';
-import type { ClientId, EventId, SecretId, UserId } from '../platform/ids.ts';
+import type { ClientId, EventId, GroupId, SecretId, UserId } from '../platform/ids.ts';
 import { clientOrigins, clientStatuses, clientTypes, consentPolicies, profiles } from './choices.ts';
 import { fieldNames, membersOf } from './fields.ts';
 import { describeKeys } from './keys/key-set.ts';
@@ -39,6 +40,10 @@ export const ClientRow = row('clients', {
   consent: choice(...consentPolicies),
   /** The security profile that its reviewer holds it to. */
   profile: nullable(choice(...profiles)),
+  /** Whose members alone may use it; null: everyone may. */
+  allowed_groups: nullable(words<GroupId>()),
+  /** Those that it sees by the scope `groups`; null: all of the user. */
+  visible_groups: nullable(words<GroupId>()),
   status: choice(...clientStatuses),
   /** Why it was rejected or suspended, or why its last change was rejected. */
   status_reason: nullable(text),

@@ -42,6 +42,8 @@ export async function registerClient(
     refresh_retry_window: 0, // decisions §7: strict by default
     consent: 'skip', // decisions §9: until an administrator says otherwise
     profile: null,
+    allowed_groups: null,
+    visible_groups: null,
     status: 'pending_review',
     status_reason: null,
     revision: 1,

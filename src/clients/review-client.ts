@@ -1,6 +1,7 @@
 import { auditEvent, readReason } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';
+import type { Db } from '../platform/db/db.ts';
 import type { Edited } from '../platform/edited.ts';
 import { fieldProblem, invalidFields, invalidState, staleRevision } from '../platform/errors.ts';
 import { type ClientDeps, type ClientTarget, changeClient, sameJson } from './change-client.ts';
@@ -23,6 +24,7 @@ import {
   type ReviewedFields,
   reviewedFields,
 } from './client.ts';
+import { readClientGroups } from './client-groups.ts';
 import type { Deps } from './deps.ts';
 import { findAnyClient } from './find-clients.ts';
 import { requireProfile } from './profile.ts';
@@ -54,8 +56,8 @@ type ApprovalDeps = ReviewDeps & Pick<Deps, 'scopes'>;
  * @throws staleRevision if the owner edited it since; invalidState if it is not in review; invalidFields for a
  * policy or scopes that cannot be; accessDenied as {@link refuseSelfApproval} says.
  */
-export async function approveClient(deps: ApprovalDeps, target: ClientTarget, approval: Approval): Promise<Client> {
-  checkPolicy(approval);
+export async function approveClient(deps: ApprovalDeps, target: ClientTarget, wanted: Approval): Promise<Client> {
+  const approval = await readPolicy(deps, wanted);
   return changeClient(deps, target, async (client) => {
     await refuseSelfApproval(deps, target.caller.actor, client);
     if (!needsReview(client)) throw invalidState(client.status);
@@ -211,9 +213,22 @@ type PolicyChange = {
   refresh_retry_window?: number;
   /** Null: none. */
   profile?: Profile | null;
+  /** Ids or names. Null: everyone may use the client. */
+  allowed_groups?: readonly string[] | null;
+  /** Ids or names. Null: it sees all groups of its users. */
+  visible_groups?: readonly string[] | null;
 };
 
-/** @throws invalidFields for a retry window that is none. */
+/** With groups by their ids. */
+type ReadPolicy<Change extends PolicyChange> = Omit<Change, 'allowed_groups' | 'visible_groups'> &
+  Partial<Pick<Client, 'allowed_groups' | 'visible_groups'>>;
+
+/** @throws invalidFields for a retry window that is none, and for unknown groups. */
+async function readPolicy<Change extends PolicyChange>(deps: { db: Db }, change: Change): Promise<ReadPolicy<Change>> {
+  checkPolicy(change);
+  return { ...change, ...(await readClientGroups(deps, change)) } as ReadPolicy<Change>;
+}
+
 function checkPolicy({ refresh_retry_window = 0 }: PolicyChange): void {
   if (Number.isInteger(refresh_retry_window) && refresh_retry_window >= 0 && refresh_retry_window <= 60) return;
   throw invalidFields([fieldProblem('refresh_retry_window', { key: 'problem.client.refresh_retry_window' })]);
@@ -222,15 +237,20 @@ function checkPolicy({ refresh_retry_window = 0 }: PolicyChange): void {
 /** Of an approved client also what its owner registered but an administrator may have to mend: libraries differ in it. */
 type ApprovedPolicyChange = PolicyChange & { id_token_signed_response_alg?: SigningAlgorithm };
 
-const approvedPolicyAfter = (client: Client, change: ApprovedPolicyChange): Required<ApprovedPolicyChange> => ({
+const approvedPolicyAfter = (
+  client: Client,
+  change: ReadPolicy<ApprovedPolicyChange>,
+): Required<ReadPolicy<ApprovedPolicyChange>> => ({
   ...policyAfter(client, change),
   id_token_signed_response_alg: change.id_token_signed_response_alg ?? client.id_token_signed_response_alg,
 });
 
-const policyAfter = (client: Client, change: PolicyChange): Required<PolicyChange> => ({
+const policyAfter = (client: Client, change: ReadPolicy<PolicyChange>): Required<ReadPolicy<PolicyChange>> => ({
   consent: change.consent ?? client.consent,
   refresh_retry_window: change.refresh_retry_window ?? client.refresh_retry_window,
   profile: change.profile === undefined ? client.profile : change.profile,
+  allowed_groups: change.allowed_groups === undefined ? client.allowed_groups : change.allowed_groups,
+  visible_groups: change.visible_groups === undefined ? client.visible_groups : change.visible_groups,
 });
 
 /**
@@ -245,9 +265,9 @@ const policyAfter = (client: Client, change: PolicyChange): Required<PolicyChang
 export async function changePolicy(
   deps: ClientDeps & Pick<Deps, 'config'>,
   target: ClientTarget,
-  change: ApprovedPolicyChange,
+  wanted: ApprovedPolicyChange,
 ): Promise<Edited<Client>> {
-  checkPolicy(change);
+  const change = await readPolicy(deps, wanted);
   let isChanged = false;
   const after = await changeClient(deps, target, async (client) => {
     await refuseSelfApproval(deps, target.caller.actor, client);

@@ -9,11 +9,11 @@ type BuiltIn = {
   /** About the user, in userinfo (OIDC Core §5.4 and decisions §5). */
   claims: readonly string[];
   /**
-   * It reaches further than who the user is: into the time when they are away, and into what they have bought. Users and reviewers
+   * It reaches further than who the user is: into the time when they are away, into what they have bought, and who else they belong to. Users and reviewers
    * see that.
    */
   isWeighty?: boolean;
-  /** Some clients request all that is advertised. Which product has entitlements, its developer knows. */
+  /** Some clients request all that is advertised. Which product has entitlements, and which reads groups, its developer knows. */
   isAdvertised?: boolean;
 };
 
@@ -24,6 +24,7 @@ export const builtInScopes = {
   email: { claims: ['email', 'email_verified'] },
   offline_access: { claims: [], isWeighty: true },
   'entitlements:read': { claims: ['entitlements'], isWeighty: true, isAdvertised: false },
+  groups: { claims: ['groups'], isWeighty: true, isAdvertised: false },
 } as const satisfies Record<OwnScope, BuiltIn>;
 
 export type Scope = OwnScope;

@@ -32,6 +32,7 @@ export type EventId = Id<'audit event'>;
 export type WebhookId = Id<'webhook'>;
 export type DeliveryId = Id<'delivery'>;
 export type ApiId = Id<'API'>;
+export type GroupId = Id<'group'>;
 
 type IdByPrefix = {
   usr: UserId;
@@ -44,6 +45,7 @@ type IdByPrefix = {
   wh: WebhookId;
   msg: DeliveryId;
   api: ApiId;
+  grp: GroupId;
 };
 
 /** Not a secret: 128 random bits behind a prefix. */

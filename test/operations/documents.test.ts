@@ -213,7 +213,14 @@ async function takesOptions(command: string): Promise<void> {
   assert.equal(code, 0, output);
 }
 
-type Given = { settings: Settings; client_id: string; secret_id: string; credential_id: string; api_id: string };
+type Given = {
+  settings: Settings;
+  client_id: string;
+  secret_id: string;
+  credential_id: string;
+  api_id: string;
+  group_id: string;
+};
 
 /** What the examples of the command line speak of: an account, a client with a secret, a service credential. */
 async function createSubjects(settings: Settings): Promise<Given> {
@@ -237,7 +244,15 @@ async function createSubjects(settings: Settings): Promise<Given> {
     settings,
   );
   const [{ secret_id = '' } = {}] = secrets as { secret_id?: string }[];
-  return { settings, client_id, secret_id, credential_id: String(credential.client_id), api_id: String(api.api_id) };
+  const { group_id } = await succeed(['groups', 'create', '--name', 'Operations'], settings);
+  return {
+    settings,
+    client_id,
+    secret_id,
+    credential_id: String(credential.client_id),
+    api_id: String(api.api_id),
+    group_id: String(group_id),
+  };
 }
 
 /** The line that a check prints, once the server has sealed the first events. */
@@ -254,12 +269,13 @@ async function newestSeal(settings: Settings): Promise<string> {
 /** With what stands in capitals in place of something that only its reader knows. */
 async function filledIn(
   args: string[],
-  { settings, client_id, secret_id, credential_id, api_id }: Given,
+  { settings, client_id, secret_id, credential_id, api_id, group_id }: Given,
 ): Promise<string[]> {
   const found: Record<string, () => Promise<string> | string> = {
     CLIENT_ID: () => (args[0] === 'service-credentials' ? credential_id : client_id),
     SECRET_ID: () => secret_id,
     API_ID: () => api_id,
+    GROUP_ID: () => group_id,
     'SEQ:SEAL': () => newestSeal(settings),
   };
   return Promise.all(args.map(async (arg) => found[arg]?.() ?? arg));
@@ -282,26 +298,6 @@ async function isThere(command: string): Promise<void> {
   }
 }
 
-/** A program that administers by a credential of its own. */
-async function administers(command: string, settings: Settings): Promise<void> {
-  const terms = ['--permission', 'users:read,users:write', '--expires-in-days', '1'];
-  const made = await succeed(['service-credentials', 'create', '--name', 'Leavers', ...terms], settings);
-  const account = [
-    '--email',
-    `${String(made.client_id).toLowerCase()}@example.com`,
-    '--name',
-    'Leaver',
-    '--password-stdin',
-  ];
-  const { user_id } = await succeed(['users', 'create', ...account], settings, 'ordinary words in a row');
-  const filled = command
-    .replace('SERVICE_ID:SERVICE_SECRET', `${made.client_id}:${made.client_secret}`)
-    .replace('https://id.example.com', `http://localhost:${settings.SIGNET_PORT}`)
-    .replace('USER_ID', String(user_id));
-  const { code, output } = await shell(`${filled} --silent --fail-with-body`).ended;
-  assert.equal(code, 0, `${filled}: ${output}`);
-}
-
 test('every command that a document prints works as it is printed', async (t) => {
   const settings = await bareSettings(t);
   await serving(t, 'npm start', settings, 'Signet is ready');
@@ -312,7 +308,6 @@ test('every command that a document prints works as it is printed', async (t) =>
     await t.test(`${document}: ${command}`, async (t) => {
       if (/^np[mx] /.test(command)) return runNpm(t, command, given);
       if (ofTheDay.has(command)) return;
-      if (command.startsWith('curl -u SERVICE_ID:')) return administers(command, settings);
       assert.match(command, /^(?:bin\/)?signet /, `no test runs: ${command}`);
       await runSignet(command.replace(/ > [\w.]+$/, ''), given);
     });

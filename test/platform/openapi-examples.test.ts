@@ -10,6 +10,7 @@ import { newApi } from '../support/apis.ts';
 import { readAnswer } from '../support/browser.ts';
 import { freshDatabase } from '../support/databases.ts';
 import { combinedOf, foreignKeyReads, fullScansOf, watchStatements } from '../support/full-scans.ts';
+import { newGroup } from '../support/groups.ts';
 import { plain } from '../support/plain-sql.ts';
 import { connectionStatements, exceptionsIn, postgresMigrations, tableBelow } from '../support/portable-sql.ts';
 import { basic, verifier } from '../support/relying-party.ts';
@@ -247,6 +248,25 @@ const calls: Record<string, Prepare> = {
   },
   'get /v1/admin/keys': () => ({}),
   'post /v1/admin/keys/rotate': () => ({}),
+  'get /v1/admin/groups': () => ({}),
+  'post /v1/admin/groups': () => ({}),
+  ...Object.fromEntries(
+    ['get', 'patch', 'delete'].map((method) => [
+      `${method} /v1/admin/groups/{group_id}`,
+      async ({ signet }: Given) => ({ path: await newGroup(signet, `Group to ${method}`) }),
+    ]),
+  ),
+  'get /v1/admin/groups/{group_id}/members': async ({ signet, user }) => ({
+    path: await newGroup(signet, 'With a member', [user]),
+  }),
+  'post /v1/admin/groups/{group_id}/members': async ({ signet, user }) => ({
+    path: await newGroup(signet, 'Without a member'),
+    body: { user: user.user_id },
+  }),
+  'post /v1/admin/groups/{group_id}/remove-member': async ({ signet, user }) => ({
+    path: await newGroup(signet, 'With a member to remove', [user]),
+    body: { user: user.user_id },
+  }),
   'get /v1/admin/apis': () => ({}),
   'post /v1/admin/apis': () => ({}),
   ...Object.fromEntries(
@@ -526,6 +546,7 @@ async function readEverything(signet: Signet, admin: TestUser): Promise<void> {
       `/users/${user_id}/entitlements?product=x`,
       '/webhooks',
       '/apis',
+      '/groups',
       '/service-credentials',
       '/keys',
     ].map((page) => `/admin${page}`),

@@ -53,6 +53,8 @@ const semanticReasons: readonly [RegExp, RegExp][] = [
   [/ServiceCredential$/, /^name$|^products|^api_id$|^permissions/],
   [/Api(Scope)?$/, /^identifier$|^name$|^description$|^scope|^sentence_/],
   [/^approveClient$/, /^allowed_scopes$|^consent$|^refresh_retry_window$/],
+  [/^(approveClient|changeClientPolicy)$/, /^(allowed|visible)_groups/],
+  [/Group(Member)?$/, /^name$|^description$|^external_id$|^user$/],
   [/^writeEntitlement$/, /^metadata$|^(product|plan|source|external_\w+|event_id)$/],
   [/.*/, /^email$/], // its domain must be one by UTS 46
   [/^changePassword$/, /^password$/],

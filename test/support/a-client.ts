@@ -15,6 +15,8 @@ export const aClient = (changes: Partial<Client> = {}): Client => ({
   refresh_retry_window: 0,
   consent: 'skip',
   profile: null,
+  allowed_groups: null,
+  visible_groups: null,
   status: 'approved',
   status_reason: null,
   note_to_reviewer: null,

@@ -6,6 +6,7 @@ import { twoFactors } from '../../src/authentication/sessions/authentication.ts'
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
 import { newApi } from './apis.ts';
 import type { Answer, Browser } from './browser.ts';
+import { newGroup } from './groups.ts';
 import { plain } from './plain-sql.ts';
 import { type Options, type Signet, startSignet } from './signet.ts';
 import type { TestUser } from './test-user.ts';
@@ -47,6 +48,7 @@ export async function world(t: TestContext, options: Pick<Options, 'engine'> = {
   const { access_token } = await owner.obtainTokens(client);
   const { client_id: service_id } = await signet.newService();
   const { api_id } = await newApi(signet, ['matrix:read', 'files:write']);
+  const { group_id } = await newGroup(signet, 'Matrix');
   const { db } = signet.deps;
   const { webhook_id } = await createWebhook(
     signet.deps,
@@ -93,6 +95,7 @@ export async function world(t: TestContext, options: Pick<Options, 'engine'> = {
       id: 'passkey1',
       provider: 'google',
       api_id,
+      group_id,
       host: 'app.example.com',
     },
   };

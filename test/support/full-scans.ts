@@ -11,6 +11,7 @@ const smallTables = new Set([
   'service_credentials',
   'apis', // these two: as many as an operator has APIs, and no more than a limit
   'api_scopes',
+  'groups', // no more than a limit
   'approved_hosts',
   'service_secrets',
   'issuing_runs', // a row for each process
@@ -39,6 +40,8 @@ const fewRows = new Set([
   'grants_of_logout_batch', // one slice
   'sessions_active_of_user', // `maxSessions`
   'passkeys_of_user',
+  'groups_of_member', // `maxGroupsOfUser`
+  'groups_by_name',
   'identities_of_user',
   'clients_of_owner', // as many as administrators have approved
   'client_secrets_of_client',

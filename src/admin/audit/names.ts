@@ -4,6 +4,7 @@ import { statesAtDeletion } from '../../audit/statements.ts';
 import { namesOfClients } from '../../clients/find-clients.ts';
 import { isMetadataUrl } from '../../clients/metadata-url.ts';
 import { allCredentials } from '../../entitlements/statements.ts';
+import { findGroups } from '../../groups/statements.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { allWebhooks, nameOfWebhook } from '../../webhooks/list-webhooks.ts';
 
@@ -45,16 +46,19 @@ export async function namesIn(
   const all = [...new Set([...events.flatMap(idsIn), ...ids])];
   const ofKind = (prefix: string) => all.filter((id) => id.startsWith(prefix));
   const [userIds, clientIds] = [ofKind('usr_'), [...ofKind('cl_'), ...all.filter(isMetadataUrl)]];
-  const [users, clients, credentials, webhooks] = await Promise.all([
+  const groupIds = ofKind('grp_');
+  const [users, clients, credentials, webhooks, groups] = await Promise.all([
     userIds.length > 0 ? namesOfUsers(db, padded(userIds)) : noRows,
     clientIds.length > 0 ? namesOfClients(db, padded(clientIds)) : noRows,
     ofKind('svc_').length > 0 ? allCredentials({ db }) : noRows,
     ofKind('wh_').length > 0 ? allWebhooks({ db }) : noRows,
+    groupIds.length > 0 ? findGroups(db, padded(groupIds)) : noRows,
   ]);
   const names = new Map<string, Name>([
     ...users.map(({ user_id, name, email }) => [user_id, { name: name ?? email, email }] as const),
     ...clients.map(({ client_id, name }) => [client_id, { name }] as const),
     ...credentials.map(({ credential_id, name }) => [credential_id, { name }] as const),
+    ...groups.map(({ group_id, name }) => [group_id, { name }] as const),
     ...webhooks.map((webhook) => [webhook.webhook_id, { name: nameOfWebhook(webhook) }] as const),
   ]);
   const unknown = clientIds.filter((id) => !names.has(id));

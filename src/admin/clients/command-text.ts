@@ -20,6 +20,8 @@ export const describeClient = (client: ReviewedRecord): string =>
     ['Consent', `${client.consent} (${client.consent === 'skip' ? 'users are not asked' : 'each user is asked once'})`],
     ['Retry window', `${client.refresh_retry_window} s`],
     ['Security profile', client.profile],
+    ['Only for groups', client.allowed_groups?.join(' ') ?? null],
+    ['Sees only groups', client.visible_groups?.join(' ') ?? null],
     ['Owner', client.owner_user_id],
     ['Came by itself, by', client.origin],
     ['Pending change', client.pending_change && JSON.stringify(client.pending_change)],
@@ -78,7 +80,8 @@ const rejectionLines = ({ at, revision, reason, changes }: LastRejection) => [
 
 type Assessed = { readonly risks?: readonly Pick<Risk, 'severity'>[] };
 type Listed = {
-  readonly clients: readonly (Omit<ReviewedRecord, 'allowed_scopes'> & Assessed)[];
+  readonly clients: readonly (Omit<ReviewedRecord, 'allowed_scopes' | 'allowed_groups' | 'visible_groups'> &
+    Assessed)[];
   readonly next: string | null;
   readonly complete: boolean;
 };

@@ -16,6 +16,7 @@ import { copyButton, hidden } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { buttonForm, choices, clientPath, reasonField, step } from '../components.ts';
+import { type GroupNames, groupFields } from './group-fields.ts';
 
 /** Reasons for a rejection that need not be written each time. */
 export const readyReasons = ['name', 'redirects', 'home_page', 'policy', 'scopes', 'purpose'] as const;
@@ -36,16 +37,15 @@ export function decisions(
   view: View,
   client: Client,
   reviewerProblem: ReviewerProblem | undefined,
-  { usage, scopes }: { usage: ClientUsage; scopes: ScopeRegister },
+  { usage, scopes, groupNames: names }: { usage: ClientUsage; scopes: ScopeRegister; groupNames: GroupNames },
 ): Html {
   const waits = needsReview(client);
   const needsReviewer = waits || wasApproved(client);
-  if (!view.may('clients:approve')) return html``;
   const mayDecide = reviewerProblem === undefined;
   return html`${!mayDecide && needsReviewer && unavailableDecision(view, client, reviewerProblem)}
-${waits && mayDecide && approval(view, client, scopes)}${waits && rejection(view, client)}
+${waits && mayDecide && approval(view, client, { scopes, names })}${waits && rejection(view, client)}
 ${client.status === 'suspended' && mayDecide && reinstatement(view, client)}
-${wasApproved(client) && mayDecide && (waits ? foldedPolicy(view, client) : policy(view, client))}
+${wasApproved(client) && mayDecide && (waits ? foldedPolicy(view, client, names) : policy(view, client, names))}
 ${client.status === 'approved' && suspension(view, client, usage)}`;
 }
 
@@ -74,7 +74,7 @@ function commandFor(client: Client): string {
 /** As in the form, the reviewer has to choose; asking users for consent is recommended. */
 const consentOption = (client: Client) => (needsConsentChoice(client) ? ' --consent required' : '');
 
-function approval(view: View, client: Client, scopes: ScopeRegister): Html {
+function approval(view: View, client: Client, { scopes, names }: { scopes: ScopeRegister; names: GroupNames }): Html {
   const wanted = proposalOf(client).allowed_scopes;
   return html`<h2>${view.t('admin.clients.approve')}</h2>
 <p class="soft">${view.t('admin.clients.approve.what', { revision: client.revision })}</p>
@@ -94,7 +94,7 @@ ${choices(
 )}
 ${factorField(view, secondFactorOf(proposalOf(client).default_acr_values))}
 ${policyFields(view, client, 'approve', needsConsentChoice(client) && client.origin === null ? undefined : client.consent)}
-<button type="submit" id="client-approve">${view.t('admin.clients.approve.submit', { revision: client.revision })}</button>
+${groupFields(view, { client, names, form: 'approve' }, client.origin !== null || wanted.includes('groups'))}<button type="submit" id="client-approve">${view.t('admin.clients.approve.submit', { revision: client.revision })}</button>
 </form>`;
 }
 
@@ -168,15 +168,19 @@ ${buttonForm(view.t('admin.clients.reinstate.submit'), formOf(client, 'reinstate
 
 const formOf = (client: Client, name: string) => ({ path: `${clientPath(client)}/${name}`, id: `client-${name}` });
 
-const policy = (view: View, client: Client): Html => html`<h2>${view.t('admin.clients.policy')}</h2>
-${policyForm(view, client)}`;
+const policy = (view: View, client: Client, names: GroupNames): Html => html`<h2>${view.t('admin.clients.policy')}</h2>
+${policyForm(view, client, names)}`;
 
 /** Beside a review, which decides the same. */
-const foldedPolicy = (view: View, client: Client): Html =>
+const foldedPolicy = (view: View, client: Client, names: GroupNames): Html =>
   html`<details><summary>${view.t('admin.clients.policy')}</summary>
-${policyForm(view, client)}</details>`;
+${policyForm(view, client, names)}</details>`;
 
-const policyForm = (view: View, client: Client): Html => html`<p class="soft">${view.t('admin.clients.policy.what')}</p>
+const policyForm = (
+  view: View,
+  client: Client,
+  names: GroupNames,
+): Html => html`<p class="soft">${view.t('admin.clients.policy.what')}</p>
 <form method="post" action="${clientPath(client)}/policy">
 ${policyFields(view, client, 'policy', client.consent)}
 <fieldset aria-describedby="policy-alg-hint"><legend>${view.t('developer.algorithm')}</legend>
@@ -185,7 +189,7 @@ ${signingAlgorithms.map(
     html`<label><input type="radio" name="id_token_signed_response_alg" value="${one}" required${one === client.id_token_signed_response_alg && html` checked`}> ${view.t(`developer.algorithm.${one}`)}</label>\n`,
 )}</fieldset>
 <p class="hint" id="policy-alg-hint">${view.t('admin.clients.policy.algorithm.hint')}</p>
-<button type="submit" class="quiet" id="client-policy">${view.t('admin.clients.policy.submit')}</button>
+${groupFields(view, { client, names, form: 'policy' }, proposalOf(client).allowed_scopes.includes('groups'))}<button type="submit" class="quiet" id="client-policy">${view.t('admin.clients.policy.submit')}</button>
 </form>`;
 
 const rejection = (view: View, client: Client): Html => html`<h2>${view.t('admin.clients.reject')}</h2>

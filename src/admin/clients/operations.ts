@@ -1,6 +1,6 @@
 import type { AdministrativePermission } from '../../accounts/permissions.ts';
 import { longestScope, scopePattern } from '../../apis/api-rules.ts';
-import { consentPolicies, profiles, secondFactors, signingAlgorithms } from '../../clients/choices.ts';
+import { secondFactors, signingAlgorithms } from '../../clients/choices.ts';
 import { reviewedRecord } from '../../clients/client.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { exportClients } from '../../clients/export-clients.ts';
@@ -25,7 +25,7 @@ import { administration, ReasonForOwnerBody, reasonExample, strictBody } from '.
 import { describeClient, describeList, describeReview } from './command-text.ts';
 import { hostOperations } from './host-operations.ts';
 import { logoutOperations } from './logout-operations.ts';
-import { changed, one, ReviewedRecord } from './operation-parts.ts';
+import { changed, one, policy, ReviewedRecord } from './operation-parts.ts';
 import { ownerlessOperations } from './ownerless-operations.ts';
 
 const Changes = Type.Array(Type.Object({ field: Type.String(), before: Type.Unknown(), after: Type.Unknown() }));
@@ -40,30 +40,6 @@ const Risk = Type.Object({
 });
 
 const revision = (description: string) => Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description });
-
-const policy = {
-  consent: Type.Optional(
-    Type.Enum([...consentPolicies], {
-      description: 'Whether users must consent before the client receives their data.',
-    }),
-  ),
-  refresh_retry_window: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: 60,
-      description: 'Seconds within which a refresh whose response was lost may be repeated.',
-    }),
-  ),
-  profile: Type.Optional(
-    nullable(
-      Type.Enum([...profiles], {
-        description:
-          '`fapi2`: held to the FAPI 2.0 Security Profile. Its requests must be pushed and its tokens bound to a key, its refresh tokens ' +
-          'are not rotated, and it must authenticate by `private_key_jwt`, without RS256 and with HTTPS redirect URIs.',
-      }),
-    ),
-  ),
-};
 
 const change = (permission: AdministrativePermission) =>
   ({ ...one(permission), method: 'POST', answer: changed, refusals: ['not_found', 'invalid_state'] }) as const;
@@ -208,7 +184,7 @@ export const clientOperations = {
     example: { revision: 1, consent: 'required' },
     answer: {
       description:
-        'The client after the change, with its current policy: `consent`, `refresh_retry_window` and `profile`.',
+        'The client after the change, with its current policy: `consent`, `refresh_retry_window`, `profile` and groups.',
       schema: ReviewedRecord,
     },
     refusals: ['not_found', 'invalid_state', 'stale_revision', 'access_denied'],
@@ -221,6 +197,8 @@ export const clientOperations = {
         scope: 'allowed_scopes',
         'retry-window': 'refresh_retry_window',
         'second-factor': 'second_factor',
+        'allowed-group': 'allowed_groups',
+        'visible-group': 'visible_groups',
       },
       text: describeClient,
     },
@@ -252,8 +230,13 @@ export const clientOperations = {
     command: {
       name: 'clients policy',
       summary:
-        'Change the policy of an approved client. That is whether users must consent, the retry window, how its tokens are signed and its security profile.',
-      options: { 'retry-window': 'refresh_retry_window', alg: 'id_token_signed_response_alg' },
+        'Change the policy of an approved client. That is whether users must consent, the retry window, how its tokens are signed, its security profile, who may use it and which groups it sees.',
+      options: {
+        'retry-window': 'refresh_retry_window',
+        alg: 'id_token_signed_response_alg',
+        'allowed-group': 'allowed_groups',
+        'visible-group': 'visible_groups',
+      },
       text: describeClient,
     },
   }),

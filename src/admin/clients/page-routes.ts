@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { Administrator } from '../../authentication/sessions/session.ts';
+import { administratorPage } from '../../authentication/sessions/session.ts';
 import { consentPolicies, profiles, secondFactors, signingAlgorithms } from '../../clients/choices.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { exportClients } from '../../clients/export-clients.ts';
@@ -9,6 +9,7 @@ import { approveClient } from '../../clients/review-client.ts';
 import { readReviewerProblem } from '../../clients/reviewer.ts';
 import { deliveryStates } from '../../deliveries/queue.ts';
 import { clientCharts } from '../../developer/activity/charts.ts';
+import { namesOfGroups } from '../../groups/find-groups.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { readUsage } from '../../oauth/grants/grants.ts';
 import { findLogoutDeliveries } from '../../oauth/logout/deliveries.ts';
@@ -17,15 +18,15 @@ import { now } from '../../platform/clock.ts';
 import { csvName, csvType } from '../../platform/csv.ts';
 import { fieldProblem, invalidFields } from '../../platform/errors.ts';
 import { type Parameters, readChoice } from '../../platform/http/parameters.ts';
-import { doneOrUnchanged, type PageContext } from '../../platform/pages/page-routes.ts';
+import { doneOrUnchanged, type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { normalizeName } from '../../platform/text.ts';
 import { readPeriod } from '../../statistics/periods.ts';
 import { readClientStatistics } from '../../statistics/read-statistics.ts';
-import { pagesOf } from '../access.ts';
 import { namesIn } from '../audit/names.ts';
 import { checkedNames, clientPath, explains, namesAfter, type Shown } from '../components.ts';
 import { readyReasons } from './decision-forms.ts';
+import { groupsOf } from './group-fields.ts';
 import { type ClientFilter, clientFilters, clientsPage } from './list-page.ts';
 import { logoutsPage } from './logouts-page.ts';
 import { clientOperations as operations } from './operations.ts';
@@ -36,7 +37,7 @@ const one = `${list}/:client_id` as const;
 
 /** The review (decisions §11): the queue, what is asked for, and the decision about exactly that. */
 export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
-  const pages = pagesOf(app, deps, 'clients:read');
+  const pages = pagesFor(app, deps, administratorPage);
 
   pages.show(list, async ({ view, query }) => {
     const q = query.q?.trim() ?? '';
@@ -75,8 +76,7 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
   const onPage = { page: one, explains, redraw };
   // The form has no default for consent, which only this page asks for.
   pages.post(`${one}/approve`, {
-    async act({ caller, client_id, authorize }, form) {
-      authorize('clients:approve');
+    async act({ caller, client_id }, form) {
       await approveClient(deps, { client_id, caller }, approvalOf(form));
       return `${clientPath({ client_id })}?done=approved`;
     },
@@ -99,8 +99,7 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
     ...onPage,
   });
   pages.post(`${one}/delete`, {
-    async act({ caller, client_id, authorize }, { confirmation = '' }) {
-      authorize('clients:write');
+    async act({ caller, client_id }, { confirmation = '' }) {
       const { name } = await findAnyClient(deps, client_id);
       // Its id is as good, for a name that no one can type.
       if (normalizeName(confirmation) !== name && confirmation.trim() !== client_id) {
@@ -144,7 +143,9 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
     const next = isDecided ? await nextInQueue(client_id) : undefined;
     const charts = clientCharts(view, clientPath({ client_id }), statistics);
     const scopes = await deps.scopes.read();
-    return clientPage(view, { ...review, usage, scopes, reviewerProblem, next, charts }, shown);
+    const { allowed_groups, visible_groups } = review.client;
+    const groupNames = await namesOfGroups(deps, [...(allowed_groups ?? []), ...(visible_groups ?? [])]);
+    return clientPage(view, { ...review, usage, scopes, groupNames, reviewerProblem, next, charts }, shown);
   }
 
   async function nextInQueue(decided: string) {
@@ -157,7 +158,7 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
   }
 }
 
-type ClientContext = PageContext<Administrator, typeof one>;
+type ClientContext = PageContext<Awaited<ReturnType<typeof administratorPage.authenticate>>, typeof one>;
 
 const filterOf = ({ state }: Parameters) => clientFilters.find((name) => name === state) ?? 'waiting';
 const listingOf = (filter: ClientFilter): ClientListing => (filter === 'changes' ? 'pending_change' : filter);
@@ -172,7 +173,8 @@ function rejectionOf(view: View, { ready, reason = '' }: Parameters): string {
 }
 
 /** A field that was emptied is no number: it must not switch the window off. */
-const policyOf = ({ consent, profile, refresh_retry_window }: Parameters) => ({
+const policyOf = ({ consent, profile, refresh_retry_window, ...form }: Parameters) => ({
+  ...groupsOf(form),
   profile: profile === 'none' ? null : profiles.find((one) => one === profile),
   consent: consentPolicies.find((policy) => policy === consent),
   refresh_retry_window: refresh_retry_window === undefined ? undefined : Number(refresh_retry_window.trim() || 'none'),

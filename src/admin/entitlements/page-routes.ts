@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { administratorPage } from '../../authentication/sessions/session.ts';
 import { entitlementStatuses, keyOfName } from '../../entitlements/entitlement.ts';
 import { type EntitlementFilter, exportEntitlements, findEntitlements } from '../../entitlements/find-entitlements.ts';
 import { allCredentials } from '../../entitlements/statements.ts';
@@ -6,14 +7,14 @@ import type { Deps } from '../../oauth/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { csvName, csvType } from '../../platform/csv.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
-import { pagesOf } from '../access.ts';
+import { pagesFor } from '../../platform/pages/page-routes.ts';
 import { entitlementsPage } from './page.ts';
 
 const path = '/admin/entitlements';
 
 /** Who is entitled to what, across users. */
 export async function entitlementPageRoutes(app: FastifyInstance, deps: Deps) {
-  const pages = pagesOf(app, deps, 'entitlements:read');
+  const pages = pagesFor(app, deps, administratorPage);
 
   pages.show(path, async ({ view, query }) => {
     const [{ filter, ...found }, credentials] = await Promise.all([findAsTyped(query), allCredentials(deps)]);

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { administratorPage } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import {
   listKeys,
@@ -10,15 +11,15 @@ import type { KeyRecord } from '../../oauth/statements.ts';
 import { html } from '../../platform/pages/html.ts';
 import { badge } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
+import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { pagesOf } from '../access.ts';
 import { adminTab, doneNotice, type Shown, step } from '../components.ts';
 import { keyOperations } from './operations.ts';
 
 const path = '/admin/keys';
 
 export async function keyPageRoutes(app: FastifyInstance, deps: Deps) {
-  const pages = pagesOf(app, deps, 'keys:read');
+  const pages = pagesFor(app, deps, administratorPage);
   pages.show(path, async (context) => keysPage(context.view, await listKeys(deps), context));
   pages.run(keyOperations.rotate, {
     page: path,
@@ -35,7 +36,7 @@ const keysPage = (view: View, keys: readonly KeyRecord[], shown: Shown): Page =>
 <p class="soft">${view.t('admin.keys.intro')}</p>
 ${doneNotice(view, shown, 'keys', ['rotated', 'waiting'])}
 <ul class="items">${keys.toSorted(asUsed).map((key) => keyItem(view, key))}</ul>
-${view.may('keys:write') && step(view, 'admin.keys.rotate', { path: `${path}/rotate`, id: 'keys-rotate' })}`,
+${step(view, 'admin.keys.rotate', { path: `${path}/rotate`, id: 'keys-rotate' })}`,
 });
 
 const places = ['active', 'next', 'retiring', 'retired'];

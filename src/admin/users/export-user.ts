@@ -14,6 +14,7 @@ import {
 } from '../../authentication/statements.ts';
 import { listOwnClients } from '../../clients/find-clients.ts';
 import { entitlementHistory } from '../../entitlements/read-history.ts';
+import { groupsOfUser } from '../../groups/statements.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { grantRecord, listGrants } from '../../oauth/grants/grants.ts';
 import { listConsentsOfUser } from '../../oauth/statements.ts';
@@ -40,7 +41,8 @@ export async function exportUser(deps: Deps, caller: Caller, user_id: string, re
 
 async function* contentOf(deps: Deps, user: User, exported_at: number): AsyncGenerator<string> {
   const picture = (await findPictureOf(deps.db, user.user_id)) ?? null;
-  const head = { exported_at, user, picture, sign_in_methods: await signInMethods(deps, user.user_id) };
+  const groups = await groupsOfUser(deps.db, user.user_id);
+  const head = { exported_at, user, picture, groups, sign_in_methods: await signInMethods(deps, user.user_id) };
   yield JSON.stringify(head).slice(0, -1);
   for (const [name, pages] of Object.entries(sections(deps, user.user_id))) {
     yield `,${JSON.stringify(name)}:[`;

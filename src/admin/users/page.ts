@@ -1,9 +1,9 @@
-import { roles } from '../../accounts/roles.ts';
 import { standardClaimNames, type User } from '../../accounts/statements.ts';
 import type { Provider } from '../../authentication/credentials/providers.ts';
 import type { ListedSession } from '../../authentication/statements.ts';
 import type { Client } from '../../clients/client.ts';
 import type { EntitlementHistory } from '../../entitlements/read-history.ts';
+import type { GroupOfUser } from '../../groups/statements.ts';
 import type { ListedGrant } from '../../oauth/statements.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
 import { hidden } from '../../platform/pages/form.ts';
@@ -22,6 +22,7 @@ import type { UserOverview } from './read-user.ts';
 
 export type UserView = {
   overview: UserOverview;
+  groups: readonly GroupOfUser[];
   sessions: readonly ListedSession[];
   grants: { grants: readonly ListedGrant[]; next: string | undefined };
   clients: readonly Client[];
@@ -66,12 +67,14 @@ export function userPage(view: View, of: UserView, shown: Shown): Page {
 <p class="soft">${untrustedEmail(user.email)} (${view.t(verified)})</p>${sameMailbox(view, user)}</div></div>
 ${shown.problem}${doneNotice(view, shown, 'users', done)}
 ${facts(view, of.overview)}
-${view.may('audit:read') && html`<p><a href="/admin/audit?who=${user_id}">${view.t('admin.history')}</a> · <a href="/admin/audit/unauthenticated?target=${user_id}" id="user-unauthenticated">${view.t('admin.unauthenticated.link')}</a></p>`}
-${offersActions(view) && html`<h2>${view.t('admin.users.actions')}</h2>`}
+<p><a href="/admin/audit?who=${user_id}">${view.t('admin.history')}</a> · <a href="/admin/audit/unauthenticated?target=${user_id}" id="user-unauthenticated">${view.t('admin.unauthenticated.link')}</a></p>
+<h2>${view.t('admin.users.actions')}</h2>
 ${userActions(view, of)}
 ${dangerZone(view, of)}
 <h2>${view.t('admin.users.factors')}</h2>
 ${factors(view, of.overview.factors, of.providers)}
+<h2>${view.t('admin.users.groups')}</h2>
+${groupList(view, of.groups)}
 <h2>${view.t('admin.users.sessions')}</h2>
 ${sessionList(view, user_id, of.sessions.slice(0, itemsShown))}${all('sessions', of.sessions.length > itemsShown)}
 <h2>${view.t('admin.users.grants')}</h2>
@@ -124,9 +127,17 @@ ${identities.map(
     html`<dt>${untrusted(providers.find(({ id }) => id === provider)?.label ?? provider)}</dt><dd>${email !== null && untrustedEmail(email)} ${view.t('admin.users.linked', { when: view.day(linked_at) })}</dd>\n`,
 )}</dl>`;
 
+const groupList = (view: View, groups: readonly GroupOfUser[]): Html =>
+  groups.length === 0
+    ? emptyList(view.t('admin.users.groups.none'), { path: '/admin/groups', label: view.t('admin.tab.groups') })
+    : html`<p>${groups.map(
+        ({ group_id, name }, place) =>
+          html`${place > 0 && ', '}<a href="/admin/groups/${group_id}">${untrusted(name)}</a>`,
+      )}</p>`;
+
 const clientItem = (view: View) => (client: Client) =>
   html`<li><div>
-<h3>${view.may('clients:read') ? html`<a href="${clientPath(client)}">${untrusted(client.name)}</a>` : untrusted(client.name)} ${statusBadge(view, client)}</h3>
+<h3><a href="${clientPath(client)}">${untrusted(client.name)}</a> ${statusBadge(view, client)}</h3>
 </div></li>
 `;
 
@@ -139,8 +150,6 @@ const formOf =
     fields,
   });
 
-const offersActions = (view: View): boolean => ['users:write', 'users:recover', 'users:export'].some(view.may);
-
 /** What an administrator may do to an account. What would be refused is left out. */
 function userActions(view: View, { overview: { user, lock }, isSelf, restriction, takeover }: UserView): Html {
   const form = formOf(user);
@@ -148,24 +157,15 @@ function userActions(view: View, { overview: { user, lock }, isSelf, restriction
     form(name, style, reasonField(view, `${name}-reason`));
   const [roleStep, role] =
     user.role === 'admin' ? (['admin.users.unmake', 'user'] as const) : (['admin.users.make', 'admin'] as const);
-  const lesser = html`<label for="lesser-role">${view.t('admin.users.lesser.role')}</label>
-<select id="lesser-role" name="role">${roles
-    .filter((one) => one !== 'admin' && one !== user.role)
-    .map((one) => html`<option value="${one}">${view.t(`account.role.${one}`)}</option>`)}</select>
-${reasonField(view, 'lesser-role-reason')}`;
-  const edits = view.may('users:write');
-  const recovers = view.may('users:recover');
-  const makes = view.may('administrators:write') && !isSelf && !restriction;
   return html`${restriction !== undefined && html`<p class="advice">${view.t(restriction.key, restriction.values)}</p>\n`}${
-    edits && lock.failures > 0 && step(view, 'admin.users.unlock', form('unlock', 'quiet'))
+    lock.failures > 0 && step(view, 'admin.users.unlock', form('unlock', 'quiet'))
   }
-${edits && html`<p class="actions"><a class="button quiet" href="/admin/users/${user.user_id}/edit" id="user-edit">${view.t('admin.users.edit')}</a></p>`}
-${recovers && !takeover && user.disabled_at === null && step(view, 'admin.users.reset_link', withReason('reset-link', 'quiet'))}
-${edits && user.disabled_at !== null && step(view, 'admin.users.enable', form('enable', 'quiet'))}
-${view.may('users:export') && step(view, 'admin.users.export', withReason('export', 'quiet'))}
-${edits && user.picture !== null && step(view, 'admin.users.picture', withReason('remove-picture', 'danger'))}
+<p class="actions"><a class="button quiet" href="/admin/users/${user.user_id}/edit" id="user-edit">${view.t('admin.users.edit')}</a></p>
+${!takeover && user.disabled_at === null && step(view, 'admin.users.reset_link', withReason('reset-link', 'quiet'))}
+${user.disabled_at !== null && step(view, 'admin.users.enable', form('enable', 'quiet'))}
+${step(view, 'admin.users.export', withReason('export', 'quiet'))}
+${user.picture !== null && step(view, 'admin.users.picture', withReason('remove-picture', 'danger'))}
 ${
-  edits &&
   !restriction &&
   step(
     view,
@@ -173,8 +173,7 @@ ${
     form('sign-out', 'danger', reasonField(view, 'sign-out-reason', 'admin.reason.mailed')),
   )
 }
-${makes && step(view, roleStep, form('role', 'danger', html`${hidden('role', role)}${reasonField(view, 'role-reason')}`))}
-${makes && step(view, 'admin.users.lesser', { ...form('role', 'danger', lesser), id: 'user-lesser-role' })}`;
+${!isSelf && !restriction && step(view, roleStep, form('role', 'danger', html`${hidden('role', role)}${reasonField(view, 'role-reason')}`))}`;
 }
 
 /** What takes the account, or the way into it, away: apart from what is done every day. */
@@ -183,13 +182,11 @@ function dangerZone(view: View, { overview: { user }, isSelf, restriction }: Use
   const form = formOf(user);
   const withReason = (name: string) => form(name, 'danger', reasonField(view, `${name}-reason`));
   const isEnabled = user.disabled_at === null;
-  const [edits, recovers, deletes] = [view.may('users:write'), view.may('users:recover'), view.may('users:delete')];
-  if ((isSelf && !isEnabled) || !(edits || recovers || deletes)) return false;
+  if (isSelf && !isEnabled) return false;
   return html`<section class="danger-zone" aria-labelledby="danger-zone"><h2 id="danger-zone">${view.t('admin.danger_zone')}</h2>
-${recovers && !isSelf && step(view, 'admin.users.reset', withReason('reset-factors'))}
-${edits && isEnabled && step(view, 'admin.users.disable', withReason('disable'), isSelf ? 'admin.users.disable.self' : undefined)}
+${!isSelf && step(view, 'admin.users.reset', withReason('reset-factors'))}
+${isEnabled && step(view, 'admin.users.disable', withReason('disable'), isSelf ? 'admin.users.disable.self' : undefined)}
 ${
-  deletes &&
   !isSelf &&
   step(
     view,

@@ -12,6 +12,7 @@ import {
   listAdministrators,
   listInvitations,
   lockAdministrators,
+  type Role,
   reserveHandle,
   spendInvitations,
 } from '../../accounts/statements.ts';
@@ -45,7 +46,7 @@ type Wanted = {
   preferred_username?: string;
   /** The name on the account until its user chooses another one. */
   name?: string;
-  role?: 'user' | 'admin';
+  role?: Role;
   replace?: boolean;
 };
 
@@ -108,7 +109,7 @@ export type PendingInvitation = {
   email: string;
   preferred_username: string | null;
   name: string | null;
-  role: 'user' | 'admin';
+  role: Role;
   invited_at: number;
   expires_at: number;
 };

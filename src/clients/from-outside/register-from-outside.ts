@@ -49,6 +49,8 @@ export async function registerFromOutside(deps: ClientDeps & Pick<Deps, 'config'
     refresh_retry_window: 0,
     consent: 'required', // no user answers for it
     profile: null,
+    allowed_groups: null,
+    visible_groups: null,
     status: approved ? 'approved' : 'pending_review',
     status_reason: null,
     revision: 1,

@@ -7,10 +7,12 @@ import type { Deps as ClientDeps } from '../../clients/deps.ts';
 import { nameForUsers } from '../../clients/presentation.ts';
 import { matchesRegistered } from '../../clients/redirect-uri.ts';
 import { hasScope } from '../../clients/scopes.ts';
+import { isAmong } from '../../groups/statements.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange, returning } from '../../platform/db/change.ts';
+import { asText } from '../../platform/db/sql.ts';
 import type { Deps, LimitDeps } from '../../platform/deps.ts';
-import { digest, newId, newIdAt, newSecret, type RequestId } from '../../platform/ids.ts';
+import { digest, newId, newIdAt, newSecret, type RequestId, type UserId } from '../../platform/ids.ts';
 import { addressLimit } from '../../platform/limits/failure-limits.ts';
 import { claimsBeyondScope } from '../claims/claims-parameter.ts';
 import { appLimit } from '../grants/app-limit.ts';
@@ -43,6 +45,7 @@ const pageOf: Record<Exclude<Step, 'code'>, string> = {
   consent: '/consent',
   step_up: '/signin/confirm',
   set_up: '/signin/set-up',
+  no_access: '/signin/no-access',
 };
 
 /** Requests are stored for browsers without a session, so they are limited by address, far above ordinary use. */
@@ -123,11 +126,19 @@ export async function findStep(
     session,
     pending,
     consented: mayNeedConsent ? await findConsent(deps.db, session.user_id, client.client_id) : undefined,
+    mayUse: session === undefined || (await mayUse(deps, session.user_id, client)),
     requiresTwoFactors: requiresSecondFactor(deps),
     declinesStepUp,
     now: now(deps),
   });
 }
+
+/** Nothing is read for a client that everyone may use. */
+export const mayUse = async (
+  { db }: Pick<Deps, 'db'>,
+  user_id: UserId,
+  { allowed_groups }: Pick<Client, 'allowed_groups'>,
+): Promise<boolean> => allowed_groups === null || db.holds(isAmong(asText(allowed_groups.join(' ')), asText(user_id)));
 
 /** Stores the request while its user is at other pages. What the URL carries is an id and grants nothing. */
 async function pageFor(

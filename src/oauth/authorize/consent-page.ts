@@ -124,5 +124,6 @@ const builtInIcons: Readonly<Record<Scope, Html>> = {
   email: icon('<rect x="3" y="5" width="18" height="14" rx="2"/><path d="m3 7 9 7 9-7"/>'),
   offline_access: icon('<circle cx="12" cy="12" r="9"/><path d="M12 7v5l3 3"/>'),
   'entitlements:read': icon('<rect x="3" y="5" width="18" height="14" rx="2"/><path d="M3 10h18M7 15h4"/>'),
+  groups: icon('<circle cx="9" cy="9" r="3"/><path d="M3 19c1-4 3-5 6-5s5 1 6 5M15 6a3 3 0 0 1 0 6m2 2c2 1 3 2 4 5"/>'),
 };
 const icons: ReadonlyMap<string, Html> = new Map(Object.entries(builtInIcons));

@@ -9,7 +9,7 @@ import { AuthorizationError, unmet } from './authorization-error.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import type { PendingRequest } from './store.ts';
 
-export type Step = 'sign_in' | 'select_account' | 'consent' | 'step_up' | 'set_up' | 'code';
+export type Step = 'sign_in' | 'select_account' | 'consent' | 'step_up' | 'set_up' | 'no_access' | 'code';
 
 type FlowState = {
   client: Client;
@@ -18,6 +18,8 @@ type FlowState = {
   pending: PendingRequest | undefined;
   /** What the user has allowed this client before; undefined if none, or if it was not read. */
   consented: Consented | undefined;
+  /** The user of the session may use the client: everyone may, or members of some groups. */
+  mayUse: boolean;
   /** The operator requires a second factor of every user. */
   requiresTwoFactors: boolean;
   /** The user continues without the stronger factor that the client prefers, or gives up where it is required. */
@@ -32,11 +34,15 @@ type FlowState = {
 export function nextStep(request: AuthorizationRequest, flowState: FlowState): Step | AuthorizationError {
   const step = decideStep(request, flowState);
   if (step instanceof AuthorizationError || !request.prompt.includes('none') || step === 'code') return step;
+  if (step === 'no_access') return notAllowed();
   return new AuthorizationError(
     step === 'consent' ? 'consent_required' : 'login_required',
     'User interaction is required, which prompt=none does not allow.',
   );
 }
+
+/** Who may use a client, an administrator decides. */
+export const notAllowed = () => new AuthorizationError('access_denied', 'This user may not use this client.');
 
 function decideStep(request: AuthorizationRequest, flowState: FlowState): Step | AuthorizationError {
   const { client, session, pending, consented, now } = flowState;
@@ -63,6 +69,7 @@ function decideStep(request: AuthorizationRequest, flowState: FlowState): Step |
 
   const hasChosen = hasJustSignedIn || pending?.account_selected_user_id === session.user_id;
   if (request.prompt.includes('select_account') && !hasChosen) return 'select_account';
+  if (!flowState.mayUse) return 'no_access';
   if (session.acr !== twoFactors && (flowState.requiresTwoFactors || isRegisteredWithTwoFactors(client))) {
     if (!flowState.declinesStepUp) return strongerStep(session);
     return flowState.requiresTwoFactors

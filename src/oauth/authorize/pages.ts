@@ -2,7 +2,7 @@ import { cancelForm } from '../../authentication/sessions/page.ts';
 import { continuesTo, returnTargetQuery } from '../../authentication/sessions/return-target.ts';
 import type { Session } from '../../authentication/statements.ts';
 import { hidden } from '../../platform/pages/form.ts';
-import { html } from '../../platform/pages/html.ts';
+import { html, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import type { PendingRequest } from './store.ts';
@@ -19,6 +19,18 @@ ${hidden('request', pending.request_id)}${hidden('user', user.user_id)}
 </form>
 <p><a href="/signin${returnTargetQuery({ request_id: pending.request_id, stay: true })}">${view.t('choose.other')}</a></p>
 ${cancelForm(view, { request_id: pending.request_id, clientName })}`,
+});
+
+/** The client is for members of some groups, and this user is in none of them. */
+export const noAccessPage = (view: View, pending: PendingRequest, clientName: string, user: Session): Page => ({
+  title: view.plain('no_access.title'),
+  endsAt: pending.parameters.redirect_uri,
+  content: html`<h1>${view.t('no_access.title')}</h1>
+<p>${view.t('no_access.what', { client: untrusted(clientName), email: untrustedEmail(user.email) })}</p>
+<p>${view.t('no_access.ask', { service: view.branding.name })}</p>
+<form method="post" action="/oauth/authorize/cancel">${hidden('request', pending.request_id)}
+<button type="submit" id="no-access-back">${view.t('no_access.back', { client: untrusted(clientName) })}</button></form>
+<p><a href="/signin${returnTargetQuery({ request_id: pending.request_id, stay: true })}">${view.t('no_access.other')}</a></p>`,
 });
 
 /**

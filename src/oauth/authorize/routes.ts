@@ -13,7 +13,7 @@ import { FormText, type ParsedParameters, parseParameters, queryOf, readForm } f
 import { sendPage } from '../../platform/pages/page.ts';
 import { viewOf } from '../../platform/pages/view.ts';
 import { Type } from '../../platform/schema.ts';
-import { claimsWithin, userClaims } from '../claims/claims.ts';
+import { claimsWithin, noLists, userClaims } from '../claims/claims.ts';
 import { claimsBeyondScope } from '../claims/claims-parameter.ts';
 import type { Deps } from '../deps.ts';
 import { AuthorizationError, failureOf, malformed } from './authorization-error.ts';
@@ -21,7 +21,7 @@ import { type AuthorizationRequest, readAuthorizationRequest } from './authoriza
 import { answerWithError, continueAuthorization, findStep, giveConsent, type Outcome } from './authorize.ts';
 import { authorizeClient, recheckClient } from './authorize-client.ts';
 import { consentPage } from './consent-page.ts';
-import { accountChoicePage, formPostPage } from './pages.ts';
+import { accountChoicePage, formPostPage, noAccessPage } from './pages.ts';
 import { describedParameters } from './parameters.ts';
 import { findPushed, isPushed, mustPush } from './push-request.ts';
 import { findPendingRequest, markAccountSelected, type PendingRequest } from './store.ts';
@@ -70,6 +70,7 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
     cancelRequest(deps, request, reply),
   );
 
+  noAccessRoutes(app, deps);
   await accountChoiceRoutes(app, deps);
   await consentRoutes(app, deps);
 }
@@ -139,6 +140,19 @@ function respond(deps: Deps, reply: FastifyReply, ui_locales: string | undefined
   return sendPage(reply, view, formPostPage(view, outcome));
 }
 
+/** For a user who may not use the client. One who has been let in meanwhile goes on. */
+function noAccessRoutes(app: FastifyInstance, deps: Deps): void {
+  app.get('/signin/no-access', { config: page }, async (request, reply) => {
+    const pending = await requirePendingRequest(deps, request, request.queryParameters.request);
+    const { client } = await recheckClient(deps, pending.parameters, request.ip);
+    const session = await currentSession(deps, request);
+    const step = await findStep(deps, pending.parameters, { client, session, pending });
+    if (!session || step !== 'no_access') return reply.redirect(continuePath(pending), 303);
+    const view = viewOf(deps, request, pending.parameters.ui_locales, session.locale);
+    return sendPage(reply, view, noAccessPage(view, pending, nameForUsers(client), session));
+  });
+}
+
 /** The account chooser: `prompt=select_account` (OIDC Core §3.1.2.1). */
 async function accountChoiceRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/signin/account', { config: page }, async (request, reply) => {
@@ -187,7 +201,7 @@ async function consentRoutes(app: FastifyInstance, deps: Deps) {
     const { client, session } = asked;
     const view = viewOf(deps, request, pending.parameters.ui_locales, session.locale);
     const wanted = [...claimsWithin(pending.parameters.scope), ...claimsBeyondScope(pending.parameters)];
-    const values = await userClaims(await requireUser(deps, session.user_id), wanted, async () => []);
+    const values = await userClaims(await requireUser(deps, session.user_id), wanted, noLists);
     const owner = await registeredBy(deps, client);
     return sendPage(
       reply,

@@ -1,5 +1,4 @@
-import { type Role, roles } from '../../accounts/roles.ts';
-import { perStandardClaim, type StandardClaim } from '../../accounts/statements.ts';
+import { perStandardClaim, type Role, type StandardClaim } from '../../accounts/statements.ts';
 import { builtInScopes, parseScope, type Scope, scopeNames } from '../../clients/scopes.ts';
 import { Entitlement } from '../../entitlements/entitlement.ts';
 import { asciiEmail } from '../../platform/email-address.ts';
@@ -27,6 +26,9 @@ export const UserClaims = Type.Object({
   updated_at: Type.Optional(Type.Integer(about('updated_at', 'Unix seconds. '))),
   role: text('role'),
   entitlements: Type.Optional(Type.Array(Entitlement, about('entitlements'))),
+  groups: Type.Optional(
+    Type.Array(Type.String(), about('groups', 'The names of those groups of the user that the client may see. ')),
+  ),
 });
 export type UserClaims = Static<typeof UserClaims>;
 export type UserClaim = keyof UserClaims;
@@ -64,15 +66,19 @@ type ClaimSource = {
   updated_at: number;
 } & Readonly<Record<StandardClaim, string | null>>;
 
-/** @param listEntitlements called only where they are wanted: they are rows of their own. */
+/** What is rows of their own, and read only where it is wanted. */
+export type ClaimLists = { entitlements(): Promise<Entitlement[]>; groups(): Promise<string[]> };
+/** For pages that name such claims, and do not list them. */
+export const noLists: ClaimLists = { entitlements: async () => [], groups: async () => [] };
+
 export async function userClaims(
   user: ClaimSource,
   wanted: readonly UserClaim[],
-  listEntitlements: () => Promise<Entitlement[]>,
+  lists: ClaimLists,
 ): Promise<UserClaims> {
   const claims: Record<string, unknown> = {};
   for (const claim of wanted) {
-    if (claim === 'entitlements') claims.entitlements ??= await listEntitlements();
+    if (claim === 'entitlements' || claim === 'groups') claims[claim] ??= await lists[claim]();
     else if (claim === 'email')
       claims.email = asciiEmail(user.email); // an addr-spec of RFC 5322 (OIDC Core §5.1)
     else if (claim === 'email_verified') claims.email_verified = user.email_verified_at !== null;
@@ -94,9 +100,9 @@ export function sharedValues(view: View, claims: readonly UserClaim[], values: U
 }
 
 function valueInWords(view: View, claim: UserClaim, values: UserClaims): string | undefined {
-  if (claim === 'email_verified' || claim === 'updated_at' || claim === 'entitlements') return undefined;
+  if (claim === 'email_verified' || claim === 'updated_at' || claim === 'entitlements' || claim === 'groups')
+    return undefined;
   const value = values[claim];
-  const role = claim === 'role' ? roles.find((one) => one === value) : undefined;
-  if (role !== undefined) return view.plain(`account.role.${role}`);
+  if (claim === 'role' && (value === 'user' || value === 'admin')) return view.plain(`account.role.${value}`);
   return claim === 'locale' && locales.some((one) => one === value) ? nameOfLanguage(value!) : value;
 }

@@ -15,6 +15,7 @@ import { Type } from '../../platform/schema.ts';
 import {
   claimList,
   claimsWithin,
+  noLists,
   sharedValues,
   type UserClaims,
   userClaimNames,
@@ -76,13 +77,13 @@ type Shown = { apps: readonly ConnectedApp[]; values: UserClaims; scopes: ScopeR
 
 /** The apps, and what the user has entered: what each scope releases of it today. */
 async function shownTo(deps: Deps, user_id: UserId): Promise<Shown> {
-  const wanted = userClaimNames.filter((name) => name !== 'entitlements');
+  const wanted = userClaimNames.filter((name) => name !== 'entitlements' && name !== 'groups');
   const [apps, user, scopes] = await Promise.all([
     listConnectedApps(deps, user_id),
     requireUser(deps, user_id),
     deps.scopes.read(),
   ]);
-  return { apps, values: await userClaims(user, wanted, async () => []), scopes };
+  return { apps, values: await userClaims(user, wanted, noLists), scopes };
 }
 
 const connectedAppsPage = (view: View, { apps, ...shown }: Shown, isDone: boolean): Page => ({

@@ -1,7 +1,7 @@
 import { hasScope } from '../../clients/scopes.ts';
-import { listEntitlements } from '../../entitlements/statements.ts';
 import { insufficientScope } from '../../platform/errors.ts';
 import { type Static, Type } from '../../platform/schema.ts';
+import { claimLists } from '../claims/claim-lists.ts';
 import { claimsWithin, scopeOfClaim, UserClaims, userClaims } from '../claims/claims.ts';
 import type { Deps } from '../deps.ts';
 import type { ActiveAccessToken } from '../token/access-token.ts';
@@ -17,10 +17,9 @@ type Userinfo = Static<typeof Userinfo>;
 export async function userinfo(deps: Pick<Deps, 'db'>, { claims, subject }: ActiveAccessToken): Promise<Userinfo> {
   if (!hasScope(claims.scope, 'openid')) throw insufficientScope('openid');
   const { user_id } = subject;
-  const entitlements = () => listEntitlements(deps.db, user_id);
   const requested = (subject.claims?.userinfo ?? []).filter((claim) =>
     subject.allowed_scopes.includes(scopeOfClaim(claim)),
   );
   const wanted = [...claimsWithin(claims.scope), ...requested];
-  return { sub: user_id, ...(await userClaims(subject, wanted, entitlements)) };
+  return { sub: user_id, ...(await userClaims(subject, wanted, claimLists(deps.db, user_id, subject))) };
 }

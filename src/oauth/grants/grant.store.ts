@@ -1,3 +1,4 @@
+import { isAmong } from '../../groups/statements.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { id, integer, json, nullable, type RowOf, row, text, words } from '../../platform/db/rows.ts';
 import { asBigint, onFoundRow, sql } from '../../platform/db/sql.ts';
@@ -50,12 +51,15 @@ const Grant = row('grants', { ...Issued.fields, revoked_at: nullable(integer), r
 /** One authorization, from its code to its last refresh token. Times are Unix seconds. */
 export type Grant = RowOf<typeof Grant>;
 
+/** On a grant and its client `c`. */
+export const mayUse = isAmong(sql`c.allowed_groups`, sql`grants.user_id`);
+
 /**
- * What a token depends on besides its grant: an enabled user, an approved client, no bulk revocation. It is part of every
+ * What a token depends on besides its grant: an enabled user, an approved client that this user may use, no bulk revocation. It is part of every
  * statement that issues, so no check can go stale between a read and a write.
  */
 export const isUsable = sql`(select u.disabled_at is null from users u where u.user_id = grants.user_id)
-   and (select c.status from clients c where c.client_id = grants.client_id) = 'approved'
+   and (select c.status = 'approved' and ${mayUse} from clients c where c.client_id = grants.client_id)
    and not ${isRevokedInBulk}`;
 
 export const findGrantByCode = (db: Db, code_hash: string) =>

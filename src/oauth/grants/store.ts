@@ -2,6 +2,7 @@ import { raiseGrantsEpochOfUser } from '../../accounts/statements.ts';
 import type { RevocationReason } from '../../authentication/deps.ts';
 import { hasEveryFactor } from '../../authentication/statements.ts';
 import { raiseGrantsEpochOfClient } from '../../clients/statements.ts';
+import { isAmong } from '../../groups/statements.ts';
 import type { Db, Prepare } from '../../platform/db/db.ts';
 import { flag, id, row } from '../../platform/db/rows.ts';
 import { inOneSlice, sliceRows } from '../../platform/db/slices.ts';
@@ -46,7 +47,7 @@ export const InsertedGrant = row('grants', { is_crowded: flag });
 
 /**
  * A grant begins as an authorization code: for the user of a session that is active at this moment, under the secret that
- * asked and with every factor that the user has, and for an approved client. Otherwise no row is inserted.
+ * asked and with every factor that the user has, and for an approved client that the user may use. Otherwise no row is inserted.
  */
 export const insertGrant = (grant: NewGrant): Sql =>
   sql`insert into grants (grant_id, client_id, user_id, session_id, scope, claims, apis, dpop_jkt, redirect_uri, nonce, code_hash,
@@ -62,6 +63,7 @@ export const insertGrant = (grant: NewGrant): Sql =>
        where s.session_id = ${grant.session_id} and s.token_hash = ${grant.session_token_hash} and s.ended_at is null
          and s.expires_at > ${grant.created_at} and ${hasEveryFactor} and u.disabled_at is null
          and c.client_id = ${grant.client_id} and c.status = 'approved'
+         and ${isAmong(sql`c.allowed_groups`, sql`u.user_id`)}
       returning case when ${isCrowded} then 1 else 0 end as is_crowded`;
 
 export type CodeRedemption = {

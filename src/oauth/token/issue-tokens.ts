@@ -2,7 +2,7 @@ import { findUser } from '../../accounts/statements.ts';
 import type { Client } from '../../clients/client.ts';
 import { isFapi } from '../../clients/profile.ts';
 import { hasScope } from '../../clients/scopes.ts';
-import { listEntitlements } from '../../entitlements/statements.ts';
+import { claimLists } from '../claims/claim-lists.ts';
 import { claimsWithin, scopeOfClaim, type UserClaims, userClaims } from '../claims/claims.ts';
 import type { Deps } from '../deps.ts';
 import type { IssuableGrant } from '../grants/grant.store.ts';
@@ -74,12 +74,13 @@ const leavesOutSession = (client: Client): boolean =>
  */
 async function claimsInIdToken(
   { db }: Pick<Deps, 'db'>,
-  { claims_in_id_token, allowed_scopes }: Client,
+  client: Client,
   { user_id, claims }: IssuableGrant,
   scope: string,
 ): Promise<UserClaims> {
+  const { claims_in_id_token, allowed_scopes } = client;
   const requested = (claims?.id_token ?? []).filter((claim) => allowed_scopes.includes(scopeOfClaim(claim)));
   const wanted = [...(claims_in_id_token ? claimsWithin(scope) : []), ...requested];
   const user = wanted.length > 0 ? await findUser(db, user_id) : undefined;
-  return user ? userClaims(user, wanted, () => listEntitlements(db, user_id)) : {};
+  return user ? userClaims(user, wanted, claimLists(db, user_id, client)) : {};
 }

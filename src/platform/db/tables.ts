@@ -78,6 +78,8 @@ export const tables = {
   },
   grant_endings: { key: 'ending_id', user: 'few', client: 'few', restore: 'keep' },
   grants: { key: 'grant_id', user: 'many', client: 'many', expires: 'its room', restore: 'end' },
+  group_members: { key: 'group_id, user_id', user: 'few', restore: 'keep' },
+  groups: { key: 'group_id', restore: 'keep' },
   handles: {
     key: 'handle_hash',
     user: 'kept',
@@ -86,7 +88,6 @@ export const tables = {
   },
   hidden_setup_steps: { key: 'user_id', user: 'few', restore: 'keep' },
   identities: { key: 'issuer, subject', user: 'few', restore: 'keep' },
-  imported_users: { key: 'import_key', user: 'kept', restore: 'keep' },
   issuing_runs: { key: 'run_id', expires: 'its room', restore: 'delete' },
   kept_forms: {
     key: 'session_id',

@@ -94,6 +94,7 @@ export const members: Readonly<Record<string, { description: string; example?: s
   },
   loginUrl: { description: 'Where a sign-in with it starts.', example: 'https://id.example.com/auth/acme/login' },
   logo_url: { description: 'A picture. HTTPS.', example: 'https://shop.example.com/logo.png' },
+  members: { description: 'The members.' },
   message: { description: 'What is wrong, in words.', example: 'Is required.' },
   metadata: { description: 'Free-form, never shown to users.' },
   middle_name: { description: 'Middle names.', example: 'King' },

@@ -1,5 +1,4 @@
 import { takenHandle } from '../../accounts/handles.ts';
-import { roles } from '../../accounts/roles.ts';
 import {
   deletePicture,
   lockUser,
@@ -159,7 +158,7 @@ export const CurrentUser = Type.Object({
   name: nullable(Type.String()),
   picture: nullable(Type.String()),
   ...perStandardClaim(() => nullable(Type.String())),
-  role: Type.Enum([...roles]),
+  role: Type.Enum(['user', 'admin']),
   locale: nullable(Type.String({ description: 'A language tag; null for the language of the browser.' })),
   created_at: Time,
   updated_at: Time,

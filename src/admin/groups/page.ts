@@ -1,0 +1,102 @@
+import { countedMembersAtMost } from '../../groups/find-groups.ts';
+import { type Group, longestDescription } from '../../groups/group.ts';
+import type { ListedMember } from '../../groups/statements.ts';
+import { hidden } from '../../platform/pages/form.ts';
+import { type Html, html, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
+import { itemsOr, pager, pathWith } from '../../platform/pages/lists.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { View } from '../../platform/pages/view.ts';
+import { visibleText } from '../../platform/text.ts';
+import { adminTab, doneNotice, type Shown, searchForm, searchOutcome, step } from '../components.ts';
+
+const path = '/admin/groups';
+const tab = adminTab('admin_groups');
+
+export function groupsPage(
+  view: View,
+  { groups, next }: { groups: readonly Group[]; next: string | undefined },
+  shown: Shown,
+): Page {
+  const q = shown.query?.q?.trim() ?? '';
+  return {
+    title: view.plain('admin.groups.title'),
+    tab,
+    content: html`<h1>${view.t('admin.groups.title')}</h1>
+<p class="soft">${view.t('admin.groups.intro')}</p>
+${doneNotice(view, shown, 'groups', ['deleted'])}
+${searchForm(view, 'groups', q)}
+${searchOutcome(view, q, groups.length === 0, path)}
+${
+  (groups.length > 0 || q === '') &&
+  itemsOr(
+    groups.map((group) => groupItem(group)),
+    view.t('admin.groups.none'),
+  )
+}
+${pager(view, { id: 'groups-more', next, label: view.t('admin.groups.more'), pathTo: (at) => pathWith(path, { q, ...at }) })}
+<h2 id="create">${view.t('admin.groups.create')}</h2>
+${shown.problem}
+<form method="post" action="${path}">
+${fields(view, { name: shown.form?.name ?? '', description: shown.form?.description ?? null })}
+<button type="submit" id="group-create">${view.t('admin.groups.create.submit')}</button>
+</form>`,
+  };
+}
+
+const groupItem = (group: Group): Html => html`<li><div>
+<h2><a href="${path}/${group.group_id}">${untrusted(group.name)}</a></h2>
+${group.description !== null && html`<p>${untrusted(group.description, longestDescription)}</p>`}
+</div></li>
+`;
+
+const fields = (view: View, { name, description }: Pick<Group, 'name' | 'description'>): Html =>
+  html`<label for="name">${view.t('admin.groups.name')}</label>
+<input id="name" name="name" required maxlength="100" autocomplete="off" value="${name}" aria-describedby="name-hint">
+<p class="hint" id="name-hint">${view.t('admin.groups.name.hint')}</p>
+<label for="description">${view.t('admin.groups.description')}</label>
+<textarea id="description" name="description" rows="2" maxlength="${longestDescription}">
+${description ?? ''}</textarea>`;
+
+type Shape = { group: Group; members: readonly ListedMember[]; next: string | undefined; count: number };
+
+export const groupPage = (view: View, { group, members, next, count }: Shape, shown: Shown): Page => ({
+  title: visibleText(group.name),
+  tab,
+  content: html`<h1>${untrusted(group.name)}</h1>
+${group.description !== null && html`<p class="soft">${untrusted(group.description, longestDescription)}</p>`}
+${shown.problem}${doneNotice(view, shown, 'groups', ['created', 'saved', 'added', 'removed', 'unchanged'])}
+<dl>
+<dt>${view.t('admin.id')}</dt><dd><code>${group.group_id}</code></dd>
+<dt>${view.t('admin.groups.members')}</dt><dd>${count > countedMembersAtMost ? view.t('admin.groups.many', { count: countedMembersAtMost }) : count}</dd>
+<dt>${view.t('admin.created')}</dt><dd>${view.ago(group.created_at)}</dd>
+</dl>
+<h2>${view.t('admin.groups.members')}</h2>
+<form method="post" action="${path}/${group.group_id}/members">
+<label for="user">${view.t('admin.groups.user')}</label>
+<input id="user" name="user" required maxlength="254" autocomplete="off" autocapitalize="none" spellcheck="false" value="${shown.form?.user ?? ''}">
+<button type="submit" id="member-add">${view.t('admin.groups.add')}</button>
+</form>
+${itemsOr(
+  members.map((member) => memberItem(view, group, member)),
+  view.t('admin.groups.members.none'),
+)}
+${pager(view, { id: 'members-more', next, label: view.t('admin.groups.members.more'), pathTo: (at) => pathWith(`${path}/${group.group_id}`, at) })}
+<details><summary>${view.t('admin.groups.edit')}</summary>
+<form method="post" action="${path}/${group.group_id}/edit">
+${fields(view, group)}
+<button type="submit" id="group-save">${view.t('admin.groups.edit.submit')}</button>
+</form></details>
+${step(view, 'admin.groups.delete', { path: `${path}/${group.group_id}/delete`, id: 'group-delete', style: 'danger' })}
+<p><a href="/admin/audit?who=${group.group_id}">${view.t('admin.history')}</a></p>`,
+});
+
+const memberItem = (view: View, { group_id }: Group, member: ListedMember): Html => html`<li><div>
+<h3><a href="/admin/users/${member.user_id}">${untrusted(member.name ?? member.email)}</a></h3>
+<p>${untrustedEmail(member.email)}</p>
+<p class="state">${view.t('admin.groups.since', { when: view.ago(member.added_at) })}${member.provider !== null && html` ${view.t('admin.groups.by_provider', { provider: untrusted(member.provider) })}`}</p>
+</div>
+<form method="post" action="${path}/${group_id}/remove-member">
+${hidden('user', member.user_id)}
+<button type="submit" class="quiet" aria-label="${view.plain('admin.groups.remove.named', { user: visibleText(member.name ?? member.email) })}">${view.t('admin.groups.remove')}</button>
+</form></li>
+`;

@@ -1,0 +1,31 @@
+import { groupsNamed } from '../groups/find-groups.ts';
+import { maxGroupsOfClient } from '../groups/group.ts';
+import type { Db } from '../platform/db/db.ts';
+import { fieldProblem, invalidFields } from '../platform/errors.ts';
+import type { GroupId } from '../platform/ids.ts';
+
+const lists = ['allowed_groups', 'visible_groups'] as const;
+type Lists<Entry> = { [List in (typeof lists)[number]]?: Entry[] | null };
+
+/**
+ * The groups that an administrator names for a client, by id.
+ * @param wanted ids or names; null: everyone may use it, or it sees all.
+ * @throws {RequestError} `invalid_request` for an unknown group, for an empty list, and for one that is too long.
+ */
+export async function readClientGroups(
+  deps: { db: Db },
+  wanted: { readonly [List in (typeof lists)[number]]?: readonly string[] | null },
+): Promise<Lists<GroupId>> {
+  const read: Lists<GroupId> = {};
+  for (const list of lists) {
+    const named = wanted[list];
+    if (named === undefined || named === null) {
+      if (named === null) read[list] = null;
+      continue;
+    }
+    if (named.length === 0 || named.length > maxGroupsOfClient)
+      throw invalidFields([fieldProblem(list, { key: `problem.client.${list}`, values: { max: maxGroupsOfClient } })]);
+    read[list] = (await groupsNamed(deps, named, list)).map(({ group_id }) => group_id);
+  }
+  return read;
+}

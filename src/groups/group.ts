@@ -1,0 +1,42 @@
+import { type FieldProblem, fieldProblem } from '../platform/errors.ts';
+import type { GroupId } from '../platform/ids.ts';
+import { displayNameProblem } from '../platform/text.ts';
+import type { Group as StoredGroup } from './store.ts';
+
+export type Group = StoredGroup;
+
+/** Characters. */
+export const longestDescription = 500;
+export const longestExternalId = 255;
+
+/** What one user may be in: all of them are strings of one claim, and rows of one answer. */
+export const maxGroupsOfUser = 200;
+/** What a client may name. */
+export const maxGroupsOfClient = 50;
+/** What there may be. */
+export const maxGroups = 10_000;
+
+/** Two names with the same key are one name to people. */
+export const groupNameKey = (name: string): string => name.normalize('NFKC').toLowerCase();
+
+export const isGroupId = (text: string): text is string & GroupId => /^grp_[\w-]{1,60}$/.test(text);
+
+export function groupProblems({
+  name,
+  description,
+  external_id,
+}: {
+  name: string;
+  description?: string | null | undefined;
+  external_id?: string | null | undefined;
+}): FieldProblem[] {
+  return [
+    ...(displayNameProblem(name) ? [fieldProblem('name', { key: 'problem.name' })] : []),
+    ...((description?.trim().length ?? 0) > longestDescription
+      ? [fieldProblem('description', { key: 'problem.group.description', values: { max: longestDescription } })]
+      : []),
+    ...((external_id?.length ?? 0) > longestExternalId
+      ? [fieldProblem('external_id', { key: 'problem.group.external_id', values: { max: longestExternalId } })]
+      : []),
+  ];
+}

@@ -1,0 +1,197 @@
+import { requireUserByIdOrEmail } from '../accounts/users.ts';
+import { auditEvent, type Caller } from '../audit/audit.ts';
+import { now } from '../platform/clock.ts';
+import { mayConflict, mustChange } from '../platform/db/change.ts';
+import { inSlices } from '../platform/db/slices.ts';
+import type { Deps } from '../platform/deps.ts';
+import type { Edited } from '../platform/edited.ts';
+import { fieldProblem, invalidFields, invalidState, notFound, refusal } from '../platform/errors.ts';
+import { type GroupId, newId, type UserId } from '../platform/ids.ts';
+import { normalizeName } from '../platform/text.ts';
+import { type Group, groupNameKey, groupProblems, maxGroups, maxGroupsOfUser } from './group.ts';
+import { deleteMember, deleteSomeMembers, groupsOfUser, insertMember, isMember } from './members.store.ts';
+import {
+  deletedGroups,
+  deleteGroupRow,
+  findGroup,
+  findGroupByKey,
+  insertGroup,
+  markDeleted,
+  updateGroup,
+} from './store.ts';
+
+type GroupDeps = Pick<Deps, 'db' | 'clock'>;
+
+type WantedGroup = {
+  name: string;
+  description?: string | null | undefined;
+  external_id?: string | null | undefined;
+};
+
+/** @throws {RequestError} `invalid_request` with a problem for each field, also for a name that is taken; `invalid_state` with too many. */
+export async function createGroup(deps: GroupDeps, caller: Caller, wanted: WantedGroup): Promise<Group> {
+  const problems = groupProblems(wanted);
+  if (problems.length > 0) throw invalidFields(problems);
+  const at = now(deps);
+  const group_id = newId('grp');
+  const name = normalizeName(wanted.name);
+  const description = wanted.description?.trim() || null;
+  const external_id = wanted.external_id || null;
+  const after = { name, ...(description !== null && { description }), ...(external_id !== null && { external_id }) };
+  const event = auditEvent({ action: 'group.created', ...caller, target: group_id, after }, at);
+  const { event_id } = event;
+  const group = { group_id, name, description, external_id, event_id, created_at: at, updated_at: at };
+  const done = await deps.db.change({
+    run: {
+      group: mayConflict(mustChange(insertGroup({ ...group, name_key: groupNameKey(name) }, maxGroups))),
+      event: event.statement,
+    },
+  });
+  if (done.ok) return group;
+  if (await findGroupByKey(deps.db, groupNameKey(name))) throw takenName();
+  throw refusal('invalid_state', { key: 'problem.group.too_many', values: { max: maxGroups } });
+}
+
+const takenName = () => invalidFields([fieldProblem('name', { key: 'problem.group.taken' })]);
+
+/**
+ * Tokens have the new name from then on.
+ * @throws {RequestError} `not_found`; as {@link createGroup}; `invalid_state` if it was changed at the same moment.
+ */
+export async function editGroup(
+  deps: GroupDeps,
+  caller: Caller,
+  group_id: string,
+  wanted: Partial<WantedGroup>,
+): Promise<Edited<Group>> {
+  const before = await requireGroup(deps, group_id);
+  const { name = before.name, description = before.description, external_id = before.external_id } = wanted;
+  const problems = groupProblems({ name, description, external_id });
+  if (problems.length > 0) throw invalidFields(problems);
+  const to = { name: normalizeName(name), description: description?.trim() || null, external_id: external_id || null };
+  const changed = (['name', 'description', 'external_id'] as const).filter((field) => to[field] !== before[field]);
+  if (changed.length === 0) return { after: before, isChanged: false };
+  const at = now(deps);
+  const states = ([before, to] as const).map((state) => Object.fromEntries(changed.map((one) => [one, state[one]])));
+  const [was, becomes] = states;
+  const event = auditEvent(
+    { action: 'group.edited', ...caller, target: before.group_id, before: was, after: becomes },
+    at,
+  );
+  const row = { ...to, name_key: groupNameKey(to.name), event_id: event.event_id, updated_at: at };
+  const done = await deps.db.change({
+    run: { group: mayConflict(mustChange(updateGroup(before, row))), event: event.statement },
+  });
+  if (done.ok) return { after: { ...before, ...to, event_id: event.event_id, updated_at: at }, isChanged: true };
+  const other = await findGroupByKey(deps.db, groupNameKey(to.name));
+  if (other !== undefined && other.group_id !== before.group_id) throw takenName();
+  await requireGroup(deps, group_id);
+  throw invalidState('changed');
+}
+
+/** Its members lose at once what it allowed them; a client that only its members may use is then closed to them. @throws {RequestError} `not_found`. */
+export async function deleteGroup(deps: GroupDeps, caller: Caller, group_id: string): Promise<void> {
+  const { group_id: target, name } = await requireGroup(deps, group_id);
+  const at = now(deps);
+  const event = auditEvent({ action: 'group.deleted', ...caller, target, before: { name } }, at);
+  const done = await deps.db.change({
+    run: { group: mustChange(markDeleted(target, at)), event: event.statement },
+  });
+  if (!done.ok) throw notFound();
+}
+
+/**
+ * @param user an id or an address. @returns false for one who is in it already.
+ * @throws {RequestError} `not_found` without such a group; `invalid_request` without such a user; `invalid_state` for one who is in too many.
+ */
+export async function addMember(deps: GroupDeps, caller: Caller, group_id: string, user: string): Promise<boolean> {
+  const group = await requireGroup(deps, group_id);
+  const { user_id } = await memberOf(deps, user);
+  const at = now(deps);
+  const member = { group_id: group.group_id, user_id, provider: null, added_at: at };
+  const event = auditEvent({ action: 'group.member_added', ...caller, target: group.group_id, after: { user_id } }, at);
+  const done = await deps.db.change({
+    run: { member: mustChange(insertMember(member, maxGroupsOfUser)), event: event.statement },
+  });
+  if (done.ok) return true;
+  if (await deps.db.holds(isMember(group.group_id, user_id))) return false;
+  await requireGroup(deps, group_id);
+  throw refusal('invalid_state', { key: 'problem.group.of_user', values: { max: maxGroupsOfUser } });
+}
+
+/** @param user an id or an address. @returns false for one who is not in it. @throws {RequestError} as {@link addMember}. */
+export async function removeMember(deps: GroupDeps, caller: Caller, group_id: string, user: string): Promise<boolean> {
+  const group = await requireGroup(deps, group_id);
+  const { user_id } = await memberOf(deps, user);
+  const event = auditEvent(
+    { action: 'group.member_removed', ...caller, target: group.group_id, after: { user_id } },
+    now(deps),
+  );
+  const done = await deps.db.change({
+    run: { member: mustChange(deleteMember(group.group_id, user_id)), event: event.statement },
+  });
+  return done.ok;
+}
+
+async function memberOf(deps: GroupDeps, user: string): Promise<{ user_id: UserId }> {
+  try {
+    return await requireUserByIdOrEmail(deps, user.trim());
+  } catch {
+    throw invalidFields([fieldProblem('user', { key: 'problem.group.user' })]);
+  }
+}
+
+/** @throws {RequestError} `not_found`, also for one that is deleted. */
+export async function requireGroup({ db }: Pick<Deps, 'db'>, group_id: string): Promise<Group> {
+  const group = await findGroup(db, group_id);
+  if (!group) throw notFound();
+  return group;
+}
+
+/**
+ * What a provider says of a user at a sign-in: the user is then in those groups that are there by these names, and no longer in others
+ * that the same provider has said before. Membership that was given otherwise stays.
+ * @param names as the claim has them; unknown ones are ignored.
+ */
+export async function followProvider(
+  deps: GroupDeps,
+  user_id: UserId,
+  provider: string,
+  wanted: readonly Pick<Group, 'group_id'>[],
+): Promise<void> {
+  const held = await groupsOfUser(deps.db, user_id);
+  const isWanted = (group_id: GroupId) => wanted.some((one) => one.group_id === group_id);
+  const added = wanted.filter(({ group_id }) => !held.some((one) => one.group_id === group_id));
+  const removed = held.filter((one) => one.provider === provider && !isWanted(one.group_id));
+  if (added.length + removed.length === 0) return;
+  const at = now(deps);
+  const event = (action: 'group.member_added' | 'group.member_removed', target: GroupId) =>
+    auditEvent({ action, actor: `user:${user_id}`, target, after: { user_id, provider } }, at).statement;
+  await deps.db.change({
+    run: {
+      changes: [
+        ...added.flatMap(({ group_id }) => [
+          insertMember({ group_id, user_id, provider, added_at: at }, maxGroupsOfUser),
+          event('group.member_added', group_id),
+        ]),
+        ...removed.flatMap(({ group_id }) => [
+          deleteMember(group_id, user_id),
+          event('group.member_removed', group_id),
+        ]),
+      ],
+    },
+  });
+}
+
+/** Deletes the members of groups that are deleted, in slices, and each group with its last one. @returns false if the signal ended it. */
+export async function finishGroupDeletions({ db }: Pick<Deps, 'db'>, signal?: AbortSignal): Promise<boolean> {
+  for (;;) {
+    const groups = await deletedGroups(db, 100);
+    if (groups.length === 0) return true;
+    for (const { group_id } of groups) {
+      if (!(await inSlices(async (rows) => (await deleteSomeMembers(db, group_id, rows)).changes, signal)))
+        return false;
+      await deleteGroupRow(db, group_id);
+    }
+  }
+}

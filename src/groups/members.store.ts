@@ -1,0 +1,97 @@
+import { User } from '../accounts/statements.ts';
+import type { Db } from '../platform/db/db.ts';
+import { id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
+import { inOneSlice } from '../platform/db/slices.ts';
+import { asBigint, raw, type Sql, sql } from '../platform/db/sql.ts';
+import type { GroupId, UserId } from '../platform/ids.ts';
+
+/** The table `group_members`. */
+const Member = row('group_members', {
+  group_id: id<GroupId>(),
+  user_id: id<UserId>(),
+  /** The identity provider whose claim has the group; null: put into it by a person or a program. */
+  provider: nullable(text),
+  added_at: integer,
+});
+export type NewMember = RowOf<typeof Member>;
+
+/** Adds nothing if the group is deleted, the user unknown or in it already, or in as many as one may be. */
+export const insertMember = ({ group_id, user_id, provider, added_at }: NewMember, most: number): Sql =>
+  sql`insert into group_members (group_id, user_id, provider, added_at)
+      select g.group_id, u.user_id, ${provider}, cast(${added_at} as bigint) from groups g, users u
+       where g.group_id = ${group_id} and g.deleted_at is null and u.user_id = ${user_id} and u.deleted_at is null
+         and (select count(*) from group_members m where m.user_id = u.user_id) < ${most}
+      on conflict (group_id, user_id) do nothing`;
+
+export const deleteMember = (group_id: GroupId, user_id: UserId): Sql =>
+  sql`delete from group_members where group_id = ${group_id} and user_id = ${user_id}`;
+
+export const isMember = (group_id: GroupId, user_id: UserId): Sql =>
+  sql`exists (select 1 from group_members m join groups g on g.group_id = m.group_id
+               where m.group_id = ${group_id} and m.user_id = ${user_id} and g.deleted_at is null)`;
+
+/**
+ * A condition: the list of ids of groups is null, or the user is in one of them. Every id is as long as any other, so none is part of
+ * another one.
+ * @param list a column. @param user_id a column, or a value.
+ */
+export const isAmong = (list: Sql, user_id: Sql): Sql =>
+  sql`(${list} is null or exists (select 1 from group_members m join groups g on g.group_id = m.group_id
+         where m.user_id = ${user_id} and g.deleted_at is null and replace(${list}, m.group_id, '') <> ${list}))`;
+
+const GroupOfUser = row('group_members join groups', {
+  group_id: id<GroupId>(),
+  name: text,
+  provider: nullable(text),
+  added_at: integer,
+});
+export type GroupOfUser = RowOf<typeof GroupOfUser>;
+
+/** By name. They are few: see `maxGroupsOfUser`. */
+export const groupsOfUser = (db: Db, user_id: string) =>
+  db.all(
+    GroupOfUser,
+    sql`select g.group_id, g.name, m.provider, m.added_at
+          from group_members m join groups g on g.group_id = m.group_id
+         where m.user_id = ${user_id} and g.deleted_at is null order by g.name_key`,
+  );
+
+const ListedMember = row('group_members join users', {
+  ...User.pick('user_id', 'email', 'name', 'disabled_at').fields,
+  provider: nullable(text),
+  added_at: integer,
+});
+export type ListedMember = RowOf<typeof ListedMember>;
+
+/** The last added first. @param after the place of the last one of the page before. */
+export const listMembers = (
+  db: Db,
+  group_id: GroupId,
+  { after, limit }: { after: { at: number; id: string } | undefined; limit: number },
+) =>
+  db.all(
+    ListedMember,
+    sql`select u.user_id, u.email, u.name, u.disabled_at, m.provider, m.added_at
+          from group_members m join users u on u.user_id = m.user_id
+         where m.group_id = ${group_id} and u.deleted_at is null
+           and (m.added_at, m.user_id) < (${asBigint(after?.at ?? Number.MAX_SAFE_INTEGER)}, ${after?.id ?? ''})
+         order by m.added_at desc, m.user_id desc limit ${limit}`,
+  );
+
+const Count = row('group_members', { found: integer });
+
+/** Up to `most`. */
+export async function countMembers(db: Db, group_id: GroupId, most: number): Promise<number> {
+  const counted = await db.get(
+    Count,
+    sql`select count(*) as found from (select 1 as one from group_members where group_id = ${group_id}
+         limit ${raw(String(most))}) as few`,
+  );
+  return counted?.found ?? 0;
+}
+
+/** For a group that is deleted. */
+export const deleteSomeMembers = (db: Db, group_id: GroupId, rows: number) =>
+  db.run(
+    sql`delete from group_members where ${inOneSlice('group_members', 'group_id, user_id', sql`group_id = ${group_id}`, rows)}`,
+  );

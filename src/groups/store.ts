@@ -1,0 +1,85 @@
+import type { Db } from '../platform/db/db.ts';
+import { id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
+import { oneOf, type Sql, sql } from '../platform/db/sql.ts';
+import type { EventId, GroupId } from '../platform/ids.ts';
+
+/** The table `groups`. Times are Unix seconds. */
+const Group = row('groups', {
+  group_id: id<GroupId>(),
+  name: text,
+  description: nullable(text),
+  /** What another system that maintains the group calls it. */
+  external_id: nullable(text),
+  /** Of the last change to the members above: each replaces it, which makes it a compare-and-swap. */
+  event_id: id<EventId>(),
+  created_at: integer,
+  updated_at: integer,
+});
+export type Group = RowOf<typeof Group>;
+
+const NewGroup = row('groups', { ...Group.fields, name_key: text });
+type NewGroup = RowOf<typeof NewGroup>;
+
+const isThere = sql`deleted_at is null`;
+
+/** Conflicts with a name that is taken; inserts nothing if there are as many as there may be. */
+export const insertGroup = (group: NewGroup, most: number): Sql =>
+  sql`insert into groups (group_id, name, name_key, description, external_id, event_id, created_at, updated_at)
+      select ${group.group_id}, ${group.name}, ${group.name_key}, ${group.description}, ${group.external_id}, ${group.event_id},
+             cast(${group.created_at} as bigint), cast(${group.updated_at} as bigint)
+       where (select count(*) from groups where ${isThere}) < ${most}`;
+
+/** Conflicts with a name that is taken; changes nothing if the group was changed since it was read, or is deleted. */
+export const updateGroup = ({ group_id, event_id }: Pick<Group, 'group_id' | 'event_id'>, to: Partial<NewGroup>): Sql =>
+  sql`update groups set ${NewGroup.set(to)} where group_id = ${group_id} and event_id = ${event_id} and ${isThere}`;
+
+/** From then on it counts for nothing, although the rows of its members stay for a while. */
+export const markDeleted = (group_id: GroupId, now: number): Sql =>
+  sql`update groups set deleted_at = ${now} where group_id = ${group_id} and ${isThere}`;
+
+/** @returns undefined also for one that is deleted. */
+export const findGroup = (db: Db, group_id: string) =>
+  db.get(Group, sql`select ${Group.columns} from groups where group_id = ${group_id} and ${isThere}`);
+
+export const findGroupByKey = (db: Db, name_key: string) =>
+  db.get(Group, sql`select ${Group.columns} from groups where name_key = ${name_key} and ${isThere}`);
+
+/** Those of some ids, or keys of names, that are there. */
+export const findGroups = (db: Db, idsOrKeys: readonly string[]) =>
+  db.all(
+    Group,
+    sql`select ${Group.columns} from groups
+         where (group_id in ${oneOf(idsOrKeys)} or name_key in ${oneOf(idsOrKeys)}) and ${isThere}`,
+  );
+
+type Listing = {
+  /** With which the key of the name begins; empty: all. */
+  beginning: string;
+  /** The key of the last name of the page before. */
+  after: string;
+  limit: number;
+};
+
+const Listed = row('groups', { ...Group.fields, name_key: text });
+
+/** By name. */
+export const listGroups = (db: Db, { beginning, after, limit }: Listing) =>
+  db.all(
+    Listed,
+    sql`select ${Listed.columns} from groups
+         where ${isThere} and name_key > ${after} and substr(name_key, 1, ${[...beginning].length}) = ${beginning}
+         order by name_key limit ${limit}`,
+  );
+
+const Deleted = row('groups', { group_id: id<GroupId>() });
+
+/** Groups whose members are still to be deleted, the oldest first. */
+export const deletedGroups = (db: Db, limit: number) =>
+  db.all(Deleted, sql`select group_id from groups where deleted_at is not null order by deleted_at limit ${limit}`);
+
+/** Once it has no members. */
+export const deleteGroupRow = (db: Db, group_id: GroupId) =>
+  db.run(
+    sql`delete from groups where group_id = ${group_id} and deleted_at is not null
+           and not exists (select 1 from group_members m where m.group_id = groups.group_id)`,
+  );

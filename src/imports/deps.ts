@@ -1,3 +1,0 @@
-import type { Deps } from '../oauth/deps.ts';
-
-export type ImportDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'vault'>;
