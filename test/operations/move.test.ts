@@ -19,7 +19,7 @@ import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
 import { afterTest } from '../support/after-test.ts';
 import { misunderstood, refused, succeed } from '../support/command-line.ts';
 import { type FreshStore, freshStore } from '../support/databases.ts';
-import { everyRow, fillEveryTable } from '../support/every-table.ts';
+import { everyIndex, everyRow, fillEveryTable } from '../support/every-table.ts';
 import { openMailbox } from '../support/mailbox.ts';
 import { plain } from '../support/plain-sql.ts';
 import { asAdmin } from '../support/postgres-admin.ts';
@@ -144,6 +144,10 @@ test('a move that is killed again and again, while rows change, is continued: no
     t.diagnostic(`killed ${killed} times`);
     if (!isOver) assert.equal((await succeed(['move', '--finish', '--deep'], env)).state, 'finished');
     assert.deepEqual(await rowsOf(to), before);
+    assert.deepEqual(
+      await everyIndex(to),
+      await everyIndex(to.url === undefined ? sqlite : await freshStore(t, 'postgres')),
+    );
     await refused(['users', 'list'], env, /was moved to .* and is closed/);
   }
 });

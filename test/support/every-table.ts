@@ -74,3 +74,15 @@ export async function everyRow({ url, dataDir }: FreshStore): Promise<Record<str
   db.close();
   return found;
 }
+
+/** The names of all indexes but those of keys. */
+export async function everyIndex({ url, dataDir }: FreshStore): Promise<string[]> {
+  if (url !== undefined) {
+    const query = `select indexname as name from pg_indexes where schemaname = 'public' and indexname not like 'store_move%' order by 1`;
+    return asAdmin(url, async (client) => (await client.query<{ name: string }>(query)).rows.map(({ name }) => name));
+  }
+  const db = new DatabaseSync(join(dataDir, databaseFile), { readOnly: true });
+  const found = db.prepare(`select name from sqlite_master where type = 'index' and sql is not null order by 1`).all();
+  db.close();
+  return found.map(({ name }) => String(name));
+}

@@ -47,6 +47,8 @@ export type End = {
   track(tables: readonly MovedTable[]): Promise<void>;
   /** Within a transaction: waits until no change is in progress, and lets none begin. */
   holdChanges(): Promise<void>;
+  /** Those that are not unique, as they were made. */
+  indexes(): Promise<{ name: string; sql: string }[]>;
   /** For the queries to come. */
   analyze(): Promise<void>;
   /** Whether it has no table at all but those of a move. */
@@ -70,6 +72,8 @@ export const moveTables = {
   /** In the target: how far each table is copied, and what was copied. */
   store_move_places: `(table_name text primary key, after_key text, row_count bigint not null, row_sum text not null,
     is_done bigint not null)`,
+  /** In the target: indexes that are made when its tables are full. */
+  store_move_indexes: '(name text primary key, sql text not null)',
 } as const;
 export type MoveTable = keyof typeof moveTables;
 

@@ -49,8 +49,34 @@ const keepPlace = (target: End, { name }: MovedTable, { after, rows, sum, isDone
  * the place that the pass has come to is copied again.
  */
 export async function copyAll(ends: Ends, tables: readonly MovedTable[], onProgress: OnMoveProgress): Promise<void> {
-  await makeMoveTable(ends.target, 'store_move_places');
+  const { target } = ends;
+  await makeMoveTable(target, 'store_move_places');
+  const [begun] = await target.run('select table_name from store_move_places limit 1');
+  if (!begun) await dropIndexes(target);
   for (const table of tables) await copyTable(ends, table, onProgress);
+  await makeIndexes(target, onProgress);
+}
+
+/** Made of a full table, an index is sorted once; kept up row by row, each of a million rows writes another page of it. */
+async function dropIndexes(target: End): Promise<void> {
+  await makeMoveTable(target, 'store_move_indexes');
+  await target.transaction(async () => {
+    for (const { name, sql } of await target.indexes()) {
+      await target.run('insert into store_move_indexes (name, sql) values ($1, $2)', name, sql);
+      await target.run(`drop index ${name}`);
+    }
+  });
+}
+
+async function makeIndexes(target: End, onProgress: OnMoveProgress): Promise<void> {
+  const left = await target.run('select name, sql from store_move_indexes order by name');
+  for (const [done, { name, sql }] of left.entries()) {
+    onProgress({ doing: 'making the index', table: String(name), done, of: left.length });
+    await target.transaction(async () => {
+      await target.run(String(sql));
+      await target.run('delete from store_move_indexes where name = $1', name!);
+    });
+  }
 }
 
 async function copyTable({ source, target }: Ends, table: MovedTable, onProgress: OnMoveProgress): Promise<void> {

@@ -149,6 +149,12 @@ export async function openPostgresEnd(url: string): Promise<End & { isAlone: boo
       for (const table of tables) await patiently(postgresTriggers(table));
     },
     holdChanges: async () => void (await ask('lock table store_move_changes in access exclusive mode')),
+    indexes: () =>
+      ask<{ name: string; sql: string }>(
+        `select c.relname as name, pg_get_indexdef(c.oid) as sql
+           from pg_class c join pg_index i on i.indexrelid = c.oid join pg_namespace n on n.oid = c.relnamespace
+          where not i.indisunique and n.nspname = current_schema()`,
+      ),
     analyze: async () => void (await ask('analyze')),
     async isEmpty() {
       const tables = await ask<{ name: string }>(

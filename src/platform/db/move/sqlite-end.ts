@@ -118,8 +118,10 @@ export function openSqliteEnd(path: string): End {
         const set = table.unique.map((name) => `${name} = hex(randomblob(16))`);
         prepare(`update ${table.name} set ${set} where ${hasKey(table)}`).run(...key);
       }),
-    count: async ({ name }) =>
-      inWords(() => Number((prepare(`select count(*) from ${name}`).get() as unknown as Row)[0])),
+    async count({ name }) {
+      await nextTurn(); // so that the other store counts meanwhile
+      return inWords(() => Number((prepare(`select count(*) from ${name}`).get() as unknown as Row)[0]));
+    },
     async sum(table): Promise<TableSum> {
       const statement = connection.prepare(select(table));
       statement.setReturnArrays(true);
@@ -136,6 +138,14 @@ export function openSqliteEnd(path: string): End {
         for (const sql of tables.flatMap(sqliteTriggers)) inWords(() => connection.exec(sql));
       }),
     holdChanges: async () => undefined, // the transaction alone keeps others from changing anything
+    indexes: async () =>
+      inWords(() =>
+        connection
+          .prepare(`select name, sql from sqlite_master where type = 'index' and sql is not null`)
+          .all()
+          .map(({ name, sql }) => ({ name: String(name), sql: String(sql) }))
+          .filter(({ sql }) => !/^create unique/i.test(sql)),
+      ),
     analyze: async () => inWords(() => connection.exec('pragma optimize = 0x10002')),
     isEmpty: async () =>
       inWords(() => {
