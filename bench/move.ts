@@ -195,7 +195,7 @@ async function move(env: NodeJS.ProcessEnv, ...options: string[]): Promise<Pass>
   let peak_mb = 0;
   const watch = setInterval(() => {
     try {
-      for (const pid of [command.pid!, ...childrenOf(command.pid!)]) peak_mb = Math.max(peak_mb, peakMemory(pid));
+      for (const pid of [command.pid!, ...childrenOf(command.pid!)]) peak_mb = Math.max(peak_mb, peakMemory(pid) || 0);
     } catch {} // it has just ended
   }, 200);
   const code = await new Promise<number | null>((ended) => command.once('close', ended));
