@@ -460,7 +460,7 @@ test('a provider that Signet knows is set under its own name, and a malformed on
     'SIGNET_PROVIDER_1_ISSUER',
     'SIGNET_PROVIDER_A_B_ISSUER',
     'SIGNET_PROVIDER__ISSUER',
-    'SIGNET_PROVIDER_ACME_SCOPE',
+    'SIGNET_PROVIDER_ACME_PROMPT',
     `SIGNET_PROVIDER_${'A'.repeat(21)}_ISSUER`,
   ]) {
     assert.match(refused({ [name]: 'hunter2' }), /is not a setting of Signet/, name);

@@ -6,10 +6,10 @@ import { inSlices } from '../platform/db/slices.ts';
 import type { Deps } from '../platform/deps.ts';
 import type { Edited } from '../platform/edited.ts';
 import { fieldProblem, invalidFields, invalidState, notFound, refusal } from '../platform/errors.ts';
-import { type GroupId, newId, type UserId } from '../platform/ids.ts';
+import { newId, type UserId } from '../platform/ids.ts';
 import { normalizeName } from '../platform/text.ts';
 import { type Group, groupNameKey, groupProblems, maxGroups, maxGroupsOfUser } from './group.ts';
-import { deleteMember, deleteSomeMembers, groupsOfUser, insertMember, isMember } from './members.store.ts';
+import { deleteMember, deleteSomeMembers, insertMember, isMember } from './members.store.ts';
 import {
   deletedGroups,
   deleteGroupRow,
@@ -146,41 +146,6 @@ export async function requireGroup({ db }: Pick<Deps, 'db'>, group_id: string): 
   const group = await findGroup(db, group_id);
   if (!group) throw notFound();
   return group;
-}
-
-/**
- * What a provider says of a user at a sign-in: the user is then in those groups that are there by these names, and no longer in others
- * that the same provider has said before. Membership that was given otherwise stays.
- * @param names as the claim has them; unknown ones are ignored.
- */
-export async function followProvider(
-  deps: GroupDeps,
-  user_id: UserId,
-  provider: string,
-  wanted: readonly Pick<Group, 'group_id'>[],
-): Promise<void> {
-  const held = await groupsOfUser(deps.db, user_id);
-  const isWanted = (group_id: GroupId) => wanted.some((one) => one.group_id === group_id);
-  const added = wanted.filter(({ group_id }) => !held.some((one) => one.group_id === group_id));
-  const removed = held.filter((one) => one.provider === provider && !isWanted(one.group_id));
-  if (added.length + removed.length === 0) return;
-  const at = now(deps);
-  const event = (action: 'group.member_added' | 'group.member_removed', target: GroupId) =>
-    auditEvent({ action, actor: `user:${user_id}`, target, after: { user_id, provider } }, at).statement;
-  await deps.db.change({
-    run: {
-      changes: [
-        ...added.flatMap(({ group_id }) => [
-          insertMember({ group_id, user_id, provider, added_at: at }, maxGroupsOfUser),
-          event('group.member_added', group_id),
-        ]),
-        ...removed.flatMap(({ group_id }) => [
-          deleteMember(group_id, user_id),
-          event('group.member_removed', group_id),
-        ]),
-      ],
-    },
-  });
 }
 
 /** Deletes the members of groups that are deleted, in slices, and each group with its last one. @returns false if the signal ended it. */

@@ -28,6 +28,10 @@ const knownProviders: readonly KnownProvider[] = [
 export type Provider = KnownProvider & {
   readonly client_id: string;
   readonly client_secret: string;
+  /** The claim that names groups of the user, of which those that are here are followed; undefined: none. */
+  readonly groupsClaim?: string;
+  /** What is asked for beside `openid email profile`. */
+  readonly scope?: string;
 };
 
 export type ProviderSettings = { readonly providers: readonly Provider[] };
@@ -35,7 +39,7 @@ export type ProviderSettings = { readonly providers: readonly Provider[] };
 export const findProvider = (config: ProviderSettings, id: string): Provider | undefined =>
   config.providers.find((one) => one.id === id);
 
-const parts = ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET', 'LABEL'] as const;
+const parts = ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET', 'LABEL', 'GROUPS_CLAIM', 'SCOPE'] as const;
 type Part = (typeof parts)[number];
 
 /** `SIGNET_PROVIDER_<ID>_<part>`, for any issuer that is not in {@link knownProviders}. */
@@ -78,6 +82,11 @@ function readProvider(environment: Environment, { id, prefix, known }: Candidate
   if (displayNameProblem(label) !== undefined || label.length > 40) {
     refuse(`${prefix}_LABEL must be 1 to 40 visible characters.`);
   }
+  const [groupsClaim, scope] = [read('GROUPS_CLAIM'), read('SCOPE')];
+  if (groupsClaim !== undefined && !/^[\x21-\x7e]{1,200}$/.test(groupsClaim))
+    refuse(`${prefix}_GROUPS_CLAIM must be the name of a claim: 1 to 200 printable ASCII characters without spaces.`);
+  if (scope !== undefined && !/^[\x21\x23-\x5b\x5d-\x7e ]{1,500}$/.test(scope))
+    refuse(`${prefix}_SCOPE must be names of scopes with spaces between them.`);
   return Object.freeze({
     id,
     label,
@@ -86,6 +95,8 @@ function readProvider(environment: Environment, { id, prefix, known }: Candidate
     issuer: readIssuer(read('ISSUER') ?? known?.issuer ?? missing('ISSUER'), prefix, refuse),
     client_id: read('CLIENT_ID') ?? missing('CLIENT_ID'),
     client_secret: read('CLIENT_SECRET') ?? missing('CLIENT_SECRET'),
+    ...(groupsClaim !== undefined && { groupsClaim }),
+    ...(scope !== undefined && { scope }),
   });
 }
 

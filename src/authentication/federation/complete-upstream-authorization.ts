@@ -87,7 +87,8 @@ async function exchangeCode(
   if (!claims || id_token === undefined) throw new UpstreamFailure('id_token_missing');
   checkIdToken({ id_token, claims, access_token }, provider.client_id, now(deps));
   // Many issuers, we among them, send the address from the userinfo endpoint only.
-  const isComplete = claims.email !== undefined && claims.email_verified !== undefined;
+  const hasGroups = provider.groupsClaim === undefined || claims[provider.groupsClaim] !== undefined;
+  const isComplete = claims.email !== undefined && claims.email_verified !== undefined && hasGroups;
   const hasUserinfo = configuration.serverMetadata().userinfo_endpoint !== undefined;
   const userinfo = isComplete || !hasUserinfo ? {} : await fetchUserInfo(configuration, access_token, claims.sub);
   return accountOf(provider, claimsOf(claims, userinfo));

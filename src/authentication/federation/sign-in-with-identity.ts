@@ -1,5 +1,6 @@
 import { findUser, findUserByEmail, insertUser } from '../../accounts/statements.ts';
 import { auditEvent } from '../../audit/audit.ts';
+import { followProvider } from '../../groups/follow-provider.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict } from '../../platform/db/change.ts';
 import type { Deps, LimitDeps, MailDeps } from '../../platform/deps.ts';
@@ -53,6 +54,8 @@ export async function confirmWithIdentity(deps: SignInDeps, signIn: FederatedSig
 /** A provider is one factor, so a second may follow. */
 async function complete(deps: SignInDeps, signIn: FederatedSignIn, user_id: string): Promise<Outcome> {
   const { account, context, signInRequest } = signIn;
+  // Before there is a session: what a group allows must not outlast the membership by a sign-in.
+  if (account.groups) await followProvider(deps, user_id, context.provider.id, account.groups);
   const used = touchIdentity(account, account.email ?? null, now(deps));
   const authTime = await authTimeOf(deps, signIn, user_id);
   const proof = { user_id, methods: ['fed'], secondStep: false, authTime } as const;

@@ -19,6 +19,8 @@ export type UpstreamAccount = {
   locale: string | null;
   /** When the upstream last authenticated the user, if it says so. Unix seconds. */
   auth_time: number | undefined;
+  /** Names of groups; undefined if the operator does not follow this provider's. */
+  groups?: readonly string[] | undefined;
 };
 
 type Claims = Readonly<Record<string, unknown>> & { readonly sub: string };
@@ -57,7 +59,7 @@ export function isSameAddress(one: string, other: string): boolean {
 }
 
 /** Leaves out claims that a user could not enter here either. */
-export function accountOf({ issuer }: Provider, claims: Claims): UpstreamAccount {
+export function accountOf({ issuer, groupsClaim }: Provider, claims: Claims): UpstreamAccount {
   const email =
     typeof claims.email === 'string' && !emailProblem(claims.email) ? readableEmail(claims.email) : undefined;
   const { auth_time } = claims;
@@ -70,8 +72,19 @@ export function accountOf({ issuer }: Provider, claims: Claims): UpstreamAccount
     picture: typeof claims.picture === 'string' && isPicture(claims.picture) ? claims.picture : null,
     locale: languageOf(claims.locale),
     auth_time: typeof auth_time === 'number' && Number.isFinite(auth_time) ? auth_time : undefined,
+    groups: groupsClaim === undefined ? undefined : groupsIn(claims[groupsClaim]),
   };
 }
+
+/** More names of one user are not followed. */
+const mostGroups = 500;
+
+/** A claim that is missing says that the user is in no group: many providers leave out an empty list. */
+const groupsIn = (claim: unknown): string[] =>
+  [claim]
+    .flat()
+    .filter((name) => typeof name === 'string' && name !== '' && name.length <= 200)
+    .slice(0, mostGroups) as string[];
 
 /** What a user recognises the account by. */
 export const nameOf = ({ email, name, subject }: UpstreamAccount): string => email ?? name ?? subject;
