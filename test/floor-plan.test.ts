@@ -23,6 +23,7 @@ const rooms = [
   'oauth',
   'self-service',
   'developer',
+  'imports',
   'admin',
   'app',
   'cli',

@@ -4,6 +4,7 @@ import type { Sql } from '../platform/db/sql.ts';
 import type { Deps } from '../platform/deps.ts';
 import { refusal } from '../platform/errors.ts';
 import type { UserId } from '../platform/ids.ts';
+import { isPrivileged } from './roles.ts';
 import { findRoleGrant, findUser, isNotLastAdministrator, lockAdministrators } from './store.ts';
 
 // What other rooms may require of administrators and change about roles.
@@ -44,13 +45,18 @@ const isNew = (deps: RoleDeps, role_granted_at: number | null): boolean =>
  * For a day, a new administrator takes nothing away from another one: not the role, the account, the factors, a session, the name
  * or the picture; nor do they export what is stored about them.
  * Otherwise one stolen account makes an accomplice, who removes every reader of the mail about it. An administrator made by
- * the operator is exempt. A service credential never takes anything from an administrator.
+ * the operator is exempt. A service credential and a user of a lesser role never take anything from a
+ * user who has any role.
  * @returns why not, with the moment from which it is possible; undefined if it is allowed.
  */
 async function administratorProblem(deps: RoleDeps, { actor }: Caller, user_id: string) {
   if (!/^(user|service):/.test(actor) || actor === `user:${user_id}`) return undefined;
-  if ((await findRoleGrant(deps.db, user_id))?.role !== 'admin') return undefined;
+  const role = (await findRoleGrant(deps.db, user_id))?.role ?? 'user';
+  if (!isPrivileged(role)) return undefined;
   if (actor.startsWith('service:')) return { userMessage: { key: 'users.administrator_by_service' } } as const;
+  const own = await findRoleGrant(deps.db, actor.slice('user:'.length));
+  if (own?.role !== 'admin') return { userMessage: { key: 'users.privileged' } } as const;
+  if (role !== 'admin') return undefined;
   const until = await newAdministratorUntil(deps, actor.slice('user:'.length));
   if (until === undefined) return undefined;
   return { userMessage: { key: 'users.new_administrator', values: { when: formatUtc(until) } }, until } as const;

@@ -22,7 +22,7 @@ export type UserOrder = (typeof userOrders)[number];
 /** In the words of the partial indexes. */
 const filterConditions: Readonly<Record<Exclude<UserFilter, 'stale'>, Sql>> = {
   disabled: sql`disabled_at is not null`,
-  administrators: sql`role = 'admin'`,
+  administrators: sql`role <> 'user'`,
   unverified: sql`email_verified_at is null`,
   no_second_factor: sql`has_second_factor = 0`,
   same_mailbox: sql`same_mailbox_as is not null`,

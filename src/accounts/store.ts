@@ -7,6 +7,7 @@ import { emailKey, emailKeys, readableEmail } from '../platform/email-address.ts
 import type { UserId } from '../platform/ids.ts';
 import { releaseHandle } from './handles.store.ts';
 import { deletePicture } from './pictures.store.ts';
+import { permissionsOfRole, type Role, roles } from './roles.ts';
 import { deleteTerms, insertTerms, replaceTerms, type SearchedField, searchedFields } from './terms.store.ts';
 
 /** What users say about themselves (OIDC Core §5.1), beside `name`, `picture` and `locale`. */
@@ -37,7 +38,7 @@ export const User = row('users', {
   email_verified_at: nullable(integer),
   name: nullable(text),
   picture: nullable(text),
-  role: choice('user', 'admin'),
+  role: choice(...roles),
   locale: nullable(text),
   ...standardClaims,
   disabled_at: nullable(integer),
@@ -49,10 +50,9 @@ export const User = row('users', {
   updated_at: integer,
 });
 export type User = RowOf<typeof User>;
-export type Role = User['role'];
 
 type NewUser = Pick<User, 'user_id' | 'email' | 'name' | 'role' | 'email_verified_at'> &
-  Partial<Pick<User, 'picture' | 'locale' | 'preferred_username'>>;
+  Partial<Pick<User, 'picture' | 'locale' | StandardClaim | 'created_at'>>;
 
 const StoredUser = row('users', { ...User.fields, email_key: text, terms_of: integer, active_at: integer });
 
@@ -64,12 +64,13 @@ export const isAddressed = (email: string): Sql => {
 
 /** Conflicts with a taken address: `email_key` is unique. A handle is taken in the same change. */
 export const insertUser = (user: NewUser, now: number): readonly (Write<never, true> | Sql)[] => {
-  const { user_id, email_verified_at, name, role, picture = null, locale = null, preferred_username = null } = user;
+  const { user_id, email_verified_at, name, role, picture = null, locale = null, created_at = now } = user;
   const email = readableEmail(user.email);
-  const own = { email, email_verified_at, name, role, picture, locale, preferred_username };
-  const stored = { user_id, ...own, email_key: emailKey(user.email), created_at: now, updated_at: now };
+  const claims = perStandardClaim((claim) => user[claim] ?? null);
+  const own = { email, email_verified_at, name, role, picture, locale, ...claims };
+  const stored = { user_id, ...own, email_key: emailKey(user.email), created_at, updated_at: now };
   return [
-    mayConflict(sql`insert into users ${StoredUser.values({ ...stored, terms_of: now, active_at: now })}`),
+    mayConflict(sql`insert into users ${StoredUser.values({ ...stored, terms_of: now, active_at: created_at })}`),
     ...insertTerms(user_id, own),
   ];
 };
@@ -116,6 +117,10 @@ const isActiveAdministrator = sql`role = 'admin' and disabled_at is null`;
 export const isActiveAdministratorNow = (user_id: UserId): Sql =>
   sql`exists (select 1 from users where user_id = ${user_id} and ${isActiveAdministrator})`;
 
+const reviewing = roles.filter((role) => permissionsOfRole[role].has('clients:approve'));
+/** In the words of its partial index. */
+const isActiveReviewer = sql`role <> 'user' and role in ${oneOf(reviewing)} and disabled_at is null`;
+
 export const noAdministrator: Sql = sql`not exists (select 1 from users where ${isActiveAdministrator})`;
 
 export const hasAdministrator = async (db: Db): Promise<boolean> => !(await db.holds(noAdministrator));
@@ -126,6 +131,18 @@ export const setDisabled = (user_id: UserId, disabled: boolean, now: number): Sq
     ? sql`update users set disabled_at = ${now}, ${touched(now)} where user_id = ${user_id} and disabled_at is null`
     : sql`update users set disabled_at = null, ${touched(now)}
            where user_id = ${user_id} and disabled_at is not null`;
+
+const AddressedUser = row('users', { user_id: id<UserId>(), email_key: text });
+
+/** The accounts of some addresses, by all keys that these may have. */
+export const usersOfAddresses = (db: Db, emails: readonly string[]) =>
+  db.all(
+    AddressedUser,
+    sql`select ${AddressedUser.columns} from users where email_key in ${oneOf(emails.flatMap(emailKeys))}`,
+  );
+
+export const existingUsers = (db: Db, user_ids: readonly string[]) =>
+  db.all(User.pick('user_id'), sql`select user_id from users where user_id in ${oneOf(user_ids)}`);
 
 export const isEmailTaken = (email: string): Sql => sql`exists (select 1 from users where ${isAddressed(email)})`;
 
@@ -237,25 +254,30 @@ export const findRoleGrant = (db: Db, user_id: UserId) =>
 export const listAdministrators = (db: Db) =>
   db.all(User, sql`select ${User.columns} from users where ${isActiveAdministrator} order by created_at, user_id`);
 
-/** The same, some at a time. @param after the last one before. */
-export const listAdministratorsAfter = (
-  db: Db,
-  after: Pick<User, 'created_at' | 'user_id'> | undefined,
-  limit: number,
-) =>
+type PlaceOfUser = Pick<User, 'created_at' | 'user_id'>;
+
+/** Some at a time. @param after the last one before. */
+const listAfter = (db: Db, condition: Sql, after: PlaceOfUser | undefined, limit: number) =>
   db.all(
     User,
     sql`select ${User.columns} from users
-         where ${isActiveAdministrator}
+         where ${condition}
            and (created_at, user_id) > (${asBigint(after?.created_at ?? -1)}, ${after?.user_id ?? ''})
          order by created_at, user_id limit ${limit}`,
   );
 
-/** The ids of all who have the role, the disabled too. */
-export const listAdministratorIds = (db: Db, limit: number) =>
+/** The same, some at a time. @param after the last one before. */
+export const listAdministratorsAfter = (db: Db, after: PlaceOfUser | undefined, limit: number) =>
+  listAfter(db, isActiveAdministrator, after, limit);
+/** Those who may approve clients and can sign in. @param after the last one before. */
+export const listReviewersAfter = (db: Db, after: PlaceOfUser | undefined, limit: number) =>
+  listAfter(db, isActiveReviewer, after, limit);
+
+/** The ids of all who have a role besides that of every user, the disabled too. */
+export const listPrivilegedIds = (db: Db, limit: number) =>
   db.all(
     User.pick('user_id'),
-    sql`select user_id from users where role = 'admin' order by created_at, user_id limit ${limit}`,
+    sql`select user_id from users where role <> 'user' order by created_at, user_id limit ${limit}`,
   );
 
 export const hasRole = (user_id: UserId, role: Role): Sql =>

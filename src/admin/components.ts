@@ -1,3 +1,4 @@
+import type { AdministrativePermission } from '../accounts/permissions.ts';
 import { isMetadataUrl } from '../clients/metadata-url.ts';
 import type { RequestError } from '../platform/errors.ts';
 import type { Parameters } from '../platform/http/parameters.ts';
@@ -7,29 +8,35 @@ import { type Html, html, type Renderable, untrusted } from '../platform/pages/h
 import { navigation } from '../platform/pages/page.ts';
 import type { View } from '../platform/pages/view.ts';
 
-const pages: readonly (readonly [prefix: string, path: string])[] = [
-  ['usr_', '/admin/users'],
-  ['cl_', '/admin/clients'],
-  ['svc_', '/admin/service-credentials'],
-  ['wh_', '/admin/webhooks'],
-  ['api_', '/admin/apis'],
-  ['grp_', '/admin/groups'],
+const pages: readonly (readonly [prefix: string, path: string, needs: AdministrativePermission])[] = [
+  ['usr_', '/admin/users', 'users:read'],
+  ['cl_', '/admin/clients', 'clients:read'],
+  ['svc_', '/admin/service-credentials', 'service-credentials:read'],
+  ['wh_', '/admin/webhooks', 'webhooks:read'],
+  ['api_', '/admin/apis', 'apis:read'],
+  ['grp_', '/admin/groups', 'groups:read'],
 ];
 
 /** Of the page of a client; its forms are below it. A client_id may be a URL. */
 export const clientPath = ({ client_id }: { readonly client_id: string }) =>
   `/admin/clients/${encodeURIComponent(client_id)}`;
 
-/** The page about what has this id, if there is one. */
-export function pageOf(id: string): string | undefined {
-  if (isMetadataUrl(id)) return clientPath({ client_id: id });
-  const path = /^[\w-]{1,64}$/.test(id) ? pages.find(([prefix]) => id.startsWith(prefix))?.[1] : undefined;
-  return path && `${path}/${id}`;
+/** The page about what has this id, if there is one and the reader may open it. */
+export function pageOf(view: View, id: string): string | undefined {
+  if (isMetadataUrl(id)) return view.may('clients:read') ? clientPath({ client_id: id }) : undefined;
+  const [, path, needs] = (/^[\w-]{1,64}$/.test(id) && pages.find(([prefix]) => id.startsWith(prefix))) || [];
+  return path !== undefined && needs !== undefined && view.may(needs) ? `${path}/${id}` : undefined;
 }
 
+/** Of an empty list of what they write. */
+export const linkToServices = (view: View) =>
+  view.may('service-credentials:read')
+    ? { path: '/admin/service-credentials', label: view.t('admin.tab.services') }
+    : undefined;
+
 /** An id or an actor (`user:usr_…`), with a way to its page where there is one. */
-export function entityLink(text: string): Html {
-  const path = pageOf(text.replace(/^(user|client|service):/, ''));
+export function entityLink(view: View, text: string): Html {
+  const path = pageOf(view, text.replace(/^(user|client|service):/, ''));
   return path === undefined
     ? html`<code>${untrusted(text, 200)}</code>`
     : html`<a href="${path}"><code>${text}</code></a>`;
@@ -156,17 +163,21 @@ export const explains = ({ code }: RequestError): boolean => explained.includes(
 /** The pages of administrators, in the order of their navigation. */
 export const tabs = {
   admin: { path: '/admin', label: 'admin.tab.overview' },
-  admin_clients: { path: '/admin/clients', label: 'admin.tab.clients' },
-  admin_users: { path: '/admin/users', label: 'admin.tab.users' },
-  admin_groups: { path: '/admin/groups', label: 'admin.tab.groups' },
-  admin_entitlements: { path: '/admin/entitlements', label: 'admin.tab.entitlements' },
-  admin_apis: { path: '/admin/apis', label: 'admin.tab.apis' },
-  admin_services: { path: '/admin/service-credentials', label: 'admin.tab.services' },
-  admin_webhooks: { path: '/admin/webhooks', label: 'admin.tab.webhooks' },
-  admin_keys: { path: '/admin/keys', label: 'admin.tab.keys' },
-  admin_audit: { path: '/admin/audit', label: 'admin.tab.audit' },
-  admin_settings: { path: '/admin/settings', label: 'admin.tab.settings' },
-} as const;
+  admin_clients: { path: '/admin/clients', label: 'admin.tab.clients', needs: 'clients:read' },
+  admin_users: { path: '/admin/users', label: 'admin.tab.users', needs: 'users:read' },
+  admin_groups: { path: '/admin/groups', label: 'admin.tab.groups', needs: 'groups:read' },
+  admin_entitlements: { path: '/admin/entitlements', label: 'admin.tab.entitlements', needs: 'entitlements:read' },
+  admin_apis: { path: '/admin/apis', label: 'admin.tab.apis', needs: 'apis:read' },
+  admin_services: {
+    path: '/admin/service-credentials',
+    label: 'admin.tab.services',
+    needs: 'service-credentials:read',
+  },
+  admin_webhooks: { path: '/admin/webhooks', label: 'admin.tab.webhooks', needs: 'webhooks:read' },
+  admin_keys: { path: '/admin/keys', label: 'admin.tab.keys', needs: 'keys:read' },
+  admin_audit: { path: '/admin/audit', label: 'admin.tab.audit', needs: 'audit:read' },
+  admin_settings: { path: '/admin/settings', label: 'admin.tab.settings', needs: 'settings:read' },
+} as const satisfies Record<string, { path: string; label: MessageKey; needs?: AdministrativePermission }>;
 
 export const adminTab = navigation('admin.navigation', tabs, {
   wide: true,

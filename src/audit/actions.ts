@@ -22,6 +22,7 @@ const actions = {
     'user.invitation_revoked': 'administrators',
     'user.data_exported': 'target',
     'user.list_exported': 'administrators',
+    'user.list_imported': 'administrators',
     'administrator.invited': 'administrators',
   },
   factors: {

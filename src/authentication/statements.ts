@@ -3,15 +3,16 @@
  * Whatever decides something is a use-case, in a file of its own.
  */
 export { type Factors, factorsOf, hasSecondFactor } from './credentials/factors.store.ts';
-export { deleteIdentitiesOfUser, listIdentities } from './credentials/identities.store.ts';
-export { deletePasskeysOfUser, listPasskeys } from './credentials/passkeys.store.ts';
-export { passwordOf } from './credentials/passwords.store.ts';
+export { deleteIdentitiesOfUser, insertIdentity, listIdentities } from './credentials/identities.store.ts';
+export { deletePasskeysOfUser, insertPasskey, listPasskeys, type Passkey } from './credentials/passkeys.store.ts';
+export { passwordOf, setPassword } from './credentials/passwords.store.ts';
 export {
   countBackupCodes,
   deleteBackupCodes,
   deletePendingTotp,
   deleteTotp,
   findTotp,
+  insertActiveTotp,
 } from './credentials/two-factor.store.ts';
 export { deletePendingSignInsOfUser } from './sessions/pending-sign-ins.store.ts';
 export {

@@ -34,6 +34,7 @@ import { backupCommands } from './backup.ts';
 import { type Command, command, commandWithoutStore, type Option, type Typed, UsageError } from './command.ts';
 import { doctorCommand } from './doctor.ts';
 import { healthcheckCommand } from './healthcheck.ts';
+import { importCommand } from './import-users.ts';
 import { moveCommands } from './move.ts';
 import { commandsOf, nothingChanged } from './operation-command.ts';
 import { exportCommands, invitationCommand, userCommands } from './users.ts';
@@ -251,6 +252,7 @@ export const commandGroups: readonly (readonly [heading: string, commands: Reado
       ...commandsOf(invitationOperations),
       ...commandsOf(userOperations),
       ...exportCommands,
+      ...importCommand,
       ...invitationCommand,
     },
   ],

@@ -15,6 +15,7 @@ export const examples: Readonly<Record<string, string>> = {
   'users role': 'users role ada@example.com admin',
   'users export': 'users export ada@example.com > ada.json',
   'users export-csv': 'users export-csv --filter unverified > users.csv',
+  'users import': 'users import users.jsonl --keep-subjects --dry-run',
   'sessions list': 'sessions list ada@example.com',
   'sessions end': 'sessions end ada@example.com ses_id',
   'grants list': 'grants list ada@example.com --query "field notes"',

@@ -98,9 +98,11 @@ function separatorOf({ enum: choices, format }: NonNullable<Member['items']>): R
   return format === 'uri' ? /\s+/ : 'never';
 }
 
-function optionFor(name: string, schema: Member): Option {
-  const list = schema.anyOf?.find(({ type }) => type === 'array');
-  if (list) return optionFor(name, { description: schema.description, ...list });
+function optionFor(name: string, given: Member): Option {
+  const list = given.anyOf?.find(({ type }) => type === 'array');
+  if (list) return optionFor(name, { description: given.description, ...list });
+  const integerOrNull = given.anyOf?.find((one) => one.type === 'integer');
+  const schema: Member = integerOrNull ? { ...given, ...integerOrNull } : given;
   const { description = '', type, enum: choices, items, minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema;
   const help = description.replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase()).replace(/\.$/, '');
   if (type === 'boolean') return { help };

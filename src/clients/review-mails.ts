@@ -1,5 +1,5 @@
 import { mayMailAbout } from '../accounts/mail-limits.ts';
-import { findUser, listAdministratorsAfter, type User } from '../accounts/statements.ts';
+import { findUser, listReviewersAfter, type User } from '../accounts/statements.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { MailDeps } from '../platform/deps.ts';
 import { type Locale, type MessageDescriptor, translatePlain } from '../platform/i18n/translate.ts';
@@ -13,7 +13,7 @@ import { countWaiting, findClients } from './find-clients.ts';
 import { originHostOf } from './presentation.ts';
 import { type ListedClient, listedWithRisks } from './read-review.ts';
 
-/** What administrators decide, each with a mail `client_…` of its own. */
+/** What reviewers decide, each with a mail `client_…` of its own. */
 type Decision = 'approved' | 'change_approved' | 'rejected' | 'change_rejected' | 'suspended' | 'reinstated';
 
 /** A client can be suspended and reinstated any number of times. */
@@ -34,7 +34,7 @@ export async function mailToOwner(
   return mailTo(deps, owner, `client_${decision}`, { app, reason, url });
 }
 
-const administratorsAtOnce = 100;
+const reviewersAtOnce = 100;
 const mostCounted = 1000;
 /** Of the clients that wait, those that were registered first. */
 const mostNamed = 10;
@@ -42,14 +42,14 @@ const mostNamed = 10;
 const longest = { name: 60, owner: 60, note: 300 } as const;
 
 /**
- * While clients wait for a review, each administrator gets one mail a day that says how many, and which. Any node may do this at any
+ * While clients wait for a review, each user who may approve them gets one mail a day that says how many, and which. Any node may do this at any
  * time: the mail is enqueued in the change that takes the only one of the day.
  */
 export async function remindReviewers(given: MailDeps & Pick<Deps, 'riskContext'>): Promise<void> {
   const deps = { ...given, config: { ...given.config, rateLimits: true } }; // they are what makes it one mail a day
   if (!deps.mail.works || !deps.config.reviewMails) return;
   const count = await countWaiting(deps, mostCounted);
-  // The administrators are read once an hour, not at each run of the job.
+  // The reviewers are read once an hour, not at each run of the job.
   const rounds = windowLimit(deps, { name: 'review-mails', limit: 1, windowSeconds: 3600 });
   if (count === 0 || !(await rounds.mayTake('round'))) return;
   const { clients } = await findClients(deps, { listing: 'waiting', limit: mostNamed });
@@ -58,13 +58,13 @@ export async function remindReviewers(given: MailDeps & Pick<Deps, 'riskContext'
   const url = `${deps.config.baseUrl}/admin/clients`;
   let last: User | undefined;
   do {
-    const some = await listAdministratorsAfter(deps.db, last, administratorsAtOnce);
+    const some = await listReviewersAfter(deps.db, last, reviewersAtOnce);
     for (const one of some) {
       const waiting = waitingText(one.locale ?? 'en', named, count);
       const mail = mailTo(deps, one, 'reviews_waiting', { count, waiting, url });
       await deps.db.change({ run: { first: daily.taken(one.user_id), mail } });
     }
-    last = some.length === administratorsAtOnce ? some.at(-1) : undefined;
+    last = some.length === reviewersAtOnce ? some.at(-1) : undefined;
   } while (last);
 }
 

@@ -9,6 +9,7 @@ const unreported = [
   'client_host.approved',
   'client_host.removed',
   'user.unlocked',
+  'user.list_imported',
   'user.invitation_revoked',
   'email.verification_asked',
   'email.change_asked',

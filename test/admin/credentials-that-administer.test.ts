@@ -8,6 +8,7 @@ import {
   isDelegable,
   takesTwoFactors,
 } from '../../src/accounts/permissions.ts';
+import { lesserRoles, permissionsOfRole } from '../../src/accounts/roles.ts';
 import { readLog } from '../../src/audit/read-log.ts';
 import english from '../../src/platform/i18n/en.json' with { type: 'json' };
 import { onBothEngines } from '../support/databases.ts';
@@ -275,13 +276,18 @@ test('the page makes a credential that administers, shows its end and addresses,
 
 test('the page of the documentation has each permission, with the sentence that people read', () => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/administration-by-token.md'), 'utf8');
-  const rows = [...page.matchAll(/^\| `([\w-]+:[\w-]+)` \| (.+) \| (.+) \|$/gm)].map(([, ...cells]) => cells);
+  const rows = [...page.matchAll(/^\| `([\w-]+:[\w-]+)` \| (.+) \| (.+) \| (.+) \|$/gm)].map(([, ...cells]) => cells);
   const givenTo = (name: (typeof administrativePermissions)[number]) => {
     if (isDelegable(name)) return 'people and service credentials';
     return takesTwoFactors(name) ? 'people with a second factor' : 'people';
   };
   assert.deepEqual(
     rows,
-    administrativePermissions.map((name) => [name, english[`admin.services.permission.${name}`], givenTo(name)]),
+    administrativePermissions.map((name) => [
+      name,
+      english[`admin.services.permission.${name}`],
+      givenTo(name),
+      lesserRoles.filter((role) => permissionsOfRole[role].has(name)).join(', ') || '-',
+    ]),
   );
 });

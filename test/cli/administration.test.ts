@@ -46,7 +46,11 @@ test('while the server runs', async (t) => {
     assert.equal((await browser.get('/v1/admin/keys')).status, 200);
     assert.equal((await succeed(['users', 'role', String(user_id), 'user'], env)).role, 'user');
     assert.equal((await browser.get('/v1/admin/keys')).status, 403);
-    await misunderstood(['users', 'role', user, 'root'], env, /role must be admin or user/);
+    await misunderstood(
+      ['users', 'role', user, 'root'],
+      env,
+      /role must be one of: user, support, reviewer, auditor, admin/,
+    );
 
     await misunderstood(['users', 'reset-factors', user], env, /--reason is missing/);
     await refused(
@@ -230,6 +234,11 @@ test('service credentials are restricted, given another secret and retired', asy
   const restricted = await succeed(name('restrict', '--permission', 'tokens:introspect'), env);
   assert.deepEqual([restricted.permissions, restricted.products], [['tokens:introspect'], []]);
   await refused(name('restrict', '--permission', 'root'), env, /permissions: /);
+  const administering = ['--permission', 'users:read', '--address', '192.0.2.0/24'];
+  await refused(name('restrict', ...administering), env, /expires_in_days: /);
+  const extended = await succeed(name('restrict', ...administering, '--expires-in-days', '30'), env);
+  assert.deepEqual([extended.addresses, typeof extended.expires_at], [['192.0.2.0/24'], 'number']);
+  await misunderstood(name('restrict', ...administering, '--expires-in-days', 'x'), env, /whole number from 1 to 3660/);
   assert.deepEqual(await succeed(name('retire'), env), { retired: id });
   await refused(name('rotate'), env, /state, retired,/);
   assert.match((await runCommand(['service-credentials', 'list'], { env })).stdout, new RegExp(`${id} +retired`));

@@ -298,6 +298,26 @@ async function isThere(command: string): Promise<void> {
   }
 }
 
+/** A program that administers by a credential of its own. */
+async function administers(command: string, settings: Settings): Promise<void> {
+  const terms = ['--permission', 'users:read,users:write', '--expires-in-days', '1'];
+  const made = await succeed(['service-credentials', 'create', '--name', 'Leavers', ...terms], settings);
+  const account = [
+    '--email',
+    `${String(made.client_id).toLowerCase()}@example.com`,
+    '--name',
+    'Leaver',
+    '--password-stdin',
+  ];
+  const { user_id } = await succeed(['users', 'create', ...account], settings, 'ordinary words in a row');
+  const filled = command
+    .replace('SERVICE_ID:SERVICE_SECRET', `${made.client_id}:${made.client_secret}`)
+    .replace('https://id.example.com', `http://localhost:${settings.SIGNET_PORT}`)
+    .replace('USER_ID', String(user_id));
+  const { code, output } = await shell(`${filled} --silent --fail-with-body`).ended;
+  assert.equal(code, 0, `${filled}: ${output}`);
+}
+
 test('every command that a document prints works as it is printed', async (t) => {
   const settings = await bareSettings(t);
   await serving(t, 'npm start', settings, 'Signet is ready');
@@ -308,6 +328,7 @@ test('every command that a document prints works as it is printed', async (t) =>
     await t.test(`${document}: ${command}`, async (t) => {
       if (/^np[mx] /.test(command)) return runNpm(t, command, given);
       if (ofTheDay.has(command)) return;
+      if (command.startsWith('curl -u SERVICE_ID:')) return administers(command, settings);
       assert.match(command, /^(?:bin\/)?signet /, `no test runs: ${command}`);
       await runSignet(command.replace(/ > [\w.]+$/, ''), given);
     });

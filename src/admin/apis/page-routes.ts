@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { findApi } from '../../apis/manage-api.ts';
-import { administratorPage } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { locales } from '../../platform/i18n/translate.ts';
-import { doneOrUnchanged, pagesFor } from '../../platform/pages/page-routes.ts';
+import { doneOrUnchanged } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { pagesOf } from '../access.ts';
 import { explains, type Shown } from '../components.ts';
 import { apiOperations as operations, sentenceMember } from './operations.ts';
 import { apiPage, apisPage } from './page.ts';
@@ -15,7 +15,7 @@ const one = `${list}/:api_id` as const;
 
 /** APIs that tokens may be for, and their scopes. */
 export async function apiPageRoutes(app: FastifyInstance, deps: Deps) {
-  const pages = pagesFor(app, deps, administratorPage);
+  const pages = pagesOf(app, deps, 'apis:read');
 
   const all = async ({ view }: { view: View }, shown: Shown) => apisPage(view, (await deps.apis.read()).all, shown);
   pages.show(list, (context) => all(context, context));

@@ -23,7 +23,10 @@ ${itemsOr(
   apis.map((api) => apiItem(view, api)),
   view.t('admin.apis.none'),
 )}
-<h2 id="register">${view.t('admin.apis.register')}</h2>
+${view.may('apis:write') && registration(view, shown)}`,
+});
+
+const registration = (view: View, shown: Shown): Html => html`<h2 id="register">${view.t('admin.apis.register')}</h2>
 ${shown.problem}
 <form method="post" action="${path}">
 <label for="identifier">${view.t('admin.apis.identifier')}</label>
@@ -32,8 +35,7 @@ ${shown.problem}
 ${nameFields(view, { name: shown.form?.name ?? '', description: shown.form?.description ?? null })}
 ${scopeFields(view, 'first', shown.form)}
 <button type="submit" id="api-register">${view.t('admin.apis.register.submit')}</button>
-</form>`,
-});
+</form>`;
 
 const apiItem = (view: View, api: Api) => html`<li><div>
 <h2><a href="${path}/${api.api_id}">${untrusted(api.name)}</a></h2>
@@ -78,7 +80,21 @@ ${shown.problem}${doneNotice(view, shown, 'apis', ['registered', 'saved', 'scope
 </dl>
 <h2>${view.t('admin.apis.scopes')}</h2>
 <ul class="items">${api.scopes.map((scope) => scopeItem(view, api, scope))}</ul>
-<details><summary>${view.t('admin.apis.add_scope')}</summary>
+${view.may('apis:write') && changes(view, api, shown)}
+${
+  view.may('service-credentials:write') &&
+  html`<h2>${view.t('admin.apis.next')}</h2>
+<p class="soft">${view.t('admin.apis.next.what', { services: html`<a href="/admin/service-credentials?api=${api.api_id}#create">${view.t('admin.tab.services')}</a>` })}</p>`
+}
+${view.may('apis:write') && step(view, 'admin.apis.retire', { path: `${path}/${api.api_id}/retire`, id: 'api-retire', style: 'danger' })}
+${view.may('audit:read') && html`<p><a href="/admin/audit?who=${api.api_id}">${view.t('admin.history')}</a></p>`}`,
+});
+
+const changes = (
+  view: View,
+  api: Api,
+  shown: Shown,
+): Html => html`<details><summary>${view.t('admin.apis.add_scope')}</summary>
 <form method="post" action="${path}/${api.api_id}/scopes">
 ${scopeFields(view, 'new', shown.form)}
 <button type="submit" id="scope-add">${view.t('admin.apis.add_scope.submit')}</button>
@@ -87,12 +103,7 @@ ${scopeFields(view, 'new', shown.form)}
 <form method="post" action="${path}/${api.api_id}/edit">
 ${nameFields(view, api)}
 <button type="submit" id="api-save">${view.t('admin.apis.edit.submit')}</button>
-</form></details>
-<h2>${view.t('admin.apis.next')}</h2>
-<p class="soft">${view.t('admin.apis.next.what', { services: html`<a href="/admin/service-credentials?api=${api.api_id}#create">${view.t('admin.tab.services')}</a>` })}</p>
-${step(view, 'admin.apis.retire', { path: `${path}/${api.api_id}/retire`, id: 'api-retire', style: 'danger' })}
-<p><a href="/admin/audit?who=${api.api_id}">${view.t('admin.history')}</a></p>`,
-});
+</form></details>`;
 
 /** The last one ends with its API. */
 function scopeItem(view: View, api: Api, { name, descriptions }: ApiScope): Html {
@@ -100,7 +111,17 @@ function scopeItem(view: View, api: Api, { name, descriptions }: ApiScope): Html
   return html`<li><div>
 <h3><code>${name}</code></h3>
 <p>${Object.entries(descriptions).map(([locale, text]) => html`<span lang="${locale}">${untrusted(text)}</span><br>`)}</p>
-<details><summary>${view.t('admin.apis.sentences')}</summary>
+${view.may('apis:write') && scopeForms(view, api, { name, descriptions }, id)}
+</div></li>
+`;
+}
+
+const scopeForms = (
+  view: View,
+  api: Api,
+  { name, descriptions }: Pick<ApiScope, 'name' | 'descriptions'>,
+  id: string,
+): Html => html`<details><summary>${view.t('admin.apis.sentences')}</summary>
 <form method="post" action="${path}/${api.api_id}/scopes">
 ${hidden('scope', name)}
 ${sentenceFields(view, id, (locale) => descriptions[locale] ?? '')}
@@ -114,7 +135,4 @@ ${
 ${hidden('scope', name)}
 <button type="submit" class="danger">${view.t('admin.apis.retire_scope.submit')}</button>
 </form></details>`
-}
-</div></li>
-`;
-}
+}`;

@@ -1,4 +1,4 @@
-import { listAdministratorIds } from '../../accounts/statements.ts';
+import { listPrivilegedIds } from '../../accounts/statements.ts';
 import { findUsers } from '../../accounts/users.ts';
 import { type ActionGroup, actionGroups } from '../../audit/actions.ts';
 import { parseTime, readLogWithoutSealing } from '../../audit/read-log.ts';
@@ -94,7 +94,7 @@ const maxRoleChanges = 500;
  */
 export async function knownAdministrators({ db }: Pick<StoreDeps, 'db'>): Promise<readonly string[] | 'any'> {
   const [present, credentials, changes] = await Promise.all([
-    listAdministratorIds(db, maxAdministrators + 1),
+    listPrivilegedIds(db, maxAdministrators + 1),
     allCredentials({ db }),
     readLogWithoutSealing({ db }, { actions: ['user.role_changed', 'service_credential.restricted'] }, maxRoleChanges),
   ]);

@@ -2,13 +2,12 @@ import type { FastifyInstance } from 'fastify';
 import { exportFormats, exportLog, exportName, filterWarningOf, readLog } from '../../audit/read-log.ts';
 import type { AuditFilter } from '../../audit/statements.ts';
 import { listUnauthenticated } from '../../audit/unauthenticated.ts';
-import { administratorPage } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { csvType } from '../../platform/csv.ts';
 import { refusal } from '../../platform/errors.ts';
 import { alert } from '../../platform/pages/form.ts';
-import { pagesFor } from '../../platform/pages/page-routes.ts';
+import { pagesOf } from '../access.ts';
 import { type AuditQuery, filterOf, queryOf, userMeant, whoIsMeant } from './filter.ts';
 import { idOf, namesIn } from './names.ts';
 import { auditOperations } from './operations.ts';
@@ -22,7 +21,7 @@ const unauthenticatedPerPage = 25;
 const types = { jsonl: 'application/jsonl; charset=utf-8', csv: csvType } as const;
 
 export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
-  const pages = pagesFor(app, deps, administratorPage);
+  const pages = pagesOf(app, deps, 'audit:read');
 
   pages.show(path, async ({ view, query: parameters }) => {
     const query = queryOf(parameters);

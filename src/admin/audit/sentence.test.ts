@@ -12,7 +12,8 @@ const names = new Map([
   ['cl_1', { name: 'Quarry' }],
   ['cl_9', { name: 'Old thing', isGone: true as const }],
 ]);
-const viewIn = (locale: string) => ({ locale, t: translator(locale), branding: { name: 'Signet' } }) as unknown as View;
+const viewIn = (locale: string) =>
+  ({ locale, t: translator(locale), branding: { name: 'Signet' }, may: () => true }) as unknown as View;
 const event = (of: Partial<NamedEvent>): NamedEvent => ({
   action: 'client.approved',
   actor: 'user:usr_1',

@@ -11,8 +11,9 @@ export function entityName(view: View, names: Names, id: string): Html {
   const known = names.get(id);
   const name = known && untrusted(known.name, 80);
   if (known?.isGone) return html`${name} (${view.t('admin.audit.deleted_client')})`;
-  const path = pageOf(id);
+  const path = pageOf(view, id);
   if (name !== undefined && path !== undefined) return html`<a href="${path}">${name}</a>`;
+  if (name !== undefined) return name;
   const code = html`<code>${untrusted(id, 80)}</code>`;
   if (id.startsWith('usr_')) return html`${view.t('admin.audit.deleted_account')} ${code}`;
   return id.startsWith('cl_') ? html`${view.t('admin.audit.deleted_client')} ${code}` : code;

@@ -41,6 +41,7 @@ export function decisions(
 ): Html {
   const waits = needsReview(client);
   const needsReviewer = waits || wasApproved(client);
+  if (!view.may('clients:approve')) return html``;
   const mayDecide = reviewerProblem === undefined;
   return html`${!mayDecide && needsReviewer && unavailableDecision(view, client, reviewerProblem)}
 ${waits && mayDecide && approval(view, client, { scopes, names })}${waits && rejection(view, client)}

@@ -57,7 +57,7 @@ export const groupFacts = (view: View, client: Client, names: GroupNames): Html 
       chosen !== null &&
       html`<dt>${view.t(`admin.clients.${list}`)}</dt><dd>${chosen.map(
         (id, place) =>
-          html`${place > 0 && ', '}${names.has(id) ? html`<a href="/admin/groups/${id}">${untrusted(names.get(id) ?? '')}</a>` : view.t('admin.clients.group_gone')}`,
+          html`${place > 0 && ', '}${names.has(id) && view.may('groups:read') ? html`<a href="/admin/groups/${id}">${untrusted(names.get(id) ?? '')}</a>` : names.has(id) ? untrusted(names.get(id) ?? '') : view.t('admin.clients.group_gone')}`,
       )}</dd>
 `
     );

@@ -1,16 +1,16 @@
 import type { FastifyInstance } from 'fastify';
-import { administratorPage } from '../../authentication/sessions/session.ts';
 import { findHosts } from '../../clients/from-outside/approved-hosts.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { doneOrUnchanged, pagesFor } from '../../platform/pages/page-routes.ts';
+import { doneOrUnchanged } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { pagesOf } from '../access.ts';
 import { checkedNames, explains, namesAfter, type Shown } from '../components.ts';
 import { hostOperations as operations } from './host-operations.ts';
 import { hostsPage, hostsPath } from './hosts-page.ts';
 
 /** Hosts of metadata documents that are approved in advance. */
 export async function clientHostRoutes(app: FastifyInstance, deps: Deps) {
-  const pages = pagesFor(app, deps, administratorPage);
+  const pages = pagesOf(app, deps, 'clients:read');
   const redraw = async ({ view }: { view: View }, shown: Shown) =>
     hostsPage(view, await findHosts(deps), await deps.scopes.read(), shown);
 

@@ -21,7 +21,14 @@ ${itemsOr(
   hosts.map((one) => hostItem(view, one)),
   view.t('admin.hosts.none'),
 )}
-<h2 id="approve">${view.t('admin.hosts.approve')}</h2>
+${view.may('clients:approve') && approval(view, scopes, shown)}`,
+});
+
+const approval = (
+  view: View,
+  scopes: ScopeRegister,
+  shown: Shown,
+): Html => html`<h2 id="approve">${view.t('admin.hosts.approve')}</h2>
 ${shown.problem}
 <form method="post" action="${hostsPath}">
 <label for="host">${view.t('admin.hosts.host')}</label>
@@ -37,8 +44,7 @@ ${choices(
   })),
 )}
 <button type="submit" id="host-approve">${view.t('admin.hosts.approve.submit')}</button>
-</form>`,
-});
+</form>`;
 
 const scopeLabel = (view: View, { name, api, describe }: ReturnType<ScopeRegister['list']>[number]): Html =>
   html`${api && html`${untrusted(api.name)}: `}${api ? untrusted(describe(view.locale)) : describe(view.locale)} <code>${name}</code>`;
@@ -48,6 +54,6 @@ const hostItem = (view: View, { host, allowed_scopes, updated_at }: Host): Html 
 <p>${allowed_scopes.map((name, place) => html`${place > 0 && ', '}<code>${name}</code>`)}</p>
 <p class="state">${view.t('admin.changed')}: ${view.ago(updated_at)}</p>
 </div>
-${buttonForm(view.t('admin.hosts.remove'), { path: `${hostsPath}/${encodeURIComponent(host)}/remove`, id: `remove-${host}`, style: 'danger' })}
+${view.may('clients:approve') && buttonForm(view.t('admin.hosts.remove'), { path: `${hostsPath}/${encodeURIComponent(host)}/remove`, id: `remove-${host}`, style: 'danger' })}
 </li>
 `;

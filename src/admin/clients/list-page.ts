@@ -50,7 +50,7 @@ export function clientsPage(view: View, list: ClientListView): Page {
     tab: adminTab('admin_clients'),
     content: html`<h1>${view.t('admin.clients.title')}</h1>
 ${doneNotice(view, { query }, 'clients', ['deleted'])}
-<p class="actions"><a class="button" href="${path}/register" id="client-register">${view.t('admin.clients.register')}</a>${readsDocuments && html` <a class="button quiet" href="${hostsPath}" id="client-hosts">${view.t('admin.hosts.title')}</a>`}</p>
+<p class="actions">${view.may('clients:write') && html`<a class="button" href="${path}/register" id="client-register">${view.t('admin.clients.register')}</a>`}${readsDocuments && html` <a class="button quiet" href="${hostsPath}" id="client-hosts">${view.t('admin.hosts.title')}</a>`}</p>
 ${searchForm(view, 'clients', q)}
 <nav aria-label="${view.t('admin.clients.filter')}"><p class="actions">${clientFilters
       .filter((one) => one !== 'outside' || counts.outside > 0 || filter === one)
@@ -127,7 +127,8 @@ function ownerCell(view: View, client: Client, owner: User | undefined): Html {
   const host = originHostOf(client);
   if (host !== undefined) return html`<code>${untrusted(host)}</code>`;
   if (owner === undefined) return view.t(is_first_party ? 'admin.clients.first_party' : 'admin.clients.owner.gone');
-  return html`<a href="/admin/users/${owner.user_id}">${untrusted(owner.name ?? owner.email)}</a>${owner.name !== null && html` <span class="soft">${untrustedEmail(owner.email)}</span>`}`;
+  const name = untrusted(owner.name ?? owner.email);
+  return html`${view.may('users:read') ? html`<a href="/admin/users/${owner.user_id}">${name}</a>` : name}${owner.name !== null && html` <span class="soft">${untrustedEmail(owner.email)}</span>`}`;
 }
 
 const warningSign = html`<svg viewBox="0 0 16 16" aria-hidden="true"><path fill="none" stroke="currentColor" stroke-width="1.8" stroke-linejoin="round" d="M8 1.7 15 14.3H1zM8 6v4m0 1.6v1.2"/></svg>`;

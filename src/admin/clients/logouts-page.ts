@@ -29,7 +29,7 @@ ${shown.problem}${shown.query?.done === 'resent' && notice(view.t('logouts.resen
 <h2 class="state">${stateName(view, state)}</h2>
 ${deliveryList(view, found, state, {
   title: ({ sub }) => entityName(view, names, sub),
-  resend: `${path}/logout-deliveries/retry`,
+  resend: view.may('clients:write') ? `${path}/logout-deliveries/retry` : undefined,
   pathTo: (query) => pathWith(`${path}/logout-deliveries`, query),
   none: view.t('admin.clients.logouts.none'),
 })}`,

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
-import { administratorPage } from '../../authentication/sessions/session.ts';
 import { clientFormRoutes } from '../../developer/clients/form-routes.ts';
 import type { ClientArea } from '../../developer/navigation.ts';
 import type { ClientManager } from '../../developer/owner.ts';
 import { clientSecretRoutes } from '../../developer/secrets/routes.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import type { Access } from '../../platform/http/access.ts';
+import { personWith } from '../access.ts';
 import { adminTab } from '../components.ts';
 
 const tab = adminTab('admin_clients');
@@ -18,11 +18,13 @@ const area: ClientArea = {
   intro: 'admin.clients.register.intro',
 };
 
+const registrar = personWith('clients:write');
+
 /** Of clients without an owner; those of a user are refused. */
 const inPlaceOfOwner: Access<Deps, ClientManager> = {
-  ...administratorPage,
+  ...registrar,
   async authenticate(deps, request) {
-    const { caller } = await administratorPage.authenticate(deps, request);
+    const { caller } = await registrar.authenticate(deps, request);
     return { owner: { owner_user_id: null, caller } };
   },
 };

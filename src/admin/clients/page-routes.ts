@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { administratorPage } from '../../authentication/sessions/session.ts';
+import type { Administrator } from '../../authentication/sessions/session.ts';
 import { consentPolicies, profiles, secondFactors, signingAlgorithms } from '../../clients/choices.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { exportClients } from '../../clients/export-clients.ts';
@@ -18,11 +18,12 @@ import { now } from '../../platform/clock.ts';
 import { csvName, csvType } from '../../platform/csv.ts';
 import { fieldProblem, invalidFields } from '../../platform/errors.ts';
 import { type Parameters, readChoice } from '../../platform/http/parameters.ts';
-import { doneOrUnchanged, type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
+import { doneOrUnchanged, type PageContext } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { normalizeName } from '../../platform/text.ts';
 import { readPeriod } from '../../statistics/periods.ts';
 import { readClientStatistics } from '../../statistics/read-statistics.ts';
+import { pagesOf } from '../access.ts';
 import { namesIn } from '../audit/names.ts';
 import { checkedNames, clientPath, explains, namesAfter, type Shown } from '../components.ts';
 import { readyReasons } from './decision-forms.ts';
@@ -37,7 +38,7 @@ const one = `${list}/:client_id` as const;
 
 /** The review (decisions §11): the queue, what is asked for, and the decision about exactly that. */
 export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
-  const pages = pagesFor(app, deps, administratorPage);
+  const pages = pagesOf(app, deps, 'clients:read');
 
   pages.show(list, async ({ view, query }) => {
     const q = query.q?.trim() ?? '';
@@ -76,7 +77,8 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
   const onPage = { page: one, explains, redraw };
   // The form has no default for consent, which only this page asks for.
   pages.post(`${one}/approve`, {
-    async act({ caller, client_id }, form) {
+    async act({ caller, client_id, authorize }, form) {
+      authorize('clients:approve');
       await approveClient(deps, { client_id, caller }, approvalOf(form));
       return `${clientPath({ client_id })}?done=approved`;
     },
@@ -99,7 +101,8 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
     ...onPage,
   });
   pages.post(`${one}/delete`, {
-    async act({ caller, client_id }, { confirmation = '' }) {
+    async act({ caller, client_id, authorize }, { confirmation = '' }) {
+      authorize('clients:write');
       const { name } = await findAnyClient(deps, client_id);
       // Its id is as good, for a name that no one can type.
       if (normalizeName(confirmation) !== name && confirmation.trim() !== client_id) {
@@ -158,7 +161,7 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
   }
 }
 
-type ClientContext = PageContext<Awaited<ReturnType<typeof administratorPage.authenticate>>, typeof one>;
+type ClientContext = PageContext<Administrator, typeof one>;
 
 const filterOf = ({ state }: Parameters) => clientFilters.find((name) => name === state) ?? 'waiting';
 const listingOf = (filter: ClientFilter): ClientListing => (filter === 'changes' ? 'pending_change' : filter);

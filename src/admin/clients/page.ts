@@ -61,8 +61,8 @@ export const clientPage = (view: View, of: ClientView, shown: Shown): Page => {
 <div><h1>${untrusted(client.name)}</h1><p>${statusBadge(view, client)}</p></div></div>
 ${shown.problem}${doneNotice(view, shown, 'clients', done)}
 ${next && nextLink(view, next)}
-${needsReview(client) && html`<p class="to-decision"><a href="#decision">${view.t('admin.clients.to_decision')}</a></p>`}
-${client.owner_user_id === null && ownerActions(view, client)}
+${needsReview(client) && view.may('clients:approve') && html`<p class="to-decision"><a href="#decision">${view.t('admin.clients.to_decision')}</a></p>`}
+${client.owner_user_id === null && view.may('clients:write') && ownerActions(view, client)}
 <div class="review"><div>
 ${facts(view, of)}
 ${lastRejection ? rejectionNote(view, lastRejection) : statusReason(view, client)}
@@ -73,11 +73,11 @@ ${needsReview(client) && ownersNote(view, client)}
 ${differenceTable(view, client, lastRejection)}
 ${charts}
 <p><a href="${clientPath(client)}/logout-deliveries">${view.t('logouts.title')}</a></p>
-<p><a href="${pathWith('/admin/audit', { who: client.client_id })}">${view.t('admin.history')}</a></p>
+${view.may('audit:read') && html`<p><a href="${pathWith('/admin/audit', { who: client.client_id })}">${view.t('admin.history')}</a></p>`}
 </div>
 <div class="decision" id="decision" role="region" aria-label="${view.t('admin.clients.decision')}">
 ${decisions(view, client, reviewerProblem, of)}
-${deletion(view, client, usage)}
+${view.may('clients:write') && deletion(view, client, usage)}
 </div></div>`,
   };
 };
@@ -162,7 +162,7 @@ function facts(view: View, { client, owner, usage, groupNames }: ClientView): Ht
   return html`<dl>
 <dt>${view.t('admin.clients.owner')}</dt><dd>${
     owner
-      ? html`<a href="/admin/users/${owner.user_id}">${untrusted(owner.name ?? owner.email)}</a> ${untrustedEmail(owner.email)}`
+      ? html`${view.may('users:read') ? html`<a href="/admin/users/${owner.user_id}">${untrusted(owner.name ?? owner.email)}</a>` : untrusted(owner.name ?? owner.email)} ${untrustedEmail(owner.email)}`
       : host === undefined
         ? view.t('admin.clients.ownerless')
         : view.t(`admin.clients.origin.${client.origin!}`, { host: html`<code>${untrusted(host)}</code>` })

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import { administratorPage } from '../../authentication/sessions/session.ts';
 import { entitlementStatuses, keyOfName } from '../../entitlements/entitlement.ts';
 import { type EntitlementFilter, exportEntitlements, findEntitlements } from '../../entitlements/find-entitlements.ts';
 import { allCredentials } from '../../entitlements/statements.ts';
@@ -7,14 +6,14 @@ import type { Deps } from '../../oauth/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { csvName, csvType } from '../../platform/csv.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
-import { pagesFor } from '../../platform/pages/page-routes.ts';
+import { pagesOf } from '../access.ts';
 import { entitlementsPage } from './page.ts';
 
 const path = '/admin/entitlements';
 
 /** Who is entitled to what, across users. */
 export async function entitlementPageRoutes(app: FastifyInstance, deps: Deps) {
-  const pages = pagesFor(app, deps, administratorPage);
+  const pages = pagesOf(app, deps, 'entitlements:read');
 
   pages.show(path, async ({ view, query }) => {
     const [{ filter, ...found }, credentials] = await Promise.all([findAsTyped(query), allCredentials(deps)]);

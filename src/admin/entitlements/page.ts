@@ -6,7 +6,7 @@ import { personInitials } from '../../platform/pages/initials.ts';
 import { emptyList, pager, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { adminTab } from '../components.ts';
+import { adminTab, linkToServices } from '../components.ts';
 import { statusBadge } from '../users/entitlement-history.ts';
 
 const path = '/admin/entitlements';
@@ -61,10 +61,7 @@ const isNarrowed = (filter: EntitlementFilter) => Object.values(filter).some((on
 const nothing = (view: View, filter: EntitlementFilter): Html =>
   isNarrowed(filter)
     ? emptyList(view.t('admin.entitlements.none.here'))
-    : emptyList(view.t('admin.entitlements.none'), {
-        path: '/admin/service-credentials',
-        label: view.t('admin.tab.services'),
-      });
+    : emptyList(view.t('admin.entitlements.none'), linkToServices(view));
 
 const columns = ['user', 'product', 'plan', 'status', 'until', 'changed'] as const;
 

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import { administratorPage } from '../../authentication/sessions/session.ts';
 import { countMembersOf, pageOfGroups, pageOfMembers } from '../../groups/find-groups.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { doneOrUnchanged, pagesFor } from '../../platform/pages/page-routes.ts';
+import { doneOrUnchanged } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { pagesOf } from '../access.ts';
 import { explains, type Shown } from '../components.ts';
 import { groupOperations as operations } from './operations.ts';
 import { groupPage, groupsPage } from './page.ts';
@@ -13,7 +13,7 @@ const one = `${list}/:group_id` as const;
 
 /** Groups of users, and who is in them. */
 export async function groupPageRoutes(app: FastifyInstance, deps: Deps) {
-  const pages = pagesFor(app, deps, administratorPage);
+  const pages = pagesOf(app, deps, 'groups:read');
 
   const all = async ({ view }: { view: View }, shown: Shown) => {
     const { q = '', after } = shown.query ?? {};

@@ -34,14 +34,16 @@ ${
   )
 }
 ${pager(view, { id: 'groups-more', next, label: view.t('admin.groups.more'), pathTo: (at) => pathWith(path, { q, ...at }) })}
-<h2 id="create">${view.t('admin.groups.create')}</h2>
+${view.may('groups:write') && creation(view, shown)}`,
+  };
+}
+
+const creation = (view: View, shown: Shown): Html => html`<h2 id="create">${view.t('admin.groups.create')}</h2>
 ${shown.problem}
 <form method="post" action="${path}">
 ${fields(view, { name: shown.form?.name ?? '', description: shown.form?.description ?? null })}
 <button type="submit" id="group-create">${view.t('admin.groups.create.submit')}</button>
-</form>`,
-  };
-}
+</form>`;
 
 const groupItem = (group: Group): Html => html`<li><div>
 <h2><a href="${path}/${group.group_id}">${untrusted(group.name)}</a></h2>
@@ -71,32 +73,43 @@ ${shown.problem}${doneNotice(view, shown, 'groups', ['created', 'saved', 'added'
 <dt>${view.t('admin.created')}</dt><dd>${view.ago(group.created_at)}</dd>
 </dl>
 <h2>${view.t('admin.groups.members')}</h2>
-<form method="post" action="${path}/${group.group_id}/members">
-<label for="user">${view.t('admin.groups.user')}</label>
-<input id="user" name="user" required maxlength="254" autocomplete="off" autocapitalize="none" spellcheck="false" value="${shown.form?.user ?? ''}">
-<button type="submit" id="member-add">${view.t('admin.groups.add')}</button>
-</form>
+${view.may('groups:write') && addition(view, group, shown)}
 ${itemsOr(
   members.map((member) => memberItem(view, group, member)),
   view.t('admin.groups.members.none'),
 )}
 ${pager(view, { id: 'members-more', next, label: view.t('admin.groups.members.more'), pathTo: (at) => pathWith(`${path}/${group.group_id}`, at) })}
-<details><summary>${view.t('admin.groups.edit')}</summary>
+${view.may('groups:write') && changes(view, group)}
+${view.may('audit:read') && html`<p><a href="/admin/audit?who=${group.group_id}">${view.t('admin.history')}</a></p>`}`,
+});
+
+const addition = (
+  view: View,
+  group: Group,
+  shown: Shown,
+): Html => html`<form method="post" action="${path}/${group.group_id}/members">
+<label for="user">${view.t('admin.groups.user')}</label>
+<input id="user" name="user" required maxlength="254" autocomplete="off" autocapitalize="none" spellcheck="false" value="${shown.form?.user ?? ''}">
+<button type="submit" id="member-add">${view.t('admin.groups.add')}</button>
+</form>`;
+
+const changes = (view: View, group: Group): Html => html`<details><summary>${view.t('admin.groups.edit')}</summary>
 <form method="post" action="${path}/${group.group_id}/edit">
 ${fields(view, group)}
 <button type="submit" id="group-save">${view.t('admin.groups.edit.submit')}</button>
 </form></details>
-${step(view, 'admin.groups.delete', { path: `${path}/${group.group_id}/delete`, id: 'group-delete', style: 'danger' })}
-<p><a href="/admin/audit?who=${group.group_id}">${view.t('admin.history')}</a></p>`,
-});
+${step(view, 'admin.groups.delete', { path: `${path}/${group.group_id}/delete`, id: 'group-delete', style: 'danger' })}`;
 
 const memberItem = (view: View, { group_id }: Group, member: ListedMember): Html => html`<li><div>
-<h3><a href="/admin/users/${member.user_id}">${untrusted(member.name ?? member.email)}</a></h3>
+<h3>${view.may('users:read') ? html`<a href="/admin/users/${member.user_id}">${untrusted(member.name ?? member.email)}</a>` : untrusted(member.name ?? member.email)}</h3>
 <p>${untrustedEmail(member.email)}</p>
 <p class="state">${view.t('admin.groups.since', { when: view.ago(member.added_at) })}${member.provider !== null && html` ${view.t('admin.groups.by_provider', { provider: untrusted(member.provider) })}`}</p>
-</div>
+</div>${
+  view.may('groups:write') &&
+  html`
 <form method="post" action="${path}/${group_id}/remove-member">
 ${hidden('user', member.user_id)}
 <button type="submit" class="quiet" aria-label="${view.plain('admin.groups.remove.named', { user: visibleText(member.name ?? member.email) })}">${view.t('admin.groups.remove')}</button>
-</form></li>
+</form>`
+}</li>
 `;

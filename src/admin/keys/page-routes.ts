@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import { administratorPage } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import {
   listKeys,
@@ -11,15 +10,15 @@ import type { KeyRecord } from '../../oauth/statements.ts';
 import { html } from '../../platform/pages/html.ts';
 import { badge } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
-import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { pagesOf } from '../access.ts';
 import { adminTab, doneNotice, type Shown, step } from '../components.ts';
 import { keyOperations } from './operations.ts';
 
 const path = '/admin/keys';
 
 export async function keyPageRoutes(app: FastifyInstance, deps: Deps) {
-  const pages = pagesFor(app, deps, administratorPage);
+  const pages = pagesOf(app, deps, 'keys:read');
   pages.show(path, async (context) => keysPage(context.view, await listKeys(deps), context));
   pages.run(keyOperations.rotate, {
     page: path,
@@ -36,7 +35,7 @@ const keysPage = (view: View, keys: readonly KeyRecord[], shown: Shown): Page =>
 <p class="soft">${view.t('admin.keys.intro')}</p>
 ${doneNotice(view, shown, 'keys', ['rotated', 'waiting'])}
 <ul class="items">${keys.toSorted(asUsed).map((key) => keyItem(view, key))}</ul>
-${step(view, 'admin.keys.rotate', { path: `${path}/rotate`, id: 'keys-rotate' })}`,
+${view.may('keys:write') && step(view, 'admin.keys.rotate', { path: `${path}/rotate`, id: 'keys-rotate' })}`,
 });
 
 const places = ['active', 'next', 'retiring', 'retired'];

@@ -23,7 +23,7 @@ export const overviewPage = (view: View, overview: Overview): Page => {
     title: view.plain('admin.title'),
     tab: adminTab('admin'),
     content: html`<h1>${view.t('admin.title')}</h1>
-${checklist(view, setup)}
+${view.may('settings:write') && checklist(view, setup)}
 ${periodLinks(view, '/admin', statistics, periods)}${figures(view, [
   { change: users.all, label: view.t('admin.overview.users'), days },
   ...users.active.map((one) => ({
@@ -43,7 +43,7 @@ ${eventList(view, latest.names, latest.events)}
 <a href="/admin/audit?by=${byAdministrators}" id="overview-changes">${view.t('admin.overview.latest.changes')}</a></p>
 <h2>${view.t('admin.overview.health')}</h2>
 ${health(view, overview)}
-${hiddenChecklist(view, setup)}`,
+${view.may('settings:write') && hiddenChecklist(view, setup)}`,
   };
 };
 

@@ -19,8 +19,8 @@ export async function searchPageRoutes(app: FastifyInstance, deps: Deps) {
     const named = pagesNamed(view, query);
     if (query === '') return searchPage(view, { query, pages: named });
     const [people, clients] = await Promise.all([
-      findUsers(deps, { query, limit: maxFound }),
-      findClients(deps, { query, listing: 'all', limit: maxFound }),
+      view.may('users:read') ? findUsers(deps, { query, limit: maxFound }) : undefined,
+      view.may('clients:read') ? findClients(deps, { query, listing: 'all', limit: maxFound }) : undefined,
     ]);
     return searchPage(view, { query, pages: named, people, clients });
   });

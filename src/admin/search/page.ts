@@ -35,7 +35,7 @@ ${people && peopleFound(view, query, people)}${clients && clientsFound(view, que
     pages.map(({ path, label }) => html`<li><div><a href="${path}">${view.t(label)}</a></div></li>\n`),
   )
 }
-${query !== '' && html`<p><a href="${pathWith('/admin/audit', { who: query })}" id="search-audit">${view.t('admin.search.audit', { query: typed })}</a></p>`}`,
+${query !== '' && view.may('audit:read') && html`<p><a href="${pathWith('/admin/audit', { who: query })}" id="search-audit">${view.t('admin.search.audit', { query: typed })}</a></p>`}`,
   };
 }
 

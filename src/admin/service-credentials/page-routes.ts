@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import { administratorPage } from '../../authentication/sessions/session.ts';
 import { findCredential } from '../../entitlements/service-credentials/manage-credential.ts';
 import {
   hasExpired,
@@ -11,8 +10,9 @@ import type { Deps } from '../../oauth/deps.ts';
 import { now } from '../../platform/clock.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { isActiveSecret } from '../../platform/ids.ts';
-import { doneOrUnchanged, pagesFor } from '../../platform/pages/page-routes.ts';
+import { doneOrUnchanged } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { pagesOf } from '../access.ts';
 import { checkedNames, explains, type Shown } from '../components.ts';
 import { serviceCredentialOperations as operations } from './operations.ts';
 import { credentialPage, credentialSecretPage, credentialsPage, typedExpiry, typedLines } from './page.ts';
@@ -22,7 +22,7 @@ const one = `${list}/:client_id` as const;
 
 /** Credentials of back ends. A secret is answered directly, once: no address leads to it again. */
 export async function serviceCredentialPageRoutes(app: FastifyInstance, deps: Deps) {
-  const pages = pagesFor(app, deps, administratorPage);
+  const pages = pagesOf(app, deps, 'service-credentials:read');
 
   const withEnd = (one: ServiceCredential) => ({ ...one, isExpired: hasExpired(one, now(deps)) });
   const all = async ({ view }: { view: View }, shown: Shown) =>

@@ -37,7 +37,14 @@ ${itemsOr(
   credentials.map((one) => credentialItem(view, one)),
   view.t('admin.services.none'),
 )}
-<h2 id="create">${view.t('admin.services.create')}</h2>
+${view.may('service-credentials:write') && creation(view, apis, shown)}`,
+});
+
+const creation = (
+  view: View,
+  apis: readonly Api[],
+  shown: Shown,
+): Html => html`<h2 id="create">${view.t('admin.services.create')}</h2>
 ${shown.problem}
 <form method="post" action="${path}">
 <label for="name">${view.t('admin.services.name')}</label>
@@ -50,8 +57,7 @@ ${termsFields(view, {
 ${expirySelect(view, shown.form?.expires_in_days)}
 ${apis.length > 0 && apiSelect(view, apis, shown.form?.api ?? shown.query?.api)}
 <button type="submit" id="service-create">${view.t('admin.services.create.submit')}</button>
-</form>`,
-});
+</form>`;
 
 /** Of a credential by which an API introspects its own tokens. */
 const apiSelect = (view: View, apis: readonly Api[], chosen: string | undefined): Html =>
@@ -179,7 +185,7 @@ ${
   one.retired_at === null &&
   html`<h2>${view.t('developer.secrets')}</h2>
 ${secretList(view, active)}
-${changes(view, one)}`
+${view.may('service-credentials:write') && changes(view, one)}`
 }
 <p><a href="/admin/audit?who=${one.credential_id}">${view.t('admin.history')}</a></p>`,
 });

@@ -2,14 +2,13 @@ import type { FastifyInstance } from 'fastify';
 import type { ProviderCheck } from '../../authentication/federation/check-provider.ts';
 import { failureWords } from '../../authentication/federation/failure-words.ts';
 import { callbackUrl } from '../../authentication/federation/upstream-authorization.ts';
-import { administratorPage } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { alert, notice } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import { badge } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
-import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { pagesOf } from '../access.ts';
 import { adminTab, buttonForm, explains, type Shown } from '../components.ts';
 import { settingOperations as operations } from './operations.ts';
 import { readSettings, type Setting } from './read-settings.ts';
@@ -19,7 +18,7 @@ const path = '/admin/settings';
 
 /** The configuration of the process that answers. It is changed where the server is started. */
 export async function settingPageRoutes(app: FastifyInstance, deps: Deps) {
-  const pages = pagesFor(app, deps, administratorPage);
+  const pages = pagesOf(app, deps, 'settings:read');
   const draw = (view: View, outcome?: Html | false) =>
     settingsPage(view, {
       groups: readSettings(deps.config),
@@ -78,7 +77,7 @@ const mailTest = (view: View, { mail }: Pick<SettingsView, 'mail'>): Html =>
   mail === 'none'
     ? html`<p class="soft">${view.t('admin.settings.mail.off')}</p>`
     : html`<p class="soft">${view.t(mail === 'smtp' ? 'admin.settings.mail.what' : 'admin.overview.mail.log')}</p>
-${buttonForm(view.t('admin.settings.mail.test'), { path: `${path}/test-mail`, id: 'settings-test-mail', style: 'quiet' })}`;
+${view.may('settings:write') && buttonForm(view.t('admin.settings.mail.test'), { path: `${path}/test-mail`, id: 'settings-test-mail', style: 'quiet' })}`;
 
 const providerChecks = (view: View, { providers }: Pick<SettingsView, 'providers'>): Html =>
   html`<ul class="items">${providers.map(

@@ -41,14 +41,14 @@ const sessionItem = (view: View, user_id: string, session: ListedSession, title:
 ${title(session.session_id, html`${deviceName(session.user_agent) ?? view.t('admin.users.sessions.unknown')}`)}
 <p id="${session.session_id}-what">${session.address !== null && html`${ipAddress(session.address)} · `}${view.t('admin.users.sessions.seen', { when: view.ago(session.last_seen_at) })} · ${methodsInWords(view, session.amr)}</p>
 </div>
-${endStep(view, session.session_id, `/admin/users/${user_id}/sessions/${session.session_id}/end`, view.t('admin.users.sessions.end'))}</li>
+${view.may('users:write') && endStep(view, session.session_id, `/admin/users/${user_id}/sessions/${session.session_id}/end`, view.t('admin.users.sessions.end'))}</li>
 `;
 
 const grantItem = (view: View, user_id: string, grant: ListedGrant, title: Title) => html`<li><div>
-${title(grant.grant_id, html`<a href="${clientPath(grant)}">${untrusted(grant.client_name)}</a>`)}
+${title(grant.grant_id, view.may('clients:read') ? html`<a href="${clientPath(grant)}">${untrusted(grant.client_name)}</a>` : untrusted(grant.client_name))}
 <p id="${grant.grant_id}-what"><code>${grant.scope}</code> · ${view.t('admin.users.grants.since', { when: view.ago(grant.created_at) })}</p>
 </div>
-${endStep(view, grant.grant_id, `/admin/users/${user_id}/grants/${grant.grant_id}/end`, view.t('admin.users.grants.end'))}</li>
+${view.may('users:write') && endStep(view, grant.grant_id, `/admin/users/${user_id}/grants/${grant.grant_id}/end`, view.t('admin.users.grants.end'))}</li>
 `;
 
 type AccessList = 'sessions' | 'grants';

@@ -7,7 +7,7 @@ import { inCode, nameInCode, nullable, operation, Time } from '../../platform/ht
 import { list, time } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
 import { administration, ReasonBody, reasonExample, reasonMember, strictBody } from '../operation-parts.ts';
-import { bulkActions, changeSeveral, maxSelected } from './change-several.ts';
+import { bulkActions, changeSeveral, changesRole, maxSelected } from './change-several.ts';
 import { deleteUserByAdministrator } from './delete-user.ts';
 import { editUser } from './edit-user.ts';
 import { exportUsers } from './export-list.ts';
@@ -194,7 +194,7 @@ export const accountOperations = {
     alsoNeeds: {
       permission: 'administrators:write',
       words: 'A change of the role takes `administrators:write`, which no service credential has.',
-      when: (_, { body }) => /_administrator$/.test(body.action),
+      when: (_, { body }) => changesRole(body.action),
     },
     async run(deps, { caller, body }) {
       const results = await changeSeveral(deps, caller, body);

@@ -42,8 +42,7 @@ ${problem}${doneNotice(view, { query }, 'users', ['invitation_revoked'])}
 ${emailField(view, form?.email ?? '')}<label for="name">${view.t('developer.secrets.name')}</label>
 <input id="name" name="name" maxlength="100" autocomplete="off" value="${form?.name ?? ''}" aria-describedby="name-hint">
 <p class="hint" id="name-hint">${view.t('admin.users.invite.name.hint')}</p>
-${usernameField(view, form?.preferred_username ?? '')}<label><input type="checkbox" name="role" value="admin" aria-describedby="role-hint"${form?.role === 'admin' && html` checked`}> ${view.t('admin.users.invite.administrator')}</label>
-<p class="hint" id="role-hint">${view.t('admin.users.invite.administrator.hint')}</p>
+${usernameField(view, form?.preferred_username ?? '')}${view.may('administrators:write') && roleField(view, form?.role === 'admin')}
 <label for="locale">${view.t('admin.users.invite.language')}</label>
 <select id="locale" name="locale">${locales.map((locale) => html`<option value="${locale}"${locale === (form?.locale ?? view.locale) && html` selected`}>${nameOfLanguage(locale)}</option>`)}</select>
 ${optionalReasonField(view, 'invite-reason', form?.reason)}
@@ -52,6 +51,12 @@ ${optionalReasonField(view, 'invite-reason', form?.reason)}
 <h2>${view.t('admin.users.invitations')}</h2>
 ${pendingList(view, pending)}`,
 });
+
+const roleField = (
+  view: View,
+  isChosen: boolean,
+): Html => html`<label><input type="checkbox" name="role" value="admin" aria-describedby="role-hint"${isChosen && html` checked`}> ${view.t('admin.users.invite.administrator')}</label>
+<p class="hint" id="role-hint">${view.t('admin.users.invite.administrator.hint')}</p>`;
 
 const pendingList = (view: View, { invitations, next }: Invitations): Html =>
   html`${

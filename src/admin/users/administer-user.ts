@@ -4,6 +4,7 @@ import {
   requireAnotherAdministrator,
 } from '../../accounts/administrators.ts';
 import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
+import { isPrivileged, type Role } from '../../accounts/roles.ts';
 import {
   deleteLinksOfUser,
   deleteResetLinksOfUser,
@@ -14,7 +15,6 @@ import {
   listAdministrators,
   lockUser,
   noteSecondFactor,
-  type Role,
   setDisabled,
   setRole,
   type User,
@@ -113,7 +113,7 @@ export async function changeRole(
   const user = await requireUser(deps, user_id);
   if (user.role === role) return { after: user, isChanged: false };
   await refuseAgainstAdministrator(deps, caller, user_id);
-  const notified = role === 'admin' ? await listAdministrators(deps.db) : [];
+  const notified = isPrivileged(role) ? await listAdministrators(deps.db) : [];
   const at = now(deps);
   const change = { before: { role: user.role }, after: { role } };
   const event = auditEvent({ action: 'user.role_changed', ...caller, target: user_id, reason, ...change }, at);
@@ -124,15 +124,25 @@ export async function changeRole(
     run: {
       user: setRole(user_id, role, caller.actor, at),
       links: deleteLinksOfUser(user_id, 'admin_password_reset'), // it would be a link to an administrator's account
-      given: role === 'user' ? endLinksGivenBy(user_id) : undefined,
-      mails: mailTo(deps, user, role === 'admin' ? 'role_admin' : 'role_user'),
-      mailsToAdministrators: notified.flatMap((one) => mailTo(deps, one, 'new_administrator', { email: user.email })),
+      given: role === 'admin' ? undefined : endLinksGivenBy(user_id),
+      mails: mailAboutRole(deps, user, role),
+      mailsToAdministrators: notified.flatMap((one) =>
+        role === 'admin'
+          ? mailTo(deps, one, 'new_administrator', { email: user.email })
+          : mailTo(deps, one, 'new_role', { email: user.email, role }),
+      ),
       event: event.statement,
     },
   });
   const current = await requireUser(deps, user_id);
   if (done.ok) return { after: current, isChanged: true };
   throw current.role === user.role ? lastAdministrator() : invalidState(current.role);
+}
+
+function mailAboutRole(deps: MailDeps, user: User, role: Role): readonly Sql[] {
+  if (role === 'admin') return mailTo(deps, user, 'role_admin');
+  if (role === 'user' && user.role === 'admin') return mailTo(deps, user, 'role_user');
+  return mailTo(deps, user, 'role_given', { role });
 }
 
 /**

@@ -11,6 +11,9 @@ import { changeRole, disableUser, signOutUser } from './administer-user.ts';
 export const bulkActions = ['sign_out', 'disable', 'make_administrator', 'remove_administrator'] as const;
 export type BulkAction = (typeof bulkActions)[number];
 
+export const changesRole = (action: BulkAction): boolean =>
+  action === 'make_administrator' || action === 'remove_administrator';
+
 /** Each is a change of its own, with its event and its mail. */
 export const maxSelected = 100;
 

@@ -8,16 +8,13 @@ import { badge, emptyList, exactTime, pager, pathWith } from '../../platform/pag
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import { adminTab, entityLink } from '../components.ts';
+import { adminTab, entityLink, linkToServices } from '../components.ts';
 
 /** What counts now. The writes that led there have a page of their own. */
 export function entitlementSection(view: View, user_id: string, history: EntitlementHistory): Html {
   const { entitlements, versions } = history;
   if (entitlements.length + versions.length === 0) {
-    return emptyList(view.t('admin.users.entitlements.none'), {
-      path: '/admin/service-credentials',
-      label: view.t('admin.tab.services'),
-    });
+    return emptyList(view.t('admin.users.entitlements.none'), linkToServices(view));
   }
   return html`<ul class="items">${entitlements.map((one) => entitlementItem(view, user_id, one))}</ul>
 <p><a href="${pathTo(user_id, {})}" id="user-writes">${view.t('admin.users.entitlements.all_writes')}</a></p>`;
@@ -60,6 +57,7 @@ ${pager(view, {
 const writeItem = (view: View, write: EntitlementVersion, counts: boolean) => html`<li><div>
 <p>${untrusted(nameOfKey(write.product))}: <strong>${untrusted(nameOfKey(write.plan))}</strong> ${statusBadge(view, write)} ${counts && view.t('admin.users.entitlements.current')}</p>
 <p>${view.t('admin.users.entitlements.version', { version: write.version })} · ${exactTime(write.written_at)} · ${untrusted(write.source)} · ${entityLink(
+  view,
   write.credential_id,
 )}${write.event_id !== null && html` · <code>${untrusted(write.event_id, 255)}</code>`}</p>
 ${details(view, write)}

@@ -13,7 +13,7 @@ import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
 import { adminTab, doneNotice, reasonField, type Shown, searchForm } from '../components.ts';
 import { selectedPrefix } from './bulk-page.ts';
-import { bulkActions } from './change-several.ts';
+import { bulkActions, changesRole } from './change-several.ts';
 import type { ListedUser, UserPage } from './read-user.ts';
 
 const path = '/admin/users';
@@ -52,7 +52,7 @@ export function usersPage(view: View, { search, query: { done, all, after, trail
     tab: adminTab('admin_users'),
     content: html`<h1>${view.t('admin.users.title')}</h1>
 ${doneNotice(view, { query: { done } }, 'users', ['deleted'])}
-<p class="actions"><a class="button" href="${path}/invite" id="users-invite">${view.t('admin.users.invite')}</a></p>
+${view.may('users:write') && html`<p class="actions"><a class="button" href="${path}/invite" id="users-invite">${view.t('admin.users.invite')}</a></p>`}
 ${searchForm(view, 'users', q ?? '')}
 ${!complete && html`<p class="advice" id="users-incomplete">${view.t('admin.users.find.incomplete')}</p>`}
 ${
@@ -66,10 +66,10 @@ ${
   users.length === 0
     ? emptyList(view.t(next === undefined ? 'admin.users.none' : 'admin.users.none.here'))
     : html`${usersTable(view, users, providers, all === 'on')}
-${bulkForm(view, all === 'on', pathWith(path, { q, filter, order: search.order, after, trail, all: all === 'on' ? undefined : 'on' }))}`
+${view.may('users:write') && bulkForm(view, all === 'on', pathWith(path, { q, filter, order: search.order, after, trail, all: all === 'on' ? undefined : 'on' }))}`
 }
 ${pager(view, { id: 'users-more', next, label: view.t('admin.users.more'), pathTo: (at) => pathWith(path, { q, filter, order: search.order, ...at }) })}
-${q === undefined && html`<p><a href="${pathWith(`${path}/export`, { filter })}" id="users-export">${view.t('admin.users.export_list')}</a></p>`}`,
+${q === undefined && view.may('users:export') && html`<p><a href="${pathWith(`${path}/export`, { filter })}" id="users-export">${view.t('admin.users.export_list')}</a></p>`}`,
   };
 }
 
@@ -141,7 +141,7 @@ const bulkForm = (
 ): Html => html`<form method="get" action="${path}/bulk" id="${bulkId}" class="bulk">
 <a href="${other}" id="users-select-all">${view.t(areSelected ? 'admin.users.select_none' : 'admin.users.select_all')}</a>
 <label for="bulk-action">${view.t('admin.users.bulk')}</label>
-<select id="bulk-action" name="action">${bulkActions.map((one) => html`<option value="${one}">${view.t(`admin.users.bulk.${one}`)}</option>`)}</select>
+<select id="bulk-action" name="action">${bulkActions.filter((one) => !changesRole(one) || view.may('administrators:write')).map((one) => html`<option value="${one}">${view.t(`admin.users.bulk.${one}`)}</option>`)}</select>
 <button type="submit" class="quiet" id="users-bulk-preview">${view.t('admin.users.bulk.preview')}</button>
 </form>`;
 
@@ -164,7 +164,7 @@ const counted = (view: View, count: number): string =>
 
 /** What deserves a look. */
 export const userBadges = (view: View, user: User): readonly (Html | false)[] => [
-  user.role === 'admin' && html` ${badge(view.t('admin.users.administrator'))}`,
+  user.role !== 'user' && html` ${badge(view.t(`account.role.${user.role}`))}`,
   user.disabled_at !== null && html` ${badge(view.t('admin.users.disabled'), 'warn')}`,
   user.email_verified_at === null && html` ${badge(view.t('admin.users.unverified.badge'), 'off')}`,
 ];

@@ -1,4 +1,5 @@
 import type { AdministrativePermission } from '../../accounts/permissions.ts';
+import { roles } from '../../accounts/roles.ts';
 import { hasAdministrator, perStandardClaim, userFilters, userOrders } from '../../accounts/statements.ts';
 import { requireUser, requireUserByIdOrEmail } from '../../accounts/users.ts';
 import type { LockState } from '../../authentication/passwords/password-limits.ts';
@@ -20,7 +21,12 @@ import { changeRole, disableUser, enableUser, resetFactors, signOutUser, unlockU
 import { describeUsers } from './list-text.ts';
 import { listedRecord, maxCounted, overviewRecord, readUsers, userOverview, userRecord } from './read-user.ts';
 
-const roles = ['user', 'admin'] as const;
+const rolesInWords = {
+  support: 'Support',
+  reviewer: 'A reviewer',
+  auditor: 'An auditor',
+  admin: 'An administrator',
+} as const;
 
 export const UserRecord = Type.Object({
   user_id: Type.String(),
@@ -218,9 +224,9 @@ export const userOperations = {
     command: {
       name: 'users role',
       summary: 'Change the role of a user.',
-      operands: { ...userOperand, role: { oneOf: ['admin', 'user'] } },
+      operands: { ...userOperand, role: { oneOf: roles } },
       text: async (user, _, deps) =>
-        `${user.role === 'admin' ? 'An' : 'Not an'} administrator from the next request on.\n\n${describeUser(user)}${await administratorWarning(deps)}`,
+        `${user.role === 'user' ? 'Not an administrator' : rolesInWords[user.role]} from the next request on.\n\n${describeUser(user)}${await administratorWarning(deps)}`,
     },
   }),
 

@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { readAdministratorProblem } from '../../accounts/administrators.ts';
+import { type Role, roles } from '../../accounts/roles.ts';
 import { findUser, userFilters } from '../../accounts/statements.ts';
 import { countUsers, requireUser } from '../../accounts/users.ts';
 import type { Caller } from '../../audit/audit.ts';
 import { pendingInvitations } from '../../authentication/account-links/invitation.ts';
-import { administratorPage } from '../../authentication/sessions/session.ts';
+import type { Administrator } from '../../authentication/sessions/session.ts';
 import { listSessions } from '../../authentication/sessions/sessions.ts';
 import { listOwnClients } from '../../clients/find-clients.ts';
 import { entitlementHistory } from '../../entitlements/read-history.ts';
@@ -14,16 +15,17 @@ import { listGrants } from '../../oauth/grants/grants.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import { type Parameters, readChoice, readForm } from '../../platform/http/parameters.ts';
 import { locales } from '../../platform/i18n/translate.ts';
-import { doneOrUnchanged, type PageContext, pagesFor, sendDownload } from '../../platform/pages/page-routes.ts';
+import { doneOrUnchanged, type PageContext, sendDownload } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { ttlCache } from '../../platform/ttl-cache.ts';
+import { pagesOf } from '../access.ts';
 import { explains, type Shown } from '../components.ts';
 import { accessOperations } from './access-operations.ts';
 import { userGrantsPage, userSessionsPage } from './access-pages.ts';
 import { accountOperations } from './account-operations.ts';
 import { editUserPage, invitationPage, invitePage, resetLinkPage } from './account-pages.ts';
 import { bulkPreviewPage, bulkResultPage, selectedPrefix } from './bulk-page.ts';
-import { bulkActions, changeSeveral, previewOf } from './change-several.ts';
+import { bulkActions, changeSeveral, changesRole, previewOf } from './change-several.ts';
 import { entitlementHistoryPage } from './entitlement-history.ts';
 import { invitationOperations } from './invitation-operations.ts';
 import { exportPage, searchOf, usersPage } from './list-page.ts';
@@ -38,7 +40,7 @@ const grantsPerPage = 50;
 
 /** Users, and what an administrator may do about one of them. */
 export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
-  const pages = pagesFor(app, deps, administratorPage);
+  const pages = pagesOf(app, deps, 'users:read');
 
   const counted = ttlCache('user_counts', deps.clock, () => countUsers(deps));
   const drawList = async (view: View, query: Parameters) => {
@@ -50,7 +52,10 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
 
   const showInvitations = async ({ view }: { view: View }, shown: Shown) =>
     invitePage(view, await pendingInvitations(deps, { after: shown.query?.after }), shown);
-  pages.show(`${list}/invite`, (context) => showInvitations(context, context));
+  pages.show(`${list}/invite`, (context) => {
+    context.authorize('users:write');
+    return showInvitations(context, context);
+  });
   pages.run(invitationOperations.invite, {
     page: `${list}/invite`,
     input: ({ email = '', preferred_username, name, role, locale, reason, replace }) => ({
@@ -88,11 +93,15 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
   };
   pages.show(`${list}/bulk`, (context) => {
     const form = context.request.keptForm?.typed ?? context.query;
-    return form.action === undefined ? drawList(context.view, {}) : preview(context, form, {});
+    if (form.action === undefined) return drawList(context.view, {});
+    context.authorize('users:write');
+    return preview(context, form, {});
   });
   pages.post(`${list}/bulk`, {
     page: `${list}/bulk`,
-    async act({ view, caller }, form) {
+    async act({ view, caller, authorize }, form) {
+      authorize('users:write');
+      if (changesRole(actionIn(form))) authorize('administrators:write');
       const [action, user_ids] = [actionIn(form), selectedIn(form)];
       const results = await changeSeveral(deps, caller, { action, user_ids, reason: form.reason ?? '' });
       const users = await Promise.all(results.map(({ user_id }) => findUser(deps.db, user_id)));
@@ -149,7 +158,10 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     ...onPage,
   });
   const filterIn = ({ filter }: Parameters) => userFilters.find((one) => one === filter);
-  pages.show(`${list}/export`, ({ view, query }) => exportPage(view, filterIn(query), {}));
+  pages.show(`${list}/export`, ({ view, query, authorize }) => {
+    authorize('users:export');
+    return exportPage(view, filterIn(query), {});
+  });
   pages.run(accountOperations.exportList, {
     page: `${list}/export`,
     input: (form) => ({ body: { filter: filterIn(form), reason: form.reason ?? '' } }),
@@ -169,7 +181,10 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     const mayChangeAddress = (await takeoverProblem(deps, caller, user_id)) === undefined;
     return editUserPage(view, user, { mayChangeAddress, shown });
   };
-  pages.show(`${one}/edit`, (context) => edit(context as UserContext, {}));
+  pages.show(`${one}/edit`, (context) => {
+    context.authorize('users:write');
+    return edit(context as UserContext, {});
+  });
   pages.run(accountOperations.edit, {
     path: `${one}/edit`,
     page: `${one}/edit`,
@@ -235,11 +250,12 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
   }
 }
 
-type UserContext = PageContext<Awaited<ReturnType<typeof administratorPage.authenticate>>, typeof one>;
+type UserContext = PageContext<Administrator, typeof one>;
 
-const roleOf = ({ role }: Parameters): 'user' | 'admin' => {
-  if (role !== 'user' && role !== 'admin') throw invalidRequest('role must be user or admin.');
-  return role;
+const roleOf = ({ role }: Parameters): Role => {
+  const known = roles.find((one) => one === role);
+  if (known === undefined) throw invalidRequest(`role must be one of ${roles.join(', ')}.`);
+  return known;
 };
 
 const selectedIn = (form: Parameters): string[] =>

@@ -1,3 +1,4 @@
+import { roles } from '../../accounts/roles.ts';
 import { standardClaimNames, type User } from '../../accounts/statements.ts';
 import type { Provider } from '../../authentication/credentials/providers.ts';
 import type { ListedSession } from '../../authentication/statements.ts';
@@ -67,8 +68,8 @@ export function userPage(view: View, of: UserView, shown: Shown): Page {
 <p class="soft">${untrustedEmail(user.email)} (${view.t(verified)})</p>${sameMailbox(view, user)}</div></div>
 ${shown.problem}${doneNotice(view, shown, 'users', done)}
 ${facts(view, of.overview)}
-<p><a href="/admin/audit?who=${user_id}">${view.t('admin.history')}</a> · <a href="/admin/audit/unauthenticated?target=${user_id}" id="user-unauthenticated">${view.t('admin.unauthenticated.link')}</a></p>
-<h2>${view.t('admin.users.actions')}</h2>
+${view.may('audit:read') && html`<p><a href="/admin/audit?who=${user_id}">${view.t('admin.history')}</a> · <a href="/admin/audit/unauthenticated?target=${user_id}" id="user-unauthenticated">${view.t('admin.unauthenticated.link')}</a></p>`}
+${offersActions(view) && html`<h2>${view.t('admin.users.actions')}</h2>`}
 ${userActions(view, of)}
 ${dangerZone(view, of)}
 <h2>${view.t('admin.users.factors')}</h2>
@@ -137,7 +138,7 @@ const groupList = (view: View, groups: readonly GroupOfUser[]): Html =>
 
 const clientItem = (view: View) => (client: Client) =>
   html`<li><div>
-<h3><a href="${clientPath(client)}">${untrusted(client.name)}</a> ${statusBadge(view, client)}</h3>
+<h3>${view.may('clients:read') ? html`<a href="${clientPath(client)}">${untrusted(client.name)}</a>` : untrusted(client.name)} ${statusBadge(view, client)}</h3>
 </div></li>
 `;
 
@@ -150,6 +151,8 @@ const formOf =
     fields,
   });
 
+const offersActions = (view: View): boolean => ['users:write', 'users:recover', 'users:export'].some(view.may);
+
 /** What an administrator may do to an account. What would be refused is left out. */
 function userActions(view: View, { overview: { user, lock }, isSelf, restriction, takeover }: UserView): Html {
   const form = formOf(user);
@@ -157,15 +160,24 @@ function userActions(view: View, { overview: { user, lock }, isSelf, restriction
     form(name, style, reasonField(view, `${name}-reason`));
   const [roleStep, role] =
     user.role === 'admin' ? (['admin.users.unmake', 'user'] as const) : (['admin.users.make', 'admin'] as const);
+  const lesser = html`<label for="lesser-role">${view.t('admin.users.lesser.role')}</label>
+<select id="lesser-role" name="role">${roles
+    .filter((one) => one !== 'admin' && one !== user.role)
+    .map((one) => html`<option value="${one}">${view.t(`account.role.${one}`)}</option>`)}</select>
+${reasonField(view, 'lesser-role-reason')}`;
+  const edits = view.may('users:write');
+  const recovers = view.may('users:recover');
+  const makes = view.may('administrators:write') && !isSelf && !restriction;
   return html`${restriction !== undefined && html`<p class="advice">${view.t(restriction.key, restriction.values)}</p>\n`}${
-    lock.failures > 0 && step(view, 'admin.users.unlock', form('unlock', 'quiet'))
+    edits && lock.failures > 0 && step(view, 'admin.users.unlock', form('unlock', 'quiet'))
   }
-<p class="actions"><a class="button quiet" href="/admin/users/${user.user_id}/edit" id="user-edit">${view.t('admin.users.edit')}</a></p>
-${!takeover && user.disabled_at === null && step(view, 'admin.users.reset_link', withReason('reset-link', 'quiet'))}
-${user.disabled_at !== null && step(view, 'admin.users.enable', form('enable', 'quiet'))}
-${step(view, 'admin.users.export', withReason('export', 'quiet'))}
-${user.picture !== null && step(view, 'admin.users.picture', withReason('remove-picture', 'danger'))}
+${edits && html`<p class="actions"><a class="button quiet" href="/admin/users/${user.user_id}/edit" id="user-edit">${view.t('admin.users.edit')}</a></p>`}
+${recovers && !takeover && user.disabled_at === null && step(view, 'admin.users.reset_link', withReason('reset-link', 'quiet'))}
+${edits && user.disabled_at !== null && step(view, 'admin.users.enable', form('enable', 'quiet'))}
+${view.may('users:export') && step(view, 'admin.users.export', withReason('export', 'quiet'))}
+${edits && user.picture !== null && step(view, 'admin.users.picture', withReason('remove-picture', 'danger'))}
 ${
+  edits &&
   !restriction &&
   step(
     view,
@@ -173,7 +185,8 @@ ${
     form('sign-out', 'danger', reasonField(view, 'sign-out-reason', 'admin.reason.mailed')),
   )
 }
-${!isSelf && !restriction && step(view, roleStep, form('role', 'danger', html`${hidden('role', role)}${reasonField(view, 'role-reason')}`))}`;
+${makes && step(view, roleStep, form('role', 'danger', html`${hidden('role', role)}${reasonField(view, 'role-reason')}`))}
+${makes && step(view, 'admin.users.lesser', { ...form('role', 'danger', lesser), id: 'user-lesser-role' })}`;
 }
 
 /** What takes the account, or the way into it, away: apart from what is done every day. */
@@ -182,11 +195,13 @@ function dangerZone(view: View, { overview: { user }, isSelf, restriction }: Use
   const form = formOf(user);
   const withReason = (name: string) => form(name, 'danger', reasonField(view, `${name}-reason`));
   const isEnabled = user.disabled_at === null;
-  if (isSelf && !isEnabled) return false;
+  const [edits, recovers, deletes] = [view.may('users:write'), view.may('users:recover'), view.may('users:delete')];
+  if ((isSelf && !isEnabled) || !(edits || recovers || deletes)) return false;
   return html`<section class="danger-zone" aria-labelledby="danger-zone"><h2 id="danger-zone">${view.t('admin.danger_zone')}</h2>
-${!isSelf && step(view, 'admin.users.reset', withReason('reset-factors'))}
-${isEnabled && step(view, 'admin.users.disable', withReason('disable'), isSelf ? 'admin.users.disable.self' : undefined)}
+${recovers && !isSelf && step(view, 'admin.users.reset', withReason('reset-factors'))}
+${edits && isEnabled && step(view, 'admin.users.disable', withReason('disable'), isSelf ? 'admin.users.disable.self' : undefined)}
 ${
+  deletes &&
   !isSelf &&
   step(
     view,

@@ -43,7 +43,7 @@ type WebhookDeliveries = Awaited<ReturnType<typeof findDeliveries>>;
 export const lookOf = (view: View, one: Webhook): DeliveryLook<WebhookDeliveries['deliveries'][number]> => ({
   title: ({ delivery_id, event_type }) =>
     html`<a href="${pathOf(one)}/deliveries/${delivery_id}"><code>${event_type}</code></a>`,
-  resend: one.disabled_at === null ? `${pathOf(one)}/replay` : undefined,
+  resend: one.disabled_at === null && view.may('webhooks:write') ? `${pathOf(one)}/replay` : undefined,
   answer: ({ response_status: status, duration_ms: duration }) =>
     status !== null && html` · ${view.t('deliveries.answer', { status, duration })}`,
 });
@@ -67,6 +67,7 @@ ${one.last_error !== null && html`<dt>${view.t('deliveries.error')}</dt><dd lang
 </dl>
 ${
   (one.state !== 'waiting' || one.attempts > 0) &&
+  view.may('webhooks:write') &&
   (webhook.disabled_at === null
     ? html`${one.state === 'delivered' && html`<p class="soft">${view.t('deliveries.resend.what')}</p>\n`}${buttonForm(
         view.t(one.state === 'waiting' ? 'deliveries.send_now' : 'deliveries.resend'),

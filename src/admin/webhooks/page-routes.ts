@@ -1,10 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import { administratorPage } from '../../authentication/sessions/session.ts';
 import { deliveryStates } from '../../deliveries/queue.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { readChoice } from '../../platform/http/parameters.ts';
-import { doneOrUnchanged, pagesFor } from '../../platform/pages/page-routes.ts';
+import { doneOrUnchanged } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import {
   findDeliveries,
@@ -13,6 +12,7 @@ import {
   webhooksWithDead,
   webhookWithDeliveries,
 } from '../../webhooks/list-webhooks.ts';
+import { pagesOf } from '../access.ts';
 import { explains, type Shown } from '../components.ts';
 import { deliveriesPage, deliveryPage } from './delivery-page.ts';
 import { chosenEvents } from './event-groups.ts';
@@ -26,7 +26,7 @@ const deliveriesShown = 25;
 
 /** Webhooks, and what became of their deliveries. */
 export async function webhookPageRoutes(app: FastifyInstance, deps: Deps) {
-  const pages = pagesFor(app, deps, administratorPage);
+  const pages = pagesOf(app, deps, 'webhooks:read');
 
   const all = async ({ view }: { view: View }, shown: Shown) => webhooksPage(view, await webhooksWithDead(deps), shown);
   pages.show(webhooksPath, (context) => all(context, context));

@@ -31,8 +31,11 @@ ${itemsOr(
   webhooks.map((one) => webhookItem(view, one)),
   view.t('admin.webhooks.none'),
 )}
-<h2 id="create">${view.t('admin.webhooks.create')}</h2>
-${webhookForm(view, shown, { name: null, url: '', event_types: [] }, { path: webhooksPath, id: 'webhook-create', label: 'admin.webhooks.create.submit' })}`,
+${
+  view.may('webhooks:write') &&
+  html`<h2 id="create">${view.t('admin.webhooks.create')}</h2>
+${webhookForm(view, shown, { name: null, url: '', event_types: [] }, { path: webhooksPath, id: 'webhook-create', label: 'admin.webhooks.create.submit' })}`
+}`,
 });
 
 export const editWebhookPage = (view: View, one: Webhook, shown: Shown): Page => ({
@@ -79,7 +82,7 @@ ${failingNotice(view, one)}<p>${untrustedUrl(one.url)}</p>
 const failingNotice = (view: View, one: Trying): Html | false =>
   isFailing(one) &&
   html`<div class="advice failing"><p>${view.t('admin.webhooks.failing', { since: exactTime(one.failing_since ?? 0) })}${one.next_attempt_at !== null && html` ${view.t('deliveries.next', { when: exactTime(one.next_attempt_at) })}.`}</p>
-${one.next_attempt_at !== null && buttonForm(view.t('deliveries.send_now'), { path: `${pathOf(one)}/replay-all`, id: `send-now-${one.webhook_id}`, style: 'quiet' })}</div>
+${one.next_attempt_at !== null && view.may('webhooks:write') && buttonForm(view.t('deliveries.send_now'), { path: `${pathOf(one)}/replay-all`, id: `send-now-${one.webhook_id}`, style: 'quiet' })}</div>
 `;
 
 type WebhookView = Awaited<ReturnType<typeof webhookWithDeliveries>>;
@@ -100,7 +103,25 @@ ${failingNotice(view, one)}<dl>
 <dt>${view.t('admin.webhooks.events')}</dt><dd>${eventList(view, one.event_types)}</dd>
 <dt>${view.t('admin.created')}</dt><dd>${view.ago(one.created_at)}</dd>
 </dl>
-<div class="actions">
+${view.may('webhooks:write') && changes(view, one)}
+${
+  dead.deliveries.length > 0 &&
+  html`<h2>${view.t('admin.webhooks.dead')}</h2>
+${
+  one.disabled_at === null
+    ? html`<p class="soft">${view.t(deadInAll < maxDeadCounted ? 'admin.webhooks.replay_all.what' : 'admin.webhooks.replay_all.what_more', { count: deadInAll, max: maxReplayed })}</p>
+${view.may('webhooks:write') && buttonForm(view.t('admin.webhooks.replay_all'), formOf(one, 'replay-all', 'quiet'))}`
+    : html`<p class="soft">${view.t(deadInAll < maxDeadCounted ? 'admin.webhooks.dead.off' : 'admin.webhooks.dead.off_more', { count: deadInAll })}</p>`
+}
+<ul class="items">${deliveryItems(view, dead.deliveries, lookOf(view, one))}</ul>
+${dead.next !== null && moreLink('webhook-dead', deliveriesPath(one, { state: 'dead' }), view.t('admin.webhooks.dead.more'))}`
+}
+<h2>${view.t('admin.webhooks.deliveries')}</h2>
+${latestDeliveries(view, one, latest)}
+${view.may('webhooks:write') && step(view, 'admin.webhooks.delete', formOf(one, 'delete', 'danger'))}`,
+});
+
+const changes = (view: View, one: Webhook): Html => html`<div class="actions">
 <a class="button quiet" id="webhook-edit" href="${pathOf(one)}/edit">${view.t('admin.webhooks.edit')}</a>
 ${
   one.disabled_at === null
@@ -120,23 +141,7 @@ ${
 <option value="0">${view.t('overlap.now')}</option>
 </select>
 <button type="submit" class="quiet" id="webhook-rotate-secret">${view.t('admin.webhooks.rotate.submit')}</button>
-</form>
-${
-  dead.deliveries.length > 0 &&
-  html`<h2>${view.t('admin.webhooks.dead')}</h2>
-${
-  one.disabled_at === null
-    ? html`<p class="soft">${view.t(deadInAll < maxDeadCounted ? 'admin.webhooks.replay_all.what' : 'admin.webhooks.replay_all.what_more', { count: deadInAll, max: maxReplayed })}</p>
-${buttonForm(view.t('admin.webhooks.replay_all'), formOf(one, 'replay-all', 'quiet'))}`
-    : html`<p class="soft">${view.t(deadInAll < maxDeadCounted ? 'admin.webhooks.dead.off' : 'admin.webhooks.dead.off_more', { count: deadInAll })}</p>`
-}
-<ul class="items">${deliveryItems(view, dead.deliveries, lookOf(view, one))}</ul>
-${dead.next !== null && moreLink('webhook-dead', deliveriesPath(one, { state: 'dead' }), view.t('admin.webhooks.dead.more'))}`
-}
-<h2>${view.t('admin.webhooks.deliveries')}</h2>
-${latestDeliveries(view, one, latest)}
-${step(view, 'admin.webhooks.delete', formOf(one, 'delete', 'danger'))}`,
-});
+</form>`;
 
 /** Without the failed ones, which have a list of their own. */
 function latestDeliveries(view: View, one: Webhook, { deliveries, next }: WebhookView['latest']): Html {

@@ -1,5 +1,6 @@
 import { takenHandle } from '../../accounts/handles.ts';
-import { insertUser, type OneTimeLink, type Role, setRole, takeHandle } from '../../accounts/statements.ts';
+import type { Role } from '../../accounts/roles.ts';
+import { insertUser, type OneTimeLink, setRole, takeHandle } from '../../accounts/statements.ts';
 import { type Actor, auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict, mustChange, type Requirements } from '../../platform/db/change.ts';

@@ -12,7 +12,6 @@ import {
   listAdministrators,
   listInvitations,
   lockAdministrators,
-  type Role,
   reserveHandle,
   spendInvitations,
 } from '../../accounts/statements.ts';
@@ -46,7 +45,7 @@ type Wanted = {
   preferred_username?: string;
   /** The name on the account until its user chooses another one. */
   name?: string;
-  role?: Role;
+  role?: 'user' | 'admin';
   replace?: boolean;
 };
 
@@ -109,7 +108,7 @@ export type PendingInvitation = {
   email: string;
   preferred_username: string | null;
   name: string | null;
-  role: Role;
+  role: 'user' | 'admin';
   invited_at: number;
   expires_at: number;
 };

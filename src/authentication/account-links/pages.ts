@@ -1,4 +1,4 @@
-import type { Role } from '../../accounts/statements.ts';
+import type { Role } from '../../accounts/roles.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
 import { firstWrong, newPasswordField, passwordScripts } from '../../platform/pages/form.ts';

@@ -16,6 +16,8 @@ const Passkey = row('passkeys', {
   name: text,
   created_at: integer,
   last_used_at: nullable(integer),
+  /** What the authenticator calls its user, where another product has made the passkey. Null: as ours are called. */
+  user_handle: nullable(text),
 });
 export type Passkey = RowOf<typeof Passkey>;
 

@@ -22,7 +22,7 @@ export const passwordOf = (db: Db, user_id: UserId): Promise<PasswordRow | undef
 export const passwordUnchanged = (user_id: UserId, version: string): Sql =>
   sql`exists (select 1 from passwords where user_id = ${user_id} and version = ${version})`;
 
-export type NewPassword = { password_hash: string; min_characters: number };
+export type NewPassword = { password_hash: string; min_characters: number | null };
 
 export const setPassword = (user_id: UserId, password: NewPassword, at: number): Sql =>
   sql`insert into passwords

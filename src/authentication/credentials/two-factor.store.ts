@@ -77,6 +77,10 @@ export const activateTotp = ({ user_id, secret_sealed, step }: Confirmation, now
              pending_expires_at = null, pending_tries = null
        where user_id = ${user_id} and pending_secret_sealed = ${secret_sealed}`;
 
+/** Of a user without one, whose authenticator app knows the secret already. No code of a step up to this one is accepted. */
+export const insertActiveTotp = ({ user_id, secret_sealed, step }: Confirmation, now: number): Sql =>
+  sql`insert into totp ${TotpRow.values({ user_id, secret_sealed, confirmed_at: now, last_step: step })}`;
+
 export const isPendingTotp = (user_id: UserId, secret_sealed: string): Sql =>
   sql`exists (select 1 from totp where user_id = ${user_id} and pending_secret_sealed = ${secret_sealed})`;
 

@@ -21,8 +21,11 @@ export const relyingParty = ({ baseUrl, brand }: Pick<Config, 'baseUrl' | 'brand
 export const canHavePasskeys = ({ baseUrl }: Pick<Config, 'baseUrl'>): boolean =>
   !isIpAddress(new URL(baseUrl).hostname);
 
+/** WebAuthn §5.4.3; an id that another product has given may be longer. */
+const longestHandle = 64;
+
 /** The authenticator's id of the user; it must not contain personal data (WebAuthn §14.6.1). */
-export const userHandle = (user_id: string) => Buffer.from(user_id);
+export const userHandle = (user_id: string) => Buffer.from(user_id.length <= longestHandle ? user_id : digest(user_id));
 
 /** The id in paths and in the log. A credential id has up to 1364 characters, and authenticators answer to it. */
 export const passkeyId = ({ credential_id }: Pick<Passkey, 'credential_id'>): string =>

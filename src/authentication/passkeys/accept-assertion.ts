@@ -85,7 +85,8 @@ function isAllowedPasskey(
   { user_id }: AssertionRequest,
 ): boolean {
   const named = response.userHandle;
-  if (named !== undefined && named !== userHandle(passkey.user_id).toString('base64url')) return false;
+  const known = passkey.user_handle ?? userHandle(passkey.user_id).toString('base64url');
+  if (named !== undefined && named !== known) return false;
   return user_id === undefined ? named !== undefined : user_id === passkey.user_id;
 }
 

@@ -94,6 +94,7 @@ export async function registerPasskey(
     name,
     created_at: at,
     last_used_at: null,
+    user_handle: null,
   };
   const { user_id } = registrant.session;
   await limitSecurityChanges(deps, user_id); // removing is not counted: there is never more to remove than was added

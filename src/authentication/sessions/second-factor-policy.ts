@@ -1,4 +1,5 @@
 import { roleHeldSince } from '../../accounts/administrators.ts';
+import { isPrivileged } from '../../accounts/roles.ts';
 import { now } from '../../platform/clock.ts';
 import type { Deps, SessionDeps } from '../../platform/deps.ts';
 import { enrollmentRequired, reauthenticationRequired } from '../../platform/errors.ts';
@@ -25,7 +26,7 @@ export function requireTwoFactors(session: Factors, maxAge: number): void {
 }
 
 /**
- * From when an administrator without a second factor has no access to administration, where the operator requires one.
+ * From when an administrator, or a user of a lesser role, without a second factor has no access to administration, where the operator requires one.
  * @returns Unix seconds; undefined where none is required, and for who has one: whether it was used is decided elsewhere.
  */
 export async function administratorFactorDue(
@@ -34,6 +35,6 @@ export async function administratorFactorDue(
 ): Promise<number | undefined> {
   const { adminSecondFactorFrom } = deps.config;
   const { role, user_id, user_created_at } = session;
-  if (adminSecondFactorFrom === undefined || role !== 'admin' || !hasNoSecondFactor(session)) return undefined;
+  if (adminSecondFactorFrom === undefined || !isPrivileged(role) || !hasNoSecondFactor(session)) return undefined;
   return Math.max(adminSecondFactorFrom, ((await roleHeldSince(deps, user_id)) ?? user_created_at) + graceSeconds);
 }

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type AdministrativePermission, takesTwoFactors } from '../../accounts/permissions.ts';
+import { permissionsOfRole } from '../../accounts/roles.ts';
 import { lockUser, noteSecondFactor } from '../../accounts/statements.ts';
 import type { AuditAction } from '../../audit/actions.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
@@ -168,11 +169,11 @@ export const enrolling: Access<Deps, SignedIn> = {
 /** The age of an administrator's sign-in for reading; changes need a recent one. */
 const administratorSeconds = 3600;
 
-/** A person who administers. */
+/** A person who administers, with a role that has a part of it or all. */
 export type Administrator = {
   caller: Caller;
   administrator_id: string;
-  /** @throws {RequestError} `reauthentication_required` of one without a second factor, for what takes one. */
+  /** @throws {RequestError} `access_denied` of another role; `reauthentication_required` without a second factor, for what takes one. */
   authorize(permission: AdministrativePermission): void;
 };
 
@@ -183,17 +184,21 @@ export const administratorPage: Access<Deps, Administrator> = {
   refusals: ['login_required', 'access_denied', 'reauthentication_required'],
   async authenticate(deps, request) {
     const session = await requireSession(deps, request);
-    if (session.role !== 'admin')
+    const permissions = permissionsOfRole[session.role];
+    if (permissions.size === 0)
       throw refusal('access_denied', { key: 'refusal.administrator' }, { title: { key: 'error.administrators' } });
     const due = await administratorFactorDue(deps, session);
     if (due !== undefined && now(deps) >= due) requireTwoFactors(session, recentSeconds);
     noteDue(request, due, 'layout.admin_factor_due');
     const isReading = request.method === 'GET' || request.method === 'HEAD';
     requireRecentSignIn(deps, session, isReading ? administratorSeconds : recentSeconds);
+    request.permissions = permissions;
     return {
       caller: callerOf(session, request),
       administrator_id: session.user_id,
       authorize(permission) {
+        if (!permissions.has(permission))
+          throw refusal('access_denied', { key: 'refusal.role' }, { title: { key: 'error.role' } });
         if (takesTwoFactors(permission)) requireTwoFactors(session, recentSeconds);
       },
     };

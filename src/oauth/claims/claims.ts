@@ -1,4 +1,5 @@
-import { perStandardClaim, type Role, type StandardClaim } from '../../accounts/statements.ts';
+import { type Role, roles } from '../../accounts/roles.ts';
+import { perStandardClaim, type StandardClaim } from '../../accounts/statements.ts';
 import { builtInScopes, parseScope, type Scope, scopeNames } from '../../clients/scopes.ts';
 import { Entitlement } from '../../entitlements/entitlement.ts';
 import { asciiEmail } from '../../platform/email-address.ts';
@@ -103,6 +104,7 @@ function valueInWords(view: View, claim: UserClaim, values: UserClaims): string 
   if (claim === 'email_verified' || claim === 'updated_at' || claim === 'entitlements' || claim === 'groups')
     return undefined;
   const value = values[claim];
-  if (claim === 'role' && (value === 'user' || value === 'admin')) return view.plain(`account.role.${value}`);
+  const role = claim === 'role' ? roles.find((one) => one === value) : undefined;
+  if (role !== undefined) return view.plain(`account.role.${role}`);
   return claim === 'locale' && locales.some((one) => one === value) ? nameOfLanguage(value!) : value;
 }

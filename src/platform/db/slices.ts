@@ -65,10 +65,10 @@ export async function* inPages<Place, Page>(
 export type Cursor = { readonly at: number; readonly id: string };
 
 /** For API descriptions. */
-export const cursorPattern = '^[0-9]{1,12}-[A-Za-z0-9_.-]{1,600}$';
+export const cursorPattern = '^[0-9]{1,12}-[A-Za-z0-9_.|:-]{1,600}$';
 const cursorText = new RegExp(cursorPattern);
 
-/** @param cursor.id letters, digits, `_`, `.` and `-`. */
+/** @param cursor.id letters, digits, `_`, `.`, `-`, `|` and `:`. */
 export const encodeCursor = ({ at, id }: Cursor): string => `${at}-${id}`;
 
 /**

@@ -45,7 +45,7 @@ const layout = (view: View, page: Page, visit: Visit): Html => {
   const { title, content, tab, aside } = page;
   const scripts = scriptsOf(page);
   const { locale, branding, t } = view;
-  const home = tab ? Object.values(tab.tabs)[0]!.path : (aside?.home ?? '/account');
+  const home = tab ? tabsFor(view, tab)[0]![1].path : (aside?.home ?? '/account');
   return html`<!doctype html>
 <html lang="${locale}"${directionOf(locale) === 'rtl' && html` dir="rtl"`}${visit.isAnswer && html` data-answer`}>
 <head>
@@ -63,7 +63,7 @@ ${scripts.map((name) => html`<script src="${branding.scripts[name]?.path}" defer
     visit.user &&
     html`${tab.search && searchField(view, tab.search, visit.url)}${userMenu(view, visit.user, visit.url)}`
   }</header>
-${tab ? navigationOf(t, tab, visit.counts) : aside?.content}<main id="main">
+${tab ? navigationOf(view, tab, visit.counts) : aside?.content}<main id="main">
 ${tab && breadcrumbs(t, tab, page.above, visit.url)}${tab && visit.due && dueNotice(view, visit.due, visit.url)}${
   isUnfinished(view.query) &&
   (visit.isKept
@@ -106,7 +106,7 @@ function userMenu(view: View, user: SignedInUser, url: string): Html {
 <div>
 <p><strong>${name}</strong>${user.name !== null && html`<br>${user.email}`}</p>
 <nav aria-label="${t('layout.areas')}"><ul>
-${link('/account', 'account.navigation')}${link('/developer', 'developer.navigation')}${user.role === 'admin' && link('/admin', 'admin.navigation')}
+${link('/account', 'account.navigation')}${link('/developer', 'developer.navigation')}${user.role !== 'user' && link('/admin', 'admin.navigation')}
 </ul></nav>
 <form method="post" action="/account/language">${hidden('next', query === undefined ? undefined : pathOf(url))}
 ${locales
@@ -119,14 +119,21 @@ ${locales
 </div></details>`;
 }
 
-const navigationOf = (t: View['t'], { label, tabs, current }: Tab, counts: TabCounts = {}): Html =>
-  html`<nav class="tabs" aria-label="${t(label)}">
-<ul>${Object.entries(tabs).map(
-    ([tab, { path, label }]) =>
-      html`<li><a href="${path}"${tab === current && html` aria-current="page"`}>${t(label)}${countBadge(t, counts[tab])}</a></li>`,
+/** Those that the reader may open. */
+const tabsFor = (view: View, { tabs }: Tab) =>
+  Object.entries(tabs).filter(([, { needs }]) => needs === undefined || view.may(needs));
+
+const navigationOf = (view: View, tab: Tab, counts: TabCounts = {}): Html => {
+  const { t } = view;
+  const { label, current } = tab;
+  return html`<nav class="tabs" aria-label="${t(label)}">
+<ul>${tabsFor(view, tab).map(
+    ([name, { path, label }]) =>
+      html`<li><a href="${path}"${name === current && html` aria-current="page"`}>${t(label)}${countBadge(t, counts[name])}</a></li>`,
   )}</ul>
 </nav>
 `;
+};
 
 const countBadge = (t: View['t'], count = 0): Html | false =>
   count > 0 &&
@@ -234,7 +241,8 @@ export async function assetRoutes(app: FastifyInstance, { branding }: { branding
   }
 }
 
-type Tabs = Readonly<Record<string, { path: string; label: MessageKey }>>;
+/** `needs`: the permission without which a tab is left out. */
+type Tabs = Readonly<Record<string, { path: string; label: MessageKey; needs?: string }>>;
 
 /** A navigation, and the page's tab in it. `label` names it for screen readers. `search`: the page of what its field has found. */
 type Tab = {

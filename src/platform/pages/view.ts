@@ -36,6 +36,8 @@ declare module 'fastify' {
     readonly view: View;
     /** Of the query; the first value of each name. Reading it throws `invalid_request` if it is malformed. */
     readonly queryParameters: Parameters;
+    /** Of administration, once the role of a session is known. */
+    permissions: ReadonlySet<string> | undefined;
   }
 }
 
@@ -46,6 +48,7 @@ export function decorateRequests(app: FastifyInstance, deps: ViewDeps): void {
       return viewOf(deps, this, this.signedInUser?.locale);
     },
   });
+  app.decorateRequest('permissions', undefined);
   app.decorateRequest('isForClient', false);
   app.decorateRequest('tabCounts', undefined);
   app.decorateRequest('keptForm', undefined);
@@ -67,6 +70,8 @@ export type View = {
   /** Where to ask for help; every message has it in brackets as `{support}`, which is empty where none is set. */
   readonly support: Html | undefined;
   readonly t: Translate;
+  /** Whether the role of the reader has it: a page offers only what would work. */
+  may(permission: string): boolean;
   /** A message as plain text. */
   plain(key: MessageDescriptor['key'], values?: MessageDescriptor['values']): string;
   /** "3 hours ago". @param at Unix seconds. */
@@ -98,6 +103,7 @@ export function viewOf(
     baseUrl: deps.config.baseUrl,
     ...(request.method === 'GET' && { query: queryOf(request.url) }),
     support: contact,
+    may: (permission) => request.permissions?.has(permission) === true,
     t: translator(locale, contact && { support: html` (${contact})` }),
     plain: (key, values) =>
       translatePlain(locale, { key, values: { ...(support && { support: ` (${support})` }), ...values } }),

@@ -121,7 +121,7 @@ ${
 `
 }<h2>${view.t('account.elsewhere')}</h2>
 <ul>
-${session.role === 'admin' && html`<li><a href="/admin">${view.t('account.elsewhere.admin')}</a></li>`}
+${session.role !== 'user' && html`<li><a href="/admin">${view.t('account.elsewhere.admin')}</a></li>`}
 <li><a href="/developer">${view.t('account.elsewhere.developer')}</a></li>
 </ul>
 <h2>${view.t('account.leave')}</h2>

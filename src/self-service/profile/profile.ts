@@ -1,4 +1,5 @@
 import { takenHandle } from '../../accounts/handles.ts';
+import { roles } from '../../accounts/roles.ts';
 import {
   deletePicture,
   lockUser,
@@ -158,7 +159,7 @@ export const CurrentUser = Type.Object({
   name: nullable(Type.String()),
   picture: nullable(Type.String()),
   ...perStandardClaim(() => nullable(Type.String())),
-  role: Type.Enum(['user', 'admin']),
+  role: Type.Enum([...roles]),
   locale: nullable(Type.String({ description: 'A language tag; null for the language of the browser.' })),
   created_at: Time,
   updated_at: Time,

@@ -1,0 +1,61 @@
+/** How the users of a product become users of our own format, `format.ts`. */
+export type Adapter = {
+  /** Names of members that lead to the users, where a document is not a list of them. */
+  paths: readonly (readonly string[])[];
+  /** @returns what is checked as if it had been written by hand. It may throw on what is no user at all. */
+  toUser(record: Members): object;
+};
+
+export type Members = Readonly<Record<string, unknown>>;
+
+export const isMembers = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A member that is a text, and not an empty one. */
+export function textOf(value: unknown): string | undefined {
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' && value.trim() !== '' ? value : undefined;
+}
+
+export const listOf = (value: unknown): readonly Members[] => (Array.isArray(value) ? value.filter(isMembers) : []);
+
+export const membersOf = (value: unknown): Members => (isMembers(value) ? value : {});
+
+/** Of a member that is true or false, in JSON or as a cell. */
+export function flagOf(value: unknown): boolean | undefined {
+  if (typeof value === 'boolean') return value;
+  const word = typeof value === 'string' ? value.trim().toLowerCase() : '';
+  return { true: true, t: true, yes: true, '1': true, false: false, f: false, no: false, '0': false }[word];
+}
+
+/** Unix seconds of a date as text, or of a number of seconds or milliseconds. */
+export function secondsOf(value: unknown): number | undefined {
+  const text = textOf(value)?.trim();
+  if (text === undefined) return undefined;
+  const number = /^\d+$/.test(text) ? Number(text) : Date.parse(text) / 1000;
+  if (!Number.isFinite(number) || number < 0) return undefined;
+  // As seconds the year 5138, as milliseconds 1973.
+  return Math.floor(number > 99_999_999_999 ? number / 1000 : number);
+}
+
+/** Several texts in one, for a name of parts; undefined if there are none. */
+export const joined = (...parts: unknown[]): string | undefined => {
+  const texts = parts.flatMap((part) => textOf(part)?.trim() ?? []);
+  return texts.length === 0 ? undefined : texts.join(' ');
+};
+
+/** A username that is the address is no name to show to others. */
+export const usernameUnlessAddress = (username: unknown): string | undefined => {
+  const text = textOf(username);
+  return text?.includes('@') ? undefined : text;
+};
+
+/** JSON in a cell or in a member that is a text. */
+export function jsonOf(value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,204 @@
+import {
+  existingUsers,
+  insertUser,
+  noteSecondFactor,
+  setDisabled,
+  takeHandle,
+  usersOfAddresses,
+} from '../accounts/statements.ts';
+import { auditEvent, type Caller } from '../audit/audit.ts';
+import { maxPasskeys } from '../authentication/credentials/webauthn.ts';
+import { insertActiveTotp, insertIdentity, insertPasskey, setPassword } from '../authentication/statements.ts';
+import { stepAt, totpPurpose } from '../authentication/two-factor/totp.ts';
+import { now } from '../platform/clock.ts';
+import { mayConflict, mustChange, type Writes } from '../platform/db/change.ts';
+import { allOf } from '../platform/db/sql.ts';
+import { emailKeys } from '../platform/email-address.ts';
+import { inEnglish, type MessageKey } from '../platform/i18n/translate.ts';
+import { newIdAt, type UserId } from '../platform/ids.ts';
+import type { ImportDeps } from './deps.ts';
+import type { Member } from './format.ts';
+import type { CheckedUser, Omissions, Problem } from './read-user.ts';
+import { findImported, importKey, insertImported, undoEverything } from './store.ts';
+
+/** What has become of a user. `unchanged`: the same import has had them before. */
+export type Outcome =
+  | { status: 'imported'; user_id: UserId; dropped: readonly Problem[] }
+  | { status: 'unchanged'; user_id: UserId }
+  | { status: 'refused'; problems: readonly Problem[] };
+
+export type Import = {
+  /** Where the users come from. Ids are remembered with it, so the same name continues an import. */
+  source: string;
+  caller: Caller;
+  omissions: Omissions;
+  /** Changes nothing, and finds out what would be. */
+  dryRun?: boolean;
+};
+
+/** A user on the way into the store, at a place of the batch. */
+type Entry = { place: number; user: CheckedUser; user_id: UserId; import_key: string; dropped: Problem[] };
+
+const sentence = (key: MessageKey): string => inEnglish({ key });
+
+/**
+ * Stores users, and what they sign in with, in one change with the event that reports them: after a crash all of them are there or
+ * none. A user who cannot be stored is left out, and the others are stored. No mail is sent, and no one gets a role.
+ * @returns an outcome for each, in order.
+ */
+export async function importUsers(
+  deps: ImportDeps,
+  { source, caller, omissions, dryRun }: Import,
+  users: readonly CheckedUser[],
+): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  const at = now(deps);
+  const entries = users.map((user, place): Entry => {
+    const user_id = user.sub ?? newIdAt('usr', deps.clock());
+    return { place, user, user_id, import_key: importKey(source, user.external_id), dropped: [] };
+  });
+  const refuse = ({ place }: Entry, path: string, message: string) => {
+    outcomes[place] = { status: 'refused', problems: [{ path, message }] };
+  };
+  let left = await leaveOutKnown(deps, entries, { outcomes, refuse });
+  while (left.length > 0) {
+    const writes: Writes = Object.fromEntries(left.flatMap((entry) => Object.entries(writesOf(deps, entry, at))));
+    const after = { source, users: left.length };
+    const event = auditEvent({ action: 'user.list_imported', ...caller, after }, at).statement;
+    const run: Writes = { ...writes, event, ...(dryRun && { [tried]: mustChange(undoEverything) }) };
+    const done = await deps.db.change({ run });
+    if (done.ok || done.failed === tried) {
+      for (const { place, user_id, dropped } of left) outcomes[place] = { status: 'imported', user_id, dropped };
+      return outcomes;
+    }
+    left = withoutRefused(left, String(done.failed), { omissions, outcomes, refuse });
+  }
+  return outcomes;
+}
+
+const tried = 'tried';
+
+type Decisions = { outcomes: Outcome[]; refuse(entry: Entry, path: string, message: string): void };
+
+/** One read of each kind for all of them, so that the change has to be tried again for few. */
+async function leaveOutKnown(
+  { db }: ImportDeps,
+  entries: readonly Entry[],
+  { outcomes, refuse }: Decisions,
+): Promise<Entry[]> {
+  if (entries.length === 0) return [];
+  const imported = new Map(
+    (
+      await findImported(
+        db,
+        entries.map(({ import_key }) => import_key),
+      )
+    ).map((one) => [one.import_key, one.user_id]),
+  );
+  const fresh: Entry[] = [];
+  for (const entry of entries) {
+    const user_id = imported.get(entry.import_key);
+    if (user_id === undefined) {
+      fresh.push(entry);
+      imported.set(entry.import_key, entry.user_id);
+    } else outcomes[entry.place] = { status: 'unchanged', user_id };
+  }
+  if (fresh.length === 0) return [];
+  const kept = fresh.flatMap(({ user }) => user.sub ?? []);
+  const [addressed, existing] = await Promise.all([
+    usersOfAddresses(
+      db,
+      fresh.map(({ user }) => user.email),
+    ),
+    kept.length === 0 ? [] : existingUsers(db, kept),
+  ]);
+  const addresses = new Set(addressed.map(({ email_key }) => email_key));
+  const subjects = new Set<string>(existing.map(({ user_id }) => user_id));
+  return fresh.filter((entry) => {
+    const keys = emailKeys(entry.user.email);
+    if (keys.some((key) => addresses.has(key))) refuse(entry, 'email', sentence('problem.email.taken'));
+    else if (subjects.has(entry.user_id)) refuse(entry, 'sub', takenSubject);
+    else {
+      for (const key of keys) addresses.add(key);
+      subjects.add(entry.user_id);
+      return true;
+    }
+    return false;
+  });
+}
+
+const takenSubject = 'Another account has this subject.';
+
+/** What a statement was about that has refused the change; its name is that with the place of the user. */
+const problemsOf: Readonly<Record<string, (entry: Entry, index: number) => { path: string; message: string }>> = {
+  handle: () => ({ path: 'preferred_username', message: sentence('problem.profile.preferred_username.taken') }),
+  user: () => ({ path: 'email', message: sentence('problem.email.taken') }),
+  identity: (_, index) => ({ path: `identities/${index}`, message: 'Is linked to another account.' }),
+  passkey: (_, index) => ({ path: `passkeys/${index}`, message: 'Is registered for another account.' }),
+};
+
+/** @returns the others, and the user anew, without what could not be stored, if that may be left out. */
+function withoutRefused(
+  entries: readonly Entry[],
+  failed: string,
+  { omissions, outcomes, refuse }: Decisions & { omissions: Omissions },
+): Entry[] {
+  const [, kind = '', place = '', index = ''] = /^([a-z]+)-(\d+)(?:-(\d+))?$/.exec(failed) ?? [];
+  const entry = entries.find((one) => one.place === Number(place));
+  if (!entry) throw new Error(`A statement without a user has refused an import: ${failed}`);
+  const others = entries.filter((one) => one !== entry);
+  if (kind === 'key') {
+    outcomes[entry.place] = { status: 'unchanged', user_id: entry.user_id };
+    return others;
+  }
+  const problem = problemsOf[kind]!(entry, Number(index));
+  const lesser = lesserUser(entry.user, kind, Number(index));
+  const [member = ''] = problem.path.split('/');
+  if (lesser && omissions.dropUnusable.has(member as Member)) {
+    return [...others, { ...entry, user: lesser, dropped: [...entry.dropped, problem] }];
+  }
+  refuse(entry, problem.path, problem.message);
+  return others;
+}
+
+function lesserUser(user: CheckedUser, kind: string, index: number): CheckedUser | undefined {
+  if (kind === 'handle') return { ...user, preferred_username: undefined };
+  if (kind === 'identity') return { ...user, identities: user.identities.filter((_, at) => at !== index) };
+  return kind === 'passkey' ? { ...user, passkeys: user.passkeys.filter((_, at) => at !== index) } : undefined;
+}
+
+/** The handle comes first, as in every change that takes one; a user is disabled last, since a disabled one gets no passkeys. */
+function writesOf(deps: ImportDeps, { place, user, user_id, import_key }: Entry, at: number): Writes {
+  const { preferred_username: handle, email_verified, password_hash, totp_secret, identities, passkeys } = user;
+  const { sub: _, disabled, created_at: created = at, ...own } = user;
+  const created_at = Math.min(created, at);
+  const name = (what: string, index?: number) => `${what}-${place}${index === undefined ? '' : `-${index}`}`;
+  const row = {
+    ...own,
+    user_id,
+    role: 'user' as const,
+    email_verified_at: email_verified ? at : null,
+    created_at,
+  };
+  const password = password_hash === undefined ? undefined : { password_hash, min_characters: null };
+  const totp = totp_secret === undefined ? undefined : deps.vault.seal(totpPurpose(user_id), totp_secret);
+  const hasSecondFactor = totp !== undefined || passkeys.length > 0;
+  return {
+    [name('key')]: mayConflict(insertImported(import_key, user_id, at)),
+    ...(handle !== undefined && { [name('handle')]: mustChange(takeHandle(user_id, handle, at)) }),
+    [name('user')]: insertUser(row, at),
+    ...(password && { [name('password')]: setPassword(user_id, password, user.password_changed_at ?? created_at) }),
+    ...(totp && { [name('totp')]: insertActiveTotp({ user_id, secret_sealed: totp, step: stepAt(at) }, at) }),
+    ...Object.fromEntries(
+      identities.map((one, index) => [name('identity', index), mayConflict(insertIdentity({ ...one, user_id }, at))]),
+    ),
+    ...Object.fromEntries(
+      passkeys.map(({ backed_up, created_at: made = at, ...one }, index) => {
+        const passkey = { ...one, user_id, backed_up_at: backed_up ? at : null, created_at: made, last_used_at: null };
+        return [name('passkey', index), mustChange(mayConflict(insertPasskey(passkey, maxPasskeys)))];
+      }),
+    ),
+    ...(hasSecondFactor && { [name('factor')]: noteSecondFactor(user_id, allOf([])) }),
+    ...(disabled && { [name('disabled')]: setDisabled(user_id, true, at) }),
+  };
+}

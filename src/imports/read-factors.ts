@@ -1,0 +1,92 @@
+import { algorithms, relyingParty } from '../authentication/credentials/webauthn.ts';
+import { displayNameProblem, normalizeName } from '../platform/text.ts';
+import { coseAlgorithmOf } from './cose.ts';
+import type { ImportDeps } from './deps.ts';
+import type { ImportedUser } from './format.ts';
+
+export type Identity = { issuer: string; provider: string; subject: string; email: string | null };
+export type Passkey = {
+  credential_id: string;
+  public_key: string;
+  user_handle: string | null;
+  sign_count: number;
+  transports: string[];
+  backed_up: boolean;
+  name: string;
+  created_at: number | undefined;
+};
+
+type Given<Name extends keyof ImportedUser> = NonNullable<ImportedUser[Name]>;
+type Check = (path: string, problem: string | undefined) => boolean;
+
+/** Bytes: 80 bits are what the shortest secret of a known product has; RFC 4226 §4 asks for 128. */
+const secretBytes = { min: 10, max: 128 };
+
+/** @returns the secret in base32, as ours are stored. */
+export function readTotp({ secret, algorithm, digits, period }: Given<'totp'>, check: Check): string | undefined {
+  const bare = secret.replaceAll(/[\s=-]/g, '').toUpperCase();
+  const bytes = Math.floor((bare.length * 5) / 8);
+  const isBase32 = /^[A-Z2-7]+$/.test(bare) && bytes >= secretBytes.min && bytes <= secretBytes.max;
+  const isOurs =
+    (algorithm ?? 'SHA1').replace('-', '').toUpperCase() === 'SHA1' && (digits ?? 6) === 6 && (period ?? 30) === 30;
+  const areFine = [
+    check('totp/secret', isBase32 ? undefined : 'Must be 10 to 128 bytes in base32.'),
+    check('totp', isOurs ? undefined : 'Only codes of SHA-1, 6 digits and 30 seconds can be checked here.'),
+  ];
+  return areFine.every(Boolean) ? bare : undefined;
+}
+
+/** @returns undefined for an identity at a provider that is not configured here. */
+export function readIdentity(
+  { config }: Pick<ImportDeps, 'config'>,
+  { provider: id, issuer, subject, email }: Given<'identities'>[number],
+  place: number,
+  check: Check,
+): Identity | undefined {
+  const wanted = issuer?.replace(/\/$/, '');
+  const known = config.providers.find((one) =>
+    wanted ? one.issuer.replace(/\/$/, '') === wanted : one.id === id?.toLowerCase(),
+  );
+  const problem = known ? undefined : 'No provider of this ID or issuer is configured here.';
+  if (!check(`identities/${place}`, problem) || !known) return undefined;
+  return { issuer: known.issuer, provider: known.id, subject, email: email ?? null };
+}
+
+const isBase64url = (text: string) => Buffer.from(text, 'base64url').toString('base64url') === text;
+
+/** @returns undefined for a passkey that no browser would use here. */
+export function readPasskey(
+  { config }: Pick<ImportDeps, 'config'>,
+  given: Given<'passkeys'>[number],
+  place: number,
+  check: Check,
+): Passkey | undefined {
+  const { rpID } = relyingParty(config);
+  const { credential_id, public_key, user_handle, name } = given;
+  const label = name && displayNameProblem(name) === undefined ? normalizeName(name) : 'Passkey';
+  const at = (member: string) => `passkeys/${place}/${member}`;
+  const encoded = (text: string) => (isBase64url(text) ? undefined : 'Must be base64url without padding.');
+  const algorithm = coseAlgorithmOf(Buffer.from(public_key, 'base64url'));
+  const areFine = [
+    check(at('rp_id'), given.rp_id === rpID ? undefined : `Is not the RP ID of this server, ${rpID}.`),
+    check(at('credential_id'), encoded(credential_id)),
+    check(at('user_handle'), encoded(user_handle ?? '')),
+    check(
+      at('public_key'),
+      algorithm !== undefined && algorithms.includes(algorithm)
+        ? encoded(public_key)
+        : 'Must be a COSE key of EdDSA, ES256 or RS256.',
+    ),
+  ];
+  if (!areFine.every(Boolean)) return undefined;
+  return {
+    credential_id,
+    public_key,
+    user_handle: user_handle ?? null,
+    sign_count: given.sign_count ?? 0,
+    transports: (given.transports ?? []).filter((one) => /^[a-z-]+$/.test(one)),
+    backed_up: given.backed_up ?? false,
+    name: label,
+    created_at: given.created_at ?? undefined,
+  };
+}
