@@ -3,6 +3,7 @@ import { isMetadataUrl } from '../clients/metadata-url.ts';
 import type { RequestError } from '../platform/errors.ts';
 import type { Parameters } from '../platform/http/parameters.ts';
 import type { MessageKey } from '../platform/i18n/translate.ts';
+import { mayBeUserId } from '../platform/ids.ts';
 import { copyButton, notice } from '../platform/pages/form.ts';
 import { type Html, html, type Renderable, untrusted } from '../platform/pages/html.ts';
 import { navigation } from '../platform/pages/page.ts';
@@ -21,7 +22,11 @@ const pages: readonly (readonly [prefix: string, path: string, needs: Administra
 export const clientPath = ({ client_id }: { readonly client_id: string }) =>
   `/admin/clients/${encodeURIComponent(client_id)}`;
 
-/** The page about what has this id, if there is one and the reader may open it. */
+/** Of the page of a user, if the reader may open it. @param user_id one that is in the store: no letter of it needs an escape. */
+export const userPath = (view: View, user_id: string): string | undefined =>
+  view.may('users:read') ? `/admin/users/${user_id}` : undefined;
+
+/** The page about what has this id, if there is one, the id alone says of which kind it is, and the reader may open it. */
 export function pageOf(view: View, id: string): string | undefined {
   if (isMetadataUrl(id)) return view.may('clients:read') ? clientPath({ client_id: id }) : undefined;
   const [, path, needs] = (/^[\w-]{1,64}$/.test(id) && pages.find(([prefix]) => id.startsWith(prefix))) || [];
@@ -36,7 +41,8 @@ export const linkToServices = (view: View) =>
 
 /** An id or an actor (`user:usr_…`), with a way to its page where there is one. */
 export function entityLink(view: View, text: string): Html {
-  const path = pageOf(view, text.replace(/^(user|client|service):/, ''));
+  const [, kind, id = text] = /^(user|client|service):(.+)$/.exec(text) ?? [];
+  const path = kind === 'user' && mayBeUserId(id) ? userPath(view, id) : pageOf(view, id);
   return path === undefined
     ? html`<code>${untrusted(text, 200)}</code>`
     : html`<a href="${path}"><code>${text}</code></a>`;

@@ -1,7 +1,7 @@
 import type { Db } from '../platform/db/db.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { allOf, asBigint, join, oneOf, onFoundRow, raw, type Sql, sql } from '../platform/db/sql.ts';
-import type { EventId } from '../platform/ids.ts';
+import { type EventId, mayBeUserId } from '../platform/ids.ts';
 import type { AddressQuery } from '../platform/ip-address.ts';
 import { isByAdministrator, keysOfAdministrators } from './administration.ts';
 
@@ -157,7 +157,8 @@ export type AuditFilter = {
 const isOfFamily = (family: string): Sql =>
   sql`(action = ${family} or substr(action, 1, ${raw(String([...family].length + 1))}) = ${`${family}.`})`;
 
-const actorOf = (id: string): string => `${/^usr_/.test(id) ? 'user' : /^svc_/.test(id) ? 'service' : 'client'}:${id}`;
+const actorOf = (id: string): string =>
+  `${mayBeUserId(id) ? 'user' : id.startsWith('svc_') ? 'service' : 'client'}:${id}`;
 
 /** What an id did, and what was done to it. */
 const isAbout = (id: string): Sql => sql`actor = ${actorOf(id)} or target = ${id}`;

@@ -18,7 +18,7 @@ const externalId = nullable(Type.String({ maxLength: 255, ...seen }));
 /** Specification 2.10. Other members are refused, since their sender expects them to have an effect. */
 export const WriteBody = Type.Object(
   {
-    user_id: Type.String({ minLength: 1, maxLength: 64 }),
+    user_id: Type.String({ minLength: 1, maxLength: 255 }),
     product: Type.String({
       minLength: 1,
       maxLength: 100,

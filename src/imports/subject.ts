@@ -1,8 +1,7 @@
-/** Of ids of other kinds: one that begins so would be taken for another thing in the audit log, on pages and in commands. */
-const otherKinds = /^(?:api|ar|cl|end|evt|ew|gr|grp|kid|lo|mail|msg|mv|node|pic|pk|pwv|req|rst|sec|ses|svc|wh)_/;
+import { mayBeUserId } from '../platform/ids.ts';
 
-/** Words that the audit log puts before an id. */
-const actors = /^(?:user|client|service):/;
+/** What the audit log calls those who do something, and puts before their ids. */
+const actors = /^(?:cli|system|(?:user|client|service):.*)$/;
 
 /**
  * Why an id of another product cannot be the `user_id`, and so the `sub`, of a user here. OpenID Connect Core §2 wants at most 255 ASCII
@@ -12,6 +11,5 @@ export function subjectProblem(sub: string): string | undefined {
   if (!/^[A-Za-z0-9_|:-]{1,255}$/.test(sub)) {
     return 'Must be 1 to 255 letters, digits, underscores, hyphens, vertical bars and colons to be kept as the subject.';
   }
-  if (otherKinds.test(sub) || actors.test(sub)) return 'Begins like an ID of another kind, so it cannot be kept.';
-  return undefined;
+  return mayBeUserId(sub) && !actors.test(sub) ? undefined : 'Is like an ID of another kind, so it cannot be kept.';
 }

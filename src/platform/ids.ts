@@ -48,6 +48,12 @@ type IdByPrefix = {
   grp: GroupId;
 };
 
+/** Beginnings of the ids of everything but users. */
+const otherKinds = /^(?:api|ar|cl|end|evt|ew|gr|grp|inv|kid|lo|mail|msg|mv|node|pic|pk|pwv|req|rst|sec|ses|svc|wh)_/;
+
+/** Whether an id can be that of a user. One that came from another product begins as it began there: the store alone knows. */
+export const mayBeUserId = (id: string): boolean => /^[A-Za-z0-9_|:-]{1,255}$/.test(id) && !otherKinds.test(id);
+
 /** Not a secret: 128 random bits behind a prefix. */
 export const newId = <Prefix extends string>(prefix: Prefix) =>
   `${prefix}_${random(16)}` as Prefix extends keyof IdByPrefix ? IdByPrefix[Prefix] : string;

@@ -1,4 +1,4 @@
-import { listPrivilegedIds } from '../../accounts/statements.ts';
+import { findUser, listPrivilegedIds } from '../../accounts/statements.ts';
 import { findUsers } from '../../accounts/users.ts';
 import { type ActionGroup, actionGroups } from '../../audit/actions.ts';
 import { parseTime, readLogWithoutSealing } from '../../audit/read-log.ts';
@@ -11,6 +11,7 @@ import { now } from '../../platform/clock.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
 import { emailKey } from '../../platform/email-address.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
+import { mayBeUserId } from '../../platform/ids.ts';
 import { addressQuery } from '../../platform/ip-address.ts';
 
 const names = ['action', 'who', 'actor', 'target', 'address', 'by', 'period', 'since', 'until'] as const;
@@ -51,6 +52,7 @@ export const isRequest = (typed: string) => /^req_[\w-]{1,64}$/.test(typed);
 export async function whoIsMeant(deps: StoreDeps, typed: string): Promise<WhoIsMeant> {
   if (typed === '') return {};
   if (/^(?:usr|cl|svc|wh|ses|gr|msg)_[\w-]{1,64}$/.test(typed) || isMetadataUrl(typed)) return { about: typed };
+  if (await isUserId(deps, typed)) return { about: typed };
   if (isRequest(typed)) return { request_id: typed };
   if (/^(?:cli|system|(?:user|client|service):.+)$/.test(typed)) return { actor: typed };
   const [people, found] = await Promise.all([
@@ -67,7 +69,7 @@ export async function whoIsMeant(deps: StoreDeps, typed: string): Promise<WhoIsM
 
 /** The same, of users alone. */
 export async function userMeant(deps: StoreDeps, typed: string): Promise<{ user_id: string } | Candidates> {
-  if (typed === '' || /^usr_[\w-]{1,64}$/.test(typed)) return { user_id: typed };
+  if (typed === '' || (await isUserId(deps, typed))) return { user_id: typed };
   const people = await usersMeant(deps, typed);
   const { candidates, hasMore } = people;
   const [first] = candidates;
@@ -75,6 +77,10 @@ export async function userMeant(deps: StoreDeps, typed: string): Promise<{ user_
     candidates.find((one) => isAddressOf(one, typed)) ?? (candidates.length === 1 && !hasMore ? first : undefined);
   return only ? { user_id: only.id } : people;
 }
+
+/** Also of a user who was deleted, if the id is one of ours. */
+const isUserId = async (deps: StoreDeps, typed: string): Promise<boolean> =>
+  /^usr_[\w-]{1,64}$/.test(typed) || (mayBeUserId(typed) && (await findUser(deps.db, typed)) !== undefined);
 
 async function usersMeant(deps: StoreDeps, typed: string): Promise<Candidates> {
   const { users, next, complete } = await findUsers(deps, { query: typed.slice(0, 100), limit: maxCandidates });

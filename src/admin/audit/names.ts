@@ -6,6 +6,7 @@ import { isMetadataUrl } from '../../clients/metadata-url.ts';
 import { allCredentials } from '../../entitlements/statements.ts';
 import { findGroups } from '../../groups/statements.ts';
 import type { Db } from '../../platform/db/db.ts';
+import { mayBeUserId } from '../../platform/ids.ts';
 import { allWebhooks, nameOfWebhook } from '../../webhooks/list-webhooks.ts';
 
 /** What people call what the log has as an id. `isGone`: it was deleted, and the log alone still knows the name. */
@@ -45,7 +46,7 @@ export async function namesIn(
 ): Promise<Names> {
   const all = [...new Set([...events.flatMap(idsIn), ...ids])];
   const ofKind = (prefix: string) => all.filter((id) => id.startsWith(prefix));
-  const [userIds, clientIds] = [ofKind('usr_'), [...ofKind('cl_'), ...all.filter(isMetadataUrl)]];
+  const [userIds, clientIds] = [all.filter(mayBeUserId), [...ofKind('cl_'), ...all.filter(isMetadataUrl)]];
   const groupIds = ofKind('grp_');
   const [users, clients, credentials, webhooks, groups] = await Promise.all([
     userIds.length > 0 ? namesOfUsers(db, padded(userIds)) : noRows,

@@ -3,7 +3,7 @@ import type { MessageKey } from '../../platform/i18n/translate.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { isEventType } from '../../webhooks/event-types.ts';
-import { pageOf } from '../components.ts';
+import { pageOf, userPath } from '../components.ts';
 import { idOf, type NamedEvent, type Names, textIn } from './names.ts';
 
 /** What has an id, by its name and with a link to its page; what is gone, by all that is left of it. */
@@ -11,7 +11,7 @@ export function entityName(view: View, names: Names, id: string): Html {
   const known = names.get(id);
   const name = known && untrusted(known.name, 80);
   if (known?.isGone) return html`${name} (${view.t('admin.audit.deleted_client')})`;
-  const path = pageOf(view, id);
+  const path = known?.email === undefined ? pageOf(view, id) : userPath(view, id);
   if (name !== undefined && path !== undefined) return html`<a href="${path}">${name}</a>`;
   if (name !== undefined) return name;
   const code = html`<code>${untrusted(id, 80)}</code>`;
@@ -34,7 +34,8 @@ export function eventSentence(view: View, names: Names, event: NamedEvent): Html
   const named = (id: string | undefined) =>
     id === undefined ? view.t('admin.audit.unknown') : entityName(view, names, id);
   const ofKind = (prefix: string) => (target?.startsWith(prefix) ? target : undefined);
-  const user_id = textIn(after, 'user_id') ?? ofKind('usr_');
+  const user_id =
+    textIn(after, 'user_id') ?? (names.get(target ?? '')?.email === undefined ? ofKind('usr_') : (target ?? undefined));
   return view.t(`admin.audit.event.${action}`, {
     actor,
     user: named(user_id),

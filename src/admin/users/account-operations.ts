@@ -169,7 +169,7 @@ export const accountOperations = {
       'Each user is changed as if alone: what is refused for one does not stop the others. Your own account is refused.',
     body: strictBody({
       action: Type.Enum([...bulkActions], { description: 'What to do.' }),
-      user_ids: Type.Array(Type.String({ maxLength: 64 }), {
+      user_ids: Type.Array(Type.String({ maxLength: 255 }), {
         minItems: 1,
         maxItems: maxSelected,
         description: `IDs of up to ${maxSelected} users.`,
