@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import type { FirebaseHash } from '../imports/adapters/adapter.ts';
 import { adapters, products } from '../imports/adapters/products.ts';
 import { FileDamaged } from '../imports/files/records.ts';
 import { type Member, optionalMembers } from '../imports/format.ts';
@@ -17,6 +18,15 @@ export const importCommand = {
     options: {
       from: { value: 'product', oneOf: products, help: 'whose export the file is', default: 'signet' },
       source: { value: 'name', help: 'remembers the IDs of the file under this name; by default that of the product' },
+      'rp-id': {
+        value: 'host',
+        help: 'the RP ID of the passkeys in the file, of products whose export does not say it',
+      },
+      'firebase-hash': {
+        value: 'parameters',
+        help: 'memory cost, rounds and salt separator of the Firebase project',
+        default: 'n=14,r=8,ss=Bw==',
+      },
       'keep-subjects': { help: 'the ID of a user in the file becomes the user_id here, which apps receive as sub' },
       without: members('imports no user with this'),
       'drop-unusable': members('leaves this out where it cannot be used here, instead of refusing the user'),
@@ -33,6 +43,7 @@ export const importCommand = {
           {
             path: file,
             adapter: adapters[from],
+            settings: { rpId: given['rp-id'] ?? '', firebaseHash: readFirebaseHash(given['firebase-hash']) },
             source: readSource(source),
             caller: { actor: 'cli' },
             omissions: { without: setOf(given.without), dropUnusable: setOf(given['drop-unusable']) },
@@ -68,6 +79,16 @@ function readSource(typed: string): string {
     throw new UsageError('--source must be up to 64 small letters, digits, dots, hyphens and underscores.');
   }
   return typed;
+}
+
+function readFirebaseHash(typed = 'n=14,r=8,ss=Bw=='): FirebaseHash {
+  const [, n, r, ss] = /^n=(\d{1,2}),r=(\d{1,2}),ss=([A-Za-z0-9+/]*={0,2})$/.exec(typed) ?? [];
+  if (n === undefined || r === undefined || ss === undefined) {
+    throw new UsageError(
+      '--firebase-hash must be like n=14,r=8,ss=Bw==, from the password hash parameters of the project.',
+    );
+  }
+  return { n, r, ss };
 }
 
 async function refuseUnlessFile(path: string): Promise<void> {

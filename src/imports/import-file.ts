@@ -3,17 +3,17 @@ import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import type { Caller } from '../audit/audit.ts';
 import { pace } from '../platform/pace.ts';
-import type { Adapter } from './adapters/adapter.ts';
-import { isMembers } from './adapters/adapter.ts';
+import { type Adapter, type AdapterSettings, isMembers, withoutUndefined } from './adapters/adapter.ts';
 import type { ImportDeps } from './deps.ts';
 import { openImportFile } from './files/read-file.ts';
-import type { FileRecord } from './files/records.ts';
+import { FileDamaged, type FileRecord } from './files/records.ts';
 import { importUsers, type Outcome } from './import-users.ts';
 import { type CheckedUser, type Omissions, type Problem, readUser } from './read-user.ts';
 
 export type FileImport = {
   path: string;
   adapter: Adapter;
+  settings: AdapterSettings;
   source: string;
   caller: Caller;
   omissions: Omissions;
@@ -77,6 +77,9 @@ export async function importFile(
   } finally {
     await report.close();
   }
+  if (counts.imported + counts.unchanged + counts.refused === 0) {
+    throw new FileDamaged('There are no users in the file where the export of this product has them.');
+  }
   return counts;
 }
 
@@ -110,7 +113,7 @@ function note(of: Located & { dropped: readonly Problem[] }, outcome: Outcome, {
   report.write(of, 'imported_without', dropped);
 }
 
-function readRecord(deps: ImportDeps, { adapter, keepSubjects, omissions }: FileImport, record: FileRecord) {
+function readRecord(deps: ImportDeps, { adapter, settings, keepSubjects, omissions }: FileImport, record: FileRecord) {
   const refused = (message: string) => ({
     user: undefined,
     external_id: undefined,
@@ -119,7 +122,7 @@ function readRecord(deps: ImportDeps, { adapter, keepSubjects, omissions }: File
   });
   if ('problem' in record) return refused(record.problem);
   if (!isMembers(record.value)) return refused('Is not a JSON object.');
-  const given = adapter.toUser(record.value) as { external_id?: unknown; sub?: unknown };
+  const given = withoutUndefined(adapter.toUser(record.value, settings)) as { external_id?: unknown; sub?: unknown };
   const sub = given.sub ?? given.external_id;
   return readUser(deps, keepSubjects ? { ...given, sub } : given, omissions);
 }

@@ -2,9 +2,18 @@
 export type Adapter = {
   /** Names of members that lead to the users, where a document is not a list of them. */
   paths: readonly (readonly string[])[];
-  /** @returns what is checked as if it had been written by hand. It may throw on what is no user at all. */
-  toUser(record: Members): object;
+  /** @returns what is checked as if it had been written by hand. */
+  toUser(record: Members, settings: AdapterSettings): object;
 };
+
+/** What some exports need and do not say. */
+export type AdapterSettings = {
+  /** The RP ID of the passkeys. */
+  rpId: string;
+  /** Of the project whose hashes Firebase has made. */
+  firebaseHash: FirebaseHash;
+};
+export type FirebaseHash = { n: string; r: string; ss: string };
 
 export type Members = Readonly<Record<string, unknown>>;
 
@@ -32,11 +41,15 @@ export function flagOf(value: unknown): boolean | undefined {
 export function secondsOf(value: unknown): number | undefined {
   const text = textOf(value)?.trim();
   if (text === undefined) return undefined;
-  const number = /^\d+$/.test(text) ? Number(text) : Date.parse(text) / 1000;
+  const number = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Date.parse(isoOf(text)) / 1000;
   if (!Number.isFinite(number) || number < 0) return undefined;
   // As seconds the year 5138, as milliseconds 1973.
   return Math.floor(number > 99_999_999_999 ? number / 1000 : number);
 }
+
+/** As PostgreSQL writes a time: `2026-01-31 12:00:00.5+00`. */
+const isoOf = (text: string): string =>
+  text.replace(/^(\d{4}-\d\d-\d\d) (?=\d)/, '$1T').replace(/(?<=:.*[+-]\d\d)$/, ':00');
 
 /** Several texts in one, for a name of parts; undefined if there are none. */
 export const joined = (...parts: unknown[]): string | undefined => {
@@ -58,4 +71,12 @@ export function jsonOf(value: unknown): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** As JSON would have it, since a member that an adapter found nothing for is none. */
+export function withoutUndefined(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutUndefined);
+  if (!isMembers(value)) return value;
+  const members = Object.entries(value).filter(([, one]) => one !== undefined);
+  return Object.fromEntries(members.map(([name, one]) => [name, withoutUndefined(one)]));
 }
