@@ -7,6 +7,7 @@ const administrative = {
   'users:write': 'anyone',
   'users:export': 'anyone',
   'users:delete': 'anyone',
+  'users:import': 'anyone',
   'users:recover': 'person',
   'administrators:write': 'person',
   'groups:read': 'anyone',

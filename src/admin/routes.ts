@@ -33,6 +33,7 @@ import { settingOperations } from './settings/operations.ts';
 import { settingPageRoutes } from './settings/page-routes.ts';
 import { accessOperations } from './users/access-operations.ts';
 import { accountOperations } from './users/account-operations.ts';
+import { importBodyKb, importOperation } from './users/import-operation.ts';
 import { invitationOperations } from './users/invitation-operations.ts';
 import { userOperations } from './users/operations.ts';
 import { userPageRoutes } from './users/page-routes.ts';
@@ -85,6 +86,12 @@ export async function adminApiRoutes(app: FastifyInstance, deps: Deps) {
     ...Object.values(auditOperations),
     ...Object.values(settingOperations),
   ]);
+  await app.register(async (imports) => {
+    imports.addHook('onRoute', (route) => {
+      route.bodyLimit = Math.max(importBodyKb, deps.config.limits.bodyKb) * 1024;
+    });
+    addOperations(imports, deps, [importOperation]);
+  });
 }
 
 /** Administration for people, one line an area. What they do is what `/v1/admin/…` and the command line do. */

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
-import type { FirebaseHash } from '../imports/adapters/adapter.ts';
 import { adapters, products } from '../imports/adapters/products.ts';
+import { commonFirebaseHash, readFirebaseHash, readSource } from '../imports/choices.ts';
 import { FileDamaged } from '../imports/files/records.ts';
 import { type Member, optionalMembers } from '../imports/format.ts';
 import { type Counts, importFile } from '../imports/import-file.ts';
@@ -25,7 +25,7 @@ export const importCommand = {
       'firebase-hash': {
         value: 'parameters',
         help: 'memory cost, rounds and salt separator of the Firebase project',
-        default: 'n=14,r=8,ss=Bw==',
+        default: commonFirebaseHash,
       },
       'keep-subjects': { help: 'the ID of a user in the file becomes the user_id here, which apps receive as sub' },
       without: members('imports no user with this'),
@@ -72,23 +72,6 @@ function setOf(typed: readonly string[] | undefined): ReadonlySet<Member> {
   const unknown = typed?.find((name) => !optionalMembers.some((member) => member === name));
   if (unknown !== undefined) throw new UsageError(`No user can do without this member: ${unknown.slice(0, 40)}.`);
   return new Set(typed as readonly Member[] | undefined);
-}
-
-function readSource(typed: string): string {
-  if (!/^[a-z0-9][a-z0-9._-]{0,63}$/.test(typed)) {
-    throw new UsageError('--source must be up to 64 small letters, digits, dots, hyphens and underscores.');
-  }
-  return typed;
-}
-
-function readFirebaseHash(typed = 'n=14,r=8,ss=Bw=='): FirebaseHash {
-  const [, n, r, ss] = /^n=(\d{1,2}),r=(\d{1,2}),ss=([A-Za-z0-9+/]*={0,2})$/.exec(typed) ?? [];
-  if (n === undefined || r === undefined || ss === undefined) {
-    throw new UsageError(
-      '--firebase-hash must be like n=14,r=8,ss=Bw==, from the password hash parameters of the project.',
-    );
-  }
-  return { n, r, ss };
 }
 
 async function refuseUnlessFile(path: string): Promise<void> {

@@ -81,6 +81,12 @@ export const ImportedUser = Type.Object(
     totp: maybe(Totp),
     identities: maybe(Type.Array(Identity, { maxItems: 20 })),
     passkeys: maybe(Type.Array(Passkey, { maxItems: 20 })),
+    groups: maybe(
+      Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
+        description: 'Names of groups that there are here already.',
+        maxItems: 200,
+      }),
+    ),
   },
   {
     title: 'A user to import',

@@ -1,28 +1,20 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
+import { performance } from 'node:perf_hooks';
 import { finished } from 'node:stream/promises';
-import type { Caller } from '../audit/audit.ts';
-import { pace } from '../platform/pace.ts';
-import { type Adapter, type AdapterSettings, isMembers, withoutUndefined } from './adapters/adapter.ts';
 import type { ImportDeps } from './deps.ts';
 import { openImportFile } from './files/read-file.ts';
 import { FileDamaged, type FileRecord } from './files/records.ts';
-import { importUsers, type Outcome } from './import-users.ts';
-import { type CheckedUser, type Omissions, type Problem, readUser } from './read-user.ts';
+import { type Import, importUsers, type Outcome } from './import-users.ts';
+import { type ExportReading, readExported, refusedReading } from './read-export.ts';
+import type { CheckedUser, Problem, Reading } from './read-user.ts';
 
-export type FileImport = {
-  path: string;
-  adapter: Adapter;
-  settings: AdapterSettings;
-  source: string;
-  caller: Caller;
-  omissions: Omissions;
-  /** The id in the other product becomes the subject, of users whose `sub` the file does not say. */
-  keepSubjects: boolean;
-  dryRun: boolean;
-  /** Gets a line of JSON for each user who was refused, or of whom something was left out. */
-  reportPath: string;
-};
+export type FileImport = Import &
+  ExportReading & {
+    path: string;
+    /** Gets a line of JSON for each user who was refused, or of whom something was left out. */
+    reportPath: string;
+  };
 
 export type Counts = {
   imported: number;
@@ -36,10 +28,11 @@ export type Counts = {
 
 export type Progress = Readonly<Counts> & { bytes: number; read: number };
 
-/** Of changes in flight: the next is made while the disk flushes the one before. */
-const concurrent = 2;
-/** Users of one change, which holds the only lock of SQLite. */
-const usersAtOnce = 100;
+/** Users of one change, which holds the only lock of SQLite: as many as take about so long, the flush left out. */
+const usersAtOnce = { first: 20, least: 5, most: 200 };
+const changeMs = { least: 10, most: 16 };
+/** One batch is read while the change of another is made. */
+const workers = 2;
 /** More different problems are counted as one. */
 const maxReasons = 200;
 
@@ -59,21 +52,18 @@ export async function importFile(
   const counts: Counts = { imported: 0, unchanged: 0, refused: 0, reduced: 0, reasons: {} };
   const report = openReport(given.reportPath, counts);
   const next = batchesOf(file.records);
+  const inTurn = turns();
   const work = async () => {
-    const runSlice = pace.slices(usersAtOnce);
-    let isLeft = true;
-    while (isLeft) {
-      isLeft = await runSlice(async (rows) => {
-        const records = await next(rows);
-        await importRecords(deps, given, records, { counts, report });
-        return records.length > 0;
-      });
+    for (;;) {
+      const records = await next(inTurn.users);
+      if (records.length === 0) return;
+      await importRecords(deps, given, records, { counts, report, inTurn });
       await report.drained();
       onProgress({ ...counts, bytes: file.bytes, read: file.read });
     }
   };
   try {
-    await Promise.all(Array.from({ length: concurrent }, work));
+    await Promise.all(Array.from({ length: workers }, work));
   } finally {
     await report.close();
   }
@@ -83,7 +73,37 @@ export async function importFile(
   return counts;
 }
 
-type Tally = { counts: Counts; report: ReturnType<typeof openReport> };
+/**
+ * One change at a time: while the disk flushes it, the lock of SQLite is free for a server. Other work than that is none of the
+ * process, so it needs no pause.
+ */
+function turns() {
+  let last: Promise<unknown> = Promise.resolve();
+  let users = usersAtOnce.first;
+
+  async function timed<Result>(change: () => Promise<Result>): Promise<Result> {
+    const before = performance.eventLoopUtilization();
+    const result = await change();
+    const ms = performance.eventLoopUtilization(before).active;
+    if (ms > changeMs.most) users = Math.max(Math.floor(users * 0.8), usersAtOnce.least);
+    if (ms < changeMs.least) users = Math.min(Math.ceil(users * 1.2), usersAtOnce.most);
+    return result;
+  }
+
+  return {
+    /** How many to change next. */
+    get users(): number {
+      return users;
+    },
+    run<Result>(change: () => Promise<Result>): Promise<Result> {
+      const turn = last.then(() => timed(change));
+      last = turn.catch(() => undefined);
+      return turn;
+    },
+  };
+}
+
+type Tally = { counts: Counts; report: ReturnType<typeof openReport>; inTurn: ReturnType<typeof turns> };
 
 async function importRecords(deps: ImportDeps, given: FileImport, records: readonly FileRecord[], tally: Tally) {
   const users: CheckedUser[] = [];
@@ -99,7 +119,7 @@ async function importRecords(deps: ImportDeps, given: FileImport, records: reado
     users.push(user);
     located.push({ at, external_id, dropped });
   }
-  const outcomes = await importUsers(deps, given, users);
+  const outcomes = await tally.inTurn.run(() => importUsers(deps, given, users));
   for (const [place, outcome] of outcomes.entries()) note(located[place]!, outcome, tally);
 }
 
@@ -113,19 +133,8 @@ function note(of: Located & { dropped: readonly Problem[] }, outcome: Outcome, {
   report.write(of, 'imported_without', dropped);
 }
 
-function readRecord(deps: ImportDeps, { adapter, settings, keepSubjects, omissions }: FileImport, record: FileRecord) {
-  const refused = (message: string) => ({
-    user: undefined,
-    external_id: undefined,
-    problems: [{ path: '', message }],
-    dropped: [],
-  });
-  if ('problem' in record) return refused(record.problem);
-  if (!isMembers(record.value)) return refused('Is not a JSON object.');
-  const given = withoutUndefined(adapter.toUser(record.value, settings)) as { external_id?: unknown; sub?: unknown };
-  const sub = given.sub ?? given.external_id;
-  return readUser(deps, keepSubjects ? { ...given, sub } : given, omissions);
-}
+const readRecord = (deps: ImportDeps, given: FileImport, record: FileRecord): Reading =>
+  'problem' in record ? refusedReading(record.problem) : readExported(deps, given, record.value);
 
 /** @returns a function that resolves to so many records as are asked for; to none at the end of the file. */
 function batchesOf(records: AsyncIterable<readonly FileRecord[]>) {

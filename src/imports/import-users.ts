@@ -10,12 +10,14 @@ import { auditEvent, type Caller } from '../audit/audit.ts';
 import { maxPasskeys } from '../authentication/credentials/webauthn.ts';
 import { insertActiveTotp, insertIdentity, insertPasskey, setPassword } from '../authentication/statements.ts';
 import { stepAt, totpPurpose } from '../authentication/two-factor/totp.ts';
+import { groupNameKey, maxGroupsOfUser } from '../groups/group.ts';
+import { findGroups, insertMember } from '../groups/statements.ts';
 import { now } from '../platform/clock.ts';
 import { mayConflict, mustChange, type Writes } from '../platform/db/change.ts';
 import { allOf } from '../platform/db/sql.ts';
 import { emailKeys } from '../platform/email-address.ts';
 import { inEnglish, type MessageKey } from '../platform/i18n/translate.ts';
-import { newIdAt, type UserId } from '../platform/ids.ts';
+import { type GroupId, newIdAt, type UserId } from '../platform/ids.ts';
 import type { ImportDeps } from './deps.ts';
 import type { Member } from './format.ts';
 import type { CheckedUser, Omissions, Problem } from './read-user.ts';
@@ -37,7 +39,14 @@ export type Import = {
 };
 
 /** A user on the way into the store, at a place of the batch. */
-type Entry = { place: number; user: CheckedUser; user_id: UserId; import_key: string; dropped: Problem[] };
+type Entry = {
+  place: number;
+  user: CheckedUser;
+  user_id: UserId;
+  import_key: string;
+  dropped: Problem[];
+  group_ids: readonly GroupId[];
+};
 
 const sentence = (key: MessageKey): string => inEnglish({ key });
 
@@ -55,12 +64,13 @@ export async function importUsers(
   const at = now(deps);
   const entries = users.map((user, place): Entry => {
     const user_id = user.sub ?? newIdAt('usr', deps.clock());
-    return { place, user, user_id, import_key: importKey(source, user.external_id), dropped: [] };
+    return { place, user, user_id, import_key: importKey(source, user.external_id), dropped: [], group_ids: [] };
   });
   const refuse = ({ place }: Entry, path: string, message: string) => {
     outcomes[place] = { status: 'refused', problems: [{ path, message }] };
   };
-  let left = await leaveOutKnown(deps, entries, { outcomes, refuse });
+  const fresh = await leaveOutKnown(deps, entries, { outcomes, refuse });
+  let left = await findTheirGroups(deps, fresh, { omissions, refuse });
   while (left.length > 0) {
     const writes: Writes = Object.fromEntries(left.flatMap((entry) => Object.entries(writesOf(deps, entry, at))));
     const after = { source, users: left.length };
@@ -127,6 +137,30 @@ async function leaveOutKnown(
   });
 }
 
+/** Refuses who is in a group that there is not here, or leaves the group out. */
+async function findTheirGroups(
+  { db }: ImportDeps,
+  entries: Entry[],
+  { omissions, refuse }: Pick<Decisions, 'refuse'> & { omissions: Omissions },
+): Promise<Entry[]> {
+  const keys = new Set(entries.flatMap(({ user }) => user.groups.map(groupNameKey)));
+  if (keys.size === 0) return entries;
+  const known = new Map((await findGroups(db, [...keys])).map(({ name, group_id }) => [groupNameKey(name), group_id]));
+  return entries.flatMap((entry) => {
+    const found = entry.user.groups.map((name) => known.get(groupNameKey(name)));
+    const unknown = found.flatMap((group_id, place) =>
+      group_id === undefined ? [{ path: `groups/${place}`, message: 'There is no group of this name here.' }] : [],
+    );
+    const [first] = unknown;
+    if (first && !omissions.dropUnusable.has('groups')) {
+      refuse(entry, first.path, first.message);
+      return [];
+    }
+    const group_ids = [...new Set(found.filter((one) => one !== undefined))];
+    return [{ ...entry, group_ids, dropped: [...entry.dropped, ...unknown] }];
+  });
+}
+
 const takenSubject = 'Another account has this subject.';
 
 /** What a statement was about that has refused the change; its name is that with the place of the user. */
@@ -168,7 +202,7 @@ function lesserUser(user: CheckedUser, kind: string, index: number): CheckedUser
 }
 
 /** The handle comes first, as in every change that takes one; a user is disabled last, since a disabled one gets no passkeys. */
-function writesOf(deps: ImportDeps, { place, user, user_id, import_key }: Entry, at: number): Writes {
+function writesOf(deps: ImportDeps, { place, user, user_id, import_key, group_ids }: Entry, at: number): Writes {
   const { preferred_username: handle, email_verified, password_hash, totp_secret, identities, passkeys } = user;
   const { sub: _, disabled, created_at: created = at, ...own } = user;
   const created_at = Math.min(created, at);
@@ -198,6 +232,11 @@ function writesOf(deps: ImportDeps, { place, user, user_id, import_key }: Entry,
         return [name('passkey', index), mustChange(mayConflict(insertPasskey(passkey, maxPasskeys)))];
       }),
     ),
+    ...(group_ids.length > 0 && {
+      [name('groups')]: group_ids.map((group_id) =>
+        insertMember({ group_id, user_id, provider: null, added_at: at }, maxGroupsOfUser),
+      ),
+    }),
     ...(hasSecondFactor && { [name('factor')]: noteSecondFactor(user_id, allOf([])) }),
     ...(disabled && { [name('disabled')]: setDisabled(user_id, true, at) }),
   };

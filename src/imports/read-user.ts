@@ -35,6 +35,8 @@ export type CheckedUser = Partial<Record<StandardClaim, string>> & {
   totp_secret?: string;
   identities: readonly Identity[];
   passkeys: readonly Passkey[];
+  /** Names. */
+  groups: readonly string[];
 };
 
 /** A user who can be stored, or why not; `dropped`: what was left out, by leave of {@link Omissions}. */
@@ -87,6 +89,7 @@ function read(deps: ImportDeps, given: ImportedUser, check: Check): CheckedUser 
     password_changed_at: given.password_changed_at ?? undefined,
     totp_secret: totp ? readTotp(totp, check) : undefined,
     identities: (given.identities ?? []).flatMap((one, place) => readIdentity(deps, one, place, check) ?? []),
+    groups: given.groups ?? [],
     passkeys: (given.passkeys ?? []).flatMap((one, place) => readPasskey(deps, one, place, check) ?? []),
   };
 }

@@ -169,3 +169,17 @@ onImport('two lines with one address are one account, whichever comes first', as
   assert.deepEqual(counts(result), [50, 0, 250]);
   assert.deepEqual(result.reasons, { 'email: An account with this email address already exists.': 250 });
 });
+
+onImport('users are in the groups of this name that there are, and who is in another is refused', async (settings) => {
+  await succeed(['groups', 'create', '--name', 'Staff'], settings);
+  const inGroups = (id: string, groups: string[]) => ({ external_id: id, email: `${id}@example.com`, groups });
+  const lines = [inGroups('a', ['staff', 'STAFF']), inGroups('b', ['Staff', 'Unknown'])];
+  const { result, report } = await importing(settings, lines);
+  assert.deepEqual(counts(result), [1, 0, 1]);
+  assert.deepEqual(report[0]?.problems, [{ path: 'groups/1', message: 'There is no group of this name here.' }]);
+  const lesser = await importing(settings, lines, '--drop-unusable', 'groups');
+  assert.deepEqual([...counts(lesser.result), lesser.result.reduced], [1, 1, 0, 1]);
+  const { groups } = (await succeed(['groups', 'list'], settings)) as { groups: { group_id: string }[] };
+  const { members } = (await succeed(['groups', 'members', groups[0]!.group_id], settings)) as { members: Row[] };
+  assert.deepEqual(members.map(({ email }) => email).sort(), ['a@example.com', 'b@example.com']);
+});

@@ -8,7 +8,6 @@ import { listPasskeys } from '../../src/authentication/credentials/passkeys.stor
 import { passwordOf } from '../../src/authentication/credentials/passwords.store.ts';
 import { adapters, type Product, products } from '../../src/imports/adapters/products.ts';
 import { importFile } from '../../src/imports/import-file.ts';
-import { nothingOmitted } from '../../src/imports/read-user.ts';
 import { secretSettings, secrets } from '../support/imported-hashes.ts';
 import { newHasher } from '../support/remembering-hasher.ts';
 import { scratchFolder } from '../support/scratch.ts';
@@ -97,7 +96,7 @@ async function importExport(signet: Signet, product: Product, file: string) {
     settings: { rpId: new URL(signet.url).hostname, firebaseHash: { n: '14', r: '8', ss: 'Bw==' } },
     source: product,
     caller: { actor: 'cli' },
-    omissions: nothingOmitted,
+    omissions: { without: new Set(), dropUnusable: new Set(['groups'] as const) },
     keepSubjects: true,
     dryRun: false,
     reportPath: `${path}.report`,
@@ -168,7 +167,12 @@ for (const [product, expected] of Object.entries(exported) as [Exclude<Product, 
 
       const again = await importExport(signet, product, file);
       assert.deepEqual([again.counts.imported, again.counts.unchanged], [0, total - refused]);
-      assert.equal(again.report, report);
+      const refusedIn = (text: string) =>
+        text
+          .split('\n')
+          .filter((line) => line.includes('"refused"'))
+          .join('\n');
+      assert.equal(refusedIn(again.report), refusedIn(report));
     },
   );
 }

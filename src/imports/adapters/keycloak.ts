@@ -34,6 +34,7 @@ export const keycloak: Adapter = {
       password_hash: password && hashOf(password),
       password_changed_at: secondsOf(password?.createdDate),
       totp: otp && totpOf(otp),
+      groups: Array.isArray(user.groups) ? user.groups.map((path) => String(path).replace(/^\//, '')) : undefined,
       identities: listOf(user.federatedIdentities).map(({ identityProvider, userId, userName }) => ({
         ...issuerOf(textOf(identityProvider) ?? ''),
         subject: userId,
