@@ -34,6 +34,7 @@ import { backupCommands } from './backup.ts';
 import { type Command, command, commandWithoutStore, type Option, type Typed, UsageError } from './command.ts';
 import { doctorCommand } from './doctor.ts';
 import { healthcheckCommand } from './healthcheck.ts';
+import { importClientsCommand } from './import-clients.ts';
 import { importCommand } from './import-users.ts';
 import { moveCommands } from './move.ts';
 import { commandsOf, nothingChanged } from './operation-command.ts';
@@ -257,7 +258,7 @@ export const commandGroups: readonly (readonly [heading: string, commands: Reado
     },
   ],
   ['Sessions, grants and entitlements', { ...commandsOf(accessOperations), ...commandsOf(entitlementOperations) }],
-  ['Clients', { ...clientCommands, ...commandsOf(clientOperations) }],
+  ['Clients', { ...clientCommands, ...importClientsCommand, ...commandsOf(clientOperations) }],
   ['Groups', commandsOf(groupOperations)],
   ['APIs', commandsOf(apiOperations)],
   ['Service credentials', commandsOf(serviceCredentialOperations)],

@@ -21,6 +21,7 @@ export const examples: Readonly<Record<string, string>> = {
   'grants list': 'grants list ada@example.com --query "field notes"',
   'entitlements list': 'entitlements list --product editor --status past_due',
   'clients create': 'clients create --name Intranet --redirect-uri https://intranet.example.com/callback --approve',
+  'clients import': 'clients import realm-export.json --from keycloak --dry-run',
   'clients edit': 'clients edit cl_id --post-logout-redirect-uri https://intranet.example.com/ --approve',
   'clients list': 'clients list --status waiting',
   'clients approve': 'clients approve cl_id --revision 3 --consent required',

@@ -107,7 +107,7 @@ export const needsReview = (client: Pick<Client, 'status' | 'pending_change'>): 
  * Whether a text may be a client_id at all. Checked before the store is read: PostgreSQL refuses a NUL in a text with an
  * error, and a name of 60 KB should not become a cache key.
  */
-export const isClientId = (text: string): boolean => /^[\w-]{1,64}$/.test(text) || isMetadataUrl(text);
+export const isClientId = (text: string): boolean => /^[\w.-]{1,64}$/.test(text) || isMetadataUrl(text);
 
 /** A client as administrators read it. */
 export const reviewedRecord = ({ secrets: _, event_id: __, is_first_party: ___, ...record }: Client) => record;

@@ -13,6 +13,9 @@ import { requireKnownScopes } from './scopes.ts';
 import { insertClient, insertSecret } from './store.ts';
 import { insertTerms } from './terms.store.ts';
 
+/** Of a client that comes from another product. The secret is left out where a new one is to be made. */
+type Kept = { client_id: string; client_secret?: string | undefined };
+
 /**
  * A new client, pending review (specification §3.1).
  * @param of.owner_user_id null for a first-party client, which administrators and the command line register and change.
@@ -21,7 +24,7 @@ import { insertTerms } from './terms.store.ts';
  */
 export async function registerClient(
   deps: ClientDeps & Pick<Deps, 'config'>,
-  of: { owner_user_id: string | null; caller: Caller },
+  of: { owner_user_id: string | null; caller: Caller; kept?: Kept },
   registration: Registration,
 ): Promise<{ client: Client; client_secret: string | null }> {
   await requireKnownScopes(deps, registration.allowed_scopes);
@@ -30,8 +33,8 @@ export async function registerClient(
     await windowLimit(deps, { name: 'client-registration', limit, windowSeconds: 3600 }).take(of.owner_user_id);
   }
   const at = now(deps);
-  const client_id = newId('cl');
-  const client_secret = usesSecret(registration) ? newClientSecret() : null;
+  const { client_id = newId('cl'), client_secret: keptSecret } = of.kept ?? {};
+  const client_secret = usesSecret(registration) ? (keptSecret ?? newClientSecret()) : null;
   const secrets = client_secret === null ? [] : [newSecretRow(client_secret, at)];
   const draft: Omit<Client, 'event_id'> = {
     ...registration,

@@ -1,6 +1,7 @@
 import { namesOfUsers } from '../../accounts/statements.ts';
 import type { AuditRecord } from '../../audit/read-log.ts';
 import { statesAtDeletion } from '../../audit/statements.ts';
+import { isClientId } from '../../clients/client.ts';
 import { namesOfClients } from '../../clients/find-clients.ts';
 import { isMetadataUrl } from '../../clients/metadata-url.ts';
 import { allCredentials } from '../../entitlements/statements.ts';
@@ -36,6 +37,10 @@ const padded = (ids: readonly string[]): string[] => {
   return [...ids, ...Array<string>(size - ids.length).fill(ids[0] ?? '')];
 };
 
+/** A client that came from another product has the id that it had there. */
+const isForeign = (id: string): boolean =>
+  isClientId(id) && !id.startsWith('usr_') && mayBeUserId(id.replaceAll('.', '_')); // of no other kind
+
 const noRows = Promise.resolve([]);
 
 /** The names of all that is in a page of events: one read for each kind of thing that is in it. */
@@ -46,7 +51,10 @@ export async function namesIn(
 ): Promise<Names> {
   const all = [...new Set([...events.flatMap(idsIn), ...ids])];
   const ofKind = (prefix: string) => all.filter((id) => id.startsWith(prefix));
-  const [userIds, clientIds] = [all.filter(mayBeUserId), [...ofKind('cl_'), ...all.filter(isMetadataUrl)]];
+  const [userIds, clientIds] = [
+    all.filter(mayBeUserId),
+    [...ofKind('cl_'), ...all.filter((id) => isMetadataUrl(id) || isForeign(id))],
+  ];
   const groupIds = ofKind('grp_');
   const [users, clients, credentials, webhooks, groups] = await Promise.all([
     userIds.length > 0 ? namesOfUsers(db, padded(userIds)) : noRows,

@@ -132,7 +132,8 @@ export const tables = {
   retired_signing_keys: { key: 'kid', expires: 'its room', restore: 'keep' },
   revoked_access_tokens: { key: 'jti', expires: { at: 'expires_at', job: 'purge revoked tokens' }, restore: 'keep' },
   server_heartbeat: { key: 'name', restore: 'keep' },
-  service_credentials: { key: 'credential_id', restore: 'keep' },
+  // One that has expired stays in the list, for the administrators who made it.
+  service_credentials: { key: 'credential_id', expires: 'its room', restore: 'keep' },
   service_secrets: { key: 'secret_id', expires: 'its room', restore: 'keep' },
   sessions: {
     key: 'session_id',

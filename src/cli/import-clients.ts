@@ -1,0 +1,70 @@
+import { readFile, stat } from 'node:fs/promises';
+import {
+  clientAdapters,
+  clientProducts,
+  type ImportedClient,
+  importClients,
+  maxClients,
+} from '../imports/clients/import-clients.ts';
+import { invalidRequest } from '../platform/errors.ts';
+import { shownOnce } from '../platform/report.ts';
+import { command, UsageError } from './command.ts';
+
+/** Bytes. A client has a few thousand. */
+const largestFile = 100_000_000;
+
+export const importClientsCommand = {
+  'clients import': command({
+    summary:
+      'Import clients from the export of another product, with the client_id and secret that they have there. What cannot be is listed with the way out. Exits with 1 if a client was refused.',
+    operands: { file: { value: 'file' } },
+    options: {
+      from: { value: 'product', oneOf: clientProducts, help: 'whose export the file is', required: true },
+      approve: { help: 'approve them immediately; without it they wait for a review' },
+      'dry-run': { help: 'say what would be imported, and change nothing' },
+    },
+    async run(deps, { file, from, approve, ...given }) {
+      const dryRun = given['dry-run'];
+      const clients = await clientsOf(file, from);
+      const done: ImportedClient[] = [];
+      const options = { caller: { actor: 'cli' }, approve, dryRun } as const;
+      for await (const one of importClients(deps, clients, options)) done.push(one);
+      return {
+        json: { dry_run: dryRun, clients: done },
+        text: describe(done, dryRun),
+        failed: done.some(({ outcome }) => outcome === 'refused'),
+      };
+    },
+  }),
+};
+
+async function clientsOf(file: string, product: (typeof clientProducts)[number]) {
+  const found = await stat(file).catch(() => undefined);
+  if (!found?.isFile()) throw new UsageError('There is no such file to read.');
+  if (found.size > largestFile) throw new UsageError('The file is larger than 100 MB, which no list of clients is.');
+  let document: unknown;
+  try {
+    document = JSON.parse(await readFile(file, 'utf8'));
+  } catch {
+    throw invalidRequest('The file is not JSON. Nothing was changed.');
+  }
+  const { clientsIn, toClient } = clientAdapters[product];
+  const clients = clientsIn(document);
+  if (clients === undefined)
+    throw invalidRequest(`The file has no clients as ${product} exports them. Nothing was changed.`);
+  if (clients.length > maxClients)
+    throw invalidRequest(`The file has more than ${maxClients} clients. Nothing was changed.`);
+  return clients.flatMap((client) => toClient(client) ?? []);
+}
+
+function describe(clients: readonly ImportedClient[], dryRun: boolean): string {
+  const lines = clients.flatMap(({ client_id, name, outcome, notes, client_secret }) => [
+    `${outcome.padEnd(9)}  ${client_id}  ${JSON.stringify(name)}`,
+    ...notes.map((note) => `           ${note}`),
+    ...(client_secret === undefined ? [] : [shownOnce({ client_secret }).replace(/^/gm, '           ')]),
+  ]);
+  const count = (of: ImportedClient['outcome']) => clients.filter(({ outcome }) => outcome === of).length;
+  const imported = count('imported') + count('approved');
+  const sum = `${imported} ${dryRun ? 'would be imported' : 'imported'}, ${count('unchanged')} unchanged, ${count('refused')} refused.`;
+  return [...lines, '', sum].join('\n');
+}

@@ -1,0 +1,75 @@
+import { authenticationMethods } from '../../clients/authentication-methods.ts';
+
+/** JSON as another product exports it. */
+export type Exported = Readonly<Record<string, unknown>>;
+
+/** A client of another product, in our words. */
+export type ForeignClient = {
+  client_id: string;
+  /** As it is in the export; undefined if that has none, or a hash of it. */
+  client_secret: string | undefined;
+  /** Members of a registration. */
+  registration: Readonly<Record<string, unknown>> & { name: string; redirect_uris: readonly string[] };
+  /** What changes for the product or its users, one sentence each. */
+  notes: readonly string[];
+  /** Nobody can sign in with it there, so it is not approved here without a look at it. */
+  isOff?: boolean;
+  /** Why it cannot be a client here, with the way out; undefined if it can. */
+  refusal: string | undefined;
+};
+
+/** One product's export of its clients. */
+export type ClientAdapter = {
+  /** Its clients in a document that was parsed; undefined for a document that is none of this product's. */
+  clientsIn(document: unknown): readonly Exported[] | undefined;
+  /** Undefined for one that belongs to the product itself. */
+  toClient(exported: Exported): ForeignClient | undefined;
+};
+
+export const isObject = (value: unknown): value is Exported =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value.trim() !== '' ? value : undefined;
+
+export const textsOf = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string' && one !== '') : [];
+
+export const objectsIn = (value: unknown): Exported[] => (Array.isArray(value) ? value.filter(isObject) : []);
+
+/** What no product here can have, and where to go instead. */
+export const waysOut = {
+  saml: 'It is a SAML client, and Signet speaks OpenID Connect alone. Connect it through a bridge, or by OpenID Connect if it can.',
+  api: 'It takes tokens and signs nobody in: register it as an API (signet apis register).',
+  machine:
+    'It signs in without a user (client credentials), which Signet does not do. Give the program a service credential (signet service-credentials create).',
+  noCode:
+    'It does not use the authorization code flow: the implicit and password grants are gone from OAuth 2.1. Change it to the code flow with PKCE, then register it.',
+  noRedirect: 'It has no redirect URI that can be registered here. Register it with exact ones.',
+  id: 'Its client_id has other characters than letters, digits, dots, hyphens and underscores, or more than 64. Register it anew.',
+} as const;
+
+/** Redirect URIs are compared character for character here. */
+export function withoutPatterns(uris: readonly string[]): { exact: string[]; notes: string[] } {
+  const exact = uris.filter((uri) => !/[*+]/.test(uri) && /^[a-z][a-z0-9+.-]*:/i.test(uri));
+  const left = uris.filter((uri) => !exact.includes(uri));
+  return {
+    exact: [...new Set(exact)],
+    notes: left.map(
+      (uri) => `The redirect URI ${uri.slice(0, 200)} is a pattern or no URI, and was left out: list the exact ones.`,
+    ),
+  };
+}
+
+/** Of the grants that it may use there, those that are not here. */
+export function grantNotes(grants: readonly string[]): string[] {
+  const gone = grants.filter((grant) => !['authorization_code', 'refresh_token'].includes(grant));
+  return gone.map((grant) => `The grant ${grant.slice(0, 100)} is not here, and was left out.`);
+}
+
+/** Undefined for a method that is not here; then what a client of its type has by default counts. */
+export const methodOf = (method: unknown): string | undefined =>
+  typeof method === 'string' && Object.hasOwn(authenticationMethods, method) ? method : undefined;
+
+export const pkceNote =
+  'Signet requires PKCE (S256) of every client: make sure that its library sends code_challenge, as most do by a setting.';
