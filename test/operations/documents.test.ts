@@ -154,6 +154,7 @@ const npmCommands: Record<string, (t: TestContext, given: Given) => Promise<void
     assert.match(output, /^HEAD: .*\n.*\nfield of a client +policy_uri +\d/m);
   },
   'npm run docs:screenshots': async () => {}, // screenshots.test.ts
+  'npm run docs:import-schema': async () => {}, // format.test.ts
   'npm run docs:relying-parties': async () => {}, // relying-party-docs.test.ts
   'npm run docs:performance': async () => {}, // performance-docs.test.ts
   'npm run dev': async (t) => serving(t, 'npm run dev', await bareSettings(t), 'Signet is ready'),

@@ -106,7 +106,7 @@ const standardNames: Readonly<Record<string, string>> = { logo_url: 'logo_uri', 
 export const standardNameOf = (field: string): string => standardNames[field] ?? field;
 
 /** Links that may be shown; others are left out. */
-const linksIn = (metadata: Metadata) =>
+export const linksIn = (metadata: Metadata) =>
   Object.fromEntries(
     linkFields.map((field) => {
       const url = metadata[standardNameOf(field)];

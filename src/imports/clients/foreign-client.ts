@@ -12,7 +12,7 @@ export type ForeignClient = {
   registration: Readonly<Record<string, unknown>> & { name: string; redirect_uris: readonly string[] };
   /** What changes for the product or its users, one sentence each. */
   notes: readonly string[];
-  /** Nobody can sign in with it there, so it is not approved here without a look at it. */
+  /** It is switched off there, so it is not approved here without a look at it. */
   isOff?: boolean;
   /** Why it cannot be a client here, with the way out; undefined if it can. */
   refusal: string | undefined;

@@ -1,3 +1,4 @@
+import { linksIn } from '../../clients/from-outside/read-metadata.ts';
 import {
   type ClientAdapter,
   type Exported,
@@ -38,7 +39,8 @@ export const hydra: ClientAdapter = {
         client_type: isPublic ? 'public' : 'confidential',
         redirect_uris: exact,
         post_logout_redirect_uris: withoutPatterns(textsOf(client.post_logout_redirect_uris)).exact,
-        ...links(client),
+        ...linksIn(client),
+        ...logoutOf(client),
         allowed_scopes: scopesOf(textOf(client.scope) ?? ''),
         id_token_signed_response_alg: 'RS256',
         ...(!isPublic && { token_endpoint_auth_method: method }),
@@ -50,15 +52,9 @@ export const hydra: ClientAdapter = {
   },
 };
 
-function links(client: Exported): Record<string, string> {
-  const names = ['backchannel_logout_uri', 'client_uri', 'policy_uri', 'tos_uri', 'logo_uri'] as const;
-  const ours = { client_uri: 'homepage_url', logo_uri: 'logo_url' } as Readonly<Record<string, string>>;
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const url = textOf(client[name]);
-      return url === undefined ? [] : [[ours[name] ?? name, url]];
-    }),
-  );
+function logoutOf(client: Exported): Record<string, string> {
+  const backchannel_logout_uri = textOf(client.backchannel_logout_uri);
+  return backchannel_logout_uri === undefined ? {} : { backchannel_logout_uri };
 }
 
 function keysOf({ jwks, jwks_uri }: Exported): Record<string, unknown> {
