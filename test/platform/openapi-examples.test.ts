@@ -318,6 +318,7 @@ const calls: Record<string, Prepare> = {
   },
   'post /v1/admin/users/{user_id}/export': ofUser,
   'post /v1/admin/users/export': () => ({}),
+  'post /v1/admin/users/import': () => ({}),
   'post /v1/admin/users/bulk': ({ user }) => ({ body: { user_ids: [user.user_id] } }),
   'post /v1/admin/users/{user_id}/disable': ofUser,
   'post /v1/admin/users/{user_id}/enable': async (given) => {

@@ -58,13 +58,13 @@ export const importOperation = operation({
   answer: {
     description: 'One result for each user, in the order of the request.',
     schema: Type.Object({
-      imported: Type.Integer(),
-      unchanged: Type.Integer(),
-      refused: Type.Integer(),
+      imported: Type.Integer({ description: 'Users who have an account by this request.' }),
+      unchanged: Type.Integer({ description: 'Users who were imported before.' }),
+      refused: Type.Integer({ description: 'Users who could not be imported.' }),
       results: Type.Array(
         Type.Object({
-          external_id: nullable(Type.String()),
-          outcome: Type.Enum(['imported', 'unchanged', 'refused']),
+          external_id: nullable(Type.String({ description: 'The ID in the other product; null: there was none.' })),
+          outcome: Type.Enum(['imported', 'unchanged', 'refused'], { description: 'What has become of the user.' }),
           user_id: nullable(Type.String({ description: 'null: refused, or not known before the import itself.' })),
           problems: Type.Array(Problems.items, { description: 'Why not; of an imported user, what was left out.' }),
         }),
