@@ -53,7 +53,7 @@ export const importOperation = operation({
     dry_run: Type.Optional(Type.Boolean({ description: 'Says what would be imported, and changes nothing.' })),
   }),
   example: {
-    users: [{ external_id: '42', email: 'ada@example.com', email_verified: true, name: 'Ada Lovelace' }],
+    users: [{ external_id: '42', email: 'grace@example.com', email_verified: true, name: 'Grace Hopper' }],
   },
   answer: {
     description: 'One result for each user, in the order of the request.',
