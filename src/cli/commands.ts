@@ -33,6 +33,7 @@ import { auditCommands } from './audit.ts';
 import { backupCommands } from './backup.ts';
 import { type Command, command, commandWithoutStore, type Option, type Typed, UsageError } from './command.ts';
 import { doctorCommand } from './doctor.ts';
+import { exportCommand } from './export-users.ts';
 import { healthcheckCommand } from './healthcheck.ts';
 import { importClientsCommand } from './import-clients.ts';
 import { importCommand } from './import-users.ts';
@@ -253,6 +254,7 @@ export const commandGroups: readonly (readonly [heading: string, commands: Reado
       ...commandsOf(invitationOperations),
       ...commandsOf(userOperations),
       ...exportCommands,
+      ...exportCommand,
       ...importCommand,
       ...invitationCommand,
     },

@@ -15,6 +15,8 @@ export const examples: Readonly<Record<string, string>> = {
   'users role': 'users role ada@example.com admin',
   'users export': 'users export ada@example.com > ada.json',
   'users export-csv': 'users export-csv --filter unverified > users.csv',
+  'users export-all':
+    'users export-all users.age --recipient age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p',
   'users import': 'users import users.jsonl --keep-subjects --dry-run',
   'sessions list': 'sessions list ada@example.com',
   'sessions end': 'sessions end ada@example.com ses_id',

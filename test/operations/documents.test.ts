@@ -119,6 +119,11 @@ ofTheDay.add('signet restore /var/backups/signet/monday.db'); // the trial in re
 // Refused while a server runs, as it does here; restore.test.ts runs it.
 ofTheDay.add('signet restore --after-copy --reason "put back the snapshot of Monday"');
 
+// It makes a file; export-users.test.ts runs it.
+ofTheDay.add(
+  'signet users export-all users.age --recipient age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p',
+);
+
 for (const command of ['signet move', 'signet move --finish']) ofTheDay.add(command); // move.test.ts
 
 /** How each npm command is run, by this test or by another. */
