@@ -25,6 +25,7 @@ const rooms = [
   'developer',
   'imports',
   'admin',
+  'scim',
   'app',
   'cli',
 ];

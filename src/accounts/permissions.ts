@@ -1,6 +1,7 @@
 /**
  * What may be done of administration, by area. `person`: by a person in their own session, never by a service credential, since it is
  * a way into accounts or to more power, or since it is for that person. `two_factors`: by one who has given a second factor.
+ * `program`: by a service credential, never by a person.
  */
 const administrative = {
   'users:read': 'anyone',
@@ -12,6 +13,7 @@ const administrative = {
   'administrators:write': 'person',
   'groups:read': 'anyone',
   'groups:write': 'anyone',
+  'scim:write': 'program',
   'entitlements:read': 'anyone',
   'clients:read': 'anyone',
   'clients:write': 'anyone',
@@ -28,19 +30,22 @@ const administrative = {
   'audit:read': 'anyone',
   'settings:read': 'anyone',
   'settings:write': 'person',
-} as const satisfies Record<`${string}:${string}`, 'anyone' | 'person' | 'two_factors'>;
+} as const satisfies Record<`${string}:${string}`, 'anyone' | 'program' | 'person' | 'two_factors'>;
 
 type Administrative = typeof administrative;
 export type AdministrativePermission = keyof Administrative;
 /** What a service credential may be given. */
 export type DelegablePermission = {
-  [Name in AdministrativePermission]: Administrative[Name] extends 'anyone' ? Name : never;
+  [Name in AdministrativePermission]: Administrative[Name] extends 'anyone' | 'program' ? Name : never;
 }[AdministrativePermission];
 
 export const administrativePermissions = Object.keys(administrative) as readonly AdministrativePermission[];
 
 export const isDelegable = (permission: AdministrativePermission): permission is DelegablePermission =>
-  administrative[permission] === 'anyone';
+  administrative[permission] === 'anyone' || isForPrograms(permission);
+/** No page and no operation of a person's session needs it. */
+export const isForPrograms = (permission: AdministrativePermission): boolean =>
+  administrative[permission] === 'program';
 export const takesTwoFactors = (permission: AdministrativePermission): boolean =>
   administrative[permission] === 'two_factors';
 

@@ -32,6 +32,7 @@ import { answerUnroutable, handleErrors } from '../platform/pages/errors.ts';
 import { answerFormsOnce } from '../platform/pages/form-answers.ts';
 import { assetRoutes } from '../platform/pages/page.ts';
 import { decorateRequests, rememberLanguage } from '../platform/pages/view.ts';
+import { scimRefusals, scimRoutes } from '../scim/routes.ts';
 import { userRoutes } from '../self-service/delete-account/routes.ts';
 import { emailAddressRoutes } from '../self-service/email-address/routes.ts';
 import { ownEntitlementRoutes } from '../self-service/entitlements/routes.ts';
@@ -73,7 +74,7 @@ export async function buildApp(deps: Deps, scrape: Scrape = openMetrics(deps)): 
   readBodies(app);
   observeRequests(app, deps);
   guard(app, deps);
-  handleErrors(app, deps);
+  handleErrors(app, deps, [scimRefusals]);
   rememberLanguage(app, deps);
   refuseOtherMethods(app, longestParameter);
   decorateRequests(app, deps);
@@ -111,6 +112,7 @@ export async function buildApp(deps: Deps, scrape: Scrape = openMetrics(deps)): 
   await adminRoutes(app, deps);
   await app.register((pages) => adminPageRoutes(pages, deps)); // its hooks are for these pages alone
   await adminApiRoutes(app, deps);
+  await app.register((scim) => scimRoutes(scim, deps)); // its bodies have a type of their own
   await openApiRoutes(app, deps, described);
 
   return app;

@@ -2,7 +2,7 @@ import { User } from '../accounts/statements.ts';
 import type { Db } from '../platform/db/db.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { inOneSlice } from '../platform/db/slices.ts';
-import { asBigint, raw, type Sql, sql } from '../platform/db/sql.ts';
+import { asBigint, oneOf, raw, type Sql, sql } from '../platform/db/sql.ts';
 import type { GroupId, UserId } from '../platform/ids.ts';
 
 /** The table `group_members`. */
@@ -89,6 +89,24 @@ export async function countMembers(db: Db, group_id: GroupId, most: number): Pro
   );
   return counted?.found ?? 0;
 }
+
+const MemberOfGroup = Member.pick('group_id', 'user_id');
+
+/** Of some groups, in the order in which they were added. */
+export const membersOfGroups = (db: Db, group_ids: readonly GroupId[], limit: number) =>
+  db.all(
+    MemberOfGroup,
+    sql`select m.group_id, m.user_id from group_members m join users u on u.user_id = m.user_id
+         where m.group_id in ${oneOf(group_ids)} and u.deleted_at is null
+         order by m.group_id, m.added_at, m.user_id limit ${limit}`,
+  );
+
+/** Those of some users who are in a group. */
+export const membersAmong = (db: Db, group_id: GroupId, user_ids: readonly UserId[]) =>
+  db.all(
+    MemberOfGroup,
+    sql`select group_id, user_id from group_members where group_id = ${group_id} and user_id in ${oneOf(user_ids)}`,
+  );
 
 /** For a group that is deleted. */
 export const deleteSomeMembers = (db: Db, group_id: GroupId, rows: number) =>

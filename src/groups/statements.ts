@@ -6,5 +6,6 @@ export {
   insertMember,
   isAmong,
   type ListedMember,
+  membersOfGroups,
 } from './members.store.ts';
-export { findGroups } from './store.ts';
+export { countGroups, findGroups, groupsByExternalId, groupsFrom } from './store.ts';

@@ -33,6 +33,10 @@ export const insertGroup = (group: NewGroup, most: number): Sql =>
 export const updateGroup = ({ group_id, event_id }: Pick<Group, 'group_id' | 'event_id'>, to: Partial<NewGroup>): Sql =>
   sql`update groups set ${NewGroup.set(to)} where group_id = ${group_id} and event_id = ${event_id} and ${isThere}`;
 
+/** Makes it another version; changes nothing if it is deleted. */
+export const touchGroup = (group_id: GroupId, to: Pick<Group, 'event_id' | 'updated_at'>): Sql =>
+  sql`update groups set ${Group.set(to)} where group_id = ${group_id} and ${isThere}`;
+
 /** From then on it counts for nothing, although the rows of its members stay for a while. */
 export const markDeleted = (group_id: GroupId, now: number): Sql =>
   sql`update groups set deleted_at = ${now} where group_id = ${group_id} and ${isThere}`;
@@ -68,6 +72,26 @@ export const listGroups = (db: Db, { beginning, after, limit }: Listing) =>
     Listed,
     sql`select ${Listed.columns} from groups
          where ${isThere} and name_key > ${after} and substr(name_key, 1, ${[...beginning].length}) = ${beginning}
+         order by name_key limit ${limit}`,
+  );
+
+/** By name, from a place on. They are few: see `maxGroups`. */
+export const groupsFrom = (db: Db, { offset, limit }: { offset: number; limit: number }) =>
+  db.all(
+    Group,
+    sql`select ${Group.columns} from groups where ${isThere} order by name_key limit ${limit} offset ${offset}`,
+  );
+
+const Count = row('groups', { found: integer });
+
+export const countGroups = async (db: Db): Promise<number> =>
+  (await db.get(Count, sql`select count(*) as found from groups where ${isThere}`))?.found ?? 0;
+
+/** The other system keeps its ids apart, we do not. */
+export const groupsByExternalId = (db: Db, external_id: string, limit: number) =>
+  db.all(
+    Group,
+    sql`select ${Group.columns} from groups where external_id = ${external_id} and ${isThere}
          order by name_key limit ${limit}`,
   );
 

@@ -6,6 +6,7 @@ import {
   administrativePermissions,
   delegablePermissions,
   isDelegable,
+  isForPrograms,
   takesTwoFactors,
 } from '../../src/accounts/permissions.ts';
 import { lesserRoles, permissionsOfRole } from '../../src/accounts/roles.ts';
@@ -278,6 +279,7 @@ test('the page of the documentation has each permission, with the sentence that 
   const page = readFileSync(join(import.meta.dirname, '../../docs/administration-by-token.md'), 'utf8');
   const rows = [...page.matchAll(/^\| `([\w-]+:[\w-]+)` \| (.+) \| (.+) \| (.+) \|$/gm)].map(([, ...cells]) => cells);
   const givenTo = (name: (typeof administrativePermissions)[number]) => {
+    if (isForPrograms(name)) return 'service credentials';
     if (isDelegable(name)) return 'people and service credentials';
     return takesTwoFactors(name) ? 'people with a second factor' : 'people';
   };

@@ -20,13 +20,17 @@ export type ResourceServerName = (typeof resourceServers)[number];
 export const mcpPrograms = ['mcp-python-sdk', 'mcp-fastmcp', 'mcp-remote', 'mcp-conformance'] as const;
 export type McpProgram = (typeof mcpPrograms)[number];
 
-export const caseNames: readonly string[] = [...clients, ...resourceServers, ...mcpPrograms];
+/** Checkers of the protocol by which directories maintain users and groups. */
+export const scimCheckers = ['scim2-tester'] as const;
+export type ScimChecker = (typeof scimCheckers)[number];
+
+export const caseNames: readonly string[] = [...clients, ...resourceServers, ...mcpPrograms, ...scimCheckers];
 
 /** How `main.ts` hands its choice to the files that it runs; without it, a file runs all its cases. */
 export const choiceVariable = 'TEST_LANGUAGES_ONLY';
 
 /** Asked before a case is registered: a run of one case is to show that one alone. */
-export function isChosen(name: ClientName | ResourceServerName | McpProgram): boolean {
+export function isChosen(name: ClientName | ResourceServerName | McpProgram | ScimChecker): boolean {
   const chosen = process.env[choiceVariable];
   return chosen === undefined || chosen.split(',').includes(name);
 }

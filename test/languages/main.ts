@@ -8,7 +8,7 @@ import { run } from 'node:test';
 import { spec as Spec, type TestEvent } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
 import { globalSetup, globalTeardown } from '../support/global-setup.ts';
-import { caseNames, choiceVariable, clients, mcpPrograms, resourceServers } from './cases.ts';
+import { caseNames, choiceVariable, clients, mcpPrograms, resourceServers, scimCheckers } from './cases.ts';
 
 const usage = `Usage: npm run test:clients [-- --only NAME]...
 
@@ -21,7 +21,8 @@ case whose tools or network are missing is skipped.
 
 Relying parties:   ${clients.join(', ')}
 Resource servers:  ${resourceServers.join(', ')}
-MCP:               ${mcpPrograms.join(', ')}`;
+MCP:               ${mcpPrograms.join(', ')}
+SCIM:              ${scimCheckers.join(', ')}`;
 
 type Outcome = { name: string; failed: boolean; skipped: string | undefined; seconds: number };
 
@@ -45,6 +46,7 @@ async function runAll(chosen: readonly string[]): Promise<Outcome[]> {
     ...(clients.some((name) => chosen.includes(name)) ? ['clients.ts'] : []),
     ...(resourceServers.some((name) => chosen.includes(name)) ? ['resource-servers.ts'] : []),
     ...(mcpPrograms.some((name) => chosen.includes(name)) ? ['mcp.ts'] : []),
+    ...(scimCheckers.some((name) => chosen.includes(name)) ? ['scim.ts'] : []),
   ].map((file) => join(import.meta.dirname, file));
   const outcomes: Outcome[] = [];
   async function* events(): AsyncGenerator<TestEvent> {

@@ -63,7 +63,8 @@ test('a body that is not UTF-8 is refused wherever one is read, as JSON and as a
   }
   for (const { path, methods } of await routesOf(signet.app, signet.url)) {
     const isUpload = path === '/account/picture'; // its body is read before the others of the path
-    if (!methods.includes('POST') || isUpload) continue;
+    const asksFirst = path.startsWith('/scim/'); // who it is, before it reads a body
+    if (!methods.includes('POST') || isUpload || asksFirst) continue;
     const { status, text } = await send({ method: 'POST', path: path.replaceAll(':', '') }, form, latin1[form]);
     assert.equal(status, 400, `${path}: ${text}`);
     assert.match(text, /is not valid UTF-8|takes JSON/, path);

@@ -131,6 +131,7 @@ export const tables = {
   retired_master_keys: { key: 'key_id', sealed: { sealed: sealedAs('retired-master-key') }, restore: 'keep' },
   retired_signing_keys: { key: 'kid', expires: 'its room', restore: 'keep' },
   revoked_access_tokens: { key: 'jti', expires: { at: 'expires_at', job: 'purge revoked tokens' }, restore: 'keep' },
+  scim_users: { key: 'user_id', user: 'few', restore: 'keep' },
   server_heartbeat: { key: 'name', restore: 'keep' },
   // One that has expired stays in the list, for the administrators who made it.
   service_credentials: { key: 'credential_id', expires: 'its room', restore: 'keep' },

@@ -9,28 +9,37 @@ import { FormText } from './parameters.ts';
  */
 export function readBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  const add = (type: string, parse: (text: string, request: FastifyRequest) => unknown) =>
-    app.addContentTypeParser(type, { parseAs: 'buffer' }, (request, bytes, done) => {
-      try {
-        done(null, parse(readText(bytes as Buffer), request));
-      } catch (error) {
-        done(error as Error);
-      }
-    });
+  const add = (type: string, parse: Parse) => addParser(app, type, parse);
   add('application/x-www-form-urlencoded', (text, request) => {
     if (text !== '') refuseFormForJson(request);
     return new FormText(text);
   });
   add('application/json', (text, request) => {
-    if (text === '') return undefined;
-    if (bodyOf(request)?.form) throw invalidRequest(jsonForForm);
-    return parseJson(text);
+    if (bodyOf(request)?.form && text !== '') throw invalidRequest(jsonForForm);
+    return readJson(text);
   });
   add('*', (text, request) => {
     if (text === '' || request.is404) return undefined;
     throw new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE(request.headers['content-type']);
   });
 }
+
+type Parse = (text: string, request: FastifyRequest) => unknown;
+
+function addParser(app: FastifyInstance, type: string, parse: Parse): void {
+  app.addContentTypeParser(type, { parseAs: 'buffer' }, (request, bytes, done) => {
+    try {
+      done(null, parse(readText(bytes as Buffer), request));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+}
+
+/** JSON under a type of its own, for the routes of a plugin. */
+export const readJsonAs = (app: FastifyInstance, type: string): void => addParser(app, type, readJson);
+
+const readJson = (text: string): unknown => (text === '' ? undefined : parseJson(text));
 
 /** What the route takes, if it is described. */
 const bodyOf = ({ routeOptions: { config } }: FastifyRequest) => config.operation?.body;

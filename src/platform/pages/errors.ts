@@ -26,8 +26,22 @@ import { type View, type ViewDeps, viewOf } from './view.ts';
 /** Of a 5xx answer, and on each page of an error: the id under which it is logged. */
 const failureHeader = 'x-request-id';
 
+/** What refusals are to programs of a standard of its own: of all paths that begin so, unknown ones too. */
+export type RefusalFormat = { prefix: string; type: string; bodyOf(refusal: RequestError): object };
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    refusalFormats?: readonly RefusalFormat[];
+  }
+}
+
 /** Whatever a route has thrown becomes a JSON body, or a page for people. */
-export function handleErrors(app: FastifyInstance, deps: ViewDeps & KeptFormDeps) {
+export function handleErrors(
+  app: FastifyInstance,
+  deps: ViewDeps & KeptFormDeps,
+  formats: readonly RefusalFormat[] = [],
+) {
+  app.decorate('refusalFormats', formats);
   app.setErrorHandler(async (error: FastifyError, request, reply) => {
     const refusal = refusalOf(error, request);
     const failed = refusal.status >= 500;
@@ -71,6 +85,8 @@ export function sendRefusal(
   const challenge = challengeOf(deps, request, refusal);
   if (challenge) reply.header('www-authenticate', challenge);
   reply.headers(refusal.headers);
+  const format = request.server.refusalFormats?.find(({ prefix }) => request.url.startsWith(prefix));
+  if (format !== undefined) return reply.code(refusal.status).type(format.type).send(format.bodyOf(refusal));
   if (wantsPage(request)) {
     const signInPath = signInPathFor(request, refusal);
     if (signInPath !== undefined) return reply.redirect(signInPath, 303);

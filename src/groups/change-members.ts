@@ -1,0 +1,71 @@
+import { auditEvent, type Caller } from '../audit/audit.ts';
+import { now } from '../platform/clock.ts';
+import { mustChange } from '../platform/db/change.ts';
+import type { Deps } from '../platform/deps.ts';
+import { invalidState, refusal } from '../platform/errors.ts';
+import type { GroupId, UserId } from '../platform/ids.ts';
+import { maxGroupsOfUser } from './group.ts';
+import { requireGroup } from './manage-groups.ts';
+import { deleteMember, groupsOfUser, insertMember, membersAmong } from './members.store.ts';
+import { touchGroup } from './store.ts';
+
+/** Members that one change of the store adds or removes. */
+const atOnce = 100;
+
+/** A user in both is removed. */
+export type MemberChanges = { added: readonly UserId[]; removed: readonly UserId[] };
+
+/**
+ * Adds and removes several members, with an event for each whom it concerns, in parts of {@link atOnce}: repeated after a failure, it
+ * goes on where it has stopped. Who is in the group already, or not in it, stays so.
+ * @param changes of users who are there.
+ * @throws {RequestError} `not_found` if the group is deleted; `invalid_state` if one of them is in as many groups as one may be, or if
+ * others have changed the same members at the same moment.
+ */
+export async function changeMembers(
+  deps: Pick<Deps, 'db' | 'clock'>,
+  caller: Caller,
+  group_id: GroupId,
+  { added, removed }: MemberChanges,
+): Promise<void> {
+  const concerned = [...new Set([...added, ...removed])];
+  const isRemoved = new Set(removed);
+  for (let start = 0; start < concerned.length; start += atOnce) {
+    const part = concerned.slice(start, start + atOnce);
+    const members = new Set((await membersAmong(deps.db, group_id, part)).map(({ user_id }) => user_id));
+    const leaving = part.filter((one) => isRemoved.has(one) && members.has(one));
+    const joining = part.filter((one) => !isRemoved.has(one) && !members.has(one));
+    if (leaving.length + joining.length > 0) await changePart(deps, caller, group_id, { leaving, joining });
+  }
+}
+
+type Part = { leaving: readonly UserId[]; joining: readonly UserId[] };
+
+async function changePart(
+  deps: Pick<Deps, 'db' | 'clock'>,
+  caller: Caller,
+  group_id: GroupId,
+  { leaving, joining }: Part,
+): Promise<void> {
+  const at = now(deps);
+  const events = (action: 'group.member_added' | 'group.member_removed', user_ids: readonly UserId[]) =>
+    user_ids.map((user_id) => auditEvent({ action, ...caller, target: group_id, after: { user_id } }, at));
+  const all = [...events('group.member_added', joining), ...events('group.member_removed', leaving)];
+  const done = await deps.db.change({
+    run: {
+      group: mustChange(touchGroup(group_id, { event_id: all[0]!.event_id, updated_at: at })),
+      joining: joining.map((user_id) =>
+        mustChange(insertMember({ group_id, user_id, provider: null, added_at: at }, maxGroupsOfUser)),
+      ),
+      leaving: leaving.map((user_id) => mustChange(deleteMember(group_id, user_id))),
+      events: all.map(({ statement }) => statement),
+    },
+  });
+  if (done.ok) return;
+  await requireGroup(deps, group_id);
+  for (const user_id of joining) {
+    if ((await groupsOfUser(deps.db, user_id)).length >= maxGroupsOfUser)
+      throw refusal('invalid_state', { key: 'problem.group.of_user', values: { max: maxGroupsOfUser } });
+  }
+  throw invalidState('changed');
+}

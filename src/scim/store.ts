@@ -1,0 +1,82 @@
+import { User } from '../accounts/statements.ts';
+import { mayConflict } from '../platform/db/change.ts';
+import type { Db } from '../platform/db/db.ts';
+import { flag, id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
+import { oneOf, raw, type Sql, sql } from '../platform/db/sql.ts';
+import type { UserId } from '../platform/ids.ts';
+
+/** The table `scim_users`. */
+const Provisioned = row('scim_users', {
+  user_id: id<UserId>(),
+  user_name: text,
+  user_name_key: text,
+  external_id: nullable(text),
+  email_primary: flag,
+  created_by: nullable(text),
+  created_at: integer,
+});
+export type Provisioned = RowOf<typeof Provisioned>;
+
+const ScimUserRow = row('users left join scim_users', {
+  ...User.fields,
+  user_name: nullable(text),
+  external_id: nullable(text),
+  email_primary: nullable(flag),
+  created_by: nullable(text),
+});
+/** A user; `user_name` is null for one that no directory has changed yet. */
+export type ScimUser = RowOf<typeof ScimUserRow>;
+
+const users = sql`select ${User.columnsOf('u')}, s.user_name, s.external_id, s.email_primary, s.created_by
+                    from users u left join scim_users s on s.user_id = u.user_id`;
+
+/** @returns undefined also for one who is deleted. */
+export const findScimUser = (db: Db, user_id: string) =>
+  db.get(ScimUserRow, sql`${users} where u.user_id = ${user_id} and u.deleted_at is null`);
+
+export const findScimUsers = (db: Db, user_ids: readonly string[]) =>
+  db.all(
+    ScimUserRow,
+    sql`${users} where u.user_id in ${oneOf(user_ids)} and u.deleted_at is null order by u.created_at, u.user_id`,
+  );
+
+/** The oldest first. */
+export const listScimUsers = (db: Db, { offset, limit }: { offset: number; limit: number }) =>
+  db.all(
+    ScimUserRow,
+    sql`${users} where u.deleted_at is null order by u.created_at, u.user_id limit ${limit} offset ${offset}`,
+  );
+
+const Count = row('users', { found: integer });
+
+/** Up to `most`. */
+export const countScimUsers = async (db: Db, most: number): Promise<number> =>
+  (
+    await db.get(
+      Count,
+      sql`select count(*) as found from (select 1 as one from users where deleted_at is null
+           limit ${raw(String(most))}) as few`,
+    )
+  )?.found ?? 0;
+
+const Id = row('scim_users', { user_id: id<UserId>() });
+
+export const idsByUserName = (db: Db, key: string) =>
+  db.all(Id, sql`select user_id from scim_users where user_name_key = ${key}`);
+
+/** It is the directory that keeps them apart. */
+export const idsByExternalId = (db: Db, external_id: string, limit: number) =>
+  db.all(Id, sql`select user_id from scim_users where external_id = ${external_id} order by user_id limit ${limit}`);
+
+/** Conflicts with a name that is taken; of an account that is being deleted, the name is free. */
+export const insertProvisioned = (one: Provisioned) => [
+  sql`delete from scim_users where user_name_key = ${one.user_name_key}
+         and exists (select 1 from users u where u.user_id = scim_users.user_id and u.deleted_at is not null)`,
+  mayConflict(sql`insert into scim_users ${Provisioned.values(one)}`),
+];
+
+/** Conflicts with a name that is taken. */
+export const updateProvisioned = (user_id: UserId, to: Partial<Provisioned>) =>
+  mayConflict(sql`update scim_users set ${Provisioned.set(to)} where user_id = ${user_id}`);
+
+export const deleteProvisioned = (user_id: UserId): Sql => sql`delete from scim_users where user_id = ${user_id}`;
