@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { listPasskeys } from '../../src/authentication/credentials/passkeys.store.ts';
 import { importUsers } from '../../src/imports/import-users.ts';
 import { nothingOmitted, readUser } from '../../src/imports/read-user.ts';
 import type { Answer } from '../support/browser.ts';
 import { importedHashes } from '../support/imported-hashes.ts';
+import { signInWithPasskey } from '../support/passkeys.ts';
 import { newHasher } from '../support/remembering-hasher.ts';
 import { type Signet, testSignet } from '../support/signet.ts';
 import { TestUser } from '../support/test-user.ts';
@@ -91,5 +93,34 @@ testSignet(
     assert.equal(bulk.status, 200, bulk.text);
     const results = bulk.json?.results as { done: boolean }[];
     assert.ok(results.every(({ done }) => done));
+  },
+);
+
+testSignet(
+  'a passkey of another product signs in its user, by the user handle that it has from there',
+  async ({ signet }) => {
+    const before = await signet.signedInUser();
+    const authenticator = await before.addPasskey();
+    const [made] = await listPasskeys(signet.deps.db, before.user_id);
+    const admin = await signet.signedInUser({ role: 'admin' });
+    const confirmation = { email: before.email, reason: 'They move.' };
+    assert.equal((await admin.browser.delete(`/v1/admin/users/${before.user_id}`, confirmation)).status, 204);
+    assert.equal((await signInWithPasskey(signet, authenticator)).answer.status, 403);
+
+    const { credential_id, public_key } = made!;
+    const user_handle = Buffer.from(before.user_id).toString('base64url');
+    const passkey = { rp_id: new URL(signet.url).hostname, credential_id, public_key, user_handle, sign_count: 0 };
+    const given = { external_id: '1', email: 'moved@example.com', email_verified: true, passkeys: [passkey] };
+    const { user, problems } = readUser(signet.deps, given);
+    assert.deepEqual(problems, []);
+    const run = { source: 'signet', caller: { actor: 'cli' }, omissions: nothingOmitted } as const;
+    const [outcome] = await importUsers(signet.deps, run, [user!]);
+    assert.equal(outcome?.status, 'imported');
+
+    const { answer, browser } = await signInWithPasskey(signet, authenticator);
+    assert.equal(answer.status, 303, answer.text);
+    assert.equal((await browser.get('/v1/me')).json?.email, 'moved@example.com');
+    const other = Buffer.from('usr_of_another').toString('base64url');
+    assert.equal((await signInWithPasskey(signet, authenticator, { userHandle: other })).answer.status, 403);
   },
 );
