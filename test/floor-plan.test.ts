@@ -24,6 +24,7 @@ const rooms = [
   'self-service',
   'developer',
   'imports',
+  'declared',
   'admin',
   'scim',
   'app',

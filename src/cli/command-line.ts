@@ -53,9 +53,9 @@ async function execute(args: readonly string[], terminal: Terminal, environment:
   return name === undefined ? explainGroup(args, terminal) : run(name, args, terminal, environment);
 }
 
-/** The command that the arguments begin with. */
+/** The command that the arguments begin with: the longest, since `config export` is not `config`. */
 const nameIn = (args: readonly string[]): string | undefined =>
-  [1, 2, 3].map((words) => args.slice(0, words).join(' ')).find((name) => commands.has(name));
+  [3, 2, 1].map((words) => args.slice(0, words).join(' ')).find((name) => commands.has(name));
 
 const summaries = (group: Readonly<Record<string, Command>>) =>
   Object.entries(group).map(([name, { summary }]) => [name, summary]);
@@ -119,7 +119,9 @@ async function run(name: string, args: readonly string[], terminal: Terminal, en
   const role = command.prepares ? 'server' : 'command';
   const deps = await openDeps(config, { clock: Date.now, log: openLog(config.logLevel), role });
   try {
-    const report = await terminalLayout.run(layout, () => command.run(deps, read.given, terminal, read.json));
+    const { stdin, stdout, stderr } = terminal;
+    const surroundings = { stdin, stdout, stderr, variable: (name: string) => (environment ?? terminal.env)?.[name] };
+    const report = await terminalLayout.run(layout, () => command.run(deps, read.given, surroundings, read.json));
     if (!report) return 0;
     const warning = deps.mail.enqueued > 0 ? await mailWarning(deps) : undefined;
     if (warning) terminal.stderr.write(`signet: warning: ${warning}\n`);

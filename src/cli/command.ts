@@ -6,7 +6,18 @@ import { version } from '../platform/config.ts';
 import type { ConfigError } from '../platform/errors.ts';
 import type { Report } from '../platform/report.ts';
 
-export type Terminal = { stdin: Readable; stdout: Writable; stderr: Writable };
+export type Terminal = {
+  stdin: Readable;
+  stdout: Writable;
+  stderr: Writable;
+  env?: Readonly<Record<string, string | undefined>>;
+};
+
+/** What a command is run with besides. */
+type Surroundings = Terminal & {
+  /** A variable of the environment that is no setting, for what refers to one by its name. */
+  variable(name: string): string | undefined;
+};
 
 /** Without any of the three it is a switch. */
 type Argument = {
@@ -26,6 +37,8 @@ export type Option = Argument & {
   readonly default?: unknown;
   /** It takes several values: the option is repeated, or they are in one argument with this between them, unless `never`. */
   readonly separator?: RegExp | 'never';
+  /** One letter, after one dash. */
+  readonly short?: string;
 };
 
 type Read<A extends Argument> = A extends { separator: RegExp | 'never' }
@@ -74,7 +87,7 @@ export type Typed = Record<string, string | number | boolean | string[] | undefi
 
 export type Command = Shape<Readonly<Record<string, Operand>>, Readonly<Record<string, Option>>> & {
   /** Undefined when it has written to standard output itself, as JSON lines if `json`. */
-  run(deps: Deps, given: Typed, terminal: Terminal, json: boolean): Promise<Report | undefined>;
+  run(deps: Deps, given: Typed, terminal: Surroundings, json: boolean): Promise<Report | undefined>;
   /** Instead of `run`, of a command that no store is opened for. */
   runWithoutStore?(config: Config, given: Typed, terminal: Terminal, json: boolean): Promise<Report>;
 };
@@ -85,7 +98,12 @@ export const command = <
   const Options extends Record<string, Option> = Record<never, never>,
 >(
   shape: Shape<Operands, Options> & {
-    run(deps: Deps, given: Given<Operands, Options>, terminal: Terminal, json: boolean): Promise<Report | undefined>;
+    run(
+      deps: Deps,
+      given: Given<Operands, Options>,
+      terminal: Surroundings,
+      json: boolean,
+    ): Promise<Report | undefined>;
   },
 ) => shape as unknown as Command;
 
@@ -167,7 +185,8 @@ function parse(options: Readonly<Record<string, Option>>, args: readonly string[
     help: { type: 'boolean', short: 'h', multiple: true },
   };
   for (const [name, option] of Object.entries(options)) {
-    accepted[name] = { type: isSwitch(option) ? 'boolean' : 'string', multiple: true };
+    const { short } = option;
+    accepted[name] = { type: isSwitch(option) ? 'boolean' : 'string', multiple: true, ...(short && { short }) };
   }
   try {
     return parseArgs({ args: [...args], options: accepted, allowPositionals: true }) as Parsed;
@@ -270,11 +289,12 @@ export function exampleText(example: string): string {
   return `  ${wrap(['signet', ...words], width - 8).join(' \\\n      ')}\n`;
 }
 
-function explain({ help, value, oneOf, integer, separator, default: otherwise }: Option): string {
+function explain({ help, value, oneOf, integer, separator, default: otherwise, short }: Option): string {
   const notes = [
     oneOf && value && `${separator ? 'any' : 'one'} of ${oneOf.join(', ')}`,
     integer && integer[1] < Number.MAX_SAFE_INTEGER && `${integer[0]} to ${integer[1]}`,
     otherwise !== undefined && `default: ${otherwise}`,
+    short && `short: -${short}`,
     separator && (separator === 'never' ? 'repeatable' : 'separated by spaces'),
   ].filter(Boolean);
   return notes.length > 0 ? `${help} (${notes.join('; ')})` : help;

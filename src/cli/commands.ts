@@ -32,6 +32,7 @@ import { maxReplayed } from '../webhooks/replay.ts';
 import { auditCommands } from './audit.ts';
 import { backupCommands } from './backup.ts';
 import { type Command, command, commandWithoutStore, type Option, type Typed, UsageError } from './command.ts';
+import { declaredCommands } from './declared.ts';
 import { doctorCommand } from './doctor.ts';
 import { exportCommand } from './export-users.ts';
 import { healthcheckCommand } from './healthcheck.ts';
@@ -265,6 +266,7 @@ export const commandGroups: readonly (readonly [heading: string, commands: Reado
   ['APIs', commandsOf(apiOperations)],
   ['Service credentials', commandsOf(serviceCredentialOperations)],
   ['Webhooks', webhookCommands],
+  ['Configuration as code', declaredCommands],
   ['Audit log', { ...auditCommands, ...commandsOf(auditOperations) }],
   ['Signing keys', commandsOf(keyOperations)],
 ];

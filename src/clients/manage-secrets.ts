@@ -48,15 +48,16 @@ const activeSecretsOf = (deps: Pick<Deps, 'clock'>, client: Client): ClientSecre
 /**
  * One more secret for a client that has some.
  * @param target.name what to call it; left out: nothing.
+ * @param target.client_secret left out: a new one.
  * @param target.overlapSeconds how long the previous one still works, 0 to a week; left out: until it is retired.
  * @returns it, which is not readable afterwards. `previous_expires_at` is null where no other one ends.
  * @throws as {@link changeOwnClient}; invalidFields for a name; invalidState for a client that uses none, and while two are active.
  */
 export async function addSecret(
   deps: ClientDeps & Pick<Deps, 'config'>,
-  target: OwnTarget & { name?: string; overlapSeconds?: number },
+  target: OwnTarget & { name?: string; overlapSeconds?: number; client_secret?: string | undefined },
 ): Promise<{ client: Client; secret: SecretRecord; client_secret: string; previous_expires_at: number | null }> {
-  const client_secret = newClientSecret();
+  const { client_secret = newClientSecret() } = target;
   const secret = newSecretRow(client_secret, now(deps), readName(target.name));
   const expires_at = target.overlapSeconds === undefined ? null : secret.created_at + target.overlapSeconds;
   let ended: readonly ClientSecret[] = [];

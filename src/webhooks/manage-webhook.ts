@@ -27,6 +27,7 @@ import {
   lockWebhook,
   planDeliveries,
   replaceSecret,
+  sealedSecretOf,
   updateWebhook,
   type Webhook,
   webhookExists,
@@ -34,18 +35,19 @@ import {
 import { isSameTerms, originOf, readTerms, recordedTerms, type Terms, type WantedTerms } from './terms.ts';
 
 /**
+ * @param wanted.secret left out: a new one.
  * @returns the webhook and its signing secret, which is not readable afterwards.
  * @throws {RequestError} `invalid_request` with a problem for each field.
  */
 export async function createWebhook(
   deps: SecretDeps,
   caller: Caller,
-  wanted: { name?: string; url: string; event_types: readonly string[] },
+  wanted: { name?: string; url: string; event_types: readonly string[]; secret?: string | undefined },
 ) {
   const { name, url, event_types } = readTerms(deps, { ...wanted, name: wanted.name ?? '' });
   const at = now(deps);
   const webhook_id = newId('wh');
-  const { secret, secret_sealed } = newSecret(deps, webhook_id);
+  const { secret, secret_sealed } = newSecret(deps, webhook_id, wanted.secret);
   const webhook = {
     webhook_id,
     name,
@@ -91,8 +93,11 @@ export async function editWebhook(
 export const longestSecretOverlap = 86_400;
 
 /** Standard Webhooks: 32 random bytes. */
-function newSecret({ vault }: Pick<Deps, 'vault'>, webhook_id: WebhookId) {
-  const secret = `whsec_${randomBytes(32).toString('base64')}`;
+function newSecret(
+  { vault }: Pick<Deps, 'vault'>,
+  webhook_id: WebhookId,
+  secret = `whsec_${randomBytes(32).toString('base64')}`,
+) {
   return { secret, secret_sealed: vault.seal(tables.webhooks.sealed.secret_sealed(webhook_id), secret) };
 }
 
@@ -148,6 +153,18 @@ export const enable = (deps: StoreDeps, caller: Caller, webhook_id: WebhookId) =
     run: { webhook: mustChange(enableWebhook(webhook_id)) },
   }));
 
+/** Whether it signs with this secret now. */
+export async function isSignedWith(
+  { db, vault }: Pick<Deps, 'db' | 'vault'>,
+  webhook_id: WebhookId,
+  secret: string,
+): Promise<boolean> {
+  const found = await sealedSecretOf(db, webhook_id);
+  return (
+    found !== undefined && vault.open(tables.webhooks.sealed.secret_sealed(webhook_id), found.secret_sealed) === secret
+  );
+}
+
 /** Plans a delivery of type `webhook.test`. @throws {RequestError} `not_found`; `invalid_state` if disabled. */
 export const sendTest = (deps: StoreDeps, caller: Caller, webhook_id: WebhookId) =>
   change(deps, { action: 'webhook.tested', ...caller, target: webhook_id }, (at, event_id) => {
@@ -165,7 +182,7 @@ export const sendTest = (deps: StoreDeps, caller: Caller, webhook_id: WebhookId)
 /**
  * Signs all deliveries with another secret from now on, also those that are waiting. The present one signs beside it for a
  * while, so that a receiver can be given the new one at any time of it (Standard Webhooks); the one before that has ended.
- * @param overlap_seconds 0, for a secret that has leaked, to a day.
+ * @param overlap_seconds 0, for a secret that has leaked, to a day. @param given the secret; left out: a random one.
  * @returns the secret, which is not readable afterwards.
  * @throws {RequestError} `not_found`; `invalid_request` for another overlap.
  */
@@ -174,12 +191,13 @@ export async function rotateSecret(
   caller: Caller,
   webhook_id: WebhookId,
   overlap_seconds: number = longestSecretOverlap,
+  given?: string,
 ) {
   if (!(Number.isInteger(overlap_seconds) && overlap_seconds >= 0 && overlap_seconds <= longestSecretOverlap)) {
     const userMessage = { key: 'problem.service.overlap', values: { max: longestSecretOverlap } } as const;
     throw invalidFields([fieldProblem('overlap_seconds', userMessage)]);
   }
-  const { secret, secret_sealed } = newSecret(deps, webhook_id);
+  const { secret, secret_sealed } = newSecret(deps, webhook_id, given);
   const previous_expires_at = now(deps) + overlap_seconds;
   const until = overlap_seconds === 0 ? undefined : previous_expires_at;
   const event = {

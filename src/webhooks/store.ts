@@ -61,6 +61,11 @@ export const listWebhooks = (db: Db) =>
 export const findWebhook = (db: Db, webhook_id: WebhookId) =>
   db.get(Webhook, sql`select ${Webhook.columns} from webhooks where webhook_id = ${webhook_id} and deleted_at is null`);
 
+const Sealed = NewWebhook.pick('secret_sealed');
+
+export const sealedSecretOf = (db: Db, webhook_id: WebhookId) =>
+  db.get(Sealed, sql`select ${Sealed.columns} from webhooks where webhook_id = ${webhook_id} and deleted_at is null`);
+
 const deliveriesFitOneSlice = (webhook_id: WebhookId) => fitsOneSlice('webhook_deliveries', 'webhook_id', webhook_id);
 
 /**

@@ -34,6 +34,8 @@ type WantedTerms = {
   addresses?: readonly string[] | undefined;
   /** From now; null: it never ends. */
   expires_in_days?: number | null | undefined;
+  /** Unix seconds, instead of the days. */
+  expires_at?: number | null | undefined;
 };
 
 const daySeconds = 86_400;
@@ -49,13 +51,14 @@ export const overlaps = { now: 0, hour: 3600, day: longestOverlapSeconds } as co
 
 /**
  * Creates a service credential (decisions §12).
+ * @param wanted.client_secret left out: a new one.
  * @returns it, and its secret, which is not readable afterwards.
  * @throws {RequestError} `invalid_request` with a problem for each field.
  */
 export async function createCredential(
   deps: CredentialDeps,
   caller: Caller,
-  wanted: { name: string; api_id?: string | null | undefined } & WantedTerms,
+  wanted: { name: string; api_id?: string | null | undefined; client_secret?: string | undefined } & WantedTerms,
 ): Promise<{ credential: ServiceCredential; client_secret: string }> {
   const isNameless = displayNameProblem(wanted.name) !== undefined;
   const problems = isNameless ? [fieldProblem('name', { key: 'problem.name' })] : [];
@@ -67,7 +70,7 @@ export async function createCredential(
   const at = now(deps);
   const terms = readTerms(wanted, { addresses: [], expires_at: null }, { problems, at });
   const credential_id = newId('svc');
-  const client_secret = newSecret('ss_');
+  const { client_secret = newSecret('ss_') } = wanted;
   const credential = {
     ...terms,
     api_id,
@@ -95,7 +98,7 @@ export async function createCredential(
 /**
  * Adds a new secret. The previous one works for `overlapSeconds` more, and older ones end now: at most two are active, and
  * a leaked one ends at once with an overlap of 0.
- * @param overlapSeconds 0 to a day.
+ * @param overlapSeconds 0 to a day. @param client_secret left out: a random one.
  * @throws {RequestError} `invalid_request` for another overlap; as {@link findCredential} does; `invalid_state` if retired.
  */
 export async function rotateCredential(
@@ -103,12 +106,12 @@ export async function rotateCredential(
   caller: Caller,
   credential_id: string,
   overlapSeconds: number = longestOverlapSeconds,
+  client_secret: string = newSecret('ss_'),
 ) {
   if (!(Number.isInteger(overlapSeconds) && overlapSeconds >= 0 && overlapSeconds <= longestOverlapSeconds)) {
     const userMessage = { key: 'problem.service.overlap', values: { max: longestOverlapSeconds } } as const;
     throw invalidFields([fieldProblem('overlap_seconds', userMessage)]);
   }
-  const client_secret = newSecret('ss_');
   const at = now(deps);
   await change(deps, caller, {
     action: 'service_credential.rotated',
@@ -231,9 +234,13 @@ function readTerms(
     problems.push(fieldProblem('addresses', { key: 'problem.service.addresses', values: { max: mostAddresses } }));
   }
   const { expires_in_days: days } = terms;
-  const expires_at = days == null ? (days === null ? null : before.expires_at) : at + days * daySeconds;
+  const counted = days == null ? (days === null ? null : before.expires_at) : at + days * daySeconds;
+  const expires_at = terms.expires_at === undefined ? counted : terms.expires_at;
   const most = isAdministrative(known) ? mostDaysToAdminister : mostDays;
-  const isNoNumber = days != null && !(Number.isInteger(days) && days >= 1 && days <= most);
+  const isOver = (end: number) => end !== before.expires_at && (end <= at || end > at + most * daySeconds);
+  const isNoNumber =
+    (days != null && !(Number.isInteger(days) && days >= 1 && days <= most)) ||
+    (terms.expires_at != null && isOver(terms.expires_at));
   // Also when one that never ends is given more.
   const isEndless = isAdministrative(known) && (expires_at === null || expires_at > at + most * daySeconds);
   if (isNoNumber || isEndless) {

@@ -67,6 +67,7 @@ export const tables = {
   consents: { key: 'user_id, client_id', user: 'many', client: 'many', restore: 'delete' },
   counted_places: { key: 'place', restore: 'keep' },
   daily_counts: { key: 'client_id, kind, day', client: 'kept', expires: 'its room', restore: 'keep' },
+  declared_resources: { key: 'kind, resource_key', restore: 'keep' },
   entitlement_versions: { key: 'user_id, product, version', user: 'many', restore: 'keep' },
   entitlements: { key: 'user_id, product', user: 'many', restore: 'keep' },
   failure_counters: { key: 'counter_key', expires: { at: 'expires_at', job: 'purge counters' }, restore: 'keep' },

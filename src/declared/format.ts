@@ -1,0 +1,59 @@
+import { type TObject, type TSchema, Type } from '../platform/schema.ts';
+import { compile, type Validator } from '../platform/validator.ts';
+import { type KindName, kindNames } from './kind.ts';
+import { ApiEntry } from './kinds/apis.ts';
+import { ClientEntry } from './kinds/clients.ts';
+import { GroupEntry } from './kinds/groups.ts';
+import { CredentialEntry } from './kinds/service-credentials.ts';
+import { WebhookEntry } from './kinds/webhooks.ts';
+
+// What a file may say. docs/config.schema.json is made of it.
+
+export const apiVersion = 'signet/v1';
+
+/** By which a file calls a resource, for as long as there is one. */
+export const keyPattern = /^[a-z0-9][a-z0-9._-]{0,62}$/;
+
+const entries: Readonly<Record<KindName, TObject>> = {
+  groups: GroupEntry,
+  apis: ApiEntry,
+  clients: ClientEntry,
+  service_credentials: CredentialEntry,
+  webhooks: WebhookEntry,
+};
+
+const keyed = (entry: TSchema, description: string): TSchema => ({
+  type: 'object',
+  description,
+  patternProperties: { [keyPattern.source]: entry },
+  additionalProperties: false,
+});
+
+const descriptions: Readonly<Record<KindName, string>> = {
+  groups: 'Groups of users, by a key of yours. Members are not declared.',
+  apis: 'APIs and their scopes, by a key of yours.',
+  clients: 'First-party clients, by a key of yours, which is not the client_id.',
+  service_credentials: 'Service credentials, by a key of yours.',
+  webhooks: 'Webhooks, by a key of yours.',
+};
+
+export const Configuration = Type.Object(
+  {
+    $schema: Type.Optional(Type.String({ description: 'For editors.' })),
+    apiVersion: Type.Literal(apiVersion),
+    providers: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'IDs of providers that must be configured. They are settings of the environment.',
+      }),
+    ),
+    ...Object.fromEntries(kindNames.map((name) => [name, Type.Optional(keyed(entries[name], descriptions[name]))])),
+  },
+  { additionalProperties: false },
+);
+
+/** Of one entry each: so a problem is found at its line, whatever else is wrong. */
+export const shapes = Object.fromEntries(kindNames.map((name) => [name, compile(entries[name])])) as Readonly<
+  Record<KindName, Validator<unknown>>
+>;
+
+export const schemaOfFiles = { $schema: 'https://json-schema.org/draft/2020-12/schema', title: 'Signet' };
