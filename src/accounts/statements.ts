@@ -24,6 +24,19 @@ export {
 } from './links.store.ts';
 export { type UserCounts, type UserFilter, userFilters, userOrders } from './lists.store.ts';
 export { deletePicture, findPicture, findPictureOf, findPictureType, insertPicture } from './pictures.store.ts';
+export {
+  countScimUsers,
+  findProvisioned,
+  findScimUser,
+  findScimUsers,
+  idsByExternalId,
+  idsByUserName,
+  insertProvisioned,
+  listScimUsers,
+  type Provisioned,
+  type ScimUser,
+  updateProvisioned,
+} from './provisioned.store.ts';
 export { namesOfUsers } from './search.store.ts';
 export {
   deleteDeletedUser,

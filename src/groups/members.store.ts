@@ -96,8 +96,9 @@ const MemberOfGroup = Member.pick('group_id', 'user_id');
 export const membersOfGroups = (db: Db, group_ids: readonly GroupId[], limit: number) =>
   db.all(
     MemberOfGroup,
-    sql`select m.group_id, m.user_id from group_members m join users u on u.user_id = m.user_id
-         where m.group_id in ${oneOf(group_ids)} and u.deleted_at is null
+    sql`select m.group_id, m.user_id from group_members m
+         where m.group_id in ${oneOf(group_ids)}
+           and (select u.deleted_at from users u where u.user_id = m.user_id) is null
          order by m.group_id, m.added_at, m.user_id limit ${limit}`,
   );
 

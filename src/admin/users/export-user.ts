@@ -1,5 +1,5 @@
 import { refuseAgainstAdministrator } from '../../accounts/administrators.ts';
-import { findPictureOf, type User } from '../../accounts/statements.ts';
+import { findPictureOf, findProvisioned, type User } from '../../accounts/statements.ts';
 import { requireUser } from '../../accounts/users.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { readLog } from '../../audit/read-log.ts';
@@ -42,7 +42,10 @@ export async function exportUser(deps: Deps, caller: Caller, user_id: string, re
 async function* contentOf(deps: Deps, user: User, exported_at: number): AsyncGenerator<string> {
   const picture = (await findPictureOf(deps.db, user.user_id)) ?? null;
   const groups = await groupsOfUser(deps.db, user.user_id);
-  const head = { exported_at, user, picture, groups, sign_in_methods: await signInMethods(deps, user.user_id) };
+  const { user_name, external_id, created_at } = (await findProvisioned(deps.db, user.user_id)) ?? {};
+  const directory = user_name === undefined ? null : { user_name, external_id, created_at };
+  const sign_in_methods = await signInMethods(deps, user.user_id);
+  const head = { exported_at, user, picture, groups, directory, sign_in_methods };
   yield JSON.stringify(head).slice(0, -1);
   for (const [name, pages] of Object.entries(sections(deps, user.user_id))) {
     yield `,${JSON.stringify(name)}:[`;

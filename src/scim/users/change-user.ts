@@ -2,11 +2,16 @@ import { refuseAgainstAdministrator } from '../../accounts/administrators.ts';
 import {
   deleteLinksOfUser,
   deleteResetLinksOfUser,
+  findScimUser,
   hasEmail,
   hasRole,
+  insertProvisioned,
   lockUser,
+  type Provisioned,
   replaceEmail,
+  type ScimUser,
   setProfile,
+  updateProvisioned,
 } from '../../accounts/statements.ts';
 import { disableUser, enableUser } from '../../admin/users/administer-user.ts';
 import { deleteUserByAdministrator } from '../../admin/users/delete-user.ts';
@@ -19,7 +24,6 @@ import { now } from '../../platform/clock.ts';
 import { accessDenied, invalidState, notFound, RequestError } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
 import type { ScimCaller } from '../access.ts';
-import { findScimUser, insertProvisioned, type Provisioned, type ScimUser, updateProvisioned } from '../store.ts';
 import { inactive, requireFreeName, takenAddress, takenName } from './create-user.ts';
 import type { UserForm } from './form.ts';
 import { readWanted, userNameKey, type WantedUser } from './wanted.ts';

@@ -1,11 +1,10 @@
-import { findUserByEmail, insertUser, setDisabled, setProfile } from '../../accounts/statements.ts';
+import { findUserByEmail, insertProvisioned, insertUser, setDisabled, setProfile } from '../../accounts/statements.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
 import { newId, type UserId } from '../../platform/ids.ts';
 import type { ScimCaller } from '../access.ts';
 import { scimError } from '../errors.ts';
-import { insertProvisioned } from '../store.ts';
 import type { UserForm } from './form.ts';
 import { readWanted, userNameKey } from './wanted.ts';
 

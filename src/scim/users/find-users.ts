@@ -1,17 +1,17 @@
-import { findUserByEmail } from '../../accounts/statements.ts';
+import {
+  countScimUsers,
+  findScimUsers,
+  findUserByEmail,
+  idsByExternalId,
+  idsByUserName,
+  listScimUsers,
+  type ScimUser,
+} from '../../accounts/statements.ts';
 import { groupsOfUser } from '../../groups/statements.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { type Equality, intersectionOf, type Page, type Window } from '../find.ts';
 import { everything, type Resource, type Selection, selects } from '../representation.ts';
 import { mostResults } from '../schemas.ts';
-import {
-  countScimUsers,
-  findScimUsers,
-  idsByExternalId,
-  idsByUserName,
-  listScimUsers,
-  type ScimUser,
-} from '../store.ts';
 import { userResource } from './resource.ts';
 import { userNameKey } from './wanted.ts';
 

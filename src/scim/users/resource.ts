@@ -1,7 +1,7 @@
+import type { ScimUser } from '../../accounts/statements.ts';
 import type { GroupOfUser } from '../../groups/statements.ts';
 import type { Resource } from '../representation.ts';
 import { userSchema } from '../schemas.ts';
-import type { ScimUser } from '../store.ts';
 import type { UserForm } from './form.ts';
 
 /** @param root the URL of `/scim/v2`. */

@@ -1,9 +1,9 @@
-import { User } from '../accounts/statements.ts';
 import { mayConflict } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
 import { flag, id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
-import { oneOf, raw, type Sql, sql } from '../platform/db/sql.ts';
+import { oneOf, raw, sql } from '../platform/db/sql.ts';
 import type { UserId } from '../platform/ids.ts';
+import { User } from './store.ts';
 
 /** The table `scim_users`. */
 const Provisioned = row('scim_users', {
@@ -47,6 +47,10 @@ export const listScimUsers = (db: Db, { offset, limit }: { offset: number; limit
     sql`${users} where u.deleted_at is null order by u.created_at, u.user_id limit ${limit} offset ${offset}`,
   );
 
+/** What a directory says of a user; undefined if none has said anything. */
+export const findProvisioned = (db: Db, user_id: string) =>
+  db.get(Provisioned, sql`select ${Provisioned.columns} from scim_users where user_id = ${user_id}`);
+
 const Count = row('users', { found: integer });
 
 /** Up to `most`. */
@@ -66,7 +70,7 @@ export const idsByUserName = (db: Db, key: string) =>
 
 /** It is the directory that keeps them apart. */
 export const idsByExternalId = (db: Db, external_id: string, limit: number) =>
-  db.all(Id, sql`select user_id from scim_users where external_id = ${external_id} order by user_id limit ${limit}`);
+  db.all(Id, sql`select user_id from scim_users where external_id = ${external_id} limit ${limit}`);
 
 /** Conflicts with a name that is taken; of an account that is being deleted, the name is free. */
 export const insertProvisioned = (one: Provisioned) => [
@@ -78,5 +82,3 @@ export const insertProvisioned = (one: Provisioned) => [
 /** Conflicts with a name that is taken. */
 export const updateProvisioned = (user_id: UserId, to: Partial<Provisioned>) =>
   mayConflict(sql`update scim_users set ${Provisioned.set(to)} where user_id = ${user_id}`);
-
-export const deleteProvisioned = (user_id: UserId): Sql => sql`delete from scim_users where user_id = ${user_id}`;
