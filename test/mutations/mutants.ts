@@ -375,10 +375,26 @@ export const mutants: readonly Mutant[] = [
     name: 'bulk-revocations-not-asked-for',
     breaks: 'A mass revocation holds at once',
     file: 'src/oauth/grants/grant.store.ts',
-    text: `= 'approved'
+    text: `where c.client_id = grants.client_id)
    and not \${isRevokedInBulk}\``,
-    instead: "= 'approved'`",
+    instead: 'where c.client_id = grants.client_id)`',
     tests: [{ file: 'test/operations/bulk-changes.test.ts', names: ['a user with any number of grants is disabled'] }],
+  },
+  {
+    name: 'groups-not-asked-for',
+    breaks: 'GR-01',
+    file: 'src/oauth/grants/grant.store.ts',
+    text: "c.status = 'approved' and ${mayUse} from clients c",
+    instead: "c.status = 'approved' from clients c",
+    tests: [{ file: 'test/oauth/groups.test.ts', names: ['GR-02: nothing is lost'] }],
+  },
+  {
+    name: 'deletion-not-noted-for-a-move',
+    breaks: 'A store moves to the other engine and back',
+    file: 'src/platform/db/move/tracking.ts',
+    text: "update: note('old') + note('new'), delete: note('old') };",
+    instead: "update: note('old') + note('new'), delete: '' };",
+    tests: [{ file: 'test/operations/move.test.ts', names: ['a move that is killed again and again'] }],
   },
   {
     name: 'bulk-revocation-ended-too-early',
