@@ -159,12 +159,16 @@ function match(
   const claimed = new Set(known.flatMap(({ found }) => (found ? [found.id] : [])));
   return known.map((one) => {
     if (one.found) return one;
-    const called = kind.recognizedBy(one.state);
-    const found = existing.find((other) => !claimed.has(other.id) && kind.recognizedBy(other.state) === called);
+    const found = existing.find((other) => !claimed.has(other.id) && isRecognized(kind, one.state, other.state));
     if (found) claimed.add(found.id);
     return { ...one, found };
   });
 }
+
+/** One that differs in what cannot be changed is another one of the same name, unless there can be no other. */
+const isRecognized = (kind: Kind, wanted: State, here: State): boolean =>
+  kind.recognizedBy(wanted) === kind.recognizedBy(here) &&
+  (kind.isUnique === true || kind.fixed.every((field) => sameJson(wanted[field], here[field])));
 
 const sameJson = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 
