@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { maxGroupsOfUser } from '../../src/groups/group.ts';
 import { addMember, createGroup } from '../../src/groups/manage-groups.ts';
+import { plain } from '../support/plain-sql.ts';
 import { assertScimError, aUser, newDirectory, patchOf } from '../support/scim.ts';
 import { testSignet } from '../support/signet.ts';
 
@@ -128,3 +129,49 @@ testSignet('SC-10: requests and answers about groups are bounded', async ({ sign
   const page = await directory.ok(200, 'GET', '/Groups?count=500&excludedAttributes=members');
   assert.deepEqual([page.totalResults, page.itemsPerPage], [202, 200]);
 });
+
+testSignet(
+  'SC-10: a group of more members than an answer is read without them, and still maintained',
+  async ({ signet }) => {
+    const directory = await newDirectory(signet);
+    const { user_id } = await signet.newUser();
+    const { id } = await directory.ok(201, 'POST', '/Groups', { displayName: 'Everyone' });
+    const db = plain(signet.deps.db);
+    await db.run(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 5001)
+     insert into users (user_id, email, email_key, role, created_at, updated_at, terms_of, active_at)
+     select 'usr_' || i, i || '@many.test', i || '@many.test', 'user', i, i, i, i from n`,
+    );
+    await db.run(
+      `insert into group_members (group_id, user_id, added_at)
+     select '${id}', user_id, 1 from users where email like '%@many.test'`,
+    );
+    const path = `/Groups/${id}`;
+    for (const asked of [path, '/Groups', `${path}?attributes=members.value`])
+      assertScimError(await directory.send('GET', asked), 400, 'tooMany');
+    for (const asked of [
+      `${path}?excludedAttributes=members`,
+      `${path}?attributes=displayName`,
+      '/Groups?excludedAttributes=members',
+    ])
+      await directory.ok(200, 'GET', asked);
+    await directory.ok(204, 'PATCH', path, patchOf({ op: 'add', path: 'members', value: [{ value: user_id }] }));
+    await directory.ok(204, 'PATCH', path, patchOf({ op: 'remove', path: 'members[value eq "usr_17"]' }));
+    const isIn = async (user: string) =>
+      (
+        await directory.ok(
+          200,
+          'GET',
+          `/Groups?excludedAttributes=members&filter=${encodeURIComponent(`members.value eq "${user}"`)}`,
+        )
+      ).totalResults;
+    assert.deepEqual([await isIn(user_id), await isIn('usr_17'), await isIn('usr_18')], [1, 0, 1]);
+    assertScimError(await directory.send('PUT', path, { displayName: 'Everyone', members: [] }), 400, 'tooMany');
+    const asked = `${path}?attributes=members`;
+    const refused = patchOf({ op: 'replace', path: 'displayName', value: 'Renamed' });
+    assertScimError(await directory.send('PATCH', asked, refused), 400, 'tooMany');
+    assert.equal((await directory.ok(200, 'GET', `${path}?attributes=displayName`)).displayName, 'Everyone');
+    const users = await directory.ok(200, 'GET', '/Users?startIndex=5000&count=10');
+    assert.deepEqual([users.totalResults, users.itemsPerPage], [5002, 3]);
+  },
+);

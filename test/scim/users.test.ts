@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { onBothEngines } from '../support/databases.ts';
+import { plain } from '../support/plain-sql.ts';
 import { basic } from '../support/relying-party.ts';
 import { assertScimError, aUser, newDirectory, patchOf } from '../support/scim.ts';
 import { startSignet, testSignet } from '../support/signet.ts';
@@ -295,6 +296,19 @@ testSignet(
     assert.equal(({} as { polluted?: string }).polluted, undefined);
   },
 );
+
+testSignet('SC-05: the name of an account that is being deleted is free', async ({ signet }) => {
+  const directory = await newDirectory(signet);
+  const sent = aUser();
+  const { id } = await directory.ok(201, 'POST', '/Users', sent);
+  // As a deletion leaves it for a while, of an account with many rows.
+  await plain(signet.deps.db).run(
+    `update users set email = '', email_key = 'deleted:x', deleted_at = 1 where user_id = '${id}'`,
+  );
+  await directory.ok(404, 'GET', `/Users/${id}`);
+  const again = await directory.ok(201, 'POST', '/Users', sent);
+  assert.notEqual(again.id, id);
+});
 
 onBothEngines('SC-03: of many creations of one user at once, one makes the account', async (t, engine) => {
   const signet = await startSignet(t, { engine });
