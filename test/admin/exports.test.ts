@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { addMember, createGroup } from '../../src/groups/manage-groups.ts';
 import { StoreUnavailable } from '../../src/platform/db/db.ts';
 import { countWrongPassword } from '../support/failure-counters.ts';
 import { pattern, sentence } from '../support/messages.ts';
@@ -26,6 +27,8 @@ async function userWithEverything(signet: Signet) {
     `insert into consents (user_id, client_id, scope, granted_at) values ($1, $2, 'openid', 5)`,
     [user.user_id, client.client_id],
   );
+  const { group_id } = await createGroup(signet.deps, { actor: 'cli' }, { name: 'Engineering' });
+  await addMember(signet.deps, { actor: 'cli' }, group_id, user.user_id);
   const { authorization } = await signet.newService();
   const notes = { metadata: { margin: 'secret of the shop' }, external_customer_id: 'cus_of_the_shop' };
   for (const version of [1, 2])
@@ -54,6 +57,7 @@ testSignet(
       .filter(([, rows]) => Array.isArray(rows))
       .map(([name, rows]) => [name, (rows as Json[]).length > 0]);
     const sections = [
+      'groups',
       'sessions',
       'grants',
       'consents',
