@@ -87,11 +87,12 @@ const changesOf = (round: number): string[] => [
   `update clients set owner_user_id = 'new ${round}' where client_id = 'clients-4'`,
 ];
 
-/** So that neither can be written before the other. */
+/** So that neither can be written before the other; and one who is gone after every row was copied. */
 const exchange = [
   `update users set email_key = 'aside' where user_id = 'users-1'`,
   `update users set email_key = 'first' where user_id = 'users-2'`,
   `update users set email_key = 'second' where user_id = 'users-1'`,
+  `delete from users where user_id = 'users-30'`,
 ];
 
 /** @returns whether it was killed before its end. */
