@@ -94,6 +94,11 @@ async function pagedLists(signet: Signet, admin: TestUser): Promise<PagedList[]>
     `$1, 'p1', 'pro', 'active', 'billing', i, $2, i / 3`,
     [user.user_id, service],
   );
+  await insert(
+    'groups (group_id, name, name_key, event_id, created_at, updated_at)',
+    `'grp_' || i, 'Group ' || i, 'group ' || i, 'evt_g', 1, 1`,
+  );
+  await insert('group_members (group_id, user_id, added_at)', `'grp_1', 'usr_' || i, i / 3`);
   const ofUser = `/admin/users/${user.user_id}`;
   const ofClient = `/admin/clients/${client.client_id}`;
   const clients = { source: 'src/admin/clients/list-page.ts', entry: /<a href="\/admin\/clients\/(cl_[\w-]+)">/g };
@@ -109,6 +114,8 @@ async function pagedLists(signet: Signet, admin: TestUser): Promise<PagedList[]>
       path: `${ofUser}/entitlements`,
       entry: new RegExp(message('admin.users.entitlements.version', { version: '(\\d+)' }), 'g'),
     },
+    { source: 'src/admin/groups/list-page.ts', path: '/admin/groups', entry: /"\/admin\/groups\/(grp_[\w-]+)"/g },
+    { source: 'src/admin/groups/page.ts', path: '/admin/groups/grp_1', entry: users.entry },
     { source: 'src/admin/audit/page.ts', path: '/admin/audit', entry: /<li value="(\d+)"/g },
     {
       source: 'src/admin/audit/unauthenticated-page.ts',

@@ -54,6 +54,7 @@ const semanticReasons: readonly [RegExp, RegExp][] = [
   [/Api(Scope)?$/, /^identifier$|^name$|^description$|^scope|^sentence_/],
   [/^approveClient$/, /^allowed_scopes$|^consent$|^refresh_retry_window$/],
   [/^(approveClient|changeClientPolicy)$/, /^(allowed|visible)_groups/],
+  [/^importUsers$/, /^(firebase_hash|source|rp_id|users)/],
   [/Group(Member)?$/, /^name$|^description$|^external_id$|^user$/],
   [/^writeEntitlement$/, /^metadata$|^(product|plan|source|external_\w+|event_id)$/],
   [/.*/, /^email$/], // its domain must be one by UTS 46

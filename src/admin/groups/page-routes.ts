@@ -5,8 +5,9 @@ import { doneOrUnchanged } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { pagesOf } from '../access.ts';
 import { explains, type Shown } from '../components.ts';
+import { groupsPage } from './list-page.ts';
 import { groupOperations as operations } from './operations.ts';
-import { groupPage, groupsPage } from './page.ts';
+import { groupPage } from './page.ts';
 
 const list = '/admin/groups';
 const one = `${list}/:group_id` as const;

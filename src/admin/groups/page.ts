@@ -7,57 +7,11 @@ import { itemsOr, pager, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import { adminTab, doneNotice, type Shown, searchForm, searchOutcome, step } from '../components.ts';
+import { adminTab, doneNotice, type Shown, step } from '../components.ts';
+import { groupFields } from './list-page.ts';
 
 const path = '/admin/groups';
 const tab = adminTab('admin_groups');
-
-export function groupsPage(
-  view: View,
-  { groups, next }: { groups: readonly Group[]; next: string | undefined },
-  shown: Shown,
-): Page {
-  const q = shown.query?.q?.trim() ?? '';
-  return {
-    title: view.plain('admin.groups.title'),
-    tab,
-    content: html`<h1>${view.t('admin.groups.title')}</h1>
-<p class="soft">${view.t('admin.groups.intro')}</p>
-${doneNotice(view, shown, 'groups', ['deleted'])}
-${searchForm(view, 'groups', q)}
-${searchOutcome(view, q, groups.length === 0, path)}
-${
-  (groups.length > 0 || q === '') &&
-  itemsOr(
-    groups.map((group) => groupItem(group)),
-    view.t('admin.groups.none'),
-  )
-}
-${pager(view, { id: 'groups-more', next, label: view.t('admin.groups.more'), pathTo: (at) => pathWith(path, { q, ...at }) })}
-${view.may('groups:write') && creation(view, shown)}`,
-  };
-}
-
-const creation = (view: View, shown: Shown): Html => html`<h2 id="create">${view.t('admin.groups.create')}</h2>
-${shown.problem}
-<form method="post" action="${path}">
-${fields(view, { name: shown.form?.name ?? '', description: shown.form?.description ?? null })}
-<button type="submit" id="group-create">${view.t('admin.groups.create.submit')}</button>
-</form>`;
-
-const groupItem = (group: Group): Html => html`<li><div>
-<h2><a href="${path}/${group.group_id}">${untrusted(group.name)}</a></h2>
-${group.description !== null && html`<p>${untrusted(group.description, longestDescription)}</p>`}
-</div></li>
-`;
-
-const fields = (view: View, { name, description }: Pick<Group, 'name' | 'description'>): Html =>
-  html`<label for="name">${view.t('admin.groups.name')}</label>
-<input id="name" name="name" required maxlength="100" autocomplete="off" value="${name}" aria-describedby="name-hint">
-<p class="hint" id="name-hint">${view.t('admin.groups.name.hint')}</p>
-<label for="description">${view.t('admin.groups.description')}</label>
-<textarea id="description" name="description" rows="2" maxlength="${longestDescription}">
-${description ?? ''}</textarea>`;
 
 type Shape = { group: Group; members: readonly ListedMember[]; next: string | undefined; count: number };
 
@@ -95,7 +49,7 @@ const addition = (
 
 const changes = (view: View, group: Group): Html => html`<details><summary>${view.t('admin.groups.edit')}</summary>
 <form method="post" action="${path}/${group.group_id}/edit">
-${fields(view, group)}
+${groupFields(view, group)}
 <button type="submit" id="group-save">${view.t('admin.groups.edit.submit')}</button>
 </form></details>
 ${step(view, 'admin.groups.delete', { path: `${path}/${group.group_id}/delete`, id: 'group-delete', style: 'danger' })}`;
