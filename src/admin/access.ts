@@ -5,7 +5,6 @@ import { identifyService, requirePermission } from '../entitlements/service-cred
 import type { Deps } from '../oauth/deps.ts';
 import { refusal } from '../platform/errors.ts';
 import { type Access, readBasic, serviceCredential } from '../platform/http/access.ts';
-import { pagesFor } from '../platform/pages/page-routes.ts';
 
 /** Who administers: a person in their session, or a program by a service credential. The command line is not asked. */
 export type Administering = {
@@ -13,19 +12,6 @@ export type Administering = {
   /** @throws {RequestError} `access_denied`, or `reauthentication_required` of a person who lacks a factor for it. */
   authorize(permission: AdministrativePermission): void;
 };
-
-/** A person at the pages of an area, which needs the permission to read it; each form asks for that of its operation. */
-export const pagesOf = (app: Parameters<typeof pagesFor>[0], deps: Deps, permission: AdministrativePermission) =>
-  pagesFor(app, deps, personWith(permission));
-
-export const personWith = (permission: AdministrativePermission): typeof administratorPage => ({
-  ...administratorPage,
-  async authenticate(deps, request) {
-    const person = await administratorPage.authenticate(deps, request);
-    person.authorize(permission);
-    return person;
-  },
-});
 
 const isBasic = (authorization: string | undefined): authorization is string => /^basic\b/i.test(authorization ?? '');
 

@@ -5,8 +5,8 @@ import type { Parameters } from '../../platform/http/parameters.ts';
 import { locales } from '../../platform/i18n/translate.ts';
 import { doneOrUnchanged } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { pagesOf } from '../access.ts';
 import { explains, type Shown } from '../components.ts';
+import { pagesOf } from '../page-access.ts';
 import { apiOperations as operations, sentenceMember } from './operations.ts';
 import { apiPage, apisPage } from './page.ts';
 

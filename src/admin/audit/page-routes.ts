@@ -7,7 +7,7 @@ import { now } from '../../platform/clock.ts';
 import { csvType } from '../../platform/csv.ts';
 import { refusal } from '../../platform/errors.ts';
 import { alert } from '../../platform/pages/form.ts';
-import { pagesOf } from '../access.ts';
+import { pagesOf } from '../page-access.ts';
 import { type AuditQuery, filterOf, queryOf, userMeant, whoIsMeant } from './filter.ts';
 import { idOf, namesIn } from './names.ts';
 import { auditOperations } from './operations.ts';

@@ -3,8 +3,8 @@ import { findHosts } from '../../clients/from-outside/approved-hosts.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { doneOrUnchanged } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { pagesOf } from '../access.ts';
 import { checkedNames, explains, namesAfter, type Shown } from '../components.ts';
+import { pagesOf } from '../page-access.ts';
 import { hostOperations as operations } from './host-operations.ts';
 import { hostsPage, hostsPath } from './hosts-page.ts';
 

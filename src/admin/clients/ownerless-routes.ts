@@ -5,8 +5,8 @@ import type { ClientManager } from '../../developer/owner.ts';
 import { clientSecretRoutes } from '../../developer/secrets/routes.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import type { Access } from '../../platform/http/access.ts';
-import { personWith } from '../access.ts';
 import { adminTab } from '../components.ts';
+import { personWith } from '../page-access.ts';
 
 const tab = adminTab('admin_clients');
 

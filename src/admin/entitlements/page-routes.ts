@@ -6,7 +6,7 @@ import type { Deps } from '../../oauth/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { csvName, csvType } from '../../platform/csv.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
-import { pagesOf } from '../access.ts';
+import { pagesOf } from '../page-access.ts';
 import { entitlementsPage } from './page.ts';
 
 const path = '/admin/entitlements';

@@ -3,8 +3,8 @@ import { countMembersOf, pageOfGroups, pageOfMembers } from '../../groups/find-g
 import type { Deps } from '../../oauth/deps.ts';
 import { doneOrUnchanged } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { pagesOf } from '../access.ts';
 import { explains, type Shown } from '../components.ts';
+import { pagesOf } from '../page-access.ts';
 import { groupsPage } from './list-page.ts';
 import { groupOperations as operations } from './operations.ts';
 import { groupPage } from './page.ts';

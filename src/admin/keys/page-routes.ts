@@ -11,8 +11,8 @@ import { html } from '../../platform/pages/html.ts';
 import { badge } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { pagesOf } from '../access.ts';
 import { adminTab, doneNotice, type Shown, step } from '../components.ts';
+import { pagesOf } from '../page-access.ts';
 import { keyOperations } from './operations.ts';
 
 const path = '/admin/keys';

@@ -12,8 +12,8 @@ import type { Parameters } from '../../platform/http/parameters.ts';
 import { isActiveSecret } from '../../platform/ids.ts';
 import { doneOrUnchanged } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { pagesOf } from '../access.ts';
 import { checkedNames, explains, type Shown } from '../components.ts';
+import { pagesOf } from '../page-access.ts';
 import { serviceCredentialOperations as operations } from './operations.ts';
 import { credentialPage, credentialSecretPage, credentialsPage, typedExpiry, typedLines } from './page.ts';
 

@@ -12,8 +12,8 @@ import {
   webhooksWithDead,
   webhookWithDeliveries,
 } from '../../webhooks/list-webhooks.ts';
-import { pagesOf } from '../access.ts';
 import { explains, type Shown } from '../components.ts';
+import { pagesOf } from '../page-access.ts';
 import { deliveriesPage, deliveryPage } from './delivery-page.ts';
 import { chosenEvents } from './event-groups.ts';
 import { webhookOperations as operations } from './operations.ts';
