@@ -32,7 +32,7 @@ async function reviewerProblem(
   actor: string,
   client: Client,
 ): Promise<MessageDescriptor | undefined> {
-  if (deps.config.selfApproval) return undefined;
+  if (deps.config.selfApproval || !/^(user|service):/.test(actor)) return undefined;
   const requesters = client.owner_user_id === null ? await requestersOf(deps, client) : [];
   for (const one of [actor, ...(await holdersOf(deps, actor))]) {
     const problem = await problemOfOne(deps, one, client, requesters);
