@@ -1,6 +1,6 @@
 import { type FieldProblem, fieldProblem } from '../platform/errors.ts';
 import type { GroupId } from '../platform/ids.ts';
-import { displayNameProblem } from '../platform/text.ts';
+import { displayNameProblem, isSeen } from '../platform/text.ts';
 import type { Group as StoredGroup } from './store.ts';
 
 export type Group = StoredGroup;
@@ -8,6 +8,9 @@ export type Group = StoredGroup;
 /** Characters. */
 export const longestDescription = 500;
 export const longestExternalId = 255;
+
+/** Bytes: the key of a name is the place in a list, and one character may become eighteen of it. */
+const longestKey = 440;
 
 /** What one user may be in: all of them are strings of one claim, and rows of one answer. */
 export const maxGroupsOfUser = 200;
@@ -30,13 +33,15 @@ export function groupProblems({
   description?: string | null | undefined;
   external_id?: string | null | undefined;
 }): FieldProblem[] {
+  const isName = displayNameProblem(name) === undefined && Buffer.byteLength(groupNameKey(name.trim())) <= longestKey;
+  const isText = (text: string, most: number) => text.length <= most && isSeen(text);
   return [
-    ...(displayNameProblem(name) ? [fieldProblem('name', { key: 'problem.name' })] : []),
-    ...((description?.trim().length ?? 0) > longestDescription
-      ? [fieldProblem('description', { key: 'problem.group.description', values: { max: longestDescription } })]
-      : []),
-    ...((external_id?.length ?? 0) > longestExternalId
-      ? [fieldProblem('external_id', { key: 'problem.group.external_id', values: { max: longestExternalId } })]
-      : []),
+    ...(isName ? [] : [fieldProblem('name', { key: 'problem.name' })]),
+    ...(isText((description ?? '').trim(), longestDescription)
+      ? []
+      : [fieldProblem('description', { key: 'problem.group.description', values: { max: longestDescription } })]),
+    ...(isText(external_id ?? '', longestExternalId)
+      ? []
+      : [fieldProblem('external_id', { key: 'problem.group.external_id', values: { max: longestExternalId } })]),
   ];
 }

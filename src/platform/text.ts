@@ -13,12 +13,15 @@ export function visibleText(text: string, max = 100): string {
   return characters.length > max ? `${characters.slice(0, max).join('')}…` : seen;
 }
 
+/** What was typed on several lines and is one. */
+export const oneLine = (text: string): string => text.replaceAll(/\s+/gu, ' ').trim();
+
 /**
  * What others wrote, for a mail: on one line, and without anything that a mail program would make a link of. Links are spelled as
  * `https[:]//evil[.]example`, as those who pass on suspicious ones do; the reader can tell what was written.
  */
 export const withoutLinks = (text: string, max: number): string =>
-  visibleText(text.replaceAll(/\s+/gu, ' ').trim(), max)
+  visibleText(oneLine(text), max)
     .replaceAll(/:(?=\/\/)/g, '[:]')
     .replaceAll(/(?<=[\p{L}\p{M}\p{N}-])[.\u3002\uff0e\uff61](?=\p{L}[\p{L}\p{M}])/gu, '[.]');
 

@@ -67,7 +67,7 @@ testSignet('the pages of APIs register, add, change and retire, and say what is 
     ['/scopes', { scope: 'files:write', sentence_en: 'Change your files' }, 'scope_set'],
     ['/scopes', { scope: 'files:write', sentence_en: 'Change any of your files' }, 'scope_set'],
     ['/scopes', { scope: 'files:write', sentence_en: 'Change any of your files' }, 'unchanged'],
-    ['/edit', { name: 'Files of the office', description: 'On the third floor.' }, 'saved'],
+    ['/edit', { name: 'Files of the office', description: 'On the\r\nthird floor.' }, 'saved'],
     ['/retire-scope', { scope: 'files:write' }, 'scope_retired'],
   ] as const) {
     const answer = await admin.browser.post(page + path, fields);

@@ -69,7 +69,10 @@ testSignet('what a group cannot be is refused, and changes nothing', async ({ si
     ['', { name: ' ' }, 400, 'name'],
     ['', { name: 'a\u202eb' }, 400, 'name'],
     ['', { name: 'x'.repeat(101) }, 400, 'name'],
+    ['', { name: '\ufdfa'.repeat(100) }, 400, 'name'],
     ['', { name: 'Other', description: 'x'.repeat(501) }, 400, 'description'],
+    ['', { name: 'Other', description: 'a\u202eb' }, 400, 'description'],
+    ['', { name: 'Other', external_id: 'a\u0007b' }, 400, 'external_id'],
     [`/${group_id}/members`, { user: 'nobody@example.com' }, 400, 'user'],
     ['/grp_unknown/members', { user: admin.user_id }, 404],
   ];
@@ -116,7 +119,7 @@ testSignet('the pages of groups and of clients say who may use what', async ({ s
   const member = await signet.newUser({ email: 'ada@example.com', name: 'Ada' });
   const list = '/admin/groups';
   assert.match((await admin.browser.get(list)).text, sentence('admin.groups.none'));
-  const made = await admin.browser.post(list, { name: 'Engineering', description: 'Who builds it' });
+  const made = await admin.browser.post(list, { name: 'Engineering', description: 'Who builds\r\nit\r\n' });
   const page = made.location?.split('?')[0] ?? '';
   assert.match(page, /^\/admin\/groups\/grp_[\w-]{22}$/);
   const taken = await admin.browser.post(list, { name: 'engineering' });

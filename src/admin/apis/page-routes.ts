@@ -5,6 +5,7 @@ import type { Parameters } from '../../platform/http/parameters.ts';
 import { locales } from '../../platform/i18n/translate.ts';
 import { doneOrUnchanged } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { oneLine } from '../../platform/text.ts';
 import { explains, type Shown } from '../components.ts';
 import { pagesOf } from '../page-access.ts';
 import { apiOperations as operations, sentenceMember } from './operations.ts';
@@ -25,7 +26,7 @@ export async function apiPageRoutes(app: FastifyInstance, deps: Deps) {
       body: {
         identifier: form.identifier ?? '',
         name: form.name ?? '',
-        description: form.description ?? null,
+        description: oneLine(form.description ?? ''),
         ...scopeOf(form),
       },
     }),
@@ -40,7 +41,7 @@ export async function apiPageRoutes(app: FastifyInstance, deps: Deps) {
   const onPage = { page: one, explains, redraw };
   pages.run(operations.edit, {
     path: `${one}/edit`,
-    input: ({ name = '', description = null }) => ({ body: { name, description } }),
+    input: ({ name = '', description = '' }) => ({ body: { name, description: oneLine(description) } }),
     done: doneOrUnchanged(one, 'saved'),
     ...onPage,
   });

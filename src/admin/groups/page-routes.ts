@@ -3,6 +3,7 @@ import { countMembersOf, pageOfGroups, pageOfMembers } from '../../groups/find-g
 import type { Deps } from '../../oauth/deps.ts';
 import { doneOrUnchanged } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { oneLine } from '../../platform/text.ts';
 import { explains, type Shown } from '../components.ts';
 import { pagesOf } from '../page-access.ts';
 import { groupsPage } from './list-page.ts';
@@ -23,7 +24,7 @@ export async function groupPageRoutes(app: FastifyInstance, deps: Deps) {
   pages.show(list, (context) => all(context, context));
   pages.run(operations.create, {
     page: list,
-    input: ({ name = '', description = null }) => ({ body: { name, description } }),
+    input: ({ name = '', description = '' }) => ({ body: { name, description: oneLine(description) } }),
     done: ({ group_id }) => `${list}/${group_id}?done=created`,
     explains,
     redraw: all,
@@ -37,7 +38,7 @@ export async function groupPageRoutes(app: FastifyInstance, deps: Deps) {
   const onPage = { page: one, explains, redraw };
   pages.run(operations.edit, {
     path: `${one}/edit`,
-    input: ({ name = '', description = null }) => ({ body: { name, description } }),
+    input: ({ name = '', description = '' }) => ({ body: { name, description: oneLine(description) } }),
     done: doneOrUnchanged(one, 'saved'),
     ...onPage,
   });
