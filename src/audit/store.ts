@@ -1,7 +1,7 @@
 import type { Db } from '../platform/db/db.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { allOf, asBigint, join, oneOf, onFoundRow, raw, type Sql, sql } from '../platform/db/sql.ts';
-import { type EventId, mayBeUserId } from '../platform/ids.ts';
+import { type EventId, isOwnId } from '../platform/ids.ts';
 import type { AddressQuery } from '../platform/ip-address.ts';
 import { isByAdministrator, keysOfAdministrators } from './administration.ts';
 
@@ -157,11 +157,14 @@ export type AuditFilter = {
 const isOfFamily = (family: string): Sql =>
   sql`(action = ${family} or substr(action, 1, ${raw(String([...family].length + 1))}) = ${`${family}.`})`;
 
-const actorOf = (id: string): string =>
-  `${mayBeUserId(id) ? 'user' : id.startsWith('svc_') ? 'service' : 'client'}:${id}`;
+/** An id that came from another product does not say whose it is. */
+function actorsOf(id: string): readonly string[] {
+  if (!isOwnId(id)) return [`user:${id}`, `client:${id}`];
+  return [`${id.startsWith('usr_') ? 'user' : id.startsWith('svc_') ? 'service' : 'client'}:${id}`];
+}
 
 /** What an id did, and what was done to it. */
-const isAbout = (id: string): Sql => sql`actor = ${actorOf(id)} or target = ${id}`;
+const isAbout = (id: string): Sql => sql`actor in ${oneOf(actorsOf(id))} or target = ${id}`;
 
 const isFrom = (address: AddressQuery): Sql =>
   'spellings' in address
@@ -202,11 +205,11 @@ function wayOf(filter: AuditFilter, actions?: readonly string[]): Way {
       return { keys: keysOfAdministrators(administrators), place: placeInIndex, compared };
     return { keys: [sql`1 = 1`], place: sql`seq`, compared };
   }
-  const [by, of] = about ? [actorOf(about), about] : [target ? undefined : actor, target];
+  const [by, of] = about ? [actorsOf(about), about] : [target || !actor ? [] : [actor], target];
   const keys = (actions ?? [undefined]).flatMap((action) => [
-    ...(by ? [action ? sql`${actorAndAction} = ${`${by} ${action}`}` : sql`actor = ${by}`] : []),
+    ...by.map((one) => (action ? sql`${actorAndAction} = ${`${one} ${action}`}` : sql`actor = ${one}`)),
     ...(of ? [action ? sql`${targetAndAction} = ${`${of} ${action}`}` : sql`target = ${of}`] : []),
-    ...(by || of ? [] : [sql`action = ${action ?? ''}`]),
+    ...(by.length > 0 || of ? [] : [sql`action = ${action ?? ''}`]),
   ]);
   return { keys, place: placeInIndex, compared };
 }

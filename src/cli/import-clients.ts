@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
+import { clientsIn } from '../imports/clients/foreign-client.ts';
 import {
   clientAdapters,
   clientProducts,
@@ -7,7 +8,7 @@ import {
   maxClients,
 } from '../imports/clients/import-clients.ts';
 import { invalidRequest } from '../platform/errors.ts';
-import { shownOnce } from '../platform/report.ts';
+import { refusalText, shownOnce } from '../platform/report.ts';
 import { command, UsageError } from './command.ts';
 
 /** Bytes. A client has a few thousand. */
@@ -26,13 +27,15 @@ export const importClientsCommand = {
     async run(deps, { file, from, approve, ...given }) {
       const dryRun = given['dry-run'];
       const clients = await clientsOf(file, from);
-      const done: ImportedClient[] = [];
       const options = { caller: { actor: 'cli' }, approve, dryRun } as const;
-      for await (const one of importClients(deps, clients, options)) done.push(one);
+      const { done, stoppedBy } = await importClients(deps, clients, options);
+      const left = clients.length - done.length;
+      const stop = stoppedBy && `${refusalText(stoppedBy)}\nThe import stopped before ${left} of them: start it again.`;
+      const error = stoppedBy && { error: stoppedBy.code, error_description: stoppedBy.message };
       return {
-        json: { dry_run: dryRun, clients: done },
-        text: describe(done, dryRun),
-        failed: done.some(({ outcome }) => outcome === 'refused'),
+        json: { dry_run: dryRun, clients: done, ...(error && { left, ...error }) },
+        text: [describe(done, dryRun), ...(stop ? [stop] : [])].join('\n\n'),
+        failed: stoppedBy !== undefined || done.some(({ outcome }) => outcome === 'refused'),
       };
     },
   }),
@@ -48,13 +51,12 @@ async function clientsOf(file: string, product: (typeof clientProducts)[number])
   } catch {
     throw invalidRequest('The file is not JSON. Nothing was changed.');
   }
-  const { clientsIn, toClient } = clientAdapters[product];
-  const clients = clientsIn(document);
+  const clients = clientsIn(document, clientAdapters[product]);
   if (clients === undefined)
     throw invalidRequest(`The file has no clients as ${product} exports them. Nothing was changed.`);
   if (clients.length > maxClients)
     throw invalidRequest(`The file has more than ${maxClients} clients. Nothing was changed.`);
-  return clients.flatMap((client) => toClient(client) ?? []);
+  return clients;
 }
 
 function describe(clients: readonly ImportedClient[], dryRun: boolean): string {

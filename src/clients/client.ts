@@ -11,7 +11,7 @@ import {
   type ValuesOf,
   words,
 } from '../platform/db/rows.ts';
-import type { ClientId, EventId, GroupId, SecretId, UserId } from '../platform/ids.ts';
+import { type ClientId, type EventId, type GroupId, isOwnId, type SecretId, type UserId } from '../platform/ids.ts';
 import { clientOrigins, clientStatuses, clientTypes, consentPolicies, profiles } from './choices.ts';
 import { fieldNames, membersOf } from './fields.ts';
 import { describeKeys } from './keys/key-set.ts';
@@ -107,7 +107,10 @@ export const needsReview = (client: Pick<Client, 'status' | 'pending_change'>): 
  * Whether a text may be a client_id at all. Checked before the store is read: PostgreSQL refuses a NUL in a text with an
  * error, and a name of 60 KB should not become a cache key.
  */
-export const isClientId = (text: string): boolean => /^[\w.-]{1,64}$/.test(text) || isMetadataUrl(text);
+export const isClientId = (text: string): boolean => /^[\w-][\w.-]{0,63}$/.test(text) || isMetadataUrl(text);
+
+/** Whether one that came from another product can have the client_id that it had there. */
+export const isForeignClientId = (text: string): boolean => isClientId(text) && !isMetadataUrl(text) && !isOwnId(text);
 
 /** A client as administrators read it. */
 export const reviewedRecord = ({ secrets: _, event_id: __, is_first_party: ___, ...record }: Client) => record;

@@ -13,19 +13,16 @@ import { requireKnownScopes } from './scopes.ts';
 import { insertClient, insertSecret } from './store.ts';
 import { insertTerms } from './terms.store.ts';
 
-/** Of a client that comes from another product. The secret is left out where a new one is to be made. */
-type Kept = { client_id: string; client_secret?: string | undefined };
-
 /**
  * A new client, pending review (specification §3.1).
  * @param of.owner_user_id null for a first-party client, which administrators and the command line register and change.
- * @param of.client_secret that of a client that uses one; left out: a new one.
+ * @param of.client_id that of one which comes from another product. @param of.client_secret of a client that uses one; left out: a new one.
  * @returns the client, and its secret if it uses one, which is not readable afterwards.
  * @throws invalidFields for a scope that does not exist; rateLimited for too many of an owner within an hour, and when too many of the owner's are in review already.
  */
 export async function registerClient(
   deps: ClientDeps & Pick<Deps, 'config'>,
-  of: { owner_user_id: string | null; caller: Caller; kept?: Kept; client_secret?: string | undefined },
+  of: { owner_user_id: string | null; caller: Caller; client_id?: string; client_secret?: string | undefined },
   registration: Registration,
 ): Promise<{ client: Client; client_secret: string | null }> {
   await requireKnownScopes(deps, registration.allowed_scopes);
@@ -34,9 +31,8 @@ export async function registerClient(
     await windowLimit(deps, { name: 'client-registration', limit, windowSeconds: 3600 }).take(of.owner_user_id);
   }
   const at = now(deps);
-  const { client_id = newId('cl'), client_secret: keptSecret } = of.kept ?? {};
-  const given = of.client_secret ?? keptSecret;
-  const client_secret = usesSecret(registration) ? (given ?? newClientSecret()) : null;
+  const client_id = of.client_id ?? newId('cl');
+  const client_secret = usesSecret(registration) ? (of.client_secret ?? newClientSecret()) : null;
   const secrets = client_secret === null ? [] : [newSecretRow(client_secret, at)];
   const draft: Omit<Client, 'event_id'> = {
     ...registration,

@@ -49,10 +49,15 @@ type IdByPrefix = {
 };
 
 /** Beginnings of the ids of everything but users. */
-const otherKinds = /^(?:api|ar|cl|end|evt|ew|gr|grp|inv|kid|lo|mail|msg|mv|node|pic|pk|pwv|req|rst|sec|ses|svc|wh)_/;
+const prefixes = 'api|ar|cl|end|evt|ew|gr|grp|inv|kid|lo|mail|msg|mv|node|pic|pk|pwv|req|rst|sec|ses|svc|wh';
+const otherKinds = new RegExp(`^(?:${prefixes})_`);
+const made = new RegExp(`^(?:usr|${prefixes})_[\\w-]{22}$`);
 
 /** Whether an id can be that of a user. One that came from another product begins as it began there: the store alone knows. */
 export const mayBeUserId = (id: string): boolean => /^[A-Za-z0-9_|:-]{1,255}$/.test(id) && !otherKinds.test(id);
+
+/** Whether an id looks as if it had been made here; one that came from another product does not. */
+export const isOwnId = (id: string): boolean => made.test(id);
 
 /** Not a secret: 128 random bits behind a prefix. */
 export const newId = <Prefix extends string>(prefix: Prefix) =>

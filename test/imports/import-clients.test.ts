@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { clientsIn } from '../../src/imports/clients/foreign-client.ts';
 import { clientAdapters, type ImportedClient, importClients } from '../../src/imports/clients/import-clients.ts';
+import { RequestError } from '../../src/platform/errors.ts';
 import { preparedSettings, runCommand } from '../support/command-line.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { RegisteredClient, tokensOf } from '../support/relying-party.ts';
@@ -17,12 +19,11 @@ async function imported(
   product: keyof typeof clientAdapters,
   { approve = true, dryRun = false } = {},
 ): Promise<ReadonlyMap<string, ImportedClient>> {
-  const { clientsIn, toClient } = clientAdapters[product];
   const { default: document } = await import(fixture(product), { with: { type: 'json' } });
-  const clients = (clientsIn(document) ?? assert.fail()).flatMap((one) => toClient(one) ?? []);
-  const done = new Map<string, ImportedClient>();
-  for await (const one of importClients(deps, clients, { caller, approve, dryRun })) done.set(one.client_id, one);
-  return done;
+  const clients = clientsIn(document, clientAdapters[product]) ?? assert.fail();
+  const { done, stoppedBy } = await importClients(deps, clients, { caller, approve, dryRun });
+  assert.equal(stoppedBy, undefined);
+  return new Map(done.map((one) => [one.client_id, one]));
 }
 
 const outcomes = (done: ReadonlyMap<string, ImportedClient>) =>
@@ -93,9 +94,67 @@ testSignet('IM-10: a client of Auth0 keeps its secret and the way it sends it', 
   });
   const code = await user.authorize(client);
   const client_secret = '3Jx-Qb7dTn0sYw5rKe9uVh2mLc8pFz1aGi4oXt6kRvNjDyWqEsUbHlMfPgZcBaOx';
-  assert.equal((await client.redeem(code, { client_secret })).status, 200);
+  const { refresh_token } = tokensOf(await client.redeem(code, { client_secret }));
+  const revoked = await client.post('/oauth/revoke', { token: refresh_token, client_id: web, client_secret });
+  assert.equal(revoked.status, 200, revoked.text);
+  const admin = await signet.signedInUser({ role: 'admin' });
+  const about = await admin.browser.get(`/v1/admin/audit?about=${web}`, { accept: 'application/json' });
+  const { events } = about.json as { events: { action: string; actor: string }[] };
+  assert.deepEqual(
+    events.filter(({ actor }) => actor === `client:${web}`).map(({ action }) => action),
+    ['grant.revoked'],
+    'what it did is about it, although its id does not say that it is a client',
+  );
   assert.equal((await signet.deps.clients.find('aZ3mQ8vT1sR5wX7yB2nD4fH6jK9lC0aE'))?.application_type, 'spa');
 });
+
+const exported = (...ids: string[]) =>
+  clientsIn(
+    ids.map((client_id) => ({ client_id, name: client_id, callbacks: ['https://app.example.com/return'] })),
+    clientAdapters.auth0,
+  ) ?? assert.fail();
+
+testSignet('IM-10: a client_id that would be taken for something else here is refused', async ({ signet }) => {
+  const of22 = 'a'.repeat(22);
+  const clients = exported(`svc_${of22}`, `usr_${of22}`, `api_${of22}`, '..', '.app', 'a b', 'api_gateway', 'app.');
+  const { done } = await importClients(signet.deps, clients, { caller, approve: true, dryRun: false });
+  assert.deepEqual(
+    done.map(({ client_id, outcome }) => [client_id, outcome]),
+    [
+      ...clients.slice(0, 6).map(({ client_id }) => [client_id, 'refused']),
+      ...['api_gateway', 'app.'].map((client_id) => [client_id, 'approved']),
+    ],
+  );
+});
+
+testSignet(
+  'IM-10: an import that the store stops says the new secrets of what is done, and goes on',
+  async ({ signet }) => {
+    const clients = exported('first', 'second', 'third');
+    const { db } = signet.deps;
+    let changes = 0;
+    const change: typeof db.change = (...of) => {
+      changes += 1;
+      // The registration of the first, not its approval; nothing of the second.
+      if (changes === 2 || changes === 3)
+        throw new RequestError('temporarily_unavailable', 'The store does not answer.');
+      return db.change(...of);
+    };
+    const options = { caller, approve: true, dryRun: false };
+    const stopped = await importClients({ ...signet.deps, db: { ...db, change } }, clients, options);
+    assert.deepEqual(
+      stopped.done.map(({ client_id, outcome }) => [client_id, outcome]),
+      [['first', 'imported']],
+    );
+    assert.match(stopped.done[0]?.client_secret ?? '', /^cs_/);
+    assert.equal(stopped.stoppedBy?.code, 'temporarily_unavailable');
+    const { done } = await importClients(signet.deps, clients, options);
+    assert.deepEqual(
+      done.map(({ outcome }) => outcome),
+      ['unchanged', 'approved', 'approved'],
+    );
+  },
+);
 
 testSignet('IM-10: a client of Hydra gets a new secret, since the list has none', async ({ signet }) => {
   const tried = await imported(signet, 'hydra', { dryRun: true });

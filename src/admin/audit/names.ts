@@ -1,7 +1,7 @@
 import { namesOfUsers } from '../../accounts/statements.ts';
 import type { AuditRecord } from '../../audit/read-log.ts';
 import { statesAtDeletion } from '../../audit/statements.ts';
-import { isClientId } from '../../clients/client.ts';
+import { isForeignClientId } from '../../clients/client.ts';
 import { namesOfClients } from '../../clients/find-clients.ts';
 import { isMetadataUrl } from '../../clients/metadata-url.ts';
 import { allCredentials } from '../../entitlements/statements.ts';
@@ -37,10 +37,6 @@ const padded = (ids: readonly string[]): string[] => {
   return [...ids, ...Array<string>(size - ids.length).fill(ids[0] ?? '')];
 };
 
-/** A client that came from another product has the id that it had there. */
-const isForeign = (id: string): boolean =>
-  isClientId(id) && !id.startsWith('usr_') && mayBeUserId(id.replaceAll('.', '_')); // of no other kind
-
 const noRows = Promise.resolve([]);
 
 /** The names of all that is in a page of events: one read for each kind of thing that is in it. */
@@ -53,7 +49,7 @@ export async function namesIn(
   const ofKind = (prefix: string) => all.filter((id) => id.startsWith(prefix));
   const [userIds, clientIds] = [
     all.filter(mayBeUserId),
-    [...ofKind('cl_'), ...all.filter((id) => isMetadataUrl(id) || isForeign(id))],
+    [...ofKind('cl_'), ...all.filter((id) => isMetadataUrl(id) || isForeignClientId(id))],
   ];
   const groupIds = ofKind('grp_');
   const [users, clients, credentials, webhooks, groups] = await Promise.all([

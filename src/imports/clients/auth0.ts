@@ -1,12 +1,9 @@
+import { isMembers, type Members, textOf } from '../adapters/adapter.ts';
 import {
   type ClientAdapter,
-  type Exported,
   grantNotes,
-  isObject,
   methodOf,
-  objectsIn,
   pkceNote,
-  textOf,
   textsOf,
   waysOut,
   withoutPatterns,
@@ -15,11 +12,8 @@ import {
 // The answer of Auth0's Management API to GET /api/v2/clients, with the scope read:client_keys, or one page of it.
 
 export const auth0: ClientAdapter = {
-  clientsIn(document) {
-    const clients = isObject(document) ? document.clients : document;
-    if (!Array.isArray(clients)) return undefined;
-    return objectsIn(clients).filter((client) => 'client_id' in client);
-  },
+  list: 'clients',
+  id: 'client_id',
 
   toClient(client) {
     if (client.global === true) return undefined;
@@ -29,7 +23,7 @@ export const auth0: ClientAdapter = {
     const method = textOf(client.token_endpoint_auth_method);
     const isPublic = method === 'none' || (method === undefined && (type === 'spa' || type === 'native'));
     const grants = textsOf(client.grant_types);
-    const logout = isObject(client.oidc_logout) ? textsOf(client.oidc_logout.backchannel_logout_urls)[0] : undefined;
+    const logout = isMembers(client.oidc_logout) ? textsOf(client.oidc_logout.backchannel_logout_urls)[0] : undefined;
     return {
       client_id,
       client_secret: isPublic ? undefined : textOf(client.client_secret),
@@ -59,7 +53,7 @@ export const auth0: ClientAdapter = {
   },
 };
 
-const algorithmOf = ({ jwt_configuration: jwt }: Exported): unknown => (isObject(jwt) ? jwt.alg : undefined);
+const algorithmOf = ({ jwt_configuration: jwt }: Members): unknown => (isMembers(jwt) ? jwt.alg : undefined);
 
 function refusalOf(type: string | undefined, grants: readonly string[], exact: readonly string[]): string | undefined {
   if (type === 'non_interactive') return waysOut.machine;

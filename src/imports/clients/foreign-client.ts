@@ -1,7 +1,5 @@
 import { authenticationMethods } from '../../clients/authentication-methods.ts';
-
-/** JSON as another product exports it. */
-export type Exported = Readonly<Record<string, unknown>>;
+import { isMembers, listOf, type Members } from '../adapters/adapter.ts';
 
 /** A client of another product, in our words. */
 export type ForeignClient = {
@@ -20,22 +18,23 @@ export type ForeignClient = {
 
 /** One product's export of its clients. */
 export type ClientAdapter = {
-  /** Its clients in a document that was parsed; undefined for a document that is none of this product's. */
-  clientsIn(document: unknown): readonly Exported[] | undefined;
+  /** The member that has the clients, where a document is not a list of them. */
+  list: string;
+  /** The member that every client has. */
+  id: string;
   /** Undefined for one that belongs to the product itself. */
-  toClient(exported: Exported): ForeignClient | undefined;
+  toClient(exported: Members): ForeignClient | undefined;
 };
 
-export const isObject = (value: unknown): value is Exported =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-export const textOf = (value: unknown): string | undefined =>
-  typeof value === 'string' && value.trim() !== '' ? value : undefined;
+/** The clients of an export that was parsed; undefined for a document that is none of this product's. */
+export function clientsIn(document: unknown, { list, id, toClient }: ClientAdapter): ForeignClient[] | undefined {
+  const clients = isMembers(document) ? document[list] : document;
+  if (!Array.isArray(clients)) return undefined;
+  return listOf(clients).flatMap((client) => (id in client ? (toClient(client) ?? []) : []));
+}
 
 export const textsOf = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string' && one !== '') : [];
-
-export const objectsIn = (value: unknown): Exported[] => (Array.isArray(value) ? value.filter(isObject) : []);
 
 /** What no product here can have, and where to go instead. */
 export const waysOut = {
@@ -46,7 +45,7 @@ export const waysOut = {
   noCode:
     'It does not use the authorization code flow: the implicit and password grants are gone from OAuth 2.1. Change it to the code flow with PKCE, then register it.',
   noRedirect: 'It has no redirect URI that can be registered here. Register it with exact ones.',
-  id: 'Its client_id has other characters than letters, digits, dots, hyphens and underscores, or more than 64. Register it anew.',
+  id: 'Its client_id has other characters than letters, digits, dots, hyphens and underscores, begins with a dot, has more than 64, or looks like an id that Signet has made. Register it anew.',
 } as const;
 
 /** Redirect URIs are compared character for character here. */

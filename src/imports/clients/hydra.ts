@@ -1,13 +1,10 @@
 import { linksIn } from '../../clients/from-outside/read-metadata.ts';
+import { isMembers, listOf, type Members, textOf } from '../adapters/adapter.ts';
 import {
   type ClientAdapter,
-  type Exported,
   grantNotes,
-  isObject,
   methodOf,
-  objectsIn,
   pkceNote,
-  textOf,
   textsOf,
   waysOut,
   withoutPatterns,
@@ -17,11 +14,8 @@ import {
 
 /** Of Hydra, and others that spell metadata as RFC 7591 does. */
 export const hydra: ClientAdapter = {
-  clientsIn(document) {
-    const clients = isObject(document) ? document.items : document;
-    if (!Array.isArray(clients)) return undefined;
-    return objectsIn(clients).filter((client) => 'client_id' in client);
-  },
+  list: 'items',
+  id: 'client_id',
 
   toClient(client) {
     const client_id = textOf(client.client_id) ?? '';
@@ -52,15 +46,15 @@ export const hydra: ClientAdapter = {
   },
 };
 
-function logoutOf(client: Exported): Record<string, string> {
+function logoutOf(client: Members): Record<string, string> {
   const backchannel_logout_uri = textOf(client.backchannel_logout_uri);
   return backchannel_logout_uri === undefined ? {} : { backchannel_logout_uri };
 }
 
-function keysOf({ jwks, jwks_uri }: Exported): Record<string, unknown> {
+function keysOf({ jwks, jwks_uri }: Members): Record<string, unknown> {
   const uri = textOf(jwks_uri);
   if (uri) return { jwks_uri: uri };
-  return isObject(jwks) && objectsIn(jwks.keys).length > 0 ? { jwks } : {};
+  return isMembers(jwks) && listOf(jwks.keys).length > 0 ? { jwks } : {};
 }
 
 function scopesOf(scope: string): string[] {

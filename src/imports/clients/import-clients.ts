@@ -1,6 +1,6 @@
 import type { Caller } from '../../audit/audit.ts';
 import { usesSecret } from '../../clients/authentication-methods.ts';
-import { isClientId } from '../../clients/client.ts';
+import { type Client, isForeignClientId } from '../../clients/client.ts';
 import { registerClient } from '../../clients/register-client.ts';
 import { readRegistration } from '../../clients/registration.ts';
 import { approveClient } from '../../clients/review-client.ts';
@@ -45,13 +45,23 @@ type ImportDeps = Pick<
 /**
  * Registers the clients of another product under the ids that they have there, with their secrets: a product then changes its issuer and
  * nothing else. A client that is there already is left as it is, so the same import again continues.
+ * @returns what was done until the end, or until the store failed: new secrets are in it alone.
  */
-export async function* importClients(
+export async function importClients(
   deps: ImportDeps,
   clients: readonly ForeignClient[],
   options: Options,
-): AsyncGenerator<ImportedClient> {
-  for (const client of clients) yield await importClient(deps, client, options);
+): Promise<{ done: readonly ImportedClient[]; stoppedBy?: RequestError }> {
+  const done: ImportedClient[] = [];
+  for (const client of clients) {
+    try {
+      done.push(await importClient(deps, client, options));
+    } catch (error) {
+      if (error instanceof RequestError) return { done, stoppedBy: error };
+      throw error;
+    }
+  }
+  return { done };
 }
 
 async function importClient(
@@ -68,7 +78,7 @@ async function importClient(
     notes: said,
   });
   if (client.refusal !== undefined) return outcome('refused', [client.refusal]);
-  if (!isClientId(client_id)) return outcome('refused', [waysOut.id]);
+  if (!isForeignClientId(client_id)) return outcome('refused', [waysOut.id]);
   if (await deps.clients.find(client_id)) return outcome('unchanged', []);
   try {
     const wanted = client.registration.allowed_scopes as readonly string[];
@@ -81,17 +91,28 @@ async function importClient(
     const all = [...notes, ...secretNotes];
     const becomes = approve && client.isOff !== true ? ('approved' as const) : ('imported' as const);
     if (dryRun) return outcome(becomes, all);
-    const of = { owner_user_id: null, caller, kept: { client_id, client_secret: kept } };
+    const of = { owner_user_id: null, caller, client_id, client_secret: kept };
     const { client_secret, client: registered } = await registerClient(deps, of, registration);
-    if (becomes === 'approved') await approveClient(deps, { client_id, caller }, { revision: registered.revision });
+    const problem = becomes === 'approved' ? await approvalProblem(deps, caller, registered) : undefined;
     return {
-      ...outcome(becomes, all),
+      ...(problem === undefined ? outcome(becomes, all) : outcome('imported', [...all, problem])),
       ...(secretNotes.length > 0 && client_secret !== null && { client_secret }),
     };
   } catch (error) {
     if (!(error instanceof RequestError) || error.status >= 500) throw error;
     const problems = error.problems.map(({ path, message }) => `${path}: ${message}`);
     return outcome('refused', problems.length > 0 ? problems : [error.message]);
+  }
+}
+
+/** What has kept a client from being approved, which is registered all the same. */
+async function approvalProblem(deps: ImportDeps, caller: Caller, { client_id, revision }: Client) {
+  try {
+    await approveClient(deps, { client_id, caller }, { revision });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error;
+    return `It waits for its review, since it could not be approved: ${error.message}`;
   }
 }
 

@@ -1,15 +1,5 @@
-import {
-  type ClientAdapter,
-  type Exported,
-  grantNotes,
-  isObject,
-  objectsIn,
-  pkceNote,
-  textOf,
-  textsOf,
-  waysOut,
-  withoutPatterns,
-} from './foreign-client.ts';
+import { isMembers, type Members, textOf } from '../adapters/adapter.ts';
+import { type ClientAdapter, grantNotes, pkceNote, textsOf, waysOut, withoutPatterns } from './foreign-client.ts';
 
 // Keycloak's realm export, or a list of its clients (ClientRepresentation, Keycloak 26).
 
@@ -24,16 +14,13 @@ const ofTheRealm: ReadonlySet<string> = new Set([
 ]);
 
 export const keycloak: ClientAdapter = {
-  clientsIn(document) {
-    const clients = isObject(document) ? document.clients : document;
-    if (!Array.isArray(clients)) return undefined;
-    return objectsIn(clients).filter((client) => 'clientId' in client);
-  },
+  list: 'clients',
+  id: 'clientId',
 
   toClient(client) {
     const client_id = textOf(client.clientId) ?? '';
     if (ofTheRealm.has(client_id)) return undefined;
-    const attributes = isObject(client.attributes) ? client.attributes : {};
+    const attributes = isMembers(client.attributes) ? client.attributes : {};
     const { exact, notes } = withoutPatterns(textsOf(client.redirectUris).map((uri) => absolute(client, uri)));
     const isPublic = client.publicClient === true;
     const name = textOf(client.name)?.replace(/^\$\{client_(.+)\}$/, '$1') ?? client_id;
@@ -68,7 +55,7 @@ export const keycloak: ClientAdapter = {
   },
 };
 
-function refusalOf(client: Exported, exact: readonly string[]): string | undefined {
+function refusalOf(client: Members, exact: readonly string[]): string | undefined {
   if ((client.protocol ?? 'openid-connect') !== 'openid-connect') return waysOut.saml;
   if (client.bearerOnly === true) return waysOut.api;
   if (client.standardFlowEnabled === false)
@@ -77,24 +64,24 @@ function refusalOf(client: Exported, exact: readonly string[]): string | undefin
 }
 
 /** A redirect URI that begins with a slash is below the root URL. */
-function absolute({ rootUrl }: Exported, uri: string): string {
+function absolute({ rootUrl }: Members, uri: string): string {
   const root = textOf(rootUrl);
   return uri.startsWith('/') && root && !root.includes('$') ? root.replace(/\/$/, '') + uri : uri;
 }
 
 /** `##` between them; `+` stands for the redirect URIs. */
-function logoutUris(attributes: Exported, redirectUris: readonly string[]): string[] {
+function logoutUris(attributes: Members, redirectUris: readonly string[]): string[] {
   const uris = (textOf(attributes['post.logout.redirect.uris']) ?? '').split('##').filter(Boolean);
   return withoutPatterns(uris.includes('+') ? [...uris, ...redirectUris].filter((uri) => uri !== '+') : uris).exact;
 }
 
-const otherGrants = (client: Exported): string[] => [
+const otherGrants = (client: Members): string[] => [
   ...(client.implicitFlowEnabled === true ? ['implicit'] : []),
   ...(client.directAccessGrantsEnabled === true ? ['password'] : []),
   ...(client.serviceAccountsEnabled === true ? ['client_credentials'] : []),
 ];
 
-function scopesOf(client: Exported): string[] {
+function scopesOf(client: Members): string[] {
   const named = [...textsOf(client.defaultClientScopes), ...textsOf(client.optionalClientScopes)];
   const known = ['profile', 'email', 'offline_access', 'groups'].filter((scope) => named.includes(scope));
   return ['openid', ...(named.length === 0 ? ['profile', 'email'] : known)];
