@@ -1,13 +1,16 @@
+import { requireUserByIdOrEmail } from '../accounts/users.ts';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';
 import type { Deps } from '../platform/deps.ts';
-import { invalidState, refusal } from '../platform/errors.ts';
+import { fieldProblem, invalidFields, invalidState, RequestError, refusal } from '../platform/errors.ts';
 import type { GroupId, UserId } from '../platform/ids.ts';
 import { maxGroupsOfUser } from './group.ts';
 import { requireGroup } from './manage-groups.ts';
 import { deleteMember, groupsOfUser, insertMember, membersAmong } from './members.store.ts';
 import { touchGroup } from './store.ts';
+
+type MemberDeps = Pick<Deps, 'db' | 'clock'>;
 
 /** Members that one change of the store adds or removes. */
 const atOnce = 100;
@@ -16,18 +19,46 @@ const atOnce = 100;
 export type MemberChanges = { added: readonly UserId[]; removed: readonly UserId[] };
 
 /**
+ * @param user an id or an address. @returns false for one who is in it already.
+ * @throws {RequestError} `invalid_request` without such a user; as {@link changeMembers}.
+ */
+export async function addMember(deps: MemberDeps, caller: Caller, group_id: string, user: string): Promise<boolean> {
+  const group = await requireGroup(deps, group_id);
+  const { user_id } = await memberOf(deps, user);
+  return changeMembers(deps, caller, group.group_id, { added: [user_id], removed: [] });
+}
+
+/** @param user an id or an address. @returns false for one who is not in it. @throws {RequestError} as {@link addMember}. */
+export async function removeMember(deps: MemberDeps, caller: Caller, group_id: string, user: string): Promise<boolean> {
+  const group = await requireGroup(deps, group_id);
+  const { user_id } = await memberOf(deps, user);
+  return changeMembers(deps, caller, group.group_id, { added: [], removed: [user_id] });
+}
+
+async function memberOf(deps: MemberDeps, user: string): Promise<{ user_id: UserId }> {
+  try {
+    return await requireUserByIdOrEmail(deps, user.trim());
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error;
+    throw invalidFields([fieldProblem('user', { key: 'problem.group.user' })]);
+  }
+}
+
+/**
  * Adds and removes several members, with an event for each whom it concerns, in parts of {@link atOnce}: repeated after a failure, it
  * goes on where it has stopped. Who is in the group already, or not in it, stays so.
  * @param changes of users who are there.
+ * @returns false if nothing was to be changed.
  * @throws {RequestError} `not_found` if the group is deleted; `invalid_state` if one of them is in as many groups as one may be, or if
  * others have changed the same members at the same moment.
  */
 export async function changeMembers(
-  deps: Pick<Deps, 'db' | 'clock'>,
+  deps: MemberDeps,
   caller: Caller,
   group_id: GroupId,
   { added, removed }: MemberChanges,
-): Promise<void> {
+): Promise<boolean> {
+  let isChanged = false;
   const concerned = [...new Set([...added, ...removed])];
   const isRemoved = new Set(removed);
   for (let start = 0; start < concerned.length; start += atOnce) {
@@ -35,14 +66,17 @@ export async function changeMembers(
     const members = new Set((await membersAmong(deps.db, group_id, part)).map(({ user_id }) => user_id));
     const leaving = part.filter((one) => isRemoved.has(one) && members.has(one));
     const joining = part.filter((one) => !isRemoved.has(one) && !members.has(one));
-    if (leaving.length + joining.length > 0) await changePart(deps, caller, group_id, { leaving, joining });
+    if (leaving.length + joining.length === 0) continue;
+    await changePart(deps, caller, group_id, { leaving, joining });
+    isChanged = true;
   }
+  return isChanged;
 }
 
 type Part = { leaving: readonly UserId[]; joining: readonly UserId[] };
 
 async function changePart(
-  deps: Pick<Deps, 'db' | 'clock'>,
+  deps: MemberDeps,
   caller: Caller,
   group_id: GroupId,
   { leaving, joining }: Part,

@@ -5,7 +5,7 @@ import type { GroupId } from '../platform/ids.ts';
 import { type Group, groupNameKey } from './group.ts';
 import { requireGroup } from './manage-groups.ts';
 import { countMembers, listMembers } from './members.store.ts';
-import { findGroups, listGroups } from './store.ts';
+import { findGroups, findGroupsByKeys, listGroups } from './store.ts';
 
 /** More members are not counted. */
 export const countedMembersAtMost = 1000;
@@ -50,9 +50,14 @@ export const countMembersOf = ({ db }: { db: Db }, { group_id }: Pick<Group, 'gr
 export async function groupsNamed(deps: { db: Db }, named: readonly string[], field: string): Promise<Group[]> {
   if (named.length === 0) return [];
   const wanted = named.map((one) => one.trim());
-  const found = await findGroups(deps.db, [...new Set(wanted.flatMap((one) => [one, groupNameKey(one)]))]);
-  const meant = wanted.map((one) =>
-    found.find((group) => group.group_id === one || groupNameKey(group.name) === groupNameKey(one)),
+  const [byId, byName] = await Promise.all([
+    findGroups(deps.db, [...new Set(wanted)]),
+    findGroupsByKeys(deps.db, [...new Set(wanted.map(groupNameKey))]),
+  ]);
+  const meant = wanted.map(
+    (one) =>
+      byId.find(({ group_id }) => group_id === one) ??
+      byName.find(({ name }) => groupNameKey(name) === groupNameKey(one)),
   );
   const problems = meant.flatMap((group, place) =>
     group === undefined ? [fieldProblem(`${field}/${place}`, { key: 'problem.group.unknown' })] : [],

@@ -4,7 +4,7 @@ import type { Deps } from '../platform/deps.ts';
 import type { GroupId, UserId } from '../platform/ids.ts';
 import { groupNameKey, maxGroupsOfUser } from './group.ts';
 import { deleteMember, groupsOfUser, insertMember } from './members.store.ts';
-import { findGroups } from './store.ts';
+import { findGroupsByKeys } from './store.ts';
 
 /** Names of one statement: lists are filled up to a multiple of it, so that there are not as many statements as lengths. */
 const namesInStep = 50;
@@ -42,5 +42,5 @@ async function groupsHere({ db }: Pick<Deps, 'db'>, names: readonly string[]): P
   const last = keys.at(-1);
   if (last === undefined) return [];
   const padding = Array<string>(namesInStep - 1 - ((keys.length - 1) % namesInStep)).fill(last);
-  return (await findGroups(db, [...keys, ...padding])).map(({ group_id }) => group_id);
+  return (await findGroupsByKeys(db, [...keys, ...padding])).map(({ group_id }) => group_id);
 }

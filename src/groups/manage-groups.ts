@@ -1,4 +1,3 @@
-import { requireUserByIdOrEmail } from '../accounts/users.ts';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
 import { mayConflict, mustChange } from '../platform/db/change.ts';
@@ -6,10 +5,10 @@ import { inSlices } from '../platform/db/slices.ts';
 import type { Deps } from '../platform/deps.ts';
 import type { Edited } from '../platform/edited.ts';
 import { fieldProblem, invalidFields, invalidState, notFound, refusal } from '../platform/errors.ts';
-import { newId, type UserId } from '../platform/ids.ts';
+import { newId } from '../platform/ids.ts';
 import { normalizeName } from '../platform/text.ts';
-import { type Group, groupNameKey, groupProblems, maxGroups, maxGroupsOfUser } from './group.ts';
-import { deleteMember, deleteSomeMembers, insertMember, isMember } from './members.store.ts';
+import { type Group, groupNameKey, groupProblems, maxGroups } from './group.ts';
+import { deleteSomeMembers } from './members.store.ts';
 import {
   deletedGroups,
   deleteGroupRow,
@@ -98,47 +97,6 @@ export async function deleteGroup(deps: GroupDeps, caller: Caller, group_id: str
     run: { group: mustChange(markDeleted(target, at)), event: event.statement },
   });
   if (!done.ok) throw notFound();
-}
-
-/**
- * @param user an id or an address. @returns false for one who is in it already.
- * @throws {RequestError} `not_found` without such a group; `invalid_request` without such a user; `invalid_state` for one who is in too many.
- */
-export async function addMember(deps: GroupDeps, caller: Caller, group_id: string, user: string): Promise<boolean> {
-  const group = await requireGroup(deps, group_id);
-  const { user_id } = await memberOf(deps, user);
-  const at = now(deps);
-  const member = { group_id: group.group_id, user_id, provider: null, added_at: at };
-  const event = auditEvent({ action: 'group.member_added', ...caller, target: group.group_id, after: { user_id } }, at);
-  const done = await deps.db.change({
-    run: { member: mustChange(insertMember(member, maxGroupsOfUser)), event: event.statement },
-  });
-  if (done.ok) return true;
-  if (await deps.db.holds(isMember(group.group_id, user_id))) return false;
-  await requireGroup(deps, group_id);
-  throw refusal('invalid_state', { key: 'problem.group.of_user', values: { max: maxGroupsOfUser } });
-}
-
-/** @param user an id or an address. @returns false for one who is not in it. @throws {RequestError} as {@link addMember}. */
-export async function removeMember(deps: GroupDeps, caller: Caller, group_id: string, user: string): Promise<boolean> {
-  const group = await requireGroup(deps, group_id);
-  const { user_id } = await memberOf(deps, user);
-  const event = auditEvent(
-    { action: 'group.member_removed', ...caller, target: group.group_id, after: { user_id } },
-    now(deps),
-  );
-  const done = await deps.db.change({
-    run: { member: mustChange(deleteMember(group.group_id, user_id)), event: event.statement },
-  });
-  return done.ok;
-}
-
-async function memberOf(deps: GroupDeps, user: string): Promise<{ user_id: UserId }> {
-  try {
-    return await requireUserByIdOrEmail(deps, user.trim());
-  } catch {
-    throw invalidFields([fieldProblem('user', { key: 'problem.group.user' })]);
-  }
 }
 
 /** @throws {RequestError} `not_found`, also for one that is deleted. */

@@ -8,4 +8,4 @@ export {
   type ListedMember,
   membersOfGroups,
 } from './members.store.ts';
-export { countGroups, findGroups, groupsByExternalId, groupsFrom } from './store.ts';
+export { countGroups, findGroupByKey, findGroups, findGroupsByKeys, groupsByExternalId, groupsFrom } from './store.ts';

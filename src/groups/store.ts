@@ -48,13 +48,13 @@ export const findGroup = (db: Db, group_id: string) =>
 export const findGroupByKey = (db: Db, name_key: string) =>
   db.get(Group, sql`select ${Group.columns} from groups where name_key = ${name_key} and ${isThere}`);
 
-/** Those of some ids, or keys of names, that are there. */
-export const findGroups = (db: Db, idsOrKeys: readonly string[]) =>
-  db.all(
-    Group,
-    sql`select ${Group.columns} from groups
-         where (group_id in ${oneOf(idsOrKeys)} or name_key in ${oneOf(idsOrKeys)}) and ${isThere}`,
-  );
+/** Those that are there. */
+export const findGroups = (db: Db, group_ids: readonly string[]) =>
+  db.all(Group, sql`select ${Group.columns} from groups where group_id in ${oneOf(group_ids)} and ${isThere}`);
+
+/** Those that are there. */
+export const findGroupsByKeys = (db: Db, name_keys: readonly string[]) =>
+  db.all(Group, sql`select ${Group.columns} from groups where name_key in ${oneOf(name_keys)} and ${isThere}`);
 
 type Listing = {
   /** With which the key of the name begins; empty: all. */

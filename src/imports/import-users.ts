@@ -11,7 +11,7 @@ import { maxPasskeys } from '../authentication/credentials/webauthn.ts';
 import { insertActiveTotp, insertIdentity, insertPasskey, setPassword } from '../authentication/statements.ts';
 import { stepAt, totpPurpose } from '../authentication/two-factor/totp.ts';
 import { groupNameKey, maxGroupsOfUser } from '../groups/group.ts';
-import { findGroups, insertMember } from '../groups/statements.ts';
+import { findGroupsByKeys, insertMember } from '../groups/statements.ts';
 import { now } from '../platform/clock.ts';
 import { mayConflict, mustChange, type Writes } from '../platform/db/change.ts';
 import { allOf } from '../platform/db/sql.ts';
@@ -145,7 +145,9 @@ async function findTheirGroups(
 ): Promise<Entry[]> {
   const keys = new Set(entries.flatMap(({ user }) => user.groups.map(groupNameKey)));
   if (keys.size === 0) return entries;
-  const known = new Map((await findGroups(db, [...keys])).map(({ name, group_id }) => [groupNameKey(name), group_id]));
+  const known = new Map(
+    (await findGroupsByKeys(db, [...keys])).map(({ name, group_id }) => [groupNameKey(name), group_id]),
+  );
   return entries.flatMap((entry) => {
     const found = entry.user.groups.map((name) => known.get(groupNameKey(name)));
     const unknown = found.flatMap((group_id, place) =>

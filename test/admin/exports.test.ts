@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addMember, createGroup } from '../../src/groups/manage-groups.ts';
+import { addMember } from '../../src/groups/change-members.ts';
+import { createGroup } from '../../src/groups/manage-groups.ts';
 import { StoreUnavailable } from '../../src/platform/db/db.ts';
 import { countWrongPassword } from '../support/failure-counters.ts';
 import { pattern, sentence } from '../support/messages.ts';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { addMember } from '../../src/groups/change-members.ts';
 import { maxGroupsOfUser } from '../../src/groups/group.ts';
-import { addMember, createGroup, deleteGroup } from '../../src/groups/manage-groups.ts';
+import { createGroup, deleteGroup } from '../../src/groups/manage-groups.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
 import { plain } from '../support/plain-sql.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { addMember } from '../../src/groups/manage-groups.ts';
+import { addMember } from '../../src/groups/change-members.ts';
 import { groupsOfUser } from '../../src/groups/statements.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { startFederatedSignet } from '../support/federated-signet.ts';

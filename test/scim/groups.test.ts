@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { addMember, removeMember } from '../../src/groups/change-members.ts';
 import { maxGroupsOfUser } from '../../src/groups/group.ts';
-import { addMember, createGroup } from '../../src/groups/manage-groups.ts';
+import { createGroup } from '../../src/groups/manage-groups.ts';
 import { plain } from '../support/plain-sql.ts';
 import { assertScimError, aUser, newDirectory, patchOf } from '../support/scim.ts';
 import { testSignet } from '../support/signet.ts';
@@ -100,6 +101,22 @@ testSignet('SC-09: what a group cannot be is refused, and changes nothing', asyn
     assertScimError(await directory.send('GET', `/Groups?filter=${encodeURIComponent(filter)}`), 400, 'invalidFilter');
   assert.deepEqual(valuesOf(await directory.ok(200, 'GET', path)), []);
   assert.equal((await signet.auditLog({ action: 'group.created' })).length, 2);
+});
+
+testSignet('SC-09: a member who comes or goes by another way gives a group another version', async ({ signet }) => {
+  const directory = await newDirectory(signet);
+  const { user_id } = await signet.newUser();
+  const { id } = await directory.ok(201, 'POST', '/Groups', { displayName: 'Team' });
+  const version = async () => (await directory.send('GET', `/Groups/${id}`)).headers.get('etag');
+  const versions = [await version()];
+  for (const change of [addMember, removeMember]) {
+    signet.clock.advance(1);
+    assert.equal(await change(signet.deps, caller, String(id), user_id), true);
+    versions.push(await version());
+    assert.equal(await change(signet.deps, caller, String(id), user_id), false);
+    assert.equal(await version(), versions.at(-1));
+  }
+  assert.equal(new Set(versions).size, 3, JSON.stringify(versions));
 });
 
 testSignet('SC-10: requests and answers about groups are bounded', async ({ signet }) => {

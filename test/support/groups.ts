@@ -1,4 +1,5 @@
-import { addMember, createGroup } from '../../src/groups/manage-groups.ts';
+import { addMember } from '../../src/groups/change-members.ts';
+import { createGroup } from '../../src/groups/manage-groups.ts';
 import type { GroupId } from '../../src/platform/ids.ts';
 import type { Signet } from './signet.ts';
 

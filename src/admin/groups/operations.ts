@@ -1,14 +1,8 @@
 import type { AdministrativePermission } from '../../accounts/permissions.ts';
+import { addMember, removeMember } from '../../groups/change-members.ts';
 import { countedMembersAtMost, countMembersOf, pageOfGroups, pageOfMembers } from '../../groups/find-groups.ts';
 import { type Group, longestDescription, longestExternalId } from '../../groups/group.ts';
-import {
-  addMember,
-  createGroup,
-  deleteGroup,
-  editGroup,
-  removeMember,
-  requireGroup,
-} from '../../groups/manage-groups.ts';
+import { createGroup, deleteGroup, editGroup, requireGroup } from '../../groups/manage-groups.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { answerOf } from '../../platform/edited.ts';
 import { inCode, nameInCode, nullable, operation, Time } from '../../platform/http/operation.ts';

@@ -2,7 +2,7 @@ import { namesOfUsers } from '../../accounts/statements.ts';
 import { changeMembers } from '../../groups/change-members.ts';
 import { type Group, groupNameKey } from '../../groups/group.ts';
 import { createGroup, deleteGroup, editGroup } from '../../groups/manage-groups.ts';
-import { findGroups, membersOfGroups } from '../../groups/statements.ts';
+import { findGroupByKey, membersOfGroups } from '../../groups/statements.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
 import type { UserId } from '../../platform/ids.ts';
 import type { ScimCaller } from '../access.ts';
@@ -39,8 +39,8 @@ export const deleteScimGroup = (deps: StoreDeps, caller: ScimCaller, { group_id 
 
 async function readFields({ db }: StoreDeps, { displayName, externalId }: GroupForm, group?: Group) {
   if (displayName === null) throw invalidValue('A group has a displayName.');
-  const others = await findGroups(db, [groupNameKey(displayName.slice(0, 500))]);
-  if (others.some(({ group_id }) => group_id !== group?.group_id))
+  const other = await findGroupByKey(db, groupNameKey(displayName.slice(0, 500)));
+  if (other !== undefined && other.group_id !== group?.group_id)
     throw scimError(409, 'uniqueness', 'Another group has this displayName already.');
   return { name: displayName, external_id: externalId };
 }

@@ -1,6 +1,7 @@
 import { type Group, groupNameKey } from '../../groups/group.ts';
 import {
   countGroups,
+  findGroupByKey,
   findGroups,
   groupsByExternalId,
   groupsFrom,
@@ -20,7 +21,8 @@ const idsOf = (groups: readonly { group_id: GroupId }[]) => groups.map(({ group_
 /** By which a group is found, each by an index. */
 const lookups: Readonly<Record<string, (db: Db, text: string) => Promise<readonly string[]>>> = {
   id: async (_db, id) => [id],
-  displayname: async (db, name) => idsOf(await findGroups(db, [groupNameKey(name)])),
+  displayname: async (db, name) =>
+    idsOf([await findGroupByKey(db, groupNameKey(name))].filter((one) => one !== undefined)),
   externalid: async (db, external_id) => idsOf(await groupsByExternalId(db, external_id, mostResults)),
   members: async (db, user_id) => idsOf(await groupsOfUser(db, user_id)),
   'members.value': async (db, user_id) => idsOf(await groupsOfUser(db, user_id)),
