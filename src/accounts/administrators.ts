@@ -45,8 +45,8 @@ const isNew = (deps: RoleDeps, role_granted_at: number | null): boolean =>
  * For a day, a new administrator takes nothing away from another one: not the role, the account, the factors, a session, the name
  * or the picture; nor do they export what is stored about them.
  * Otherwise one stolen account makes an accomplice, who removes every reader of the mail about it. An administrator made by
- * the operator is exempt. A service credential and a user of a lesser role never take anything from a
- * user who has any role.
+ * the operator is exempt. A service credential and a user of a lesser role never take anything from a user with another role than
+ * `user`.
  * @returns why not, with the moment from which it is possible; undefined if it is allowed.
  */
 async function administratorProblem(deps: RoleDeps, { actor }: Caller, user_id: string) {

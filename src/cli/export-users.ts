@@ -29,9 +29,8 @@ export const exportCommand = {
         },
       );
       let users = 0;
-      const lines = await exportAllUsers(deps, { actor: 'cli' }, recipient);
       async function* bytes() {
-        for await (const page of lines) {
+        for await (const page of await exportAllUsers(deps, { actor: 'cli' }, recipient)) {
           users += page.split('\n').length - 1;
           yield Buffer.from(page);
         }

@@ -4,8 +4,9 @@ import type { Db } from '../platform/db/db.ts';
 import { fieldProblem, invalidFields } from '../platform/errors.ts';
 import type { GroupId } from '../platform/ids.ts';
 
-const lists = ['allowed_groups', 'visible_groups'] as const;
-type Lists<Entry> = { [List in (typeof lists)[number]]?: Entry[] | null };
+export const groupLists = ['allowed_groups', 'visible_groups'] as const;
+export type GroupList = (typeof groupLists)[number];
+type Lists<Entry> = { [List in GroupList]?: Entry[] | null };
 
 /**
  * The groups that an administrator names for a client, by id.
@@ -14,10 +15,10 @@ type Lists<Entry> = { [List in (typeof lists)[number]]?: Entry[] | null };
  */
 export async function readClientGroups(
   deps: { db: Db },
-  wanted: { readonly [List in (typeof lists)[number]]?: readonly string[] | null },
+  wanted: { readonly [List in GroupList]?: readonly string[] | null },
 ): Promise<Lists<GroupId>> {
   const read: Lists<GroupId> = {};
-  for (const list of lists) {
+  for (const list of groupLists) {
     const named = wanted[list];
     if (named === undefined || named === null) {
       if (named === null) read[list] = null;

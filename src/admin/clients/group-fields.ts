@@ -1,4 +1,5 @@
 import type { Client } from '../../clients/client.ts';
+import { type GroupList, groupLists } from '../../clients/client-groups.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -8,16 +9,14 @@ import type { View } from '../../platform/pages/view.ts';
 /** By id, as far as they are still there. */
 export type GroupNames = ReadonlyMap<string, string>;
 
-const lists = ['allowed_groups', 'visible_groups'] as const;
-type List = (typeof lists)[number];
-
 /** What is chosen for everyone, or for all. */
 const open = 'all';
 
-const namesOf = (ids: readonly string[], names: GroupNames): string[] => ids.map((id) => names.get(id) ?? id);
+/** Deleted ones are left out: sent with the form, they would be refused. */
+const namesOf = (ids: readonly string[], names: GroupNames): string[] => ids.flatMap((id) => names.get(id) ?? []);
 
 /** Two choices and a list, which works without scripts. @param form distinguishes the fields of several forms on the page. */
-const groupField = (view: View, list: List, of: { client: Client; names: GroupNames; form: string }): Html => {
+const groupField = (view: View, list: GroupList, of: { client: Client; names: GroupNames; form: string }): Html => {
   const { client, names, form } = of;
   const chosen = client[list];
   const id = `${form}-${list}`;
@@ -39,9 +38,9 @@ export const groupFields = (
 ): Html => html`${groupField(view, 'allowed_groups', of)}${seesGroups && groupField(view, 'visible_groups', of)}`;
 
 /** What such a form has sent; a list that is not in it stays as it is. */
-export function groupsOf(form: Parameters): { [Name in List]?: string[] | null } {
+export function groupsOf(form: Parameters): { [Name in GroupList]?: string[] | null } {
   return Object.fromEntries(
-    lists.flatMap((list) => {
+    groupLists.flatMap((list) => {
       if (form[list] === undefined) return [];
       const named = (form[`${list}_named`] ?? '').split(/\r?\n/).map((name) => name.trim());
       return [[list, form[list] === open ? null : named.filter(Boolean)]];
@@ -51,7 +50,7 @@ export function groupsOf(form: Parameters): { [Name in List]?: string[] | null }
 
 /** What is decided, unless it is open to everyone. */
 export const groupFacts = (view: View, client: Client, names: GroupNames): Html =>
-  html`${lists.map((list) => {
+  html`${groupLists.map((list) => {
     const chosen = client[list];
     return (
       chosen !== null &&

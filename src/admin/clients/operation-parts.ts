@@ -1,7 +1,6 @@
 import type { AdministrativePermission } from '../../accounts/permissions.ts';
 import { clientOrigins, consentPolicies, profiles } from '../../clients/choices.ts';
 import { ClientRecord } from '../../developer/api/operations.ts';
-import { maxGroupsOfClient } from '../../groups/group.ts';
 import { nullable } from '../../platform/http/operation.ts';
 import { Type } from '../../platform/schema.ts';
 import { administration, anyClient } from '../operation-parts.ts';
@@ -34,46 +33,6 @@ export const ReviewedRecord = Type.Object({
     }),
   ),
 });
-
-const groupList = (description: string) =>
-  Type.Optional(
-    nullable(
-      Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
-        minItems: 1,
-        maxItems: maxGroupsOfClient,
-        description,
-      }),
-    ),
-  );
-
-/** What an administrator decides beside what the owner requests. */
-export const policy = {
-  consent: Type.Optional(
-    Type.Enum([...consentPolicies], {
-      description: 'Whether users must consent before the client receives their data.',
-    }),
-  ),
-  refresh_retry_window: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: 60,
-      description: 'Seconds within which a refresh whose response was lost may be repeated.',
-    }),
-  ),
-  allowed_groups: groupList(
-    'Whose members alone may use the client, by ID or name; null: everyone may. Others lose it at once.',
-  ),
-  visible_groups: groupList('The groups that it may see by the scope `groups`, by ID or name; null: all.'),
-  profile: Type.Optional(
-    nullable(
-      Type.Enum([...profiles], {
-        description:
-          '`fapi2`: held to the FAPI 2.0 Security Profile. Its requests must be pushed and its tokens bound to a key, its refresh tokens ' +
-          'are not rotated, and it must authenticate by `private_key_jwt`, without RS256 and with HTTPS redirect URIs.',
-      }),
-    ),
-  ),
-};
 
 export const one = (permission: AdministrativePermission) => ({ ...administration(permission), parameters: anyClient });
 export const changed = { description: 'The client after the change.', schema: ReviewedRecord };

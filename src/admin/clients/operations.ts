@@ -5,6 +5,7 @@ import { reviewedRecord } from '../../clients/client.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { exportClients } from '../../clients/export-clients.ts';
 import { findClients, listings, orders } from '../../clients/find-clients.ts';
+import { policyProperties } from '../../clients/policy.ts';
 import { clientReview, listedRecords, reviewRecord } from '../../clients/read-review.ts';
 import {
   approveClient,
@@ -25,7 +26,7 @@ import { administration, ReasonForOwnerBody, reasonExample, strictBody } from '.
 import { describeClient, describeList, describeReview } from './command-text.ts';
 import { hostOperations } from './host-operations.ts';
 import { logoutOperations } from './logout-operations.ts';
-import { changed, one, policy, ReviewedRecord } from './operation-parts.ts';
+import { changed, one, ReviewedRecord } from './operation-parts.ts';
 import { ownerlessOperations } from './ownerless-operations.ts';
 
 const Changes = Type.Array(Type.Object({ field: Type.String(), before: Type.Unknown(), after: Type.Unknown() }));
@@ -166,7 +167,7 @@ export const clientOperations = {
       'unchanged; for a client that was never approved they are `skip` and 0 seconds.',
     body: strictBody({
       revision: revision('The revision that was reviewed.'),
-      ...policy,
+      ...policyProperties,
       allowed_scopes: Type.Optional(
         // Not `uniqueItems`, which compares each with each before anyone has counted them; one that comes twice is harmless.
         Type.Array(Type.String({ minLength: 1, maxLength: longestScope, pattern: scopePattern }), {
@@ -215,7 +216,7 @@ export const clientOperations = {
       'Administrators who cannot approve the client cannot change its policy.',
     body: strictBody(
       {
-        ...policy,
+        ...policyProperties,
         id_token_signed_response_alg: Type.Optional(
           Type.Enum([...signingAlgorithms], { description: 'How its tokens are signed from now on.' }),
         ),

@@ -81,7 +81,7 @@ export async function startUpstreamAuthorization(
     const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await import('openid-client');
     const url = buildAuthorizationUrl(configuration, {
       redirect_uri: callbackUrl(deps, provider),
-      scope: ['openid email profile', ...(provider.scope?.split(' ') ?? [])].filter(Boolean).join(' '),
+      scope: [...new Set(`openid email profile ${provider.scope ?? ''}`.trim().split(/ +/))].join(' '),
       state: authorization.state,
       nonce: authorization.nonce,
       code_challenge: await calculatePKCECodeChallenge(authorization.code_verifier),

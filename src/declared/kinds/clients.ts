@@ -1,44 +1,31 @@
 import { usesSecret } from '../../clients/authentication-methods.ts';
-import { consentPolicies, profiles } from '../../clients/choices.ts';
 import { type Client, needsReview, pick, proposalOf, reviewedFields } from '../../clients/client.ts';
+import type { GroupList } from '../../clients/client-groups.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { editClient } from '../../clients/edit-client.ts';
 import { membersOf } from '../../clients/fields.ts';
 import { findAnyClient, findClients } from '../../clients/find-clients.ts';
 import { addSecret } from '../../clients/manage-secrets.ts';
+import { groupList, policyProperties } from '../../clients/policy.ts';
 import { requireProfile } from '../../clients/profile.ts';
 import { registerClient } from '../../clients/register-client.ts';
 import { type Registration, RegistrationBody, readRegistration } from '../../clients/registration.ts';
 import { approveClient, changePolicy } from '../../clients/review-client.ts';
-import { groupNameKey, maxGroupsOfClient } from '../../groups/group.ts';
+import { groupNameKey } from '../../groups/group.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { type FieldProblem, fieldProblem, invalidFields, RequestError } from '../../platform/errors.ts';
-import { nullable } from '../../platform/http/operation.ts';
 import { isActiveSecret, matchesActiveSecret } from '../../platform/ids.ts';
 import { type Static, Type } from '../../platform/schema.ts';
 import { compile } from '../../platform/validator.ts';
 import { type Context, type Existing, type Kind, type State, secretField, secretProblem, without } from '../kind.ts';
 import { SecretReference } from '../secret-reference.ts';
 
-const groupList = (description: string) =>
-  Type.Optional(nullable(Type.Array(Type.String(), { minItems: 1, maxItems: maxGroupsOfClient, description })));
-
 const Policy = Type.Object(
   {
-    consent: Type.Optional(
-      Type.Enum([...consentPolicies], { description: 'Whether users must consent. Default: `skip`.' }),
-    ),
-    refresh_retry_window: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 60,
-        description: 'Seconds within which a refresh whose response was lost may be repeated.',
-      }),
-    ),
-    profile: Type.Optional(nullable(Type.Enum([...profiles], { description: 'The security profile to hold it to.' }))),
+    ...policyProperties,
     allowed_groups: groupList('Whose members alone may use it, by key in these files or by name; null: everyone may.'),
-    visible_groups: groupList('The groups that it sees by the scope `groups`; null: all.'),
+    visible_groups: groupList('The groups that it sees by the scope `groups`, likewise; null: all.'),
   },
   { additionalProperties: false },
 );
@@ -88,7 +75,7 @@ async function firstPartyClients(deps: Deps): Promise<Client[]> {
   return found;
 }
 
-function readGroups(list: 'allowed_groups' | 'visible_groups', policy: Static<typeof Policy>, { groups }: Context) {
+function readGroups(list: GroupList, policy: Static<typeof Policy>, { groups }: Context) {
   const wanted = policy[list];
   if (wanted === null || wanted === undefined) return { problems: [], names: null };
   const names = wanted.map((one) => groups.get(one) ?? groups.get(`name:${groupNameKey(one.trim())}`));
