@@ -2,7 +2,7 @@ import { now } from '../platform/clock.ts';
 import type { Deps, StoreDeps } from '../platform/deps.ts';
 import { readableEmail } from '../platform/email-address.ts';
 import { type ExitLink, refusal } from '../platform/errors.ts';
-import { digest, newSecret } from '../platform/ids.ts';
+import { type Bucket, digest, newSecretIn } from '../platform/ids.ts';
 import { findOpenLink, type MailedLink, type OneTimeLink } from './links.store.ts';
 
 // The statements by which other rooms issue, use and withdraw links.
@@ -45,9 +45,16 @@ type LinkRequest = {
   givenBy?: string;
 };
 
-/** The row to store, which grants nothing, and the URL, which is for the mail, or for the page that shows it once. */
-export function newLink(deps: Pick<Deps, 'config' | 'clock'>, request: LinkRequest): { link: MailedLink; url: string } {
-  const token = newSecret('ln_');
+/**
+ * The row to store, which grants nothing, and the URL, which is for the mail, or for the page that shows it once.
+ * @param bucket of the account; or where one of that address would be.
+ */
+export function newLink(
+  deps: Pick<Deps, 'config' | 'clock'>,
+  bucket: Bucket,
+  request: LinkRequest,
+): { link: MailedLink; url: string } {
+  const token = newSecretIn(bucket, 'ln_');
   return {
     link: {
       token_hash: digest(token),

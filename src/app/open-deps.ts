@@ -32,6 +32,7 @@ import { openLogWriter } from '../platform/log-writer.ts';
 import { openOutbox, openQueueOnly } from '../platform/mail/sender.ts';
 import { loadMasterKey, readMasterKey } from '../platform/master-key.ts';
 import { openBranding } from '../platform/pages/branding.ts';
+import { openPlacement } from '../platform/placement.ts';
 import { findHeartbeat, openProcesses } from '../platform/processes.ts';
 import { openSecretUses } from '../platform/secret-uses.ts';
 import { noTracing, type Tracer } from '../platform/tracing.ts';
@@ -89,6 +90,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       : prepare(db, clock, masterKey, otherKeys));
     if (role !== 'restore') await refuseUnfinishedRestore(db);
     const config = role === 'server' ? given : await withServerSettings(given, db);
+    const placement = await openPlacement(db, vault);
     const keys = await openKeyRing({ db, clock, vault, issuer: config.baseUrl });
     const services = ttlCache('services', clock, (credential_id) => readCredential(db, credential_id));
     const mail = closing.on(
@@ -120,6 +122,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       outbound,
       keySets: openKeySets({ outbound, clock }),
       vault,
+      placement,
       keys,
       passwords,
       mail,

@@ -1,3 +1,3 @@
 import type { Deps } from '../oauth/deps.ts';
 
-export type ImportDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'vault'>;
+export type ImportDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'placement'>;

@@ -17,7 +17,7 @@ import { mayConflict, mustChange, type Writes } from '../platform/db/change.ts';
 import { allOf } from '../platform/db/sql.ts';
 import { emailKeys } from '../platform/email-address.ts';
 import { inEnglish, type MessageKey } from '../platform/i18n/translate.ts';
-import { type GroupId, newIdAt, type UserId } from '../platform/ids.ts';
+import { type GroupId, newUserIdAt, type UserId } from '../platform/ids.ts';
 import type { ImportDeps } from './deps.ts';
 import type { Member } from './format.ts';
 import type { CheckedUser, Omissions, Problem } from './read-user.ts';
@@ -63,7 +63,7 @@ export async function importUsers(
   const outcomes: Outcome[] = [];
   const at = now(deps);
   const entries = users.map((user, place): Entry => {
-    const user_id = user.sub ?? newIdAt('usr', deps.clock());
+    const user_id = user.sub ?? newUserIdAt(deps.placement.bucketOfEmail(user.email), deps.clock());
     return { place, user, user_id, import_key: importKey(source, user.external_id), dropped: [], group_ids: [] };
   });
   const refuse = ({ place }: Entry, path: string, message: string) => {

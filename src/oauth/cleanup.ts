@@ -4,7 +4,7 @@ import { inSlices } from '../platform/db/slices.ts';
 import { deleteRowsOf } from '../platform/db/table-rows.ts';
 import { tablesWithMany } from '../platform/db/tables.ts';
 import type { Deps } from '../platform/deps.ts';
-import { newId, type UserId } from '../platform/ids.ts';
+import { newSuffix, type UserId } from '../platform/ids.ts';
 import { deleteGrantsToClient, purgeUnredeemedCodes } from './grants/store.ts';
 
 /** The owner of a client is shown that its codes are not redeemed. */
@@ -20,7 +20,7 @@ const usersInSlice = 100;
  * Deletes codes that were never redeemed and expired an hour ago or earlier, of some users each time, in turn.
  * @param after a user. A process begins anywhere, so that those that are restarted often look at all users, too.
  */
-export function openCodePurge(after: UserId = newId('usr')) {
+export function openCodePurge(after: UserId = `usr_${newSuffix()}`) {
   let place = after;
 
   /** @param most users. @returns how many codes it has deleted. */

@@ -7,6 +7,7 @@ import type { Outbound } from './http/outbound/outbound.ts';
 import type { ClientSecretLimits } from './limits/failure-limits.ts';
 import type { Outbox } from './mail/sender.ts';
 import type { Branding } from './pages/branding.ts';
+import type { Placement } from './placement.ts';
 import type { Processes } from './processes.ts';
 import type { Tracer } from './tracing.ts';
 import type { Vault } from './vault.ts';
@@ -29,12 +30,15 @@ export type Deps = {
   /** For clients and service credentials. */
   readonly clientSecretLimits: ClientSecretLimits;
   readonly vault: Vault;
+  readonly placement: Placement;
   readonly mail: Outbox;
   readonly branding: Branding;
 };
 
 export type StoreDeps = Pick<Deps, 'db' | 'clock'>;
 export type LimitDeps = Pick<Deps, 'db' | 'clock' | 'config'>;
+/** Where accounts are made, and links to addresses that may have none. */
+export type PlacementDeps = Pick<Deps, 'placement'>;
 export type MailDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'mail'>;
 export type SecretDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'vault'>;
 export type SessionDeps = Pick<Deps, 'db' | 'clock' | 'timekeeper' | 'config'>;

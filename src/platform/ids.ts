@@ -59,17 +59,65 @@ export const mayBeUserId = (id: string): boolean => /^[A-Za-z0-9_|:-]{1,255}$/.t
 /** Whether an id looks as if it had been made here; one that came from another product does not. */
 export const isOwnId = (id: string): boolean => made.test(id);
 
+/**
+ * Two characters of base64url, 4096 values, which all ids and secrets of a user have in common. A store in several parts finds by
+ * them where the rows of a user are, without a look-up; one in one part reads them nowhere.
+ */
+export type Bucket = string & { readonly [named]?: 'bucket' };
+
+/** Behind the prefix, and behind the time of {@link newIdAt}. */
+const bucketAt = 8;
+const bucketLength = 2;
+
+/** Of a user who is known by an id of another product. */
+const bucketOfOther = (id: string): Bucket => hash('sha256', id, 'base64url').slice(0, bucketLength);
+
+/** @param id of a user, or an id or a secret that was made of one. Any other text has a bucket that means nothing. */
+export function bucketOf(id: string): Bucket {
+  const start = id.indexOf('_') + 1 + bucketAt;
+  return madeOfUser.test(id) ? id.slice(start, start + bucketLength) : bucketOfOther(id);
+}
+const madeOfUser = /^(?:usr|ses|gr|pic|st|ac|at|ln)_[\w-]{22}/;
+
+const inBucket = (drawn: string, bucket: Bucket): string =>
+  drawn.slice(0, bucketAt) + bucket + drawn.slice(bucketAt + bucketLength);
+
+type IdOf<Prefix extends string> = Prefix extends keyof IdByPrefix ? IdByPrefix[Prefix] : string;
+/** Ids of what is a user's: {@link newIdOf} makes them. */
+type PrefixOfUser = 'usr' | 'ses' | 'gr' | 'pic';
+type Other<Prefix extends string> = Prefix extends PrefixOfUser ? never : Prefix;
+
 /** Not a secret: 128 random bits behind a prefix. */
-export const newId = <Prefix extends string>(prefix: Prefix) =>
-  `${prefix}_${random(16)}` as Prefix extends keyof IdByPrefix ? IdByPrefix[Prefix] : string;
+export const newId = <Prefix extends string>(prefix: Other<Prefix>) => `${prefix}_${random(16)}` as IdOf<Prefix>;
 
 /**
  * The same for rows that are made all the time: the milliseconds since 1970 (48 bits) lead 80 random bits, so that new ids are
  * neighbours in an index. Each random id would be written to a page of its own.
  */
-export function newIdAt<Prefix extends string>(prefix: Prefix, milliseconds: number) {
+export const newIdAt = <Prefix extends string>(prefix: Other<Prefix>, milliseconds: number) =>
+  `${prefix}_${timed(milliseconds)}` as IdOf<Prefix>;
+
+/** {@link newId} of a user: 12 of the 128 bits are the bucket's. */
+export const newUserId = (bucket: Bucket): UserId => `usr_${inBucket(random(16), bucket)}`;
+
+/** {@link newIdAt} of a user: 12 of the 80 bits are the bucket's. */
+export const newUserIdAt = (bucket: Bucket, milliseconds: number): UserId =>
+  `usr_${inBucket(timed(milliseconds), bucket)}`;
+
+/** {@link newId} for what is a user's. */
+export const newIdOf = <Prefix extends Exclude<PrefixOfUser, 'usr'>>(user_id: UserId, prefix: Prefix) =>
+  `${prefix}_${inBucket(random(16), bucketOf(user_id))}` as IdOf<Prefix>;
+
+/** {@link newIdAt} for what is a user's. */
+export const newIdOfAt = <Prefix extends Exclude<PrefixOfUser, 'usr'>>(
+  user_id: UserId,
+  prefix: Prefix,
+  milliseconds: number,
+) => `${prefix}_${inBucket(timed(milliseconds), bucketOf(user_id))}` as IdOf<Prefix>;
+
+function timed(milliseconds: number): string {
   time.writeUIntBE(milliseconds, 0, time.length);
-  return `${prefix}_${time.toString('base64url')}${random(10)}` as ReturnType<typeof newId<Prefix>>;
+  return time.toString('base64url') + random(10);
 }
 const time = Buffer.alloc(6);
 
@@ -83,8 +131,15 @@ export function timeOfId(id: string): number {
 /** 72 random bits, to distinguish what already has a random id. */
 export const newSuffix = (): string => random(9);
 
+type PrefixOfUsersSecret = 'st_' | 'ac_' | 'at_' | 'ln_';
+
 /** A bearer secret: 256 random bits (RFC 6749 §10.10 asks for 128, and would like 160). */
-export const newSecret = (prefix = ''): string => prefix + random(32);
+export const newSecret = <Prefix extends string = ''>(prefix?: Prefix extends PrefixOfUsersSecret ? never : Prefix) =>
+  `${prefix ?? ''}${random(32)}`;
+
+/** The same for what is a user's: 12 of the 256 bits are the bucket's. */
+export const newSecretIn = (bucket: Bucket, prefix: PrefixOfUsersSecret): string =>
+  prefix + inBucket(random(32), bucket);
 
 /**
  * What is stored of a bearer secret. SHA-256 is enough for 256 random bits. The raw string is hashed, never its decoded

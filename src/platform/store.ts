@@ -30,6 +30,15 @@ export const replaceRetiredKey = (key_id: string, from: string, to: string): Sql
 export const keepRetiredKey = (key_id: string, sealed: string): Sql =>
   sql`insert into retired_master_keys ${RetiredKey.values({ key_id, sealed })} on conflict do nothing`;
 
+const PlacementKey = row('placement_keys', { name: text, sealed: text });
+
+export const findPlacementKey = async (db: Db, name: string): Promise<string | undefined> =>
+  (await db.get(PlacementKey, sql`select ${PlacementKey.columns} from placement_keys where name = ${name}`))?.sealed;
+
+/** Keeps the first key ever written; later ones are ignored. */
+export const keepPlacementKey = (db: Db, name: string, sealed: string) =>
+  db.run(sql`insert into placement_keys ${PlacementKey.values({ name, sealed })} on conflict do nothing`);
+
 const Restore = row('restores', { restore_id: text, taken_at: nullable(integer), restored_at: nullable(integer) });
 
 /** The mark of a copy: what has ended since it was taken may be valid in it. */

@@ -8,6 +8,7 @@ import { readRegistration } from '../../src/clients/registration.ts';
 import { compile } from '../../src/platform/validator.ts';
 import { newApi } from '../support/apis.ts';
 import { readAnswer } from '../support/browser.ts';
+import { assertOneBucketEach } from '../support/buckets.ts';
 import { freshDatabase } from '../support/databases.ts';
 import { combinedOf, foreignKeyReads, fullScansOf, watchStatements } from '../support/full-scans.ts';
 import { newGroup } from '../support/groups.ts';
@@ -485,6 +486,11 @@ test('every answer of the server is what the document says, with the very exampl
     [],
     'these are not in the document any more',
   );
+
+  await t.test('every row of a user has ids of one bucket', async () => {
+    const seen = await assertOneBucketEach(signet);
+    assert.ok(seen > 100, `${seen} ids`);
+  });
 
   const postgres = await freshDatabase(t, 'postgres');
   await t.test('no statement of an operation, page or job reads a table that grows from end to end', async () => {

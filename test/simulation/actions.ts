@@ -25,7 +25,7 @@ import { mustChange } from '../../src/platform/db/change.ts';
 import { StoreUnavailable } from '../../src/platform/db/db.ts';
 import { RequestError } from '../../src/platform/errors.ts';
 import { parseParameters } from '../../src/platform/http/parameters.ts';
-import { digest, newId, newSecret } from '../../src/platform/ids.ts';
+import { bucketOf, digest, newIdOf, newSecretIn } from '../../src/platform/ids.ts';
 import { challengeOf, verifier } from '../support/relying-party.ts';
 import {
   type Attempt,
@@ -110,11 +110,11 @@ async function sessionOf({ deps, simulation }: Context, { cookie }: SessionFacts
 async function signIn(context: Context, { x }: Step): Promise<void> {
   const { simulation, deps } = context;
   const user = at(simulation.users, x)!;
-  const cookie = newSecret('st_');
+  const cookie = newSecretIn(bucketOf(user.user_id), 'st_');
   const now = simulation.seconds();
   const began = simulation.moment();
   const session = {
-    session_id: newId('ses'),
+    session_id: newIdOf(user.user_id, 'ses'),
     token_hash: digest(cookie),
     user_id: user.user_id,
     auth_time: now,

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { ensureSigningKeys } from '../../src/oauth/signing-keys/signing-keys.ts';
 import { type MigratableDb, migrate } from '../../src/platform/db/migrate.ts';
 import { databaseFile, openDb } from '../../src/platform/db/open.ts';
+import { openPlacement } from '../../src/platform/placement.ts';
 import { prepareVaultFor } from '../../src/platform/vault.ts';
 import { scratchFolder } from './scratch.ts';
 
@@ -14,6 +15,7 @@ export const clockStart = 1_800_000_000_000;
 export async function prepareStore(db: MigratableDb): Promise<void> {
   await migrate(db, 0);
   const vault = await prepareVaultFor(db, masterKey);
+  await openPlacement(db, vault);
   await ensureSigningKeys({ db, clock: () => clockStart, vault });
 }
 

@@ -8,7 +8,7 @@ import type { Sql } from '../../platform/db/sql.ts';
 import { useOnce } from '../../platform/db/used-once.ts';
 import { emailProblem } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, type RequestError, takenField } from '../../platform/errors.ts';
-import { newId, type UserId } from '../../platform/ids.ts';
+import { newUserId, type UserId } from '../../platform/ids.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import { unidentified } from '../credentials/hash-queue.ts';
 import { minCharacters, newPasswordProblems } from '../credentials/password-policy.ts';
@@ -46,7 +46,7 @@ export type Permission = {
  * the username is taken.
  */
 export async function createUser(
-  deps: Pick<Deps, 'db' | 'clock' | 'passwords'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'passwords' | 'placement'>,
   account: NewAccount,
   by: Actor | { address: string },
   permission?: Permission,
@@ -60,7 +60,7 @@ export async function createUser(
   if (problems.length > 0) throw invalidFields(problems);
 
   const at = now(deps);
-  const user_id = newId('usr');
+  const user_id = newUserId(deps.placement.bucketOfEmail(account.email));
   const caller: Caller = typeof by === 'string' ? { actor: by } : { actor: `user:${user_id}`, ...by };
   const asker = { ...unidentified(account.email, caller.address), isIdentified: permission !== undefined };
   const password_hash = await deps.passwords.hash(account.password, asker);

@@ -20,7 +20,7 @@ import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
 import { cutPage, decodeCursor } from '../../platform/db/slices.ts';
 import { allOf } from '../../platform/db/sql.ts';
-import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
+import type { MailDeps, PlacementDeps, StoreDeps } from '../../platform/deps.ts';
 import { emailProblem } from '../../platform/email-address.ts';
 import {
   fieldProblem,
@@ -60,7 +60,7 @@ const purposes = ['invitation', 'mailed_invitation'] as const;
  * an account, and for a username that is taken.
  */
 export async function inviteUser(
-  deps: MailDeps,
+  deps: MailDeps & PlacementDeps,
   caller: Caller,
   { email, locale, reason, preferred_username: username, name, role = 'user', replace = false }: Wanted,
 ): Promise<{ url: string; expires_at: number; mailed: boolean }> {
@@ -75,8 +75,9 @@ export async function inviteUser(
     ...{ email, preferred_username: handle, name: name === undefined ? undefined : normalizeName(name) },
     ...(role === 'admin' && { role, givenBy: caller.actor }),
   };
-  const shown = newLink(deps, { purpose: 'invitation', ...account });
-  const sent = newLink(deps, { purpose: 'mailed_invitation', ...account });
+  const bucket = deps.placement.bucketOfEmail(email);
+  const shown = newLink(deps, bucket, { purpose: 'invitation', ...account });
+  const sent = newLink(deps, bucket, { purpose: 'mailed_invitation', ...account });
   const { expires_at } = shown.link;
   const mailed = deps.mail.works && (await mayMailTo(deps, 'invitation', email));
   const at = now(deps);
@@ -184,7 +185,7 @@ type Acceptance = { name: string; password: string; locale: Locale; address: str
  * address has got an account meanwhile, and once, as {@link isOfEndedRole} tells, if the account would be an ordinary one by now.
  */
 export async function acceptInvitation(
-  deps: MailDeps & Pick<Deps, 'passwords'>,
+  deps: MailDeps & PlacementDeps & Pick<Deps, 'passwords'>,
   token: string,
   { address, expectsRole, ...acceptance }: Acceptance,
 ): Promise<string> {

@@ -17,9 +17,10 @@ import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict, type Requirements } from '../../platform/db/change.ts';
 import { useOnce } from '../../platform/db/used-once.ts';
-import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
+import type { MailDeps, PlacementDeps, StoreDeps } from '../../platform/deps.ts';
 import { invalidState } from '../../platform/errors.ts';
 import { type MessageDescriptor, translatePlain } from '../../platform/i18n/translate.ts';
+import { bucketOf } from '../../platform/ids.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
 import { listIdentities } from '../credentials/identities.store.ts';
@@ -35,13 +36,14 @@ import { type LinkRequest, limitMailRequests } from './sign-up.ts';
  * conditions store neither link nor mail.
  * @throws {RequestError} `invalid_request` for an invalid address; `rate_limited` per IP address.
  */
-export async function requestPasswordReset(deps: MailDeps, request: LinkRequest): Promise<void> {
+export async function requestPasswordReset(deps: MailDeps & PlacementDeps, request: LinkRequest): Promise<void> {
   const { email, locale, address } = request;
   await limitMailRequests(deps, request);
   if (!(await mayMailTo(deps, 'reset', email))) return;
   const user = await findUserByEmail(deps.db, email);
   const to = { email: user?.email ?? email.trim(), name: user?.name ?? null, locale: user?.locale ?? locale };
-  const { link, url } = newLink(deps, { ...request, purpose: 'password_reset', email: to.email });
+  const bucket = user ? bucketOf(user.user_id) : deps.placement.bucketOfEmail(email);
+  const { link, url } = newLink(deps, bucket, { ...request, purpose: 'password_reset', email: to.email });
   const user_id = user?.user_id ?? 'unknown';
   const values = { url, expires_at: link.expires_at, minutes: linkSeconds.password_reset / 60 };
   await deps.db.change({
@@ -67,7 +69,11 @@ export async function createResetLink(
 ): Promise<{ url: string; expires_at: number }> {
   const { user_id, email } = user;
   await windowLimit(deps, { name: 'reset-link', limit: 5, windowSeconds: 3600 }).take(user_id); // a mail each
-  const { link, url } = newLink(deps, { purpose: 'admin_password_reset', email, givenBy: caller.actor });
+  const { link, url } = newLink(deps, bucketOf(user_id), {
+    purpose: 'admin_password_reset',
+    email,
+    givenBy: caller.actor,
+  });
   const { expires_at } = link;
   const at = now(deps);
   const event = {

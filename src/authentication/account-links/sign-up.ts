@@ -3,7 +3,7 @@ import { limitRequestsFrom, mayMailTo } from '../../accounts/mail-limits.ts';
 import { findUserByEmail, insertSignUpLink, isEmailFree, isEmailTaken } from '../../accounts/statements.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
-import type { LimitDeps, MailDeps } from '../../platform/deps.ts';
+import type { LimitDeps, MailDeps, PlacementDeps } from '../../platform/deps.ts';
 import { emailProblem } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields } from '../../platform/errors.ts';
 import type { Locale } from '../../platform/i18n/translate.ts';
@@ -28,12 +28,12 @@ export type LinkRequest = {
  * difference: both run the same statements, whose conditions decide which mail is stored.
  * @throws {RequestError} `invalid_request` for an invalid address; `rate_limited` per IP address.
  */
-export async function requestSignUp(deps: MailDeps, request: LinkRequest): Promise<void> {
+export async function requestSignUp(deps: MailDeps & PlacementDeps, request: LinkRequest): Promise<void> {
   const { email, locale } = request;
   await limitMailRequests(deps, request);
   if (!(await mayMailTo(deps, 'sign-up', email))) return;
   const owner = await findUserByEmail(deps.db, email);
-  const { link, url } = newLink(deps, { purpose: 'sign_up', ...request });
+  const { link, url } = newLink(deps, deps.placement.bucketOfEmail(email), { purpose: 'sign_up', ...request });
   const signin_url = `${deps.config.baseUrl}/signin`;
   const recipient = { email: owner?.email ?? link.email, name: owner?.name ?? null, locale: owner?.locale ?? locale };
   await deps.db.change({
@@ -70,7 +70,7 @@ export async function limitMailRequests(
  * address has an account by now.
  */
 export async function acceptSignUp(
-  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords' | 'placement'>,
   token: string,
   { address, ...acceptance }: { name: string; password: string; locale: Locale; address: string },
 ): Promise<string> {

@@ -3,8 +3,8 @@ import { auditEvent } from '../../audit/audit.ts';
 import { followProvider } from '../../groups/follow-provider.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict } from '../../platform/db/change.ts';
-import type { Deps, LimitDeps, MailDeps } from '../../platform/deps.ts';
-import { newId } from '../../platform/ids.ts';
+import type { Deps, LimitDeps, MailDeps, PlacementDeps } from '../../platform/deps.ts';
+import { newUserId } from '../../platform/ids.ts';
 import { findIdentity, insertIdentity, listIdentities, touchIdentity } from '../credentials/identities.store.ts';
 import { listPasskeys } from '../credentials/passkeys.store.ts';
 import { passwordOf } from '../credentials/passwords.store.ts';
@@ -33,7 +33,10 @@ type FederatedSignIn = {
  * @returns a question, as long as the user has not confirmed what the sign-in would do.
  * @throws {RequestError} `access_denied`, with a sentence that says what to do.
  */
-export async function signInWithIdentity(deps: SignInDeps, signIn: FederatedSignIn): Promise<Outcome | Confirmation> {
+export async function signInWithIdentity(
+  deps: SignInDeps & PlacementDeps,
+  signIn: FederatedSignIn,
+): Promise<Outcome | Confirmation> {
   const { account, signInRequest, authorization, agreement } = signIn;
   const resolution = await resolveAccount(deps, signIn);
   const confirmation = confirmationFor(resolution, signInRequest, authorization, nameOf(account));
@@ -107,7 +110,7 @@ async function resolveAccount(deps: LimitDeps, { account, context }: FederatedSi
 
 /** @returns the `user_id`. */
 async function applyResolution(
-  deps: MailDeps,
+  deps: MailDeps & PlacementDeps,
   { account, context }: FederatedSignIn,
   resolution: AccountResolution,
 ): Promise<string> {
@@ -124,13 +127,13 @@ async function applyResolution(
 
 /** A user without a password, with the identity. */
 async function createFederatedUser(
-  deps: LimitDeps,
+  deps: LimitDeps & PlacementDeps,
   account: UpstreamAccount & { email: string },
   context: CallbackContext,
 ): Promise<string> {
   const at = now(deps);
   const { issuer, subject, email, name, picture, locale } = account;
-  const user_id = newId('usr');
+  const user_id = newUserId(deps.placement.bucketOfEmail(email));
   const role = 'user';
   const { provider, address } = context;
   const after = { role, provider: provider.id };

@@ -5,7 +5,7 @@ import { now } from '../../platform/clock.ts';
 import { mustChange, type Requirements } from '../../platform/db/change.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { LimitDeps, MailDeps, StoreDeps } from '../../platform/deps.ts';
-import { digest, newId, newSecret } from '../../platform/ids.ts';
+import { bucketOf, digest, newIdOf, newSecretIn } from '../../platform/ids.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
 import { hasSecondFactor } from '../credentials/factors.store.ts';
@@ -66,8 +66,8 @@ export async function completeSignIn(
   const limit = signInLimit(deps);
   const at = now(deps);
   const continues = previous?.user_id === user_id;
-  const session_id = continues ? previous.session_id : newId('ses');
-  const token = newSecret('st_');
+  const session_id = continues ? previous.session_id : newIdOf(user_id, 'ses');
+  const token = newSecretIn(bucketOf(user_id), 'st_');
   const session = {
     session_id,
     token_hash: digest(token),
@@ -114,7 +114,7 @@ async function startPendingSignIn(
 ): Promise<Outcome | undefined> {
   const limit = signInLimit(deps);
   const { limitKey } = await deviceOf(deps, user_id, deviceToken);
-  const token = newSecret('at_');
+  const token = newSecretIn(bucketOf(user_id), 'at_');
   const attempt = { user_id, methods: [...methods], request_id: request_id ?? null, next: next ?? null };
   const after = { amr: methods.join(' ') };
   const caller = { actor: `user:${user_id}`, address } as const;

@@ -11,7 +11,7 @@ import { loginRequired, type RequestError, reauthenticationRequired, refusal } f
 import type { Access } from '../../platform/http/access.ts';
 import { cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
 import type { Locale } from '../../platform/i18n/translate.ts';
-import { digest, newSecret } from '../../platform/ids.ts';
+import { bucketOf, digest, newSecretIn } from '../../platform/ids.ts';
 import { type LetterName, mailTo } from '../../platform/mail/letters.ts';
 import { refuseFormOfAnother } from '../../platform/pages/form.ts';
 import type { SecondFactorDue } from '../../platform/pages/page.ts';
@@ -266,7 +266,7 @@ export async function changeOwnAccount(
  * the same sign-in, of the same time. For a change that requires {@link isCurrentSession}.
  * @returns the new secret, and the statement, which fails if another request has rotated the secret meanwhile.
  */
-export function rotateSessionSecret({ session_id, token_hash }: SessionRef) {
-  const token = newSecret('st_');
+export function rotateSessionSecret({ session_id, user_id, token_hash }: SessionRef & Pick<Session, 'user_id'>) {
+  const token = newSecretIn(bucketOf(user_id), 'st_');
   return { token, statement: mustChange(replaceSessionSecret(session_id, { from: token_hash, to: digest(token) })) };
 }

@@ -12,7 +12,7 @@ import { now } from '../../platform/clock.ts';
 import { mustChange, returning } from '../../platform/db/change.ts';
 import { asText } from '../../platform/db/sql.ts';
 import type { Deps, LimitDeps } from '../../platform/deps.ts';
-import { digest, newId, newIdAt, newSecret, type RequestId, type UserId } from '../../platform/ids.ts';
+import { bucketOf, digest, newId, newIdOfAt, newSecretIn, type RequestId, type UserId } from '../../platform/ids.ts';
 import { addressLimit } from '../../platform/limits/failure-limits.ts';
 import { claimsBeyondScope } from '../claims/claims-parameter.ts';
 import { appLimit } from '../grants/app-limit.ts';
@@ -180,11 +180,11 @@ async function issueCode(
   { client, session, pending }: Pick<AuthorizationContext, 'client' | 'pending'> & { session: Session },
 ): Promise<string | undefined> {
   const at = now(deps);
-  const code = newSecret('ac_');
+  const code = newSecretIn(bucketOf(session.user_id), 'ac_');
   const isLasting = hasScope(request.scope, 'offline_access');
   // Without a refresh token the grant lasts as long as the access token that the code may still be redeemed for.
   const accessEnds = at + codeSeconds + accessTokenSeconds;
-  const grant_id = newIdAt('gr', deps.clock());
+  const grant_id = newIdOfAt(session.user_id, 'gr', deps.clock());
   const grant = insertGrant({
     grant_id,
     client_id: request.client_id,

@@ -114,6 +114,7 @@ export const tables = {
   outgoing_mails: { key: 'mail_id', sealed: { message_sealed: sealedAs('mail') }, restore: 'delete' },
   passkeys: { key: 'credential_id', user: 'few', restore: 'keep' },
   passwords: { key: 'user_id', user: 'few', restore: 'keep' },
+  placement_keys: { key: 'name', sealed: { sealed: sealedAs('placement-key') }, restore: 'keep' },
   // A sign-in that has begun with one is answered within ten minutes.
   pushed_requests: {
     key: 'pushed_id',

@@ -1,8 +1,8 @@
 import { findUserByEmail, insertProvisioned, insertUser, setDisabled, setProfile } from '../../accounts/statements.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
-import type { LimitDeps } from '../../platform/deps.ts';
-import { newId, type UserId } from '../../platform/ids.ts';
+import type { LimitDeps, PlacementDeps } from '../../platform/deps.ts';
+import { newUserId, type UserId } from '../../platform/ids.ts';
 import type { ScimCaller } from '../access.ts';
 import { scimError } from '../errors.ts';
 import type { UserForm } from './form.ts';
@@ -13,7 +13,11 @@ import { readWanted, userNameKey } from './wanted.ts';
  * as verified, on the word of the directory. An account that is there already is never taken over.
  * @throws {RequestError} `invalid_request` for what an attribute cannot be; 409 `uniqueness` if the name or the address is taken.
  */
-export async function createScimUser(deps: LimitDeps, caller: ScimCaller, sent: UserForm): Promise<UserId> {
+export async function createScimUser(
+  deps: LimitDeps & PlacementDeps,
+  caller: ScimCaller,
+  sent: UserForm,
+): Promise<UserId> {
   const at = now(deps);
   const displayName = sent.displayName ?? sent.formatted ?? wholeName(sent);
   const { userName, externalId, email, isPrimary, profile, active } = readWanted(
@@ -21,7 +25,7 @@ export async function createScimUser(deps: LimitDeps, caller: ScimCaller, sent: 
     { ...sent, displayName },
   );
   await requireFreeName(deps, userName);
-  const user_id = newId('usr');
+  const user_id = newUserId(deps.placement.bucketOfEmail(email));
   const { name, locale } = profile;
   const role = 'user';
   const event = auditEvent({ action: 'user.created', ...caller, target: user_id, after: { role } }, at);

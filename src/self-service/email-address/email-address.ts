@@ -27,6 +27,7 @@ import { useOnce } from '../../platform/db/used-once.ts';
 import type { Deps, MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { emailKey, emailProblem, readableEmail } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, refusal } from '../../platform/errors.ts';
+import { bucketOf } from '../../platform/ids.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
 
 type Requester = Pick<SignedIn, 'session' | 'caller' | 'browser'>;
@@ -41,7 +42,7 @@ export async function requestVerification(deps: MailDeps, { session, caller, bro
   if (session.email_verified_at !== null) throw refusal('invalid_state', { key: 'email.verified_already' });
   await limitRequestsBy(deps, user_id);
   if (!(await mayMailTo(deps, 'verify', email))) return;
-  const { link, url } = newLink(deps, { purpose: 'verify_email', email });
+  const { link, url } = newLink(deps, bucketOf(user_id), { purpose: 'verify_email', email });
   const to = { email, locale: session.locale ?? browser.locale };
   const event = { action: 'email.verification_asked', ...caller, target: user_id } as const;
   await deps.db.change({
@@ -75,7 +76,7 @@ export async function requestEmailChange(
   await limitRequestsBy(deps, user_id);
   if (!(await mayMailTo(deps, 'change', email))) return 'sent';
   const owner = await findUserByEmail(deps.db, email);
-  const { link, url } = newLink(deps, { purpose: 'change_email', email });
+  const { link, url } = newLink(deps, bucketOf(user_id), { purpose: 'change_email', email });
   const locale = session.locale ?? browser.locale;
   const present = { email: owner?.email ?? link.email, name: owner?.name ?? null, locale: owner?.locale ?? locale };
   const event = { action: 'email.change_asked', ...caller, target: user_id } as const;

@@ -11,7 +11,7 @@ import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import type { Deps, LimitDeps } from '../../platform/deps.ts';
 import { fieldProblem, invalidFields, notFound } from '../../platform/errors.ts';
-import { newId } from '../../platform/ids.ts';
+import { newIdOf } from '../../platform/ids.ts';
 import { pictureOf, picturesPath } from '../../platform/pages/initials.ts';
 import { maxPictureKb, maxPictureSide, readPicture } from '../../platform/picture-files.ts';
 import { limitProfileChanges } from '../profile/profile.ts';
@@ -45,7 +45,7 @@ export async function setPicture(
   }
   await limitProfileChanges(deps, user_id);
   const at = now(deps);
-  const picture_id = newId('pic');
+  const picture_id = newIdOf(user_id, 'pic');
   const picture = `${deps.config.baseUrl}${picturesPath}/${picture_id}`;
   const event = { action: 'user.changed', ...caller, target: user_id, after: { fields: ['picture'] } } as const;
   await deps.db.change({
