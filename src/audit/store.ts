@@ -24,8 +24,10 @@ const SealedRow = row('audit_log', { ...AuditRow.fields, seq: integer, seal: tex
 export type SealedRow = RowOf<typeof SealedRow>;
 
 /** @param onlyIf a condition, read when the statements before it have had their effect. */
-export const insertAuditRow = (event: AuditRow, onlyIf = sql`1 = 1`): Sql =>
-  sql`insert into audit_log ${AuditRow.select(event)} where ${onlyIf}`;
+export const insertAuditRow = (event: AuditRow, onlyIf?: Sql): Sql =>
+  onlyIf === undefined
+    ? sql`insert into audit_log ${AuditRow.values(event)}`
+    : sql`insert into audit_log ${AuditRow.select(event)} where ${onlyIf}`;
 
 export const hasEvent = (db: Db, action: string): Promise<boolean> =>
   db.holds(sql`exists (select 1 from audit_log where action = ${action})`);

@@ -85,5 +85,5 @@ export type AuthorizationRequests = {
   /** Whether the application gets nothing from that session but by another sign-in. */
   requiresSignIn(request_id: string, browser_hash: string, session: Session): Promise<boolean>;
   /** For the change that starts or renews the session. */
-  markAuthenticated(request_id: string, session_id: string, token_hash: string): Sql;
+  markAuthenticated(request_id: string, session_id: string): Sql;
 };

@@ -34,7 +34,8 @@ export async function deleteClient(
   const at = now(deps);
   const event = auditEvent({ action: 'client.deleted', ...caller, target: client_id, before: loggedState(seen) }, at);
   const unless = owner_user_id === undefined ? undefined : 'suspended';
-  const { client, deletion } = store.deleteClient(client_id, { event_id: event.event_id, unless, now: at });
+  const isAtOnce = await store.isDeletableAtOnce(deps.db, client_id);
+  const { client, deletion } = store.deleteClient(client_id, { event_id: event.event_id, unless, isAtOnce, now: at });
   // For all others, the deletion of the rows is enough.
   const grants =
     seen.backchannel_logout_uri === null ? [] : deps.grants.revokeOfClient(client_id, 'client_suspended', at);

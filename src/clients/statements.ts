@@ -8,6 +8,7 @@ export {
   deleteDeletedClient,
   deletedClients,
   hasApprovedClient,
+  isDeletableAtOnce,
   noteSecretUse,
   orphanClientsOf,
   raiseGrantsEpochOfClient,

@@ -224,19 +224,23 @@ export const setClientStatus = (
 export const raiseGrantsEpochOfClient = (client_id: string): Sql =>
   sql`update clients set grants_epoch = grants_epoch + 1 where client_id = ${client_id}`;
 
-/** A condition on the table `clients`: logout tokens for this client are still to be enqueued or sent (decision 24). */
-const awaitsLogouts = sql`(clients.backchannel_logout_uri is not null and (
-    exists (select 1 from grant_endings e where e.client_id = clients.client_id and e.user_id is null)
-    or exists (select 1 from logout_deliveries d where d.client_id = clients.client_id and d.next_attempt_at is not null)))`;
+/** A condition: logout tokens for this client are still to be enqueued or sent (decision 24). */
+const awaitsLogouts = (client_id: Sql | string): Sql => sql`(
+    exists (select 1 from grant_endings e where e.client_id = ${client_id} and e.user_id is null)
+    or exists (select 1 from logout_deliveries d where d.client_id = ${client_id} and d.next_attempt_at is not null))`;
+
+/** Its secrets, grants and consents are no more than one statement may delete with its row, and no logout tokens wait for it. */
+export const isDeletableAtOnce = (db: Db, client_id: string): Promise<boolean> =>
+  db.holds(sql`${rowsFitOneSlice('client', client_id)} and not ${awaitsLogouts(client_id)}`);
 
 /**
- * Its secrets, grants and consents go with it, unless they are more than one statement may delete, or it is still to be
- * notified of the sessions that it took part in. Then the row stays as `deleted`, a status that no read returns, until a job
- * has deleted its dependent rows. Refuses, as `client`, when the client is deleted already or has the status `unless`.
+ * Its secrets, grants and consents go with it, if `isAtOnce` says that they are few, and it is not to be notified of the sessions
+ * that it took part in. Else the row stays as `deleted`, a status that no read returns, until a job has deleted its dependent
+ * rows. Refuses, as `client`, when the client is deleted already or has the status `unless`.
  */
 export const deleteClient = (
   client_id: string,
-  { event_id, unless, now }: { event_id: EventId; unless: ClientStatus | undefined; now: number },
+  { event_id, unless, isAtOnce, now }: { event_id: EventId; unless?: ClientStatus; isAtOnce: boolean; now: number },
 ): { client: Write<never, true>; deletion: Sql[] } => ({
   // The new event lets a concurrent compare-and-swap fail.
   client: mustChange(
@@ -245,7 +249,7 @@ export const deleteClient = (
   ),
   deletion: [
     recordSuspension(client_id, now),
-    sql`delete from clients where client_id = ${client_id} and ${rowsFitOneSlice('client', client_id)} and not ${awaitsLogouts}`,
+    ...(isAtOnce ? [sql`delete from clients where client_id = ${client_id} and backchannel_logout_uri is null`] : []),
     sql`update clients set status = 'deleted', owner_user_id = null where client_id = ${client_id}`,
   ],
 });
@@ -265,16 +269,13 @@ export const clientsAfter = (db: Db, after: string, rows: number) =>
 export const deletedClients = (db: Db) =>
   db.all(
     ClientRow.pick('client_id'),
-    sql`select client_id from clients where status = 'deleted' and not ${awaitsLogouts}
+    sql`select client_id from clients where status = 'deleted' and not (backchannel_logout_uri is not null and ${awaitsLogouts(sql`clients.client_id`)})
          order by created_at limit 1000`,
   );
 
-/** The row itself, unless another node has left more dependent rows than one statement may delete. */
+/** The row itself, with what another node has left. Ask {@link isDeletableAtOnce} before. */
 export const deleteDeletedClient = (db: Db, client_id: string) =>
-  db.run(
-    sql`delete from clients
-         where client_id = ${client_id} and status = 'deleted' and ${rowsFitOneSlice('client', client_id)} and not ${awaitsLogouts}`,
-  );
+  db.run(sql`delete from clients where client_id = ${client_id} and status = 'deleted'`);
 
 /** In the words of the partial index. */
 const termsAreMissing = sql`terms_of is distinct from name`;

@@ -1,4 +1,4 @@
-import { deleteDeletedClient, deletedClients } from '../clients/statements.ts';
+import { deleteDeletedClient, deletedClients, isDeletableAtOnce } from '../clients/statements.ts';
 import { now } from '../platform/clock.ts';
 import { inSlices } from '../platform/db/slices.ts';
 import { deleteRowsOf } from '../platform/db/table-rows.ts';
@@ -59,7 +59,7 @@ export async function finishClientDeletions(deps: Pick<Deps, 'db' | 'clock'>, si
       const isDone = await inSlices(async (rows) => (await deleteRows(rows)).changes, signal);
       if (!isDone) return false;
     }
-    await deleteDeletedClient(db, client_id);
+    if (await isDeletableAtOnce(db, client_id)) await deleteDeletedClient(db, client_id);
   }
   return true;
 }

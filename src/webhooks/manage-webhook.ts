@@ -23,6 +23,7 @@ import {
   enableWebhook,
   insertDelivery,
   insertWebhook,
+  isDeletableAtOnce,
   isEnabled,
   lockWebhook,
   planDeliveries,
@@ -124,10 +125,11 @@ async function change(
 export async function removeWebhook(deps: StoreDeps, caller: Caller, webhook_id: WebhookId): Promise<void> {
   const { url } = await requireWebhook(deps, webhook_id);
   const before = { origin: originOf(url) };
+  const isAtOnce = await isDeletableAtOnce(deps.db, webhook_id);
   await change(deps, { action: 'webhook.deleted', ...caller, target: webhook_id, before }, (at) => ({
     lock: lockWebhook(webhook_id),
     require: { exists: webhookExists(webhook_id) },
-    run: { webhook: deleteWebhook(webhook_id, at) },
+    run: { webhook: deleteWebhook(webhook_id, isAtOnce, at) },
   }));
 }
 
@@ -136,7 +138,7 @@ export async function finishWebhookDeletions({ db }: { db: Db }, signal?: AbortS
   for (const { webhook_id } of await deletedWebhooks(db)) {
     const isDone = await inSlices(async (rows) => (await deleteDeliveriesOf(db, webhook_id, rows)).changes, signal);
     if (!isDone) return false;
-    await deleteDeletedWebhook(db, webhook_id);
+    if (await isDeletableAtOnce(db, webhook_id)) await deleteDeletedWebhook(db, webhook_id);
   }
   return true;
 }

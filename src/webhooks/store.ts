@@ -66,14 +66,16 @@ const Sealed = NewWebhook.pick('secret_sealed');
 export const sealedSecretOf = (db: Db, webhook_id: WebhookId) =>
   db.get(Sealed, sql`select ${Sealed.columns} from webhooks where webhook_id = ${webhook_id} and deleted_at is null`);
 
-const deliveriesFitOneSlice = (webhook_id: WebhookId) => fitsOneSlice('webhook_deliveries', 'webhook_id', webhook_id);
+/** Its deliveries are no more than one statement may delete with its row. */
+export const isDeletableAtOnce = (db: Db, webhook_id: WebhookId): Promise<boolean> =>
+  db.holds(fitsOneSlice('webhook_deliveries', 'webhook_id', webhook_id));
 
 /**
- * Its deliveries go with it, unless they are more than one statement may delete. Then the row stays for a while, disabled
- * and without its URL and secret, and a job deletes them.
+ * Its deliveries go with it, if `isAtOnce` says that they are few. Else the row stays for a while, disabled and without its URL
+ * and secret, and a job deletes them.
  */
-export const deleteWebhook = (webhook_id: WebhookId, now: number): Sql[] => [
-  sql`delete from webhooks where webhook_id = ${webhook_id} and ${deliveriesFitOneSlice(webhook_id)}`,
+export const deleteWebhook = (webhook_id: WebhookId, isAtOnce: boolean, now: number): Sql[] => [
+  ...(isAtOnce ? [sql`delete from webhooks where webhook_id = ${webhook_id}`] : []),
   sql`update webhooks set url = '', secret_sealed = '', previous_secret_sealed = null, disabled_at = ${now}, deleted_at = ${now}
        where webhook_id = ${webhook_id}`,
 ];
@@ -88,12 +90,9 @@ export const deleteDeliveriesOf = (db: Db, webhook_id: WebhookId, rows: number) 
          where ${inOneSlice('webhook_deliveries', 'delivery_id', sql`webhook_id = ${webhook_id}`, rows)}`,
   );
 
-/** The row of a deleted webhook, unless another node has left more deliveries than one statement may delete. */
+/** The row of a deleted webhook. Ask {@link isDeletableAtOnce} before. */
 export const deleteDeletedWebhook = (db: Db, webhook_id: WebhookId) =>
-  db.run(
-    sql`delete from webhooks
-         where webhook_id = ${webhook_id} and deleted_at is not null and ${deliveriesFitOneSlice(webhook_id)}`,
-  );
+  db.run(sql`delete from webhooks where webhook_id = ${webhook_id} and deleted_at is not null`);
 
 /** Of two changes that begin with it the second sees what the first one did. */
 export const lockWebhook = (webhook_id: WebhookId): Sql =>

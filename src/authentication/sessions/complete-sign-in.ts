@@ -95,9 +95,7 @@ export async function completeSignIn(
       also,
       device: device.statements,
       request:
-        request_id === undefined
-          ? undefined
-          : deps.authorizationRequests.markAuthenticated(request_id, session_id, session.token_hash),
+        request_id === undefined ? undefined : deps.authorizationRequests.markAuthenticated(request_id, session_id),
       event: auditEvent({ action: 'session.started', ...caller, target: session_id, after }, at).statement,
     },
   });

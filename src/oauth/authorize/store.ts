@@ -38,11 +38,9 @@ export const findPendingRequest = (db: Db, request_id: RequestId, browser_hash: 
          where request_id = ${request_id} and browser_hash = ${browser_hash} and expires_at > ${now}`,
   );
 
-/** The session must have been started or renewed in the same change. */
-export const markAuthenticated = (request_id: RequestId, session_id: SessionId, token_hash: string): Sql =>
-  sql`update authorization_requests set authenticated_session_id = ${session_id}
-       where request_id = ${request_id}
-         and exists (select 1 from sessions where session_id = ${session_id} and token_hash = ${token_hash})`;
+/** @param session_id which the same change must start or renew. */
+export const markAuthenticated = (request_id: RequestId, session_id: SessionId): Sql =>
+  sql`update authorization_requests set authenticated_session_id = ${session_id} where request_id = ${request_id}`;
 
 /** Valid for that user alone: another one who signs in before the code is issued is asked again. */
 export const markAccountSelected = (db: Db, request_id: RequestId, user_id: UserId) =>

@@ -46,7 +46,7 @@ const newestOf = (client_id: Sql, session_id: Sql): Sql =>
  */
 export const enqueueLogouts = (batch: string, now: number, since?: number): Sql =>
   sql`insert into logout_deliveries (delivery_id, client_id, user_id, session_id, created_at, attempts, next_attempt_at)
-      select ${asText(batch)} || '.' || row_number() over (order by client_id, session_id), client_id, user_id, session_id,
+      select ${asText(batch)} || '.' || min(grant_id), client_id, user_id, session_id,
              ${asBigint(now)}, 0, ${asBigint(now)}
         from grants where logout_batch = ${batch} and redeemed_at is not null and not ${isOfTest}
          and (select count(next_attempt_at) from ${newestOf(raw('grants.client_id'), raw('grants.session_id'))}) < ${maxOfSession}${

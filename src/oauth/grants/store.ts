@@ -48,6 +48,7 @@ export const InsertedGrant = row('grants', { is_crowded: flag });
 /**
  * A grant begins as an authorization code: for the user of a session that is active at this moment, under the secret that
  * asked and with every factor that the user has, and for an approved client that the user may use. Otherwise no row is inserted.
+ * One of many has the sequence -1 until it is redeemed: no store of several parts takes a subquery behind `returning`.
  */
 export const insertGrant = (grant: NewGrant): Sql =>
   sql`insert into grants (grant_id, client_id, user_id, session_id, scope, claims, apis, dpop_jkt, redirect_uri, nonce, code_hash,
@@ -55,16 +56,16 @@ export const insertGrant = (grant: NewGrant): Sql =>
                           acr, created_at, session_token_hash, client_epoch, user_epoch, expiry_check_at)
       select ${grant.grant_id}, c.client_id, u.user_id, s.session_id, ${grant.scope},
              ${grant.claims && JSON.stringify(grant.claims)}, ${grant.apis?.join(' ') ?? null}, ${grant.dpop_jkt}, ${grant.redirect_uri},
-             ${grant.nonce}, ${grant.code_hash}, ${grant.code_challenge}, ${asBigint(grant.code_expires_at)}, 0,
-             ${asBigint(grant.idle_expires_at)}, ${asBigint(grant.expires_at)}, ${asBigint(grant.auth_time)},
-             ${grant.amr}, ${grant.acr}, ${asBigint(grant.created_at)}, s.token_hash, c.grants_epoch, u.grants_epoch,
+             ${grant.nonce}, ${grant.code_hash}, ${grant.code_challenge}, ${asBigint(grant.code_expires_at)},
+             case when ${isCrowded(sql`u.user_id`, sql`c.client_id`)} then -1 else 0 end,
+             ${asBigint(grant.idle_expires_at)}, ${asBigint(grant.expires_at)}, ${asBigint(grant.auth_time)}, ${grant.amr}, ${grant.acr}, ${asBigint(grant.created_at)}, s.token_hash, c.grants_epoch, u.grants_epoch,
              case when c.backchannel_logout_uri is not null then ${asBigint(grant.idle_expires_at)} end
         from sessions s join users u on u.user_id = s.user_id, clients c
        where s.session_id = ${grant.session_id} and s.token_hash = ${grant.session_token_hash} and s.ended_at is null
          and s.expires_at > ${grant.created_at} and ${hasEveryFactor} and u.disabled_at is null
          and c.client_id = ${grant.client_id} and c.status = 'approved'
          and ${isAmong(sql`c.allowed_groups`, sql`u.user_id`)}
-      returning case when ${isCrowded} then 1 else 0 end as is_crowded`;
+      returning case when refresh_seq < 0 then 1 else 0 end as is_crowded`;
 
 export type CodeRedemption = {
   code_hash: string;

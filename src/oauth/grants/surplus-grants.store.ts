@@ -44,11 +44,11 @@ const unexpiredOf = (user_id: UserId, client_id: ClientId, now: number): Sql =>
 export const isLasting = sql`' ' || scope || ' ' like '% offline_access %'`;
 
 /**
- * Of a grant that is inserted: its user and client have so many, codes and expired ones among them, that some may be too many.
+ * Of a user and a client: they have so many grants, codes and expired ones among them, that some may be too many.
  * Reads the index `grants_of_user`, which does not say which are codes, and no more of it than that.
  */
-export const isCrowded = sql`exists (select 1 from grants o
-   where ${unrevokedOf(raw('grants.user_id'), raw('grants.client_id'))} limit 1 offset ${raw(String(crowd - 1))})`;
+export const isCrowded = (user_id: Sql, client_id: Sql): Sql =>
+  sql`exists (select 1 from grants where ${unrevokedOf(user_id, client_id)} limit 1 offset ${raw(String(crowd - 1))})`;
 
 /** In the order of the index, since PostgreSQL would take another one. */
 const foundOf = (user_id: UserId, client_id: ClientId, now: number): Sql =>
