@@ -28,6 +28,8 @@ const administrative = {
   'keys:read': 'anyone',
   'keys:write': 'person',
   'audit:read': 'anyone',
+  'providers:read': 'anyone',
+  'providers:write': 'two_factors',
   'settings:read': 'anyone',
   'settings:write': 'person',
 } as const satisfies Record<`${string}:${string}`, 'anyone' | 'program' | 'person' | 'two_factors'>;

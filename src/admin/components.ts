@@ -29,6 +29,8 @@ export const userPath = (view: View, user_id: string): string | undefined =>
 /** The page about what has this id, if there is one, the id alone says of which kind it is, and the reader may open it. */
 export function pageOf(view: View, id: string): string | undefined {
   if (isMetadataUrl(id)) return view.may('clients:read') ? clientPath({ client_id: id }) : undefined;
+  const [, provider] = /^provider:([a-z0-9]{1,20})$/.exec(id) ?? [];
+  if (provider !== undefined) return view.may('providers:read') ? `/admin/providers/${provider}` : undefined;
   const [, path, needs] = (/^[\w-]{1,64}$/.test(id) && pages.find(([prefix]) => id.startsWith(prefix))) || [];
   return path !== undefined && needs !== undefined && view.may(needs) ? `${path}/${id}` : undefined;
 }
@@ -179,6 +181,7 @@ export const tabs = {
     label: 'admin.tab.services',
     needs: 'service-credentials:read',
   },
+  admin_providers: { path: '/admin/providers', label: 'admin.tab.providers', needs: 'providers:read' },
   admin_webhooks: { path: '/admin/webhooks', label: 'admin.tab.webhooks', needs: 'webhooks:read' },
   admin_keys: { path: '/admin/keys', label: 'admin.tab.keys', needs: 'keys:read' },
   admin_audit: { path: '/admin/audit', label: 'admin.tab.audit', needs: 'audit:read' },

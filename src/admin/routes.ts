@@ -26,6 +26,8 @@ import { keyOperations } from './keys/operations.ts';
 import { keyPageRoutes } from './keys/page-routes.ts';
 import { overviewPageRoutes } from './overview/page-routes.ts';
 import { invitationPage } from './pages.ts';
+import { providerOperations } from './providers/operations.ts';
+import { providerPageRoutes } from './providers/page-routes.ts';
 import { searchPageRoutes } from './search/page-routes.ts';
 import { serviceCredentialOperations } from './service-credentials/operations.ts';
 import { serviceCredentialPageRoutes } from './service-credentials/page-routes.ts';
@@ -83,6 +85,7 @@ export async function adminApiRoutes(app: FastifyInstance, deps: Deps) {
     ...Object.values(apiOperations),
     ...Object.values(serviceCredentialOperations),
     ...Object.values(webhookOperations),
+    ...Object.values(providerOperations),
     ...Object.values(auditOperations),
     ...Object.values(settingOperations),
   ]);
@@ -108,6 +111,7 @@ export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
   await apiPageRoutes(app, deps);
   await serviceCredentialPageRoutes(app, deps);
   await webhookPageRoutes(app, deps);
+  await providerPageRoutes(app, deps);
   await keyPageRoutes(app, deps);
   await auditPageRoutes(app, deps);
   await settingPageRoutes(app, deps);

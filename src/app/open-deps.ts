@@ -3,6 +3,7 @@ import { openApis } from '../apis/register.ts';
 import { openAuditLog } from '../audit/audit-log.ts';
 import { openWitness } from '../audit/witness.ts';
 import { openPasswordHasher, type PasswordHasher } from '../authentication/credentials/password-hash.ts';
+import { openProviders } from '../authentication/credentials/provider-register.ts';
 import { openFailureRecorder } from '../clients/failures.ts';
 import { clientDirectory } from '../clients/find-clients.ts';
 import { openMetadataDocuments } from '../clients/from-outside/metadata-documents.ts';
@@ -104,6 +105,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
     const witness = openWitness(config.auditHeadFile, log);
     const clients = clientDirectory({ db, clock });
     const apis = openApis({ db, clock });
+    const providers = openProviders({ db, clock, config, vault });
     const scopes = openScopes(apis);
     const deliverySenders = openSenders({ config, db, clock, log, outbound, tracer, vault, keys });
     for (const sender of Object.values(deliverySenders)) closing.on('work', sender);
@@ -130,6 +132,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       clientFailures: closing.on('work', openFailureRecorder({ db, clock, log })),
       clientSecretUses: closing.on('work', openSecretUses({ db, clock, log }, noteSecretUse)),
       apis,
+      providers,
       scopes,
       metadataDocuments: closing.on(
         'work',

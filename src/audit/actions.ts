@@ -110,6 +110,13 @@ const actions = {
     'webhook.replayed': 'administrators',
     'webhook.deleted': 'administrators',
   },
+  providers: {
+    'provider.created': 'administrators',
+    'provider.edited': 'administrators',
+    'provider.enabled': 'administrators',
+    'provider.disabled': 'administrators',
+    'provider.deleted': 'administrators',
+  },
   keys: {
     'key.rotated': 'administrators',
     'master_key.backup_confirmed': 'administrators',

@@ -2,11 +2,14 @@ import type { Deps as DeliveryDeps } from '../deliveries/deps.ts';
 import type { Config } from '../platform/config.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { PasswordHasher } from './credentials/password-hash.ts';
+import type { Providers } from './credentials/provider-register.ts';
 import type { ProviderSettings } from './credentials/providers.ts';
 import type { Session } from './sessions/store.ts';
 
 export type Deps = DeliveryDeps & {
   readonly config: Config & ProviderSettings;
+  /** Of settings and store. */
+  readonly providers: Providers;
   /** Hashes passwords, a limited number at once. */
   readonly passwords: PasswordHasher;
   readonly grants: Grants;

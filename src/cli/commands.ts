@@ -6,6 +6,7 @@ import { clientOperations } from '../admin/clients/operations.ts';
 import { entitlementOperations } from '../admin/entitlements/operations.ts';
 import { groupOperations } from '../admin/groups/operations.ts';
 import { keyOperations } from '../admin/keys/operations.ts';
+import { providerOperations } from '../admin/providers/operations.ts';
 import { serviceCredentialOperations } from '../admin/service-credentials/operations.ts';
 import { settingOperations } from '../admin/settings/operations.ts';
 import { testMail } from '../admin/settings/test-mail.ts';
@@ -243,6 +244,7 @@ export const commandGroups: readonly (readonly [heading: string, commands: Reado
       ...backupCommands,
       ...moveCommands,
       ...commandsOf(settingOperations),
+      ...commandsOf(providerOperations),
       ...mailCommand,
       ...completionCommand,
     },

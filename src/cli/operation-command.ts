@@ -2,7 +2,8 @@ import type { Deps } from '../oauth/deps.ts';
 import { isOfNoChange } from '../platform/edited.ts';
 import type { Operation } from '../platform/http/operation.ts';
 import { isOptional, type TSchema } from '../platform/schema.ts';
-import { type Command, type Option, type Typed, UsageError } from './command.ts';
+import { type Command, type Option, type Terminal, type Typed, UsageError } from './command.ts';
+import { readTypedSecret } from './password-prompt.ts';
 
 type Member = TSchema & {
   description?: string;
@@ -28,11 +29,24 @@ function commandOf(one: Operation<Deps>, part: NonNullable<Operation<Deps>['comm
   const inQuery = (one.query ?? {}) as Record<string, Member>;
   const inBody = (one.body as { properties?: Record<string, Member> } | undefined)?.properties ?? {};
   const members = { ...inQuery, ...inBody };
-  const { operands = {}, options = {}, optional = [], defaults = {}, fixed = {} } = part;
+  const { operands = {}, options = {}, optional = [], defaults = {}, fixed = {}, secret } = part;
   const operandNames = [...new Set([...inPath, ...Object.keys(operands)])];
   const optionOf = Object.fromEntries(Object.entries(options).map(([option, member]) => [member, option]));
   const nameOf = (member: string) =>
     operandNames.includes(member) ? member : (optionOf[member] ?? member.replaceAll('_', '-'));
+
+  const secretOption = secret && `${nameOf(secret.member)}-stdin`;
+  const isTyped = (member: string, given: Typed) =>
+    given[nameOf(member)] !== undefined || (member === secret?.member && given[String(secretOption)] === true);
+
+  /** One that may be left out is asked for by its option alone. */
+  async function secretOf(given: Typed, terminal: Terminal): Promise<Typed> {
+    if (!secret || !secretOption) return {};
+    const isFromStdin = given[secretOption] === true;
+    if (!isFromStdin && isOptional(inBody[secret.member] ?? {})) return {};
+    const words = secret.words;
+    return { [nameOf(secret.member)]: await readTypedSecret(terminal, { isFromStdin, words, option: secretOption }) };
+  }
 
   async function inputOf(deps: Deps, given: Typed) {
     const valueFor = (member: string, schema: Member) => {
@@ -44,8 +58,10 @@ function commandOf(one: Operation<Deps>, part: NonNullable<Operation<Deps>['comm
     const valuesOf = (wanted: Record<string, Member>) =>
       Object.fromEntries(Object.entries(wanted).map(([member, schema]) => [member, valueFor(member, schema)]));
     const { minProperties = 0 } = (one.body ?? {}) as { minProperties?: number };
-    if (Object.keys(inBody).filter((member) => given[nameOf(member)] !== undefined).length < minProperties) {
-      const names = Object.keys(inBody).map((member) => `--${nameOf(member)}`);
+    if (Object.keys(inBody).filter((member) => isTyped(member, given)).length < minProperties) {
+      const names = Object.keys(inBody).map(
+        (member) => `--${member === secret?.member ? secretOption : nameOf(member)}`,
+      );
       throw new UsageError(`Nothing to change: give at least one of ${names.join(', ')}.`);
     }
     const resolved = inPath.map(async (name) => {
@@ -59,7 +75,7 @@ function commandOf(one: Operation<Deps>, part: NonNullable<Operation<Deps>['comm
   const optionsOf = (of: Record<string, Member>): Record<string, Option> =>
     Object.fromEntries(
       Object.entries(of)
-        .filter(([member]) => !operandNames.includes(member) && !(member in fixed))
+        .filter(([member]) => !operandNames.includes(member) && !(member in fixed) && member !== secret?.member)
         .map(([member, schema]) => {
           const mayBeLeftOut = optional.includes(member) || isOptional(schema) || 'default' in schema;
           const common = {
@@ -79,9 +95,13 @@ function commandOf(one: Operation<Deps>, part: NonNullable<Operation<Deps>['comm
         operands[name]?.oneOf ? operands[name] : { value: operands[name]?.value ?? name },
       ]),
     ),
-    options: optionsOf(members),
-    async run(deps, given) {
-      const input = await inputOf(deps, given);
+    options: {
+      ...optionsOf(members),
+      ...(secret &&
+        secretOption && { [secretOption]: { help: `read the ${secret.words.toLowerCase()} from standard input` } }),
+    },
+    async run(deps, given, terminal) {
+      const input = await inputOf(deps, { ...given, ...(await secretOf(given, terminal)) });
       const result = await one.run(deps, input);
       return {
         json: part.json ? await part.json(result, input, deps) : result,

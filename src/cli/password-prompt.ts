@@ -34,6 +34,36 @@ export async function readPassword(terminal: Terminal, isFromStdin: boolean): Pr
 }
 
 /**
+ * A secret that was made elsewhere: from standard input if asked for, else typed or pasted without being shown.
+ * @throws {UsageError} where there is no terminal, and for nothing. @throws {Cancelled} for Ctrl+C.
+ */
+export async function readTypedSecret(
+  terminal: Terminal,
+  { isFromStdin, words, option }: { isFromStdin: boolean; words: string; option: string },
+): Promise<string> {
+  const none = new UsageError(`${words}: nothing was given.`);
+  const given = isFromStdin ? (await text(terminal.stdin)).replace(/\r?\n$/, '') : await typed(terminal, words, option);
+  if (given === '') throw none;
+  return given;
+}
+
+async function typed(terminal: Terminal, words: string, option: string): Promise<string> {
+  if (!isAsked(terminal)) throw new UsageError(`${words}: without a terminal to ask for it, give --${option}.`);
+  const { stdin, stderr } = terminal;
+  const line = lineReader(stdin, new UsageError(`${words}: nothing was given.`));
+  stdin.setRawMode(true);
+  try {
+    stderr.write(`${words}: `);
+    const secret = await line();
+    stderr.write('\n');
+    return secret;
+  } finally {
+    stdin.setRawMode(false);
+    stdin.pause();
+  }
+}
+
+/**
  * Asks whether to go on. Where there is no terminal, nothing is asked: a script has been written on purpose.
  * @param loss a sentence.
  * @throws {Cancelled} for any answer but yes.

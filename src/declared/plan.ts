@@ -1,5 +1,4 @@
 import { comparableIdentifier } from '../apis/api.ts';
-import { findProvider } from '../authentication/credentials/providers.ts';
 import { groupNameKey } from '../groups/group.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { type FieldProblem, invalidFields, RequestError } from '../platform/errors.ts';
@@ -46,8 +45,9 @@ type Options = { prune: boolean; variable: Variable };
  */
 export async function makePlan(deps: Deps, declaration: Declaration, options: Options): Promise<Plan> {
   const problems: FieldProblem[] = [...declaration.problems];
+  const configured = await deps.providers.read();
   for (const { id, place } of declaration.providers) {
-    if (!findProvider(deps.config, id))
+    if (!configured.find(id))
       problems.push({ path: place, message: 'No provider of this ID is configured: see docs/configuration.md.' });
   }
   const rows = await listDeclared(deps.db);

@@ -1,3 +1,13 @@
+import type { ProviderRegister } from '../authentication/credentials/provider-register.ts';
 import type { Deps } from '../oauth/deps.ts';
 
-export type ImportDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'placement'>;
+export type ImportDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'placement' | 'providers'>;
+
+/** For what reads a user, which asks no store. */
+export type ReadingDeps = Pick<Deps, 'clock' | 'config'> & { readonly configured: ProviderRegister };
+
+export const readingDeps = async ({ clock, config, providers }: ImportDeps): Promise<ReadingDeps> => ({
+  clock,
+  config,
+  configured: await providers.read(),
+});

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { finished } from 'node:stream/promises';
-import type { ImportDeps } from './deps.ts';
+import { type ImportDeps, type ReadingDeps, readingDeps } from './deps.ts';
 import { openImportFile } from './files/read-file.ts';
 import { FileDamaged, type FileRecord } from './files/records.ts';
 import { type Import, importUsers, type Outcome } from './import-users.ts';
@@ -106,10 +106,11 @@ function turns() {
 type Tally = { counts: Counts; report: ReturnType<typeof openReport>; inTurn: ReturnType<typeof turns> };
 
 async function importRecords(deps: ImportDeps, given: FileImport, records: readonly FileRecord[], tally: Tally) {
+  const reading = await readingDeps(deps);
   const users: CheckedUser[] = [];
   const located: (Located & { dropped: readonly Problem[] })[] = [];
   for (const record of records) {
-    const { user, external_id, problems, dropped } = readRecord(deps, given, record);
+    const { user, external_id, problems, dropped } = readRecord(reading, given, record);
     const { at } = record;
     if (!user) {
       tally.counts.refused += 1;
@@ -133,7 +134,7 @@ function note(of: Located & { dropped: readonly Problem[] }, outcome: Outcome, {
   report.write(of, 'imported_without', dropped);
 }
 
-const readRecord = (deps: ImportDeps, given: FileImport, record: FileRecord): Reading =>
+const readRecord = (deps: ReadingDeps, given: FileImport, record: FileRecord): Reading =>
   'problem' in record ? refusedReading(record.problem) : readExported(deps, given, record.value);
 
 /** @returns a function that resolves to so many records as are asked for; to none at the end of the file. */

@@ -1,5 +1,5 @@
 import { pace } from '../platform/pace.ts';
-import type { ImportDeps } from './deps.ts';
+import { type ImportDeps, readingDeps } from './deps.ts';
 import { type Import, importUsers, type Outcome } from './import-users.ts';
 import { type ExportReading, readExported } from './read-export.ts';
 import type { CheckedUser, Problem } from './read-user.ts';
@@ -21,7 +21,8 @@ export async function importList(
 }
 
 async function importSlice(deps: ImportDeps, given: Import & ExportReading, values: readonly unknown[]) {
-  const readings = values.map((value) => readExported(deps, given, value));
+  const reading = await readingDeps(deps);
+  const readings = values.map((value) => readExported(reading, given, value));
   const users: CheckedUser[] = readings.flatMap(({ user }) => user ?? []);
   const imported = (await importUsers(deps, given, users)).values();
   return readings.map(({ user, external_id, problems, dropped }): ListOutcome => {

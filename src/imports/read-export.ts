@@ -1,5 +1,5 @@
 import { type Adapter, type AdapterSettings, isMembers, withoutUndefined } from './adapters/adapter.ts';
-import type { ImportDeps } from './deps.ts';
+import type { ReadingDeps } from './deps.ts';
 import { type Omissions, type Reading, readUser } from './read-user.ts';
 
 export type ExportReading = {
@@ -14,7 +14,7 @@ export const refusedReading = (message: string): Reading => ({ problems: [{ path
 
 /** A user as a product exports it. */
 export function readExported(
-  deps: ImportDeps,
+  deps: ReadingDeps,
   { adapter, settings, omissions, keepSubjects }: ExportReading,
   value: unknown,
 ): Reading {

@@ -1,7 +1,7 @@
 import { algorithms, relyingParty } from '../authentication/credentials/webauthn.ts';
 import { displayNameProblem, normalizeName } from '../platform/text.ts';
 import { coseAlgorithmOf } from './cose.ts';
-import type { ImportDeps } from './deps.ts';
+import type { ReadingDeps } from './deps.ts';
 import type { ImportedUser } from './format.ts';
 
 export type Identity = { issuer: string; provider: string; subject: string; email: string | null };
@@ -38,13 +38,13 @@ export function readTotp({ secret, algorithm, digits, period }: Given<'totp'>, c
 
 /** @returns undefined for an identity at a provider that is not configured here. */
 export function readIdentity(
-  { config }: Pick<ImportDeps, 'config'>,
+  { configured }: Pick<ReadingDeps, 'configured'>,
   { provider: id, issuer, subject, email }: Given<'identities'>[number],
   place: number,
   check: Check,
 ): Identity | undefined {
   const wanted = issuer?.replace(/\/$/, '');
-  const known = config.providers.find((one) =>
+  const known = configured.all.find((one) =>
     wanted ? one.issuer.replace(/\/$/, '') === wanted : one.id === id?.toLowerCase(),
   );
   const problem = known ? undefined : 'No provider of this ID or issuer is configured here.';
@@ -56,7 +56,7 @@ const isBase64url = (text: string) => Buffer.from(text, 'base64url').toString('b
 
 /** @returns undefined for a passkey that no browser would use here. */
 export function readPasskey(
-  { config }: Pick<ImportDeps, 'config'>,
+  { config }: Pick<ReadingDeps, 'config'>,
   given: Given<'passkeys'>[number],
   place: number,
   check: Check,

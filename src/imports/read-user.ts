@@ -7,7 +7,7 @@ import { findLocale, inEnglish, type MessageDescriptor } from '../platform/i18n/
 import { displayNameProblem, normalizeName } from '../platform/text.ts';
 import { compile } from '../platform/validator.ts';
 import { profileRules } from '../self-service/profile/profile-rules.ts';
-import type { ImportDeps } from './deps.ts';
+import type { ReadingDeps } from './deps.ts';
 import { ImportedUser, type Member } from './format.ts';
 import { type Identity, type Passkey, readIdentity, readPasskey, readTotp } from './read-factors.ts';
 import { subjectProblem } from './subject.ts';
@@ -45,7 +45,7 @@ export type Reading = { user?: CheckedUser; external_id?: string; problems: Prob
 const shape = compile(ImportedUser);
 
 /** Checks everything of a user that can be checked without the store. */
-export function readUser(deps: ImportDeps, given: unknown, omissions: Omissions = nothingOmitted): Reading {
+export function readUser(deps: ReadingDeps, given: unknown, omissions: Omissions = nothingOmitted): Reading {
   const wanted = withoutMembers(given, omissions.without);
   const external_id = idOf(wanted);
   if (!shape.check(wanted)) return { external_id, problems: unique(shape.problems(wanted)), dropped: [] };
@@ -65,7 +65,7 @@ export function readUser(deps: ImportDeps, given: unknown, omissions: Omissions 
 /** Whether what stands at a path can be used: it has no problem. */
 export type Check = (path: string, problem: MessageDescriptor | string | undefined) => boolean;
 
-function read(deps: ImportDeps, given: ImportedUser, check: Check): CheckedUser {
+function read(deps: ReadingDeps, given: ImportedUser, check: Check): CheckedUser {
   const { config } = deps;
   const { external_id, email, name, picture, password_hash, totp, locale } = given;
   check('external_id', /\p{C}/u.test(external_id) ? 'Must contain visible characters only.' : undefined);
@@ -97,7 +97,7 @@ function read(deps: ImportDeps, given: ImportedUser, check: Check): CheckedUser 
 type Problematic = MessageDescriptor | string | undefined;
 
 function readClaims(
-  deps: ImportDeps,
+  deps: ReadingDeps,
   given: ImportedUser,
   usable: (
     path: Member,
@@ -122,7 +122,7 @@ const hashProblems = {
   secret_missing: 'Was made with a secret that is not set: see password-hashes.md.',
 } as const;
 
-function hashProblem({ importedSecrets }: ImportDeps['config'], stored: string): string | undefined {
+function hashProblem({ importedSecrets }: ReadingDeps['config'], stored: string): string | undefined {
   const problem = passwordHashProblem(stored, importedSecrets);
   return problem && hashProblems[problem];
 }

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { findProvider } from '../../src/authentication/credentials/providers.ts';
 import { linkConfirmation } from '../../src/authentication/federation/confirmation.ts';
 import { linkBySignedInUser } from '../../src/authentication/federation/link-identity.ts';
 import type { Session } from '../../src/authentication/statements.ts';
@@ -120,7 +119,7 @@ test('the confirm page does not offer what would not confirm', async (t) => {
   const { signet } = await federated(t);
   const user = await signet.newUser();
   const { deps } = signet;
-  const { issuer } = findProvider(deps.config, 'google') ?? assert.fail();
+  const { issuer } = (await deps.providers.read()).find('google') ?? assert.fail();
   assert.equal((await user.signIn()).status, 303);
   const link = `insert into identities (issuer, subject, user_id, provider, linked_at, last_used_at)
                 values ($1, 'g', $2, 'google', 1, 1)`;
@@ -445,7 +444,7 @@ onBothEngines('a connection that was begun in a session that has ended is not ma
     'select token_hash from sessions where session_id = $1',
     [session_id],
   );
-  const provider = findProvider(signet.deps.config, 'acme') ?? assert.fail();
+  const provider = (await signet.deps.providers.read()).find('acme') ?? assert.fail();
   const account = {
     issuer: provider.issuer,
     subject: 'thief',

@@ -4,7 +4,6 @@ import type { ServerResponse } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { deleteUser, insertUser } from '../../src/accounts/store.ts';
 import { disableUser } from '../../src/admin/users/administer-user.ts';
-import { findProvider } from '../../src/authentication/credentials/providers.ts';
 import { completeUpstreamAuthorization } from '../../src/authentication/federation/complete-upstream-authorization.ts';
 import { openUpstreams, UpstreamFailure } from '../../src/authentication/federation/upstream.ts';
 import {
@@ -290,7 +289,7 @@ const pathOf = async (location: string) => {
 
 test('an upstream that never answers is waited for as long as we choose, and by all at once', async (t) => {
   const { signet, upstream } = await federated(t);
-  const provider = findProvider(signet.deps.config, 'acme') ?? assert.fail();
+  const provider = (await signet.deps.providers.read()).find('acme') ?? assert.fail();
   const patienceSeconds = 5;
   const upstreams = openUpstreams(signet.deps, patienceSeconds);
   // Patience ends when the test says so: on a busy machine a short one ends before the request has left.

@@ -76,6 +76,12 @@ test('every page of administration is accessible, light and dark, on a phone and
   );
   await plain(signet.deps.db).run('update webhook_deliveries set dead_at = $1, next_attempt_at = null', [1]);
 
+  await plain(signet.deps.db).run(
+    `insert into providers (provider_id, issuer, label, upstream_client_id, client_secret_sealed, created_at)
+     values ('acme', $1, 'Acme', $2, $3, 1)`,
+    [`https://id.acme.example/${'long'.repeat(40)}`, 'c'.repeat(100), signet.deps.vault.seal('provider:acme', 'x')],
+  );
+
   const { text } = await admin.browser.get(`/admin/webhooks/${made.json?.webhook_id}`);
   const [delivery = ''] = /\/admin\/webhooks\/wh_[^/"]+\/deliveries\/msg_[^"]+/.exec(text) ?? [];
 
@@ -104,6 +110,8 @@ test('every page of administration is accessible, light and dark, on a phone and
     '/admin/apis',
     '/admin/service-credentials',
     `/admin/service-credentials/${service.client_id}`,
+    '/admin/providers',
+    '/admin/providers/acme',
     '/admin/webhooks',
     `/admin/webhooks/${made.json?.webhook_id}`,
     `/admin/webhooks/${made.json?.webhook_id}/edit`,

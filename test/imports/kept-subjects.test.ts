@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { listPasskeys } from '../../src/authentication/credentials/passkeys.store.ts';
+import { readingDeps } from '../../src/imports/deps.ts';
 import { importUsers } from '../../src/imports/import-users.ts';
 import { nothingOmitted, readUser } from '../../src/imports/read-user.ts';
 import type { Answer } from '../support/browser.ts';
@@ -34,7 +35,7 @@ async function imported(signet: Signet, sub: string, place: number): Promise<Tes
     name: `Imported ${place}`,
     password_hash: stored,
   };
-  const { user, problems } = readUser(signet.deps, given);
+  const { user, problems } = readUser(await readingDeps(signet.deps), given);
   assert.deepEqual(problems, []);
   const run = { source: 'signet', caller: { actor: 'cli' }, omissions: nothingOmitted } as const;
   const [outcome] = await importUsers(signet.deps, run, [user!]);
@@ -111,7 +112,7 @@ testSignet(
     const user_handle = Buffer.from(before.user_id).toString('base64url');
     const passkey = { rp_id: new URL(signet.url).hostname, credential_id, public_key, user_handle, sign_count: 0 };
     const given = { external_id: '1', email: 'moved@example.com', email_verified: true, passkeys: [passkey] };
-    const { user, problems } = readUser(signet.deps, given);
+    const { user, problems } = readUser(await readingDeps(signet.deps), given);
     assert.deepEqual(problems, []);
     const run = { source: 'signet', caller: { actor: 'cli' }, omissions: nothingOmitted } as const;
     const [outcome] = await importUsers(signet.deps, run, [user!]);

@@ -19,6 +19,7 @@ import { operatorsDay } from '../support/operators-day.ts';
 import { scratchFolder } from '../support/scratch.ts';
 import { bareSettings, type Settings } from '../support/server-process.ts';
 import { until } from '../support/until.ts';
+import { startUpstream } from '../support/upstream.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -124,6 +125,9 @@ ofTheDay.add(
   'signet users export-all users.age --recipient age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p',
 );
 
+// It asks the issuer and for the secret, as the one below is.
+ofTheDay.add('signet providers add acme --label Acme --issuer https://id.acme.example --client-id signet');
+
 for (const command of ['signet move', 'signet move --finish']) ofTheDay.add(command); // move.test.ts
 
 /** How each npm command is run, by this test or by another. */
@@ -228,8 +232,11 @@ type Given = {
   group_id: string;
 };
 
-/** What the examples of the command line speak of: an account, a client with a secret, a service credential. */
-async function createSubjects(settings: Settings): Promise<Given> {
+/** What the examples of the command line speak of: an account, a client with a secret, a service credential, a provider. */
+async function createSubjects(t: TestContext, settings: Settings): Promise<Given> {
+  const { issuer } = await startUpstream(t, () => Math.floor(Date.now() / 1000));
+  const provider = ['acme', '--label', 'Acme', '--issuer', issuer, '--client-id', 'signet', '--client-secret-stdin'];
+  await succeed(['providers', 'add', ...provider], settings, 'a secret');
   for (const name of ['Anna', 'Ben']) {
     const account = ['--email', `${name.toLowerCase()}@example.com`, '--name', name, '--password-stdin', '--verified'];
     await succeed(['users', 'create', ...account], settings, 'ordinary words in a row');
@@ -325,9 +332,9 @@ async function administers(command: string, settings: Settings): Promise<void> {
 }
 
 test('every command that a document prints works as it is printed', async (t) => {
-  const settings = await bareSettings(t);
+  const settings = { ...(await bareSettings(t)), SIGNET_WEBHOOK_INTERNAL: '127.0.0.0/8,::1' };
   await serving(t, 'npm start', settings, 'Signet is ready');
-  const given = await createSubjects(settings);
+  const given = await createSubjects(t, settings);
   const lines = onceEach(documents.flatMap(linesIn));
   assert.ok(lines.length > 15, 'it reads the documents');
   for (const { document, command } of lines) {

@@ -18,7 +18,7 @@ import { basic, verifier } from '../support/relying-party.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
-import { acmeAt } from '../support/upstream.ts';
+import { acmeAt, startUpstream } from '../support/upstream.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
 /** Replays the document against the server: where the two differ, one of them is wrong. */
@@ -81,6 +81,24 @@ async function webhook({ signet, t, admin }: Given) {
   });
   await signet.newUser();
   return String(json?.webhook_id);
+}
+
+let providers = 0;
+
+/** What a provider of its own needs: no two have the same ID or issuer. */
+async function newProvider({ signet, t, admin }: Given) {
+  await plain(signet.deps.db).run('update sessions set acr = $2 where user_id = $1', [admin.user_id, twoFactors]);
+  providers += 1;
+  const { issuer } = await startUpstream(t, () => Math.floor(signet.clock() / 1000));
+  return { id: `one${providers}`, issuer };
+}
+
+async function provider(given: Given): Promise<Call> {
+  const { id, issuer } = await newProvider(given);
+  const terms = { id, issuer, label: 'One', client_id: 'c', client_secret: 's' };
+  const { status, text } = await given.admin.browser.postJson('/v1/admin/providers', terms);
+  assert.equal(status, 200, text);
+  return { path: { provider: id } };
 }
 
 /** One that failed once. */
@@ -346,6 +364,20 @@ const calls: Record<string, Prepare> = {
   'post /v1/admin/users/{user_id}/sign-out': ofUser,
   'post /v1/admin/users/{user_id}/unlock': ofUser,
   'get /v1/admin/settings': () => ({}),
+  'get /v1/admin/providers': async (given) => {
+    await provider(given);
+    return {};
+  },
+  'post /v1/admin/providers': async (given) => ({ body: await newProvider(given) }),
+  'get /v1/admin/providers/{provider}': provider,
+  'patch /v1/admin/providers/{provider}': provider,
+  'post /v1/admin/providers/{provider}/disable': provider,
+  'post /v1/admin/providers/{provider}/enable': async (given) => {
+    const call = await provider(given);
+    await given.admin.browser.postEmpty(`/v1/admin/providers/${call.path?.provider}/disable`);
+    return call;
+  },
+  'delete /v1/admin/providers/{provider}': provider,
   'get /v1/admin/webhooks': () => ({}),
   'post /v1/admin/webhooks': () => ({}),
   'delete /v1/admin/webhooks/{webhook_id}': async (given) => ({ path: { webhook_id: await webhook(given) } }),
@@ -462,7 +494,7 @@ const openEnded = new Set(['post /v1/me/passkeys/options']);
 const opensToStrangers = 'post /oauth/revoke';
 
 test('every answer of the server is what the document says, with the very examples of the document', async (t) => {
-  const env = { SIGNET_RATE_LIMITS: 'off', SIGNET_WEBHOOK_INTERNAL: '127.0.0.1', ...acmeAt('http://127.0.0.1:9') };
+  const env = { SIGNET_RATE_LIMITS: 'off', SIGNET_WEBHOOK_INTERNAL: '127.0.0.1,::1', ...acmeAt('http://127.0.0.1:9') };
   const signet = await startSignet(t, { env });
   const statements = watchStatements(signet.deps.db);
   const document = await read(signet);

@@ -65,7 +65,11 @@ export async function world(t: TestContext, options: Pick<Options, 'engine'> = {
      values ('passkey1', $1, 'x', 0, '', 'Key', 1)`,
     [owner.user_id],
   );
-  await plain(db).run('update sessions set acr = $2 where user_id = $1', [owner.user_id, twoFactors]);
+  await plain(db).run('update sessions set acr = $3 where user_id in ($1, $2)', [
+    owner.user_id,
+    administrator.user_id,
+    twoFactors,
+  ]);
   const [session] = await plain(db).all<{ session_id: string }>('select session_id from sessions where user_id = $1', [
     owner.user_id,
   ]);

@@ -13,6 +13,7 @@ const smallTables = new Set([
   'api_scopes',
   'groups', // no more than a limit
   'approved_hosts',
+  'providers', // no more than a limit
   'service_secrets',
   'issuing_runs', // a row for each process
   'server_heartbeat',
@@ -26,6 +27,7 @@ const smallTables = new Set([
 const fewRows = new Set([
   'apis_by_identifier',
   'approved_hosts_pkey',
+  'providers_issuer_key',
   'signing_keys_one_active',
   'signing_keys_one_next',
   'users_administrators',

@@ -51,7 +51,11 @@ export const isRequest = (typed: string) => /^req_[\w-]{1,64}$/.test(typed);
 /** An id means itself, and what matches a search alone is meant by it. */
 export async function whoIsMeant(deps: StoreDeps, typed: string): Promise<WhoIsMeant> {
   if (typed === '') return {};
-  if (/^(?:usr|cl|svc|wh|ses|gr|msg)_[\w-]{1,64}$/.test(typed) || isMetadataUrl(typed)) return { about: typed };
+  if (
+    /^(?:(?:usr|cl|svc|wh|api|grp|ses|gr|msg)_[\w-]{1,64}|provider:[a-z0-9]{1,20})$/.test(typed) ||
+    isMetadataUrl(typed)
+  )
+    return { about: typed };
   if (await isUserId(deps, typed)) return { about: typed };
   if (isRequest(typed)) return { request_id: typed };
   if (/^(?:cli|system|(?:user|client|service):.+)$/.test(typed)) return { actor: typed };

@@ -38,7 +38,7 @@ export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
   pages.show(`${path}/unauthenticated`, async ({ view, query: { target = '', address = '', before } }) => {
     const typed = { target: target.trim(), address: address.trim() };
     const keptDays = deps.config.limits.unauthenticatedEventDays;
-    const { providers } = deps.config;
+    const { all: providers } = await deps.providers.read();
     const meant = await userMeant(deps, typed.target);
     if ('candidates' in meant) {
       const list = { events: [], next: undefined };

@@ -1,8 +1,6 @@
 import { requireUser } from '../../accounts/users.ts';
-import { checkProvider } from '../../authentication/federation/check-provider.ts';
-import { nullable, operation, Time } from '../../platform/http/operation.ts';
-import { windowLimit } from '../../platform/limits/failure-limits.ts';
-import { list, table } from '../../platform/report.ts';
+import { nullable, operation } from '../../platform/http/operation.ts';
+import { list } from '../../platform/report.ts';
 import { Type } from '../../platform/schema.ts';
 import { administration } from '../operation-parts.ts';
 import { readSettings, type Setting, settingGroups } from './read-settings.ts';
@@ -26,16 +24,6 @@ const MailTestRecord = Type.Object({
   ),
 });
 
-const ProviderCheckRecord = Type.Object({
-  provider: Type.String(),
-  label: Type.String(),
-  issuer: Type.String(),
-  redirect_uri: Type.String({ description: 'To be registered at the provider.' }),
-  checked_at: Time,
-  found: nullable(Type.Object({ authorization_endpoint: Type.String(), keys: Type.Integer({ minimum: 1 }) })),
-  problem: nullable(Type.String({ description: 'A code, such as `enotfound` or `discovery_issuer`.' })),
-});
-
 export const settingOperations = {
   testMail: operation({
     ...administration('settings:write'),
@@ -48,35 +36,6 @@ export const settingOperations = {
     refusals: ['invalid_state', 'rate_limited'],
     run: async (deps, { caller }) =>
       testMail(deps, caller, await requireUser(deps, caller.actor.replace(/^user:/, ''))),
-  }),
-
-  checkProvider: operation({
-    ...administration('settings:read'),
-    id: 'checkProvider',
-    method: 'POST',
-    path: '/v1/admin/settings/providers/:provider/check',
-    summary: 'Check a sign-in provider',
-    description: 'Reads its discovery document and its keys anew. At most 30 per hour.',
-    parameters: { provider: 'As in `/auth/{provider}/login`.' },
-    answer: { description: 'What was found, or what is wrong.', schema: ProviderCheckRecord },
-    refusals: ['not_found', 'rate_limited'],
-    async run(deps, { caller, provider }) {
-      await windowLimit(deps, { name: 'provider-check', limit: 30, windowSeconds: 3600 }).take(caller.actor);
-      return checkProvider(deps, provider);
-    },
-    command: {
-      name: 'providers check',
-      summary: 'Check a sign-in provider. Exits with 1 if it cannot be used.',
-      failed: ({ problem }) => problem !== null,
-      text: ({ issuer, redirect_uri, found, problem }) =>
-        table([
-          ['Issuer', issuer],
-          ['Redirect URI', redirect_uri],
-          ['Sign-in page', found?.authorization_endpoint ?? null],
-          ['Keys', found?.keys ?? null],
-          ['Problem', problem],
-        ]),
-    },
   }),
 
   list: operation({

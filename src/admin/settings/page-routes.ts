@@ -1,6 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import type { ProviderCheck } from '../../authentication/federation/check-provider.ts';
-import { failureWords } from '../../authentication/federation/failure-words.ts';
 import { callbackUrl } from '../../authentication/federation/upstream-authorization.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { alert, notice } from '../../platform/pages/form.ts';
@@ -10,6 +8,8 @@ import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { adminTab, buttonForm, explains, type Shown } from '../components.ts';
 import { pagesOf } from '../page-access.ts';
+import { checkOutcome } from '../providers/check-outcome.ts';
+import { providerOperations } from '../providers/operations.ts';
 import { settingOperations as operations } from './operations.ts';
 import { readSettings, type Setting } from './read-settings.ts';
 import type { MailTest } from './test-mail.ts';
@@ -34,8 +34,8 @@ export async function settingPageRoutes(app: FastifyInstance, deps: Deps) {
     redraw: ({ view }: { view: View }, { problem }: Shown) => draw(view, problem),
   };
   pages.run(operations.testMail, { done: (test, { view }) => draw(view, mailOutcome(view, test)), ...onPage });
-  pages.run(operations.checkProvider, {
-    done: (found, { view }) => draw(view, providerOutcome(view, found)),
+  pages.run(providerOperations.check, {
+    done: (found, { view }) => draw(view, checkOutcome(view, found)),
     ...onPage,
   });
 }
@@ -94,20 +94,6 @@ function mailOutcome(view: View, { to, is_accepted, answer }: MailTest): Html | 
   if (!is_accepted) return alert(html`${view.t('admin.settings.mail.refused', values)}${said}`);
   return notice(
     html`${view.t(answer === null ? 'admin.settings.mail.logged' : 'admin.settings.mail.accepted', values)}${said}`,
-  );
-}
-
-function providerOutcome(view: View, { label, found, problem, redirect_uri }: ProviderCheck): Html | false {
-  const provider = untrusted(label);
-  if (found === null) {
-    return alert(
-      html`${view.t('admin.settings.provider.problem', { provider, problem: html`${view.t(failureWords(problem ?? ''), { provider })} <code>${problem}</code>` })}`,
-    );
-  }
-  const { keys, authorization_endpoint } = found;
-  const page = html`<code>${untrusted(authorization_endpoint, 500)}</code>`;
-  return notice(
-    view.t('admin.settings.provider.found', { provider, keys, page, redirect_uri: html`<code>${redirect_uri}</code>` }),
   );
 }
 

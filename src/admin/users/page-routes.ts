@@ -46,7 +46,7 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
   const drawList = async (view: View, query: Parameters) => {
     const search = searchOf(query);
     const [found, counts] = await Promise.all([readUsers(deps, search), counted.find('')]);
-    return usersPage(view, { search, query, ...found, counts, providers: deps.config.providers });
+    return usersPage(view, { search, query, ...found, counts, providers: (await deps.providers.read()).all });
   };
   pages.show(list, ({ view, query }) => drawList(view, query));
 
@@ -233,7 +233,7 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
       entitlementHistory(deps, user_id, { limit: 1 }),
     ]);
     const isSelf = administrator_id === user_id;
-    const { providers } = deps.config;
+    const { all: providers } = await deps.providers.read();
     const user = {
       overview,
       groups,

@@ -21,10 +21,11 @@ export async function examine(
 ): Promise<Check[]> {
   const deps = { config, clock, timeoutMs, isDeep };
   const files = checkFiles(deps); // before SQLite has the database open, and so more files
-  const network = Promise.all([checkServer(deps), checkBaseUrl(deps), checkMail(deps), checkProviders(deps)]);
+  const network = Promise.all([checkServer(deps), checkBaseUrl(deps), checkMail(deps)]);
   const { db, check: opened } = await openStore(deps);
   try {
-    const [server, baseUrl, mail, providers] = await network;
+    const [server, baseUrl, mail] = await network;
+    const providers = await checkProviders(deps, db);
     const pages = isDeep && db ? [await checkPages(deps, db)] : [];
     const store = await checksInStore(deps, db, baseUrl.at).then(
       (checks) => [opened, ...pages, ...checks],

@@ -1,5 +1,9 @@
+import type { Provider } from '../../authentication/credentials/providers.ts';
 import { checkProvider } from '../../authentication/federation/check-provider.ts';
+import { usedProviders } from '../../authentication/federation/list-providers.ts';
+import type { Db } from '../../platform/db/db.ts';
 import { fetchForOperator } from '../../platform/http/outbound/operator-fetch.ts';
+import { openOutbound } from '../../platform/http/outbound/outbound.ts';
 import { mailModeOf, verifySmtp } from '../../platform/mail/transport.ts';
 import { visibleText } from '../../platform/text.ts';
 import { noTracing } from '../../platform/tracing.ts';
@@ -43,13 +47,17 @@ export async function checkMail({ config, timeoutMs }: CheckDeps): Promise<Check
   );
 }
 
-/** One for each configured provider. */
-export async function checkProviders(deps: CheckDeps): Promise<Check[]> {
-  const { providers } = deps.config;
+/** One for each provider that users can sign in with: of settings, and of the store if it can be read. */
+export async function checkProviders(deps: CheckDeps, db: Db | undefined): Promise<Check[]> {
+  const providers: readonly Provider[] = db
+    ? await usedProviders(deps.config, db).catch(() => deps.config.providers)
+    : deps.config.providers;
   if (providers.length === 0) return [skipped('providers', 'No provider is configured.')];
+  const outbound = openOutbound(deps);
   return Promise.all(
-    providers.map(async ({ id, issuer }) => {
-      const asked = checkProvider({ ...deps, tracer: noTracing }, id).then(({ problem }) => problem);
+    providers.map(async (provider) => {
+      const { id, issuer } = provider;
+      const asked = checkProvider({ ...deps, outbound, tracer: noTracing }, provider).then(({ problem }) => problem);
       const code = await within(deps.timeoutMs, asked, 'timeout');
       const name = `provider ${id}`;
       if (code === null) return ok(name, `Discovery and keys of ${issuer} can be read.`);

@@ -113,7 +113,7 @@ export async function requireResetLink(deps: StoreDeps, token: string): Promise<
  * @throws {RequestError} `invalid_request`, with `fields` if the link is valid and the password is not.
  */
 export async function resetPassword(
-  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords' | 'mail' | 'grants'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords' | 'mail' | 'grants' | 'providers'>,
   token: string,
   { password, address }: { password: string; address: string },
 ): Promise<string> {
@@ -151,12 +151,16 @@ export async function resetPassword(
  * @param day formats a time in Unix seconds.
  */
 export async function describeOtherMethods(
-  { db, config }: Pick<Deps, 'db' | 'config'>,
+  { db, providers }: Pick<Deps, 'db' | 'providers'>,
   user_id: string,
   day: (at: number) => string,
 ): Promise<MessageDescriptor[]> {
-  const [passkeys, identities] = await Promise.all([listPasskeys(db, user_id), listIdentities(db, user_id)]);
-  const labelOf = (issuer: string) => config.providers.find((one) => one.issuer === issuer)?.label;
+  const [configured, passkeys, identities] = await Promise.all([
+    providers.read(),
+    listPasskeys(db, user_id),
+    listIdentities(db, user_id),
+  ]);
+  const labelOf = (issuer: string) => configured.ofIssuer(issuer)?.label;
   return [
     ...passkeys.map(
       ({ name, created_at }): MessageDescriptor => ({
@@ -175,7 +179,7 @@ export async function describeOtherMethods(
 
 /** The paragraphs of a mail about them, with an empty line after; empty if there are none. */
 async function otherMethodsText(
-  deps: Pick<Deps, 'db' | 'config'>,
+  deps: Pick<Deps, 'db' | 'config' | 'providers'>,
   { user_id, locale }: Pick<User, 'user_id' | 'locale'>,
 ): Promise<string> {
   const sentences = await describeOtherMethods(deps, user_id, (at) => new Date(at * 1000).toISOString().slice(0, 10));

@@ -1,8 +1,10 @@
 import { isAddressed } from '../../accounts/statements.ts';
 import type { Db } from '../../platform/db/db.ts';
-import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { flag, id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { asText, type Sql, sql } from '../../platform/db/sql.ts';
 import type { UserId } from '../../platform/ids.ts';
+import { signsIn } from './providers.store.ts';
+import type { ProviderSettings } from './providers.ts';
 
 /** A user's account at an upstream provider: issuer and subject, never the e-mail address (OIDC Core §5.7). */
 const Identity = row('identities', {
@@ -57,3 +59,26 @@ export const touchIdentity = (
        where issuer = ${issuer} and subject = ${subject}`;
 
 export const deleteIdentitiesOfUser = (user_id: UserId): Sql => sql`delete from identities where user_id = ${user_id}`;
+
+const IdentityOfProvider = row('identities', {
+  subject: text,
+  /** The account can be signed in to in no other way. */
+  is_alone: flag,
+});
+
+/** Identities of an issuer, in the order of their subjects. */
+export function identitiesAfter(
+  db: Db,
+  of: { config: ProviderSettings; issuer: string; after: string; limit: number },
+) {
+  const { config, issuer, after, limit } = of;
+  const has = (table: Sql) => sql`exists (select 1 from ${table} w where w.user_id = i.user_id)`;
+  const hasOther = sql`exists (select 1 from identities other where other.user_id = i.user_id
+                        and other.issuer <> i.issuer and ${signsIn(config, sql`other.issuer`)})`;
+  const isAlone = sql`not (${has(sql`passwords`)} or ${has(sql`passkeys`)} or ${hasOther})`;
+  return db.all(
+    IdentityOfProvider,
+    sql`select i.subject, case when ${isAlone} then 1 else 0 end as is_alone from identities i
+         where i.issuer = ${issuer} and i.subject > ${after} order by i.subject limit ${limit}`,
+  );
+}

@@ -26,6 +26,8 @@ const knownProviders: readonly KnownProvider[] = [
 ];
 
 export type Provider = KnownProvider & {
+  /** Of the store, where administrators change it; else of the settings. */
+  readonly isStored?: true;
   readonly client_id: string;
   readonly client_secret: string;
   /** The claim that names groups of the user, of which those that are here are followed; undefined: none. */
@@ -36,8 +38,18 @@ export type Provider = KnownProvider & {
 
 export type ProviderSettings = { readonly providers: readonly Provider[] };
 
-export const findProvider = (config: ProviderSettings, id: string): Provider | undefined =>
-  config.providers.find((one) => one.id === id);
+/** What a sign-in at an issuer has to know of it, wherever it is configured. */
+export function traitsOf(issuer: string): Pick<Provider, 'promptToChoose' | 'omitsAuthTime'> {
+  const known = knownProviders.find((one) => one.issuer === issuer);
+  return {
+    ...(known?.promptToChoose !== undefined && { promptToChoose: known.promptToChoose }),
+    ...(known?.omitsAuthTime && { omitsAuthTime: true }),
+  };
+}
+
+/** Of an issuer that is built in, by its id. */
+export const knownIssuer = (id: string): Pick<KnownProvider, 'issuer' | 'label'> | undefined =>
+  knownProviders.find((one) => one.id === id);
 
 const parts = ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET', 'LABEL', 'GROUPS_CLAIM', 'SCOPE'] as const;
 type Part = (typeof parts)[number];
@@ -56,6 +68,28 @@ export const knownProviderSettings: readonly string[] = knownProviders.flatMap((
 /** What the settings of a provider begin with. */
 export const settingPrefixOf = ({ id }: Pick<Provider, 'id'>): string =>
   knownProviders.some((one) => one.id === id) ? `SIGNET_${id.toUpperCase()}` : `SIGNET_PROVIDER_${id.toUpperCase()}`;
+
+/** In its addresses, and beside the identities that were linked by it. */
+export const idPattern = '^[a-z][a-z0-9]{0,19}$';
+export const longestLabel = 40;
+export const isLabel = (text: string): boolean => displayNameProblem(text) === undefined && text.length <= longestLabel;
+/** 1 to 200 printable ASCII characters without spaces. */
+export const claimPattern = '^[\\x21-\\x7e]{1,200}$';
+export const isClaimName = (text: string): boolean => new RegExp(claimPattern).test(text);
+/** Names of scopes (RFC 6749 §3.3) with spaces between them. */
+export const scopePattern = '^[\\x21\\x23-\\x5b\\x5d-\\x7e ]{1,500}$';
+export const isScope = (text: string): boolean => new RegExp(scopePattern).test(text);
+
+/**
+ * https, or http on this machine: an id token that was fetched in the clear proves nothing.
+ * @returns it in one spelling, since identities are kept under it; undefined if it cannot be an issuer.
+ */
+export function spelledIssuer(text: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
+  if (!url || !isSafe || url.search || url.hash || url.username || url.password) return undefined;
+  return url.pathname === '/' ? url.origin : url.href;
+}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 /** Is given a sentence that begins with the setting's name. */
@@ -79,13 +113,11 @@ function readProvider(environment: Environment, { id, prefix, known }: Candidate
   }
   const missing = (part: Part) => refuse(`${prefix}_${part} is missing, although ${prefix}_${set} is set.`);
   const label = read('LABEL') ?? known?.label ?? id;
-  if (displayNameProblem(label) !== undefined || label.length > 40) {
-    refuse(`${prefix}_LABEL must be 1 to 40 visible characters.`);
-  }
+  if (!isLabel(label)) refuse(`${prefix}_LABEL must be 1 to 40 visible characters.`);
   const [groupsClaim, scope] = [read('GROUPS_CLAIM'), read('SCOPE')];
-  if (groupsClaim !== undefined && !/^[\x21-\x7e]{1,200}$/.test(groupsClaim))
+  if (groupsClaim !== undefined && !isClaimName(groupsClaim))
     refuse(`${prefix}_GROUPS_CLAIM must be the name of a claim: 1 to 200 printable ASCII characters without spaces.`);
-  if (scope !== undefined && !/^[\x21\x23-\x5b\x5d-\x7e ]{1,500}$/.test(scope))
+  if (scope !== undefined && !isScope(scope))
     refuse(`${prefix}_SCOPE must be names of scopes with spaces between them.`);
   return Object.freeze({
     id,
@@ -100,15 +132,8 @@ function readProvider(environment: Environment, { id, prefix, known }: Candidate
   });
 }
 
-/**
- * https, or http on this machine: an id token that was fetched in the clear proves nothing.
- * @returns it in one spelling, since identities are kept under it.
- */
 function readIssuer(text: string, prefix: string, refuse: Refuse): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
-  if (!url || !isSafe || url.search || url.hash || url.username || url.password) {
-    return refuse(`${prefix}_ISSUER must be an https URL without query, fragment or user name; http is for loopback.`);
-  }
-  return url.pathname === '/' ? url.origin : url.href;
+  const issuer = spelledIssuer(text);
+  if (issuer !== undefined) return issuer;
+  return refuse(`${prefix}_ISSUER must be an https URL without query, fragment or user name; http is for loopback.`);
 }

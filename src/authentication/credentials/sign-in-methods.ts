@@ -1,5 +1,5 @@
 import type { Db } from '../../platform/db/db.ts';
-import { oneOf, raw, type Sql, sql } from '../../platform/db/sql.ts';
+import { raw, type Sql, sql } from '../../platform/db/sql.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
 import type { UserId } from '../../platform/ids.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
@@ -7,6 +7,7 @@ import type { Deps } from '../deps.ts';
 import { type Identity, listIdentities } from './identities.store.ts';
 import { listPasskeys } from './passkeys.store.ts';
 import { passwordOf } from './passwords.store.ts';
+import { signsIn } from './providers.store.ts';
 import type { Provider, ProviderSettings } from './providers.ts';
 import { countBackupCodes, findTotp } from './two-factor.store.ts';
 import { canHavePasskeys } from './webauthn.ts';
@@ -15,11 +16,10 @@ import { canHavePasskeys } from './webauthn.ts';
  * The user has at least two sign-in methods: password, passkeys, identities of issuers that are still configured. A
  * requirement of a change that removes one of them.
  */
-export function hasAnotherSignInMethod({ providers }: ProviderSettings, user_id: UserId): Sql {
-  const issuers = [...new Set(providers.map(({ issuer }) => issuer))];
+export function hasAnotherSignInMethod(config: ProviderSettings, user_id: UserId): Sql {
   const count = (table: string, condition = sql`1 = 1`) =>
     sql`(select count(*) from ${raw(table)} w where w.user_id = ${user_id} and ${condition})`;
-  return sql`${count('passwords')} + ${count('passkeys')} + ${count('identities', sql`w.issuer in ${oneOf(issuers)}`)} > 1`;
+  return sql`${count('passwords')} + ${count('passkeys')} + ${count('identities', signsIn(config, sql`w.issuer`))} > 1`;
 }
 
 /** Whether a sign-in method can be removed, for a page that offers it. The change itself checks again. */
@@ -39,8 +39,11 @@ export type ConfirmationMethods = {
 };
 
 /** At sign-in, where the user is not known yet. */
-export const allConfirmationMethods = ({ config }: Pick<Deps, 'config'>): ConfirmationMethods => ({
-  providers: config.providers,
+export const allConfirmationMethods = async ({
+  config,
+  providers,
+}: Pick<Deps, 'config' | 'providers'>): Promise<ConfirmationMethods> => ({
+  providers: (await providers.read()).all,
   offersPasskey: canHavePasskeys(config),
   offersPassword: true,
 });
@@ -51,10 +54,11 @@ export const allConfirmationMethods = ({ config }: Pick<Deps, 'config'>): Confir
  * page would ask again.
  */
 export async function confirmationMethodsOf(
-  { db, config }: Pick<Deps, 'db' | 'config'>,
+  { db, providers: register }: Pick<Deps, 'db' | 'providers'>,
   user_id: string,
 ): Promise<ConfirmationMethods> {
-  const [password, passkeys, identities, totp] = await Promise.all([
+  const [configured, password, passkeys, identities, totp] = await Promise.all([
+    register.read(),
     passwordOf(db, user_id),
     listPasskeys(db, user_id),
     listIdentities(db, user_id),
@@ -63,7 +67,7 @@ export async function confirmationMethodsOf(
   const secondFactor = totp?.confirmed_at != null ? 'totp' : passkeys.length > 0 ? 'passkey' : undefined;
   if (secondFactor === 'passkey') return { providers: [], offersPasskey: true, offersPassword: false, secondFactor };
   const canProveHere = password !== undefined || passkeys.length > 0;
-  const providers = config.providers.filter(
+  const providers = configured.all.filter(
     ({ issuer, omitsAuthTime }) => identities.some((one) => one.issuer === issuer) && !(canProveHere && omitsAuthTime),
   );
   const hasOther = passkeys.length > 0 || providers.length > 0;
@@ -75,17 +79,17 @@ export async function confirmationMethodsOf(
 export type SecurityOverview = Awaited<ReturnType<typeof securityOverview>>;
 
 /** All sign-in methods of a user. Times are Unix seconds. */
-export async function securityOverview({ db, config }: Pick<Deps, 'db' | 'config'>, user_id: string) {
-  const [password, passkeys, totp, backupCodes, identities] = await Promise.all([
+export async function securityOverview({ db, providers }: Pick<Deps, 'db' | 'providers'>, user_id: string) {
+  const [configured, password, passkeys, totp, backupCodes, identities] = await Promise.all([
+    providers.read(),
     passwordOf(db, user_id),
     listPasskeys(db, user_id),
     findTotp(db, user_id),
     countBackupCodes(db, user_id),
     listIdentities(db, user_id),
   ]);
-  const hasProviders = config.providers.length + identities.length > 0;
-  const labelOf = (identity: Identity) =>
-    config.providers.find(({ issuer }) => issuer === identity.issuer)?.label ?? identity.provider;
+  const hasProviders = configured.all.length + identities.length > 0;
+  const labelOf = (identity: Identity) => configured.ofIssuer(identity.issuer)?.label ?? identity.provider;
   return {
     password_changed_at: password?.changed_at ?? null,
     passkeys: passkeys.length,

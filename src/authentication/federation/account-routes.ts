@@ -41,8 +41,8 @@ export async function providerAccountRoutes(
   addOperations(app, deps, [unlink]);
 
   pagesFor(app, deps, signedIn).show(path, async ({ view, session, query: { cancelled, done } }) => {
-    const { providers } = deps.config;
-    const provider = providers.find(({ id }) => id === cancelled);
+    const { all: providers, find } = await deps.providers.read();
+    const provider = cancelled === undefined ? undefined : find(cancelled);
     const said = done === 'linked' || done === 'unlinked' ? view.t(`providers.done.${done}`) : undefined;
     const notice = provider ? view.t('federation.cancelled', { provider: provider.label }) : said;
     return providersPage(view, { providers, identities: await listIdentities(deps.db, session.user_id), notice });

@@ -5,9 +5,10 @@ type Key = Extract<MessageKey, `admin.provider_problem.${string}`>;
 /** What the codes of `failureOf` have in common; the first that fits. */
 const kinds: readonly (readonly [RegExp, Key])[] = [
   [
-    /^(econn|enotfound|eai_|ehost|enet|etimedout|und_err_|timeouterror$|oauth_(timeout|abort)$)/,
+    /^(econn|enotfound|eai_|ehost|enet|etimedout|und_err_|timeout(error)?$|connection$|oauth_(timeout|abort)$)/,
     'admin.provider_problem.unreachable',
   ],
+  [/^internal_address$/, 'admin.provider_problem.internal'],
   [/^(err_tls|err_ssl|cert_|self_signed|depth_zero|unable_to_)/, 'admin.provider_problem.certificate'],
   [/^(discovery_|address_not_allowed$|oauth_(missing|invalid)_server_metadata$)/, 'admin.provider_problem.discovery'],
   [/^(keys_|oauth_key_selection)/, 'admin.provider_problem.keys'],

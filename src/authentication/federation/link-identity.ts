@@ -107,18 +107,19 @@ export async function linkBySignedInUser(
  * in.
  */
 export async function unlinkIdentity(
-  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'mail'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'mail' | 'providers'>,
   owner: Owner,
   provider_id: string,
 ): Promise<void> {
   const { user_id } = owner.session;
-  const provider = deps.config.providers.find(({ id }) => id === provider_id);
+  const configured = await deps.providers.read();
+  const provider = configured.find(provider_id);
   const identities = await listIdentities(deps.db, user_id);
   const identity = identities.find((one) => (provider ? one.issuer === provider.issuer : one.provider === provider_id));
   if (!identity) throw notFound();
 
   const { issuer, subject } = identity;
-  const opens = deps.config.providers.some((one) => one.issuer === issuer);
+  const opens = configured.ofIssuer(issuer) !== undefined;
   const failed = await changeOwnAccount(deps, owner, {
     action: 'identity.unlinked',
     before: { provider: provider_id, issuer, subject },

@@ -9,7 +9,7 @@ import { sendPage } from '../../platform/pages/page.ts';
 import { viewOf } from '../../platform/pages/view.ts';
 import { Type } from '../../platform/schema.ts';
 import { listIdentities } from '../credentials/identities.store.ts';
-import { findProvider, type Provider } from '../credentials/providers.ts';
+import type { Provider } from '../credentials/providers.ts';
 import { confirmationMethodsOf } from '../credentials/sign-in-methods.ts';
 import type { Deps } from '../deps.ts';
 import { requirePendingRequest } from '../sessions/browser.ts';
@@ -82,8 +82,12 @@ export async function federationRoutes(app: FastifyInstance, deps: Deps) {
 
   // A product's own page may show the buttons.
   app.get('/v1/auth/providers', { config: { operation: listProviders, cors: true } }, async () => {
-    const { providers: configured, baseUrl } = deps.config;
-    const providers = configured.map(({ id, label }) => ({ id, label, loginUrl: `${baseUrl}/auth/${id}/login` }));
+    const { baseUrl } = deps.config;
+    const providers = (await deps.providers.read()).all.map(({ id, label }) => ({
+      id,
+      label,
+      loginUrl: `${baseUrl}/auth/${id}/login`,
+    }));
     return { providers };
   });
 
@@ -91,7 +95,7 @@ export async function federationRoutes(app: FastifyInstance, deps: Deps) {
     '/auth/:provider/login',
     { config: { page: true, operation: startFederatedSignIn } },
     async (request, reply) => {
-      const provider = requireProvider(deps, request.params.provider);
+      const provider = await requireProvider(deps, request.params.provider);
       // Our own page has given the browser a cookie. From elsewhere, its return from the provider shows whether it keeps one.
       const isFromOurPage = request.headers['sec-fetch-site'] === 'same-origin';
       const trial = isFromOurPage ? tryCookie(deps, request, reply) : undefined;
@@ -109,7 +113,7 @@ export async function federationRoutes(app: FastifyInstance, deps: Deps) {
   );
 
   app.get<ProviderRoute>('/auth/:provider/callback', { config: { page: true } }, async (request, reply) => {
-    const provider = requireProvider(deps, request.params.provider);
+    const provider = await requireProvider(deps, request.params.provider);
     const query = queryOf(request.url);
     const authorization = readAuthorizationCookie(deps, request, provider);
     const trial = authorization ? undefined : tryCookie(deps, request, reply);
@@ -128,7 +132,7 @@ export async function federationRoutes(app: FastifyInstance, deps: Deps) {
   });
 
   app.post<ProviderRoute>('/auth/:provider/continue', { config: { page: true } }, async (request, reply) => {
-    const provider = requireProvider(deps, request.params.provider);
+    const provider = await requireProvider(deps, request.params.provider);
     const form = readForm(request.body);
     const authorization = readAuthorizationCookie(deps, request, provider);
     const confirmed = authorization && openConfirmation(deps, form.answer, authorization);
@@ -140,14 +144,14 @@ export async function federationRoutes(app: FastifyInstance, deps: Deps) {
   });
 
   await providerAccountRoutes(app, deps, async (reply, provider_id, session) => {
-    const provider = requireProvider(deps, provider_id);
+    const provider = await requireProvider(deps, provider_id);
     const link = { mode: 'link', returnTarget: {}, session, fromOurPage: true, address: reply.request.ip } as const;
     return start(reply, provider, link, 303);
   });
 }
 
-function requireProvider({ config }: Deps, id: string): Provider {
-  const provider = findProvider(config, id);
+async function requireProvider({ providers }: Pick<Deps, 'providers'>, id: string): Promise<Provider> {
+  const provider = (await providers.read()).find(id);
   if (!provider) throw notFound();
   return provider;
 }

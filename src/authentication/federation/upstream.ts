@@ -2,6 +2,7 @@ import type { ClientAuth, Configuration, CustomFetch, ServerMetadata } from 'ope
 import { now } from '../../platform/clock.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { fetchForOperator } from '../../platform/http/outbound/operator-fetch.ts';
+import { outboundFetch } from '../../platform/http/outbound/outbound-fetch.ts';
 import { isLoopback } from '../../platform/ip-address.ts';
 import { serverOf } from '../../platform/tracing.ts';
 import type { Provider } from '../credentials/providers.ts';
@@ -23,17 +24,39 @@ const maxBytes = 256 * 1024;
 
 export type Upstreams = ReturnType<typeof openUpstreams>;
 
+type UpstreamDeps = Pick<Deps, 'clock' | 'tracer' | 'outbound'>;
+type Opened = { of: Provider; configuration: Promise<Configuration>; opened_at: number | undefined };
+/** More than there may be at once: those that were removed meanwhile. */
+const mostOpened = 200;
+
+/** Whether metadata that was read for one is good for the other, which may have been changed meanwhile. */
+const isSameClient = (one: Provider, other: Provider) =>
+  one.issuer === other.issuer &&
+  one.client_id === other.client_id &&
+  one.client_secret === other.client_secret &&
+  one.isStored === other.isStored;
+
 /**
  * The metadata of the configured issuers.
  * @param timeoutSeconds the time for one answer of an upstream, until its last byte.
  */
-export function openUpstreams(deps: Pick<Deps, 'clock' | 'tracer'>, timeoutSeconds = defaultTimeoutSeconds) {
-  const opened = new Map<string, { configuration: Configuration; opened_at: number }>();
-  const underWay = new Map<string, Promise<Configuration>>();
+export function openUpstreams(deps: UpstreamDeps, timeoutSeconds = defaultTimeoutSeconds) {
+  const opened = new Map<string, Opened>();
 
-  async function discover(provider: Provider): Promise<Configuration> {
-    const configuration = await discoverIssuer(deps, provider, timeoutSeconds);
-    opened.set(provider.id, { configuration, opened_at: now(deps) });
+  function discover(provider: Provider): Promise<Configuration> {
+    const configuration = discoverIssuer(deps, provider, timeoutSeconds);
+    const one: Opened = { of: provider, configuration, opened_at: undefined };
+    opened.delete(provider.id);
+    opened.set(provider.id, one);
+    if (opened.size > mostOpened) opened.delete(opened.keys().next().value!);
+    configuration.then(
+      () => {
+        one.opened_at = now(deps);
+      },
+      () => {
+        if (opened.get(provider.id) === one) opened.delete(provider.id);
+      },
+    );
     return configuration;
   }
 
@@ -44,11 +67,9 @@ export function openUpstreams(deps: Pick<Deps, 'clock' | 'tracer'>, timeoutSecon
      */
     async open(provider: Provider): Promise<Configuration> {
       const known = opened.get(provider.id);
-      if (known && now(deps) - known.opened_at < freshSeconds) return known.configuration;
       // One request at a time, however many users wait for it.
-      const waiting = underWay.get(provider.id) ?? discover(provider).finally(() => underWay.delete(provider.id));
-      underWay.set(provider.id, waiting);
-      return waiting;
+      const isFresh = known && (known.opened_at === undefined || now(deps) - known.opened_at < freshSeconds);
+      return isFresh && isSameClient(known.of, provider) ? known.configuration : discover(provider);
     },
     /** After a failure: the metadata may have changed, so the next sign-in reads it again. */
     forget: (provider: Provider) => void opened.delete(provider.id),
@@ -56,7 +77,7 @@ export function openUpstreams(deps: Pick<Deps, 'clock' | 'tracer'>, timeoutSecon
 }
 
 async function discoverIssuer(
-  deps: Pick<Deps, 'tracer'>,
+  deps: Pick<Deps, 'tracer' | 'outbound'>,
   provider: Provider,
   timeoutSeconds: number,
 ): Promise<Configuration> {
@@ -72,7 +93,7 @@ async function discoverIssuer(
       authentication(library, provider.client_secret),
       {
         timeout: timeoutSeconds,
-        [library.customFetch]: guardedFetch(deps, issuer),
+        [library.customFetch]: guardedFetch(deps, provider),
         // TLS authenticates the sender, so the signature need not be checked (OIDC Core §3.1.3.7, 6). It is, in case
         // TLS ends at a proxy.
         execute: [
@@ -93,7 +114,7 @@ async function discoverIssuer(
  * @throws {UpstreamFailure}
  */
 export async function readIssuer(
-  deps: Pick<Deps, 'tracer'>,
+  deps: Pick<Deps, 'tracer' | 'outbound'>,
   provider: Provider,
 ): Promise<{ authorization_endpoint: string; keys: number }> {
   const configuration = await discoverIssuer(deps, provider, defaultTimeoutSeconds);
@@ -101,7 +122,7 @@ export async function readIssuer(
   try {
     const signal = AbortSignal.timeout(defaultTimeoutSeconds * 1000);
     const options = { method: 'GET', headers: { accept: 'application/json' }, body: undefined, signal };
-    const response = await guardedFetch(deps, new URL(provider.issuer))(jwks_uri, { ...options, redirect: 'manual' });
+    const response = await guardedFetch(deps, provider)(jwks_uri, { ...options, redirect: 'manual' });
     if (response.status !== 200) throw new UpstreamFailure(`keys_status_${response.status}`);
     const { keys } = (await response.json()) as { keys?: unknown };
     if (!Array.isArray(keys) || keys.length === 0) throw new UpstreamFailure('keys_missing');
@@ -130,24 +151,35 @@ function checkMetadata(metadata: ServerMetadata, issuer: URL): void {
   }
 }
 
-/** Reaches only what the issuer may name, and records it. */
+/**
+ * Reaches only what the issuer may name, and records it. Of a provider that administrators have added, nothing inside the
+ * operator's network either, unless the operator allows it: else its documents could be any service there.
+ */
 const guardedFetch =
-  ({ tracer }: Pick<Deps, 'tracer'>, issuer: URL): CustomFetch =>
+  ({ tracer, outbound }: Pick<Deps, 'tracer' | 'outbound'>, { issuer, isStored }: Provider): CustomFetch =>
   async (url, options) => {
-    if (!isAllowed(url, issuer)) throw new UpstreamFailure('address_not_allowed');
+    if (!isAllowed(url, new URL(issuer))) throw new UpstreamFailure('address_not_allowed');
     const attributes = { 'http.request.method': options.method, ...serverOf(url) };
     return tracer.span(
       `${options.method} provider`,
       attributes,
       async (note) => {
-        const { status, headers, body, isTooLarge } = await fetchForOperator(url, options as RequestInit, maxBytes);
-        if (isTooLarge) throw new UpstreamFailure('answer_too_large');
+        const answer = isStored
+          ? await outboundFetch(outbound, url, options, maxBytes)
+          : await operatorFetch(url, options as RequestInit);
+        const { status } = answer;
         note({ 'http.response.status_code': status }, status < 400 ? undefined : String(status));
-        return new Response(body.length === 0 ? null : body, { status, headers });
+        return answer;
       },
       true,
     );
   };
+
+async function operatorFetch(url: string, options: RequestInit): Promise<Response> {
+  const { status, headers, body, isTooLarge } = await fetchForOperator(url, options, maxBytes);
+  if (isTooLarge) throw new UpstreamFailure('answer_too_large');
+  return new Response(body.length === 0 ? null : body, { status, headers });
+}
 
 /** https; loopback only for an issuer on loopback, or an upstream could direct requests to services of this host. */
 function isAllowed(address: string | undefined, issuer: URL): boolean {
@@ -164,7 +196,7 @@ function isAllowed(address: string | undefined, issuer: URL): boolean {
  * code or parameters: each would cost the issuer two more requests, and other users a wait.
  */
 export const suggestsStaleMetadata = (reason: string): boolean =>
-  /^(discovery_|address_not_allowed|answer_too_large|und_err_|econn|enotfound|eai_again|ehost|enet|err_tls|cert_|oauth_(timeout|key_selection|response_is_not|parse_error|http_request_forbidden|missing_server_metadata|invalid_server_metadata))/.test(
+  /^(discovery_|address_not_allowed|internal_address|answer_too_large|timeout|und_err_|econn|enotfound|eai_again|ehost|enet|err_tls|cert_|oauth_(timeout|key_selection|response_is_not|parse_error|http_request_forbidden|missing_server_metadata|invalid_server_metadata))/.test(
     reason,
   );
 

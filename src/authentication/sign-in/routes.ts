@@ -202,7 +202,7 @@ const attemptPassword = (
 async function readPageState(deps: Deps, request: FastifyRequest, query: Parameters, session?: Session) {
   const pending = query.request === undefined ? undefined : await requirePendingRequest(deps, request, query.request);
   const view = viewOf(deps, request, pending?.parameters.ui_locales, session?.locale);
-  const cancelled = deps.config.providers.find(({ id }) => id === query.cancelled);
+  const cancelled = query.cancelled === undefined ? undefined : (await deps.providers.read()).find(query.cancelled);
   const next = pending ? undefined : localPath(query.next, deps.config.baseUrl);
   const form: SignInForm = {
     request_id: pending?.request_id,
@@ -212,7 +212,7 @@ async function readPageState(deps: Deps, request: FastifyRequest, query: Paramet
     notice: cancelled && view.t('federation.cancelled', { provider: cancelled.label }),
     offersSignUp: deps.config.signUp && deps.mail.works,
     offersReset: deps.mail.works,
-    ...(session ? await confirmationMethodsOf(deps, session.user_id) : allConfirmationMethods(deps)),
+    ...(session ? await confirmationMethodsOf(deps, session.user_id) : await allConfirmationMethods(deps)),
     clientName: await clientNameOf(deps, pending),
     endsAt: await endOf(deps, pending, next),
     isRequired:

@@ -115,6 +115,7 @@ export const tables = {
   passkeys: { key: 'credential_id', user: 'few', restore: 'keep' },
   passwords: { key: 'user_id', user: 'few', restore: 'keep' },
   placement_keys: { key: 'name', sealed: { sealed: sealedAs('placement-key') }, restore: 'keep' },
+  providers: { key: 'provider_id', sealed: { client_secret_sealed: sealedAs('provider') }, restore: 'keep' },
   // A sign-in that has begun with one is answered within ten minutes.
   pushed_requests: {
     key: 'pushed_id',

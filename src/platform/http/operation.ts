@@ -175,6 +175,8 @@ type Shape<Deps, Given, Result> = {
     optional?: readonly string[];
     /** Where the default is not the one of the API. */
     defaults?: Readonly<Record<string, unknown>>;
+    /** The member that no argument has: read from standard input, or asked for without being shown. */
+    secret?: { member: string; words: string };
     /** Members that have no option. */
     fixed?: Readonly<Record<string, unknown>>;
     /** What is lost, for a question that a terminal is asked first, unless `--yes` is given. */

@@ -58,6 +58,8 @@ export const letters = {
   password_reset: { to: user, isPrompt: true },
   password_reset_admin: { to: user, isPrompt: true },
   password_set: { to: user },
+  provider_added: { to: user, isPrompt: true },
+  provider_enabled: { to: user, isPrompt: true },
   provider_linked: { to: user },
   provider_unlinked: { to: user },
   reset: { to: user, isPrompt: true },

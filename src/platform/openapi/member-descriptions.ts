@@ -105,6 +105,7 @@ export const members: Readonly<Record<string, { description: string; example?: s
   passkeys: { description: 'Passkeys.' },
   password: { description: 'Whether there is a password.' },
   path: { description: 'Which member: a JSON pointer without its first slash.', example: 'name' },
+  people: { description: 'How many people sign in with it.' },
   permissions: { description: 'What it may do.' },
   picture: { description: 'URL of the picture.', example: 'https://id.example.com/pictures/1.png' },
   plan: { description: 'The plan.', example: 'pro' },

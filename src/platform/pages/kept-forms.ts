@@ -23,7 +23,7 @@ const keptSeconds = 600;
 const longestText = 16_384;
 
 /** Names of fields that are never kept. Those of passwords, codes and credentials; a test reads the pages for others. */
-export const secretFields: readonly string[] = ['password', 'code', 'credential', ...ownFields];
+export const secretFields: readonly string[] = ['password', 'code', 'credential', 'client_secret', ...ownFields];
 
 const purposeOf = (session_id: string) => `kept-form ${session_id}`;
 

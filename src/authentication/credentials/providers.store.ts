@@ -1,0 +1,63 @@
+import type { Db } from '../../platform/db/db.ts';
+import { integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { allOf, oneOf, type Sql, sql } from '../../platform/db/sql.ts';
+import type { ProviderSettings } from './providers.ts';
+
+/** The table `providers`: those that administrators and files have added. Others are settings. */
+const StoredProvider = row('providers', {
+  provider_id: text,
+  issuer: text,
+  label: text,
+  /** Of this service there. */
+  upstream_client_id: text,
+  groups_claim: nullable(text),
+  scope: nullable(text),
+  /** Unix seconds. */
+  created_at: integer,
+  disabled_at: nullable(integer),
+});
+export type StoredProvider = RowOf<typeof StoredProvider>;
+const WithSecret = row('providers', { ...StoredProvider.fields, client_secret_sealed: text });
+export type ProviderWithSecret = RowOf<typeof WithSecret>;
+
+/** As many as a page to sign in may have buttons, and more. */
+export const mostProviders = 50;
+
+/** Oldest first. */
+export const listProviders = (db: Db) =>
+  db.all(WithSecret, sql`select ${WithSecret.columns} from providers order by created_at, provider_id`);
+
+export const findStoredProvider = (db: Db, provider_id: string) =>
+  db.get(WithSecret, sql`select ${WithSecret.columns} from providers where provider_id = ${provider_id}`);
+
+/** Conflicts with one of the same id or issuer; changes nothing if there are as many as there may be. */
+export const insertProvider = (one: ProviderWithSecret): Sql =>
+  sql`insert into providers (provider_id, issuer, label, upstream_client_id, client_secret_sealed, groups_claim, scope, created_at)
+      select ${one.provider_id}, ${one.issuer}, ${one.label}, ${one.upstream_client_id}, ${one.client_secret_sealed},
+             cast(${one.groups_claim} as text), cast(${one.scope} as text), cast(${one.created_at} as bigint)
+       where (select count(*) from providers) < ${mostProviders}`;
+
+export type ProviderTerms = Omit<ProviderWithSecret, 'provider_id' | 'issuer' | 'created_at' | 'disabled_at'>;
+
+export const updateProvider = (provider_id: string, to: Partial<ProviderTerms>): Sql =>
+  sql`update providers set ${WithSecret.set(to)} where provider_id = ${provider_id}`;
+
+export const disableProvider = (provider_id: string, now: number): Sql =>
+  sql`update providers set disabled_at = ${now} where provider_id = ${provider_id} and disabled_at is null`;
+
+export const enableProvider = (provider_id: string): Sql =>
+  sql`update providers set disabled_at = null where provider_id = ${provider_id} and disabled_at is not null`;
+
+export const deleteProvider = (provider_id: string): Sql =>
+  sql`delete from providers where provider_id = ${provider_id}`;
+
+/** A condition: an identity of the issuer opens its account now. Ids of the settings hide those of the store. */
+export function signsIn({ providers }: ProviderSettings, issuer: Sql): Sql {
+  const issuers = [...new Set(providers.map((one) => one.issuer))];
+  const isUsed = [
+    sql`known.issuer = ${issuer}`,
+    sql`known.disabled_at is null`,
+    ...providers.map(({ id }) => sql`known.provider_id <> ${id}`),
+  ];
+  return sql`(${issuer} in ${oneOf(issuers)} or exists (select 1 from providers known where ${allOf(isUsed)}))`;
+}
