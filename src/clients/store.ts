@@ -229,13 +229,19 @@ const awaitsLogouts = (client_id: Sql | string): Sql => sql`(
     exists (select 1 from grant_endings e where e.client_id = ${client_id} and e.user_id is null)
     or exists (select 1 from logout_deliveries d where d.client_id = ${client_id} and d.next_attempt_at is not null))`;
 
-/** Its secrets, grants and consents are no more than one statement may delete with its row, and no logout tokens wait for it. */
+/**
+ * Its secrets, grants and consents are no more than one statement may delete with its row, and there is nothing of which it is, or will be,
+ * notified.
+ */
 export const isDeletableAtOnce = (db: Db, client_id: string): Promise<boolean> =>
-  db.holds(sql`${rowsFitOneSlice('client', client_id)} and not ${awaitsLogouts(client_id)}`);
+  db.holds(
+    sql`${rowsFitOneSlice('client', client_id)} and not exists (
+          select 1 from clients where client_id = ${client_id} and backchannel_logout_uri is not null
+             and (${awaitsLogouts(client_id)} or exists (select 1 from grants g where g.client_id = ${client_id})))`,
+  );
 
 /**
- * Its secrets, grants and consents go with it, if `isAtOnce` says that they are few, and it is not to be notified of the sessions
- * that it took part in. Else the row stays as `deleted`, a status that no read returns, until a job has deleted its dependent
+ * Its secrets, grants and consents go with it, if {@link isDeletableAtOnce} has said so. Else the row stays as `deleted`, a status that no read returns, until a job has deleted its dependent
  * rows. Refuses, as `client`, when the client is deleted already or has the status `unless`.
  */
 export const deleteClient = (
@@ -249,7 +255,7 @@ export const deleteClient = (
   ),
   deletion: [
     recordSuspension(client_id, now),
-    ...(isAtOnce ? [sql`delete from clients where client_id = ${client_id} and backchannel_logout_uri is null`] : []),
+    ...(isAtOnce ? [sql`delete from clients where client_id = ${client_id}`] : []),
     sql`update clients set status = 'deleted', owner_user_id = null where client_id = ${client_id}`,
   ],
 });

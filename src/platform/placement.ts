@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, randomFillSync } from 'node:crypto';
 import type { Db } from './db/db.ts';
 import { tables } from './db/tables.ts';
 import { emailKey } from './email-address.ts';
@@ -28,6 +28,6 @@ export async function openPlacement(db: Db, vault: Vault): Promise<Placement> {
 }
 
 async function makeKey(db: Db, vault: Vault): Promise<string> {
-  await keepPlacementKey(db, name, vault.seal(purpose, randomBytes(32).toString('base64')));
+  await keepPlacementKey(db, name, vault.seal(purpose, randomFillSync(Buffer.alloc(32)).toString('base64')));
   return (await findPlacementKey(db, name))!; // another node may have been faster
 }

@@ -27,6 +27,7 @@ import type { Db } from '../../src/platform/db/db.ts';
 import { migrate } from '../../src/platform/db/migrate.ts';
 import { openClientSecretLimits } from '../../src/platform/limits/failure-limits.ts';
 import { openQueueOnly } from '../../src/platform/mail/sender.ts';
+import { openPlacement } from '../../src/platform/placement.ts';
 import { recordRun } from '../../src/platform/processes.store.ts';
 import { openProcesses } from '../../src/platform/processes.ts';
 import { openSecretUses } from '../../src/platform/secret-uses.ts';
@@ -134,10 +135,12 @@ export async function openNode(store: VirtualStore, vault: Vault, clock: () => n
   const witness = openWitness('', log);
   witness.remember({ seq: 0, seal: '', accepted: 0 }); // so that it reads no file
   const mail = openQueueOnly({ config, clock, vault });
+  const placement = await openPlacement(store.direct, vault);
   const processes = openProcesses({ node: run_id, config, db, clock, timekeeper, log, mail, vault });
   const issuances = openIssuances({ db, clock, monotonic: clock, log, processes });
   const shared = {
     node: run_id,
+    placement,
     config,
     clock,
     timekeeper,
