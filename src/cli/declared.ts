@@ -17,7 +17,7 @@ export const schema = { ...schemaOfFiles, ...published(Configuration) };
 export const declaredCommands = {
   apply: command({
     summary:
-      'Make clients, APIs, groups, webhooks and service credentials what files say. Prints what would change, and on a terminal asks first. Applied again, it finds nothing to change.',
+      'Make providers, clients, APIs, groups, webhooks and service credentials what files say. Prints what would change, and on a terminal asks first. Applied again, it finds nothing to change.',
     options: {
       file: { value: 'path', help: 'a file, or a folder of files', separator: 'never', required: true, short: 'f' },
       'dry-run': { help: 'print what would change, and change nothing' },
@@ -91,6 +91,7 @@ const differencesOf = (step: Step) =>
 const jsonOf = ({ steps, unchanged }: Plan) => ({
   changes: steps.map((step) => ({
     ...{ action: step.action, kind: step.kind.name, key: step.key, name: step.name },
+    ...(step.loss !== undefined && { loss: step.loss }),
     fields: differencesOf(step),
   })),
   unchanged,
@@ -111,7 +112,7 @@ function describe({ steps, unchanged }: Plan): string {
 
 function describeStep(step: Step): string {
   const head = `${signs[step.action]} ${nameOf(step)}  ${visibleText(step.name, 100)}`;
-  if (step.action === 'delete') return head;
+  if (step.action === 'delete') return step.loss === undefined ? head : `${head}  (${step.loss})`;
   if (step.action === 'forget') return `${head}  (was here before: it stays, and is no longer declared)`;
   const value = (one: unknown) => visibleText(JSON.stringify(one), 500);
   const fields = differencesOf(step).map(({ field, before, after }) =>

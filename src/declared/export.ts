@@ -1,6 +1,6 @@
 import type { Deps } from '../oauth/deps.ts';
 import { apiVersion } from './format.ts';
-import type { KindName, State } from './kind.ts';
+import { type KindName, nameOf, type State } from './kind.ts';
 import { kinds } from './kinds/all.ts';
 import { listDeclared } from './store.ts';
 
@@ -18,18 +18,18 @@ export async function exportConfiguration(deps: Deps): Promise<Exported> {
     const used = new Set(known.values());
     const entries: Record<string, State> = {};
     for (const { id, state } of await kind.list(deps, keys)) {
-      const key = known.get(id) ?? freeKey(String(state.name), kind.name, used);
+      const key = known.get(id) ?? freeKey(kind.keyFor?.(state) ?? nameOf(kind, state), kind.name, used);
       used.add(key);
-      entries[key] = kind.write(state);
+      entries[key] = kind.write(state, key);
       if (kind.name === 'groups' || kind.name === 'apis') keys[kind.name].set(id, key);
     }
     const sorted = Object.entries(entries).sort(([one], [other]) => (one < other ? -1 : 1));
     lists.push([kind.name, Object.fromEntries(sorted)]);
   }
-  const providers = deps.config.providers.map(({ id }) => id);
+  const inSettings = deps.config.providers.map(({ id }) => id);
   return {
     apiVersion,
-    ...(providers.length > 0 && { providers }),
+    ...(inSettings.length > 0 && { required_providers: inSettings }),
     ...Object.fromEntries(lists.filter(([, entries]) => Object.keys(entries).length > 0)),
   };
 }

@@ -4,6 +4,7 @@ import { type KindName, kindNames } from './kind.ts';
 import { ApiEntry } from './kinds/apis.ts';
 import { ClientEntry } from './kinds/clients.ts';
 import { GroupEntry } from './kinds/groups.ts';
+import { ProviderEntry } from './kinds/providers.ts';
 import { CredentialEntry } from './kinds/service-credentials.ts';
 import { WebhookEntry } from './kinds/webhooks.ts';
 
@@ -15,6 +16,7 @@ export const apiVersion = 'signet/v1';
 export const keyPattern = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 
 const entries: Readonly<Record<KindName, TObject>> = {
+  providers: ProviderEntry,
   groups: GroupEntry,
   apis: ApiEntry,
   clients: ClientEntry,
@@ -30,6 +32,7 @@ const keyed = (entry: TSchema, description: string): TSchema => ({
 });
 
 const descriptions: Readonly<Record<KindName, string>> = {
+  providers: 'Providers to sign in with, by a key of yours, which is the ID if there is no other.',
   groups: 'Groups of users, by a key of yours. Members are not declared.',
   apis: 'APIs and their scopes, by a key of yours.',
   clients: 'First-party clients, by a key of yours, which is not the client_id.',
@@ -41,9 +44,9 @@ export const Configuration = Type.Object(
   {
     $schema: Type.Optional(Type.String({ description: 'For editors.' })),
     apiVersion: Type.Literal(apiVersion),
-    providers: Type.Optional(
+    required_providers: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'IDs of providers that must be configured. They are settings of the environment.',
+        description: 'IDs of providers that must be there, whether in settings or in the store.',
       }),
     ),
     ...Object.fromEntries(kindNames.map((name) => [name, Type.Optional(keyed(entries[name], descriptions[name]))])),

@@ -2,7 +2,7 @@ import type { Caller } from '../audit/audit.ts';
 import type { Deps } from '../oauth/deps.ts';
 
 /** In the order in which they are made: a later one may refer to an earlier one. */
-export const kindNames = ['groups', 'apis', 'clients', 'service_credentials', 'webhooks'] as const;
+export const kindNames = ['providers', 'groups', 'apis', 'clients', 'service_credentials', 'webhooks'] as const;
 export type KindName = (typeof kindNames)[number];
 
 /** Everything that a file says about a resource, or would say about one that is here, with what follows from what is left out. */
@@ -40,6 +40,14 @@ export type Kind = {
   readonly fixed: readonly string[];
   /** By which one that was made in another way is recognized. */
   recognizedBy(state: State): string;
+  /** What people call it; its `name` where there is no such function. */
+  nameOf?(state: State): string;
+  /** The key that an export has for one that has none; made of its name where there is no such function. */
+  keyFor?(state: State): string;
+  /** A new one comes with a secret that is made elsewhere. */
+  readonly needsSecret?: true;
+  /** What else goes with it, for the plan: words without a period. */
+  lossOf?(deps: Deps, existing: Existing): Promise<string | undefined>;
   /** Whether no two may be recognized by the same. */
   readonly isUnique?: true;
   /** Fields that begin so are taken away by `--prune` alone, since nothing brings them back. */
@@ -48,7 +56,7 @@ export type Kind = {
   readonly members: readonly string[];
   list(deps: Deps, context: Context): Promise<readonly Existing[]>;
   /** @throws {RequestError} `invalid_request` with the path of each problem within the entry. */
-  read(deps: Deps, entry: Readonly<Record<string, unknown>>, context: Context): State;
+  read(deps: Deps, entry: Readonly<Record<string, unknown>>, context: Context, key: string): State;
   /** Whether it has a secret at all. */
   usesSecret(state: State): boolean;
   secretProblem?(secret: string): string | undefined;
@@ -56,8 +64,10 @@ export type Kind = {
   change(work: Work, existing: Existing, state: State, fields: readonly string[]): Promise<NewSecret | undefined>;
   remove(work: Work, existing: Existing): Promise<void>;
   /** As a file says it: without what follows from leaving it out. */
-  write(state: State): Readonly<Record<string, unknown>>;
+  write(state: State, key: string): Readonly<Record<string, unknown>>;
 };
+
+export const nameOf = (kind: Kind, state: State): string => kind.nameOf?.(state) ?? String(state.name);
 
 /** The name of the field that stands for a secret. Neither value is ever shown. */
 export const secretField = 'secret';

@@ -3,7 +3,7 @@ import { groupNameKey } from '../groups/group.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { type FieldProblem, invalidFields, RequestError } from '../platform/errors.ts';
 import { shapes } from './format.ts';
-import { type Existing, type Kind, type State, secretField } from './kind.ts';
+import { type Existing, type Kind, nameOf, type State, secretField } from './kind.ts';
 import { kinds } from './kinds/all.ts';
 import type { Declaration, Entry } from './read-files.ts';
 import { readSecret, type Variable } from './secret-reference.ts';
@@ -23,6 +23,8 @@ export type Step = {
   readonly state: State;
   readonly existing: Existing | undefined;
   readonly secret: string | undefined;
+  /** What else goes with a deletion. */
+  readonly loss?: string;
 };
 
 export type Plan = {
@@ -45,11 +47,7 @@ type Options = { prune: boolean; variable: Variable };
  */
 export async function makePlan(deps: Deps, declaration: Declaration, options: Options): Promise<Plan> {
   const problems: FieldProblem[] = [...declaration.problems];
-  const configured = await deps.providers.read();
-  for (const { id, place } of declaration.providers) {
-    if (!configured.find(id))
-      problems.push({ path: place, message: 'No provider of this ID is configured: see docs/configuration.md.' });
-  }
+  problems.push(...(await missingProviders(deps, declaration)));
   const rows = await listDeclared(deps.db);
   const names: Names = { groups: new Map(), apis: new Map() };
   const recognized: Omit<Declared, 'declared_at'>[] = [];
@@ -80,11 +78,20 @@ export async function makePlan(deps: Deps, declaration: Declaration, options: Op
     for (const row of its.filter(({ resource_key: key }) => !entries.some((entry) => entry.key === key))) {
       const found = existing.find(({ id }) => id === row.resource_id);
       if (!found) gone.push(row);
-      else deletions.unshift(removal(kind, row, found));
+      else deletions.unshift(await removal(deps, kind, row, found));
     }
   }
   if (problems.length > 0) throw invalidFields(problems);
   return { steps: [...steps, ...deletions], recognized, gone, unchanged };
+}
+
+/** Of those that must be there: neither here now, nor made by the same files. */
+async function missingProviders(deps: Deps, { required, entries }: Declaration): Promise<FieldProblem[]> {
+  const { find } = await deps.providers.read();
+  const made = entries.flatMap(({ kind, key, value }) => (kind === 'providers' ? [value.id ?? key] : []));
+  return required
+    .filter(({ id }) => !find(id) && !made.includes(id))
+    .map(({ place }) => ({ path: place, message: 'There is no provider of this ID: see docs/providers.md.' }));
 }
 
 /** With the names that groups will have. */
@@ -128,7 +135,7 @@ function readEntry(
   found.push(...misshapen);
   let state: State | undefined;
   try {
-    if (misshapen.length === 0) state = kind.read(deps, known, names);
+    if (misshapen.length === 0) state = kind.read(deps, known, names, entry.key);
   } catch (error) {
     if (!(error instanceof RequestError) || error.problems.length === 0) throw error;
     found.push(...error.problems);
@@ -185,6 +192,8 @@ async function compare(
   else if (secret !== undefined && !kind.usesSecret(state)) refuse(secretField, 'It has no secret.');
   const wrong = secret === undefined ? undefined : kind.secretProblem?.(secret);
   if (wrong !== undefined) refuse(secretField, wrong);
+  if (!existing && reference === undefined && kind.needsSecret)
+    refuse(secretField, 'Is needed for a new one: it was made elsewhere.');
   const fields = Object.keys(state);
   const kept = kind.keptFields;
   const removed = Object.keys(existing?.state ?? {}).filter(
@@ -200,12 +209,15 @@ async function compare(
       refuse(field, 'Cannot be changed. Give the entry another key, and so make another one.');
   }
   if (differences.length === 0) return undefined;
-  const common = { kind, key: entry.key, name: String(state.name), state, existing, secret };
+  const common = { kind, key: entry.key, name: nameOf(kind, state), state, existing, secret };
   return { ...common, action: existing ? 'change' : 'create', differences };
 }
 
-const removal = (kind: Kind, row: Declared, existing: Existing): Step => ({
-  action: row.made_by_apply ? 'delete' : 'forget',
-  ...{ kind, key: row.resource_key, name: String(existing.state.name), differences: [] },
-  ...{ state: existing.state, existing, secret: undefined },
-});
+async function removal(deps: Deps, kind: Kind, row: Declared, existing: Existing): Promise<Step> {
+  const loss = row.made_by_apply ? await kind.lossOf?.(deps, existing) : undefined;
+  return {
+    action: row.made_by_apply ? 'delete' : 'forget',
+    ...{ kind, key: row.resource_key, name: nameOf(kind, existing.state), differences: [] },
+    ...{ state: existing.state, existing, secret: undefined, ...(loss !== undefined && { loss }) },
+  };
+}

@@ -20,7 +20,8 @@ export type Entry = {
 
 export type Declaration = {
   readonly entries: readonly Entry[];
-  readonly providers: readonly { id: string; place: string }[];
+  /** Those that must be there. */
+  readonly required: readonly { id: string; place: string }[];
   readonly problems: readonly FieldProblem[];
 };
 
@@ -40,7 +41,7 @@ export async function readFiles(paths: readonly string[]): Promise<Declaration> 
   const yaml = await import('yaml');
   const problems: FieldProblem[] = [];
   const entries: Entry[] = [];
-  const providers: { id: string; place: string }[] = [];
+  const required: { id: string; place: string }[] = [];
   for (const file of paths.flatMap((path) => filesIn(path, problems))) {
     const text = textOf(file, problems);
     if (text === undefined) continue;
@@ -49,11 +50,11 @@ export async function readFiles(paths: readonly string[]): Promise<Declaration> 
     for (const document of 'empty' in documents ? [] : documents) {
       const read = documentReader(document as unknown as Document, { file, lines });
       entries.push(...read.entries);
-      providers.push(...read.providers);
+      required.push(...read.required);
       problems.push(...read.problems);
     }
   }
-  return { entries, providers, problems: [...problems, ...repeated(entries)] };
+  return { entries, required, problems: [...problems, ...repeated(entries)] };
 }
 
 function filesIn(path: string, problems: FieldProblem[]): string[] {
@@ -81,8 +82,8 @@ function textOf(file: string, problems: FieldProblem[]): string | undefined {
 function documentReader(document: Document, { file, lines }: { file: string; lines: LineCounter }) {
   const problems: FieldProblem[] = [];
   const entries: Entry[] = [];
-  const providers: { id: string; place: string }[] = [];
-  const result = { entries, providers, problems };
+  const required: { id: string; place: string }[] = [];
+  const result = { entries, required, problems };
   const lineAt = (offset: number) => `${file}:${lines.linePos(offset).line}`;
   const placeOf = (path: Path) => `${lineOf(document, path, lineAt)} ${path.join('/')}`.trim();
   for (const { pos, message } of [...document.errors, ...document.warnings])
@@ -94,17 +95,22 @@ function documentReader(document: Document, { file, lines }: { file: string; lin
     problems.push({ path: `${file}:1`, message: 'Must be a mapping with apiVersion and the kinds.' });
     return result;
   }
-  const { $schema: _, apiVersion: version, providers: named = [], ...kinds } = content;
+  const { $schema: _, apiVersion: version, required_providers: named = [], ...kinds } = content;
   if (version !== apiVersion)
     problems.push({ path: placeOf(['apiVersion']), message: `apiVersion must be ${apiVersion}.` });
-  if (!Array.isArray(named)) problems.push({ path: placeOf(['providers']), message: 'Must be a list of IDs.' });
-  else for (const [at, id] of named.entries()) providers.push({ id: String(id), place: placeOf(['providers', at]) });
+  if (!Array.isArray(named))
+    problems.push({ path: placeOf(['required_providers']), message: 'Must be a list of IDs.' });
+  else
+    for (const [at, id] of named.entries())
+      required.push({ id: String(id), place: placeOf(['required_providers', at]) });
   for (const [kind, list] of Object.entries(kinds)) {
     if (!isKind(kind)) {
-      const message = `Is not known. There are: ${[...kindNames, 'providers'].join(', ')}.`;
+      const message = `Is not known. There are: ${[...kindNames, 'required_providers'].join(', ')}.`;
       problems.push({ path: placeOf([kind]), message });
     } else if (!isObject(list)) {
-      if (list !== null) problems.push({ path: placeOf([kind]), message: 'Must be a mapping of keys to entries.' });
+      const more = kind === 'providers' ? ' IDs that must be there belong into required_providers.' : '';
+      if (list !== null)
+        problems.push({ path: placeOf([kind]), message: `Must be a mapping of keys to entries.${more}` });
     } else {
       for (const [key, value] of Object.entries(list)) {
         if (!keyPattern.test(key))

@@ -214,7 +214,7 @@ webhooks:
 test('what is wrong is refused at its line, all of it at once, and nothing is done', async (t) => {
   const env = await preparedSettings(t);
   const file = writer(env)(`apiVersion: signet/v1
-providers: [nowhere]
+required_providers: [nowhere]
 groups:
   engineering:
     name: ""
@@ -242,7 +242,7 @@ clients:
   const said = await refused(['apply', '-f', file], env, /Nothing was changed/);
   const at = (line: number, path: string) => said.includes(`${file}:${line} ${path}: `);
   for (const [line, path] of [
-    [2, 'providers/0'],
+    [2, 'required_providers/0'],
     [5, 'groups/engineering/name'],
     [6, 'groups/engineering/colour'],
     [7, 'teams'],

@@ -2,8 +2,9 @@ import type { Kind } from '../kind.ts';
 import { apis } from './apis.ts';
 import { clients } from './clients.ts';
 import { groups } from './groups.ts';
+import { providers } from './providers.ts';
 import { serviceCredentials } from './service-credentials.ts';
 import { webhooks } from './webhooks.ts';
 
 /** In the order in which they are made. */
-export const kinds: readonly Kind[] = [groups, apis, clients, serviceCredentials, webhooks];
+export const kinds: readonly Kind[] = [providers, groups, apis, clients, serviceCredentials, webhooks];
