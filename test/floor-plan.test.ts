@@ -27,6 +27,7 @@ const rooms = [
   'declared',
   'admin',
   'scim',
+  'transfer',
   'app',
   'cli',
 ];

@@ -1,3 +1,5 @@
+import { exportedTable } from '../platform/db/exported-table.ts';
+import { id, integer, row, text } from '../platform/db/rows.ts';
 import { oneOf, type Sql, sql } from '../platform/db/sql.ts';
 import { tables } from '../platform/db/tables.ts';
 import { readableEmail } from '../platform/email-address.ts';
@@ -44,3 +46,9 @@ export const deleteReservations = (email: string): Sql =>
 
 export const releaseHandle = (user_id: UserId, now: number): Sql =>
   sql`update handles set released_at = ${now} where user_id = ${user_id} and released_at is null`;
+
+/** Those given up, which are not free yet. Whose they are now is a member of a user. */
+export const exportedHandles = exportedTable('handles', {
+  row: row('handles', { handle_hash: text, user_id: id<UserId>(), released_at: integer }),
+  where: sql`released_at is not null and user_id not like 'invitation:%'`,
+});

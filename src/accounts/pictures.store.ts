@@ -1,4 +1,5 @@
 import type { Db } from '../platform/db/db.ts';
+import { exportedTable } from '../platform/db/exported-table.ts';
 import { id, integer, row, text } from '../platform/db/rows.ts';
 import { type Sql, sql } from '../platform/db/sql.ts';
 import type { UserId } from '../platform/ids.ts';
@@ -40,3 +41,10 @@ export const findPicture = (db: Db, picture_id: string) =>
 
 export const findPictureOf = (db: Db, user_id: UserId) =>
   db.get(Picture, sql`select ${Picture.columns} from user_pictures where user_id = ${user_id}`);
+
+/** Those that their users show. */
+export const exportedPictures = exportedTable('user_pictures', {
+  row: StoredPicture,
+  where: sql`exists (select 1 from users u where u.user_id = user_pictures.user_id and u.deleted_at is null
+                        and u.picture like '%/' || user_pictures.picture_id)`,
+});

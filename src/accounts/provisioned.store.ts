@@ -1,5 +1,6 @@
 import { mayConflict } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
+import { exportedTable } from '../platform/db/exported-table.ts';
 import { flag, id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { oneOf, raw, sql } from '../platform/db/sql.ts';
 import type { UserId } from '../platform/ids.ts';
@@ -82,3 +83,8 @@ export const insertProvisioned = (one: Provisioned) => [
 /** Conflicts with a name that is taken. */
 export const updateProvisioned = (user_id: UserId, to: Partial<Provisioned>) =>
   mayConflict(sql`update scim_users set ${Provisioned.set(to)} where user_id = ${user_id}`);
+
+export const exportedProvisioned = exportedTable('scim_users', {
+  row: Provisioned,
+  where: sql`exists (select 1 from users u where u.user_id = scim_users.user_id and u.deleted_at is null)`,
+});

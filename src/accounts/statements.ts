@@ -3,7 +3,14 @@
  * Whatever decides something is a use-case, in a file of its own.
  */
 export { countSameMailbox } from './email-keys.store.ts';
-export { deleteReservations, mayTakeHandle, releaseHandle, reserveHandle, takeHandle } from './handles.store.ts';
+export {
+  deleteReservations,
+  exportedHandles,
+  mayTakeHandle,
+  releaseHandle,
+  reserveHandle,
+  takeHandle,
+} from './handles.store.ts';
 export {
   deleteInvitations,
   deleteLinks,
@@ -23,9 +30,17 @@ export {
   spendInvitations,
 } from './links.store.ts';
 export { type UserCounts, type UserFilter, userFilters, userOrders } from './lists.store.ts';
-export { deletePicture, findPicture, findPictureOf, findPictureType, insertPicture } from './pictures.store.ts';
+export {
+  deletePicture,
+  exportedPictures,
+  findPicture,
+  findPictureOf,
+  findPictureType,
+  insertPicture,
+} from './pictures.store.ts';
 export {
   countScimUsers,
+  exportedProvisioned,
   findProvisioned,
   findScimUser,
   findScimUsers,
@@ -43,6 +58,7 @@ export {
   deletedUsers,
   deleteUser,
   existingUsers,
+  exportedRoles,
   findUser,
   findUserByEmail,
   hasAdministrator,
@@ -67,6 +83,7 @@ export {
   noteSecondFactor,
   type Profile,
   perStandardClaim,
+  presentUsers,
   raiseGrantsEpochOfUser,
   recordSignIn,
   replaceEmail,
@@ -74,6 +91,7 @@ export {
   setDisabled,
   setProfile,
   setRole,
+  showPicture,
   standardClaimNames,
   User,
   usersOfAddresses,

@@ -1,5 +1,6 @@
 import { mayConflict, mustChange, type Write } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
+import { exportedTable } from '../platform/db/exported-table.ts';
 import { choice, id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { asBigint, oneOf, raw, type Sql, sql } from '../platform/db/sql.ts';
 import { rowsFitOneSlice } from '../platform/db/table-rows.ts';
@@ -52,7 +53,7 @@ export const User = row('users', {
 export type User = RowOf<typeof User>;
 
 type NewUser = Pick<User, 'user_id' | 'email' | 'name' | 'role' | 'email_verified_at'> &
-  Partial<Pick<User, 'picture' | 'locale' | StandardClaim | 'created_at'>>;
+  Partial<Pick<User, 'picture' | 'locale' | StandardClaim | 'created_at' | 'updated_at' | 'last_sign_in_at'>>;
 
 const StoredUser = row('users', { ...User.fields, email_key: text, terms_of: integer, active_at: integer });
 
@@ -64,15 +65,20 @@ export const isAddressed = (email: string): Sql => {
 
 /** Conflicts with a taken address: `email_key` is unique. A handle is taken in the same change. */
 export const insertUser = (user: NewUser, now: number): readonly (Write<never, true> | Sql)[] => {
-  const { user_id, email_verified_at, name, role, picture = null, locale = null, created_at = now } = user;
+  const { user_id, email_verified_at, name, role, picture = null, locale = null } = user;
+  const { created_at = now, updated_at = now, last_sign_in_at = null } = user;
   const email = readableEmail(user.email);
   const claims = perStandardClaim((claim) => user[claim] ?? null);
   const own = { email, email_verified_at, name, role, picture, locale, ...claims };
-  const stored = { user_id, ...own, email_key: emailKey(user.email), created_at, updated_at: now };
-  return [
-    mayConflict(sql`insert into users ${StoredUser.values({ ...stored, terms_of: now, active_at: created_at })}`),
-    ...insertTerms(user_id, own),
-  ];
+  const times = {
+    created_at,
+    updated_at,
+    last_sign_in_at,
+    terms_of: updated_at,
+    active_at: last_sign_in_at ?? created_at,
+  };
+  const stored = { user_id, ...own, email_key: emailKey(user.email), ...times };
+  return [mayConflict(sql`insert into users ${StoredUser.values(stored)}`), ...insertTerms(user_id, own)];
 };
 
 /** For `update … set`: the row has changed, and the terms by which it is found, if they were complete, still are. */
@@ -125,10 +131,11 @@ export const noAdministrator: Sql = sql`not exists (select 1 from users where ${
 
 export const hasAdministrator = async (db: Db): Promise<boolean> => !(await db.holds(noAdministrator));
 
-/** Changes no row if the user is unknown, or is so already. */
-export const setDisabled = (user_id: UserId, disabled: boolean, now: number): Sql =>
+/** Changes no row if the user is unknown, or is so already. @param updated_at of an import. */
+export const setDisabled = (user_id: UserId, disabled: boolean, now: number, updated_at = now): Sql =>
   disabled
-    ? sql`update users set disabled_at = ${now}, ${touched(now)} where user_id = ${user_id} and disabled_at is null`
+    ? sql`update users set disabled_at = ${now}, ${touched(updated_at)}
+           where user_id = ${user_id} and disabled_at is null`
     : sql`update users set disabled_at = null, ${touched(now)}
            where user_id = ${user_id} and disabled_at is not null`;
 
@@ -143,6 +150,16 @@ export const usersOfAddresses = (db: Db, emails: readonly string[]) =>
 
 export const existingUsers = (db: Db, user_ids: readonly string[]) =>
   db.all(User.pick('user_id'), sql`select user_id from users where user_id in ${oneOf(user_ids)}`);
+
+/** Those of some users who are not deleted. */
+export async function presentUsers(db: Db, user_ids: readonly string[]): Promise<Set<string>> {
+  const Id = User.pick('user_id');
+  const rows = await db.all(
+    Id,
+    sql`select user_id from users where user_id in ${oneOf(user_ids)} and deleted_at is null`,
+  );
+  return new Set(rows.map(({ user_id }) => user_id));
+}
 
 export const isEmailTaken = (email: string): Sql => sql`exists (select 1 from users where ${isAddressed(email)})`;
 
@@ -239,6 +256,10 @@ export const isNotLastAdministrator = (user_id: UserId): Sql =>
   sql`(not exists (select 1 from users where user_id = ${user_id} and role = 'admin')
        or exists (select 1 from users where user_id <> ${user_id} and ${isActiveAdministrator}))`;
 
+/** For an import, which changes nothing else of the user. */
+export const showPicture = (user_id: UserId, picture: string): Sql =>
+  sql`update users set picture = ${picture} where user_id = ${user_id}`;
+
 /** @param by the actor. */
 export const setRole = (user_id: UserId, role: Role, by: string, now: number): Sql =>
   sql`update users set role = ${role}, ${touched(now)}, role_granted_by = ${by}, role_granted_at = ${now}
@@ -308,3 +329,13 @@ export const completeTerms = (db: Db, user: User) =>
       terms: [deleteTerms(user.user_id), ...insertTerms(user.user_id, user)],
     },
   });
+
+const StoredRole = row('users', { user_id: id<UserId>(), ...RoleGrant.fields });
+
+/** Of those who have another role than every user. */
+export const exportedRoles = exportedTable('users', {
+  row: StoredRole,
+  where: sql`role <> 'user' and deleted_at is null`,
+  write: ({ user_id, ...grant }) =>
+    sql`update users set ${StoredRole.set(grant)} where user_id = ${user_id} and role = 'user' and deleted_at is null`,
+});

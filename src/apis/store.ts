@@ -1,9 +1,10 @@
 import type { Db } from '../platform/db/db.ts';
+import { exportedTable } from '../platform/db/exported-table.ts';
 import { flag, id, integer, json, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { type Sql, sql } from '../platform/db/sql.ts';
 import type { ApiId, EventId } from '../platform/ids.ts';
 import { Type } from '../platform/schema.ts';
-import type { Api, ApiScope } from './api.ts';
+import { type Api, type ApiScope, comparableIdentifier } from './api.ts';
 import { maxApis, maxScopes, type WantedScope } from './api-rules.ts';
 
 /** The tables `apis` and `api_scopes`. */
@@ -91,3 +92,21 @@ export const ownerOfScope = (db: Db, name: string) =>
     sql`select a.name, case when a.retired_at is null and s.retired_at is null then 1 else 0 end as is_active
           from api_scopes s join apis a on a.api_id = s.api_id where s.name = ${name}`,
   );
+
+/** Retired ones too, since no other API may ever have their scopes. */
+export const exportedApis = exportedTable('apis', {
+  row: row('apis', { ...ApiRow.fields, retired_at: nullable(integer) }),
+  lists: {
+    scopes: {
+      table: 'api_scopes',
+      row: row('api_scopes', {
+        ...NewScope.pick('name', 'descriptions', 'created_at').fields,
+        retired_at: nullable(integer),
+      }),
+    },
+  },
+  follows: {
+    columns: { identifier_key: text, event_id: text },
+    values: ({ identifier }, { event_id }) => ({ identifier_key: comparableIdentifier(identifier), event_id }),
+  },
+});

@@ -127,6 +127,8 @@ const actions = {
     'store.backed_up': 'administrators',
     'store.restored': 'administrators',
     'store.moved': 'administrators',
+    'store.exported': 'administrators',
+    'store.imported': 'administrators',
     'mail.tested': 'administrators',
   },
 } as const satisfies Record<string, Readonly<Record<`${string}.${string}`, DoneBy>>>;

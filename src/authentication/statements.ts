@@ -6,13 +6,16 @@ export { type Factors, factorsOf, hasSecondFactor } from './credentials/factors.
 export { deleteIdentitiesOfUser, insertIdentity, listIdentities } from './credentials/identities.store.ts';
 export { deletePasskeysOfUser, insertPasskey, listPasskeys, type Passkey } from './credentials/passkeys.store.ts';
 export { passwordOf, setPassword } from './credentials/passwords.store.ts';
+export { exportedProviders, mostProviders } from './credentials/providers.store.ts';
 export {
   countBackupCodes,
   deleteBackupCodes,
   deletePendingTotp,
   deleteTotp,
+  exportedBackupCodes,
   findTotp,
   insertActiveTotp,
+  someBackupCodes,
 } from './credentials/two-factor.store.ts';
 export { deletePendingSignInsOfUser } from './sessions/pending-sign-ins.store.ts';
 export {

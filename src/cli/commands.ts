@@ -35,8 +35,9 @@ import { backupCommands } from './backup.ts';
 import { type Command, command, commandWithoutStore, type Option, type Typed, UsageError } from './command.ts';
 import { declaredCommands } from './declared.ts';
 import { doctorCommand } from './doctor.ts';
-import { exportCommand } from './export-users.ts';
+import { exportCommand } from './export.ts';
 import { healthcheckCommand } from './healthcheck.ts';
+import { importStoreCommand } from './import.ts';
 import { importClientsCommand } from './import-clients.ts';
 import { importCommand } from './import-users.ts';
 import { moveCommands } from './move.ts';
@@ -243,6 +244,8 @@ export const commandGroups: readonly (readonly [heading: string, commands: Reado
       ...doctorCommand,
       ...backupCommands,
       ...moveCommands,
+      ...exportCommand,
+      ...importStoreCommand,
       ...commandsOf(settingOperations),
       ...commandsOf(providerOperations),
       ...mailCommand,
@@ -257,7 +260,6 @@ export const commandGroups: readonly (readonly [heading: string, commands: Reado
       ...commandsOf(invitationOperations),
       ...commandsOf(userOperations),
       ...exportCommands,
-      ...exportCommand,
       ...importCommand,
       ...invitationCommand,
     },

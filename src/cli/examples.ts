@@ -2,6 +2,8 @@
 export const examples: Readonly<Record<string, string>> = {
   backup: 'backup /var/backups/signet.db',
   restore: 'restore /var/backups/signet.db --force --reason "disk failure"',
+  export: 'export signet.age --recipient age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p',
+  import: 'import signet.age --identity key.txt --dry-run',
   move: 'move --to postgres://signet@10.0.0.5/signet',
   'mail test': 'mail test ada@example.com',
   completion: 'completion bash > ~/.local/share/bash-completion/completions/signet',
@@ -15,8 +17,6 @@ export const examples: Readonly<Record<string, string>> = {
   'users role': 'users role ada@example.com admin',
   'users export': 'users export ada@example.com > ada.json',
   'users export-csv': 'users export-csv --filter unverified > users.csv',
-  'users export-all':
-    'users export-all users.age --recipient age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p',
   'users import': 'users import users.jsonl --keep-subjects --dry-run',
   'sessions list': 'sessions list ada@example.com',
   'sessions end': 'sessions end ada@example.com ses_id',

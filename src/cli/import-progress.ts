@@ -1,6 +1,5 @@
 import type { Writable } from 'node:stream';
 import type { WriteStream } from 'node:tty';
-import type { Progress } from '../imports/import-file.ts';
 import type { Clock } from '../platform/clock.ts';
 
 /** Milliseconds between two lines: on a terminal, where each replaces the one before, and elsewhere. */
@@ -14,6 +13,8 @@ function remaining(seconds: number): string {
   const minutes = Math.floor(seconds / 60);
   return `${minutes > 0 ? `${minutes} min ` : ''}${Math.ceil(seconds % 60)} s left`;
 }
+
+type Progress = { imported: number; unchanged: number; refused: number; bytes: number; read: number };
 
 /** Shows how far an import is: a bar on a terminal, a line now and then elsewhere. */
 export function openProgress(stderr: Writable, clock: Clock) {

@@ -8,7 +8,8 @@ import { invalidRequest } from '../platform/errors.ts';
 import { command, UsageError } from './command.ts';
 import { openProgress } from './import-progress.ts';
 
-const members = (help: string) => ({ value: 'member', help, separator: /[\s,]+/, oneOf: optionalMembers }) as const;
+export const members = (help: string) =>
+  ({ value: 'member', help, separator: /[\s,]+/, oneOf: optionalMembers }) as const;
 
 export const importCommand = {
   'users import': command({
@@ -68,7 +69,7 @@ export const importCommand = {
 };
 
 /** Every value was compared with `oneOf`, or is refused here. */
-function setOf(typed: readonly string[] | undefined): ReadonlySet<Member> {
+export function setOf(typed: readonly string[] | undefined): ReadonlySet<Member> {
   const unknown = typed?.find((name) => !optionalMembers.some((member) => member === name));
   if (unknown !== undefined) throw new UsageError(`No user can do without this member: ${unknown.slice(0, 40)}.`);
   return new Set(typed as readonly Member[] | undefined);

@@ -3,10 +3,14 @@
  * Whatever decides something is a use-case, in a file of its own.
  */
 export { type FailureRow, failuresOf } from './failures.store.ts';
+export { exportedHosts } from './from-outside/approved-hosts.store.ts';
+export { exportedDocuments } from './from-outside/documents.store.ts';
 export {
   clientsAfter,
   deleteDeletedClient,
   deletedClients,
+  exportedClients,
+  exportedSuspensions,
   hasApprovedClient,
   isDeletableAtOnce,
   noteSecretUse,

@@ -1,12 +1,13 @@
 import { mustChange, type Write } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
+import { exportedTable } from '../platform/db/exported-table.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { asBigint, asText, oneOf, type Sql, sql } from '../platform/db/sql.ts';
 import { rowsFitOneSlice } from '../platform/db/table-rows.ts';
 import type { EventId, SecretId } from '../platform/ids.ts';
 import type { ClientStatus } from './choices.ts';
 import { type Client, ClientRow, type ClientSecret, SecretRow } from './client.ts';
-import { replaceTerms } from './terms.store.ts';
+import { insertTerms, replaceTerms } from './terms.store.ts';
 
 /** The tables `clients`, `client_secrets` and `remembered_suspensions`. */
 const ClientWithSecret = row('clients c left join client_secrets s', {
@@ -306,3 +307,25 @@ export const completeTerms = (db: Db, { client_id, name }: Pick<Client, 'client_
       terms: replaceTerms(client_id, name),
     },
   });
+
+const { event_id: _, ...exportedFields } = ClientRow.fields;
+const { client_id: __, ...secretFields } = SecretRow.fields;
+
+export const exportedClients = exportedTable('clients', {
+  row: row('clients', exportedFields),
+  where: sql`status <> 'deleted'`,
+  lists: { secrets: { table: 'client_secrets', row: row('client_secrets', secretFields) } },
+  follows: {
+    columns: { event_id: text, terms_of: text },
+    values: ({ name }, { event_id }) => ({ event_id, terms_of: name }),
+  },
+  beside: ({ client_id, name }) => insertTerms(client_id, name),
+});
+
+/** For the review of others: clients that were suspended when they were deleted. */
+export const exportedSuspensions = exportedTable('remembered_suspensions', {
+  row: row('remembered_suspensions', {
+    ...ComparedRow.pick('client_id', 'owner_user_id', 'name', 'redirect_uris').fields,
+    deleted_at: integer,
+  }),
+});

@@ -1,4 +1,5 @@
 import type { Db } from '../platform/db/db.ts';
+import { exportedTable } from '../platform/db/exported-table.ts';
 import { flag, integer, type RowOf, row, text } from '../platform/db/rows.ts';
 import { type Sql, sql } from '../platform/db/sql.ts';
 
@@ -22,3 +23,5 @@ export const rememberDeclared = (declared: Declared): Sql[] => [
 
 export const forgetDeclared = ({ kind, resource_key }: Pick<Declared, 'kind' | 'resource_key'>): Sql =>
   sql`delete from declared_resources where kind = ${kind} and resource_key = ${resource_key}`;
+
+export const exportedDeclared = exportedTable('declared_resources', { row: Declared });

@@ -1,6 +1,7 @@
 import type { Db } from '../platform/db/db.ts';
+import { exportedTable } from '../platform/db/exported-table.ts';
 import { choice, id, integer, jsonObject, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
-import { asBigint, type Sql, sql } from '../platform/db/sql.ts';
+import { asBigint, raw, type Sql, sql } from '../platform/db/sql.ts';
 import type { CredentialId, UserId } from '../platform/ids.ts';
 import { type EntitlementWrite, entitlementStatuses } from './entitlement.ts';
 
@@ -149,3 +150,17 @@ export const listVersions = (
            }
          order by written_at desc, product desc, version desc limit ${limit}`,
   );
+
+const ofUsers = (table: 'entitlements' | 'entitlement_versions'): Sql =>
+  sql`exists (select 1 from users u where u.user_id = ${raw(table)}.user_id and u.deleted_at is null)`;
+
+export const exportedEntitlements = exportedTable('entitlements', {
+  row: row('entitlements', { user_id: userAndWrite.user_id, ...StoredRow.fields }),
+  where: ofUsers('entitlements'),
+  follows: { columns: { write_id: text }, values: (_, { event_id }) => ({ write_id: event_id }) },
+});
+
+export const exportedVersions = exportedTable('entitlement_versions', {
+  row: row('entitlement_versions', { user_id: userAndWrite.user_id, ...VersionRow.fields }),
+  where: ofUsers('entitlement_versions'),
+});

@@ -1,8 +1,10 @@
 import { type FieldProblem, fieldProblem } from '../platform/errors.ts';
 import type { GroupId } from '../platform/ids.ts';
 import { displayNameProblem, isSeen } from '../platform/text.ts';
+import { groupNameKey } from './name-key.ts';
 import type { Group as StoredGroup } from './store.ts';
 
+export { groupNameKey };
 export type Group = StoredGroup;
 
 /** Characters. */
@@ -18,9 +20,6 @@ export const maxGroupsOfUser = 200;
 export const maxGroupsOfClient = 50;
 /** What there may be. */
 export const maxGroups = 10_000;
-
-/** Two names with the same key are one name to people. */
-export const groupNameKey = (name: string): string => name.normalize('NFKC').toLowerCase();
 
 export const isGroupId = (text: string): text is string & GroupId => /^grp_[\w-]{1,60}$/.test(text);
 

@@ -1,5 +1,6 @@
 import { User } from '../accounts/statements.ts';
 import type { Db } from '../platform/db/db.ts';
+import { exportedTable } from '../platform/db/exported-table.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { inOneSlice } from '../platform/db/slices.ts';
 import { asBigint, oneOf, raw, type Sql, sql } from '../platform/db/sql.ts';
@@ -114,3 +115,9 @@ export const deleteSomeMembers = (db: Db, group_id: GroupId, rows: number) =>
   db.run(
     sql`delete from group_members where ${inOneSlice('group_members', 'group_id, user_id', sql`group_id = ${group_id}`, rows)}`,
   );
+
+export const exportedMembers = exportedTable('group_members', {
+  row: Member,
+  where: sql`exists (select 1 from groups g, users u where g.group_id = group_members.group_id and g.deleted_at is null
+                        and u.user_id = group_members.user_id and u.deleted_at is null)`,
+});

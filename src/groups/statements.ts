@@ -1,6 +1,7 @@
 /** What other rooms may put into their changes, or ask of our tables. */
 export {
   deleteMember,
+  exportedMembers,
   type GroupOfUser,
   groupsOfUser,
   insertMember,
@@ -8,4 +9,12 @@ export {
   type ListedMember,
   membersOfGroups,
 } from './members.store.ts';
-export { countGroups, findGroupByKey, findGroups, findGroupsByKeys, groupsByExternalId, groupsFrom } from './store.ts';
+export {
+  countGroups,
+  exportedGroups,
+  findGroupByKey,
+  findGroups,
+  findGroupsByKeys,
+  groupsByExternalId,
+  groupsFrom,
+} from './store.ts';

@@ -1,7 +1,9 @@
 import type { Db } from '../platform/db/db.ts';
+import { exportedTable } from '../platform/db/exported-table.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { oneOf, type Sql, sql } from '../platform/db/sql.ts';
 import type { EventId, GroupId } from '../platform/ids.ts';
+import { groupNameKey } from './name-key.ts';
 
 /** The table `groups`. Times are Unix seconds. */
 const Group = row('groups', {
@@ -107,3 +109,12 @@ export const deleteGroupRow = (db: Db, group_id: GroupId) =>
     sql`delete from groups where group_id = ${group_id} and deleted_at is not null
            and not exists (select 1 from group_members m where m.group_id = groups.group_id)`,
   );
+
+export const exportedGroups = exportedTable('groups', {
+  row: Group.pick('group_id', 'name', 'description', 'external_id', 'created_at', 'updated_at'),
+  where: isThere,
+  follows: {
+    columns: { name_key: text, event_id: text },
+    values: ({ name }, { event_id }) => ({ name_key: groupNameKey(name), event_id }),
+  },
+});

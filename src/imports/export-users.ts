@@ -1,12 +1,10 @@
 import type { User } from '../accounts/statements.ts';
 import { perStandardClaim } from '../accounts/statements.ts';
 import { findUsers } from '../accounts/users.ts';
-import { auditEvent, type Caller } from '../audit/audit.ts';
 import { findTotp, listIdentities, listPasskeys, passwordOf } from '../authentication/statements.ts';
 import { totpPurpose } from '../authentication/two-factor/totp.ts';
 import { groupsOfUser } from '../groups/statements.ts';
-import { now } from '../platform/clock.ts';
-import { inPages } from '../platform/db/slices.ts';
+import { pictureOf } from '../platform/pages/initials.ts';
 import type { ImportDeps } from './deps.ts';
 import type { ImportedUser } from './format.ts';
 
@@ -14,35 +12,23 @@ import type { ImportedUser } from './format.ts';
 const atOnce = 20;
 
 /**
- * Every user in the format of an import, a line each, with password hashes and the secrets of authenticator apps: who reads it can sign in
- * as many of them. The caller encrypts it.
- * @param recipient to whom, for the audit log, which names it before anything is read.
+ * Users in the format of an import, with password hashes and the secrets of authenticator apps: who reads them can sign in as
+ * any of them. The caller encrypts them.
+ * @param after `next` of the page before.
  */
-export async function exportAllUsers(
+export async function exportUsers(
   deps: ImportDeps,
-  caller: Caller,
-  recipient: string,
-): Promise<AsyncGenerator<string>> {
-  const after = { filter: 'all', recipient };
-  const event = auditEvent({ action: 'user.list_exported', ...caller, after }, now(deps));
-  await deps.db.change({ run: { event: event.statement } });
-  return linesOf(deps);
+  after: string | undefined,
+  limit: number,
+): Promise<{ users: ImportedUser[]; next: string | undefined }> {
+  const { users, next } = await findUsers(deps, { after, limit });
+  const exported: ImportedUser[] = [];
+  for (let first = 0; first < users.length; first += atOnce)
+    exported.push(...(await Promise.all(users.slice(first, first + atOnce).map((user) => exportUser(deps, user)))));
+  return { users: exported, next };
 }
 
-async function* linesOf(deps: ImportDeps): AsyncGenerator<string> {
-  yield* inPages(async (after: string | undefined, limit) => {
-    const { users, next } = await findUsers(deps, { after, limit });
-    const lines: string[] = [];
-    for (let first = 0; first < users.length; first += atOnce)
-      lines.push(...(await Promise.all(users.slice(first, first + atOnce).map((user) => lineOf(deps, user)))));
-    return { page: lines.join(''), next };
-  });
-}
-
-const lineOf = async (deps: ImportDeps, user: User): Promise<string> =>
-  `${JSON.stringify(withoutNulls(await exported(deps, user)))}\n`;
-
-async function exported({ db, vault, config }: ImportDeps, user: User): Promise<ImportedUser> {
+async function exportUser({ db, vault, config }: ImportDeps, user: User): Promise<ImportedUser> {
   const { user_id } = user;
   const [password, totp, identities, passkeys, groups] = await Promise.all([
     passwordOf(db, user_id),
@@ -51,39 +37,58 @@ async function exported({ db, vault, config }: ImportDeps, user: User): Promise<
     listPasskeys(db, user_id),
     groupsOfUser(db, user_id),
   ]);
-  const secret = totp?.confirmed_at == null ? undefined : totp.secret_sealed;
-  return {
+  const secret = totp?.confirmed_at == null ? null : totp.secret_sealed;
+  return withoutNulls({
     external_id: user_id,
     sub: user_id,
     email: user.email,
     email_verified: user.email_verified_at !== null,
+    email_verified_at: user.email_verified_at,
     name: user.name,
     ...perStandardClaim((claim) => user[claim]),
-    picture: user.picture,
+    // One that was uploaded here is nowhere else.
+    picture: pictureOf(config.baseUrl, user) === undefined ? user.picture : null,
     locale: user.locale,
     disabled: user.disabled_at !== null,
+    disabled_at: user.disabled_at,
     created_at: user.created_at,
+    updated_at: user.updated_at,
+    last_sign_in_at: user.last_sign_in_at,
     password_hash: password?.password_hash ?? null,
     password_changed_at: password?.changed_at ?? null,
-    totp: secret ? { secret: vault.open(totpPurpose(user_id), secret) } : null,
-    identities: identities.map(({ issuer, subject, email }) => ({ issuer, subject, email })),
-    passkeys: passkeys.map((passkey) => ({
-      rp_id: new URL(config.baseUrl).hostname,
-      credential_id: passkey.credential_id,
-      public_key: passkey.public_key,
-      user_handle: passkey.user_handle,
-      sign_count: passkey.sign_count,
-      transports: passkey.transports,
-      backed_up: passkey.backed_up_at !== null,
-      name: passkey.name,
-      created_at: passkey.created_at,
-    })),
+    password_min_characters: password?.min_characters ?? null,
+    totp:
+      secret === null
+        ? null
+        : withoutNulls({
+            secret: vault.open(totpPurpose(user_id), secret),
+            confirmed_at: totp?.confirmed_at ?? null,
+            last_used_at: totp?.last_used_at ?? null,
+          }),
+    identities: identities.map(({ provider, issuer, subject, email, linked_at, last_used_at }) =>
+      withoutNulls({ provider, issuer, subject, email, linked_at, last_used_at }),
+    ),
+    passkeys: passkeys.map((passkey) =>
+      withoutNulls({
+        rp_id: new URL(config.baseUrl).hostname,
+        credential_id: passkey.credential_id,
+        public_key: passkey.public_key,
+        user_handle: passkey.user_handle,
+        sign_count: passkey.sign_count,
+        transports: passkey.transports,
+        backed_up: passkey.backed_up_at !== null,
+        backed_up_at: passkey.backed_up_at,
+        name: passkey.name,
+        created_at: passkey.created_at,
+        last_used_at: passkey.last_used_at,
+      }),
+    ),
     groups: groups.map(({ name }) => name),
-  };
+  });
 }
 
 /** What a user does not have is left out, lists included. */
-const withoutNulls = (user: ImportedUser): object =>
+const withoutNulls = <Value extends object>(value: Value): Value =>
   Object.fromEntries(
-    Object.entries(user).filter(([, value]) => value !== null && !(Array.isArray(value) && value.length === 0)),
-  );
+    Object.entries(value).filter(([, member]) => member !== null && !(Array.isArray(member) && member.length === 0)),
+  ) as Value;

@@ -1,13 +1,11 @@
-import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
-import { performance } from 'node:perf_hooks';
-import { finished } from 'node:stream/promises';
 import { type ImportDeps, type ReadingDeps, readingDeps } from './deps.ts';
 import { openImportFile } from './files/read-file.ts';
 import { FileDamaged, type FileRecord } from './files/records.ts';
 import { type Import, importUsers, type Outcome } from './import-users.ts';
 import { type ExportReading, readExported, refusedReading } from './read-export.ts';
 import type { CheckedUser, Problem, Reading } from './read-user.ts';
+import { openReport, type Place } from './report.ts';
+import { turns } from './turns.ts';
 
 export type FileImport = Import &
   ExportReading & {
@@ -28,15 +26,8 @@ export type Counts = {
 
 export type Progress = Readonly<Counts> & { bytes: number; read: number };
 
-/** Users of one change, which holds the only lock of SQLite: as many as take about so long, the flush left out. */
-const usersAtOnce = { first: 20, least: 5, most: 200 };
-const changeMs = { least: 10, most: 16 };
 /** One batch is read while the change of another is made. */
 const workers = 2;
-/** More different problems are counted as one. */
-const maxReasons = 200;
-
-type Located = { at: number; external_id?: string };
 
 /**
  * Imports the users of a file, a slice at a time. What was imported stays if it ends early, and the same import again continues: it
@@ -50,12 +41,12 @@ export async function importFile(
 ): Promise<Counts> {
   const file = await openImportFile(given.path, given.adapter.paths);
   const counts: Counts = { imported: 0, unchanged: 0, refused: 0, reduced: 0, reasons: {} };
-  const report = openReport(given.reportPath, counts);
+  const report = openReport(given.reportPath, counts.reasons);
   const next = batchesOf(file.records);
   const inTurn = turns();
   const work = async () => {
     for (;;) {
-      const records = await next(inTurn.users);
+      const records = await next(inTurn.rows);
       if (records.length === 0) return;
       await importRecords(deps, given, records, { counts, report, inTurn });
       await report.drained();
@@ -73,42 +64,12 @@ export async function importFile(
   return counts;
 }
 
-/**
- * One change at a time: while the disk flushes it, the lock of SQLite is free for a server. Other work than that is none of the
- * process, so it needs no pause.
- */
-function turns() {
-  let last: Promise<unknown> = Promise.resolve();
-  let users = usersAtOnce.first;
-
-  async function timed<Result>(change: () => Promise<Result>): Promise<Result> {
-    const before = performance.eventLoopUtilization();
-    const result = await change();
-    const ms = performance.eventLoopUtilization(before).active;
-    if (ms > changeMs.most) users = Math.max(Math.floor(users * 0.8), usersAtOnce.least);
-    if (ms < changeMs.least) users = Math.min(Math.ceil(users * 1.2), usersAtOnce.most);
-    return result;
-  }
-
-  return {
-    /** How many to change next. */
-    get users(): number {
-      return users;
-    },
-    run<Result>(change: () => Promise<Result>): Promise<Result> {
-      const turn = last.then(() => timed(change));
-      last = turn.catch(() => undefined);
-      return turn;
-    },
-  };
-}
-
 type Tally = { counts: Counts; report: ReturnType<typeof openReport>; inTurn: ReturnType<typeof turns> };
 
 async function importRecords(deps: ImportDeps, given: FileImport, records: readonly FileRecord[], tally: Tally) {
   const reading = await readingDeps(deps);
   const users: CheckedUser[] = [];
-  const located: (Located & { dropped: readonly Problem[] })[] = [];
+  const located: (Place & { dropped: readonly Problem[] })[] = [];
   for (const record of records) {
     const { user, external_id, problems, dropped } = readRecord(reading, given, record);
     const { at } = record;
@@ -124,7 +85,7 @@ async function importRecords(deps: ImportDeps, given: FileImport, records: reado
   for (const [place, outcome] of outcomes.entries()) note(located[place]!, outcome, tally);
 }
 
-function note(of: Located & { dropped: readonly Problem[] }, outcome: Outcome, { counts, report }: Tally): void {
+function note(of: Place & { dropped: readonly Problem[] }, outcome: Outcome, { counts, report }: Tally): void {
   counts[outcome.status] += 1;
   if (outcome.status === 'refused') report.write(of, 'refused', outcome.problems);
   if (outcome.status !== 'imported') return;
@@ -160,32 +121,5 @@ function batchesOf(records: AsyncIterable<readonly FileRecord[]>) {
     const batch = turn.then(() => take(rows));
     turn = batch.catch(() => undefined);
     return batch;
-  };
-}
-
-/** A new file, which its owner alone may read: it has the ids of users. */
-function openReport(path: string, counts: Counts) {
-  const stream = createWriteStream(path, { mode: 0o600 });
-  const isDone = finished(stream);
-  isDone.catch(() => undefined); // close() throws it
-  let isFull = false;
-  return {
-    write({ at, external_id }: Located, outcome: 'refused' | 'imported_without', problems: readonly Problem[]): void {
-      isFull = !stream.write(`${JSON.stringify({ at, external_id, outcome, problems })}\n`);
-      for (const { path, message } of problems) {
-        const reason = `${path.replaceAll(/\/\d+/g, '')}: ${message}`.replace(/^: /, '');
-        const known = reason in counts.reasons || Object.keys(counts.reasons).length < maxReasons;
-        const name = known ? reason : 'other problems';
-        counts.reasons[name] = (counts.reasons[name] ?? 0) + 1;
-      }
-    },
-    async drained(): Promise<void> {
-      if (isFull && stream.writableNeedDrain) await Promise.race([once(stream, 'drain'), isDone]);
-      isFull = false;
-    },
-    async close(): Promise<void> {
-      stream.end();
-      await isDone;
-    },
   };
 }

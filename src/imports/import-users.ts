@@ -14,12 +14,13 @@ import { groupNameKey, maxGroupsOfUser } from '../groups/group.ts';
 import { findGroupsByKeys, insertMember } from '../groups/statements.ts';
 import { now } from '../platform/clock.ts';
 import { mayConflict, mustChange, type Writes } from '../platform/db/change.ts';
-import { allOf } from '../platform/db/sql.ts';
+import { allOf, type Sql } from '../platform/db/sql.ts';
 import { emailKeys } from '../platform/email-address.ts';
 import { inEnglish, type MessageKey } from '../platform/i18n/translate.ts';
 import { type GroupId, newUserIdAt, type UserId } from '../platform/ids.ts';
 import type { ImportDeps } from './deps.ts';
 import type { Member } from './format.ts';
+import type { Totp } from './read-factors.ts';
 import type { CheckedUser, Omissions, Problem } from './read-user.ts';
 import { findImported, importKey, insertImported, undoEverything } from './store.ts';
 
@@ -205,32 +206,46 @@ function lesserUser(user: CheckedUser, kind: string, index: number): CheckedUser
 
 /** The handle comes first, as in every change that takes one; a user is disabled last, since a disabled one gets no passkeys. */
 function writesOf(deps: ImportDeps, { place, user, user_id, import_key, group_ids }: Entry, at: number): Writes {
-  const { preferred_username: handle, email_verified, password_hash, totp_secret, identities, passkeys } = user;
-  const { sub: _, disabled, created_at: created = at, ...own } = user;
-  const created_at = Math.min(created, at);
+  const { preferred_username: handle, email_verified, password_hash, totp, identities, passkeys } = user;
+  const { sub: _, disabled, ...own } = user;
+  const past = (time: number | undefined, otherwise: number) => Math.min(time ?? otherwise, at);
+  const created_at = past(user.created_at, at);
+  const updated_at = past(user.updated_at, at);
   const name = (what: string, index?: number) => `${what}-${place}${index === undefined ? '' : `-${index}`}`;
   const row = {
     ...own,
     user_id,
     role: 'user' as const,
-    email_verified_at: email_verified ? at : null,
+    email_verified_at: email_verified ? past(user.email_verified_at, at) : null,
     created_at,
+    updated_at,
+    last_sign_in_at: user.last_sign_in_at === undefined ? null : past(user.last_sign_in_at, at),
   };
-  const password = password_hash === undefined ? undefined : { password_hash, min_characters: null };
-  const totp = totp_secret === undefined ? undefined : deps.vault.seal(totpPurpose(user_id), totp_secret);
+  const min_characters = user.password_min_characters ?? null;
+  const password = password_hash === undefined ? undefined : { password_hash, min_characters };
   const hasSecondFactor = totp !== undefined || passkeys.length > 0;
   return {
     [name('key')]: mayConflict(insertImported(import_key, user_id, at)),
     ...(handle !== undefined && { [name('handle')]: mustChange(takeHandle(user_id, handle, at)) }),
     [name('user')]: insertUser(row, at),
     ...(password && { [name('password')]: setPassword(user_id, password, user.password_changed_at ?? created_at) }),
-    ...(totp && { [name('totp')]: insertActiveTotp({ user_id, secret_sealed: totp, step: stepAt(at) }, at) }),
+    ...(totp && { [name('totp')]: writeTotp(deps, user_id, totp, at) }),
     ...Object.fromEntries(
-      identities.map((one, index) => [name('identity', index), mayConflict(insertIdentity({ ...one, user_id }, at))]),
+      identities.map((one, index) => {
+        const linked_at = past(one.linked_at, at);
+        const identity = { ...one, user_id, linked_at, last_used_at: past(one.last_used_at, linked_at) };
+        return [name('identity', index), mayConflict(insertIdentity(identity, at))];
+      }),
     ),
     ...Object.fromEntries(
-      passkeys.map(({ backed_up, created_at: made = at, ...one }, index) => {
-        const passkey = { ...one, user_id, backed_up_at: backed_up ? at : null, created_at: made, last_used_at: null };
+      passkeys.map(({ backed_up, ...one }, index) => {
+        const passkey = {
+          ...one,
+          user_id,
+          backed_up_at: backed_up ? past(one.backed_up_at, at) : null,
+          created_at: past(one.created_at, at),
+          last_used_at: one.last_used_at === undefined ? null : past(one.last_used_at, at),
+        };
         return [name('passkey', index), mustChange(mayConflict(insertPasskey(passkey, maxPasskeys)))];
       }),
     ),
@@ -240,6 +255,13 @@ function writesOf(deps: ImportDeps, { place, user, user_id, import_key, group_id
       ),
     }),
     ...(hasSecondFactor && { [name('factor')]: noteSecondFactor(user_id, allOf([])) }),
-    ...(disabled && { [name('disabled')]: setDisabled(user_id, true, at) }),
+    ...(disabled && { [name('disabled')]: setDisabled(user_id, true, past(user.disabled_at, at), updated_at) }),
   };
+}
+
+function writeTotp({ vault }: ImportDeps, user_id: UserId, totp: Totp, at: number): Sql {
+  const { confirmed_at = at, last_used_at, secret } = totp;
+  const used = last_used_at === undefined ? undefined : Math.min(last_used_at, at);
+  const active = { user_id, secret_sealed: vault.seal(totpPurpose(user_id), secret), step: stepAt(at) };
+  return insertActiveTotp(active, Math.min(confirmed_at, at), used);
 }

@@ -4,8 +4,19 @@ import { coseAlgorithmOf } from './cose.ts';
 import type { ReadingDeps } from './deps.ts';
 import type { ImportedUser } from './format.ts';
 
-export type Identity = { issuer: string; provider: string; subject: string; email: string | null };
-export type Passkey = {
+type Times<Name extends string> = Partial<Record<Name, number>>;
+
+export type Totp = Times<'confirmed_at' | 'last_used_at'> & {
+  /** In base32, as ours are stored. */
+  secret: string;
+};
+export type Identity = Times<'linked_at' | 'last_used_at'> & {
+  issuer: string;
+  provider: string;
+  subject: string;
+  email: string | null;
+};
+export type Passkey = Times<'backed_up_at' | 'created_at' | 'last_used_at'> & {
   credential_id: string;
   public_key: string;
   user_handle: string | null;
@@ -13,7 +24,6 @@ export type Passkey = {
   transports: string[];
   backed_up: boolean;
   name: string;
-  created_at: number | undefined;
 };
 
 type Given<Name extends keyof ImportedUser> = NonNullable<ImportedUser[Name]>;
@@ -22,8 +32,14 @@ type Check = (path: string, problem: string | undefined) => boolean;
 /** Bytes: 80 bits are what the shortest secret of a known product has; RFC 4226 §4 asks for 128. */
 const secretBytes = { min: 10, max: 128 };
 
-/** @returns the secret in base32, as ours are stored. */
-export function readTotp({ secret, algorithm, digits, period }: Given<'totp'>, check: Check): string | undefined {
+/** Without those that are not known. */
+const timesOf = <Name extends string>(given: Partial<Record<Name, number | null | undefined>>, ...names: Name[]) =>
+  Object.fromEntries(
+    names.flatMap((name) => (typeof given[name] === 'number' ? [[name, given[name]]] : [])),
+  ) as Times<Name>;
+
+export function readTotp(given: Given<'totp'>, check: Check): Totp | undefined {
+  const { secret, algorithm, digits, period } = given;
   const bare = secret.replaceAll(/[\s=-]/g, '').toUpperCase();
   const bytes = Math.floor((bare.length * 5) / 8);
   const isBase32 = /^[A-Z2-7]+$/.test(bare) && bytes >= secretBytes.min && bytes <= secretBytes.max;
@@ -33,23 +49,28 @@ export function readTotp({ secret, algorithm, digits, period }: Given<'totp'>, c
     check('totp/secret', isBase32 ? undefined : 'Must be 10 to 128 bytes in base32.'),
     check('totp', isOurs ? undefined : 'Only codes of SHA-1, 6 digits and 30 seconds can be checked here.'),
   ];
-  return areFine.every(Boolean) ? bare : undefined;
+  return areFine.every(Boolean) ? { secret: bare, ...timesOf(given, 'confirmed_at', 'last_used_at') } : undefined;
 }
 
 /** @returns undefined for an identity at a provider that is not configured here. */
 export function readIdentity(
-  { configured }: Pick<ReadingDeps, 'configured'>,
-  { provider: id, issuer, subject, email }: Given<'identities'>[number],
+  { configured, keepsIdentities }: Pick<ReadingDeps, 'configured' | 'keepsIdentities'>,
+  given: Given<'identities'>[number],
   place: number,
   check: Check,
 ): Identity | undefined {
+  const { provider: id, issuer, subject, email } = given;
   const wanted = issuer?.replace(/\/$/, '');
   const known = configured.all.find((one) =>
     wanted ? one.issuer.replace(/\/$/, '') === wanted : one.id === id?.toLowerCase(),
   );
-  const problem = known ? undefined : 'No provider of this ID or issuer is configured here.';
-  if (!check(`identities/${place}`, problem) || !known) return undefined;
-  return { issuer: known.issuer, provider: known.id, subject, email: email ?? null };
+  const found = known ?? (keepsIdentities && issuer ? { issuer, id: id ?? issuer } : undefined);
+  const absent = found ? undefined : 'No provider of this ID or issuer is configured here.';
+  const problem = /\0/.test(`${issuer}${id}${subject}${email}`) ? 'Contains a NUL, which no text can have.' : absent;
+  if (!check(`identities/${place}`, problem) || !found) return undefined;
+  const times = timesOf(given, 'linked_at', 'last_used_at');
+  const provider = (keepsIdentities && id) || found.id;
+  return { issuer: found.issuer, provider, subject, email: email ?? null, ...times };
 }
 
 const isBase64url = (text: string) => Buffer.from(text, 'base64url').toString('base64url') === text;
@@ -87,6 +108,6 @@ export function readPasskey(
     transports: (given.transports ?? []).filter((one) => /^[a-z-]+$/.test(one)),
     backed_up: given.backed_up ?? false,
     name: label,
-    created_at: given.created_at ?? undefined,
+    ...timesOf(given, 'backed_up_at', 'created_at', 'last_used_at'),
   };
 }

@@ -9,7 +9,7 @@ import { compile } from '../platform/validator.ts';
 import { profileRules } from '../self-service/profile/profile-rules.ts';
 import type { ReadingDeps } from './deps.ts';
 import { ImportedUser, type Member } from './format.ts';
-import { type Identity, type Passkey, readIdentity, readPasskey, readTotp } from './read-factors.ts';
+import { type Identity, type Passkey, readIdentity, readPasskey, readTotp, type Totp } from './read-factors.ts';
 import { subjectProblem } from './subject.ts';
 
 /** `path` is a JSON pointer without its first slash; `message` is a sentence for the operator. */
@@ -27,12 +27,17 @@ export type CheckedUser = Partial<Record<StandardClaim, string>> & {
   name: string | null;
   picture: string | null;
   locale: string | null;
+  /** Undefined: unknown. */
+  email_verified_at?: number;
   disabled: boolean;
+  disabled_at?: number;
   created_at?: number;
+  updated_at?: number;
+  last_sign_in_at?: number;
   password_hash?: string;
   password_changed_at?: number;
-  /** Base32. */
-  totp_secret?: string;
+  password_min_characters?: number;
+  totp?: Totp;
   identities: readonly Identity[];
   passkeys: readonly Passkey[];
   /** Names. */
@@ -81,13 +86,18 @@ function read(deps: ReadingDeps, given: ImportedUser, check: Check): CheckedUser
     name: shown === undefined ? null : normalizeName(shown),
     picture: usable('picture', picture, logoUrlProblem) ?? null,
     locale: findLocale(locale ?? '') ?? null,
+    email_verified_at: given.email_verified_at ?? undefined,
     disabled: given.disabled ?? false,
+    disabled_at: given.disabled_at ?? undefined,
     created_at: given.created_at ?? undefined,
+    updated_at: given.updated_at ?? undefined,
+    last_sign_in_at: given.last_sign_in_at ?? undefined,
     sub: usable('sub', given.sub, subjectProblem),
     ...readClaims(deps, given, usable),
     password_hash: usable('password_hash', password_hash, (stored) => hashProblem(config, stored)),
     password_changed_at: given.password_changed_at ?? undefined,
-    totp_secret: totp ? readTotp(totp, check) : undefined,
+    password_min_characters: given.password_min_characters ?? undefined,
+    totp: totp ? readTotp(totp, check) : undefined,
     identities: (given.identities ?? []).flatMap((one, place) => readIdentity(deps, one, place, check) ?? []),
     groups: given.groups ?? [],
     passkeys: (given.passkeys ?? []).flatMap((one, place) => readPasskey(deps, one, place, check) ?? []),

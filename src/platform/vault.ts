@@ -12,6 +12,7 @@ import type { Db } from './db/db.ts';
 import type { Sql } from './db/sql.ts';
 import { tables } from './db/tables.ts';
 import { ConfigError } from './errors.ts';
+import { digest } from './ids.ts';
 import {
   findGeneration,
   findMasterKeyCheck,
@@ -42,6 +43,9 @@ const lastingMacs = ['refresh-token', 'audit-log', 'backup-code'] as const satis
 const credentialMacs: readonly MacPurpose[] = ['refresh-token', 'backup-code'];
 
 type Keys = ReturnType<typeof deriveKeys>;
+
+/** What is stored under these leaves for another store, whose master key is another. */
+type ExportedMac = 'backup-code';
 
 /** Each use of a master key gets a key of its own by HKDF (RFC 5869). */
 function deriveKeys(masterKey: Buffer, generation: string) {
@@ -113,6 +117,11 @@ export function openVault(masterKey: Buffer, generation = '', { others = [], ret
     /** Under any key that counts; in constant time. */
     isMac: (purpose: MacPurpose, message: Buffer, mac: Buffer): boolean =>
       macs(purpose, message).some((one) => timingSafeEqual(one, mac)),
+    /** Under which MACs of this purpose count, in base64: who has one can make such MACs. */
+    macKeys: (purpose: ExportedMac): string[] => [
+      ...all.map(({ macs }) => macs[purpose].toString('base64')),
+      ...retired.flatMap(({ macs }) => macs[purpose] ?? []),
+    ],
     /** What is to be kept of the other keys, by their ids. @param isStolen an attacker may have them. */
     retire: (auditSeq: number, isStolen: boolean): Map<string, RetiredKey> =>
       new Map(other.map((keys) => [keys.id, { auditSeq, macs: lastingOf(keys, isStolen) }])),
@@ -243,6 +252,16 @@ async function listUsableRetiredKeys(db: Db, { id }: Vault) {
     );
   }
   return kept;
+}
+
+/**
+ * What is stored under a key of another store counts here, too, once servers have started anew. It is sealed, and none of ours
+ * has its name. @param key in base64.
+ */
+export function keepMacKey(vault: Pick<Vault, 'seal'>, purpose: ExportedMac, key: string): Sql {
+  const id = `${purpose}:${digest(key)}`;
+  const kept: RetiredKey = { macs: { [purpose]: key }, auditSeq: 0 };
+  return keepRetiredKey(id, vault.seal(retiredPurpose(id), JSON.stringify(kept)));
 }
 
 /**

@@ -2,4 +2,4 @@
  * What other rooms may put into their changes, or ask of our tables: the statements of this room's stores that are its interface.
  * Whatever decides something is a use-case, in a file of its own.
  */
-export { markNotified, maxDeadCounted, unreportedFailures, type Webhook } from './store.ts';
+export { exportedWebhooks, markNotified, maxDeadCounted, unreportedFailures, type Webhook } from './store.ts';

@@ -1,6 +1,7 @@
 import type { Answer } from '../deliveries/poster.ts';
 import { deliveryFields, deliveryQueue, isInState } from '../deliveries/queue.ts';
 import type { Db } from '../platform/db/db.ts';
+import { exportedTable } from '../platform/db/exported-table.ts';
 import { choice, id, integer, jsonTexts, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { fitsOneSlice, inOneSlice } from '../platform/db/slices.ts';
 import { asBigint, asText, type Sql, sql } from '../platform/db/sql.ts';
@@ -243,3 +244,9 @@ export async function countDeadDeliveries(db: Db, which?: WebhookId): Promise<Re
   );
   return new Map(counted.map(({ webhook_id, dead }) => [webhook_id, dead]));
 }
+
+export const exportedWebhooks = exportedTable('webhooks', {
+  row: row('webhooks', { ...Webhook.fields, failure_notified: integer, previous_secret_until: nullable(integer) }),
+  where: sql`deleted_at is null`,
+  sealed: { secret: 'secret_sealed', previous_secret: 'previous_secret_sealed' },
+});

@@ -3,14 +3,18 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { ImportedUser } from '../../src/imports/format.ts';
 import { published } from '../../src/platform/http/operation.ts';
+import { LineOfExport } from '../../src/transfer/format.ts';
 
-const path = new URL('../../docs/import/users.schema.json', import.meta.url);
+const schemas = { users: ImportedUser, export: LineOfExport };
 
-test('the published schema of a user is that of the program', () => {
-  const schema = { $schema: 'https://json-schema.org/draft/2020-12/schema', ...published(ImportedUser) };
-  assert.deepEqual(
-    JSON.parse(readFileSync(path, 'utf8')),
-    JSON.parse(JSON.stringify(schema)),
-    'npm run docs:import-schema writes it',
-  );
-});
+for (const [name, schema] of Object.entries(schemas)) {
+  test(`the published schema of ${name} is that of the program`, () => {
+    const path = new URL(`../../docs/import/${name}.schema.json`, import.meta.url);
+    const whole = { $schema: 'https://json-schema.org/draft/2020-12/schema', ...published(schema) };
+    assert.deepEqual(
+      JSON.parse(readFileSync(path, 'utf8')),
+      JSON.parse(JSON.stringify(whole)),
+      'npm run docs:import-schema writes it',
+    );
+  });
+}

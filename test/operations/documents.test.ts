@@ -120,10 +120,13 @@ ofTheDay.add('signet restore /var/backups/signet/monday.db'); // the trial in re
 // Refused while a server runs, as it does here; restore.test.ts runs it.
 ofTheDay.add('signet restore --after-copy --reason "put back the snapshot of Monday"');
 
-// It makes a file; export-users.test.ts runs it.
-ofTheDay.add(
-  'signet users export-all users.age --recipient age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p',
-);
+// They make a file, or read one; round-trip.test.ts runs them.
+for (const command of [
+  'signet export signet.age --recipient age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p',
+  'signet import signet.age --identity key.txt --dry-run',
+  'signet import signet.age --identity key.txt',
+])
+  ofTheDay.add(command);
 
 // It asks the issuer and for the secret, as the one below is.
 ofTheDay.add('signet providers add acme --label Acme --issuer https://id.acme.example --client-id signet');

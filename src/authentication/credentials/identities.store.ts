@@ -29,8 +29,14 @@ export const findIdentity = (db: Db, issuer: string, subject: string) =>
   db.get(Identity, sql`select ${Identity.columns} from identities where issuer = ${issuer} and subject = ${subject}`);
 
 /** Conflicts with an identity that is linked already, with whatever user: issuer and subject are the key. */
-export const insertIdentity = (identity: Omit<Identity, 'linked_at' | 'last_used_at'>, now: number): Sql =>
-  sql`insert into identities ${Identity.values({ ...identity, linked_at: now, last_used_at: now })}`;
+export const insertIdentity = (
+  { linked_at, last_used_at, ...identity }: Omit<Identity, Times> & Partial<Pick<Identity, Times>>,
+  now: number,
+): Sql => {
+  const times = { linked_at: linked_at ?? now, last_used_at: last_used_at ?? linked_at ?? now };
+  return sql`insert into identities ${Identity.values({ ...identity, ...times })}`;
+};
+type Times = 'linked_at' | 'last_used_at';
 
 /** The user is not disabled, and has no identity of that issuer yet. */
 export const mayLink = (user_id: UserId, issuer: string): Sql =>

@@ -1,4 +1,5 @@
 import type { Db } from '../../platform/db/db.ts';
+import { exportedTable } from '../../platform/db/exported-table.ts';
 import { integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { allOf, oneOf, type Sql, sql } from '../../platform/db/sql.ts';
 import type { ProviderSettings } from './providers.ts';
@@ -61,3 +62,8 @@ export function signsIn({ providers }: ProviderSettings, issuer: Sql): Sql {
   ];
   return sql`(${issuer} in ${oneOf(issuers)} or exists (select 1 from providers known where ${allOf(isUsed)}))`;
 }
+
+export const exportedProviders = exportedTable('providers', {
+  row: StoredProvider,
+  sealed: { client_secret: 'client_secret_sealed' },
+});

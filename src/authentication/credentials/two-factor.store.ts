@@ -1,4 +1,5 @@
 import type { Db } from '../../platform/db/db.ts';
+import { exportedTable } from '../../platform/db/exported-table.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { oneOf, type Sql, sql } from '../../platform/db/sql.ts';
 import type { SessionId, UserId } from '../../platform/ids.ts';
@@ -78,8 +79,12 @@ export const activateTotp = ({ user_id, secret_sealed, step }: Confirmation, now
        where user_id = ${user_id} and pending_secret_sealed = ${secret_sealed}`;
 
 /** Of a user without one, whose authenticator app knows the secret already. No code of a step up to this one is accepted. */
-export const insertActiveTotp = ({ user_id, secret_sealed, step }: Confirmation, now: number): Sql =>
-  sql`insert into totp ${TotpRow.values({ user_id, secret_sealed, confirmed_at: now, last_step: step })}`;
+export const insertActiveTotp = (
+  { user_id, secret_sealed, step }: Confirmation,
+  confirmed_at: number,
+  last_used_at?: number,
+): Sql =>
+  sql`insert into totp ${TotpRow.values({ user_id, secret_sealed, confirmed_at, last_step: step, last_used_at })}`;
 
 export const isPendingTotp = (user_id: UserId, secret_sealed: string): Sql =>
   sql`exists (select 1 from totp where user_id = ${user_id} and pending_secret_sealed = ${secret_sealed})`;
@@ -149,3 +154,15 @@ export async function consumeBackupCode(
   );
   return changes === 1;
 }
+
+export const exportedBackupCodes = exportedTable('backup_codes', {
+  row: row('backup_codes', {
+    code_hash: text,
+    user_id: id<UserId>(),
+    generated_at: integer,
+    used_at: nullable(integer),
+  }),
+  where: sql`exists (select 1 from users u where u.user_id = backup_codes.user_id and u.deleted_at is null)`,
+});
+
+export const someBackupCodes = (db: Db): Promise<boolean> => db.holds(sql`exists (select 1 from backup_codes)`);

@@ -1,4 +1,5 @@
 import type { Db } from '../../platform/db/db.ts';
+import { exportedTable } from '../../platform/db/exported-table.ts';
 import { id, integer, jsonTexts, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { type Sql, sql } from '../../platform/db/sql.ts';
 import type { EventId } from '../../platform/ids.ts';
@@ -32,3 +33,8 @@ export const updateHost = (host: ApprovedHost, seen: ApprovedHost): Sql =>
        where host = ${host.host} and event_id = ${seen.event_id}`;
 
 export const deleteHost = (host: string): Sql => sql`delete from approved_hosts where host = ${host}`;
+
+export const exportedHosts = exportedTable('approved_hosts', {
+  row: HostRow.pick('host', 'allowed_scopes', 'created_at', 'updated_at'),
+  follows: { columns: { event_id: text }, values: (_, { event_id }) => ({ event_id }) },
+});

@@ -1,4 +1,5 @@
 import type { Db } from '../../platform/db/db.ts';
+import { exportedTable } from '../../platform/db/exported-table.ts';
 import { id, integer, jsonObject, type RowOf, row } from '../../platform/db/rows.ts';
 import { asBigint, type Sql, sql } from '../../platform/db/sql.ts';
 import type { ClientId } from '../../platform/ids.ts';
@@ -24,3 +25,8 @@ export const saveDocument = ({ client_id, fields, fetched_at, fresh_until }: Sto
         from clients where client_id = ${client_id}
       on conflict (client_id) do update set
         fields = excluded.fields, fetched_at = excluded.fetched_at, fresh_until = excluded.fresh_until`;
+
+export const exportedDocuments = exportedTable('client_documents', {
+  row: DocumentRow,
+  where: sql`exists (select 1 from clients c where c.client_id = client_documents.client_id and c.status <> 'deleted')`,
+});

@@ -1,4 +1,5 @@
 import type { Db } from '../../platform/db/db.ts';
+import { exportedTable } from '../../platform/db/exported-table.ts';
 import { id, integer, jsonTexts, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { type Sql, sql } from '../../platform/db/sql.ts';
 import type { ApiId, CredentialId, EventId, SecretId } from '../../platform/ids.ts';
@@ -89,3 +90,19 @@ export const updateCredential = (
 ): Sql =>
   sql`update service_credentials set ${NewCredential.set({ ...to, event_id })}
        where credential_id = ${credential_id} and retired_at is null`;
+
+/** Retired ones too: the history of entitlements names them. */
+export const exportedCredentials = exportedTable('service_credentials', {
+  row: CredentialRow,
+  lists: {
+    secrets: {
+      table: 'service_secrets',
+      row: row('service_secrets', {
+        ...SecretRow.pick('secret_id', 'secret_hash', 'created_at', 'last_four').fields,
+        expires_at: nullable(integer),
+        last_used_at: nullable(integer),
+      }),
+    },
+  },
+  follows: { columns: { event_id: text }, values: (_, { event_id }) => ({ event_id }) },
+});

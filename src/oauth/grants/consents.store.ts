@@ -1,4 +1,5 @@
 import type { Db } from '../../platform/db/db.ts';
+import { exportedTable } from '../../platform/db/exported-table.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { type Sql, sql } from '../../platform/db/sql.ts';
 import type { ClientId, UserId } from '../../platform/ids.ts';
@@ -32,3 +33,9 @@ export const listConsents = (db: Db, user_id: UserId) =>
 
 export const deleteConsent = (user_id: UserId, client_id: ClientId): Sql =>
   sql`delete from consents where user_id = ${user_id} and client_id = ${client_id}`;
+
+export const exportedConsents = exportedTable('consents', {
+  row: row('consents', { user_id: id<UserId>(), ...Consent.fields }),
+  where: sql`exists (select 1 from users u, clients c where u.user_id = consents.user_id and u.deleted_at is null
+                        and c.client_id = consents.client_id and c.status <> 'deleted')`,
+});

@@ -1,4 +1,4 @@
-import type { Static, TSchema } from '../schema.ts';
+import { type Static, type TSchema, Type } from '../schema.ts';
 import { compile } from '../validator.ts';
 import { join, type Param, raw, type Sql, sql } from './sql.ts';
 
@@ -10,67 +10,80 @@ export class Column<Value> {
   readonly codec: Codec<Value> | undefined;
   /** Whether parameters are cast to `bigint`. */
   readonly isBigint: boolean;
+  /** Of what it is to the program. */
+  readonly schema: TSchema;
 
-  constructor(isValid: (stored: unknown) => boolean, codec?: Codec<Value>, isBigint = false) {
+  constructor(isValid: (stored: unknown) => boolean, { schema, codec, isBigint = false }: Nature<Value>) {
     this.isValid = isValid;
     this.codec = codec;
     this.isBigint = isBigint;
+    this.schema = schema;
   }
 }
+type Nature<Value> = { schema: TSchema; codec?: Codec<Value> | undefined; isBigint?: boolean };
 type Codec<Value> = { decode(stored: unknown): Value; encode(value: Value): Param };
 
 const isText = (stored: unknown) => typeof stored === 'string';
 
-export const text = new Column<string>(isText);
-export const integer = new Column<number>(Number.isInteger, undefined, true);
+export const text = new Column<string>(isText, { schema: Type.String() });
+export const integer = new Column<number>(Number.isInteger, {
+  schema: Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }),
+  isBigint: true,
+});
 /** A fraction, such as an average. */
-export const real = new Column<number>(Number.isFinite);
+export const real = new Column<number>(Number.isFinite, { schema: { type: 'number' } });
 /** Stored as 1 or 0. What `exists (…)` gives is one, too. */
-export const flag = new Column<boolean>(
-  (stored) => stored === 0 || stored === 1,
-  { decode: (stored) => stored === 1, encode: (value) => (value ? 1 : 0) },
-  true,
-);
+export const flag = new Column<boolean>((stored) => stored === 0 || stored === 1, {
+  schema: Type.Boolean(),
+  codec: { decode: (stored) => stored === 1, encode: (value) => (value ? 1 : 0) },
+  isBigint: true,
+});
 /** A text of a narrower type, such as `id<UserId>()`. Only the database can say that it is one. */
-export const id = <Id extends string>(): Column<Id> => new Column<Id>(isText);
+export const id = <Id extends string>(): Column<Id> => new Column<Id>(isText, { schema: Type.String() });
 /** Words, stored with spaces between them. */
 export const words = <Word extends string = string>(): Column<Word[]> =>
   new Column<Word[]>(isText, {
-    decode: (stored) => (stored as string).split(' ').filter(Boolean) as Word[],
-    encode: (value) => value.join(' '),
+    schema: Type.Array(Type.String()),
+    codec: {
+      decode: (stored) => (stored as string).split(' ').filter(Boolean) as Word[],
+      encode: (value) => value.join(' '),
+    },
   });
 /** One of a few texts. */
 export const choice = <const Choice extends string>(...choices: readonly Choice[]): Column<Choice> =>
-  new Column<Choice>((stored) => choices.some((one) => one === stored));
+  new Column<Choice>((stored) => choices.some((one) => one === stored), { schema: Type.Enum([...choices]) });
 
-export const nullable = <Value>({ isValid, codec, isBigint }: Column<Value>): Column<Value | null> =>
-  new Column<Value | null>(
-    (stored) => stored === null || isValid(stored),
-    codec && {
+export const nullable = <Value>({ isValid, codec, isBigint, schema }: Column<Value>): Column<Value | null> =>
+  new Column<Value | null>((stored) => stored === null || isValid(stored), {
+    schema: Type.Union([schema, Type.Null()]),
+    codec: codec && {
       decode: (stored) => (stored === null ? null : codec.decode(stored)),
       encode: (value) => (value === null ? null : codec.encode(value)),
     },
     isBigint,
-  );
+  });
 
 /** A JSON text, parsed and checked. */
 export const json = <Schema extends TSchema>(schema: Schema): Column<Static<Schema>> =>
-  jsonOf<Static<Schema>>(compile(schema).check);
+  jsonOf<Static<Schema>>(schema, compile(schema).check);
 /** A JSON object, of whose members only the code knows that they are of this type. */
 export const jsonObject = <Value extends object>(): Column<Value> =>
-  jsonOf<Value>((value) => typeof value === 'object' && value !== null && !Array.isArray(value));
+  jsonOf<Value>({ type: 'object' }, (value) => typeof value === 'object' && value !== null && !Array.isArray(value));
 /** A JSON list of texts, perhaps of a narrower type. */
 export const jsonTexts = <Text extends string = string>(): Column<readonly Text[]> =>
-  jsonOf<readonly Text[]>((value) => Array.isArray(value) && value.every(isText));
+  jsonOf<readonly Text[]>(Type.Array(Type.String()), (value) => Array.isArray(value) && value.every(isText));
 
-function jsonOf<Value>(isOfItsShape: (value: unknown) => boolean): Column<Value> {
+function jsonOf<Value>(schema: TSchema, isOfItsShape: (value: unknown) => boolean): Column<Value> {
   return new Column<Value>(isText, {
-    decode(stored) {
-      const value: unknown = JSON.parse(stored as string);
-      if (!isOfItsShape(value)) throw new TypeError('not of its schema');
-      return value as Value;
+    schema,
+    codec: {
+      decode(stored) {
+        const value: unknown = JSON.parse(stored as string);
+        if (!isOfItsShape(value)) throw new TypeError('not of its schema');
+        return value as Value;
+      },
+      encode: (value) => JSON.stringify(value),
     },
-    encode: (value) => JSON.stringify(value),
   });
 }
 

@@ -89,6 +89,7 @@ export const tables = {
   },
   hidden_setup_steps: { key: 'user_id', user: 'few', restore: 'keep' },
   identities: { key: 'issuer, subject', user: 'few', restore: 'keep' },
+  imported_records: { key: 'import_key', restore: 'keep' },
   imported_users: { key: 'import_key', user: 'kept', restore: 'keep' },
   issuing_runs: { key: 'run_id', expires: 'its room', restore: 'delete' },
   kept_forms: {

@@ -1,0 +1,2 @@
+/** What other rooms may put into their changes, or ask of our tables. */
+export { findImported, importKey, undoEverything } from './store.ts';
