@@ -1,13 +1,15 @@
 import { applyPlan, type Done } from '../declared/apply.ts';
 import { asYaml, exportConfiguration } from '../declared/export.ts';
 import { Configuration, schemaOfFiles } from '../declared/format.ts';
+import { type Lease, leaseApply } from '../declared/lease.ts';
 import { makePlan, type Plan, type Step } from '../declared/plan.ts';
 import { readFiles } from '../declared/read-files.ts';
+import type { Deps } from '../oauth/deps.ts';
 import { published } from '../platform/http/operation.ts';
 import { type Report, refusalText, table } from '../platform/report.ts';
 import { visibleText } from '../platform/text.ts';
 import { originOf } from '../webhooks/terms.ts';
-import { command, commandWithoutStore } from './command.ts';
+import { command, commandWithoutStore, type Terminal } from './command.ts';
 import { requireConfirmation } from './password-prompt.ts';
 
 const caller = { actor: 'cli' } as const;
@@ -23,35 +25,21 @@ export const declaredCommands = {
       'dry-run': { help: 'print what would change, and change nothing' },
       prune: { help: 'delete what an earlier apply has made and the files no longer have' },
       yes: { help: 'do not ask first; without a terminal, nothing is asked' },
+      wait: { value: 'seconds', integer: [0, 3600], help: 'wait so long for another apply to end; 0 by default' },
     },
-    async run(deps, { file, prune, yes, ...given }, terminal, json): Promise<Report> {
-      const plan = await makePlan(deps, await readFiles(file), { prune, variable: terminal.variable });
-      const text = describe(plan);
-      if (given['dry-run'])
-        return { json: { ...jsonOf(plan), applied: false }, text: `${text}\n\nNothing was changed.` };
-      if (plan.steps.length > 0 && !json) {
-        terminal.stdout.write(`${text}\n\n`);
-        if (!yes) await requireConfirmation(terminal, 'This changes the server.');
+    async run(deps, { file, prune, wait, ...given }, terminal, json): Promise<Report> {
+      const declaration = await readFiles(file);
+      const plans = () => makePlan(deps, declaration, { prune, variable: terminal.variable });
+      if (given['dry-run']) {
+        const plan = await plans();
+        return { json: { ...jsonOf(plan), applied: false }, text: `${describe(plan)}\n\nNothing was changed.` };
       }
-      const { done, refused } = await applyPlan(deps, caller, plan);
-      const secrets = done.flatMap(secretsOf);
-      const left = plan.steps.length - done.length;
-      const error = refused && {
-        at: nameOf(refused.step),
-        error: refused.error.code,
-        error_description: refused.error.message,
-        ...refused.error.details,
-      };
-      const lines = [
-        plan.steps.length === 0 ? text : `${done.length} of ${plan.steps.length} changes were made.`,
-        refused &&
-          `${nameOf(refused.step)}: ${refusalText(refused.error)}\nMend the file and apply it again: ${left} left.`,
-        secrets.length > 0 && `${table(secrets.map(({ of, name, value }) => [of, name, value]))}`,
-        secrets.some(({ name }) => name.endsWith('secret')) && 'Store the secrets now: they cannot be shown again.',
-      ];
-      const made = secrets.map(({ of, name, value }) => ({ of, [name]: value }));
-      const result = { ...jsonOf(plan), applied: true, done: done.length, made, ...(error && { refused: error }) };
-      return { json: result, text: lines.filter(Boolean).join('\n\n'), failed: refused !== undefined };
+      const lease = await leaseApply(deps, wait ?? 0);
+      try {
+        return await applied(deps, await plans(), { lease, terminal, yes: given.yes, json });
+      } finally {
+        await lease.end();
+      }
     },
   }),
   'config export': command({
@@ -67,6 +55,40 @@ export const declaredCommands = {
     runWithoutStore: async () => ({ json: schema, text: JSON.stringify(schema, null, 2) }),
   }),
 };
+
+type Applying = { lease: Lease; terminal: Terminal; yes: boolean; json: boolean };
+
+async function applied(deps: Deps, plan: Plan, { lease, terminal, yes, json }: Applying): Promise<Report> {
+  const text = describe(plan);
+  if (plan.steps.length > 0 && !json) {
+    terminal.stdout.write(`${text}\n\n`);
+    if (!yes) await requireConfirmation(terminal, 'This changes the server.');
+  }
+  const { done, refused, overtaken } = await applyPlan(deps, caller, plan, lease);
+  const secrets = done.flatMap(secretsOf);
+  const left = plan.steps.length - done.length;
+  const error = refused
+    ? {
+        at: nameOf(refused.step),
+        error: refused.error.code,
+        error_description: refused.error.message,
+        ...refused.error.details,
+      }
+    : overtaken && { at: nameOf(overtaken), error: 'invalid_state', error_description: overtakenText };
+  const lines = [
+    plan.steps.length === 0 ? text : `${done.length} of ${plan.steps.length} changes were made.`,
+    refused &&
+      `${nameOf(refused.step)}: ${refusalText(refused.error)}\nMend the file and apply it again: ${left} left.`,
+    overtaken && `${nameOf(overtaken)}: ${overtakenText} ${left} left.`,
+    secrets.length > 0 && `${table(secrets.map(({ of, name, value }) => [of, name, value]))}`,
+    secrets.some(({ name }) => name.endsWith('secret')) && 'Store the secrets now: they cannot be shown again.',
+  ];
+  const made = secrets.map(({ of, name, value }) => ({ of, [name]: value }));
+  const result = { ...jsonOf(plan), applied: true, done: done.length, made, ...(error && { refused: error }) };
+  return { json: result, text: lines.filter(Boolean).join('\n\n'), failed: error !== undefined };
+}
+
+const overtakenText = 'This apply stood still for so long that another one has begun. Apply the file again.';
 
 const nameOf = ({ kind, key }: Step) => `${kind.name}/${key}`;
 

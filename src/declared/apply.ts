@@ -3,6 +3,7 @@ import type { Deps } from '../oauth/deps.ts';
 import { now } from '../platform/clock.ts';
 import { RequestError } from '../platform/errors.ts';
 import type { NewSecret } from './kind.ts';
+import type { Lease } from './lease.ts';
 import type { Plan, Step } from './plan.ts';
 import { forgetDeclared, rememberDeclared } from './store.ts';
 
@@ -11,14 +12,17 @@ export type Applied = {
   readonly done: readonly Done[];
   /** The step that was refused: nothing after it was done. */
   readonly refused?: { readonly step: Step; readonly error: RequestError };
+  /** Another apply has begun before this step: nothing after it was done. */
+  readonly overtaken?: Step;
 };
 
 /** Does what a plan says, one after the other, each with its own audit events. Repeated, it goes on where it was refused. */
-export async function applyPlan(deps: Deps, caller: Caller, plan: Plan): Promise<Applied> {
+export async function applyPlan(deps: Deps, caller: Caller, plan: Plan, lease: Lease): Promise<Applied> {
   for (const one of plan.recognized) await remember(deps, one);
   for (const row of plan.gone) await deps.db.change({ run: { declared: forgetDeclared(row) } });
   const done: Done[] = [];
   for (const step of plan.steps) {
+    if (!(await lease.isHeld())) return { done, overtaken: step };
     try {
       done.push({ step, secret: await applyStep(deps, caller, step) });
     } catch (error) {

@@ -55,9 +55,10 @@ function spawnSignet(args: readonly string[], spawning: Spawning) {
 /** Runs `bin/signet` to its end. */
 export async function runProcess(
   args: readonly string[],
-  { input = '', ...spawning }: Spawning & { input?: string } = {},
+  { input = '', onStart, ...spawning }: Spawning & { input?: string; onStart?(pid: number): void } = {},
 ): Promise<Finished> {
   const { child, finished } = spawnSignet(args, spawning);
+  onStart?.(child.pid ?? 0);
   child.stdin.end(input);
   return finished;
 }

@@ -40,6 +40,7 @@ export const tables = {
   active_users: { key: 'user_id', user: 'kept', expires: 'its room', restore: 'keep' },
   api_scopes: { key: 'name', restore: 'keep' },
   apis: { key: 'api_id', restore: 'keep' },
+  apply_leases: { key: 'name', restore: 'delete' },
   approved_hosts: { key: 'host', restore: 'keep' },
   audit_heads: {
     key: 'name',
