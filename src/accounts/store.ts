@@ -3,7 +3,7 @@ import type { Db } from '../platform/db/db.ts';
 import { exportedTable } from '../platform/db/exported-table.ts';
 import { choice, id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { asBigint, oneOf, raw, type Sql, sql } from '../platform/db/sql.ts';
-import { rowsFitOneSlice } from '../platform/db/table-rows.ts';
+import { rowsOfUserFitOneSlice } from '../platform/db/table-rows.ts';
 import { emailKey, emailKeys, readableEmail } from '../platform/email-address.ts';
 import type { UserId } from '../platform/ids.ts';
 import { releaseHandle } from './handles.store.ts';
@@ -218,7 +218,7 @@ export const deleteUser = (user_id: UserId, now: number): Sql[] => [
   releaseHandle(user_id, now),
   deleteTerms(user_id),
   deletePicture(user_id),
-  sql`delete from users where user_id = ${user_id} and ${rowsFitOneSlice('user', user_id)}`,
+  sql`delete from users where user_id = ${user_id} and ${rowsOfUserFitOneSlice(user_id)}`,
   sql`update users set email = '', email_key = 'deleted:' || user_id, email_verified_at = null, name = null,
              picture = null, locale = null, ${noStandardClaims}, role = 'user', role_granted_by = null, disabled_at = ${now},
              deleted_at = ${now}, updated_at = ${now}, terms_of = ${now}
@@ -234,7 +234,7 @@ export const deletedUsers = (db: Db) =>
 /** The last row of a deleted user, unless another node has left more than one statement may delete. */
 export const deleteDeletedUser = (db: Db, user_id: UserId) =>
   db.run(
-    sql`delete from users where user_id = ${user_id} and deleted_at is not null and ${rowsFitOneSlice('user', user_id)}`,
+    sql`delete from users where user_id = ${user_id} and deleted_at is not null and ${rowsOfUserFitOneSlice(user_id)}`,
   );
 
 /** Changes that take an administrator away wait for each other, so that each sees what the other has left. */

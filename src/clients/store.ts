@@ -3,7 +3,7 @@ import type { Db } from '../platform/db/db.ts';
 import { exportedTable } from '../platform/db/exported-table.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { asBigint, asText, oneOf, type Sql, sql } from '../platform/db/sql.ts';
-import { rowsFitOneSlice } from '../platform/db/table-rows.ts';
+import { rowsOfClientFitOneSlice } from '../platform/db/table-rows.ts';
 import type { EventId, SecretId } from '../platform/ids.ts';
 import type { ClientStatus } from './choices.ts';
 import { type Client, ClientRow, type ClientSecret, SecretRow } from './client.ts';
@@ -234,12 +234,13 @@ const awaitsLogouts = (client_id: Sql | string): Sql => sql`(
  * Its secrets, grants and consents are no more than one statement may delete with its row, and there is nothing of which it is, or will be,
  * notified.
  */
-export const isDeletableAtOnce = (db: Db, client_id: string): Promise<boolean> =>
-  db.holds(
-    sql`${rowsFitOneSlice('client', client_id)} and not exists (
+export async function isDeletableAtOnce(db: Db, client_id: string): Promise<boolean> {
+  const isNotified = sql`exists (
           select 1 from clients where client_id = ${client_id} and backchannel_logout_uri is not null
-             and (${awaitsLogouts(client_id)} or exists (select 1 from grants g where g.client_id = ${client_id})))`,
-  );
+             and (${awaitsLogouts(client_id)} or exists (select 1 from grants g where g.client_id = ${client_id})))`;
+  const conditions = [...rowsOfClientFitOneSlice(client_id), sql`not ${isNotified}`];
+  return (await Promise.all(conditions.map((one) => db.holds(one)))).every(Boolean);
+}
 
 /**
  * Its secrets, grants and consents go with it, if {@link isDeletableAtOnce} has said so. Else the row stays as `deleted`, a status that no read returns, until a job has deleted its dependent

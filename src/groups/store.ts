@@ -103,12 +103,9 @@ const Deleted = row('groups', { group_id: id<GroupId>() });
 export const deletedGroups = (db: Db, limit: number) =>
   db.all(Deleted, sql`select group_id from groups where deleted_at is not null order by deleted_at limit ${limit}`);
 
-/** Once it has no members. */
+/** Of one that is deleted and has no members: it gets no more. */
 export const deleteGroupRow = (db: Db, group_id: GroupId) =>
-  db.run(
-    sql`delete from groups where group_id = ${group_id} and deleted_at is not null
-           and not exists (select 1 from group_members m where m.group_id = groups.group_id)`,
-  );
+  db.run(sql`delete from groups where group_id = ${group_id} and deleted_at is not null`);
 
 export const exportedGroups = exportedTable('groups', {
   row: Group.pick('group_id', 'name', 'description', 'external_id', 'created_at', 'updated_at'),

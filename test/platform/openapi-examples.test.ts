@@ -17,6 +17,7 @@ import { connectionStatements, exceptionsIn, postgresMigrations, tableBelow } fr
 import { basic, verifier } from '../support/relying-party.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
+import { inTheWayOf } from '../support/sql-places.ts';
 import type { TestUser } from '../support/test-user.ts';
 import { acmeAt, startUpstream } from '../support/upstream.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
@@ -530,6 +531,14 @@ test('every answer of the server is what the document says, with the very exampl
     assert.ok(statements.size > 200, `${statements.size} statements`);
     const all = [...statements.values()].concat(await foreignKeyReads(signet.deps.db));
     for (const db of [signet.deps.db, postgres.db]) assert.deepEqual(await fullScansOf(db, all), [], db.engine);
+  });
+
+  await t.test('no statement needs rows of two parts of a store that is spread by users', () => {
+    const all = [...statements.values()].flatMap((statement) => [statement, ...combinedOf(statement)]);
+    const found = all.flatMap(({ sql }) =>
+      inTheWayOf(sql).map((problem) => `${problem}: ${sql.replaceAll(/\s+/g, ' ')}`),
+    );
+    assert.deepEqual(found, []);
   });
 
   await t.test('docs/scaling.md lists what other databases of that protocol refuse, and nothing else', async () => {

@@ -24,9 +24,19 @@ type Owner = keyof typeof columnOf;
 export const deleteRowsOf = (db: Db, table: TableName, owner: Owner, id: string, rows: number) =>
   deleteSlice(db, table, sql`${raw(columnOf[owner])} = ${id}`, rows);
 
-/** A condition: what a user or a client may have any number of is no more than one statement may delete with their row. */
-export const rowsFitOneSlice = (owner: Owner, id: string): Sql =>
-  allOf(tablesWithMany(owner).map((table) => fitsOneSlice(table, columnOf[owner], id)));
+const fitOneSlice = (names: readonly TableName[], owner: Owner, id: string): Sql =>
+  allOf(names.map((table) => fitsOneSlice(table, columnOf[owner], id)));
+
+/** A condition: what a user may have any number of is no more than one statement may delete with their row. */
+export const rowsOfUserFitOneSlice = (user_id: string): Sql => fitOneSlice(tablesWithMany('user'), 'user', user_id);
+
+/** The same of a client, whose rows are in several places: a condition for each of them. */
+export const rowsOfClientFitOneSlice = (client_id: string): Sql[] =>
+  [
+    ...Map.groupBy(tablesWithMany('client'), (name) =>
+      tables[name].place === 'key' ? name : tables[name].place,
+    ).values(),
+  ].map((names) => fitOneSlice(names, 'client', client_id));
 
 /** A column of secrets that are sealed under the master key, for the use-case that seals all of them anew. */
 export type SealedColumn = {

@@ -10,12 +10,21 @@ const sealedAs =
     `${kind}:${row_key}`;
 
 /**
+ * `user`: with the user whom they are about. `each`: with whatever they report or count, so each part has its own. `key`: by their key, since
+ * no user is known yet, or one part has to decide. `shared`: few, and every part has a copy. No statement needs rows of
+ * two parts: `test/support/sql-places.ts` reads every one.
+ */
+export type Place = 'user' | 'each' | 'key' | 'shared';
+
+/**
  * The life of a table's rows. Everything that deletes, ends or seals rows by kind reads it here, so a table that is written is one
  * entry; `tables.test.ts` compares the entries with what the migrations make.
  */
 export type Table = {
   /** The columns of the primary key. */
   key: string;
+  /** Where its rows are in a store of several parts. */
+  place: Place;
   /**
    * Whose rows they are, by their `user_id` or `client_id`. `few` go with the row of their owner, at once. `many` are deleted in slices
    * before it. `kept` stay.
@@ -37,90 +46,116 @@ export type Table = {
 };
 
 export const tables = {
-  active_users: { key: 'user_id', user: 'kept', expires: 'its room', restore: 'keep' },
-  api_scopes: { key: 'name', restore: 'keep' },
-  apis: { key: 'api_id', restore: 'keep' },
-  apply_leases: { key: 'name', restore: 'delete' },
-  approved_hosts: { key: 'host', restore: 'keep' },
+  active_users: { key: 'user_id', place: 'user', user: 'kept', expires: 'its room', restore: 'keep' },
+  api_scopes: { key: 'name', place: 'shared', restore: 'keep' },
+  apis: { key: 'api_id', place: 'shared', restore: 'keep' },
+  apply_leases: { key: 'name', place: 'shared', restore: 'delete' },
+  approved_hosts: { key: 'host', place: 'shared', restore: 'keep' },
   audit_heads: {
     key: 'name',
+    place: 'each',
     sealed: { sealed: (name) => (name === 'head' ? 'audit-head' : 'audit-loss-accepted') },
     restore: 'keep',
   },
-  audit_log: { key: 'event_id', restore: 'keep' },
+  audit_log: { key: 'event_id', place: 'each', restore: 'keep' },
   authorization_requests: {
     key: 'request_id',
+    place: 'key',
     client: 'many',
     expires: { at: 'expires_at', job: 'purge requests' },
     restore: 'delete',
   },
-  backup_codes: { key: 'code_hash', user: 'few', restore: 'end' },
-  client_documents: { key: 'client_id', client: 'few', restore: 'keep' },
+  backup_codes: { key: 'code_hash', place: 'user', user: 'few', restore: 'end' },
+  client_documents: { key: 'client_id', place: 'shared', client: 'few', restore: 'keep' },
   client_failures: {
     key: 'failure_id',
+    place: 'key',
     client: 'few',
     expires: { at: 'last_at', job: 'purge client failures', keptSeconds: 28 * day },
     restore: 'keep',
   },
-  client_secrets: { key: 'secret_id', client: 'few', expires: 'its room', restore: 'keep' },
-  client_terms: { key: 'term, client_id', client: 'few', restore: 'keep' },
-  clients: { key: 'client_id', restore: 'keep' },
-  consents: { key: 'user_id, client_id', user: 'many', client: 'many', restore: 'delete' },
-  counted_places: { key: 'place', restore: 'keep' },
-  daily_counts: { key: 'client_id, kind, day', client: 'kept', expires: 'its room', restore: 'keep' },
-  declared_resources: { key: 'kind, resource_key', restore: 'keep' },
-  entitlement_versions: { key: 'user_id, product, version', user: 'many', restore: 'keep' },
-  entitlements: { key: 'user_id, product', user: 'many', restore: 'keep' },
-  failure_counters: { key: 'counter_key', expires: { at: 'expires_at', job: 'purge counters' }, restore: 'keep' },
+  client_secrets: { key: 'secret_id', place: 'shared', client: 'few', expires: 'its room', restore: 'keep' },
+  client_terms: { key: 'term, client_id', place: 'shared', client: 'few', restore: 'keep' },
+  clients: { key: 'client_id', place: 'shared', restore: 'keep' },
+  consents: { key: 'user_id, client_id', place: 'user', user: 'many', client: 'many', restore: 'delete' },
+  counted_places: { key: 'place', place: 'key', restore: 'keep' },
+  daily_counts: { key: 'client_id, kind, day', place: 'each', client: 'kept', expires: 'its room', restore: 'keep' },
+  declared_resources: { key: 'kind, resource_key', place: 'shared', restore: 'keep' },
+  entitlement_versions: { key: 'user_id, product, version', place: 'user', user: 'many', restore: 'keep' },
+  entitlements: { key: 'user_id, product', place: 'user', user: 'many', restore: 'keep' },
+  failure_counters: {
+    key: 'counter_key',
+    place: 'each',
+    expires: { at: 'expires_at', job: 'purge counters' },
+    restore: 'keep',
+  },
   form_answers: {
     key: 'form_hash',
+    place: 'key',
     expires: { at: 'expires_at', job: 'purge kept forms' },
     sealed: { sealed: 'ends' },
     restore: 'delete',
   },
-  grant_endings: { key: 'ending_id', user: 'few', client: 'few', restore: 'keep' },
-  grants: { key: 'grant_id', user: 'many', client: 'many', expires: 'its room', restore: 'end' },
-  group_members: { key: 'group_id, user_id', user: 'few', restore: 'keep' },
-  groups: { key: 'group_id', restore: 'keep' },
+  grant_endings: { key: 'ending_id', place: 'user', user: 'few', client: 'few', restore: 'keep' },
+  grants: { key: 'grant_id', place: 'user', user: 'many', client: 'many', expires: 'its room', restore: 'end' },
+  group_members: { key: 'group_id, user_id', place: 'user', user: 'few', restore: 'keep' },
+  groups: { key: 'group_id', place: 'shared', restore: 'keep' },
   handles: {
     key: 'handle_hash',
+    place: 'key',
     user: 'kept',
     expires: { at: 'released_at', job: 'purge handles', keptSeconds: 90 * day },
     restore: 'keep',
   },
-  hidden_setup_steps: { key: 'user_id', user: 'few', restore: 'keep' },
-  identities: { key: 'issuer, subject', user: 'few', restore: 'keep' },
-  imported_records: { key: 'import_key', restore: 'keep' },
-  imported_users: { key: 'import_key', user: 'kept', restore: 'keep' },
-  issuing_runs: { key: 'run_id', expires: 'its room', restore: 'delete' },
+  hidden_setup_steps: { key: 'user_id', place: 'user', user: 'few', restore: 'keep' },
+  identities: { key: 'issuer, subject', place: 'user', user: 'few', restore: 'keep' },
+  imported_records: { key: 'import_key', place: 'key', restore: 'keep' },
+  imported_users: { key: 'import_key', place: 'key', user: 'kept', restore: 'keep' },
+  issuing_runs: { key: 'run_id', place: 'key', expires: 'its room', restore: 'delete' },
   kept_forms: {
     key: 'session_id',
+    place: 'key',
     expires: { at: 'expires_at', job: 'purge kept forms' },
     sealed: { sealed: 'ends' },
     restore: 'delete',
   },
   known_devices: {
     key: 'user_id, device_hash',
+    place: 'user',
     user: 'few',
     expires: { at: 'last_seen_at', job: 'purge devices', keptSeconds: 365 * day },
     restore: 'keep',
   },
-  logout_deliveries: { key: 'delivery_id', user: 'kept', client: 'kept', expires: 'its room', restore: 'keep' },
-  master_key_check: { key: 'id', sealed: { sealed: 'ends' }, restore: 'keep' },
+  logout_deliveries: {
+    key: 'delivery_id',
+    place: 'user',
+    user: 'kept',
+    client: 'kept',
+    expires: 'its room',
+    restore: 'keep',
+  },
+  master_key_check: { key: 'id', place: 'shared', sealed: { sealed: 'ends' }, restore: 'keep' },
   one_time_links: {
     key: 'token_hash',
+    place: 'user',
     user: 'few',
     expires: { at: 'expires_at', job: 'purge links' },
     restore: 'delete',
   },
-  outgoing_mails: { key: 'mail_id', sealed: { message_sealed: sealedAs('mail') }, restore: 'delete' },
-  passkeys: { key: 'credential_id', user: 'few', restore: 'keep' },
-  passwords: { key: 'user_id', user: 'few', restore: 'keep' },
-  placement_keys: { key: 'name', sealed: { sealed: sealedAs('placement-key') }, restore: 'keep' },
-  providers: { key: 'provider_id', sealed: { client_secret_sealed: sealedAs('provider') }, restore: 'keep' },
+  outgoing_mails: { key: 'mail_id', place: 'each', sealed: { message_sealed: sealedAs('mail') }, restore: 'delete' },
+  passkeys: { key: 'credential_id', place: 'user', user: 'few', restore: 'keep' },
+  passwords: { key: 'user_id', place: 'user', user: 'few', restore: 'keep' },
+  placement_keys: { key: 'name', place: 'shared', sealed: { sealed: sealedAs('placement-key') }, restore: 'keep' },
+  providers: {
+    key: 'provider_id',
+    place: 'shared',
+    sealed: { client_secret_sealed: sealedAs('provider') },
+    restore: 'keep',
+  },
   // A sign-in that has begun with one is answered within ten minutes.
   pushed_requests: {
     key: 'pushed_id',
+    place: 'key',
     client: 'many',
     expires: { at: 'expires_at', job: 'purge requests', keptSeconds: 900 },
     restore: 'delete',
@@ -128,41 +163,66 @@ export const tables = {
   // Two years, too long for an owner to wait out.
   remembered_suspensions: {
     key: 'client_id',
+    place: 'shared',
     client: 'kept',
     expires: { at: 'deleted_at', job: 'purge recorded suspensions', keptSeconds: 730 * day },
     restore: 'keep',
   },
-  restores: { key: 'restore_id', restore: 'keep' },
-  retired_master_keys: { key: 'key_id', sealed: { sealed: sealedAs('retired-master-key') }, restore: 'keep' },
-  retired_signing_keys: { key: 'kid', expires: 'its room', restore: 'keep' },
-  revoked_access_tokens: { key: 'jti', expires: { at: 'expires_at', job: 'purge revoked tokens' }, restore: 'keep' },
-  scim_users: { key: 'user_id', user: 'few', restore: 'keep' },
-  server_heartbeat: { key: 'name', restore: 'keep' },
+  restores: { key: 'restore_id', place: 'shared', restore: 'keep' },
+  retired_master_keys: {
+    key: 'key_id',
+    place: 'shared',
+    sealed: { sealed: sealedAs('retired-master-key') },
+    restore: 'keep',
+  },
+  retired_signing_keys: { key: 'kid', place: 'shared', expires: 'its room', restore: 'keep' },
+  revoked_access_tokens: {
+    key: 'jti',
+    place: 'user',
+    expires: { at: 'expires_at', job: 'purge revoked tokens' },
+    restore: 'keep',
+  },
+  scim_users: { key: 'user_id', place: 'user', user: 'few', restore: 'keep' },
+  server_heartbeat: { key: 'name', place: 'key', restore: 'keep' },
   // One that has expired stays in the list, for the administrators who made it.
-  service_credentials: { key: 'credential_id', expires: 'its room', restore: 'keep' },
-  service_secrets: { key: 'secret_id', expires: 'its room', restore: 'keep' },
+  service_credentials: { key: 'credential_id', place: 'shared', expires: 'its room', restore: 'keep' },
+  service_secrets: { key: 'secret_id', place: 'shared', expires: 'its room', restore: 'keep' },
   sessions: {
     key: 'session_id',
+    place: 'user',
     user: 'many',
     expires: { at: 'expires_at', job: 'purge sessions', keptSeconds: questionsSeconds },
     restore: 'end',
   },
   sign_in_attempts: {
     key: 'attempt_hash',
+    place: 'user',
     user: 'few',
     expires: { at: 'expires_at', job: 'purge pending sign-ins' },
     restore: 'delete',
   },
-  signing_keys: { key: 'kid', sealed: { private_key_sealed: sealedAs('signing-key') }, restore: 'end' },
-  spent_tokens: { key: 'token_hash', expires: { at: 'expires_at', job: 'purge links' }, restore: 'keep' },
+  signing_keys: {
+    key: 'kid',
+    place: 'shared',
+    sealed: { private_key_sealed: sealedAs('signing-key') },
+    restore: 'end',
+  },
+  spent_tokens: {
+    key: 'token_hash',
+    place: 'user',
+    expires: { at: 'expires_at', job: 'purge links' },
+    restore: 'keep',
+  },
   totp: {
     key: 'user_id',
+    place: 'user',
     user: 'few',
     sealed: { secret_sealed: sealedAs('totp'), pending_secret_sealed: sealedAs('totp') },
     restore: 'end',
   },
   unauthenticated_events: {
     key: 'event_key',
+    place: 'key',
     expires: {
       at: 'hour',
       job: 'purge unauthenticated events',
@@ -170,12 +230,13 @@ export const tables = {
     },
     restore: 'keep',
   },
-  user_pictures: { key: 'picture_id', user: 'few', restore: 'keep' },
-  user_terms: { key: 'term, user_id, field', user: 'few', restore: 'keep' },
-  users: { key: 'user_id', restore: 'keep' },
-  webhook_deliveries: { key: 'delivery_id', expires: 'its room', restore: 'keep' },
+  user_pictures: { key: 'picture_id', place: 'user', user: 'few', restore: 'keep' },
+  user_terms: { key: 'term, user_id, field', place: 'user', user: 'few', restore: 'keep' },
+  users: { key: 'user_id', place: 'user', restore: 'keep' },
+  webhook_deliveries: { key: 'delivery_id', place: 'each', expires: 'its room', restore: 'keep' },
   webhooks: {
     key: 'webhook_id',
+    place: 'shared',
     sealed: { secret_sealed: sealedAs('webhook'), previous_secret_sealed: sealedAs('webhook') },
     restore: 'keep',
   },

@@ -1,0 +1,40 @@
+import { type Place, type TableName, tables } from '../../src/platform/db/tables.ts';
+import { type Node, nodesIn, parse } from './sql-constructs.ts';
+
+/**
+ * What stands in the way of a statement in a store of several parts, in which the rows of a user are in one of them: it needs rows of two
+ * parts, or has a construct that Citus refuses where each part is a schema (seen with 13.2).
+ */
+export function inTheWayOf(sql: string): string[] {
+  return parse(sql).flatMap((statement) => {
+    const { InsertStmt: insert } = statement as Record<string, Node | undefined>;
+    const isFilled =
+      insert !== undefined && (insert.selectStmt as Record<string, Node>).SelectStmt?.valuesLists === undefined;
+    const has = (value: unknown, kind: string) => nodesIn(value).some((one) => one.kind === kind);
+    return [
+      ...placesInTheWay(statement),
+      ...(isFilled && has(insert.selectStmt, 'over') ? ['a window function in insert … select'] : []),
+      ...(isFilled && has(insert.returningList, 'SubLink') ? ['a subquery behind returning of insert … select'] : []),
+    ];
+  });
+}
+
+function placesInTheWay(statement: Node): string[] {
+  const nodes = nodesIn(statement);
+  const own = new Set(nodes.map(({ node }) => node.ctename));
+  const named = nodes.map(({ node }) => node.relname).filter((name) => typeof name === 'string' && !own.has(name));
+  const read = new Set(named.filter((name): name is TableName => String(name) in tables));
+  const changed = (statement.InsertStmt ?? statement.UpdateStmt ?? statement.DeleteStmt) as Node | undefined;
+  const target = (changed?.relation as Node | undefined)?.relname as TableName | undefined;
+  const of = (place: Place) => [...read].filter((name) => tables[name].place === place);
+  const [users, keys, each] = [of('user'), of('key'), of('each')];
+  const elsewhere = [...users, ...keys, ...each];
+  return [
+    ...(keys.length > 1 || (keys.length === 1 && elsewhere.length > 1)
+      ? [`rows of two parts: ${elsewhere.join(', ')}`]
+      : []),
+    ...(target !== undefined && tables[target].place === 'shared' && elsewhere.length > 0
+      ? [`a change of ${target} that depends on ${elsewhere.join(', ')}`]
+      : []),
+  ];
+}
