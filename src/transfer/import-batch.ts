@@ -160,7 +160,7 @@ async function leaveOutDangling(
     const dangling = absent.find((one) => !wouldBe(one));
     if (dangling) {
       const message = `Its ${dangling.kind} was not imported from this file, or is no longer here.`;
-      decide(entry, { status: 'refused', problems: problem(dangling.path, message) });
+      decide(entry, { status: kind.stored.dangling, problems: problem(dangling.path, message) });
     } else if (absent.length > 0) decide(entry, { status: 'imported', dropped: [] });
     else return [entry];
     return [];

@@ -147,6 +147,18 @@ onBothEngines('a record that does not fit is refused with its reason, and what d
     ['client', { ...client, client_id: 'loki', allowed_groups: [group.group_id] }, 'allowed_groups', /Its group was/],
     ['client', { ...client, client_id: 'x', redirect_uris: ['javascript:alert(1)'] }, 'redirect_uris/0', /./],
     ['client', { ...client, client_id: 'y', homepage_url: 'javascript:alert(1)' }, 'homepage_url', /./],
+    [
+      'client',
+      { ...client, client_id: 'z', pending_change: { status: 'approved' } },
+      'pending_change',
+      /no reviewed field/,
+    ],
+    [
+      'client',
+      { ...client, client_id: 'w', secrets: [{ secret_id: 's', secret_hash: 'x', created_at: 1 }] },
+      'secrets/0/secret_hash',
+      /SHA-256/,
+    ],
     ['entitlement', entitlement('old|1'), 'user_id', /Its user was not imported from this file/],
     ['entitlement', { ...entitlement('old|5'), status: 'golden' }, 'status', /Must be one of/],
     ['consent', { user_id: 'old|5', client_id: 'nothing', scope: 'openid', granted_at: 1 }, 'client_id', /Its client/],

@@ -41,6 +41,8 @@ export type ExportedTable = {
   readonly name: TableName;
   /** The columns of the primary key. */
   readonly key: readonly string[];
+  /** By table, the columns that a record fills; others are left to what the table says. */
+  readonly columns: ReadonlyMap<TableName, readonly string[]>;
   /** Of a record. */
   readonly schema: TObject;
   /** In the order of the primary key. @param after the place of the last one before. */
@@ -102,6 +104,13 @@ export function exportedTable<const Columns extends Fields>(
   return {
     name,
     key,
+    columns: new Map<TableName, readonly string[]>([
+      [name, Object.keys(write ? own.fields : Stored.fields)],
+      ...Object.values(lists).map(({ table, row: part }): [TableName, string[]] => [
+        table,
+        [...Object.keys(part.fields), key[0]!],
+      ]),
+    ]),
     schema: schemaOf(own.fields, lists, sealed, (member) => member === Object.keys(sealed)[0]),
 
     async page(db, vault, after, limit) {

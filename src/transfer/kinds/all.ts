@@ -9,6 +9,7 @@ import { apiProblems, identifierProblem, maxApis } from '../../apis/api-rules.ts
 import { exportedApis } from '../../apis/statements.ts';
 import { exportedBackupCodes, exportedProviders, mostProviders } from '../../authentication/statements.ts';
 import { exportedClients, exportedDocuments, exportedHosts, exportedSuspensions } from '../../clients/statements.ts';
+import type { KindName } from '../../declared/kind.ts';
 import { exportedDeclared } from '../../declared/statements.ts';
 import { exportedCredentials, exportedEntitlements, exportedVersions } from '../../entitlements/statements.ts';
 import { groupProblems, maxGroups } from '../../groups/group.ts';
@@ -22,6 +23,7 @@ import {
   administers,
   clientProblems,
   credentialProblems,
+  documentProblems,
   idProblems,
   pictureProblems,
   providerProblems,
@@ -30,6 +32,16 @@ import {
 import { userKind } from './user.ts';
 
 const ofUser = refer('user', 'user_id');
+
+/** The record of what a file declares. */
+const recordOf: Readonly<Record<KindName, string>> = {
+  groups: 'group',
+  apis: 'api',
+  clients: 'client',
+  service_credentials: 'service_credential',
+  providers: 'provider',
+  webhooks: 'webhook',
+};
 
 /** In the order of the file: each record comes after those that it refers to. */
 export const kinds: readonly Kind[] = [
@@ -60,6 +72,7 @@ export const kinds: readonly Kind[] = [
     name: 'service_credential',
     description: 'A service credential with the hashes of its secrets: SHA-256 in base64url.',
     table: exportedCredentials,
+    isReferredTo: true,
     references: refer('api', 'api_id'),
     problems: credentialProblems,
     omission: (record, { roles }) => (!roles && administers(record) ? 'It administers: see --roles.' : undefined),
@@ -69,6 +82,7 @@ export const kinds: readonly Kind[] = [
     description:
       'A provider to sign in with that is not one of the settings, with the secret that this service has there.',
     table: exportedProviders,
+    isReferredTo: true,
     most: mostProviders,
     problems: providerProblems,
     omission: (_, { roles }) => (roles ? undefined : 'It decides who signs in: see --roles.'),
@@ -133,6 +147,7 @@ export const kinds: readonly Kind[] = [
     name: 'client_document',
     description: 'What the document at the client_id of a client has said last.',
     table: exportedDocuments,
+    problems: documentProblems,
     references: refer('client', 'client_id'),
   }),
   tableKind({
@@ -167,12 +182,18 @@ export const kinds: readonly Kind[] = [
     name: 'webhook',
     description: 'A webhook with its secret.',
     table: exportedWebhooks,
+    isReferredTo: true,
     problems: (deps, record) => [...idProblems(record, 'webhook_id', 'wh'), ...webhookProblems(deps, record)],
   }),
   tableKind({
     name: 'declared_resource',
     description: 'Which resource a key in the files of `signet apply` means.',
     table: exportedDeclared,
+    references: ({ kind, resource_id }) => {
+      const name = recordOf[kind as KindName];
+      return name === undefined ? [] : [{ kind: name, id: String(resource_id), path: 'resource_id' }];
+    },
+    dangling: 'left_out',
   }),
 ];
 

@@ -19,6 +19,7 @@ export const backupCodeKeyKind: Kind = {
     'A key under which hashes of backup codes are HMAC-SHA-256 of `user_id:code`. Servers of the new store know it once they are started anew.',
   schema: BackupCodeKey,
   shape: compile(BackupCodeKey),
+  columns: new Map(),
   async page({ db, vault }) {
     const keys = (await someBackupCodes(db)) ? vault.macKeys('backup-code') : [];
     return { page: keys.map((key) => ({ key })), next: undefined };
@@ -32,6 +33,7 @@ export const backupCodeKeyKind: Kind = {
     existing: () => Promise.resolve(new Set()),
     takenMessage: 'It is here already.',
     isReferredTo: false,
+    dangling: 'refused',
     done: () => undefined,
     writes({ vault }, { key }) {
       if (vault.macKeys('backup-code').includes(String(key))) return [];

@@ -22,6 +22,8 @@ export type Kind<After = unknown> = {
   readonly description: string;
   readonly schema: TObject;
   readonly shape: Validator<unknown>;
+  /** By table, the columns that it fills. */
+  readonly columns: ExportedTable['columns'];
   page(
     deps: TransferDeps,
     after: After | undefined,
@@ -47,6 +49,8 @@ export type StoredKind = {
     readonly takenMessage: string;
     /** Whether records of other kinds refer to it. */
     readonly isReferredTo: boolean;
+    /** What becomes of a record that refers to nothing. */
+    readonly dangling: 'refused' | 'left_out';
     /** Once records of it were stored. */
     done(deps: TransferDeps): void;
     writes(deps: TransferDeps, record: ExportedRecord, change: ImportChange): ReturnType<ExportedTable['writes']>;
@@ -66,6 +70,7 @@ type Definition = {
   /** Its row is there before it. */
   changesRow?: true;
   isReferredTo?: true;
+  dangling?: StoredKind['stored']['dangling'];
   /** More there may not be. */
   most?: number;
   /** Once records of it were stored. */
@@ -83,6 +88,7 @@ export function tableKind({
   takenMessage = 'There is one here already.',
   changesRow,
   isReferredTo,
+  dangling = 'refused',
   most,
   stored = () => undefined,
   beside = () => [],
@@ -95,6 +101,7 @@ export function tableKind({
     description,
     schema: table.schema,
     shape: compile(table.schema),
+    columns: table.columns,
     page: (deps, after, limit) => table.page(deps.db, deps.vault, after as never, limit),
     idOf: (record) => table.key.map((column) => String(record[column])).join('\n'),
     stored: {
@@ -105,6 +112,7 @@ export function tableKind({
       existing: (db, ids) => existing(db, ids, true),
       takenMessage,
       isReferredTo: isReferredTo === true,
+      dangling,
       done: stored,
       writes: (deps, record, change) => [
         ...table.writes(record, change, most),

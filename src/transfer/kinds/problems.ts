@@ -29,12 +29,31 @@ export function clientProblems(_: TransferDeps, record: ExportedRecord): Problem
   return [
     ...(isClientId(String(client_id)) ? [] : [{ path: 'client_id', message: 'Cannot be a client_id.' }]),
     ...problemsOf(() => readRegistration({ client_type, ...Object.fromEntries(fields) })),
-    ...problemsOf(() => pending_change && readClientEdit(pending_change)).map(({ path, message }) => ({
-      path: `pending_change/${path}`,
-      message,
-    })),
+    ...(pending_change ? editProblems('pending_change', pending_change) : []),
+    ...secretProblems(record),
   ];
 }
+
+export const documentProblems = (_: TransferDeps, { fields }: ExportedRecord): Problems =>
+  editProblems('fields', fields!);
+
+/** Of reviewed fields alone, some of them. */
+function editProblems(member: string, edit: object): Problems {
+  const other = Object.keys(edit).find((name) => !reviewedFields.some((field) => field === name));
+  const others = other === undefined ? [] : [{ path: '', message: 'Contains what is no reviewed field of a client.' }];
+  return [...others, ...problemsOf(() => readClientEdit(edit))].map(({ path, message }) => ({
+    path: `${member}/${path}`.replace(/\/$/, ''),
+    message,
+  }));
+}
+
+/** Digests are compared in constant time, which takes those of one length. */
+const secretProblems = ({ secrets }: ExportedRecord): Problems =>
+  (secrets as readonly { secret_hash: string }[]).flatMap(({ secret_hash }, place) =>
+    /^[\w-]{43}$/.test(secret_hash)
+      ? []
+      : [{ path: `secrets/${place}/secret_hash`, message: 'Must be a SHA-256 in base64url.' }],
+  );
 
 export function providerProblems({ config }: TransferDeps, record: ExportedRecord): Problems {
   const { provider_id: id, issuer, label, upstream_client_id: client_id, client_secret } = record;
@@ -65,6 +84,7 @@ export function credentialProblems(_: TransferDeps, record: ExportedRecord): Pro
   return [
     ...(isCredentialId(credential_id) ? [] : [{ path: 'credential_id', message: 'Is no ID of this kind.' }]),
     ...(unknown < 0 ? [] : [{ path: `permissions/${unknown}`, message: 'Is no permission.' }]),
+    ...secretProblems(record),
   ];
 }
 

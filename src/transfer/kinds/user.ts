@@ -9,6 +9,7 @@ export const userKind: Kind = {
   description: 'A user with everything that they sign in with, as `signet users import` reads one.',
   schema: ImportedUser,
   shape: compile(ImportedUser),
+  columns: new Map(), // those of its format
   stored: undefined,
   async page(deps, after, limit) {
     const { users, next } = await exportUsers(deps, after as string | undefined, limit);
