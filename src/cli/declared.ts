@@ -138,7 +138,20 @@ function describeStep(step: Step): string {
   if (step.action === 'forget') return `${head}  (was here before: it stays, and is no longer declared)`;
   const value = (one: unknown) => visibleText(JSON.stringify(one), 500);
   const fields = differencesOf(step).map(({ field, before, after }) =>
-    step.action === 'create' ? `    ${field}: ${value(after)}` : `    ${field}: ${value(before)} -> ${value(after)}`,
+    field === 'members'
+      ? `    ${membersText(before, after, value)}`
+      : step.action === 'create'
+        ? `    ${field}: ${value(after)}`
+        : `    ${field}: ${value(before)} -> ${value(after)}`,
   );
   return [head, ...fields].join('\n');
+}
+
+/** Who joins and who leaves: the whole lists would hide it. */
+function membersText(before: unknown, after: unknown, value: (list: unknown) => string): string {
+  const [here, wanted] = [before, after].map((list) => (Array.isArray(list) ? list.map(String) : []));
+  const joining = wanted?.filter((one) => !here?.includes(one)) ?? [];
+  const leaving = here?.filter((one) => !wanted?.includes(one)) ?? [];
+  const both = [...joining.map((one) => `+${one}`), ...leaving.map((one) => `-${one}`)];
+  return `members: ${joining.length} to add, ${leaving.length} to remove ${value(both)}`;
 }

@@ -1,7 +1,8 @@
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
-import { mustChange } from '../platform/db/change.ts';
+import { mayConflict, mustChange } from '../platform/db/change.ts';
 import type { Deps } from '../platform/deps.ts';
+import { fieldProblem, invalidFields } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { windowLimit } from '../platform/limits/failure-limits.ts';
 import { usesSecret } from './authentication-methods.ts';
@@ -16,9 +17,9 @@ import { insertTerms } from './terms.store.ts';
 /**
  * A new client, pending review (specification §3.1).
  * @param of.owner_user_id null for a first-party client, which administrators and the command line register and change.
- * @param of.client_id that of one which comes from another product. @param of.client_secret of a client that uses one; left out: a new one.
+ * @param of.client_id that of one which comes from another product, or that an operator has chosen: one for which `isForeignClientId` holds. @param of.client_secret of a client that uses one; left out: a new one.
  * @returns the client, and its secret if it uses one, which is not readable afterwards.
- * @throws invalidFields for a scope that does not exist; rateLimited for too many of an owner within an hour, and when too many of the owner's are in review already.
+ * @throws invalidFields for a scope that does not exist, and for a client_id that is taken; rateLimited for too many of an owner within an hour, and when too many of the owner's are in review already.
  */
 export async function registerClient(
   deps: ClientDeps & Pick<Deps, 'config'>,
@@ -68,13 +69,15 @@ export async function registerClient(
   const done = await deps.db.change({
     lock: lockOwner(client),
     run: {
-      client: mustChange(insertClient(client, pendingClients)),
+      client: mayConflict(mustChange(insertClient(client, pendingClients))),
       terms: insertTerms(client_id, client.name),
       secrets: secrets.map((secret) => insertSecret({ ...secret, client_id })),
       event: event.statement,
     },
   });
-  if (!done.ok) throw tooManyPending();
   deps.clients.forget(client_id);
+  if (!done.ok && (await deps.clients.find(client_id)))
+    throw invalidFields([fieldProblem('client_id', { key: 'problem.client_id.taken' })]);
+  if (!done.ok) throw tooManyPending();
   return { client, client_secret };
 }

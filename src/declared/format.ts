@@ -33,7 +33,7 @@ const keyed = (entry: TSchema, description: string): TSchema => ({
 
 const descriptions: Readonly<Record<KindName, string>> = {
   providers: 'Providers to sign in with, by a key of yours, which is the ID if there is no other.',
-  groups: 'Groups of users, by a key of yours. Members are not declared.',
+  groups: 'Groups of users, by a key of yours.',
   apis: 'APIs and their scopes, by a key of yours.',
   clients: 'First-party clients, by a key of yours, which is not the client_id.',
   service_credentials: 'Service credentials, by a key of yours.',

@@ -1,5 +1,6 @@
 import type { Caller } from '../audit/audit.ts';
 import type { Deps } from '../oauth/deps.ts';
+import type { FieldProblem } from '../platform/errors.ts';
 
 /** In the order in which they are made: a later one may refer to an earlier one. */
 export const kindNames = ['providers', 'groups', 'apis', 'clients', 'service_credentials', 'webhooks'] as const;
@@ -30,6 +31,8 @@ export type Work = {
   readonly secret: string | undefined;
 };
 
+export type Compared = { readonly state: State; readonly existing: Existing | undefined };
+
 /** What can be read only now. */
 export type NewSecret = Readonly<Record<string, string>>;
 export type Made = { id: string; secret?: NewSecret | undefined };
@@ -57,6 +60,8 @@ export type Kind = {
   list(deps: Deps, context: Context): Promise<readonly Existing[]>;
   /** @throws {RequestError} `invalid_request` with the path of each problem within the entry. */
   read(deps: Deps, entry: Readonly<Record<string, unknown>>, context: Context, key: string): State;
+  /** What takes the store to compare: the state that is wanted, the one that is here, and the paths of problems within the entry. */
+  complete?(deps: Deps, compared: Compared): Promise<Compared & { readonly problems: readonly FieldProblem[] }>;
   /** Whether it has a secret at all. */
   usesSecret(state: State): boolean;
   secretProblem?(secret: string): string | undefined;

@@ -70,7 +70,10 @@ export async function makePlan(deps: Deps, declaration: Declaration, options: Op
           resource_id: one.found.id,
           made_by_apply: false,
         });
-      const step = await compare(kind, one, { options, problems, existing: currentOf(kind, one.found, names) });
+      const compared = { state: one.state, existing: currentOf(kind, one.found, names) };
+      const whole = (await kind.complete?.(deps, compared)) ?? { ...compared, problems: [] };
+      problems.push(...whole.problems.map(({ path, message }) => ({ path: one.entry.placeOf(path), message })));
+      const step = await compare(kind, { ...one, state: whole.state }, { options, problems, existing: whole.existing });
       if (step) steps.push(step);
       else unchanged++;
     }
@@ -175,7 +178,7 @@ function match(
 /** One that differs in what cannot be changed is another one of the same name, unless there can be no other. */
 const isRecognized = (kind: Kind, wanted: State, here: State): boolean =>
   kind.recognizedBy(wanted) === kind.recognizedBy(here) &&
-  (kind.isUnique === true || kind.fixed.every((field) => sameJson(wanted[field], here[field])));
+  (kind.isUnique === true || kind.fixed.every((field) => !(field in wanted) || sameJson(wanted[field], here[field])));
 
 const sameJson = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 

@@ -1,5 +1,5 @@
 import { usesSecret } from '../../clients/authentication-methods.ts';
-import { type Client, needsReview, pick, proposalOf, reviewedFields } from '../../clients/client.ts';
+import { type Client, isForeignClientId, needsReview, pick, proposalOf, reviewedFields } from '../../clients/client.ts';
 import type { GroupList } from '../../clients/client-groups.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { editClient } from '../../clients/edit-client.ts';
@@ -15,6 +15,7 @@ import { groupNameKey } from '../../groups/group.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { type FieldProblem, fieldProblem, invalidFields, RequestError } from '../../platform/errors.ts';
+import { inCode } from '../../platform/http/operation.ts';
 import { isActiveSecret, matchesActiveSecret } from '../../platform/ids.ts';
 import { type Static, Type } from '../../platform/schema.ts';
 import { compile } from '../../platform/validator.ts';
@@ -34,7 +35,18 @@ const policyShape = compile(Policy);
 const { note_to_reviewer: _, ...registration } = RegistrationBody.properties;
 
 export const ClientEntry = Type.Object(
-  { ...registration, policy: Type.Optional(Policy), secret: Type.Optional(SecretReference) },
+  {
+    client_id: Type.Optional(
+      Type.String({
+        description:
+          'One of your choice, for a new client: up to 64 letters, digits, dots, hyphens and underscores, and none that looks as if it had been made here. Left out: one is made, and printed. It cannot be changed.',
+        ...inCode({ pattern: '^[\\w-][\\w.-]{0,63}$' }),
+      }),
+    ),
+    ...registration,
+    policy: Type.Optional(Policy),
+    secret: Type.Optional(SecretReference),
+  },
   { additionalProperties: false },
 );
 
@@ -119,26 +131,28 @@ async function giveSecret(work: Parameters<Kind['change']>[0], client: Client) {
 
 export const clients: Kind = {
   name: 'clients',
-  fixed: ['client_type'],
+  fixed: ['client_type', 'client_id'],
   recognizedBy: ({ name }) => String(name),
   members: Object.keys(ClientEntry.properties),
   list: async (deps, context) =>
     (await firstPartyClients(deps)).map(
       (client): Existing => ({
         id: client.client_id,
-        state: stateOf(client, context),
+        state: { client_id: client.client_id, ...stateOf(client, context) },
         hasSecret: async (secret) =>
           matchesActiveSecret((await findAnyClient(deps, client.client_id)).secrets, secret, now(deps)),
       }),
     ),
-  read(_deps, { policy = {}, secret: _secret, ...body }, context) {
+  read(_deps, { policy = {}, secret: _secret, client_id, ...body }, context) {
     const shape = policyShape.problems(policy).map((one) => ({ ...one, path: `policy/${one.path}` }));
     const registered = tried(() => readRegistration(body));
     const read = shape.length === 0 ? readPolicy(policy as Static<typeof Policy>, context) : undefined;
-    const problems = [...registered.problems, ...shape, ...(read?.problems ?? [])];
+    const isUsable = client_id === undefined || (typeof client_id === 'string' && isForeignClientId(client_id));
+    const ofId = isUsable ? [] : [fieldProblem('client_id', { key: 'problem.client_id.chosen' })];
+    const problems = [...ofId, ...registered.problems, ...shape, ...(read?.problems ?? [])];
     if (problems.length > 0 || !registered.value || !read) throw invalidFields(problems);
     const { note_to_reviewer: _note, ...fields } = registered.value;
-    const state = { ...fields, ...read.values, status: 'approved' };
+    const state = { ...(client_id !== undefined && { client_id }), ...fields, ...read.values, status: 'approved' };
     requireProfile(state as unknown as Client);
     return state;
   },
@@ -146,7 +160,8 @@ export const clients: Kind = {
   secretProblem,
   async create({ deps, caller, secret }, state, made) {
     const fields = { ...pick(state as unknown as Client, ['client_type', ...reviewedFields]), note_to_reviewer: null };
-    const of = { ...ownerless, caller, client_secret: secret };
+    const chosen = state.client_id === undefined ? {} : { client_id: String(state.client_id) };
+    const of = { ...ownerless, caller, ...chosen, client_secret: secret };
     const { client, client_secret } = await registerClient(deps, of, fields as Registration);
     const { client_id, revision } = client;
     await made(client_id);
@@ -170,10 +185,11 @@ export const clients: Kind = {
   },
   remove: ({ deps, caller }, { id }) => deleteClient(deps, { client_id: id, caller }),
   write(state) {
-    const { name, client_type, application_type, redirect_uris, status: _status, ...others } = state;
+    const { client_id, name, client_type, application_type, redirect_uris, status: _status, ...others } = state;
     const policy = without(pick(state as unknown as Client, policyFields), policyDefaults);
     const plain = Object.fromEntries(Object.entries(others).filter(([field]) => !(field in policyDefaults)));
     return {
+      ...(isForeignClientId(String(client_id)) && { client_id }),
       ...{ name, client_type, application_type, redirect_uris },
       ...without(plain, membersOf('initial')),
       ...(Object.keys(policy).length > 0 && { policy }),
