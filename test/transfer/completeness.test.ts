@@ -16,7 +16,7 @@ const leftBehind: readonly TableName[] = [
   ...(['signing_keys', 'retired_signing_keys', 'master_key_check', 'retired_master_keys', 'placement_keys'] as const),
   ...(['audit_log', 'audit_heads', 'unauthenticated_events', 'failure_counters', 'client_failures'] as const),
   ...(['daily_counts', 'active_users', 'counted_places', 'hidden_setup_steps'] as const),
-  ...(['imported_users', 'imported_records', 'restores', 'issuing_runs', 'server_heartbeat'] as const),
+  ...(['imported_users', 'imported_records', 'restores', 'issuing_runs', 'server_heartbeat', 'apply_leases'] as const),
   ...(['user_terms', 'client_terms'] as const),
 ];
 
