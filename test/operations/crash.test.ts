@@ -12,6 +12,7 @@ import { afterTest } from '../support/after-test.ts';
 import type { Browser } from '../support/browser.ts';
 import { signedInClient, succeed } from '../support/command-line.ts';
 import { plain } from '../support/plain-sql.ts';
+import { startEmptyPostgres } from '../support/postgres-server.ts';
 import type { RegisteredClient } from '../support/relying-party.ts';
 import { repeated } from '../support/repeated.ts';
 import { scratchFolder } from '../support/scratch.ts';
@@ -207,4 +208,8 @@ test('npm run torture: a file that hangs is ended with all that it has started, 
   assert.deepEqual([failed.file, failed.passed, failed.failed], [file, 1, ['hangs: a test that hangs']]);
   const started = readFileSync(pids, 'utf8').trim().split('\n').map(Number);
   await until('what it has started has ended', () => !started.some(isRunning));
+});
+
+test('a PostgreSQL of the tests that does not start says why, and is not waited for', async () => {
+  await assert.rejects(startEmptyPostgres({ max_connections: 'many' }), /PostgreSQL did not start:.*max_connections/s);
 });

@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openPostgres } from '../../src/platform/db/postgres.ts';
@@ -85,7 +86,9 @@ export async function startEmptyPostgres(settings: Settings): Promise<PostgresSe
     onError: (error) => lines.push(String(error)),
   });
   const stop = async () => {
-    await server.stop();
+    // The package waits for the exit of a process, also of one that is gone.
+    const { process: child } = server as unknown as { process?: ChildProcess };
+    if (child?.exitCode === null && child.signalCode === null) await server.stop();
     await rm(folder, { recursive: true, force: true });
   };
   try {
