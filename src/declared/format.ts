@@ -2,6 +2,7 @@ import { type TObject, type TSchema, Type } from '../platform/schema.ts';
 import { compile, type Validator } from '../platform/validator.ts';
 import { type KindName, kindNames } from './kind.ts';
 import { ApiEntry } from './kinds/apis.ts';
+import { ClientHostEntry } from './kinds/client-hosts.ts';
 import { ClientEntry } from './kinds/clients.ts';
 import { GroupEntry } from './kinds/groups.ts';
 import { ProviderEntry } from './kinds/providers.ts';
@@ -20,6 +21,7 @@ const entries: Readonly<Record<KindName, TObject>> = {
   groups: GroupEntry,
   apis: ApiEntry,
   clients: ClientEntry,
+  client_hosts: ClientHostEntry,
   service_credentials: CredentialEntry,
   webhooks: WebhookEntry,
 };
@@ -36,6 +38,8 @@ const descriptions: Readonly<Record<KindName, string>> = {
   groups: 'Groups of users, by a key of yours.',
   apis: 'APIs and their scopes, by a key of yours.',
   clients: 'First-party clients, by a key of yours, which is not the client_id.',
+  client_hosts:
+    'Hosts whose clients from outside are approved in advance, by a key of yours, which is the host if there is no other.',
   service_credentials: 'Service credentials, by a key of yours.',
   webhooks: 'Webhooks, by a key of yours.',
 };

@@ -3,7 +3,15 @@ import type { Deps } from '../oauth/deps.ts';
 import type { FieldProblem } from '../platform/errors.ts';
 
 /** In the order in which they are made: a later one may refer to an earlier one. */
-export const kindNames = ['providers', 'groups', 'apis', 'clients', 'service_credentials', 'webhooks'] as const;
+export const kindNames = [
+  'providers',
+  'groups',
+  'apis',
+  'clients',
+  'client_hosts',
+  'service_credentials',
+  'webhooks',
+] as const;
 export type KindName = (typeof kindNames)[number];
 
 /** Everything that a file says about a resource, or would say about one that is here, with what follows from what is left out. */

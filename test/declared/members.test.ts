@@ -137,3 +137,45 @@ onBothEngines('a client gets the client_id that a file chooses, once and for goo
   const { clients } = (await succeed(['config', 'export'], env)) as { clients: Record<string, Json> };
   assert.deepEqual([clients.shop?.client_id, clients.own?.client_id], ['shop.web-1', undefined]);
 });
+
+onBothEngines('hosts whose clients are approved in advance are declared, changed and pruned', async (t, engine) => {
+  const env = await preparedSettings(t, engine);
+  const write = writer(env);
+  const apis =
+    'apis:\n  files: { identifier: "https://files.example", name: Files, scopes: { "files:read": { en: Read your files } } }\n';
+  const hosts = (scopes: string) =>
+    write(
+      `${apis}client_hosts:\n  app.example.com: { allowed_scopes: [${scopes}] }\n  local: { host: "dev.example:8443", allowed_scopes: [openid] }\n`,
+    );
+  const apply = async (path: string, ...options: string[]) =>
+    ((await succeed(['apply', '-f', path, ...options], env)).changes as Json[]).map(
+      ({ action, kind, key }) => `${action} ${kind}/${key}`,
+    );
+  const listed = async () =>
+    ((await succeed(['clients', 'hosts', 'list'], env)).hosts as { host: string; allowed_scopes: string[] }[]).map(
+      ({ host, allowed_scopes }) => `${host} ${[...allowed_scopes].sort()}`,
+    );
+  const both = ['create client_hosts/app.example.com', 'create client_hosts/local'];
+  assert.deepEqual(await apply(hosts('openid, "files:read"')), ['create apis/files', ...both]);
+  assert.deepEqual(await listed(), ['app.example.com files:read,openid', 'dev.example:8443 openid']);
+  assert.deepEqual(await apply(hosts('"files:read", openid')), []);
+  assert.deepEqual(await apply(hosts('openid')), ['change client_hosts/app.example.com']);
+  const { client_hosts } = await succeed(['config', 'export'], env);
+  assert.deepEqual(client_hosts, {
+    'app.example.com': { allowed_scopes: ['openid'] },
+    local: { host: 'dev.example:8443', allowed_scopes: ['openid'] },
+  });
+  for (const wrong of ['not a host', '127.0.0.1/x', 'https://a.example'])
+    await refused(
+      ['apply', '-f', write(`client_hosts: { one: { host: "${wrong}", allowed_scopes: [openid] } }\n`)],
+      env,
+      /client_hosts\/one\/host/,
+    );
+  const unknown = await runCommand(['apply', '-f', hosts('openid, nowhere')], { env });
+  assert.deepEqual([unknown.code, /client_hosts\/app\.example\.com/.test(unknown.stdout)], [1, true]);
+  assert.deepEqual(
+    (await apply(write(apis), '--prune')).sort(),
+    both.map((one) => one.replace('create', 'delete')),
+  );
+  assert.deepEqual(await listed(), []);
+});

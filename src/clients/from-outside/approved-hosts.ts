@@ -61,7 +61,9 @@ export async function approveHost(
   throw invalidFields([fieldProblem('host', { key: 'problem.host.many', values: { max: maxHosts } })]);
 }
 
-const isHost = (text: string) => isMetadataUrl(`https://${text}/`) && hostOfMetadata(`https://${text}/`) === text;
+/** Whether a metadata document may be there. @param text in small letters. */
+export const isHost = (text: string): boolean =>
+  isMetadataUrl(`https://${text}/`) && hostOfMetadata(`https://${text}/`) === text;
 
 /** Further clients of the host wait for a review again; those that are approved stay so. @throws {RequestError} `not_found`. */
 export async function removeHost(deps: HostDeps, caller: Caller, host: string): Promise<void> {

@@ -38,6 +38,7 @@ const recordOf: Readonly<Record<KindName, string>> = {
   groups: 'group',
   apis: 'api',
   clients: 'client',
+  client_hosts: 'approved_host',
   service_credentials: 'service_credential',
   providers: 'provider',
   webhooks: 'webhook',
@@ -154,6 +155,7 @@ export const kinds: readonly Kind[] = [
     name: 'approved_host',
     description: 'A host whose documents make clients that are approved.',
     table: exportedHosts,
+    isReferredTo: true,
   }),
   tableKind({
     name: 'remembered_suspension',
