@@ -16,6 +16,7 @@ const rooms = [
   'webhooks',
   'accounts',
   'groups',
+  'attributes',
   'authentication',
   'apis',
   'entitlements',

@@ -13,6 +13,8 @@ const administrative = {
   'administrators:write': 'person',
   'groups:read': 'anyone',
   'groups:write': 'anyone',
+  'attributes:read': 'anyone',
+  'attributes:write': 'anyone',
   'scim:write': 'program',
   'entitlements:read': 'anyone',
   'clients:read': 'anyone',

@@ -2,6 +2,12 @@
  * What other rooms may put into their changes, or ask of our tables: the statements of this room's stores that are its interface.
  * Whatever decides something is a use-case, in a file of its own.
  */
+export {
+  listAdministrators,
+  listAdministratorsAfter,
+  listPrivilegedIds,
+  listReviewersAfter,
+} from './administrators.store.ts';
 export { countSameMailbox } from './email-keys.store.ts';
 export {
   deleteReservations,
@@ -54,6 +60,7 @@ export {
 } from './provisioned.store.ts';
 export { namesOfUsers } from './search.store.ts';
 export {
+  cleanAttributes,
   deleteDeletedUser,
   deletedUsers,
   deleteUser,
@@ -72,10 +79,6 @@ export {
   isEmailTaken,
   isNotLastAdministrator,
   isReachableAt,
-  listAdministrators,
-  listAdministratorsAfter,
-  listPrivilegedIds,
-  listReviewersAfter,
   lockAdministrators,
   lockUser,
   markEmailVerified,
@@ -86,6 +89,7 @@ export {
   presentUsers,
   raiseGrantsEpochOfUser,
   recordSignIn,
+  replaceAttributes,
   replaceEmail,
   type StandardClaim,
   setDisabled,
@@ -95,5 +99,6 @@ export {
   standardClaimNames,
   User,
   usersOfAddresses,
+  usersWithAttribute,
 } from './store.ts';
 export { userTerms } from './terms.store.ts';

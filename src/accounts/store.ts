@@ -2,13 +2,13 @@ import { mayConflict, mustChange, type Write } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
 import { exportedTable } from '../platform/db/exported-table.ts';
 import { choice, id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
-import { asBigint, oneOf, raw, type Sql, sql } from '../platform/db/sql.ts';
+import { asBigint, asText, oneOf, raw, type Sql, sql } from '../platform/db/sql.ts';
 import { rowsOfUserFitOneSlice } from '../platform/db/table-rows.ts';
 import { emailKey, emailKeys, readableEmail } from '../platform/email-address.ts';
 import type { UserId } from '../platform/ids.ts';
 import { releaseHandle } from './handles.store.ts';
 import { deletePicture } from './pictures.store.ts';
-import { permissionsOfRole, type Role, roles } from './roles.ts';
+import { type Role, roles } from './roles.ts';
 import { deleteTerms, insertTerms, replaceTerms, type SearchedField, searchedFields } from './terms.store.ts';
 
 /** What users say about themselves (OIDC Core §5.1), beside `name`, `picture` and `locale`. */
@@ -43,6 +43,8 @@ export const User = row('users', {
   locale: nullable(text),
   ...standardClaims,
   disabled_at: nullable(integer),
+  /** Values of the operator's own attributes, as the room `attributes` writes and reads them. */
+  attributes: nullable(text),
   /** Null: never, as far as is known. */
   last_sign_in_at: nullable(integer),
   /** The user whose address is the same mailbox, spelled in another way. */
@@ -53,7 +55,9 @@ export const User = row('users', {
 export type User = RowOf<typeof User>;
 
 type NewUser = Pick<User, 'user_id' | 'email' | 'name' | 'role' | 'email_verified_at'> &
-  Partial<Pick<User, 'picture' | 'locale' | StandardClaim | 'created_at' | 'updated_at' | 'last_sign_in_at'>>;
+  Partial<
+    Pick<User, 'picture' | 'locale' | 'attributes' | StandardClaim | 'created_at' | 'updated_at' | 'last_sign_in_at'>
+  >;
 
 const StoredUser = row('users', { ...User.fields, email_key: text, terms_of: integer, active_at: integer });
 
@@ -66,10 +70,10 @@ export const isAddressed = (email: string): Sql => {
 /** Conflicts with a taken address: `email_key` is unique. A handle is taken in the same change. */
 export const insertUser = (user: NewUser, now: number): readonly (Write<never, true> | Sql)[] => {
   const { user_id, email_verified_at, name, role, picture = null, locale = null } = user;
-  const { created_at = now, updated_at = now, last_sign_in_at = null } = user;
+  const { attributes = null, created_at = now, updated_at = now, last_sign_in_at = null } = user;
   const email = readableEmail(user.email);
   const claims = perStandardClaim((claim) => user[claim] ?? null);
-  const own = { email, email_verified_at, name, role, picture, locale, ...claims };
+  const own = { email, email_verified_at, name, role, picture, locale, attributes, ...claims };
   const times = {
     created_at,
     updated_at,
@@ -117,15 +121,12 @@ export const findUserByEmail = async (db: Db, email: string): Promise<User | und
   );
 };
 
-const isActiveAdministrator = sql`role = 'admin' and disabled_at is null`;
+/** In the words of its partial index. */
+export const isActiveAdministrator = sql`role = 'admin' and disabled_at is null`;
 
 /** A condition: the user is an administrator who is not disabled. */
 export const isActiveAdministratorNow = (user_id: UserId): Sql =>
   sql`exists (select 1 from users where user_id = ${user_id} and ${isActiveAdministrator})`;
-
-const reviewing = roles.filter((role) => permissionsOfRole[role].has('clients:approve'));
-/** In the words of its partial index. */
-const isActiveReviewer = sql`role <> 'user' and role in ${oneOf(reviewing)} and disabled_at is null`;
 
 export const noAdministrator: Sql = sql`not exists (select 1 from users where ${isActiveAdministrator})`;
 
@@ -220,7 +221,7 @@ export const deleteUser = (user_id: UserId, now: number): Sql[] => [
   deletePicture(user_id),
   sql`delete from users where user_id = ${user_id} and ${rowsOfUserFitOneSlice(user_id)}`,
   sql`update users set email = '', email_key = 'deleted:' || user_id, email_verified_at = null, name = null,
-             picture = null, locale = null, ${noStandardClaims}, role = 'user', role_granted_by = null, disabled_at = ${now},
+             picture = null, locale = null, attributes = null, ${noStandardClaims}, role = 'user', role_granted_by = null, disabled_at = ${now},
              deleted_at = ${now}, updated_at = ${now}, terms_of = ${now}
        where user_id = ${user_id}`,
 ];
@@ -251,6 +252,28 @@ export const setProfile = (user_id: UserId, profile: Partial<Profile>, now: numb
     .flatMap((field) => replaceTerms(user_id, field, profile[field])),
 ];
 
+type ReplacedAttributes = { from: string | null; to: string | null };
+
+/** Changes nothing if they are no longer as they were read. */
+export const replaceAttributes = (user_id: UserId, { from, to }: ReplacedAttributes, now: number): Sql =>
+  sql`update users set attributes = ${asText(to)}, ${touched(now)}
+       where user_id = ${user_id} and attributes is not distinct from ${asText(from)}`;
+
+/** Of values that nothing releases any more, which is no change of the user. */
+export const cleanAttributes = (user_id: UserId, { from, to }: ReplacedAttributes): Sql =>
+  sql`update users set attributes = ${asText(to)}
+       where user_id = ${user_id} and attributes is not distinct from ${asText(from)}`;
+
+const AttributesOfUser = User.pick('user_id', 'attributes');
+
+/** By id, of all users after one; `attributes` of those alone in whose text a word is. */
+export const usersWithAttribute = (db: Db, word: string, after: string, limit: number) =>
+  db.all(
+    AttributesOfUser,
+    sql`select user_id, case when attributes like ${asText(`%"${word}"%`)} then attributes end as attributes
+          from users where user_id > ${after} order by user_id limit ${limit}`,
+  );
+
 /** The user is no administrator, or not the only one who can sign in. */
 export const isNotLastAdministrator = (user_id: UserId): Sql =>
   sql`(not exists (select 1 from users where user_id = ${user_id} and role = 'admin')
@@ -271,35 +294,6 @@ const RoleGrant = row('users', { role, role_granted_by: nullable(text), role_gra
 /** The role, who gave it and when; both null for the role that the user began with. */
 export const findRoleGrant = (db: Db, user_id: UserId) =>
   db.get(RoleGrant, sql`select ${RoleGrant.columns} from users where user_id = ${user_id} and deleted_at is null`);
-
-export const listAdministrators = (db: Db) =>
-  db.all(User, sql`select ${User.columns} from users where ${isActiveAdministrator} order by created_at, user_id`);
-
-type PlaceOfUser = Pick<User, 'created_at' | 'user_id'>;
-
-/** Some at a time. @param after the last one before. */
-const listAfter = (db: Db, condition: Sql, after: PlaceOfUser | undefined, limit: number) =>
-  db.all(
-    User,
-    sql`select ${User.columns} from users
-         where ${condition}
-           and (created_at, user_id) > (${asBigint(after?.created_at ?? -1)}, ${after?.user_id ?? ''})
-         order by created_at, user_id limit ${limit}`,
-  );
-
-/** The same, some at a time. @param after the last one before. */
-export const listAdministratorsAfter = (db: Db, after: PlaceOfUser | undefined, limit: number) =>
-  listAfter(db, isActiveAdministrator, after, limit);
-/** Those who may approve clients and can sign in. @param after the last one before. */
-export const listReviewersAfter = (db: Db, after: PlaceOfUser | undefined, limit: number) =>
-  listAfter(db, isActiveReviewer, after, limit);
-
-/** The ids of all who have a role besides that of every user, the disabled too. */
-export const listPrivilegedIds = (db: Db, limit: number) =>
-  db.all(
-    User.pick('user_id'),
-    sql`select user_id from users where role <> 'user' order by created_at, user_id limit ${limit}`,
-  );
 
 export const hasRole = (user_id: UserId, role: Role): Sql =>
   sql`exists (select 1 from users where user_id = ${user_id} and role = ${role})`;

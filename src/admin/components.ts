@@ -16,6 +16,7 @@ const pages: readonly (readonly [prefix: string, path: string, needs: Administra
   ['wh_', '/admin/webhooks', 'webhooks:read'],
   ['api_', '/admin/apis', 'apis:read'],
   ['grp_', '/admin/groups', 'groups:read'],
+  ['atr_', '/admin/attributes', 'attributes:read'],
 ];
 
 /** Of the page of a client; its forms are below it. A client_id may be a URL. */
@@ -174,6 +175,7 @@ export const tabs = {
   admin_clients: { path: '/admin/clients', label: 'admin.tab.clients', needs: 'clients:read' },
   admin_users: { path: '/admin/users', label: 'admin.tab.users', needs: 'users:read' },
   admin_groups: { path: '/admin/groups', label: 'admin.tab.groups', needs: 'groups:read' },
+  admin_attributes: { path: '/admin/attributes', label: 'admin.tab.attributes', needs: 'attributes:read' },
   admin_entitlements: { path: '/admin/entitlements', label: 'admin.tab.entitlements', needs: 'entitlements:read' },
   admin_apis: { path: '/admin/apis', label: 'admin.tab.apis', needs: 'apis:read' },
   admin_services: {

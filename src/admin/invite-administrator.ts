@@ -50,7 +50,7 @@ type Acceptance = { email: string; name: string; password: string; address: stri
  * `invalid_state` if the address has an account.
  */
 export async function acceptInvitation(
-  deps: Pick<Deps, 'db' | 'clock' | 'passwords' | 'placement'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'passwords' | 'placement' | 'attributes'>,
   token: string,
   { address, ...acceptance }: Acceptance,
 ): Promise<string> {

@@ -11,6 +11,8 @@ import { answerForm } from '../platform/pages/page-routes.ts';
 import { ttlCache } from '../platform/ttl-cache.ts';
 import { apiOperations } from './apis/operations.ts';
 import { apiPageRoutes } from './apis/page-routes.ts';
+import { attributeOperations } from './attributes/operations.ts';
+import { attributePageRoutes } from './attributes/page-routes.ts';
 import { auditOperations } from './audit/operations.ts';
 import { auditPageRoutes } from './audit/page-routes.ts';
 import { clientHostRoutes } from './clients/host-routes.ts';
@@ -82,6 +84,7 @@ export async function adminApiRoutes(app: FastifyInstance, deps: Deps) {
     ...Object.values(entitlementOperations),
     ...Object.values(keyOperations),
     ...Object.values(groupOperations),
+    ...Object.values(attributeOperations),
     ...Object.values(apiOperations),
     ...Object.values(serviceCredentialOperations),
     ...Object.values(webhookOperations),
@@ -108,6 +111,7 @@ export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
   await userPageRoutes(app, deps);
   await entitlementPageRoutes(app, deps);
   await groupPageRoutes(app, deps);
+  await attributePageRoutes(app, deps);
   await apiPageRoutes(app, deps);
   await serviceCredentialPageRoutes(app, deps);
   await webhookPageRoutes(app, deps);

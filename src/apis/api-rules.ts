@@ -1,3 +1,4 @@
+import { isAttributeScope } from '../attributes/attribute.ts';
 import { type FieldProblem, fieldProblem } from '../platform/errors.ts';
 import { locales } from '../platform/i18n/translate.ts';
 import { displayNameProblem, isSeen } from '../platform/text.ts';
@@ -62,7 +63,8 @@ function problemsOfScope(
   const problems: FieldProblem[] = [];
   if (!new RegExp(scopePattern).test(name) || name.length > longestScope)
     problems.push(fieldProblem(`${path}/name`, { key: 'problem.api.scope', values: { max: longestScope } }));
-  else if (reservedScopes.has(name)) problems.push(fieldProblem(`${path}/name`, { key: 'problem.api.scope_own' }));
+  else if (reservedScopes.has(name) || isAttributeScope(name))
+    problems.push(fieldProblem(`${path}/name`, { key: 'problem.api.scope_own' }));
   else if (before.some((other) => other.name === name))
     problems.push(fieldProblem(`${path}/name`, { key: 'problem.api.scope_twice' }));
   const sentences = Object.entries(descriptions);

@@ -1,5 +1,6 @@
 import { completeMissingTerms, rewriteEmailKeys } from '../accounts/users.ts';
 import { reportFailingWebhooks } from '../admin/webhooks/report-failures.ts';
+import { finishAttributeDeletions } from '../attributes/manage-attributes.ts';
 import { AuditLogTampered } from '../audit/chain.ts';
 import { completeMissingClientTerms } from '../clients/find-clients.ts';
 import { deleteUnreviewed } from '../clients/from-outside/delete-unreviewed.ts';
@@ -130,6 +131,7 @@ const jobs = {
   'record a heartbeat': (deps) => deps.processes.record(),
   'rotate keys': async (deps) => deps.timekeeper.isSettled() && rotateDueKeys(deps),
   'refresh keys': (deps) => deps.keys.refresh(), // after the rotation, so that its key set is published at once
+  'refresh attributes': (deps) => deps.attributes.read(), // so that discovery names the claims of now, without the store
   'send mails': (deps) => deps.mail.deliver(),
   'seal the audit log': (deps, signal) => deps.auditLog.seal(signal),
   'publish the audit checkpoint': (deps) => deps.auditLog.publishCheckpoint(),
@@ -143,6 +145,7 @@ const longJobs = {
   'delete unreviewed clients': async (deps, signal) => !deps.timekeeper.isSettled() || deleteUnreviewed(deps, signal),
   'delete accounts': finishAccountDeletions,
   'delete groups': finishGroupDeletions,
+  'delete attributes': finishAttributeDeletions,
   'delete webhooks': finishWebhookDeletions,
   'rewrite email keys': rewriteEmailKeys,
   'add users to the search': completeMissingTerms,
@@ -272,7 +275,7 @@ export function startWorkerJobs(deps: Deps): StopJobs {
   const logFailure = failureLog(deps);
   const stops = [
     keepKeysFresh(deps, logFailure),
-    every(periodMs, () => runJobs(deps, ['record a worker'], logFailure)),
+    every(periodMs, () => runJobs(deps, ['record a worker', 'refresh attributes'], logFailure)),
   ];
   return async () => void (await Promise.all(stops.map((stop) => stop())));
 }

@@ -1,5 +1,6 @@
 import pino, { type Logger } from 'pino';
 import { openApis } from '../apis/register.ts';
+import { openAttributes } from '../attributes/register.ts';
 import { openAuditLog } from '../audit/audit-log.ts';
 import { openWitness } from '../audit/witness.ts';
 import { openPasswordHasher, type PasswordHasher } from '../authentication/credentials/password-hash.ts';
@@ -106,7 +107,8 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
     const clients = clientDirectory({ db, clock });
     const apis = openApis({ db, clock });
     const providers = openProviders({ db, clock, config, vault });
-    const scopes = openScopes(apis);
+    const attributes = openAttributes({ db, clock });
+    const scopes = openScopes(apis, attributes);
     const deliverySenders = openSenders({ config, db, clock, log, outbound, tracer, vault, keys });
     for (const sender of Object.values(deliverySenders)) closing.on('work', sender);
     return {
@@ -133,10 +135,11 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       clientSecretUses: closing.on('work', openSecretUses({ db, clock, log }, noteSecretUse)),
       apis,
       providers,
+      attributes,
       scopes,
       metadataDocuments: closing.on(
         'work',
-        openMetadataDocuments({ outbound, db, clock, config, log, apis, clients, scopes }),
+        openMetadataDocuments({ outbound, db, clock, config, log, apis, attributes, clients, scopes }),
       ),
       riskContext: openRiskContext({ db, config, clock }),
       deliverySenders,
@@ -147,7 +150,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       branding: openBranding(config),
       clients,
       grants,
-      authorizationRequests: authorizationRequests({ db, clock, config, clients }),
+      authorizationRequests: authorizationRequests({ db, clock, config, clients, attributes }),
     };
   } catch (error) {
     await db.close();

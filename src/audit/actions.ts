@@ -100,6 +100,11 @@ const actions = {
     'group.member_added': 'user_id',
     'group.member_removed': 'user_id',
   },
+  attributes: {
+    'attribute.defined': 'administrators',
+    'attribute.edited': 'administrators',
+    'attribute.deleted': 'administrators',
+  },
   webhooks: {
     'webhook.created': 'administrators',
     'webhook.edited': 'administrators',

@@ -1,4 +1,4 @@
-import type { Deps as DeliveryDeps } from '../deliveries/deps.ts';
+import type { Deps as AttributeDeps } from '../attributes/deps.ts';
 import type { Config } from '../platform/config.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { PasswordHasher } from './credentials/password-hash.ts';
@@ -6,7 +6,7 @@ import type { Providers } from './credentials/provider-register.ts';
 import type { ProviderSettings } from './credentials/providers.ts';
 import type { Session } from './sessions/store.ts';
 
-export type Deps = DeliveryDeps & {
+export type Deps = AttributeDeps & {
   readonly config: Config & ProviderSettings;
   /** Of settings and store. */
   readonly providers: Providers;

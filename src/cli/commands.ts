@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { apiOperations } from '../admin/apis/operations.ts';
+import { attributeOperations } from '../admin/attributes/operations.ts';
 import { auditOperations } from '../admin/audit/operations.ts';
 import { describeClient } from '../admin/clients/command-text.ts';
 import { clientOperations } from '../admin/clients/operations.ts';
@@ -267,6 +268,7 @@ export const commandGroups: readonly (readonly [heading: string, commands: Reado
   ['Sessions, grants and entitlements', { ...commandsOf(accessOperations), ...commandsOf(entitlementOperations) }],
   ['Clients', { ...clientCommands, ...importClientsCommand, ...commandsOf(clientOperations) }],
   ['Groups', commandsOf(groupOperations)],
+  ['Attributes', commandsOf(attributeOperations)],
   ['APIs', commandsOf(apiOperations)],
   ['Service credentials', commandsOf(serviceCredentialOperations)],
   ['Webhooks', webhookCommands],

@@ -11,6 +11,7 @@ export const examples: Readonly<Record<string, string>> = {
   'users find': 'users find "ada love"',
   'users invite': 'users invite ada@example.com --locale de',
   'users edit': 'users edit ada@example.com --email ada@example.org --verified',
+  'users set-attribute': 'users set-attribute ada@example.com department Sales',
   'users bulk': 'users bulk disable --user usr_one --user usr_two --reason "left the company"',
   'users delete': 'users delete ada@example.com --email ada@example.com --reason "asked for it"',
   'users list': 'users list --filter stale --json',
@@ -31,6 +32,9 @@ export const examples: Readonly<Record<string, string>> = {
   'clients reject': 'clients reject cl_id --revision 3 --reason "The name is that of another product."',
   'clients suspend': 'clients suspend cl_id --reason "its tokens have leaked"',
   'clients secrets add': 'clients secrets add cl_id',
+  'attributes define':
+    'attributes define --name department --label-en Department --type string --scope userinfo:work --choices Sales',
+  'attributes edit': 'attributes edit atr_id --choices Sales --choices Service',
   'groups create': 'groups create --name Engineering --description "Everyone who builds the product"',
   'groups add': 'groups add grp_id anna@example.com',
   'apis register':

@@ -53,6 +53,7 @@ function commandOf(one: Operation<Deps>, part: NonNullable<Operation<Deps>['comm
       const typed = given[nameOf(member)];
       const isEmptied = typed === '' || (Array.isArray(typed) && typed.length === 0);
       if (isEmptied && schema.anyOf?.some(({ type }) => type === 'null')) return null;
+      if (isNumber(schema) && typeof typed === 'string') return numberIn(nameOf(member), typed);
       return fixed[member] ?? typed ?? defaults[member] ?? schema.default;
     };
     const valuesOf = (wanted: Record<string, Member>) =>
@@ -116,6 +117,13 @@ function commandOf(one: Operation<Deps>, part: NonNullable<Operation<Deps>['comm
 function separatorOf({ enum: choices, format }: NonNullable<Member['items']>): RegExp | 'never' {
   if (choices) return /[\s,]+/;
   return format === 'uri' ? /\s+/ : 'never';
+}
+
+const isNumber = ({ type, anyOf }: Member): boolean => type === 'number' || anyOf?.some(isNumber) === true;
+
+function numberIn(option: string, text: string): number {
+  if (!/^-?\d+(\.\d+)?$/.test(text)) throw new UsageError(`--${option} takes a number.`);
+  return Number(text);
 }
 
 function optionFor(name: string, given: Member): Option {

@@ -4,15 +4,18 @@ import { readHandle } from '../accounts/handles.ts';
 import { type User, userFilters } from '../accounts/statements.ts';
 import { requireUser, requireUserByIdOrEmail } from '../accounts/users.ts';
 import { inviteAdministrator } from '../admin/invite-administrator.ts';
+import { editUser } from '../admin/users/edit-user.ts';
 import { exportUsers } from '../admin/users/export-list.ts';
 import { exportUser } from '../admin/users/export-user.ts';
 import { describeUsers } from '../admin/users/list-text.ts';
 import { describeOverview, describeUser, userOperand, userOperations } from '../admin/users/operations.ts';
 import { overviewRecord, userOverview, userRecord } from '../admin/users/read-user.ts';
+import { valueInText, valuesByName } from '../attributes/values.ts';
 import { createUser } from '../authentication/account-links/create-user.ts';
 import type { FileAnswer } from '../platform/http/operation.ts';
 import { type Report, time } from '../platform/report.ts';
 import { command } from './command.ts';
+import { nothingChanged } from './operation-command.ts';
 import { readPassword } from './password-prompt.ts';
 
 const caller = { actor: 'cli' } as const;
@@ -48,6 +51,21 @@ export const userCommands = {
       const found = await userOperations.list.run(deps, { caller, body: undefined, query: { query, limit: maxFound } });
       const more = found.next === null ? '' : '\n\nThere are more results: use users list --query.';
       return { json: found, text: describeUsers({ ...found, next: null }) + more };
+    },
+  }),
+  'users set-attribute': command({
+    summary: 'Set the value of an attribute of a user. Several texts are lines; an empty value removes it.',
+    operands: { user_id: userOperand.user_id, name: { value: 'name' }, value: { value: 'value' } },
+    options: { reason: { value: 'text', help: 'reason, recorded in the audit log' } },
+    async run(deps, { user_id, name, value, reason }) {
+      const user = await requireUserByIdOrEmail(deps, user_id);
+      const attribute = (await deps.attributes.read()).named(name);
+      const typed = value === '' ? null : attribute ? valueInText(attribute, value) : value;
+      const edit = { attributes: { [name]: typed }, ...(reason !== undefined && { reason }) };
+      const { after, isChanged } = await editUser(deps, caller, user.user_id, edit);
+      const attributes = valuesByName(await deps.attributes.read(), after.attributes);
+      const json = { ...userRecord(after), attributes, changed: isChanged };
+      return { json, text: isChanged ? `${name} of ${after.email} was set.` : nothingChanged };
     },
   }),
   'users show': command({

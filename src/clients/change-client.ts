@@ -13,7 +13,7 @@ import { findAnyClient, requireOwnClient } from './find-clients.ts';
 import { updateClient } from './store.ts';
 import { replaceTerms } from './terms.store.ts';
 
-export type ClientDeps = Pick<Deps, 'db' | 'clock' | 'clients' | 'apis'>;
+export type ClientDeps = Pick<Deps, 'db' | 'clock' | 'clients' | 'apis' | 'attributes'>;
 export type ClientTarget = { client_id: string; caller: Caller };
 
 /** An owner has too many clients in review. Reviews are made by hand, so a retry is worthwhile in an hour at the earliest. */

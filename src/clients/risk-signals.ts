@@ -7,7 +7,7 @@ import { linkFields } from './fields.ts';
 import { areSimilar, containsName, looksAlike, nameSkeleton } from './name-skeleton.ts';
 import { mixesScripts } from './presentation.ts';
 import { destinationOf, isPrivateUse } from './redirect-uri.ts';
-import { isOwnScope, weightyScopes } from './scopes.ts';
+import { isBuiltInScope, weightyScopes } from './scopes.ts';
 import { type ComparedRow, newestComparedChange, readComparedClients, readRememberedSuspensions } from './store.ts';
 
 /** What a reviewer should look at twice. Each has a message `risk.<code>`; honest clients show some of them, too. */
@@ -97,7 +97,7 @@ export function riskSignals(client: Client, context: RiskContext): Risk[] {
     ...presentationRisks(proposal, hosts),
     ...notice(
       'sensitive_scope',
-      proposal.allowed_scopes.filter((scope) => !isOwnScope(scope) || weightyScopes.includes(scope)),
+      proposal.allowed_scopes.filter((scope) => !isBuiltInScope(scope) || weightyScopes.includes(scope)),
     ),
     ...notice('public_several_hosts', client.client_type === 'public' ? severalHosts(proposal) : []),
     ...notice('private_use_scheme', [...new Set(proposal.redirect_uris.filter(isPrivateUse).map(destinationOf))]),

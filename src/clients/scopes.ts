@@ -2,7 +2,10 @@ import { standardClaimNames } from '../accounts/statements.ts';
 import type { Api } from '../apis/api.ts';
 import { type OwnScope, ownScopes as scopeNames } from '../apis/own-scopes.ts';
 import type { ApiRegister, Apis } from '../apis/register.ts';
+import { type Attribute, isAttributeScope, labelOf } from '../attributes/attribute.ts';
+import type { AttributeRegister, Attributes } from '../attributes/register.ts';
 import { type FieldProblem, fieldProblem, invalidFields } from '../platform/errors.ts';
+import { listInWords } from '../platform/i18n/formats.ts';
 import { type Locale, localeFinder, translatePlain } from '../platform/i18n/translate.ts';
 
 type BuiltIn = {
@@ -30,8 +33,9 @@ export const builtInScopes = {
 export type Scope = OwnScope;
 export { scopeNames };
 
-/** Whether it is one of ours, and not of an API. */
-export const isOwnScope = (name: string): name is Scope => Object.hasOwn(builtInScopes, name);
+export const isBuiltInScope = (name: string): name is Scope => Object.hasOwn(builtInScopes, name);
+/** Whether it is for Signet itself, and not of an API. One that releases attributes is, also when there are none any more: it is nothing then. */
+export const isOwnScope = (name: string): boolean => isBuiltInScope(name) || isAttributeScope(name);
 
 export const weightyScopes: readonly string[] = scopeNames.filter((name) => (builtInScopes[name] as BuiltIn).isWeighty);
 
@@ -57,14 +61,33 @@ export type ScopeRegister = {
   find(name: string): RegisteredScope | undefined;
 };
 
-const ownScopes = scopeNames.map((name): RegisteredScope => {
-  const { isWeighty = false, isAdvertised = true }: BuiltIn = builtInScopes[name];
-  return { name, isWeighty, isAdvertised, describe: (locale) => translatePlain(locale, { key: `scope.${name}` }) };
-});
+const labels = (attributes: readonly Attribute[], locale: Locale): string =>
+  listInWords(
+    locale,
+    attributes.map((attribute) => labelOf(attribute, locale)),
+  );
 
-export function scopeRegister({ all }: Pick<ApiRegister, 'all'>): ScopeRegister {
+const ownScopes = ({ ofScope, ownScopes: names }: AttributeRegister): RegisteredScope[] => [
+  ...scopeNames.map((name): RegisteredScope => {
+    const { isWeighty = false, isAdvertised = true }: BuiltIn = builtInScopes[name];
+    const attributes = ofScope(name);
+    const describe = (locale: Locale) => {
+      const scope = translatePlain(locale, { key: `scope.${name}` });
+      if (attributes.length === 0) return scope;
+      return translatePlain(locale, { key: 'scope.also', values: { scope, attributes: labels(attributes, locale) } });
+    };
+    return { name, isWeighty, isAdvertised, describe };
+  }),
+  ...names.map((name): RegisteredScope => {
+    const describe = (locale: Locale) =>
+      translatePlain(locale, { key: 'scope.attributes', values: { attributes: labels(ofScope(name), locale) } });
+    return { name, isWeighty: false, isAdvertised: false, describe };
+  }),
+];
+
+export function scopeRegister({ all }: Pick<ApiRegister, 'all'>, attributes: AttributeRegister): ScopeRegister {
   const list = [
-    ...ownScopes,
+    ...ownScopes(attributes),
     ...all.flatMap((api) =>
       api.scopes.map(({ name, descriptions }): RegisteredScope => {
         const find = localeFinder(Object.keys(descriptions));
@@ -84,20 +107,19 @@ export type Scopes = {
   read(): Promise<ScopeRegister>;
 };
 
-export function openScopes(apis: Apis): Scopes {
-  const made = new WeakMap<ApiRegister, ScopeRegister>();
+export function openScopes(apis: Apis, attributes: Attributes): Scopes {
+  let made: { of: readonly [ApiRegister, AttributeRegister]; register: ScopeRegister } | undefined;
   return {
     async read() {
-      const register = await apis.read();
-      const known = made.get(register) ?? scopeRegister(register);
-      made.set(register, known);
-      return known;
+      const of = await Promise.all([apis.read(), attributes.read()]);
+      if (made?.of[0] !== of[0] || made.of[1] !== of[1]) made = { of, register: scopeRegister(...of) };
+      return made.register;
     },
   };
 }
 
 /** Those that every client may ask for, as discovery names them. */
-export const advertisedScopes = ownScopes.flatMap(({ name, isAdvertised }) => (isAdvertised ? [name] : []));
+export const advertisedScopes = scopeNames.filter((name) => (builtInScopes[name] as BuiltIn).isAdvertised !== false);
 
 export const hasScope = (scope: string, name: Scope): boolean => scope.split(' ').includes(name);
 
@@ -118,12 +140,14 @@ export function leftOut(requested: string, granted: string): string[] {
   return parseScope(requested).filter((name) => !given.includes(name));
 }
 
+type ScopeDeps = { readonly apis: Apis; readonly attributes: Attributes };
+
 /**
  * For a registration or an edit. @param kept what the client has already: one that was retired since must not stop other edits.
  * @throws invalidFields
  */
 export async function requireKnownScopes(
-  deps: { readonly apis: Apis },
+  deps: ScopeDeps,
   wanted: readonly string[],
   kept: readonly string[] = [],
 ): Promise<void> {
@@ -132,11 +156,13 @@ export async function requireKnownScopes(
 }
 
 export async function unknownScopes(
-  deps: { readonly apis: Apis },
+  deps: ScopeDeps,
   wanted: readonly string[],
   kept: readonly string[] = [],
 ): Promise<FieldProblem[]> {
-  const known = [...(await usableScopes(deps, wanted)), ...kept];
+  const usable = (await usableScopes(deps, wanted)).filter((name) => !isAttributeScope(name));
+  const ofAttributes = wanted.some(isAttributeScope) ? (await deps.attributes.read()).ownScopes : [];
+  const known = [...usable, ...ofAttributes, ...kept];
   return wanted.flatMap((name, place) =>
     known.includes(name) ? [] : [fieldProblem(`allowed_scopes/${place}`, { key: 'problem.client.unknown_scope' })],
   );

@@ -1,6 +1,9 @@
 import type { User } from '../accounts/statements.ts';
 import { perStandardClaim } from '../accounts/statements.ts';
 import { findUsers } from '../accounts/users.ts';
+import type { Value } from '../attributes/attribute.ts';
+import type { AttributeRegister } from '../attributes/register.ts';
+import { valuesByName } from '../attributes/values.ts';
 import { findTotp, listIdentities, listPasskeys, passwordOf } from '../authentication/statements.ts';
 import { totpPurpose } from '../authentication/two-factor/totp.ts';
 import { groupsOfUser } from '../groups/statements.ts';
@@ -28,14 +31,15 @@ export async function exportUsers(
   return { users: exported, next };
 }
 
-async function exportUser({ db, vault, config }: ImportDeps, user: User): Promise<ImportedUser> {
+async function exportUser({ db, vault, config, attributes }: ImportDeps, user: User): Promise<ImportedUser> {
   const { user_id } = user;
-  const [password, totp, identities, passkeys, groups] = await Promise.all([
+  const [password, totp, identities, passkeys, groups, register] = await Promise.all([
     passwordOf(db, user_id),
     findTotp(db, user_id),
     listIdentities(db, user_id),
     listPasskeys(db, user_id),
     groupsOfUser(db, user_id),
+    attributes.read(),
   ]);
   const secret = totp?.confirmed_at == null ? null : totp.secret_sealed;
   return withoutNulls({
@@ -83,8 +87,14 @@ async function exportUser({ db, vault, config }: ImportDeps, user: User): Promis
         last_used_at: passkey.last_used_at,
       }),
     ),
+    attributes: exportedAttributes(register, user),
     groups: groups.map(({ name }) => name),
   });
+}
+
+function exportedAttributes(register: AttributeRegister, { attributes }: User): Record<string, Value> | null {
+  const values = valuesByName(register, attributes);
+  return Object.keys(values).length === 0 ? null : values;
 }
 
 /** What a user does not have is left out, lists included. */

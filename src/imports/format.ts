@@ -98,6 +98,12 @@ export const ImportedUser = Type.Object(
     totp: maybe(Totp),
     identities: maybe(Type.Array(Identity, { maxItems: 20 })),
     passkeys: maybe(Type.Array(Passkey, { maxItems: 20 })),
+    attributes: maybe(
+      Type.Record(Type.String(), Type.Unknown(), {
+        description: 'Values of attributes that are defined here, by their names, each of its type.',
+        maxProperties: 200,
+      }),
+    ),
     groups: maybe(
       Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
         description: 'Names of groups that there are here already.',

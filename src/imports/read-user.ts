@@ -1,8 +1,11 @@
 import { type StandardClaim, standardClaimNames } from '../accounts/statements.ts';
+import { withoutRules } from '../attributes/register.ts';
+import { changeValues, readValue } from '../attributes/values.ts';
 import { passwordHashProblem } from '../authentication/credentials/password-formats.ts';
 import { logoUrlProblem } from '../clients/page-url.ts';
 import { now } from '../platform/clock.ts';
 import { emailProblem } from '../platform/email-address.ts';
+import { RequestError } from '../platform/errors.ts';
 import { findLocale, inEnglish, type MessageDescriptor } from '../platform/i18n/translate.ts';
 import { displayNameProblem, normalizeName } from '../platform/text.ts';
 import { compile } from '../platform/validator.ts';
@@ -40,6 +43,8 @@ export type CheckedUser = Partial<Record<StandardClaim, string>> & {
   totp?: Totp;
   identities: readonly Identity[];
   passkeys: readonly Passkey[];
+  /** As the row of a user has them. */
+  attributes: string | null;
   /** Names. */
   groups: readonly string[];
 };
@@ -99,6 +104,7 @@ function read(deps: ReadingDeps, given: ImportedUser, check: Check): CheckedUser
     password_min_characters: given.password_min_characters ?? undefined,
     totp: totp ? readTotp(totp, check) : undefined,
     identities: (given.identities ?? []).flatMap((one, place) => readIdentity(deps, one, place, check) ?? []),
+    attributes: readAttributes(deps, given.attributes ?? {}, check),
     groups: given.groups ?? [],
     passkeys: (given.passkeys ?? []).flatMap((one, place) => readPasskey(deps, one, place, check) ?? []),
   };
@@ -124,6 +130,29 @@ function readClaims(
   }
   return claims;
 }
+
+function readAttributes(
+  { defined: current, keepsOlderValues }: ReadingDeps,
+  given: Readonly<Record<string, unknown>>,
+  check: Check,
+): string | null {
+  const defined = keepsOlderValues ? withoutRules(current) : current;
+  const usable = Object.entries(given).filter(([name, value]) => {
+    const attribute = defined.named(name);
+    const read = attribute && readValue(attribute, value);
+    const problem = read === undefined ? unknownAttribute : 'problem' in read ? read.problem : undefined;
+    return check(`attributes/${name.slice(0, 100)}`, problem);
+  });
+  try {
+    return changeValues(defined, null, Object.fromEntries(usable), 'administrator').to;
+  } catch (error) {
+    if (!(error instanceof RequestError) || error.problems.length === 0) throw error;
+    for (const { path, message } of error.problems) check(path, message);
+    return null;
+  }
+}
+
+export const unknownAttribute = 'There is no attribute of this name here.';
 
 const hashProblems = {
   unknown_format: 'Is in none of the formats that can be checked here: see password-hashes.md.',

@@ -33,6 +33,7 @@ export type WebhookId = Id<'webhook'>;
 export type DeliveryId = Id<'delivery'>;
 export type ApiId = Id<'API'>;
 export type GroupId = Id<'group'>;
+export type AttributeId = Id<'attribute'>;
 
 type IdByPrefix = {
   usr: UserId;
@@ -46,10 +47,11 @@ type IdByPrefix = {
   msg: DeliveryId;
   api: ApiId;
   grp: GroupId;
+  atr: AttributeId;
 };
 
 /** Beginnings of the ids of everything but users. */
-const prefixes = 'api|ar|cl|end|evt|ew|gr|grp|inv|kid|lo|mail|msg|mv|node|pic|pk|pwv|req|rst|sec|ses|svc|wh';
+const prefixes = 'api|ar|atr|cl|end|evt|ew|gr|grp|inv|kid|lo|mail|msg|mv|node|pic|pk|pwv|req|rst|sec|ses|svc|wh';
 const otherKinds = new RegExp(`^(?:${prefixes})_`);
 const made = new RegExp(`^(?:usr|${prefixes})_[\\w-]{22}$`);
 

@@ -13,6 +13,7 @@ const builders = {
   Enum: (values: readonly string[], options?: object) => ({ enum: values, ...options }),
   Integer: (options?: object) => ({ type: 'integer', ...options }),
   Literal: (value: string | number | boolean, options?: object) => ({ type: typeof value, const: value, ...options }),
+  Number: (options?: object) => ({ type: 'number', ...options }),
   Null: (options?: object) => ({ type: 'null', ...options }),
   Object: objectOf,
   /** The schema of a member that an object may lack. */

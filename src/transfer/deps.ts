@@ -1,3 +1,3 @@
 import type { Deps } from '../oauth/deps.ts';
 
-export type TransferDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'placement' | 'providers'>;
+export type TransferDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'placement' | 'providers' | 'attributes'>;

@@ -1,4 +1,5 @@
 import { presentUsers } from '../accounts/statements.ts';
+import type { Attribute } from '../attributes/attribute.ts';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import type { Problem } from '../imports/read-user.ts';
 import { findImported, importKey, undoEverything } from '../imports/statements.ts';
@@ -29,7 +30,12 @@ export type Importing = ImportOptions & {
  * What a dry run knows of records that others refer to, of which none is there. There may be millions of users, so of them it keeps the
  * exceptions.
  */
-export type Trial = { stored: Set<string>; refusedUsers: Set<string> };
+export type Trial = {
+  stored: Set<string>;
+  refusedUsers: Set<string>;
+  /** Those of the file, by which the values of users are read. */
+  attributes: Attribute[];
+};
 
 type Stored = Kind & StoredKind;
 type Entry = { place: number; record: ExportedRecord; id: string; key: string };
@@ -68,6 +74,7 @@ export async function importBatch(
   const stored = records.filter((_, place) => outcomes[place]?.status === 'imported');
   if (importing.dryRun && kind.stored.isReferredTo) {
     for (const record of stored) importing.trial.stored.add(keyOf(kind.name, kind.idOf(record)));
+    if (kind.name === 'attribute') importing.trial.attributes.push(...(stored as readonly unknown[] as Attribute[]));
   }
   if (!importing.dryRun && stored.length > 0) kind.stored.done(deps);
   return outcomes;

@@ -52,7 +52,7 @@ export async function importTransfer(
   const reading: { header?: Header; isEdited: boolean } = { isEdited };
   const report = openReport(reportPath, counts.reasons);
   const inTurn = turns();
-  const trial = { stored: new Set<string>(), refusedUsers: new Set<string>() };
+  const trial = { stored: new Set<string>(), refusedUsers: new Set<string>(), attributes: [] };
 
   function note(kind: Kind, { at, record }: RecordOfFile, outcome: RecordOutcome): void {
     const ofKind = counts.kinds[kind.name] ?? none();

@@ -1,3 +1,4 @@
+import { attributeRegister } from '../attributes/register.ts';
 import { readingDeps } from '../imports/deps.ts';
 import { importUsers, type Outcome } from '../imports/import-users.ts';
 import { type CheckedUser, type Omissions, readUser } from '../imports/read-user.ts';
@@ -14,7 +15,9 @@ export async function importUserBatch(
   { source, caller, dryRun, trial, omissions }: Importing & { omissions: Omissions },
   records: readonly ExportedRecord[],
 ): Promise<RecordOutcome[]> {
-  const reading = { ...(await readingDeps(deps)), keepsIdentities: true } as const;
+  const here = await readingDeps(deps);
+  const defined = dryRun ? attributeRegister([...here.defined.all, ...trial.attributes]) : here.defined;
+  const reading = { ...here, defined, keepsIdentities: true, keepsOlderValues: true } as const;
   const own = { ...omissions, without: new Set([...omissions.without, 'groups' as const]) };
   const outcomes: RecordOutcome[] = [];
   const users: CheckedUser[] = [];

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hasAdministrator, listAdministrators } from '../../src/accounts/store.ts';
+import { listAdministrators } from '../../src/accounts/administrators.store.ts';
+import { hasAdministrator } from '../../src/accounts/store.ts';
 import { describeReview } from '../../src/admin/clients/command-text.ts';
 import { describeOverview } from '../../src/admin/users/operations.ts';
 import type { Answer } from '../support/browser.ts';

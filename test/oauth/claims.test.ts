@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { attributeRegister } from '../../src/attributes/register.ts';
 import { MalformedClaims, parseClaimsParameter } from '../../src/oauth/claims/claims-parameter.ts';
 import { message, sentence } from '../support/messages.ts';
 import { assertRefused, claimsOf, redirectedTo, tokensOf } from '../support/relying-party.ts';
@@ -239,7 +240,7 @@ test('whatever claims says, it is read or refused', (t) => {
   );
   const property = fc.property(text, (claims) => {
     try {
-      const { requested } = parseClaimsParameter(claims, ['openid', 'profile']);
+      const { requested } = parseClaimsParameter(claims, ['openid', 'profile'], attributeRegister([]));
       for (const claim of [...(requested?.userinfo ?? []), ...(requested?.id_token ?? [])]) assert.equal(claim, 'name');
     } catch (error) {
       if (!(error instanceof MalformedClaims)) throw error;

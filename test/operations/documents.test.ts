@@ -233,6 +233,7 @@ type Given = {
   credential_id: string;
   api_id: string;
   group_id: string;
+  attribute_id: string;
 };
 
 /** What the examples of the command line speak of: an account, a client with a secret, a service credential, a provider. */
@@ -261,6 +262,8 @@ async function createSubjects(t: TestContext, settings: Settings): Promise<Given
   );
   const [{ secret_id = '' } = {}] = secrets as { secret_id?: string }[];
   const { group_id } = await succeed(['groups', 'create', '--name', 'Operations'], settings);
+  const stated = ['--label-en', 'Cost center', '--type', 'string', '--scope', 'profile'];
+  const { attribute_id } = await succeed(['attributes', 'define', '--name', 'cost_center', ...stated], settings);
   return {
     settings,
     client_id,
@@ -268,6 +271,7 @@ async function createSubjects(t: TestContext, settings: Settings): Promise<Given
     credential_id: String(credential.client_id),
     api_id: String(api.api_id),
     group_id: String(group_id),
+    attribute_id: String(attribute_id),
   };
 }
 
@@ -285,13 +289,14 @@ async function newestSeal(settings: Settings): Promise<string> {
 /** With what stands in capitals in place of something that only its reader knows. */
 async function filledIn(
   args: string[],
-  { settings, client_id, secret_id, credential_id, api_id, group_id }: Given,
+  { settings, client_id, secret_id, credential_id, api_id, group_id, attribute_id }: Given,
 ): Promise<string[]> {
   const found: Record<string, () => Promise<string> | string> = {
     CLIENT_ID: () => (args[0] === 'service-credentials' ? credential_id : client_id),
     SECRET_ID: () => secret_id,
     API_ID: () => api_id,
     GROUP_ID: () => group_id,
+    ATTRIBUTE_ID: () => attribute_id,
     'SEQ:SEAL': () => newestSeal(settings),
   };
   return Promise.all(args.map(async (arg) => found[arg]?.() ?? arg));

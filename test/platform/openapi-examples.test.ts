@@ -7,6 +7,7 @@ import { registerClient as registerOwnClient } from '../../src/clients/register-
 import { readRegistration } from '../../src/clients/registration.ts';
 import { compile } from '../../src/platform/validator.ts';
 import { newApi } from '../support/apis.ts';
+import { newAttribute } from '../support/attributes.ts';
 import { readAnswer } from '../support/browser.ts';
 import { assertOneBucketEach } from '../support/buckets.ts';
 import { freshDatabase } from '../support/databases.ts';
@@ -268,6 +269,14 @@ const calls: Record<string, Prepare> = {
   },
   'get /v1/admin/keys': () => ({}),
   'post /v1/admin/keys/rotate': () => ({}),
+  'get /v1/admin/attributes': () => ({}),
+  'post /v1/admin/attributes': () => ({}),
+  ...Object.fromEntries(
+    ['get', 'patch', 'delete'].map((method) => [
+      `${method} /v1/admin/attributes/{attribute_id}`,
+      async ({ signet }: Given) => ({ path: await newAttribute(signet, `attribute_to_${method}`) }),
+    ]),
+  ),
   'get /v1/admin/groups': () => ({}),
   'post /v1/admin/groups': () => ({}),
   ...Object.fromEntries(
@@ -595,6 +604,7 @@ async function readEverything(signet: Signet, admin: TestUser): Promise<void> {
       '/webhooks',
       '/apis',
       '/groups',
+      '/attributes',
       '/service-credentials',
       '/keys',
     ].map((page) => `/admin${page}`),

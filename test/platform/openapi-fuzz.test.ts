@@ -56,6 +56,8 @@ const semanticReasons: readonly [RegExp, RegExp][] = [
   [/^(approveClient|changeClientPolicy)$/, /^(allowed|visible)_groups/],
   [/^importUsers$/, /^(firebase_hash|source|rp_id|users)/],
   [/Group(Member)?$/, /^name$|^description$|^external_id$|^user$/],
+  [/Attribute$/, /^name$|^labels$|^choices|^(minimum|maximum|max_length|sign_up|visible_to)$/],
+  [/^(updateCurrentUser|editUser)$/, /^attributes/],
   [/^writeEntitlement$/, /^metadata$|^(product|plan|source|external_\w+|event_id)$/],
   [/.*/, /^email$/], // its domain must be one by UTS 46
   [/^changePassword$/, /^password$/],
@@ -83,6 +85,8 @@ function valid(schema: Schema): fc.Arbitrary<unknown> {
       return text(schema);
     case 'integer':
       return fc.integer({ min: schema.minimum ?? 0, max: Math.min(schema.maximum ?? 1e9, 2 ** 31 - 1) });
+    case 'number':
+      return fc.double({ min: schema.minimum ?? -1e6, max: schema.maximum ?? 1e6, noNaN: true });
     case 'boolean':
       return fc.boolean();
     case 'null':

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { openApis } from '../../src/apis/register.ts';
 import { readConfig } from '../../src/app/config.ts';
+import { openAttributes } from '../../src/attributes/register.ts';
 import { openWitness } from '../../src/audit/witness.ts';
 import { createUser } from '../../src/authentication/account-links/create-user.ts';
 import type { PasswordHasher } from '../../src/authentication/credentials/password-hash.ts';
@@ -130,6 +131,7 @@ export async function openNode(store: VirtualStore, vault: Vault, clock: () => n
   const keys = await openKeyRing({ db: store.direct, clock, vault, issuer: config.baseUrl });
   const clients = clientDirectory({ db, clock });
   const apis = openApis({ db, clock });
+  const attributes = openAttributes({ db, clock });
   const timekeeper = openTimekeeper({ clock, log });
   await store.direct.run(recordRun(run_id, now({ clock }), vault.id)); // a server listens only once it is known
   const witness = openWitness('', log);
@@ -156,12 +158,13 @@ export async function openNode(store: VirtualStore, vault: Vault, clock: () => n
     grants,
     clientSecretLimits: openClientSecretLimits({ db, clock, config }),
     apis,
-    scopes: openScopes(apis),
+    attributes,
+    scopes: openScopes(apis, attributes),
     metadataDocuments: { keepFresh: () => {} }, // its clients are registered
     clientFailures: openFailureRecorder({ db, clock, log }),
     clientSecretUses: openSecretUses({ db, clock, log }, noteSecretUse),
     signInCounter: openSignInCounter({ db, clock, log }),
-    authorizationRequests: authorizationRequests({ db, clock, clients, config }),
+    authorizationRequests: authorizationRequests({ db, clock, clients, config, attributes }),
   };
   // Mail, webhooks and pages have no part in it.
   const depsOf = (of: Db) => ({ ...shared, db: of }) as unknown as Deps;

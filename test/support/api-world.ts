@@ -5,6 +5,7 @@ import type { TestContext } from 'node:test';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
 import { newApi } from './apis.ts';
+import { newAttribute } from './attributes.ts';
 import type { Answer, Browser } from './browser.ts';
 import { newGroup } from './groups.ts';
 import { plain } from './plain-sql.ts';
@@ -49,6 +50,7 @@ export async function world(t: TestContext, options: Pick<Options, 'engine'> = {
   const { client_id: service_id } = await signet.newService();
   const { api_id } = await newApi(signet, ['matrix:read', 'files:write']);
   const { group_id } = await newGroup(signet, 'Matrix');
+  const { attribute_id } = await newAttribute(signet, 'matrix');
   const { db } = signet.deps;
   const { webhook_id } = await createWebhook(
     signet.deps,
@@ -100,6 +102,7 @@ export async function world(t: TestContext, options: Pick<Options, 'engine'> = {
       provider: 'google',
       api_id,
       group_id,
+      attribute_id,
       host: 'app.example.com',
     },
   };

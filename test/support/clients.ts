@@ -5,6 +5,7 @@ import type { TestContext } from 'node:test';
 import { insertUser } from '../../src/accounts/store.ts';
 import { openApis } from '../../src/apis/register.ts';
 import { readConfig } from '../../src/app/config.ts';
+import { openAttributes } from '../../src/attributes/register.ts';
 import type { Caller } from '../../src/audit/audit.ts';
 import { type AuditRow, searchUnsealed } from '../../src/audit/store.ts';
 import type { Client } from '../../src/clients/client.ts';
@@ -35,15 +36,17 @@ export async function openClients(
   let seconds = 1_800_000_000;
   const clock = () => seconds * 1000;
   const config = readConfig(environment);
+  const attributes = openAttributes({ db, clock });
   const deps = {
     db,
     clock,
     clients: clientDirectory({ db, clock }),
     apis: openApis({ db, clock }),
+    attributes,
     grants,
     config,
     riskContext: openRiskContext({ db, config, clock }),
-    scopes: openScopes(openApis({ db, clock })),
+    scopes: openScopes(openApis({ db, clock }), attributes),
     mail: { ...openQueueOnly({ config, clock, vault: openVault(Buffer.alloc(32)) }), works: false },
   };
   const user = { email_verified_at: seconds, role: 'user', name: null } as const;

@@ -12,6 +12,7 @@ const smallTables = new Set([
   'apis', // these two: as many as an operator has APIs, and no more than a limit
   'api_scopes',
   'groups', // no more than a limit
+  'attributes', // no more than a limit
   'approved_hosts',
   'providers', // no more than a limit
   'service_secrets',
@@ -44,6 +45,7 @@ const fewRows = new Set([
   'passkeys_of_user',
   'groups_of_member', // `maxGroupsOfUser`
   'groups_by_name',
+  'attributes_by_name', // `maxAttributes`
   'identities_of_user',
   'clients_of_owner', // as many as administrators have approved
   'client_secrets_of_client',

@@ -25,6 +25,7 @@ const madeAnew: Partial<Record<TableName, readonly string[]>> = {
   // Nothing reads the first; bulk revocations cover grants of earlier epochs, and there are none.
   clients: ['of_house', 'grants_epoch'],
   groups: ['deleted_at'],
+  attributes: ['deleted_at', 'removed_to'],
   webhooks: ['deleted_at'],
 };
 

@@ -4,6 +4,7 @@ import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { registerApi, retireApi, retireScope } from '../../src/apis/manage-api.ts';
+import { deleteAttribute, editAttribute } from '../../src/attributes/manage-attributes.ts';
 import { secretPurpose } from '../../src/authentication/credentials/provider-register.ts';
 import { deleteClient } from '../../src/clients/delete-client.ts';
 import { approveHost } from '../../src/clients/from-outside/approved-hosts.ts';
@@ -13,6 +14,7 @@ import { createGroup, deleteGroup } from '../../src/groups/manage-groups.ts';
 import { setPicture } from '../../src/self-service/picture/picture.ts';
 import { kinds } from '../../src/transfer/kinds/all.ts';
 import { createWebhook, disable, rotateSecret } from '../../src/webhooks/manage-webhook.ts';
+import { newAttribute } from '../support/attributes.ts';
 import { runCommand, succeed } from '../support/command-line.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { openDocumentServer } from '../support/document-server.ts';
@@ -58,6 +60,13 @@ async function fill(t: TestContext, signet: Signet, settings: Settings, folder: 
   );
   await succeed(['users', 'import', imported], settings);
 
+  const { attribute_id } = await newAttribute(signet, 'department', { editable_by: 'person', sign_up: 'offered' });
+  await newAttribute(signet, 'badge', { value_type: 'integer', minimum: 1, is_shown: false });
+  await ada.browser.patch('/v1/me', { attributes: { department: 'Marketing' } });
+  const attributes = { badge: 7 };
+  await root.browser.patch(`/v1/admin/users/${ada.user_id}`, { attributes, reason: 'Hired.' });
+  await editAttribute(deps, caller, attribute_id, { choices: ['Sales'] }); // her value is older
+  await deleteAttribute(deps, caller, (await newAttribute(signet, 'former')).attribute_id);
   const staff = await newGroup(signet, 'Staff', [ada, root]);
   await createGroup(deps, caller, { name: 'Ops', description: 'On call', external_id: 'azure-1' });
   await deleteGroup(deps, caller, (await createGroup(deps, caller, { name: 'Former' })).group_id);

@@ -1,4 +1,5 @@
 import { namesOfUsers } from '../../accounts/statements.ts';
+import { findAttributes } from '../../attributes/statements.ts';
 import type { AuditRecord } from '../../audit/read-log.ts';
 import { statesAtDeletion } from '../../audit/statements.ts';
 import { isForeignClientId } from '../../clients/client.ts';
@@ -51,18 +52,20 @@ export async function namesIn(
     all.filter(mayBeUserId),
     [...ofKind('cl_'), ...all.filter((id) => isMetadataUrl(id) || isForeignClientId(id))],
   ];
-  const groupIds = ofKind('grp_');
-  const [users, clients, credentials, webhooks, groups] = await Promise.all([
+  const [groupIds, attributeIds] = [ofKind('grp_'), ofKind('atr_')];
+  const [users, clients, credentials, webhooks, groups, attributes] = await Promise.all([
     userIds.length > 0 ? namesOfUsers(db, padded(userIds)) : noRows,
     clientIds.length > 0 ? namesOfClients(db, padded(clientIds)) : noRows,
     ofKind('svc_').length > 0 ? allCredentials({ db }) : noRows,
     ofKind('wh_').length > 0 ? allWebhooks({ db }) : noRows,
     groupIds.length > 0 ? findGroups(db, padded(groupIds)) : noRows,
+    attributeIds.length > 0 ? findAttributes(db, padded(attributeIds)) : noRows,
   ]);
   const names = new Map<string, Name>([
     ...users.map(({ user_id, name, email }) => [user_id, { name: name ?? email, email }] as const),
     ...clients.map(({ client_id, name }) => [client_id, { name }] as const),
     ...credentials.map(({ credential_id, name }) => [credential_id, { name }] as const),
+    ...attributes.map(({ attribute_id, name }) => [attribute_id, { name }] as const),
     ...groups.map(({ group_id, name }) => [group_id, { name }] as const),
     ...webhooks.map((webhook) => [webhook.webhook_id, { name: nameOfWebhook(webhook) }] as const),
   ]);

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify';
 import { allProviders, findProvider, useOfProvider } from '../../authentication/federation/list-providers.ts';
-import { callbackUrl } from '../../authentication/federation/upstream-authorization.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import type { Html } from '../../platform/pages/html.ts';
@@ -19,9 +18,7 @@ const one = `${list}/:provider` as const;
 export async function providerPageRoutes(app: FastifyInstance, deps: Deps) {
   const pages = pagesOf(app, deps, 'providers:read');
 
-  const example = callbackUrl(deps, { id: 'acme' });
-  const all = async ({ view }: { view: View }, shown: Shown) =>
-    providersPage(view, { providers: await allProviders(deps), example }, shown);
+  const all = async ({ view }: { view: View }, shown: Shown) => providersPage(view, await allProviders(deps), shown);
   pages.show(list, (context) => all(context, context));
   pages.run(operations.create, {
     page: list,

@@ -1,6 +1,8 @@
 import { handlePattern } from '../../accounts/handles.ts';
 import type { AdministrativePermission } from '../../accounts/permissions.ts';
 import { userFilters } from '../../accounts/statements.ts';
+import { AttributeEdits, AttributeValues } from '../../attributes/schema.ts';
+import { valuesByName } from '../../attributes/values.ts';
 import { answerOf } from '../../platform/edited.ts';
 import { emailPattern } from '../../platform/email-address.ts';
 import { inCode, nameInCode, nullable, operation, Time } from '../../platform/http/operation.ts';
@@ -38,7 +40,7 @@ export const accountOperations = {
     id: 'editUser',
     method: 'PATCH',
     path: '/v1/admin/users/:user_id',
-    summary: 'Change the name, username or email address of a user',
+    summary: 'Change the name, username, attributes or email address of a user',
     description:
       'The old address is notified, and links that were sent to it are invalidated. Of administrators, and of users who ' +
       'were one in the last 24 hours, only the names can be changed. An address that another account has, or a username ' +
@@ -56,10 +58,14 @@ export const accountOperations = {
       email_verified: Type.Optional(
         Type.Literal(true, { description: 'Marks the address as verified, on your word.' }),
       ),
+      attributes: Type.Optional(AttributeEdits),
       ...reasonMember,
     }),
     example: { name: 'Ada Lovelace', reason: 'She has married.' },
-    answer: { description: 'The user after the change.', schema: UserRecord },
+    answer: {
+      description: 'The user after the change.',
+      schema: Type.Object({ ...UserRecord.properties, attributes: AttributeValues }),
+    },
     refusals: ['not_found', 'invalid_state'],
     alsoNeeds: {
       permission: 'users:recover',
@@ -67,13 +73,19 @@ export const accountOperations = {
         'An address is a way into the account: with `email` or `email_verified` it takes `users:recover`, which no service credential has.',
       when: (_, { body }) => body.email !== undefined || body.email_verified !== undefined,
     },
-    run: async (deps, { caller, user_id, body }) => answerOf(await editUser(deps, caller, user_id, body), userRecord),
+    async run(deps, { caller, user_id, body }) {
+      const edited = await editUser(deps, caller, user_id, body);
+      const register = await deps.attributes.read();
+      return answerOf(edited, (user) => ({ ...userRecord(user), attributes: valuesByName(register, user.attributes) }));
+    },
     command: {
       name: 'users edit',
       summary: 'Change the name, username or email address of a user. An empty username removes it.',
       operands: userOperand,
       options: { verified: 'email_verified', username: 'preferred_username' },
       optional: ['reason'],
+      // Their types are those of the definitions: `users set-attribute`.
+      fixed: { attributes: undefined },
       text: describeUser,
     },
   }),

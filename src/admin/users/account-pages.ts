@@ -1,7 +1,9 @@
 import type { User } from '../../accounts/statements.ts';
+import type { Attribute } from '../../attributes/attribute.ts';
+import { attributeFields, drawnAttributes, problemsInFields } from '../../attributes/fields.ts';
 import type { PendingInvitation, pendingInvitations } from '../../authentication/account-links/invitation.ts';
 import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';
-import { copyScripts, hidden } from '../../platform/pages/form.ts';
+import { copyScripts, fieldAlert, hidden } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted, untrustedEmail } from '../../platform/pages/html.ts';
 import { badge, emptyList, exactTime, pager, pathWith } from '../../platform/pages/lists.ts';
 import type { Page } from '../../platform/pages/page.ts';
@@ -120,17 +122,23 @@ export const resetLinkPage = (view: View, { user_id, name, email }: User, link: 
     html`<a class="button" href="/admin/users/${user_id}">${view.t('admin.go_on')}</a>`,
   );
 
-/** @param mayChangeAddress false where only the names can be changed. */
-export const editUserPage = (
-  view: View,
-  user: User,
-  { mayChangeAddress, shown: { problem, form } }: { mayChangeAddress: boolean; shown: Shown },
-): Page => ({
-  title: view.plain('admin.users.edit'),
-  tab,
-  above: [{ path: `/admin/users/${user.user_id}`, label: untrusted(user.name ?? user.email) }],
-  content: html`<h1>${view.t('admin.users.edit')}</h1>
-${problem}
+type EditedUser = {
+  /** False where only names and attributes can be changed. */
+  mayChangeAddress: boolean;
+  attributes: readonly Attribute[];
+  shown: Shown;
+};
+
+export const editUserPage = (view: View, user: User, { mayChangeAddress, attributes, shown }: EditedUser): Page => {
+  const { form, refusal } = shown;
+  const problems = problemsInFields(view, attributes, refusal?.problems ?? []);
+  const fields = { stored: user.attributes, typed: form, problems };
+  return {
+    title: view.plain('admin.users.edit'),
+    tab,
+    above: [{ path: `/admin/users/${user.user_id}`, label: untrusted(user.name ?? user.email) }],
+    content: html`<h1>${view.t('admin.users.edit')}</h1>
+${problems.length > 0 ? fieldAlert(view, problems) : shown.problem}
 <form method="post" action="/admin/users/${user.user_id}/edit">
 ${hidden('shown_name', form?.shown_name ?? user.name ?? '')}${hidden('shown_email', form?.shown_email ?? user.email)}${hidden('shown_username', form?.shown_username ?? user.preferred_username ?? '')}
 <label for="name">${view.t('field.name')}</label>
@@ -140,7 +148,8 @@ ${usernameField(view, form?.preferred_username ?? user.preferred_username ?? '')
     ? html`${emailField(view, form?.email ?? user.email, view.t('admin.users.edit.email.hint'))}<label><input type="checkbox" name="email_verified" value="on"${form?.email_verified === 'on' && html` checked`}> ${view.t('admin.users.edit.verified')}</label>
 `
     : html`<p class="hint">${view.t('users.access_of_administrator')}</p>\n`
-}${reasonField(view, 'edit-reason')}
+}${attributeFields(view, attributes, fields)}${drawnAttributes(attributes, fields)}${reasonField(view, 'edit-reason')}
 <button type="submit" id="user-edit">${view.t('admin.users.edit.submit')}</button>
 </form>`,
-});
+  };
+};

@@ -15,6 +15,9 @@ import {
   type User,
 } from '../../accounts/statements.ts';
 import { requireUser } from '../../accounts/users.ts';
+import { attributesWrite } from '../../attributes/change-attributes.ts';
+import type { Deps as AttributeDeps } from '../../attributes/deps.ts';
+import { type ChangedValues, changeValues } from '../../attributes/values.ts';
 import type { AuditAction } from '../../audit/actions.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { passwordLimits } from '../../authentication/passwords/password-limits.ts';
@@ -35,12 +38,14 @@ type UserEdit = {
   email?: string;
   /** Only ever true: that an address is verified is lost with the address alone. */
   email_verified?: boolean;
+  /** By name; null removes. */
+  attributes?: Readonly<Record<string, unknown>>;
   /** For the log; only the command line may leave it out. */
   reason?: string;
 };
 
 /**
- * Changes a user's name, username or address, or marks the address as verified: without a mail to it, on the word of the
+ * Changes a user's name, username, attributes or address, or marks the address as verified: without a mail to it, on the word of the
  * administrator. As when users change it themselves, sessions stay, and links that were sent to the old address are invalidated; the old
  * address is notified. A new one is not verified unless the edit says so.
  * @returns the user as they are now. An edit that differs in nothing changes and records nothing.
@@ -48,13 +53,20 @@ type UserEdit = {
  * says, and for the names as {@link refuseAgainstAdministrator} says; `invalid_state` if the new address or
  * username is taken, or the old address has changed meanwhile.
  */
-export async function editUser(deps: MailDeps, caller: Caller, user_id: string, edit: UserEdit): Promise<Edited<User>> {
+export async function editUser(
+  deps: MailDeps & Pick<AttributeDeps, 'attributes'>,
+  caller: Caller,
+  user_id: string,
+  edit: UserEdit,
+): Promise<Edited<User>> {
   const user = await requireUser(deps, user_id);
   const { reason, names, email, isVerified } = readEdit(deps, edit, user);
   const isOtherAddress = email !== user.email;
   const isNewlyVerified = !isOtherAddress && isVerified && user.email_verified_at === null;
   if (isOtherAddress || isNewlyVerified) await refuseTakeover(deps, caller, user_id);
-  const fields = Object.keys(names);
+  const attributes: ChangedValues | undefined =
+    edit.attributes && changeValues(await deps.attributes.read(), user.attributes, edit.attributes, 'administrator');
+  const fields = [...Object.keys(names), ...(attributes?.fields ?? [])];
   if (fields.length > 0) await refuseAgainstAdministrator(deps, caller, user_id);
   if (fields.length === 0 && !isOtherAddress && !isNewlyVerified) return { after: user, isChanged: false };
 
@@ -71,10 +83,9 @@ export async function editUser(deps: MailDeps, caller: Caller, user_id: string, 
     run: {
       released: handle === undefined ? undefined : releaseHandle(user_id, at),
       taken: handle ? mustChange(takeHandle(user_id, handle, at)) : undefined,
-      names:
-        fields.length === 0
-          ? undefined
-          : [...setProfile(user_id, names, at), event('user.changed', { after: { fields } })],
+      names: Object.keys(names).length === 0 ? undefined : setProfile(user_id, names, at),
+      attributes: attributesWrite(user_id, attributes, at),
+      changed: fields.length === 0 ? undefined : event('user.changed', { after: { fields } }),
       email: isOtherAddress
         ? replaceEmail(user_id, { from: user.email, to: email, verifiedAt: isVerified ? at : null }, at)
         : undefined,

@@ -1,6 +1,7 @@
 import { refuseAgainstAdministrator } from '../../accounts/administrators.ts';
 import { findPictureOf, findProvisioned, type User } from '../../accounts/statements.ts';
 import { requireUser } from '../../accounts/users.ts';
+import { valuesByName } from '../../attributes/values.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { readLog } from '../../audit/read-log.ts';
 import { listUnauthenticated } from '../../audit/unauthenticated.ts';
@@ -45,7 +46,8 @@ async function* contentOf(deps: Deps, user: User, exported_at: number): AsyncGen
   const { user_name, external_id, created_at } = (await findProvisioned(deps.db, user.user_id)) ?? {};
   const directory = user_name === undefined ? null : { user_name, external_id, created_at };
   const sign_in_methods = await signInMethods(deps, user.user_id);
-  const head = { exported_at, user, picture, groups, directory, sign_in_methods };
+  const attributes = valuesByName(await deps.attributes.read(), user.attributes);
+  const head = { exported_at, user: { ...user, attributes }, picture, groups, directory, sign_in_methods };
   yield JSON.stringify(head).slice(0, -1);
   for (const [name, pages] of Object.entries(sections(deps, user.user_id))) {
     yield `,${JSON.stringify(name)}:[`;

@@ -2,6 +2,7 @@ import type { AdministrativePermission } from '../../accounts/permissions.ts';
 import { roles } from '../../accounts/roles.ts';
 import { hasAdministrator, perStandardClaim, userFilters, userOrders } from '../../accounts/statements.ts';
 import { requireUser, requireUserByIdOrEmail } from '../../accounts/users.ts';
+import { AttributeValues } from '../../attributes/schema.ts';
 import type { LockState } from '../../authentication/passwords/password-limits.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { answerOf } from '../../platform/edited.ts';
@@ -62,6 +63,7 @@ const UserOverview = Type.Object({
     perStandardClaim(() => nullable(Type.String())),
     { description: 'What the user has entered; null where nothing was.' },
   ),
+  attributes: AttributeValues,
   factors: Type.Object({
     password: Type.Boolean(),
     totp: Type.Enum(['none', 'active']),
@@ -119,12 +121,20 @@ const rowsOf = (user: UserRecord) => [
 
 export const describeUser = (user: UserRecord) => table(rowsOf(user));
 
-export const describeOverview = ({ profile, factors, lock, counts, ...user }: ReturnType<typeof overviewRecord>) =>
+export const describeOverview = ({
+  profile,
+  attributes,
+  factors,
+  lock,
+  counts,
+  ...user
+}: ReturnType<typeof overviewRecord>) =>
   table([
     ...rowsOf(user),
     ...Object.entries(profile).flatMap(([claim, value]) =>
       value === null || claim === 'preferred_username' ? [] : [[claim, value]],
     ),
+    ...Object.entries(attributes).map(([name, value]) => [name, Array.isArray(value) ? value : String(value)]),
     ['Password', factors.password ? lockText(lock) : '-'],
     ['Authenticator app', factors.totp],
     ['Backup codes', `${factors.backup_codes.remaining} of ${factors.backup_codes.total}`],

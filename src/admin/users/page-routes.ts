@@ -3,6 +3,7 @@ import { readAdministratorProblem } from '../../accounts/administrators.ts';
 import { type Role, roles } from '../../accounts/roles.ts';
 import { findUser, userFilters } from '../../accounts/statements.ts';
 import { countUsers, requireUser } from '../../accounts/users.ts';
+import { changedAttributesIn } from '../../attributes/fields.ts';
 import type { Caller } from '../../audit/audit.ts';
 import { pendingInvitations } from '../../authentication/account-links/invitation.ts';
 import type { Administrator } from '../../authentication/sessions/session.ts';
@@ -179,7 +180,8 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
   const edit = async ({ view, caller, user_id }: UserContext, shown: Shown) => {
     const user = await requireUser(deps, user_id);
     const mayChangeAddress = (await takeoverProblem(deps, caller, user_id)) === undefined;
-    return editUserPage(view, user, { mayChangeAddress, shown });
+    const { all: attributes } = await deps.attributes.read();
+    return editUserPage(view, user, { mayChangeAddress, attributes, shown });
   };
   pages.show(`${one}/edit`, (context) => {
     context.authorize('users:write');
@@ -196,6 +198,7 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
         // With it, the address is the one that is verified, and no other.
         email: email === shown.shown_email && email_verified !== 'on' ? undefined : email,
         email_verified: email_verified === 'on' ? (true as const) : undefined,
+        attributes: changedAttributesIn(deps.attributes.known().all, shown),
         reason,
       },
     }),
@@ -223,6 +226,7 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
 
   async function redraw({ view, caller, administrator_id, user_id }: UserContext, shown: Shown) {
     const overview = await userOverview(deps, user_id);
+    const { all: attributes } = await deps.attributes.read();
     const [restriction, takeover, groups, sessions, grants, clients, entitlements] = await Promise.all([
       readAdministratorProblem(deps, caller, user_id),
       takeoverProblem(deps, caller, user_id),
@@ -236,6 +240,7 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     const { all: providers } = await deps.providers.read();
     const user = {
       overview,
+      attributes,
       groups,
       sessions,
       grants,

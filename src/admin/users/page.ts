@@ -1,5 +1,7 @@
 import { roles } from '../../accounts/roles.ts';
 import { standardClaimNames, type User } from '../../accounts/statements.ts';
+import type { Attribute } from '../../attributes/attribute.ts';
+import { attributeList } from '../../attributes/fields.ts';
 import type { Provider } from '../../authentication/credentials/providers.ts';
 import type { ListedSession } from '../../authentication/statements.ts';
 import type { Client } from '../../clients/client.ts';
@@ -23,6 +25,7 @@ import type { UserOverview } from './read-user.ts';
 
 export type UserView = {
   overview: UserOverview;
+  attributes: readonly Attribute[];
   groups: readonly GroupOfUser[];
   sessions: readonly ListedSession[];
   grants: { grants: readonly ListedGrant[]; next: string | undefined };
@@ -67,7 +70,7 @@ export function userPage(view: View, of: UserView, shown: Shown): Page {
 <div><h1>${untrusted(user.name ?? user.email)}${userBadges(view, user)}</h1>
 <p class="soft">${untrustedEmail(user.email)} (${view.t(verified)})</p>${sameMailbox(view, user)}</div></div>
 ${shown.problem}${doneNotice(view, shown, 'users', done)}
-${facts(view, of.overview)}
+${facts(view, of)}
 ${view.may('audit:read') && html`<p><a href="/admin/audit?who=${user_id}">${view.t('admin.history')}</a> · <a href="/admin/audit/unauthenticated?target=${user_id}" id="user-unauthenticated">${view.t('admin.unauthenticated.link')}</a></p>`}
 ${offersActions(view) && html`<h2>${view.t('admin.users.actions')}</h2>`}
 ${userActions(view, of)}
@@ -96,7 +99,7 @@ function sameMailbox(view: View, { same_mailbox_as: other }: UserOverview['user'
   return html`<p class="soft" id="same-mailbox">${view.t('admin.users.same_mailbox', { other: link })}</p>`;
 }
 
-const facts = (view: View, { user, lock }: UserOverview) => html`<dl>
+const facts = (view: View, { overview: { user, lock }, attributes }: UserView) => html`<dl>
 <dt>${view.t('admin.id')}</dt><dd><code>${user.user_id}</code></dd>
 <dt>${view.t('admin.created')}</dt><dd>${view.day(user.created_at)}</dd>
 <dt>${view.t('admin.users.column.last_sign_in')}</dt><dd>${user.last_sign_in_at === null ? view.t('admin.users.never') : view.ago(user.last_sign_in_at)}</dd>
@@ -105,7 +108,7 @@ ${user.disabled_at !== null && html`<dt>${view.t('admin.users.disabled')}</dt><d
 ${standardClaimNames.map(
   (claim) =>
     user[claim] !== null && html`<dt>${view.t(`claim.${claim}`)}</dt><dd>${untrusted(user[claim], 254)}</dd>\n`,
-)}${
+)}${attributeList(view, attributes, user.attributes)}${
   lock.failures > 0 && html`<dt>${view.t('admin.users.failures')}</dt><dd>${lock.failures}${lockWords(view, lock)}</dd>`
 }
 </dl>`;

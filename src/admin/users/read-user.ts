@@ -1,5 +1,6 @@
 import { perStandardClaim, type User } from '../../accounts/statements.ts';
 import { findUsers, requireUser, type UserSearch } from '../../accounts/users.ts';
+import { valuesByName } from '../../attributes/values.ts';
 import { passwordLimits } from '../../authentication/passwords/password-limits.ts';
 import {
   activeSessionsOf,
@@ -43,15 +44,16 @@ export type UserOverview = Awaited<ReturnType<typeof userOverview>>;
 export const maxCounted = 1000;
 
 /** A user with their sign-in methods and access. @throws {RequestError} `not_found`. */
-export async function userOverview(deps: LimitDeps, user_id: string) {
+export async function userOverview(deps: LimitDeps & Pick<Deps, 'attributes'>, user_id: string) {
   const user = await requireUser(deps, user_id);
-  const [factors, lock, sessions, { grants }, clients, entitlements] = await Promise.all([
+  const [factors, lock, sessions, { grants }, clients, entitlements, register] = await Promise.all([
     readFactors(deps, user_id),
     passwordLimits(deps).lockStateOf(user.email),
     activeSessionsOf(deps.db, user_id, now(deps)),
     listGrants(deps, user_id, { limit: maxCounted }),
     listOwnClients(deps, user_id),
     listEntitlements(deps.db, user_id),
+    deps.attributes.read(),
   ]);
   const counts = {
     sessions: sessions.length,
@@ -59,7 +61,7 @@ export async function userOverview(deps: LimitDeps, user_id: string) {
     clients: clients.length,
     entitlements: entitlements.length,
   };
-  return { user, factors, lock, counts };
+  return { user, attributes: valuesByName(register, user.attributes), factors, lock, counts };
 }
 
 async function readFactors(deps: Pick<Deps, 'db'>, user_id: string) {

@@ -1,13 +1,14 @@
 import { takenHandle } from '../../accounts/handles.ts';
 import type { Role } from '../../accounts/roles.ts';
 import { insertUser, type OneTimeLink, setRole, takeHandle } from '../../accounts/statements.ts';
+import { valuesOfSignUp } from '../../attributes/values.ts';
 import { type Actor, auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict, mustChange, type Requirements } from '../../platform/db/change.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import { useOnce } from '../../platform/db/used-once.ts';
 import { emailProblem } from '../../platform/email-address.ts';
-import { fieldProblem, invalidFields, type RequestError, takenField } from '../../platform/errors.ts';
+import { fieldProblem, invalidFields, RequestError, takenField } from '../../platform/errors.ts';
 import { newUserId, type UserId } from '../../platform/ids.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import { unidentified } from '../credentials/hash-queue.ts';
@@ -25,6 +26,8 @@ type NewAccount = {
   locale?: string;
   /** As `readHandle` has returned it. */
   preferredUsername?: string;
+  /** What its person has said of the operator's own attributes, by name; left out if another user or the command line creates the account. */
+  ownAttributes?: Readonly<Record<string, unknown>>;
   /** Who has given the role; left out for the role of a link that an operator has made. */
   roleGrantedBy?: Actor;
 };
@@ -46,16 +49,18 @@ export type Permission = {
  * the username is taken.
  */
 export async function createUser(
-  deps: Pick<Deps, 'db' | 'clock' | 'passwords' | 'placement'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'passwords' | 'placement' | 'attributes'>,
   account: NewAccount,
   by: Actor | { address: string },
   permission?: Permission,
 ): Promise<UserId> {
+  const signedUp = account.ownAttributes && (await signUpAttributes(deps, account.ownAttributes));
   const problem = emailProblem(account.email);
   const problems = [
     ...(problem ? [fieldProblem('email', { key: problem })] : []),
     ...(displayNameProblem(account.name) ? [fieldProblem('name', { key: 'problem.name' })] : []),
     ...newPasswordProblems(account.password, account),
+    ...(signedUp?.problems ?? []),
   ];
   if (problems.length > 0) throw invalidFields(problems);
 
@@ -65,13 +70,15 @@ export async function createUser(
   const asker = { ...unidentified(account.email, caller.address), isIdentified: permission !== undefined };
   const password_hash = await deps.passwords.hash(account.password, asker);
   const { role, preferredUsername: handle, roleGrantedBy } = account;
-  const after = { role, ...(handle !== undefined && { fields: ['preferred_username'] }) };
+  const fields = [...(handle === undefined ? [] : ['preferred_username']), ...(signedUp?.changed?.fields ?? [])];
+  const after = { role, ...(fields.length > 0 && { fields }) };
   const event = { action: 'user.created', ...caller, target: user_id, after } as const;
   const user = {
     ...account,
     user_id,
     name: normalizeName(account.name),
     preferred_username: handle ?? null,
+    attributes: signedUp?.changed?.to ?? null,
     email_verified_at: account.emailVerified ? at : null,
   };
   const done = await deps.db.change({
@@ -92,6 +99,16 @@ export async function createUser(
   if (done.failed === 'handle') throw takenHandle();
   if (permission && done.failed !== 'user') throw permission.refusal(done.failed);
   throw takenField('email', { key: 'problem.email.taken' });
+}
+
+/** With the problems of the other fields, so that all of them are mended at once. */
+async function signUpAttributes({ attributes }: Pick<Deps, 'attributes'>, wanted: Readonly<Record<string, unknown>>) {
+  try {
+    return { changed: valuesOfSignUp(await attributes.read(), wanted), problems: [] };
+  } catch (error) {
+    if (error instanceof RequestError && error.problems.length > 0) return { problems: error.problems };
+    throw error;
+  }
 }
 
 /** The event that names who has invited, as if the role had been given to the account. */

@@ -174,7 +174,15 @@ const roleEnded = () =>
 /** The link is as good as before, for an ordinary account. */
 export const isOfEndedRole = ({ details }: RequestError): boolean => details.current_status === 'role_ended';
 
-type Acceptance = { name: string; password: string; locale: Locale; address: string; expectsRole?: boolean };
+type Acceptance = {
+  name: string;
+  password: string;
+  locale: Locale;
+  /** By name. */
+  ownAttributes: Readonly<Record<string, unknown>>;
+  address: string;
+  expectsRole?: boolean;
+};
 
 /**
  * Consumes the link and creates the account, both or neither. It is an administrator's if it was invited as one, and if who has
@@ -185,7 +193,7 @@ type Acceptance = { name: string; password: string; locale: Locale; address: str
  * address has got an account meanwhile, and once, as {@link isOfEndedRole} tells, if the account would be an ordinary one by now.
  */
 export async function acceptInvitation(
-  deps: MailDeps & PlacementDeps & Pick<Deps, 'passwords'>,
+  deps: MailDeps & PlacementDeps & Pick<Deps, 'passwords' | 'attributes'>,
   token: string,
   { address, expectsRole, ...acceptance }: Acceptance,
 ): Promise<string> {

@@ -1,7 +1,10 @@
 import type { Role } from '../../accounts/roles.ts';
+import type { Attribute } from '../../attributes/attribute.ts';
+import { attributeFields, problemsInFields } from '../../attributes/fields.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
+import type { Parameters } from '../../platform/http/parameters.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
-import { firstWrong, newPasswordField, passwordScripts } from '../../platform/pages/form.ts';
+import { fieldAlert, firstWrong, newPasswordField, passwordScripts } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -75,6 +78,10 @@ type AccountForm = {
   request_id?: string;
   endsAt?: string;
   clientName?: string;
+  /** Those that sign-up asks for. */
+  attributes: readonly Attribute[];
+  /** What was entered, if it was refused. */
+  typed?: Parameters | undefined;
   /** Why it was refused: the alert, and what is wrong with which field. */
   problem?: Html | false;
   problems?: readonly FieldProblem[];
@@ -92,26 +99,31 @@ export const newAccountPage = (
     request_id,
     endsAt,
     clientName,
+    attributes,
+    typed,
     problem,
-    problems = [],
+    problems: refused = [],
   }: AccountForm,
-): Page => ({
-  title: view.plain('signup.link_title'),
-  endsAt,
-  scripts: passwordScripts,
-  content: html`<h1>${view.t('signup.link_title')}</h1>
+): Page => {
+  const problems = problemsInFields(view, attributes, refused);
+  return {
+    title: view.plain('signup.link_title'),
+    endsAt,
+    scripts: passwordScripts,
+    content: html`<h1>${view.t('signup.link_title')}</h1>
 ${continuesTo(view, clientName)}
 <p class="soft">${view.t(`${flow}.link_intro`, { email: html`<strong>${email}</strong>` })}</p>
-${preferred_username && html`<p class="soft">${view.t('join.username', { username: html`<strong>${preferred_username}</strong>` })}</p>\n`}${role === 'admin' && html`<p class="soft">${view.t('join.administrator')}</p>\n`}${problem}
+${preferred_username && html`<p class="soft">${view.t('join.username', { username: html`<strong>${preferred_username}</strong>` })}</p>\n`}${role === 'admin' && html`<p class="soft">${view.t('join.administrator')}</p>\n`}${problems.length > 0 ? fieldAlert(view, problems) : problem}
 <form method="post" action="/${flow}/${token}">
 <input type="hidden" name="username" autocomplete="username" value="${email}">
 ${role === 'admin' && html`<input type="hidden" name="role" value="admin">\n`}<label for="name">${view.t('field.name')}</label>
 <input id="name" name="name" autocomplete="name" required maxlength="100"${firstWrong(problems) !== 'password' && html` autofocus`} value="${name ?? ''}">
-${newPasswordField(view, { label: 'field.password', problems })}
+${attributeFields(view, attributes, { stored: null, typed, problems, signsUp: true })}${newPasswordField(view, { label: 'field.password', problems })}
 <button type="submit" id="signup-create">${view.t('signup.create')}</button>
 </form>
 ${cancelForm(view, { request_id, clientName })}`,
-});
+  };
+};
 
 type NewPasswordForm = {
   token: string;

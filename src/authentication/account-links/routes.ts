@@ -1,5 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requireLink } from '../../accounts/links.ts';
+import { attributesIn } from '../../attributes/fields.ts';
+import { attributesOfSignUp } from '../../attributes/values.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import { type Parameters, readForm } from '../../platform/http/parameters.ts';
 import { expectCookie, isOfBlockedCookies, requireCookie } from '../../platform/pages/cookie-check.ts';
@@ -141,13 +143,19 @@ async function openSignUp(deps: Deps, request: FastifyRequest, token: string): P
   const returnTarget = await resolveReturnTarget(deps, request, link);
   const view = viewOf(deps, request, returnTarget.ui_locales);
   const { request_id, endsAt, clientName } = returnTarget;
+  const attributes = attributesOfSignUp(await deps.attributes.read());
   return {
     returnTarget,
     view,
-    draw: ({ name }, refused) =>
-      newAccountPage(view, { flow: 'signup', token, email, request_id, endsAt, clientName, name, ...refused }),
-    accept: ({ name = '', password = '' }) =>
-      acceptSignUp(deps, token, { name, password, locale: view.locale, address: request.ip }),
+    draw(form, refused) {
+      const typed = refused && form;
+      const account = { token, email, request_id, endsAt, clientName, name: form.name, attributes, typed };
+      return newAccountPage(view, { flow: 'signup', ...account, ...refused });
+    },
+    accept({ name = '', password = '', ...form }) {
+      const ownAttributes = attributesIn(attributes, form);
+      return acceptSignUp(deps, token, { name, password, locale: view.locale, ownAttributes, address: request.ip });
+    },
   };
 }
 
@@ -155,16 +163,20 @@ async function openInvitation(deps: Deps, request: FastifyRequest, token: string
   const invitation = await requireInvitation(deps, token);
   const { email, preferred_username, name: invitedName } = invitation;
   const { view } = request;
+  const attributes = attributesOfSignUp(await deps.attributes.read());
   return {
     returnTarget: {},
     view,
-    async draw({ name = invitedName ?? undefined }, refused) {
+    async draw(form, refused) {
       const { role } = refused ? await requireInvitation(deps, token) : invitation;
-      return newAccountPage(view, { flow: 'join', token, email, preferred_username, name, role, ...refused });
+      const { name = invitedName ?? undefined } = form;
+      const account = { token, email, preferred_username, name, role, attributes, typed: refused && form };
+      return newAccountPage(view, { flow: 'join', ...account, ...refused });
     },
-    accept: ({ name = '', password = '', role }) =>
+    accept: ({ name = '', password = '', role, ...form }) =>
       acceptInvitation(deps, token, {
         ...{ name, password, locale: view.locale, address: request.ip },
+        ownAttributes: attributesIn(attributes, form),
         expectsRole: role === 'admin',
       }),
   };

@@ -62,6 +62,15 @@ export async function limitMailRequests(
   await limitRequestsFrom(deps, address);
 }
 
+type Accepted = {
+  name: string;
+  password: string;
+  locale: Locale;
+  /** By name. */
+  ownAttributes: Readonly<Record<string, unknown>>;
+  address: string;
+};
+
 /**
  * Consumes the link and creates the account, both or neither. The link has proved the address.
  * @param acceptance with the IP address of the requester.
@@ -70,9 +79,9 @@ export async function limitMailRequests(
  * address has an account by now.
  */
 export async function acceptSignUp(
-  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords' | 'placement'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords' | 'attributes' | 'placement'>,
   token: string,
-  { address, ...acceptance }: { name: string; password: string; locale: Locale; address: string },
+  { address, ...acceptance }: Accepted,
 ): Promise<string> {
   const link = await requireLink(deps, token, ['sign_up']);
   const account = { ...acceptance, email: link.email, role: 'user', emailVerified: true } as const;

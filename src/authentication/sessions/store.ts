@@ -37,7 +37,7 @@ const StoredSession = row('sessions', {
 });
 type StoredSession = RowOf<typeof StoredSession>;
 
-const { email, email_verified_at, name, picture, role, locale } = User.fields;
+const { email, email_verified_at, name, picture, role, locale, attributes } = User.fields;
 
 const SessionRow = row('sessions', {
   ...SessionFacts.pick('session_id', 'auth_time', 'amr', 'acr', 'last_seen_at', 'expires_at').fields,
@@ -48,7 +48,7 @@ const SessionRow = row('sessions', {
   /** The user has TOTP or a passkey, and has shown neither in this session. It cannot change how they sign in. */
   lacks_strongest_factor: flag,
   has_expired: flag,
-  ...{ email, email_verified_at, name, picture, role, locale },
+  ...{ email, email_verified_at, name, picture, role, locale, attributes },
   user_created_at: integer,
   user_updated_at: integer,
 });
@@ -78,7 +78,7 @@ export const findSession = (db: Db, token_hash: string, now: number) =>
                case when ${hasEveryFactor} then 0 else 1 end as lacks_second_factor,
                case when ${strongestFactor} then 0 else 1 end as lacks_strongest_factor,
                case when ${isUnexpired(now)} then 0 else 1 end as has_expired,
-               s.last_seen_at, s.expires_at, u.email, u.email_verified_at, u.name, u.picture, u.role, u.locale,
+               s.last_seen_at, s.expires_at, u.email, u.email_verified_at, u.name, u.picture, u.role, u.locale, u.attributes,
                u.created_at as user_created_at, u.updated_at as user_updated_at
           from sessions s join users u on u.user_id = s.user_id
          where s.token_hash = ${token_hash} and s.ended_at is null and u.disabled_at is null`,

@@ -35,7 +35,8 @@ const maxRemembered = 5000;
 type Queue = keyof typeof atOnce;
 
 export function openMetadataDocuments(
-  deps: Pick<PlatformDeps, 'outbound' | 'db' | 'clock' | 'config' | 'log'> & Pick<Deps, 'apis' | 'clients' | 'scopes'>,
+  deps: Pick<PlatformDeps, 'outbound' | 'db' | 'clock' | 'config' | 'log'> &
+    Pick<Deps, 'apis' | 'attributes' | 'clients' | 'scopes'>,
 ): MetadataDocuments {
   const isOn = deps.config.clientIdMetadata;
   const hosts: TtlCache<ApprovedHost | undefined> = ttlCache('approved hosts', deps.clock, (host) =>

@@ -238,7 +238,7 @@ export const ownClientOperations = [
 ];
 
 /** @param body of any shape: what is no list of texts, the check of the draft has reported. */
-async function problemsOfScopes(deps: Pick<Deps, 'apis'>, body: unknown) {
+async function problemsOfScopes(deps: Pick<Deps, 'apis' | 'attributes'>, body: unknown) {
   const { allowed_scopes: wanted } = Object(body) as { allowed_scopes?: unknown };
   const isList =
     Array.isArray(wanted) && wanted.length <= maxDraftScopes && wanted.every((one) => typeof one === 'string');

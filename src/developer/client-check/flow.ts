@@ -43,7 +43,7 @@ export const testSeconds = 600;
 
 /** @throws {RequestError} `unauthorized_client` for a client that is not approved: it cannot start a sign-in (spec 1.9). */
 export async function startTest(
-  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'keys' | 'vault' | 'apis'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'keys' | 'vault' | 'apis' | 'attributes'>,
   { client, user_id }: { client: Client; user_id: UserId },
   browser: { browserToken: () => string; address: string },
 ): Promise<{ path: string; cookie: string }> {

@@ -1,9 +1,13 @@
+import type { ForeignValues } from '../../attributes/values.ts';
+
 /** How the users of a product become users of our own format, `format.ts`. */
 export type Adapter = {
   /** Names of members that lead to the users, where a document is not a list of them. */
   paths: readonly (readonly string[])[];
   /** @returns what is checked as if it had been written by hand. */
   toUser(record: Members, settings: AdapterSettings): object;
+  /** What the operator of the other product has added to its users, by name there; what `toUser` reads is left out. */
+  attributesOf?(record: Members): ForeignValues;
 };
 
 /** What some exports need and do not say. */
@@ -27,6 +31,10 @@ export function textOf(value: unknown): string | undefined {
 }
 
 export const listOf = (value: unknown): readonly Members[] => (Array.isArray(value) ? value.filter(isMembers) : []);
+
+/** Without some of them. */
+export const membersBut = (value: unknown, ...names: readonly string[]): Members =>
+  Object.fromEntries(Object.entries(membersOf(value)).filter(([name]) => !names.includes(name)));
 
 export const membersOf = (value: unknown): Members => (isMembers(value) ? value : {});
 

@@ -7,6 +7,10 @@ import { issuerOf } from './factors.ts';
  */
 export const auth0: Adapter = {
   paths: [],
+  attributesOf: ({ user_metadata, app_metadata }) => ({
+    ofPerson: membersOf(user_metadata),
+    ofOperator: membersOf(app_metadata),
+  }),
   toUser(user) {
     const name = textOf(user.name);
     const external_id = textOf(user.user_id) ?? idInHashFile(user);

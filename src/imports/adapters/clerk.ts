@@ -1,9 +1,13 @@
-import { type Adapter, flagOf, joined, listOf, type Members, membersOf, secondsOf, textOf } from './adapter.ts';
+import { type Adapter, flagOf, joined, jsonOf, listOf, type Members, membersOf, secondsOf, textOf } from './adapter.ts';
 import { issuerOf } from './factors.ts';
 
 /** The CSV of the dashboard, or users of the Backend API: https://clerk.com/docs/deployments/migrate-overview */
 export const clerk: Adapter = {
   paths: [['data']],
+  attributesOf: (user) => ({
+    ofPerson: membersOf(jsonOf(user.unsafe_metadata)),
+    ofOperator: { ...membersOf(jsonOf(user.private_metadata)), ...membersOf(jsonOf(user.public_metadata)) },
+  }),
   toUser(user) {
     const primary = listOf(user.email_addresses).find(({ id }) => id === user.primary_email_address_id);
     const email = textOf(primary?.email_address) ?? textOf(user.primary_email_address);

@@ -1,8 +1,16 @@
 import { type Adapter, flagOf, joined, listOf, secondsOf, textOf, usernameUnlessAddress } from './adapter.ts';
 
+/** Before the names of attributes that a pool has of its own. */
+const custom = 'custom:';
+
 /** `aws cognito-idp list-users`, or a CSV with the header that `get-csv-header` gives. Cognito gives no hashes. */
 export const cognito: Adapter = {
   paths: [['Users']],
+  attributesOf(user) {
+    const named = listOf(user.Attributes).map(({ Name, Value }) => [String(Name), Value] as const);
+    const own = [...named, ...Object.entries(user)].filter(([name]) => name.startsWith(custom));
+    return { ofOperator: Object.fromEntries(own.map(([name, value]) => [name.slice(custom.length), value])) };
+  },
   toUser(user) {
     const attributes = Object.fromEntries(listOf(user.Attributes).map(({ Name, Value }) => [String(Name), Value]));
     const of = (name: string) => textOf(attributes[name] ?? user[name]);

@@ -1,9 +1,19 @@
-import { type Adapter, type AdapterSettings, listOf, type Members, secondsOf, textOf } from './adapter.ts';
+import {
+  type Adapter,
+  type AdapterSettings,
+  jsonOf,
+  listOf,
+  type Members,
+  membersOf,
+  secondsOf,
+  textOf,
+} from './adapter.ts';
 import { issuerOf } from './factors.ts';
 
 /** `firebase auth:export users.json --format=json`: https://firebase.google.com/docs/cli/auth */
 export const firebase: Adapter = {
   paths: [['users']],
+  attributesOf: ({ customAttributes }) => ({ ofOperator: membersOf(jsonOf(customAttributes)) }),
   toUser: (user, settings) => ({
     external_id: user.localId,
     email: user.email,

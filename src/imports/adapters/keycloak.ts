@@ -5,6 +5,7 @@ import {
   jsonOf,
   listOf,
   type Members,
+  membersBut,
   membersOf,
   secondsOf,
   textOf,
@@ -15,6 +16,7 @@ import { base32Of, issuerOf } from './factors.ts';
 /** `kc.sh export --users realm_file`: https://www.keycloak.org/server/importExport */
 export const keycloak: Adapter = {
   paths: [['users']],
+  attributesOf: ({ attributes }) => ({ ofOperator: membersBut(attributes, 'locale') }),
   toUser(user, settings) {
     const credentials = listOf(user.credentials);
     const password = credentials.find(({ type }) => type === 'password');

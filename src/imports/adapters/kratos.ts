@@ -1,9 +1,23 @@
-import { type Adapter, isMembers, joined, listOf, type Members, membersOf, secondsOf, textOf } from './adapter.ts';
+import {
+  type Adapter,
+  isMembers,
+  joined,
+  listOf,
+  type Members,
+  membersBut,
+  membersOf,
+  secondsOf,
+  textOf,
+} from './adapter.ts';
 import { issuerOf, totpOfUri } from './factors.ts';
 
 /** `GET /admin/identities?include_credential=password&include_credential=totp…`: https://www.ory.sh/docs/kratos */
 export const kratos: Adapter = {
   paths: [['identities']],
+  attributesOf: ({ traits, metadata_public, metadata_admin }) => ({
+    ofPerson: membersBut(traits, 'name', 'given_name', 'family_name', 'email', 'username', 'locale'),
+    ofOperator: { ...membersOf(metadata_public), ...membersOf(metadata_admin) },
+  }),
   toUser(identity, { rpId }) {
     const traits = membersOf(identity.traits);
     const name = membersOf(traits.name);

@@ -4,6 +4,7 @@ import { issuerOf } from './factors.ts';
 /** Rows of the table `users` as CSV or JSON. An address is in it once it has been verified. */
 export const logto: Adapter = {
   paths: [['users']],
+  attributesOf: (user) => ({ ofPerson: membersOf(jsonOf(user.custom_data) ?? user.customData) }),
   toUser(user) {
     const of = (snake: string, camel: string) => jsonOf(user[snake]) ?? user[snake] ?? user[camel];
     const profile = membersOf(of('profile', 'profile'));

@@ -1,9 +1,29 @@
-import { type Adapter, isMembers, jsonOf, listOf, membersOf, secondsOf, textOf } from './adapter.ts';
+import { type Adapter, isMembers, jsonOf, listOf, membersBut, membersOf, secondsOf, textOf } from './adapter.ts';
 import { issuerOf } from './factors.ts';
+
+/** What sign-in with a provider writes there by itself. */
+const ofProviders = [
+  'full_name',
+  'name',
+  'avatar_url',
+  'picture',
+  'email',
+  'email_verified',
+  'phone_verified',
+  'sub',
+  'iss',
+  'provider_id',
+  'user_name',
+  'preferred_username',
+];
 
 /** Rows of `auth.users` as CSV or JSON, with a column `identities` if these are wanted. */
 export const supabase: Adapter = {
   paths: [['users']],
+  attributesOf: (user) => ({
+    ofPerson: membersBut(jsonOf(user.raw_user_meta_data ?? user.user_metadata), ...ofProviders),
+    ofOperator: membersBut(jsonOf(user.raw_app_meta_data ?? user.app_metadata), 'provider', 'providers'),
+  }),
   toUser(user) {
     const about = membersOf(jsonOf(user.raw_user_meta_data ?? user.user_metadata));
     return {

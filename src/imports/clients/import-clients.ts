@@ -39,7 +39,7 @@ export type ImportedClient = {
 type Options = { caller: Caller; approve: boolean; dryRun: boolean };
 type ImportDeps = Pick<
   Deps,
-  'db' | 'clock' | 'config' | 'clients' | 'apis' | 'scopes' | 'mail' | 'grants' | 'clientFailures'
+  'db' | 'clock' | 'config' | 'clients' | 'apis' | 'attributes' | 'scopes' | 'mail' | 'grants' | 'clientFailures'
 >;
 
 /**

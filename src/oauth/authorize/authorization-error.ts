@@ -11,6 +11,7 @@ type AuthorizationErrorCode =
   | 'access_denied'
   | 'login_required'
   | 'consent_required'
+  | 'interaction_required'
   | 'account_selection_required'
   | 'unmet_authentication_requirements'
   | 'request_not_supported'

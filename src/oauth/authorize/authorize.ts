@@ -46,6 +46,7 @@ const pageOf: Record<Exclude<Step, 'code'>, string> = {
   step_up: '/signin/confirm',
   set_up: '/signin/set-up',
   no_access: '/signin/no-access',
+  details: '/signin/details',
 };
 
 /** Requests are stored for browsers without a session, so they are limited by address, far above ordinary use. */
@@ -68,9 +69,11 @@ type AuthorizationContext = {
   address: string;
 };
 
+type AuthorizeDeps = LimitDeps & Pick<ClientDeps, 'attributes'>;
+
 /** Takes a valid request as far as it goes: to its code, to an error for the client, or to the page that is needed. */
 export async function continueAuthorization(
-  deps: LimitDeps & Pick<Deps, 'timekeeper'>,
+  deps: AuthorizeDeps & Pick<Deps, 'timekeeper'>,
   request: AuthorizationRequest,
   context: AuthorizationContext,
 ): Promise<Outcome> {
@@ -116,7 +119,7 @@ function answerClient(
 
 /** What is needed before the code, or why there is none, as {@link nextStep} says. */
 export async function findStep(
-  deps: LimitDeps,
+  deps: AuthorizeDeps,
   request: AuthorizationRequest,
   { client, session, pending, declinesStepUp = false }: Omit<AuthorizationContext, 'browserToken' | 'address'>,
 ): Promise<Step | AuthorizationError> {
@@ -129,6 +132,7 @@ export async function findStep(
     mayUse: session === undefined || (await mayUse(deps, session.user_id, client)),
     requiresTwoFactors: requiresSecondFactor(deps),
     declinesStepUp,
+    attributes: await deps.attributes.read(),
     now: now(deps),
   });
 }
@@ -225,7 +229,7 @@ async function issueCode(
  * user is the owner, who allows it to nothing but the test.
  * @throws {RequestError} `rate_limited`.
  */
-export async function giveConsent(deps: LimitDeps, session: Session, pending: PendingRequest): Promise<void> {
+export async function giveConsent(deps: AuthorizeDeps, session: Session, pending: PendingRequest): Promise<void> {
   const at = now(deps);
   const { user_id } = session;
   const { client_id, scope, apis, test_owner } = pending.parameters;
@@ -234,7 +238,11 @@ export async function giveConsent(deps: LimitDeps, session: Session, pending: Pe
     await deps.db.run(consented);
     return;
   }
-  const asked = { scope: scope.split(' '), claims: claimsBeyondScope(pending.parameters), apis: apis ?? [] };
+  const asked = {
+    scope: scope.split(' '),
+    claims: claimsBeyondScope(pending.parameters, await deps.attributes.read()),
+    apis: apis ?? [],
+  };
   const before = await findConsent(deps.db, user_id, client_id);
   const union = (words: string | null | undefined, more: readonly string[]) =>
     [...new Set([...(words?.split(' ') ?? []), ...more])].join(' ');
@@ -261,7 +269,7 @@ export async function giveConsent(deps: LimitDeps, session: Session, pending: Pe
 }
 
 /** What signing in may read and change of a pending request. */
-export const authorizationRequests = (deps: LimitDeps & Pick<ClientDeps, 'clients'>): AuthorizationRequests => ({
+export const authorizationRequests = (deps: AuthorizeDeps & Pick<ClientDeps, 'clients'>): AuthorizationRequests => ({
   find: (request_id, browser_hash) => findPendingRequest(deps.db, request_id, browser_hash, now(deps)),
   async clientName(client_id) {
     const client = await deps.clients.find(client_id);

@@ -3,14 +3,14 @@ import type { Session } from '../../authentication/statements.ts';
 import type { Client } from '../../clients/client.ts';
 import type { RegisteredBy } from '../../clients/presentation.ts';
 import { destinationOf } from '../../clients/redirect-uri.ts';
-import { isOwnScope, type Scope, type ScopeRegister } from '../../clients/scopes.ts';
+import { isBuiltInScope, isOwnScope, type Scope, type ScopeRegister } from '../../clients/scopes.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { Html, html, untrusted } from '../../platform/pages/html.ts';
 import { personInitials } from '../../platform/pages/initials.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import { claimList, claimsWithin, sharedValues, type UserClaims } from '../claims/claims.ts';
+import { claimList, claimsWithin, type Shared, sharedValues } from '../claims/claims.ts';
 import { claimsBeyondScope } from '../claims/claims-parameter.ts';
 import type { PendingRequest } from './store.ts';
 
@@ -21,16 +21,16 @@ type Asked = {
   scopes: ScopeRegister;
   apiRegister: ApiRegister;
   /** What the client would receive today. */
-  values: UserClaims;
+  shared: Shared;
 };
 
 /** The answer is valid for the user who is asked alone. */
 export function consentPage(view: View, { request_id, parameters }: PendingRequest, asked: Asked): Page {
-  const { client, registeredBy, user, values, scopes } = asked;
+  const { client, registeredBy, user, shared, scopes } = asked;
   const { redirect_uri } = parameters;
   const service = view.branding.name;
   const scope = parameters.scope.split(' ');
-  const claims = claimsBeyondScope(parameters);
+  const claims = claimsBeyondScope(parameters, shared.attributes);
   return {
     title: view.plain('consent.title', { client: visibleText(client.name), service }),
     endsAt: redirect_uri,
@@ -38,9 +38,9 @@ export function consentPage(view: View, { request_id, parameters }: PendingReque
 <h1>${view.t('consent.title', { client: untrusted(client.name), service })}</h1>
 <p class="soft">${view.t(isFromOutside(registeredBy) ? 'consent.app.outside' : 'consent.app', { host: html`<code>${destinationOf(redirect_uri)}</code>` })}${registeredByText(view, registeredBy)}</p>
 <h2>${view.t('consent.permissions')}</h2>
-<ul class="permissions">${scope.filter(isOwnScope).map((name) => permission(view, name, scopes, values))}${
+<ul class="permissions">${scope.filter((name) => isAsked(name, scopes)).map((name) => permission(view, name, scopes, shared))}${
       claims.length > 0 &&
-      html`<li>${builtInIcons.profile}<div>${claimList(view, claims)}${sharedValues(view, claims, values)}</div></li>`
+      html`<li>${builtInIcons.profile}<div>${claimList(view, shared.attributes, claims)}${sharedValues(view, claims, shared)}</div></li>`
     }</ul>
 ${apisAsked(view, parameters, asked)}
 <p class="soft">${view.t(scope.includes('offline_access') ? 'consent.lasting' : 'consent.short')}</p>
@@ -54,11 +54,15 @@ ${hidden('request', request_id)}${hidden('user', user.user_id)}
   };
 }
 
+/** One whose attributes were all deleted releases nothing. */
+const isAsked = (name: string, scopes: ScopeRegister): boolean =>
+  isBuiltInScope(name) || (isOwnScope(name) && scopes.find(name) !== undefined);
+
 /** What the app may do at each API, under the name that an administrator has given it. */
 function apisAsked(
   view: View,
   { scope, apis = [] }: PendingRequest['parameters'],
-  { apiRegister, scopes, values }: Asked,
+  { apiRegister, scopes, shared }: Asked,
 ) {
   const wanted = scope.split(' ');
   return apis
@@ -69,7 +73,7 @@ function apisAsked(
       return html`<h2>${view.t('consent.api', { api: untrusted(api.name), host })}</h2>
 <ul class="permissions">${
         names.length > 0
-          ? names.map((name) => permission(view, name, scopes, values))
+          ? names.map((name) => permission(view, name, scopes, shared))
           : html`<li>${builtInIcons.openid}<div>${view.t('consent.api.identity')}</div></li>`
       }</ul>
 `;
@@ -77,14 +81,14 @@ function apisAsked(
 }
 
 /** @param name of a scope; one that is no longer there says no more than its name. */
-function permission(view: View, name: string, scopes: ScopeRegister, values: UserClaims): Html {
+function permission(view: View, name: string, scopes: ScopeRegister, shared: Shared): Html {
   const scope = scopes.find(name);
-  const icon = icons.get(name) ?? builtInIcons.openid;
+  const icon = icons.get(name) ?? (isOwnScope(name) ? builtInIcons.profile : builtInIcons.openid);
   const described = scope?.describe(view.locale) ?? name;
   const text = scope?.api ? untrusted(described) : described;
   return scope?.isWeighty
     ? html`<li class="weighty">${icon}<div><strong>${text}</strong></div></li>`
-    : html`<li>${icon}<div>${text}${sharedValues(view, claimsWithin(name), values)}</div></li>`;
+    : html`<li>${icon}<div>${text}${sharedValues(view, claimsWithin(shared.attributes, name), shared)}</div></li>`;
 }
 
 function links(view: View, { name, policy_uri, tos_uri }: Asked['client']): Html | false {

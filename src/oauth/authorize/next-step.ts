@@ -1,3 +1,5 @@
+import type { AttributeRegister } from '../../attributes/register.ts';
+import { missingOf } from '../../attributes/values.ts';
 import { oneFactor, twoFactors } from '../../authentication/sessions/authentication.ts';
 import type { Session } from '../../authentication/statements.ts';
 import { secondFactorOf } from '../../clients/choices.ts';
@@ -9,7 +11,7 @@ import { AuthorizationError, unmet } from './authorization-error.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import type { PendingRequest } from './store.ts';
 
-export type Step = 'sign_in' | 'select_account' | 'consent' | 'step_up' | 'set_up' | 'no_access' | 'code';
+export type Step = 'sign_in' | 'select_account' | 'consent' | 'step_up' | 'set_up' | 'no_access' | 'details' | 'code';
 
 type FlowState = {
   client: Client;
@@ -22,6 +24,7 @@ type FlowState = {
   mayUse: boolean;
   /** The operator requires a second factor of every user. */
   requiresTwoFactors: boolean;
+  attributes: AttributeRegister;
   /** The user continues without the stronger factor that the client prefers, or gives up where it is required. */
   declinesStepUp: boolean;
   now: number;
@@ -35,17 +38,17 @@ export function nextStep(request: AuthorizationRequest, flowState: FlowState): S
   const step = decideStep(request, flowState);
   if (step instanceof AuthorizationError || !request.prompt.includes('none') || step === 'code') return step;
   if (step === 'no_access') return notAllowed();
-  return new AuthorizationError(
-    step === 'consent' ? 'consent_required' : 'login_required',
-    'User interaction is required, which prompt=none does not allow.',
-  );
+  if (step === 'details') return new AuthorizationError('interaction_required', needsPage);
+  return new AuthorizationError(step === 'consent' ? 'consent_required' : 'login_required', needsPage);
 }
+
+const needsPage = 'User interaction is required, which prompt=none does not allow.';
 
 /** Who may use a client, an administrator decides. */
 export const notAllowed = () => new AuthorizationError('access_denied', 'This user may not use this client.');
 
 function decideStep(request: AuthorizationRequest, flowState: FlowState): Step | AuthorizationError {
-  const { client, session, pending, consented, now } = flowState;
+  const { client, session, pending, now } = flowState;
   // A user with TOTP shows both factors, whatever `acr_values` prefers. A session with one was started before TOTP was
   // enabled, possibly by the attacker because of whom it was enabled.
   if (!session || session.lacks_second_factor) return 'sign_in';
@@ -76,8 +79,9 @@ function decideStep(request: AuthorizationRequest, flowState: FlowState): Step |
       ? new AuthorizationError('access_denied', 'A second factor is required.')
       : unmet('default_acr_values');
   }
+  if (missingOf(flowState.attributes, session.attributes).length > 0) return 'details';
   const hasConsented = pending?.consented_user_id === session.user_id;
-  if (!hasConsented && needsConsent(request, client, consented)) return 'consent';
+  if (!hasConsented && needsConsent(request, flowState)) return 'consent';
   if (isUnmet(request, session)) {
     // Without a page to show, the client learns that this class was not reached, not that some page is needed.
     const isReachable = session.lacks_strongest_factor || !request.prompt.includes('none');
@@ -113,15 +117,15 @@ const isUnmet = ({ essential_acrs }: AuthorizationRequest, { acr }: Session): bo
 const requiresStepUp = ({ acr, prompt }: AuthorizationRequest, session: Session, { declinesStepUp }: FlowState) =>
   acr === twoFactors && session.lacks_strongest_factor && !declinesStepUp && !prompt.includes('none');
 
-function needsConsent(request: AuthorizationRequest, client: Client, consented: Consented | undefined): boolean {
+function needsConsent(request: AuthorizationRequest, { client, consented, attributes }: FlowState): boolean {
   if (request.prompt.includes('consent')) return true;
   if (client.consent === 'skip') return false;
   const allowed = consented?.scope.split(' ') ?? [];
   const allowedApis = consented?.apis?.split(' ') ?? [];
-  const allowedClaims = [...claimsWithin(consented?.scope ?? ''), ...(consented?.claims?.split(' ') ?? [])];
+  const allowedClaims = [...claimsWithin(attributes, consented?.scope ?? ''), ...(consented?.claims?.split(' ') ?? [])];
   return (
     !request.scope.split(' ').every((name) => allowed.includes(name)) ||
-    !claimsBeyondScope(request).every((claim) => allowedClaims.includes(claim)) ||
+    !claimsBeyondScope(request, attributes).every((claim) => allowedClaims.includes(claim)) ||
     !(request.apis ?? []).every((api_id) => allowedApis.includes(api_id))
   );
 }

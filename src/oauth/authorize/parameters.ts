@@ -21,7 +21,7 @@ export type ResponseTarget = { redirect_uri: string; state?: string | undefined;
 
 /** What else there is to know when a parameter is read. */
 export type Context = {
-  deps: Pick<Deps, 'keys'> & ResourceDeps;
+  deps: Pick<Deps, 'keys' | 'attributes'> & ResourceDeps;
   client: Client;
   target: ResponseTarget;
   values: ParsedParameters['values'];
@@ -214,8 +214,8 @@ export const parameters = {
       /** Classes of which one has to be reached, by an essential `acr` (OIDC Core §5.5.1.1). */
       essential_acrs: Type.Optional(Type.Array(Type.Enum(acrs))),
     },
-    read(text, { client, values }) {
-      const asked = readClaims(text, client);
+    async read(text, { deps, client, values }) {
+      const asked = await readClaims(deps, text, client);
       if (asked instanceof AuthorizationError) return asked;
       const classes = requestedAcrs(values.acr_values, asked.acr, client);
       if (classes.essential_acrs?.length === 0) return unmet('claims');
@@ -232,10 +232,10 @@ export const parameters = {
   }),
 };
 
-function readClaims(text: string | undefined, { allowed_scopes }: Client) {
+async function readClaims({ attributes }: Context['deps'], text: string | undefined, { allowed_scopes }: Client) {
   if (text === undefined) return { requested: undefined, subjects: undefined, acr: undefined };
   try {
-    return parseClaimsParameter(text, allowed_scopes);
+    return parseClaimsParameter(text, allowed_scopes, await attributes.read());
   } catch (error) {
     if (error instanceof MalformedClaims) return malformed(error.message);
     throw error;

@@ -42,7 +42,8 @@ type Pushing = {
  * @throws {RequestError} with the code that the authorization endpoint would answer; `invalid_request_object`; `rate_limited`.
  */
 export async function pushRequest(
-  deps: LimitDeps & Pick<Deps, 'clients' | 'clientFailures' | 'metadataDocuments' | 'keys' | 'apis' | 'keySets'>,
+  deps: LimitDeps &
+    Pick<Deps, 'clients' | 'clientFailures' | 'metadataDocuments' | 'keys' | 'apis' | 'attributes' | 'keySets'>,
   { client, parsed: sent, address, jkt }: Pushing,
 ): Promise<{ request_uri: string; expires_in: number }> {
   const { client_id } = client;

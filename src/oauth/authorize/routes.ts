@@ -1,12 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requireUser } from '../../accounts/users.ts';
-import { browserToken, findInBrowser, startAgain } from '../../authentication/sessions/browser.ts';
+import { browserToken } from '../../authentication/sessions/browser.ts';
 import { returnPathOf } from '../../authentication/sessions/return-target.ts';
 import { currentSession } from '../../authentication/sessions/session.ts';
 import type { Client } from '../../clients/client.ts';
 import { leftOutOf } from '../../clients/failures.ts';
 import { nameForUsers, registeredBy } from '../../clients/presentation.ts';
-import { now } from '../../platform/clock.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import { form, type OperationDescription } from '../../platform/http/operation.ts';
 import { FormText, type ParsedParameters, parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
@@ -21,10 +20,12 @@ import { type AuthorizationRequest, readAuthorizationRequest } from './authoriza
 import { answerWithError, continueAuthorization, findStep, giveConsent, type Outcome } from './authorize.ts';
 import { authorizeClient, recheckClient } from './authorize-client.ts';
 import { consentPage } from './consent-page.ts';
+import { detailsRoutes } from './details-routes.ts';
 import { accountChoicePage, formPostPage, noAccessPage } from './pages.ts';
 import { describedParameters } from './parameters.ts';
+import { continuePath, requirePendingRequest } from './pending-routes.ts';
 import { findPushed, isPushed, mustPush } from './push-request.ts';
-import { findPendingRequest, markAccountSelected, type PendingRequest } from './store.ts';
+import { markAccountSelected, type PendingRequest } from './store.ts';
 
 /** Other sites link and post here by design, so the cross-site guard does not apply (OIDC Core §3.1.2.1). */
 const anySite = { page: true, anySite: true } as const;
@@ -71,6 +72,7 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
   );
 
   noAccessRoutes(app, deps);
+  detailsRoutes(app, deps);
   await accountChoiceRoutes(app, deps);
   await consentRoutes(app, deps);
 }
@@ -200,8 +202,11 @@ async function consentRoutes(app: FastifyInstance, deps: Deps) {
     if (typeof asked === 'string') return reply.redirect(asked, 303);
     const { client, session } = asked;
     const view = viewOf(deps, request, pending.parameters.ui_locales, session.locale);
-    const wanted = [...claimsWithin(pending.parameters.scope), ...claimsBeyondScope(pending.parameters)];
-    const values = await userClaims(await requireUser(deps, session.user_id), wanted, noLists);
+    const attributes = await deps.attributes.read();
+    const { parameters } = pending;
+    const wanted = [...claimsWithin(attributes, parameters.scope), ...claimsBeyondScope(parameters, attributes)];
+    const user = await requireUser(deps, session.user_id);
+    const values = await userClaims(user, wanted, { lists: noLists, attributes });
     const owner = await registeredBy(deps, client);
     return sendPage(
       reply,
@@ -210,7 +215,7 @@ async function consentRoutes(app: FastifyInstance, deps: Deps) {
         client,
         registeredBy: owner,
         user: session,
-        values,
+        shared: { values, attributes },
         scopes: await deps.scopes.read(),
         apiRegister: await deps.apis.read(),
       }),
@@ -235,24 +240,6 @@ async function consentRoutes(app: FastifyInstance, deps: Deps) {
     const outcome = await answerWithError(deps, pending.parameters, denial, pending);
     return respond(deps, reply, pending.parameters.ui_locales, outcome, 303);
   });
-}
-
-const continuePath = ({ request_id }: PendingRequest): string => `/oauth/authorize/continue?request=${request_id}`;
-
-/**
- * The pending request of that id, if this browser made it in the last ten minutes.
- * @throws {RequestError} `invalid_request`, with a text for the user about how to start again.
- */
-async function requirePendingRequest(
-  deps: Pick<Deps, 'db' | 'clock' | 'config'>,
-  request: FastifyRequest,
-  request_id: string | undefined,
-): Promise<PendingRequest> {
-  const pending = await findInBrowser(deps, request, request_id, (id, browser_hash) =>
-    findPendingRequest(deps.db, id, browser_hash, now(deps)),
-  );
-  if (pending) return pending;
-  throw startAgain(deps, request);
 }
 
 const authorize: OperationDescription = {

@@ -19,7 +19,7 @@ export { testRedirectUri };
  * @returns the path where the browser continues.
  */
 export async function startTestRequest(
-  deps: LimitDeps & Pick<Deps, 'keys' | 'apis'>,
+  deps: LimitDeps & Pick<Deps, 'keys' | 'apis' | 'attributes'>,
   { client, test_owner, query }: { client: Client; test_owner: UserId; query: string },
   browser: { browserToken: () => string; address: string },
 ): Promise<string> {

@@ -1,7 +1,8 @@
+import type { AttributeRegister } from '../../attributes/register.ts';
 import { type Static, Type } from '../../platform/schema.ts';
-import { claimsWithin, isUserClaim, scopeOfClaim, type UserClaim } from './claims.ts';
+import { claimsWithin, scopeOfClaim } from './claims.ts';
 
-const Names = Type.Array(Type.Unsafe<UserClaim>(Type.String()));
+const Names = Type.Array(Type.String());
 
 /** The claims about the user that a request asked for by name, and for which answer (OIDC Core §5.5). */
 export const RequestedClaims = Type.Object({ userinfo: Names, id_token: Names });
@@ -33,14 +34,16 @@ type Individual = { essential: boolean; values: unknown[] | undefined };
  * @param allowed_scopes the client's: a claim is released only if its scope is among them.
  * @throws {MalformedClaims}
  */
-export function parseClaimsParameter(text: string, allowed_scopes: readonly string[]): ClaimsParameter {
+export function parseClaimsParameter(
+  text: string,
+  allowed_scopes: readonly string[],
+  attributes: AttributeRegister,
+): ClaimsParameter {
   if (Buffer.byteLength(text) > longest) throw new MalformedClaims(`claims can have at most ${longest} bytes.`);
   const parameter = asObject(parseJson(text), 'claims must be a JSON object.');
   const [userinfo, id_token] = (['userinfo', 'id_token'] as const).map((answer) => individualsOf(parameter, answer));
   const released = (individuals: ReadonlyMap<string, Individual> | undefined) =>
-    [...(individuals?.keys() ?? [])].filter(
-      (name): name is UserClaim => isUserClaim(name) && allowed_scopes.includes(scopeOfClaim(name)),
-    );
+    [...(individuals?.keys() ?? [])].filter((name) => allowed_scopes.includes(scopeOfClaim(attributes, name) ?? ''));
   const requested = { userinfo: released(userinfo), id_token: released(id_token) };
   const acr = id_token?.get('acr');
   return {
@@ -94,8 +97,11 @@ function asObject(value: unknown, problem: string): Members {
 }
 
 /** The requested claims that the scope of the request does not give already: what its user is asked for beside it. */
-export function claimsBeyondScope({ scope, claims }: { scope: string; claims?: RequestedClaims }): UserClaim[] {
-  const given = claimsWithin(scope);
+export function claimsBeyondScope(
+  { scope, claims }: { scope: string; claims?: RequestedClaims },
+  attributes: AttributeRegister,
+): string[] {
+  const given = claimsWithin(attributes, scope);
   return [...new Set([...(claims?.userinfo ?? []), ...(claims?.id_token ?? [])])].filter(
     (name) => !given.includes(name),
   );

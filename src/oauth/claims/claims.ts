@@ -1,5 +1,9 @@
 import { type Role, roles } from '../../accounts/roles.ts';
 import { perStandardClaim, type StandardClaim } from '../../accounts/statements.ts';
+import { type Attribute, labelOf, type Value } from '../../attributes/attribute.ts';
+import { inWords } from '../../attributes/fields.ts';
+import type { AttributeRegister } from '../../attributes/register.ts';
+import { parseValues } from '../../attributes/values.ts';
 import { builtInScopes, parseScope, type Scope, scopeNames } from '../../clients/scopes.ts';
 import { Entitlement } from '../../entitlements/entitlement.ts';
 import { asciiEmail } from '../../platform/email-address.ts';
@@ -31,29 +35,44 @@ export const UserClaims = Type.Object({
     Type.Array(Type.String(), about('groups', 'The names of those groups of the user that the client may see. ')),
   ),
 });
-export type UserClaims = Static<typeof UserClaims>;
-export type UserClaim = keyof UserClaims;
+type BuiltInClaims = Static<typeof UserClaims>;
+type BuiltInClaim = keyof BuiltInClaims;
+/** With those of attributes that the operator has defined, by their names. */
+export type UserClaims = BuiltInClaims & Readonly<Record<string, unknown>>;
 
-const claimsOfScope = new Map<string, readonly UserClaim[]>(
+const claimsOfScope = new Map<string, readonly BuiltInClaim[]>(
   scopeNames.map((scope) => [scope, builtInScopes[scope].claims]),
 );
 
-export const userClaimNames = Object.keys(UserClaims.properties) as readonly UserClaim[];
+const builtInClaims = Object.keys(UserClaims.properties) as readonly BuiltInClaim[];
+const isBuiltInClaim = (name: string): name is BuiltInClaim => scopes.has(name);
 
-export const isUserClaim = (name: string): name is UserClaim => scopes.has(name);
+/** Every claim about a user that there is at the moment. A built-in one is none of an attribute, whatever that is called. */
+export const userClaimNames = ({ all }: AttributeRegister): readonly string[] => [
+  ...builtInClaims,
+  ...all.map(({ name }) => name),
+];
 
-export const scopeOfClaim = (claim: UserClaim): Scope => scopes.get(claim)!;
+/** Which scope releases it; undefined if it is none. */
+export const scopeOfClaim = ({ named }: AttributeRegister, claim: string): string | undefined =>
+  scopes.get(claim) ?? named(claim)?.scope;
 
 /** @param scope words, separated by spaces. */
-export const claimsWithin = (scope: string): UserClaim[] =>
-  parseScope(scope).flatMap((name) => claimsOfScope.get(name) ?? []);
+export const claimsWithin = ({ ofScope }: AttributeRegister, scope: string): string[] =>
+  parseScope(scope).flatMap((name) => [...(claimsOfScope.get(name) ?? []), ...ofScope(name).map((one) => one.name)]);
+
+const labelOfClaim = (view: View, { named }: AttributeRegister, claim: string): string => {
+  if (isBuiltInClaim(claim)) return view.plain(`claim.${claim}`);
+  const attribute = named(claim);
+  return attribute ? labelOf(attribute, view.locale) : claim;
+};
 
 /** For users: what is asked for by name. */
-export const claimList = (view: View, claims: readonly UserClaim[]): Html =>
+export const claimList = (view: View, register: AttributeRegister, claims: readonly string[]): Html =>
   view.t('consent.claims', {
     claims: listInWords(
       view.locale,
-      claims.map((claim) => view.plain(`claim.${claim}`)),
+      claims.map((claim) => labelOfClaim(view, register, claim)),
     ),
   });
 
@@ -65,6 +84,7 @@ type ClaimSource = {
   locale: string | null;
   role: Role;
   updated_at: number;
+  attributes: string | null;
 } & Readonly<Record<StandardClaim, string | null>>;
 
 /** What is rows of their own, and read only where it is wanted. */
@@ -74,12 +94,16 @@ export const noLists: ClaimLists = { entitlements: async () => [], groups: async
 
 export async function userClaims(
   user: ClaimSource,
-  wanted: readonly UserClaim[],
-  lists: ClaimLists,
+  wanted: readonly string[],
+  { lists, attributes: { named } }: { lists: ClaimLists; attributes: AttributeRegister },
 ): Promise<UserClaims> {
   const claims: Record<string, unknown> = {};
+  const values = parseValues(wanted.every(isBuiltInClaim) ? null : user.attributes);
   for (const claim of wanted) {
-    if (claim === 'entitlements' || claim === 'groups') claims[claim] ??= await lists[claim]();
+    if (!isBuiltInClaim(claim)) {
+      const value = values.get(named(claim)?.attribute_id ?? '');
+      if (value !== undefined) claims[claim] = value;
+    } else if (claim === 'entitlements' || claim === 'groups') claims[claim] ??= await lists[claim]();
     else if (claim === 'email')
       claims.email = asciiEmail(user.email); // an addr-spec of RFC 5322 (OIDC Core §5.1)
     else if (claim === 'email_verified') claims.email_verified = user.email_verified_at !== null;
@@ -88,11 +112,15 @@ export async function userClaims(
   return claims as UserClaims;
 }
 
+/** What pages show of it, by its name; see {@link sharedValues}. */
+export type Shared = { values: UserClaims; attributes: AttributeRegister };
+
 /** "Name: Ada Lovelace · Username: ada". What the user has not entered is not shared. */
-export function sharedValues(view: View, claims: readonly UserClaim[], values: UserClaims): Html | false {
+export function sharedValues(view: View, claims: readonly string[], { values, attributes }: Shared): Html | false {
   const entries = claims.flatMap((claim) => {
-    const value = valueInWords(view, claim, values);
-    return value === undefined ? [] : [html`${view.t(`claim.${claim}`)}: ${untrusted(value, 100)}`];
+    const attribute = isBuiltInClaim(claim) ? undefined : attributes.named(claim);
+    const value = attribute ? attributeInWords(view, attribute, values[claim]) : valueInWords(view, claim, values);
+    return value === undefined ? [] : [html`${labelOfClaim(view, attributes, claim)}: ${untrusted(value, 100)}`];
   });
   return (
     entries.length > 0 &&
@@ -100,7 +128,12 @@ export function sharedValues(view: View, claims: readonly UserClaim[], values: U
   );
 }
 
-function valueInWords(view: View, claim: UserClaim, values: UserClaims): string | undefined {
+/** One that its person does not see is named, and its value is not. */
+const attributeInWords = (view: View, attribute: Attribute, value: unknown): string | undefined =>
+  value === undefined || !attribute.is_shown ? undefined : inWords(view, value as Value);
+
+function valueInWords(view: View, claim: string, values: UserClaims): string | undefined {
+  if (!isBuiltInClaim(claim)) return undefined;
   if (claim === 'email_verified' || claim === 'updated_at' || claim === 'entitlements' || claim === 'groups')
     return undefined;
   const value = values[claim];

@@ -9,7 +9,7 @@ import { nullable, Time } from '../../platform/http/operation.ts';
 import type { ClientId, UserId } from '../../platform/ids.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
 import { type Static, Type } from '../../platform/schema.ts';
-import { claimsWithin, type UserClaim, userClaimNames } from '../claims/claims.ts';
+import { claimsWithin, userClaimNames } from '../claims/claims.ts';
 import { appLimit } from '../grants/app-limit.ts';
 import { deleteConsent, listConsents } from '../grants/consents.store.ts';
 import { revokeAll } from '../grants/grants.ts';
@@ -21,7 +21,7 @@ export const ConnectedApp = Type.Object({
   name: Type.String(),
   homepage_url: nullable(Type.String()),
   scope: Type.Array(Type.String(), { description: 'The scopes that the user has granted.' }),
-  claims: Type.Array(Type.Unsafe<UserClaim>(Type.String()), {
+  claims: Type.Array(Type.String(), {
     description: 'Claims that the client asked for by name, besides those of the scopes.',
   }),
   since: Time,
@@ -31,11 +31,12 @@ export type ConnectedApp = Static<typeof ConnectedApp>;
 
 /** One entry for each client with active grants or a remembered consent, last used first. */
 export async function listConnectedApps(
-  deps: Pick<Deps, 'db' | 'clock' | 'clients' | 'scopes'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'clients' | 'scopes' | 'attributes'>,
   user_id: UserId,
 ): Promise<ConnectedApp[]> {
+  const names = userClaimNames(await deps.attributes.read());
   const [access, consents] = await Promise.all([
-    activeAccessOf(deps.db, user_id, now(deps)),
+    activeAccessOf(deps.db, user_id, now(deps), names),
     listConsents(deps.db, user_id),
   ]);
   const parts: Part[] = [
@@ -51,13 +52,17 @@ export async function listConnectedApps(
 
 type Part = { client_id: ClientId; scope: string; claims: string | null; since: number; last_used_at?: number };
 
-async function connectedApp(deps: Pick<Deps, 'clients' | 'scopes'>, client_id: ClientId, parts: readonly Part[]) {
+async function connectedApp(
+  deps: Pick<Deps, 'clients' | 'scopes' | 'attributes'>,
+  client_id: ClientId,
+  parts: readonly Part[],
+) {
   const client = await deps.clients.find(client_id);
   if (!client) return undefined; // it was deleted between the two reads
-  const scopes = await deps.scopes.read();
+  const [scopes, attributes] = await Promise.all([deps.scopes.read(), deps.attributes.read()]);
   const scope = new Set(parts.flatMap((part) => part.scope.split(' ')));
   const claims = new Set(parts.flatMap((part) => part.claims?.split(' ') ?? []));
-  const ofScope = claimsWithin([...scope].join(' '));
+  const ofScope = claimsWithin(attributes, [...scope].join(' '));
   const uses = parts.flatMap(({ last_used_at }) => last_used_at ?? []);
   return {
     client_id,
@@ -65,7 +70,7 @@ async function connectedApp(deps: Pick<Deps, 'clients' | 'scopes'>, client_id: C
     // The page shows its host, which is the word of a client that came by itself.
     homepage_url: client.origin === null ? client.homepage_url : null,
     scope: scopes.list().flatMap(({ name }) => (scope.has(name) ? [name] : [])),
-    claims: userClaimNames.filter((name) => claims.has(name) && !ofScope.includes(name)),
+    claims: userClaimNames(attributes).filter((name) => claims.has(name) && !ofScope.includes(name)),
     since: Math.min(...parts.map(({ since }) => since)),
     last_used_at: uses.length > 0 ? Math.max(...uses) : null,
   };

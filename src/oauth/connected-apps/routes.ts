@@ -16,8 +16,8 @@ import {
   claimList,
   claimsWithin,
   noLists,
+  type Shared,
   sharedValues,
-  type UserClaims,
   userClaimNames,
   userClaims,
 } from '../claims/claims.ts';
@@ -73,17 +73,18 @@ const disconnectClient = operation({
     disconnectApp(deps, { session, client_id, address: caller.address }),
 });
 
-type Shown = { apps: readonly ConnectedApp[]; values: UserClaims; scopes: ScopeRegister };
+type Shown = { apps: readonly ConnectedApp[]; scopes: ScopeRegister } & Shared;
 
 /** The apps, and what the user has entered: what each scope releases of it today. */
 async function shownTo(deps: Deps, user_id: UserId): Promise<Shown> {
-  const wanted = userClaimNames.filter((name) => name !== 'entitlements' && name !== 'groups');
+  const attributes = await deps.attributes.read();
+  const wanted = userClaimNames(attributes).filter((name) => name !== 'entitlements' && name !== 'groups');
   const [apps, user, scopes] = await Promise.all([
     listConnectedApps(deps, user_id),
     requireUser(deps, user_id),
     deps.scopes.read(),
   ]);
-  return { apps, values: await userClaims(user, wanted, noLists), scopes };
+  return { apps, values: await userClaims(user, wanted, { lists: noLists, attributes }), attributes, scopes };
 }
 
 const connectedAppsPage = (view: View, { apps, ...shown }: Shown, isDone: boolean): Page => ({
@@ -107,7 +108,7 @@ function scopeText(view: View, name: string, scopes: ScopeRegister): Renderable 
 }
 
 /** Name and host are text; nothing of the client is linked or loaded. */
-function appItem(view: View, app: ConnectedApp, { values, scopes }: Omit<Shown, 'apps'>): Html {
+function appItem(view: View, app: ConnectedApp, { scopes, ...shared }: Omit<Shown, 'apps'>): Html {
   const { t } = view;
   const id = `app-${app.client_id}`;
   const host = app.homepage_url !== null && URL.parse(app.homepage_url)?.host;
@@ -118,8 +119,9 @@ function appItem(view: View, app: ConnectedApp, { values, scopes }: Omit<Shown, 
 ${host && html`<p><code>${host}</code></p>`}
 <p>${t('apps.permissions')}</p>
 <ul class="scopes">${app.scope.map(
-    (name) => html`<li>${scopeText(view, name, scopes)}${sharedValues(view, claimsWithin(name), values)}</li>`,
-  )}${app.claims.length > 0 && html`<li>${claimList(view, app.claims)}${sharedValues(view, app.claims, values)}</li>`}</ul>
+    (name) =>
+      html`<li>${scopeText(view, name, scopes)}${sharedValues(view, claimsWithin(shared.attributes, name), shared)}</li>`,
+  )}${app.claims.length > 0 && html`<li>${claimList(view, shared.attributes, app.claims)}${sharedValues(view, app.claims, shared)}</li>`}</ul>
 <p>${t('apps.since', { day: view.day(app.since) })} · ${used}</p>
 </div>
 <form method="post" action="/account/apps/disconnect">

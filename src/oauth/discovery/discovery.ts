@@ -1,3 +1,4 @@
+import type { AttributeRegister } from '../../attributes/register.ts';
 import { acrs } from '../../authentication/sessions/authentication.ts';
 import { signingAlgorithms } from '../../clients/choices.ts';
 import { clientAlgorithms } from '../../clients/keys/public-key.ts';
@@ -12,9 +13,10 @@ import { Userinfo } from './userinfo.ts';
 const idTokenClaims = 'iss sub aud azp exp iat auth_time nonce at_hash sid acr amr'.split(' ');
 
 /** RFC 8414, RFC 9207 §3 and OpenID Connect Discovery 1.0 §3 in one document: exactly what works here. */
-export function discoveryDocument({
-  config: { baseUrl, clientIdMetadata, dynamicRegistration },
-}: Pick<Deps, 'config'>) {
+export function discoveryDocument(
+  { config: { baseUrl, clientIdMetadata, dynamicRegistration } }: Pick<Deps, 'config'>,
+  { all }: Pick<AttributeRegister, 'all'>,
+) {
   return {
     issuer: baseUrl,
     authorization_endpoint: `${baseUrl}/oauth/authorize`,
@@ -39,7 +41,9 @@ export function discoveryDocument({
     revocation_endpoint_auth_methods_supported: methodsAt.revocation,
     revocation_endpoint_auth_signing_alg_values_supported: clientAlgorithms,
     code_challenge_methods_supported: ['S256'],
-    claims_supported: [...new Set([...idTokenClaims, ...Object.keys(Userinfo.properties)])],
+    claims_supported: [
+      ...new Set([...idTokenClaims, ...Object.keys(Userinfo.properties), ...all.map(({ name }) => name)]),
+    ],
     prompt_values_supported: prompts,
     acr_values_supported: acrs,
     dpop_signing_alg_values_supported: clientAlgorithms,

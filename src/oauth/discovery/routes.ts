@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type AttributeRegister, attributeRegister } from '../../attributes/register.ts';
 import { accessToken, proofHeader } from '../../platform/http/access.ts';
 import { form, type OperationDescription } from '../../platform/http/operation.ts';
 import { readForm } from '../../platform/http/parameters.ts';
@@ -11,14 +12,19 @@ import { Userinfo, userinfo } from './userinfo.ts';
 
 /** What relying parties read: discovery, the key set, userinfo. */
 export async function discoveryRoutes(app: FastifyInstance, deps: Deps) {
-  const document = discoveryDocument(deps);
-  const discovery = publicDocument(document);
-  const operation = readDiscovery(document);
+  const operation = readDiscovery(discoveryDocument(deps, attributeRegister([])));
+  // From memory alone, as the key set is: a minute after an attribute was defined, its claim is among these on every node.
+  let published: { of: AttributeRegister; document: ReturnType<typeof publicDocument> } | undefined;
+  const discovery = () => {
+    const known = deps.attributes.known();
+    if (published?.of !== known) published = { of: known, document: publicDocument(discoveryDocument(deps, known)) };
+    return published.document;
+  };
   for (const [path, id] of [
     ['/.well-known/openid-configuration', operation.id],
     ['/.well-known/oauth-authorization-server', 'readServerMetadata'],
   ] as const) {
-    app.serving.publish(app, path, { ...operation, id }, () => discovery);
+    app.serving.publish(app, path, { ...operation, id }, discovery);
   }
 
   // From memory alone, cacheable for five minutes (specification 4.2).

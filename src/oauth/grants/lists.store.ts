@@ -4,7 +4,6 @@ import { flag, id, integer, nullable, type RowOf, row, text } from '../../platfo
 import { asText, join, type Sql, sql } from '../../platform/db/sql.ts';
 import type { ClientId, GrantId, SessionId, UserId } from '../../platform/ids.ts';
 import type { TermRange } from '../../platform/search-terms.ts';
-import { userClaimNames } from '../claims/claims.ts';
 import { effectiveRevocation, isRevokedInBulk } from './bulk-revocations.store.ts';
 import { isOfTest } from './test-grants.store.ts';
 
@@ -24,20 +23,21 @@ const ActiveAccess = row('grants', {
 });
 
 /** In one text, so that a client that asks for other claims each time makes no more rows. The column is a JSON list of names. */
-const everyRequestedClaim = join(
-  userClaimNames.map(
-    (claim) =>
-      sql`case when max(case when claims like ${asText(`%"${claim}"%`)} then 1 else 0 end) = 1
+const everyRequestedClaim = (names: readonly string[]): Sql =>
+  join(
+    names.map(
+      (claim) =>
+        sql`case when max(case when claims like ${asText(`%"${claim}"%`)} then 1 else 0 end) = 1
                then ${asText(` ${claim}`)} else '' end`,
-  ),
-  ' || ',
-);
+    ),
+    ' || ',
+  );
 
-/** What clients may access by active grants: one row for each client and scope. */
-export const activeAccessOf = (db: Db, user_id: UserId, now: number) =>
+/** What clients may access by active grants: one row for each client and scope. @param claims names of all that there are. */
+export const activeAccessOf = (db: Db, user_id: UserId, now: number, claims: readonly string[]) =>
   db.all(
     ActiveAccess,
-    sql`select client_id, scope, ${everyRequestedClaim} as claims, min(created_at) as since,
+    sql`select client_id, scope, ${everyRequestedClaim(claims)} as claims, min(created_at) as since,
                max(coalesce(refreshed_at, created_at)) as last_used_at
           from grants where user_id = ${user_id} and ${isActive(now)}
          group by client_id, scope`,

@@ -16,6 +16,7 @@ const Subject = User.pick(
   'locale',
   'role',
   'updated_at',
+  'attributes',
   ...standardClaimNames,
 );
 const TokenSubject = row('grants join users join clients', {

@@ -60,7 +60,17 @@ function readForm({ code, redirect_uri, code_verifier }: Parameters) {
 async function authorizationCodeGrant(
   deps: Pick<
     Deps,
-    'db' | 'apis' | 'clock' | 'config' | 'vault' | 'keys' | 'clients' | 'issuances' | 'mail' | 'signInCounter'
+    | 'db'
+    | 'apis'
+    | 'attributes'
+    | 'clock'
+    | 'config'
+    | 'vault'
+    | 'keys'
+    | 'clients'
+    | 'issuances'
+    | 'mail'
+    | 'signInCounter'
   >,
   { client, address, resource, jkt, code, redirect_uri, code_verifier }: CodeRequest,
 ): Promise<TokenResponse> {

@@ -28,7 +28,7 @@ type Asked = {
 };
 
 export async function issueTokens(
-  deps: Pick<Deps, 'db' | 'apis' | 'clock' | 'config' | 'vault' | 'keys'>,
+  deps: Pick<Deps, 'db' | 'apis' | 'attributes' | 'clock' | 'config' | 'vault' | 'keys'>,
   client: Client,
   grant: IssuableGrant,
   { asked, resources, nonce, jkt }: Asked,
@@ -73,14 +73,18 @@ const leavesOutSession = (client: Client): boolean =>
  * @param scope of the access token beside it.
  */
 async function claimsInIdToken(
-  { db }: Pick<Deps, 'db'>,
+  { db, attributes: known }: Pick<Deps, 'db' | 'attributes'>,
   client: Client,
   { user_id, claims }: IssuableGrant,
   scope: string,
 ): Promise<UserClaims> {
   const { claims_in_id_token, allowed_scopes } = client;
-  const requested = (claims?.id_token ?? []).filter((claim) => allowed_scopes.includes(scopeOfClaim(claim)));
-  const wanted = [...(claims_in_id_token ? claimsWithin(scope) : []), ...requested];
+  if (!claims_in_id_token && (claims?.id_token ?? []).length === 0) return {};
+  const attributes = await known.read();
+  const requested = (claims?.id_token ?? []).filter((claim) =>
+    allowed_scopes.includes(scopeOfClaim(attributes, claim) ?? ''),
+  );
+  const wanted = [...(claims_in_id_token ? claimsWithin(attributes, scope) : []), ...requested];
   const user = wanted.length > 0 ? await findUser(db, user_id) : undefined;
-  return user ? userClaims(user, wanted, claimLists(db, user_id, client)) : {};
+  return user ? userClaims(user, wanted, { lists: claimLists(db, user_id, client), attributes }) : {};
 }

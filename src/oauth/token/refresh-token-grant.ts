@@ -51,6 +51,7 @@ async function refreshTokenGrant(
     Deps,
     | 'db'
     | 'apis'
+    | 'attributes'
     | 'clock'
     | 'timekeeper'
     | 'config'

@@ -28,6 +28,7 @@ type GrantDeps = Pick<
   | 'clientFailures'
   | 'issuances'
   | 'mail'
+  | 'attributes'
   | 'signInCounter'
 >;
 

@@ -51,6 +51,7 @@ export const tables = {
   apis: { key: 'api_id', place: 'shared', restore: 'keep' },
   apply_leases: { key: 'name', place: 'shared', restore: 'delete' },
   approved_hosts: { key: 'host', place: 'shared', restore: 'keep' },
+  attributes: { key: 'attribute_id', place: 'shared', restore: 'keep' },
   audit_heads: {
     key: 'name',
     place: 'each',

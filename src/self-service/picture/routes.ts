@@ -120,7 +120,12 @@ export async function pictureRoutes(app: FastifyInstance, deps: Deps) {
         return `/account?done=${isChanged ? 'picture' : 'unchanged'}`;
       },
       redraw: async ({ view, session }, { refusal: { problems } }) =>
-        profilePage(view, { session, user: await requireUser(deps, session.user_id), problems }),
+        profilePage(view, {
+          session,
+          user: await requireUser(deps, session.user_id),
+          attributes: (await deps.attributes.read()).all,
+          problems,
+        }),
     });
     pages.post('/account/picture/remove', {
       page: '/account',

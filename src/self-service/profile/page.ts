@@ -1,4 +1,6 @@
-import { type Profile, type StandardClaim, standardClaimNames } from '../../accounts/statements.ts';
+import { type Profile, type StandardClaim, standardClaimNames, type User } from '../../accounts/statements.ts';
+import type { Attribute } from '../../attributes/attribute.ts';
+import { attributeFields, attributeList, editableByPerson, problemsInFields } from '../../attributes/fields.ts';
 import { accountTab } from '../../authentication/account-tab.ts';
 import { passkeyOffer, passkeyOfferScripts } from '../../authentication/passkeys/page.ts';
 import type { Session } from '../../authentication/statements.ts';
@@ -19,7 +21,8 @@ type ProfileNotice = (typeof profileNotices)[number];
 
 type ProfileForm = {
   session: Session;
-  user: Profile;
+  user: User;
+  attributes: readonly Attribute[];
   /** What was entered, if it was refused. */
   typed?: Parameters;
   problems?: readonly FieldProblem[];
@@ -49,7 +52,8 @@ const textFields: readonly { name: TextClaim; hasHint?: true; attributes: Html }
 ];
 
 export const profilePage = (view: View, form: ProfileForm): Page => {
-  const { session, user, typed, problems = [], done, offersPasskey = false } = form;
+  const { session, user, attributes, typed, done, offersPasskey = false } = form;
+  const problems = problemsInFields(view, attributes, form.problems ?? []);
   const isWrong = (field: string) => problems.some(({ path }) => path === field);
   const value = (field: keyof Profile) => (typed === undefined ? user[field] : typed[field]?.trim());
   const described = (name: string, hasHint: boolean) => {
@@ -99,6 +103,7 @@ ${input('picture', html` type="url" inputmode="url" autocomplete="photo" autocap
 <p class="hint" id="picture-hint">${view.t('account.picture.hint')}</p>
 ${hidden('picture_field', 'on')}`
 }</details>
+${attributeFields(view, editableByPerson(attributes), { stored: user.attributes, typed, problems })}
 <button type="submit" id="profile-submit">${view.t('account.save')}</button>
 </form>
 <h2>${view.t('account.about')}</h2>
@@ -107,7 +112,7 @@ ${hidden('picture_field', 'on')}`
 <dd>${session.email} ${verifiedBadge(view, session)}<br><a href="/account/email">${view.t(session.email_verified_at === null ? 'account.verify_email' : 'account.change_email')}</a></dd>
 <dt>${view.t('account.role')}</dt><dd>${view.t(`account.role.${session.role}`)}</dd>
 <dt>${view.t('account.since')}</dt><dd>${view.day(session.user_created_at)}</dd>
-</dl>
+${attributeList(view, attributes.filter(isFixed), user.attributes)}</dl>
 <h2>${view.t('account.upload')}</h2>
 <form method="post" action="/account/picture" enctype="multipart/form-data">
 <label for="content">${view.t('account.upload.file')}</label>
@@ -129,6 +134,9 @@ ${session.role !== 'user' && html`<li><a href="/admin">${view.t('account.elsewhe
 <p><a href="/account/delete">${view.t('account.leave.link')}</a></p>`,
   };
 };
+
+/** What its person sees and does not change. */
+const isFixed = ({ editable_by, is_shown }: Attribute): boolean => editable_by === 'administrator' && is_shown;
 
 /** Programs write a date of birth as one text, which their message is about. */
 const inFields = (problem: FieldProblem): FieldProblem =>

@@ -14,13 +14,17 @@ import {
   type User,
 } from '../../accounts/statements.ts';
 import { requireUser } from '../../accounts/users.ts';
+import { attributesWrite } from '../../attributes/change-attributes.ts';
+import type { Deps as AttributeDeps } from '../../attributes/deps.ts';
+import { AttributeEdits, AttributeValues } from '../../attributes/schema.ts';
+import { changeValues, valuesByName } from '../../attributes/values.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { findTotp, listIdentities, type Session } from '../../authentication/statements.ts';
 import { logoUrlProblem } from '../../clients/page-url.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
 import type { Deps, LimitDeps } from '../../platform/deps.ts';
-import { type FieldProblem, fieldProblem, invalidFields } from '../../platform/errors.ts';
+import { type FieldProblem, fieldProblem, invalidFields, invalidState } from '../../platform/errors.ts';
 import { inCode, nameInCode, nullable, Time } from '../../platform/http/operation.ts';
 import { httpsUrlPattern } from '../../platform/http/url-patterns.ts';
 import { locales, type MessageDescriptor } from '../../platform/i18n/translate.ts';
@@ -62,20 +66,23 @@ export const ProfileBody = Type.Object(
         Type.Union([Type.String(profileRules[claim].keywords), Type.Null()], { description: descriptions[claim] }),
       ),
     ),
+    attributes: Type.Optional(AttributeEdits),
   },
   { additionalProperties: false },
 );
 
 type ProfileEdit = Static<typeof ProfileBody>;
 
+type ProfileDeps = LimitDeps & Pick<AttributeDeps, 'attributes'>;
+
 /**
  * Changes a user's own data. Fields that are left out or the same are not written.
  * @returns whether there were others.
  * @throws {RequestError} `invalid_request` with one entry a field; `invalid_state` for a handle that is taken;
- * `rate_limited`.
+ * of an attribute, as {@link changeValues} says; `rate_limited`.
  */
 export async function changeProfile(
-  deps: LimitDeps,
+  deps: ProfileDeps,
   { user_id }: Pick<Session, 'user_id'>,
   edit: ProfileEdit,
   caller: Caller,
@@ -83,8 +90,10 @@ export async function changeProfile(
   const at = now(deps);
   const stored = await requireUser(deps, user_id);
   const changes = readEdit(edit, stored, { now: at, service: deps.config.brand.name, baseUrl: deps.config.baseUrl });
+  const attributes =
+    edit.attributes && changeValues(await deps.attributes.read(), stored.attributes, edit.attributes, 'person');
   // The log outlives the account, so it keeps the names of the fields and no personal data.
-  const fields = Object.keys(changes);
+  const fields = [...Object.keys(changes), ...(attributes?.fields ?? [])];
   if (fields.length === 0) return false;
   await limitProfileChanges(deps, user_id);
   const { statement } = auditEvent({ action: 'user.changed', ...caller, target: user_id, after: { fields } }, at);
@@ -95,13 +104,15 @@ export async function changeProfile(
     run: {
       released: handle === undefined ? undefined : releaseHandle(user_id, at),
       taken: handle ? mustChange(takeHandle(user_id, handle, at)) : undefined,
-      profile: setProfile(user_id, changes, at),
+      profile: Object.keys(changes).length === 0 ? undefined : setProfile(user_id, changes, at),
+      attributes: attributesWrite(user_id, attributes, at),
       file: changes.picture === undefined ? undefined : deletePicture(user_id),
       event: statement,
     },
   });
   if (written.ok) return true;
   if (written.failed === 'taken') throw takenHandle();
+  if (written.failed === 'attributes') throw invalidState('changed');
   throw invalidFields([fieldProblem('preferred_username', { key: 'problem.profile.preferred_username.changes' })]);
 }
 
@@ -159,6 +170,7 @@ export const CurrentUser = Type.Object({
   name: nullable(Type.String()),
   picture: nullable(Type.String()),
   ...perStandardClaim(() => nullable(Type.String())),
+  attributes: AttributeValues,
   role: Type.Enum([...roles]),
   locale: nullable(Type.String({ description: 'A language tag; null for the language of the browser.' })),
   created_at: Time,
@@ -176,16 +188,21 @@ export const CurrentUser = Type.Object({
 });
 
 /** `GET /v1/me` (decisions §10): of it, the members that the schema names are sent. */
-export async function currentUser({ db }: Pick<Deps, 'db'>, session: Session) {
+export async function currentUser(
+  { db, attributes }: Pick<Deps, 'db'> & Pick<AttributeDeps, 'attributes'>,
+  session: Session,
+) {
   const { user_id } = session;
-  const [user, totp, identities] = await Promise.all([
+  const [user, totp, identities, register] = await Promise.all([
     requireUser({ db }, user_id),
     findTotp(db, user_id),
     listIdentities(db, user_id),
+    attributes.read(),
   ]);
   return {
     ...user,
     sub: user_id,
+    attributes: valuesByName(register, user.attributes, { forPerson: true }),
     email_verified: user.email_verified_at !== null,
     two_factor_enabled: totp !== undefined && totp.confirmed_at !== null,
     identities,

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type Profile, standardClaimNames } from '../../accounts/statements.ts';
 import { requireUser } from '../../accounts/users.ts';
+import { attributesIn, editableByPerson } from '../../attributes/fields.ts';
 import { securityOverview } from '../../authentication/credentials/sign-in-methods.ts';
 import { offersPasskey } from '../../authentication/passkeys/routes.ts';
 import { localPath } from '../../authentication/sessions/return-target.ts';
@@ -58,6 +59,7 @@ export async function accountRoutes(app: FastifyInstance, deps: Deps) {
     profilePage(view, {
       session,
       user: await requireUser(deps, session.user_id),
+      attributes: (await deps.attributes.read()).all,
       done: profileNotices.find((notice) => notice === done),
       offersPasskey: await offersPasskey(deps, request, session),
     }),
@@ -70,8 +72,11 @@ export async function accountRoutes(app: FastifyInstance, deps: Deps) {
       // A page that was drawn before an upload must not take it back, and one without the field removes nothing.
       const hasUploaded = pictureOf(deps.config.baseUrl, await requireUser(deps, session.user_id)) !== undefined;
       const hasField = form.picture !== undefined || form.picture_field === 'on';
+      const { all } = await deps.attributes.read();
+      const attributes = attributesIn(editableByPerson(all), form);
       const edit = readProfile({
         ...claims,
+        ...(Object.keys(attributes).length > 0 && { attributes }),
         birthdate: birthdateIn(form),
         zoneinfo: zoneIn(form),
         name: form.name ?? '',
@@ -82,7 +87,13 @@ export async function accountRoutes(app: FastifyInstance, deps: Deps) {
       return `/account?done=${isChanged ? 'yes' : 'unchanged'}`;
     },
     redraw: async ({ view, session }, { refusal: { problems }, form }) =>
-      profilePage(view, { session, user: await requireUser(deps, session.user_id), typed: form, problems }),
+      profilePage(view, {
+        session,
+        user: await requireUser(deps, session.user_id),
+        attributes: (await deps.attributes.read()).all,
+        typed: form,
+        problems,
+      }),
   });
   // The menu of every page leads here, and back.
   pages.post('/account/language', {

@@ -7,6 +7,9 @@ import {
 } from '../../accounts/statements.ts';
 import { apiProblems, identifierProblem, maxApis } from '../../apis/api-rules.ts';
 import { exportedApis } from '../../apis/statements.ts';
+import { type Attribute, maxAttributes } from '../../attributes/attribute.ts';
+import { attributeProblems } from '../../attributes/attribute-rules.ts';
+import { exportedAttributes } from '../../attributes/statements.ts';
 import { exportedBackupCodes, exportedProviders, mostProviders } from '../../authentication/statements.ts';
 import { exportedClients, exportedDocuments, exportedHosts, exportedSuspensions } from '../../clients/statements.ts';
 import type { KindName } from '../../declared/kind.ts';
@@ -68,6 +71,19 @@ export const kinds: readonly Kind[] = [
     ],
     takenMessage:
       'There is an API of this ID, identifier or one of these scopes here already, or there are as many as there may be.',
+  }),
+  tableKind({
+    name: 'attribute',
+    description: 'An attribute of users that is defined. The values are in the record of each user, by its name.',
+    table: exportedAttributes,
+    isReferredTo: true,
+    most: maxAttributes,
+    problems: (_, record) => [
+      ...idProblems(record, 'attribute_id', 'atr'),
+      ...attributeProblems({ ...(record as Attribute), ...(record as Attribute).rules }),
+    ],
+    takenMessage: 'There is an attribute of this ID or name here already, or there are as many as there may be.',
+    stored: ({ attributes }) => attributes.forget(),
   }),
   tableKind({
     name: 'service_credential',

@@ -1,0 +1,19 @@
+import { nullable } from '../platform/http/operation.ts';
+import { type Static, Type } from '../platform/schema.ts';
+import { longestValue, maxAttributes, maxStrings } from './attribute.ts';
+
+const Text = Type.String({ maxLength: longestValue });
+const Value = Type.Union([Type.Array(Text, { maxItems: maxStrings }), Type.Boolean(), Type.Number(), Text]);
+
+/** By name. */
+export const AttributeValues = Type.Record(Type.String(), Value, {
+  description: 'Values of the attributes that are defined here, by their names. Those without a value are left out.',
+});
+
+/** Of a change: what is left out stays as it is. */
+export const AttributeEdits = Type.Record(Type.String(), nullable(Value), {
+  maxProperties: maxAttributes,
+  description:
+    'Attributes that are defined here, by their names, each of the type of its definition; null: no value. What is left out stays as it is.',
+});
+export type AttributeEdits = Static<typeof AttributeEdits>;

@@ -1,0 +1,2 @@
+/** What other rooms may ask of our tables. */
+export { exportedAttributes, findAttributes } from './store.ts';
