@@ -2,6 +2,7 @@ import { type TObject, type TSchema, Type } from '../platform/schema.ts';
 import { compile, type Validator } from '../platform/validator.ts';
 import { type KindName, kindNames } from './kind.ts';
 import { ApiEntry } from './kinds/apis.ts';
+import { AttributeEntry } from './kinds/attributes.ts';
 import { ClientHostEntry } from './kinds/client-hosts.ts';
 import { ClientEntry } from './kinds/clients.ts';
 import { GroupEntry } from './kinds/groups.ts';
@@ -19,6 +20,7 @@ export const keyPattern = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 const entries: Readonly<Record<KindName, TObject>> = {
   providers: ProviderEntry,
   groups: GroupEntry,
+  attributes: AttributeEntry,
   apis: ApiEntry,
   clients: ClientEntry,
   client_hosts: ClientHostEntry,
@@ -36,6 +38,7 @@ const keyed = (entry: TSchema, description: string): TSchema => ({
 const descriptions: Readonly<Record<KindName, string>> = {
   providers: 'Providers to sign in with, by a key of yours, which is the ID if there is no other.',
   groups: 'Groups of users, by a key of yours.',
+  attributes: 'Attributes of users, by a key of yours. Values are not declared.',
   apis: 'APIs and their scopes, by a key of yours.',
   clients: 'First-party clients, by a key of yours, which is not the client_id.',
   client_hosts:

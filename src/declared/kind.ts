@@ -6,6 +6,7 @@ import type { FieldProblem } from '../platform/errors.ts';
 export const kindNames = [
   'providers',
   'groups',
+  'attributes',
   'apis',
   'clients',
   'client_hosts',

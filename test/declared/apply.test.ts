@@ -35,6 +35,8 @@ const everything = `
 apiVersion: signet/v1
 groups:
   engineering: { name: Engineering, description: Who builds the product }
+attributes:
+  department: { name: department, labels: { en: Department }, type: string, choices: [Sales, Service], scope: "userinfo:work" }
 apis:
   files:
     identifier: https://files.example.com
@@ -46,7 +48,7 @@ clients:
     name: Intranet
     client_type: confidential
     redirect_uris: [https://intranet.example.com/callback]
-    allowed_scopes: [openid, email, files:read]
+    allowed_scopes: [openid, email, "userinfo:work", files:read]
     policy: { consent: required, allowed_groups: [engineering] }
   app:
     name: App
@@ -61,6 +63,7 @@ webhooks:
 
 const all = [
   'create groups/engineering',
+  'create attributes/department',
   'create apis/files',
   'create clients/intranet',
   'create clients/app',
@@ -104,6 +107,7 @@ for (const engine of engines) {
     write(
       everything
         .replace('name: Engineering', 'name: Builders')
+        .replace('[Sales, Service]', '[Sales]')
         .replace('name: Intranet', 'name: Inside')
         .replace('consent: required, ', '')
         .replace('[user.deleted, user.created]', '[user.created]')
@@ -112,6 +116,7 @@ for (const engine of engines) {
     );
     assert.deepEqual(changesOf(await apply()), [
       'change groups/engineering name',
+      'change attributes/department choices',
       'change apis/files scope files:write',
       'change clients/intranet name consent',
       'change service_credentials/leavers addresses',
@@ -126,7 +131,13 @@ for (const engine of engines) {
 
     write('apiVersion: signet/v1\ngroups:\n  engineering: { name: Builders }\n');
     assert.deepEqual(changesOf(await apply()), ['change groups/engineering description']);
-    const gone = ['apis/files', 'clients/app', 'clients/intranet', 'service_credentials/files'];
+    const gone = [
+      'apis/files',
+      'attributes/department',
+      'clients/app',
+      'clients/intranet',
+      'service_credentials/files',
+    ];
     assert.deepEqual(changesOf(await apply('--prune')).sort(), [
       ...gone.map((name) => `delete ${name}`),
       'delete service_credentials/leavers',

@@ -1,5 +1,6 @@
 import type { Kind } from '../kind.ts';
 import { apis } from './apis.ts';
+import { attributes } from './attributes.ts';
 import { clientHosts } from './client-hosts.ts';
 import { clients } from './clients.ts';
 import { groups } from './groups.ts';
@@ -8,4 +9,13 @@ import { serviceCredentials } from './service-credentials.ts';
 import { webhooks } from './webhooks.ts';
 
 /** In the order in which they are made. */
-export const kinds: readonly Kind[] = [providers, groups, apis, clients, clientHosts, serviceCredentials, webhooks];
+export const kinds: readonly Kind[] = [
+  providers,
+  groups,
+  attributes,
+  apis,
+  clients,
+  clientHosts,
+  serviceCredentials,
+  webhooks,
+];

@@ -39,6 +39,7 @@ const ofUser = refer('user', 'user_id');
 /** The record of what a file declares. */
 const recordOf: Readonly<Record<KindName, string>> = {
   groups: 'group',
+  attributes: 'attribute',
   apis: 'api',
   clients: 'client',
   client_hosts: 'approved_host',
