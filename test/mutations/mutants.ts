@@ -389,6 +389,31 @@ export const mutants: readonly Mutant[] = [
     tests: [{ file: 'test/oauth/groups.test.ts', names: ['GR-02: nothing is lost'] }],
   },
   {
+    name: 'attributes-of-others-taken-at-sign-up',
+    breaks: 'UA-05',
+    file: 'src/attributes/values.ts',
+    text: "sign_up !== 'no' && editable_by === 'person');",
+    instead: "sign_up !== 'no' || editable_by !== 'person');",
+    tests: [{ file: 'test/authentication/attributes-at-sign-up.test.ts', names: ['UA-05: a stranger says'] }],
+  },
+  {
+    name: 'attributes-of-others-changed-by-a-person',
+    breaks: 'UA-05',
+    file: 'src/attributes/values.ts',
+    text: "if (by === 'person' && attribute.editable_by !== 'person') {",
+    instead:
+      "if (by === 'person' && attribute.editable_by === 'person' && attribute.sign_up === 'no' && !attribute.is_shown) {",
+    tests: [{ file: 'test/self-service/attributes.test.ts', names: ['UA-05: a person changes'] }],
+  },
+  {
+    name: 'attributes-released-under-any-scope',
+    breaks: 'UA-01',
+    file: 'src/oauth/discovery/userinfo.ts',
+    text: 'const wanted = [...claimsWithin(attributes, claims.scope), ...requested];',
+    instead: 'const wanted = [...claimsWithin(attributes, claims.scope), ...attributes.all.map(({ name }) => name)];',
+    tests: [{ file: 'test/oauth/attributes.test.ts', names: ['UA-01: an attribute is released'] }],
+  },
+  {
     name: 'deletion-not-noted-for-a-move',
     breaks: 'A store moves to the other engine and back',
     file: 'src/platform/db/move/tracking.ts',
