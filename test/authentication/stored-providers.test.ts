@@ -59,6 +59,7 @@ onBothEngines(
     const before = upstream.requests.length;
     const disabled = await admin.browser.postEmpty(`${path}/acme/disable`);
     assert.equal(disabled.status, 200, disabled.text);
+    assert.deepEqual(await idsAt(signet), [], 'at once where it was disabled');
     assert.equal((await admin.browser.postEmpty(`${path}/acme/disable`)).json?.error, 'invalid_state');
     signet.clock.advance(1);
     for (const node of [signet, other]) {

@@ -31,7 +31,9 @@ async function operationsOf(signet: Signet): Promise<Operation[]> {
 
 /** By an administrator, to whom everything is open; what services write is read of a service alone. */
 async function sender(signet: Signet) {
-  const { browser } = await signet.signedInUser({ role: 'admin' });
+  const admin = await signet.signedInUser({ role: 'admin' });
+  await admin.enableTotp();
+  const { browser } = admin;
   const { authorization } = await signet.newService();
   return ({ method, path }: Pick<Operation, 'method' | 'path'>, type: string, body: Buffer | string, more = {}) =>
     browser.send(path, {
@@ -172,7 +174,9 @@ test('what takes no body takes an empty one of any type, and refuses any other',
   const send = await sender(signet);
   const { browser } = await signet.signedInUser();
   for (const type of [json, form, 'text/plain', 'x/y']) {
-    assert.equal((await send({ method: 'POST', path: '/v1/me/2fa/totp/enroll' }, type, '')).status, 200, type);
+    const headers = { origin: signet.url, 'content-type': type, accept: json };
+    const answer = await browser.send('/v1/me/2fa/totp/enroll', { method: 'POST', body: '', headers });
+    assert.equal(answer.status, 200, type);
   }
   assert.equal((await browser.postJson('/v1/me/2fa/totp/enroll', {})).status, 200);
   const without = (await operationsOf(signet)).filter(
