@@ -69,6 +69,7 @@ export const pictures: readonly Picture[] = [
   { name: 'admin-user', as: 'ada', path: ({ ids }) => `/admin/users/${ids.grace}`, ...desk, height: 1100 },
   { name: 'admin-audit', as: 'ada', path: at('/admin/audit'), ...desk, height: 900 },
   { name: 'admin-refusals', as: 'ada', path: at('/admin/audit/unauthenticated'), ...desk },
+  { name: 'admin-providers', as: 'ada', path: at('/admin/providers'), ...desk, height: 1100 },
   {
     name: 'admin-webhook',
     as: 'ada',

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { allProviders, findProvider, useOfProvider } from '../../authentication/federation/list-providers.ts';
+import { callbackUrl } from '../../authentication/federation/upstream-authorization.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import type { Html } from '../../platform/pages/html.ts';
@@ -18,7 +19,9 @@ const one = `${list}/:provider` as const;
 export async function providerPageRoutes(app: FastifyInstance, deps: Deps) {
   const pages = pagesOf(app, deps, 'providers:read');
 
-  const all = async ({ view }: { view: View }, shown: Shown) => providersPage(view, await allProviders(deps), shown);
+  const example = callbackUrl(deps, { id: 'acme' });
+  const all = async ({ view }: { view: View }, shown: Shown) =>
+    providersPage(view, { providers: await allProviders(deps), example }, shown);
   pages.show(list, (context) => all(context, context));
   pages.run(operations.create, {
     page: list,

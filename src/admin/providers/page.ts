@@ -13,7 +13,10 @@ const path = '/admin/providers';
 const tab = adminTab('admin_providers');
 const pathOf = ({ id }: Pick<ListedProvider, 'id'>) => `${path}/${id}`;
 
-export const providersPage = (view: View, providers: readonly ListedProvider[], shown: Shown): Page => ({
+/** `example`: the redirect URI of one called acme. */
+type Shape = { providers: readonly ListedProvider[]; example: string };
+
+export const providersPage = (view: View, { providers, example }: Shape, shown: Shown): Page => ({
   title: view.plain('admin.providers.title'),
   tab,
   content: html`<h1>${view.t('admin.providers.title')}</h1>
@@ -23,7 +26,7 @@ ${itemsOr(
   providers.map((one) => providerItem(view, one)),
   view.t('admin.providers.none'),
 )}
-${view.may('providers:write') && addition(view, shown)}`,
+${view.may('providers:write') && addition(view, example, shown)}`,
 });
 
 const states = (view: View, { source, disabled_at, is_hidden }: ListedProvider): Html =>
@@ -37,7 +40,7 @@ const providerItem = (view: View, one: ListedProvider): Html => html`<li><div>
 
 type Values = { label: string; client_id: string; groups_claim: string; scope: string };
 
-const addition = (view: View, shown: Shown): Html => {
+const addition = (view: View, example: string, shown: Shown): Html => {
   const { form, refusal: { problems } = { problems: [] } } = shown;
   const typed = (name: string) => form?.[name] ?? '';
   const values = {
@@ -50,7 +53,7 @@ ${problems.length > 0 ? alert(view.t('developer.form.problem')) : shown.problem}
 <form method="post" action="${path}">
 <label for="id">${view.t('admin.providers.id')}</label>
 <input id="id" name="id" required maxlength="20" autocomplete="off" autocapitalize="none" spellcheck="false" value="${typed('id')}"${describedField(problems, 'id', true)}>
-<p class="hint" id="id-hint">${view.t('admin.providers.id.hint', { callback: html`<code>/auth/acme/callback</code>` })}</p>${problemAt(view, problems, 'id')}
+<p class="hint" id="id-hint">${view.t('admin.providers.id.hint', { callback: html`<code>${example}</code>` })}</p>${problemAt(view, problems, 'id')}
 <label for="issuer">${view.t('admin.providers.issuer')}</label>
 <input id="issuer" name="issuer" type="url" maxlength="${longestIssuer}" autocomplete="off" value="${typed('issuer')}"${describedField(problems, 'issuer', true)}>
 <p class="hint" id="issuer-hint">${view.t('admin.providers.issuer.hint')}</p>${problemAt(view, problems, 'issuer')}
