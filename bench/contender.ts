@@ -8,6 +8,8 @@ export type Contender = {
   readonly pid: number;
   /** Processes that answer with it: its own others, and those of its database. */
   readonly helpers?: () => readonly number[];
+  /** Those of them that are its database's. */
+  readonly database?: () => readonly number[];
   /**
    * New authorization codes, each good for one exchange.
    * @param use which access token the exchange must return: what a resource server takes (always a JWT), or what

@@ -9,8 +9,9 @@ import { freePort } from './child.ts';
 import type { Contender, ContenderName } from './contender.ts';
 import { startFloor } from './floor.ts';
 import { connections, run, withFewer } from './load.ts';
+import { flushTime, type Parts, partsBetween, partTimes, usedByServer } from './parts.ts';
 import { startPeer } from './peer.ts';
-import { childrenOf, processorTimes, residentMemory, usedBetween } from './processor-time.ts';
+import { childrenOf, residentMemory } from './processor-time.ts';
 import {
   boundScenarioNames,
   codeExchange,
@@ -40,6 +41,7 @@ const help = `Usage: npm run bench -- [options]
   --check         exit with 1 when a figure misses its target
   --postgres      Signet on a PostgreSQL of its own, whose processor time is added to Signet's
   --fsync-ms N    beside a second Signet, whose flushes take N milliseconds more, as in a cloud (Linux, with a C compiler)
+  --connections N requests in flight (default ${connections})
   --workers N     beside another Signet, of N processes (SIGNET_WORKERS)
   --profile DIR   have the Signet server write a .cpuprofile there
   --help          this text
@@ -70,7 +72,7 @@ const storeName = () => (options.postgres ? 'PostgreSQL' : 'SQLite');
 
 type Entrant = { contender: Contender; scenarios: Partial<Record<ScenarioName, Scenario>> };
 /** One window: answers per second, and microseconds of processor for each. */
-type Measurement = { rate: number; processor: number };
+type Measurement = { rate: number; parts: Parts };
 type Measurements = Partial<Record<ContenderName, Measurement>>;
 type MeasurementTable = Partial<Record<ScenarioName, Measurements[]>>;
 
@@ -124,6 +126,10 @@ function readOptions() {
   if (values.workers !== undefined && !(workers >= 2 && workers <= 64 && Number.isInteger(workers))) {
     return refuse('--workers takes a whole number from 2 to 64.');
   }
+  const most = Number(values.connections ?? (values.smoke ? smokeConnections : connections));
+  if (!(most >= 1 && most <= connections && Number.isInteger(most))) {
+    return refuse(`--connections takes a whole number from 1 to ${connections}.`);
+  }
   const only = values.only?.split(',') ?? [...(values.smoke ? scenarioNames : usualScenarioNames)];
   const unknown = only.find((name) => !scenarioNames.some((known) => known === name));
   if (unknown !== undefined) return refuse(`--only does not know ${unknown}.`);
@@ -132,6 +138,7 @@ function readOptions() {
     rounds,
     fsyncMs,
     workers,
+    connections: most,
     scenarios: scenarioNames.filter((name) => only.includes(name)),
     profile: values.profile && resolve(values.profile),
     windowSeconds: values.quick ? 0.3 : 1,
@@ -151,6 +158,7 @@ function parse() {
       postgres: { type: 'boolean', default: false },
       'fsync-ms': { type: 'string' },
       workers: { type: 'string' },
+      connections: { type: 'string' },
       profile: { type: 'string' },
     },
   });
@@ -264,7 +272,7 @@ async function warmUp(entrants: Entrant[]): Promise<Map<string, number>> {
       pace.set(`${contender.name} ${name}`, Math.ceil(rate * options.windowSeconds));
     }
   }
-  progress(`warm, ${connections} connections, windows of about ${options.windowSeconds} s`);
+  progress(`warm, ${options.connections} connections, windows of about ${options.windowSeconds} s`);
   return pace;
 }
 
@@ -279,19 +287,18 @@ function samePace(entrants: Entrant[]): Map<string, number> {
 }
 
 async function measure(
-  { name: who, address, pid, helpers = () => [] }: Contender,
+  contender: Contender,
   name: ScenarioName,
   scenario: Scenario,
   count: number,
 ): Promise<Measurement> {
   try {
     const load = await scenario(count);
-    const used = () => processorTimes([pid, ...helpers()]);
-    const before = used();
-    const rate = await run(address, options.smoke ? withFewer(load, smokeConnections) : load);
-    return { rate, processor: usedBetween(before, used()) / load.count };
+    const before = partTimes(contender);
+    const rate = await run(contender.address, withFewer(load, options.connections));
+    return { rate, parts: partsBetween(before, partTimes(contender), load.count) };
   } catch (cause) {
-    throw new Error(`${name} of ${who}: ${cause instanceof Error ? cause.message : cause}`, { cause });
+    throw new Error(`${name} of ${contender.name}: ${cause instanceof Error ? cause.message : cause}`, { cause });
   }
 }
 
@@ -319,6 +326,7 @@ function summarize(rounds: MeasurementTable) {
   type Figures = Partial<Record<ContenderName, Partial<Record<ScenarioName, number>>>>;
   const rates: Figures = {};
   const processor_us: Figures = {};
+  const parts_us: Partial<Record<ContenderName, Partial<Record<ScenarioName, Parts>>>> = {};
   const ratios: Record<keyof typeof targets.ratios, Partial<Record<ScenarioName, number>>> = {
     oidc_provider: {},
     floor: {},
@@ -330,8 +338,9 @@ function summarize(rounds: MeasurementTable) {
       const windows = measured.map((round) => round[contender]).filter((one) => one !== undefined);
       if (windows.length === 0) continue;
       rates[contender] = { ...rates[contender], [name]: Math.round(median(windows.map(({ rate }) => rate))) };
-      const least = Math.round(Math.min(...windows.map(({ processor }) => processor)));
-      processor_us[contender] = { ...processor_us[contender], [name]: least };
+      const least = windows.map(({ parts }) => parts).reduce((a, b) => (usedByServer(b) < usedByServer(a) ? b : a));
+      processor_us[contender] = { ...processor_us[contender], [name]: Math.round(usedByServer(least)) };
+      parts_us[contender] = { ...parts_us[contender], [name]: least };
     }
     for (const other of ['oidc_provider', 'floor'] as const) {
       if (rates[other]?.[name]) ratios[other][name] = ratio(measured, other);
@@ -350,11 +359,14 @@ function summarize(rounds: MeasurementTable) {
     ...whereAndWhen('bench'),
     store,
     fsync_ms: options.fsyncMs,
+    flush_ms: flushTime(),
+    connections: options.connections,
     ratios,
     ...(options.fsyncMs > 0 && { slow_disk: beside('slow_disk') }),
     ...(options.workers > 0 && { workers: beside('workers') }),
     rates,
     processor_us,
+    parts_us,
     rounds: count,
   };
 }
@@ -454,7 +466,7 @@ function table(result: Result, measured: MeasurementTable): string {
     '',
     `Signet starts in ${result.first_start_ms} ms for the first time and in ${result.later_start_ms} ms later, and idles with ${result.idle_mb} MB.`,
     `A code with its tokens adds ${result.wal_bytes} bytes to its write-ahead log.`,
-    `Medians over ${rounds} rounds on ${availableParallelism()} cores, ${connections} connections. Targets missed: ${missed(result).join(', ') || 'none'}.`,
+    `Medians over ${rounds} rounds on ${availableParallelism()} cores, ${options.connections} connections. Targets missed: ${missed(result).join(', ') || 'none'}.`,
     `Signet flushes every change to its disk before it answers (${storeName()}); the peer keeps everything in memory.`,
   ].join('\n');
 }

@@ -110,6 +110,7 @@ export async function startSignet(
     }
     const { authorize } = await newSource(); // of a client without other grants
     let turn = 0;
+    const ofDatabase = () => (database ? [database.pid, ...childrenOf(database.pid)] : []);
     return {
       name: 'signet',
       address,
@@ -122,7 +123,8 @@ export async function startSignet(
         { Cookie: device },
         `username=${encodeURIComponent(returning)}&password=${password}`,
       ),
-      helpers: () => [...childrenOf(server!.pid!), ...(database ? [database.pid, ...childrenOf(database.pid)] : [])],
+      helpers: () => [...childrenOf(server!.pid!), ...ofDatabase()],
+      database: ofDatabase,
       codes: async (count, _use, areKept) => {
         const codes: Issued[] = [];
         while (codes.length < count) {

@@ -76,6 +76,23 @@ test('npm run bench: a number of workers that it cannot start is said, and nothi
   }
 });
 
+test('npm run bench: what the processor was used for, with so many requests in flight', async () => {
+  const { code, stdout, stderr } = await bench('--smoke', '--json', '--only', 'refresh,userinfo', '--connections', '3');
+  assert.equal(code, 0, stderr);
+  const { connections, flush_ms, processor_us, parts_us } = JSON.parse(stdout);
+  assert.equal(connections, 3);
+  assert.ok(flush_ms > 0);
+  if (process.platform !== 'linux') return;
+  for (const kind of ['refresh', 'userinfo']) {
+    const { event_loop, threads, database, generator } = parts_us.signet[kind];
+    assert.ok(event_loop > 0 && generator > 0 && database === 0, kind);
+    assert.ok(Math.abs(event_loop + threads - processor_us.signet[kind]) <= 1, kind);
+  }
+  const refused = await bench('--connections', '129');
+  assert.deepEqual([refused.code, refused.stdout], [2, '']);
+  assert.match(refused.stderr, /^--connections takes a whole number from 1 to 128\.\n/);
+});
+
 test('npm run bench: an option that it does not know is said, and nothing is measured', async () => {
   const { code, stdout, stderr } = await bench('--only', 'exchange');
   assert.deepEqual([code, stdout], [2, '']);
