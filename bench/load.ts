@@ -94,7 +94,7 @@ export const withFewer = (load: Load, most: number): Load => ({
 });
 
 /** Milliseconds. At the rates measured here a connection waits several for its answer anyway. */
-const restMs = 0.5;
+export const restMs = 0.5;
 const neverNotified = new Int32Array(new SharedArrayBuffer(4));
 
 /**

@@ -5,6 +5,9 @@
  */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Parts, usedByServer } from '../bench/parts.ts';
+import type { ScaleResult } from '../bench/scale/answers.ts';
+import { kinds } from '../bench/scale/costs.ts';
 import { targets } from '../bench/targets.ts';
 import { type Chart, drawChart } from './bar-chart.ts';
 import { markdownTable, nameOf, whole } from './performance-text.ts';
@@ -26,6 +29,12 @@ export type Bench = Measured & {
   workers?: Figures;
   rates: Record<string, Figures>;
   processor_us: Record<string, Figures>;
+  /** The same by who used it. */
+  parts_us?: Record<string, Record<string, Parts>>;
+  /** Of the disk that the stores are on, for a flush. */
+  flush_ms?: number;
+  /** In flight at any moment. */
+  connections?: number;
   first_start_ms: number;
   later_start_ms: number;
   idle_mb: number;
@@ -48,7 +57,18 @@ export type Size = Measured & {
   rows_per_refresh: number;
   wal_bytes: number;
 };
-export type Results = { bench: Bench; slowDisk: Bench; workers: Bench; postgres: Bench; size: Size };
+/** Who uses the processor: with the bench's connections, and with two, so that each request is nearly alone. */
+export type PartsRun = Bench & Required<Pick<Bench, 'parts_us' | 'flush_ms' | 'connections'>>;
+export type Results = {
+  bench: Bench;
+  slowDisk: Bench;
+  workers: Bench;
+  postgres: Bench;
+  parts: Readonly<Record<'sqlite' | 'sqlite_few' | 'postgres' | 'postgres_few', PartsRun>>;
+  size: Size;
+  /** What `npm run simulate -- --scale --json` made of these. */
+  scale: ScaleResult;
+};
 
 const decimal = (value: number): string => value.toFixed(2);
 
@@ -227,6 +247,27 @@ function byScenario(figures: Record<string, Figures>, format: (value: number) =>
 
 const code = (command: string): string => `\`\`\`sh\n${command}\n\`\`\``;
 
+/** Parts of the processor time of an answer, and how many times as much one takes that is alone. */
+function partsTable({ parts }: Results): string {
+  const engines = { sqlite: 'on SQLite', postgres: 'on PostgreSQL' } as const;
+  const percent = (part: number, of: number) => `${whole((100 * part) / of)} %`;
+  const rows = (['sqlite', 'postgres'] as const).flatMap((engine) =>
+    kinds.map((kind) => {
+      const [many, few] = [parts[engine].parts_us.signet![kind]!, parts[`${engine}_few`].parts_us.signet![kind]!];
+      const [all, alone] = [usedByServer(many), usedByServer(few)];
+      return [
+        `${nameOf(kind)} ${engines[engine]}`,
+        percent(many.event_loop, all),
+        percent(many.threads, all),
+        engine === 'postgres' ? percent(many.database, all) : '',
+        kind === 'sign_in' ? '' : `${(alone / all).toFixed(1)} ×`,
+      ];
+    }),
+  );
+  const few = parts.sqlite_few.connections;
+  return markdownTable(['processor time', 'event loop', 'other threads', 'PostgreSQL', `with ${few} in flight`], rows);
+}
+
 const measuredOn = ({ date, machine, command }: Measured): string =>
   `Measured on ${date}, on ${machine}, by\n\n${code(command)}`;
 
@@ -265,7 +306,7 @@ Two processes give ${ofTwo('userinfo')} times its userinfo and ${ofTwo('introspe
 }
 
 function performancePage(results: Results): string {
-  const { bench, slowDisk, workers, postgres, size } = results;
+  const { bench, slowDisk, workers, postgres, parts, size } = results;
   const all = aims(results);
   const missed = all.filter(({ isReached }) => !isReached);
   const memoryOf = (server: string, memory = bench.memory_mb) => whole(memory[server] ?? Number.NaN);
@@ -326,6 +367,22 @@ that of Signet.
 ${rateTable(postgres)}
 
 ${measuredOn(postgres)}
+
+## Who uses the processor
+
+How much of the processor time of an answer the event loop uses, other threads, which sign and hash, and PostgreSQL; and how many times as
+much it takes when only ${parts.sqlite_few.connections} requests are in flight, so that hardly anything is shared. The machine had other work
+meanwhile, so only ratios are taken from these runs.
+
+${partsTable(results)}
+
+Measured on ${parts.sqlite.date}, on ${parts.sqlite.machine}, by
+
+${code(
+  Object.values(parts)
+    .map(({ command }) => command)
+    .join('\n'),
+)}
 
 ## A slower disk
 
@@ -389,8 +446,10 @@ ${measuredOn(size)}
 
 ## Measure again
 
-Replace \`performance/bench.json\`, \`performance/bench-postgres.json\`, \`performance/bench-slow-disk.json\`, \`performance/bench-workers.json\` and \`performance/size.json\` by what the commands above
-write to standard output, on a machine without other work. Then this draws the page and its charts, and a test checks that
+Replace \`performance/bench.json\`, \`performance/bench-postgres.json\`, \`performance/bench-slow-disk.json\`, \`performance/bench-workers.json\`, \`performance/parts.json\`, \`performance/parts-few.json\`,
+\`performance/parts-postgres.json\`, \`performance/parts-postgres-few.json\` and \`performance/size.json\` by what the commands above
+write to standard output, on a machine without other work, and then \`performance/scale.json\` by what \`npm run simulate -- --scale --json\`
+writes, which [scaling.md](scaling.md) takes its tables from. Then this draws the page and its charts, and a test checks that
 they are what it draws:
 
 ${code('npm run docs:performance')}
@@ -419,13 +478,21 @@ export function pages(results: Results): ReadonlyMap<string, string> {
 }
 
 const read = <Kept>(name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Kept;
-export const readResults = (): Results => ({
+/** What was measured, and nothing that was reckoned from it. */
+export const readMeasured = (): Omit<Results, 'scale'> => ({
   bench: read('bench.json'),
   slowDisk: read('bench-slow-disk.json'),
   workers: read('bench-workers.json'),
   postgres: read('bench-postgres.json'),
+  parts: {
+    sqlite: read('parts.json'),
+    sqlite_few: read('parts-few.json'),
+    postgres: read('parts-postgres.json'),
+    postgres_few: read('parts-postgres-few.json'),
+  },
   size: read('size.json'),
 });
+export const readResults = (): Results => ({ ...readMeasured(), scale: read('scale.json') });
 
 if (import.meta.main) {
   for (const name of readdirSync(folder).filter((name) => name.endsWith('.svg'))) rmSync(join(folder, name));

@@ -3,6 +3,7 @@
  * from the seed: which request goes on when, what the store fails to do, when a process is killed, how time passes.
  */
 import { parseArgs } from 'node:util';
+import { scaleOptions, scaleUsage, simulateScale } from '../../bench/scale/main.ts';
 import { shrink, simulate, type Tally } from './simulate.ts';
 import { prepareStart } from './world.ts';
 
@@ -13,34 +14,69 @@ const usage = `Usage: npm run simulate -- [options]
   --seed N    this one alone, with all that happens in it
   --help      this text
 
-A seed that breaks a rule is printed with the shortest course of events that was found. Exits with 1 then.`;
+A seed that breaks a rule is printed with the shortest course of events that was found. Exits with 1 then.
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: 'string', default: '10000' },
-    from: { type: 'string', default: '0' },
-    seed: { type: 'string' },
-    help: { type: 'boolean' },
-  },
-});
+Instead of that:
 
-async function main(): Promise<number> {
-  const isOne = values.seed !== undefined;
-  const [seeds, from] = isOne ? [1, Number(values.seed)] : [Number(values.seeds), Number(values.from)];
-  if (values.help || !(seeds >= 1) || !Number.isSafeInteger(from)) {
-    console.log(usage);
-    return values.help ? 0 : 2;
+${scaleUsage}
+
+Exits with 1 when the model is further from the measured figures than it claims.`;
+
+const parse = () =>
+  parseArgs({
+    options: {
+      seeds: { type: 'string' },
+      from: { type: 'string' },
+      seed: { type: 'string' },
+      scale: { type: 'boolean' },
+      help: { type: 'boolean' },
+      ...scaleOptions,
+    },
+  }).values;
+
+/** @throws what is no refusal of an option. */
+function refuse(error: unknown): number {
+  if (!(error instanceof RangeError) && !isOfOptions(error)) throw error;
+  console.error(`${error.message}\n\n${usage}`);
+  return 2;
+}
+
+const isOfOptions = (error: unknown): error is NodeJS.ErrnoException =>
+  error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
+
+function start(): Promise<number> | number {
+  try {
+    const values = parse();
+    if (values.help) {
+      console.log(usage);
+      return 0;
+    }
+    const others = Object.keys(values).filter((name) => name in scaleOptions);
+    if (values.scale) {
+      if (values.seeds !== undefined || values.from !== undefined) throw new RangeError('--scale has one seed.');
+      return simulateScale(values);
+    }
+    if (others.length > 0) throw new RangeError(`--${others[0]} is for --scale.`);
+    return simulateRaces(values);
+  } catch (error) {
+    return refuse(error);
   }
-  const start = await prepareStart();
+}
+
+async function simulateRaces(values: { seeds?: string; from?: string; seed?: string }): Promise<number> {
+  const isOne = values.seed !== undefined;
+  const [seeds, from] = isOne ? [1, Number(values.seed)] : [Number(values.seeds ?? 10_000), Number(values.from ?? 0)];
+  if (!(seeds >= 1) || !Number.isSafeInteger(from)) return refuse(new RangeError('Seeds are whole numbers.'));
+  const world = await prepareStart();
   const [startedAt, used] = [performance.now(), process.cpuUsage()];
   const tally: Tally = {};
   for (let seed = from; seed < from + seeds; seed += 1) {
-    const course = await simulate(start, seed, tally);
+    const course = await simulate(world, seed, tally);
     if (!course.error) {
       if (isOne) console.log(course.trace.join('\n'));
       continue;
     }
-    const shortest = await shrink(start, course);
+    const shortest = await shrink(world, course);
     console.log(shortest.trace.join('\n'));
     console.log(
       `\nSeed ${seed} breaks a rule. ${shortest.steps} of ${course.steps} steps are enough.\n${shortest.error?.stack}`,
@@ -57,4 +93,4 @@ async function main(): Promise<number> {
   return 0;
 }
 
-process.exit(await main());
+process.exit(await start());

@@ -24,7 +24,10 @@ export type PasswordHasher = ReturnType<typeof passwordHasher>;
  * Hashes at once. Each holds 19 MiB, and one of libuv's threads for some 20 ms. Tokens are signed and files
  * are flushed on the same threads, six of them (`bin/signet`): four are left to these.
  */
-const maxConcurrent = 2;
+export const maxConcurrent = 2;
+/** Of identified requesters, and as many of others. */
+export const mostWaiting = 64;
+export const longestWaitMs = 5_000;
 
 type HasherOptions = Pick<HashQueueSettings, 'monotonic' | 'phases'> & {
   maxWaitMs?: number;
@@ -35,12 +38,12 @@ type HasherOptions = Pick<HashQueueSettings, 'monotonic' | 'phases'> & {
 /** A flood of sign-ins must end in prompt refusals, not in unbounded memory and latency. */
 export const openPasswordHasher = (
   limits: Limits,
-  { monotonic, phases, maxWaitMs = 5000, secrets, derive }: HasherOptions,
+  { monotonic, phases, maxWaitMs = longestWaitMs, secrets, derive }: HasherOptions,
 ): PasswordHasher =>
   passwordHasher(
     {
       concurrency: maxConcurrent,
-      queueLimit: 64,
+      queueLimit: mostWaiting,
       perAccount: limits.passwordsAtOnce,
       perAddress: limits.passwordsAtOncePerAddress,
       maxWaitMs,

@@ -3,17 +3,17 @@ import type { BoundStatement } from './postgres-lane.ts';
 import type { Param, Statement } from './sql.ts';
 
 /** Statements in one. More would gain little, and hold back the first of them. */
-const mostUnits = 64;
+export const mostUnits = 64;
 /** Fewer cost less one by one. */
-const fewestUnits = 4;
+export const fewestUnits = 4;
 /** Groups of one text on the wire. While so many are, what arrives gathers for the next one. */
-const groupsAtOnce = 2;
+export const groupsAtOnce = 2;
 /** But not for longer: a group may be waiting for a lock, or a standby. */
-const longestGatherMs = 5;
+export const longestGatherMs = 5;
 /** After a combined statement has failed. Whatever was wrong with one of them, alone it does not fail the others. */
 const pauseMs = 10_000;
 /** Unanswered statements, some seconds of work. */
-const mostUnanswered = 5_000;
+export const mostUnanswered = 5_000;
 
 /** A statement whose caller waits for its result. */
 type Unit = {

@@ -23,7 +23,7 @@ export type Deadlines = {
 };
 
 /** Statements that overlap for a moment need no other lane. One that waits for a lock, or a disk, holds back all behind it. */
-const busyAfterMs = 50;
+export const busyAfterMs = 50;
 
 export type LaneUse = 'reads' | 'changes' | 'batches';
 

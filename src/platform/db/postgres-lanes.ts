@@ -8,7 +8,7 @@ import { type Servers, standbyQuery } from './postgres-servers.ts';
 /** Between two attempts to reach a server that was not there. */
 const reconnectMs = 250;
 /** Unanswered statements on each lane that call for another one. Those of one request are fewer. */
-const deepEnough = 8;
+export const deepEnough = 8;
 /** Unanswered statements on one lane. At this depth the last one would miss its deadline. */
 export const deepestLane = 1_000;
 

@@ -30,13 +30,13 @@ import type { Param } from './sql.ts';
  * that waits for a standby. With the one that looks after abandoned commits that makes 15, and six nodes stay below
  * PostgreSQL's default of 100.
  */
-const laneSizes = { reads: 4, changes: 6, batches: 4 } as const;
+export const laneSizes = { reads: 4, changes: 6, batches: 4 } as const;
 
 /**
  * No user waits longer for a sign-in. The reply gets more time, for the network and the statements before, and leaves some for what
  * else a request does, which is answered within five seconds.
  */
-const defaultDeadlines: Deadlines = { statementMs: 3_500, replyMs: 4_500, connectMs: 3_000 };
+export const defaultDeadlines: Deadlines = { statementMs: 3_500, replyMs: 4_500, connectMs: 3_000 };
 
 /** A deadlock or a stale plan seldom comes twice; after so many something else is wrong. */
 const attempts = 4;

@@ -10,11 +10,11 @@ const syncData = (descriptor: number) =>
 const closeFile = promisify(close);
 
 /** A flush that takes longer, in milliseconds, has another one beside it. */
-const slowMs = 1;
+export const slowMs = 1;
 /** Of the six threads of libuv's pool (`bin/signet`), passwords may take two, and one is left for RS256. */
-const mostAtOnce = 3;
+export const mostAtOnce = 3;
 /** Flushes over which their duration is smoothed. */
-const smoothing = 8;
+export const smoothing = 8;
 
 type Flushing = { startedAt: number; done: Promise<void> };
 

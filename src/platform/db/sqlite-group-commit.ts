@@ -14,9 +14,9 @@ import type { WriteAheadLog } from './sqlite-log.ts';
 import type { transactionControl } from './sqlite-transactions.ts';
 
 /** Units in one commit. More would share the flush no better and would keep the event loop from all other requests. */
-const unitsPerCommit = 256;
+export const unitsPerCommit = 256;
 /** A queue this long is seconds of work; a change behind it would wait past every client's timeout. */
-const longestQueue = 10_000;
+export const longestQueue = 10_000;
 /** While another process writes, its lock is polled every millisecond, for five seconds in all. */
 const lockPollMs = 1;
 const lockPolls = 5_000;

@@ -25,7 +25,7 @@ export type LogOptions = {
 };
 
 /** A flush that takes longer: what would wait for it, too, is refused instead. As long as the deadline of PostgreSQL. */
-const stalledMs = 5_000;
+export const stalledMs = 5_000;
 
 /** Of the write-ahead log, in pages of 4 KiB. */
 export type LogBounds = {
