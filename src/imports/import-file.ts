@@ -4,7 +4,7 @@ import { FileDamaged, type FileRecord } from './files/records.ts';
 import { type Import, importUsers, type Outcome } from './import-users.ts';
 import { type ExportReading, readExported, refusedReading } from './read-export.ts';
 import type { CheckedUser, Problem, Reading } from './read-user.ts';
-import { openReport, type Place } from './report.ts';
+import { type ImportReport, openReport, type Place } from './report.ts';
 import { turns } from './turns.ts';
 
 export type FileImport = Import &
@@ -41,7 +41,7 @@ export async function importFile(
 ): Promise<Counts> {
   const file = await openImportFile(given.path, given.adapter.paths);
   const counts: Counts = { imported: 0, unchanged: 0, refused: 0, reduced: 0, reasons: {} };
-  const report = openReport(given.reportPath, counts.reasons);
+  const report = await openReport(given.reportPath, counts.reasons);
   const next = batchesOf(file.records);
   const inTurn = turns();
   const work = async () => {
@@ -64,7 +64,7 @@ export async function importFile(
   return counts;
 }
 
-type Tally = { counts: Counts; report: ReturnType<typeof openReport>; inTurn: ReturnType<typeof turns> };
+type Tally = { counts: Counts; report: ImportReport; inTurn: ReturnType<typeof turns> };
 
 async function importRecords(deps: ImportDeps, given: FileImport, records: readonly FileRecord[], tally: Tally) {
   const reading = await readingDeps(deps);

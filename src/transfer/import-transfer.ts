@@ -50,7 +50,7 @@ export async function importTransfer(
   const none = (): Sums => ({ imported: 0, unchanged: 0, left_out: 0, refused: 0 });
   const counts: TransferCounts = { ...none(), reduced: 0, kinds: {}, reasons: {} };
   const reading: { header?: Header; isEdited: boolean } = { isEdited };
-  const report = openReport(reportPath, counts.reasons);
+  const report = await openReport(reportPath, counts.reasons);
   const inTurn = turns();
   const trial = { stored: new Set<string>(), refusedUsers: new Set<string>(), attributes: [] };
 
