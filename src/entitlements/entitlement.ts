@@ -105,12 +105,15 @@ export function readWrite(body: unknown) {
   if (metadata && Buffer.byteLength(JSON.stringify(metadata)) > longestMetadata) {
     problems.push({ path: 'metadata', message: 'Must be at most 8 KB of JSON.' });
   }
-  if (depthOf(metadata) > deepestMetadata) {
+  if (isDeeper(metadata, deepestMetadata)) {
     problems.push({ path: 'metadata', message: `Must be nested at most ${deepestMetadata} levels deep.` });
   }
   if (problems.length > 0) throw invalidFields(problems);
   return { ...required, current_period_end, external_customer_id, external_subscription_id, event_id, metadata };
 }
 
-const depthOf = (value: unknown): number =>
-  typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0;
+/** Looks no deeper than that, whatever is sent. */
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((one) => isDeeper(one, levels - 1)));

@@ -5,6 +5,7 @@ import { type CheckedUser, type Omissions, readUser } from '../imports/read-user
 import type { ExportedRecord } from '../platform/db/exported-table.ts';
 import type { TransferDeps } from './deps.ts';
 import type { Importing, RecordOutcome } from './import-batch.ts';
+import { userKind } from './kinds/user.ts';
 
 /**
  * Users, by the import of users. Groups are records of their own.
@@ -42,8 +43,8 @@ export async function importUserBatch(
     outcomes[place] = together(outcomes[place]!, outcome);
   }
   if (dryRun) {
-    for (const [place, { external_id }] of records.entries()) {
-      if (outcomes[place]?.status === 'refused') trial.refusedUsers.add(String(external_id));
+    for (const [place, record] of records.entries()) {
+      if (outcomes[place]?.status === 'refused') trial.refusedUsers.add(userKind.idOf(record));
     }
   }
   return outcomes;

@@ -36,6 +36,7 @@ export async function* readTransfer(
         hash.update(`${text}\n`);
         continue;
       }
+      if (!reading.header) throw noExport();
       const line = readLine(at, text);
       if ('end' in line) {
         end = line.end;

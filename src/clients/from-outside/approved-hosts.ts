@@ -11,7 +11,7 @@ import { hostOfMetadata, isMetadataUrl } from '../metadata-url.ts';
 import { type ApprovedHost, deleteHost, insertHost, listHosts, readHost, updateHost } from './approved-hosts.store.ts';
 
 /** Far more than are ever approved by hand. */
-const maxHosts = 500;
+export const maxHosts = 500;
 
 type HostDeps = Pick<PlatformDeps, 'db' | 'clock' | 'config'> & Pick<Deps, 'scopes' | 'metadataDocuments'>;
 

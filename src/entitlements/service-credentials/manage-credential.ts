@@ -60,13 +60,10 @@ export async function createCredential(
   caller: Caller,
   wanted: { name: string; api_id?: string | null | undefined; client_secret?: string | undefined } & WantedTerms,
 ): Promise<{ credential: ServiceCredential; client_secret: string }> {
-  const isNameless = displayNameProblem(wanted.name) !== undefined;
-  const problems = isNameless ? [fieldProblem('name', { key: 'problem.name' })] : [];
+  const problems = [...nameProblems(wanted.name), ...apiTermProblems(wanted)];
   const { api_id = null } = wanted;
   if (api_id !== null && !(await deps.apis.read()).find(api_id))
     problems.push(fieldProblem('api_id', { key: 'problem.service.api' }));
-  const isMore = wanted.permissions.some((name) => name !== 'tokens:introspect') || wanted.products.length > 0;
-  if (api_id !== null && isMore) problems.push(fieldProblem('permissions', { key: 'problem.service.api_permissions' }));
   const at = now(deps);
   const terms = readTerms(wanted, { addresses: [], expires_at: null }, { problems, at });
   const credential_id = newId('svc');
@@ -210,6 +207,60 @@ const newSecretRow = (credential_id: string, client_secret: string, created_at: 
   last_four: lastFour(client_secret),
 });
 
+const nameProblems = (name: string): FieldProblem[] =>
+  displayNameProblem(name) === undefined ? [] : [fieldProblem('name', { key: 'problem.name' })];
+
+/** The credential of an API introspects, and does nothing else. */
+function apiTermProblems({ api_id, permissions: given, products }: StoredTerms): FieldProblem[] {
+  const isMore = given.some((name) => name !== 'tokens:introspect') || products.length > 0;
+  return api_id != null && isMore ? [fieldProblem('permissions', { key: 'problem.service.api_permissions' })] : [];
+}
+
+type StoredTerms = Pick<WantedTerms, 'permissions' | 'products'> & { api_id?: string | null | undefined };
+
+/**
+ * What is wrong with one that was stored elsewhere. Its end may have passed.
+ * @param at now, in Unix seconds; undefined for one that is retired, whose end does not matter.
+ */
+export function storedProblems(
+  stored: StoredTerms & { name: string; addresses: readonly string[]; expires_at?: number },
+  at: number | undefined,
+): FieldProblem[] {
+  const isTooLong = at !== undefined && isEndless(stored.permissions, stored.expires_at ?? null, at);
+  const values = { max: mostDaysToAdminister };
+  return [
+    ...nameProblems(stored.name),
+    ...apiTermProblems(stored),
+    ...powerProblems(stored),
+    ...(isTooLong ? [fieldProblem('expires_at', { key: 'problem.service.expires_to_administer', values })] : []),
+  ];
+}
+
+const isEndless = (given: readonly string[], expires_at: number | null, at: number): boolean =>
+  isAdministrative(given) && (expires_at === null || expires_at > at + mostDaysToAdminister * daySeconds);
+
+function powerProblems({
+  permissions: given,
+  products,
+  addresses,
+}: Pick<StoredTerms, 'permissions' | 'products'> & { addresses: readonly string[] }): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  if (given.length === 0 || !given.every((name) => permissions.some((one) => one === name))) {
+    const values = { permissions: permissions.join(', ') };
+    problems.push(fieldProblem('permissions', { key: 'problem.service.permissions', values }));
+  }
+  if (!products.every(isProduct) || products.length > 100) {
+    problems.push(fieldProblem('products', { key: 'problem.service.products' }));
+  }
+  if (given.includes('entitlements:write') && products.length === 0) {
+    problems.push(fieldProblem('products', { key: 'problem.service.no_product' }));
+  }
+  if (!addresses.every((one) => isSubnet(one) && !one.includes('%')) || addresses.length > mostAddresses) {
+    problems.push(fieldProblem('addresses', { key: 'problem.service.addresses', values: { max: mostAddresses } }));
+  }
+  return problems;
+}
+
 /** @param before what holds where nothing else is wanted. */
 function readTerms(
   terms: WantedTerms,
@@ -218,21 +269,9 @@ function readTerms(
 ): CredentialTerms {
   const wanted = [...new Set(terms.permissions)];
   const known = wanted.filter((name): name is Permission => permissions.some((one) => one === name));
-  if (known.length === 0 || known.length < wanted.length) {
-    const values = { permissions: permissions.join(', ') };
-    problems.push(fieldProblem('permissions', { key: 'problem.service.permissions', values }));
-  }
   const products = [...new Set(terms.products)];
-  if (!products.every(isProduct) || products.length > 100) {
-    problems.push(fieldProblem('products', { key: 'problem.service.products' }));
-  }
-  if (known.includes('entitlements:write') && products.length === 0) {
-    problems.push(fieldProblem('products', { key: 'problem.service.no_product' }));
-  }
   const addresses = [...new Set((terms.addresses ?? before.addresses).map((one) => one.trim()))];
-  if (!addresses.every((one) => isSubnet(one) && !one.includes('%')) || addresses.length > mostAddresses) {
-    problems.push(fieldProblem('addresses', { key: 'problem.service.addresses', values: { max: mostAddresses } }));
-  }
+  problems.push(...powerProblems({ permissions: wanted, products, addresses }));
   const { expires_in_days: days } = terms;
   const counted = days == null ? (days === null ? null : before.expires_at) : at + days * daySeconds;
   const expires_at = terms.expires_at === undefined ? counted : terms.expires_at;
@@ -242,8 +281,7 @@ function readTerms(
     (days != null && !(Number.isInteger(days) && days >= 1 && days <= most)) ||
     (terms.expires_at != null && isOver(terms.expires_at));
   // Also when one that never ends is given more.
-  const isEndless = isAdministrative(known) && (expires_at === null || expires_at > at + most * daySeconds);
-  if (isNoNumber || isEndless) {
+  if (isNoNumber || isEndless(known, expires_at, at)) {
     const key = isAdministrative(known) ? 'problem.service.expires_to_administer' : 'problem.service.expires';
     problems.push(fieldProblem('expires_in_days', { key, values: { max: most } }));
   }

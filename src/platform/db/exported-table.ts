@@ -1,4 +1,5 @@
-import { type TObject, type TProperties, Type } from '../schema.ts';
+import { latestDate } from '../clock.ts';
+import { type TObject, type TProperties, type TSchema, Type } from '../schema.ts';
 import { asWrite, mayConflict, mustChange, type Write } from './change.ts';
 import type { Db } from './db.ts';
 import { type Column, type Fields, nullable, type RowSchema, row, text, type ValuesOf } from './rows.ts';
@@ -207,9 +208,15 @@ const membersOf = (fields: Fields): TProperties =>
   Object.fromEntries(
     Object.entries(fields).map(([name, column]) => [
       name,
-      isNullable(column) ? Type.Optional(column.schema) : column.schema,
+      isNullable(column) ? Type.Optional(schemaOfMember(name, column)) : schemaOfMember(name, column),
     ]),
   );
+
+/** A time that is none could not be shown on any page. */
+const schemaOfMember = (name: string, column: Column<unknown>): TSchema =>
+  column.isBigint && /_(?:at|until|end)$/.test(name)
+    ? Type.Integer({ minimum: 0, maximum: latestDate })
+    : column.schema;
 
 const isNullable = (column: Column<unknown>): boolean => column.isValid(null);
 

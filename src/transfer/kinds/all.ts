@@ -5,12 +5,13 @@ import {
   exportedRoles,
   showPicture,
 } from '../../accounts/statements.ts';
-import { apiProblems, identifierProblem, maxApis } from '../../apis/api-rules.ts';
+import { maxApis } from '../../apis/api-rules.ts';
 import { exportedApis } from '../../apis/statements.ts';
 import { type Attribute, maxAttributes } from '../../attributes/attribute.ts';
 import { attributeProblems } from '../../attributes/attribute-rules.ts';
 import { exportedAttributes } from '../../attributes/statements.ts';
 import { exportedBackupCodes, exportedProviders, mostProviders } from '../../authentication/statements.ts';
+import { maxHosts } from '../../clients/from-outside/approved-hosts.ts';
 import { exportedClients, exportedDocuments, exportedHosts, exportedSuspensions } from '../../clients/statements.ts';
 import type { KindName } from '../../declared/kind.ts';
 import { exportedDeclared } from '../../declared/statements.ts';
@@ -24,9 +25,12 @@ import { backupCodeKeyKind } from './backup-code-key.ts';
 import { all, type Kind, refer, tableKind } from './kind.ts';
 import {
   administers,
+  apiRecordProblems,
   clientProblems,
   credentialProblems,
   documentProblems,
+  entitlementProblems,
+  hostProblems,
   idProblems,
   pictureProblems,
   providerProblems,
@@ -37,7 +41,7 @@ import { userKind } from './user.ts';
 const ofUser = refer('user', 'user_id');
 
 /** The record of what a file declares. */
-const recordOf: Readonly<Record<KindName, string>> = {
+const recordOf = {
   groups: 'group',
   attributes: 'attribute',
   apis: 'api',
@@ -46,7 +50,8 @@ const recordOf: Readonly<Record<KindName, string>> = {
   service_credentials: 'service_credential',
   providers: 'provider',
   webhooks: 'webhook',
-};
+} as const satisfies Readonly<Record<KindName, string>>;
+const isDeclared = (kind: unknown): kind is KindName => Object.hasOwn(recordOf, String(kind));
 
 /** In the order of the file: each record comes after those that it refers to. */
 export const kinds: readonly Kind[] = [
@@ -65,11 +70,7 @@ export const kinds: readonly Kind[] = [
     table: exportedApis,
     isReferredTo: true,
     most: maxApis,
-    problems: ({ config }, record) => [
-      ...idProblems(record, 'api_id', 'api'),
-      ...identifierProblem(String(record.identifier), config.baseUrl),
-      ...apiProblems(record as { name: string }),
-    ],
+    problems: apiRecordProblems,
     takenMessage:
       'There is an API of this ID, identifier or one of these scopes here already, or there are as many as there may be.',
   }),
@@ -173,6 +174,9 @@ export const kinds: readonly Kind[] = [
     description: 'A host whose documents make clients that are approved.',
     table: exportedHosts,
     isReferredTo: true,
+    most: maxHosts,
+    problems: hostProblems,
+    takenMessage: 'This host is here already, or there are as many as there may be.',
   }),
   tableKind({
     name: 'remembered_suspension',
@@ -184,12 +188,14 @@ export const kinds: readonly Kind[] = [
     description: 'An entitlement as it is.',
     table: exportedEntitlements,
     references: ofUser,
+    problems: entitlementProblems,
   }),
   tableKind({
     name: 'entitlement_version',
     description: 'A write of an entitlement that was applied: its history.',
     table: exportedVersions,
     references: ofUser,
+    problems: entitlementProblems,
   }),
   tableKind({
     name: 'consent',
@@ -208,10 +214,9 @@ export const kinds: readonly Kind[] = [
     name: 'declared_resource',
     description: 'Which resource a key in the files of `signet apply` means.',
     table: exportedDeclared,
-    references: ({ kind, resource_id }) => {
-      const name = recordOf[kind as KindName];
-      return name === undefined ? [] : [{ kind: name, id: String(resource_id), path: 'resource_id' }];
-    },
+    problems: (_, { kind }) => (isDeclared(kind) ? [] : [{ path: 'kind', message: 'Is no kind of resource.' }]),
+    references: ({ kind, resource_id }) =>
+      isDeclared(kind) ? [{ kind: recordOf[kind], id: String(resource_id), path: 'resource_id' }] : [],
     dangling: 'left_out',
   }),
 ];

@@ -5,7 +5,7 @@ import { digest } from '../../platform/ids.ts';
 import { Type } from '../../platform/schema.ts';
 import { compile } from '../../platform/validator.ts';
 import { keepMacKey } from '../../platform/vault.ts';
-import type { Kind } from './kind.ts';
+import { type Kind, textOf } from './kind.ts';
 
 const BackupCodeKey = Type.Object(
   { key: Type.String({ description: '32 bytes in base64.', pattern: '^[A-Za-z0-9+/]{43}=$' }) },
@@ -24,7 +24,7 @@ export const backupCodeKeyKind: Kind = {
     const keys = (await someBackupCodes(db)) ? vault.macKeys('backup-code') : [];
     return { page: keys.map((key) => ({ key })), next: undefined };
   },
-  idOf: ({ key }) => digest(String(key)),
+  idOf: ({ key }) => digest(textOf(key)),
   stored: {
     references: () => [],
     problems: () => [],

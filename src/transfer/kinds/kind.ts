@@ -103,7 +103,7 @@ export function tableKind({
     shape: compile(table.schema),
     columns: table.columns,
     page: (deps, after, limit) => table.page(deps.db, deps.vault, after as never, limit),
-    idOf: (record) => table.key.map((column) => String(record[column])).join('\n'),
+    idOf: (record) => table.key.map((column) => textOf(record[column])).join('\n'),
     stored: {
       references,
       problems,
@@ -121,6 +121,10 @@ export function tableKind({
     },
   };
 }
+
+/** Of a record that was not checked: a list or an object has no text that is worth a failure. */
+export const textOf = (value: unknown): string =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 
 /** A reference by a member, if the record has it. */
 export const refer =

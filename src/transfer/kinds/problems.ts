@@ -1,11 +1,12 @@
+import { apiProblems, identifierProblem, scopePattern, scopeProblems, type WantedScope } from '../../apis/api-rules.ts';
 import { readNewProvider } from '../../authentication/federation/provider-rules.ts';
 import { isClientId, reviewedFields } from '../../clients/client.ts';
+import { isHost } from '../../clients/from-outside/approved-hosts.ts';
 import { readClientEdit, readRegistration } from '../../clients/registration.ts';
-import {
-  isAdministrative,
-  isCredentialId,
-  permissions,
-} from '../../entitlements/service-credentials/service-credential.ts';
+import { readWrite } from '../../entitlements/entitlement.ts';
+import { storedProblems } from '../../entitlements/service-credentials/manage-credential.ts';
+import { isAdministrative, isCredentialId } from '../../entitlements/service-credentials/service-credential.ts';
+import { now } from '../../platform/clock.ts';
 import type { ExportedRecord } from '../../platform/db/exported-table.ts';
 import { type FieldProblem, RequestError } from '../../platform/errors.ts';
 import { isOwnId } from '../../platform/ids.ts';
@@ -22,6 +23,39 @@ export const idProblems = (record: ExportedRecord, member: string, prefix: strin
   const id = String(record[member]);
   return isOwnId(id) && id.startsWith(`${prefix}_`) ? [] : [{ path: member, message: 'Is no ID of this kind.' }];
 };
+
+export function apiRecordProblems({ config }: TransferDeps, record: ExportedRecord): Problems {
+  const { identifier, name, description, scopes } = record as {
+    identifier: string;
+    name: string;
+    description?: string;
+    scopes: readonly (WantedScope & { retired_at?: number })[];
+  };
+  const used = scopes.filter(({ retired_at }) => retired_at === undefined);
+  const retired = scopes.filter(({ retired_at }) => retired_at !== undefined);
+  return [
+    ...idProblems(record, 'api_id', 'api'),
+    ...identifierProblem(identifier, config.baseUrl),
+    ...apiProblems({ name, description }),
+    ...scopeProblems(used),
+    ...retired.flatMap((scope) => scopeProblems([scope])),
+  ];
+}
+
+export function hostProblems(_: TransferDeps, record: ExportedRecord): Problems {
+  const { host, allowed_scopes } = record as { host: string; allowed_scopes: readonly string[] };
+  const place = allowed_scopes.findIndex((name) => !new RegExp(scopePattern).test(name));
+  return [
+    ...(isHost(host) ? [] : [{ path: 'host', message: 'Is no host of metadata documents.' }]),
+    ...(place < 0 ? [] : [{ path: `allowed_scopes/${place}`, message: 'Is no scope.' }]),
+  ];
+}
+
+/** As if it were written by its product now. */
+export function entitlementProblems(_: TransferDeps, record: ExportedRecord): Problems {
+  const { updated_at: _updated, written_at: _written, credential_id: _by, ...write } = record;
+  return problemsOf(() => readWrite(write));
+}
 
 export function clientProblems(_: TransferDeps, record: ExportedRecord): Problems {
   const { client_id, client_type, pending_change } = record;
@@ -59,7 +93,11 @@ export function providerProblems({ config }: TransferDeps, record: ExportedRecor
   const { provider_id: id, issuer, label, upstream_client_id: client_id, client_secret } = record;
   const { groups_claim, scope } = record;
   const wanted = { id, issuer, label, client_id, client_secret, groups_claim, scope };
-  return readNewProvider({ config }, wanted as Parameters<typeof readNewProvider>[1]).problems;
+  const read = readNewProvider({ config }, wanted as Parameters<typeof readNewProvider>[1]);
+  if (read.problems.length > 0) return read.problems;
+  // Identities are kept under it, and a provider of another spelling would be another one.
+  if (read.issuer !== issuer) return [{ path: 'issuer', message: `Must be spelled ${read.issuer}` }];
+  return read.label === label ? [] : [{ path: 'label', message: 'Must be spelled as it is shown.' }];
 }
 
 /** It is sent to browsers as what it says that it is. */
@@ -77,13 +115,14 @@ export function webhookProblems({ config }: TransferDeps, record: ExportedRecord
   return problemsOf(() => readTerms({ config }, { name, url, event_types }, ['name', 'url']));
 }
 
-export function credentialProblems(_: TransferDeps, record: ExportedRecord): Problems {
-  const { credential_id, permissions: given } = record as { credential_id: string; permissions: readonly string[] };
-  const known: readonly string[] = permissions;
-  const unknown = given.findIndex((one) => !known.includes(one));
+export function credentialProblems(deps: TransferDeps, record: ExportedRecord): Problems {
+  const given = record as unknown as Parameters<typeof storedProblems>[0] & {
+    credential_id: string;
+    retired_at?: number;
+  };
   return [
-    ...(isCredentialId(credential_id) ? [] : [{ path: 'credential_id', message: 'Is no ID of this kind.' }]),
-    ...(unknown < 0 ? [] : [{ path: `permissions/${unknown}`, message: 'Is no permission.' }]),
+    ...(isCredentialId(given.credential_id) ? [] : [{ path: 'credential_id', message: 'Is no ID of this kind.' }]),
+    ...storedProblems(given, given.retired_at === undefined ? now(deps) : undefined),
     ...secretProblems(record),
   ];
 }

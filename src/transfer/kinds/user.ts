@@ -2,7 +2,7 @@ import { exportUsers } from '../../imports/export-users.ts';
 import { ImportedUser } from '../../imports/format.ts';
 import type { ExportedRecord } from '../../platform/db/exported-table.ts';
 import { compile } from '../../platform/validator.ts';
-import type { Kind } from './kind.ts';
+import { type Kind, textOf } from './kind.ts';
 
 export const userKind: Kind = {
   name: 'user',
@@ -15,5 +15,5 @@ export const userKind: Kind = {
     const { users, next } = await exportUsers(deps, after as string | undefined, limit);
     return { page: users as readonly ExportedRecord[], next };
   },
-  idOf: ({ external_id }) => String(external_id),
+  idOf: ({ external_id }) => textOf(external_id),
 };
