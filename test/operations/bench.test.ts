@@ -81,7 +81,7 @@ test('npm run bench: what the processor was used for, with so many requests in f
   assert.equal(code, 0, stderr);
   const { connections, flush_ms, processor_us, parts_us } = JSON.parse(stdout);
   assert.equal(connections, 3);
-  assert.ok(flush_ms > 0);
+  assert.ok(flush_ms >= 0); // In memory it takes no time that is measured.
   if (process.platform !== 'linux') return;
   for (const kind of ['refresh', 'userinfo']) {
     const { event_loop, threads, database, generator } = parts_us.signet[kind];
