@@ -1,3 +1,4 @@
+import type { Bucket } from '../ids.ts';
 import { asWrite, type Change, type Done, type Requirements, type Write, type Writes, type Written } from './change.ts';
 import type { BatchResult, Engine, Step } from './engine.ts';
 import { type Fields, flag, type RowSchema, row, type ValuesOf } from './rows.ts';
@@ -17,7 +18,8 @@ export {
 export type { Param, Statement } from './sql.ts';
 
 /**
- * The store. One SQL text runs on SQLite and PostgreSQL: `text`, `bigint`, `on conflict`, `returning`, `exists`.
+ * A part of the store, in which all rows of a user are together. One SQL text runs on SQLite and PostgreSQL: `text`, `bigint`,
+ * `on conflict`, `returning`, `exists`.
  *
  * There are no interactive transactions on purpose. A change is one conditional statement, or one `change` that commits
  * whole, so a race has one winner by construction, the embedded engine can put the writes of many requests under a
@@ -27,7 +29,7 @@ export type { Param, Statement } from './sql.ts';
  * its subclass {@link OutcomeUnknown} when a change may or may not have been kept, and {@link UniqueViolation} when a
  * unique index refused it unexpectedly. Rows are checked against their schema: {@link RowMismatch}.
  */
-export type Db = Engine & {
+export type Part = Pick<Engine, 'query' | 'commit'> & {
   all<Columns extends Fields>(rows: RowSchema<Columns>, statement: Sql): Promise<ValuesOf<Columns>[]>;
   get<Columns extends Fields>(rows: RowSchema<Columns>, statement: Sql): Promise<ValuesOf<Columns> | undefined>;
   /** Whether a condition is true at this moment. */
@@ -40,11 +42,33 @@ export type Db = Engine & {
     statement: Sql,
     prepare?: Prepare<ValuesOf<Columns>>,
   ): Promise<Written<ValuesOf<Columns>>>;
-  /** Several statements, all or nothing, on conditions. See {@link Change}. */
+  /** Several statements, all or nothing, on conditions. See {@link Change}; of several parts: {@link inOrder}. */
   change<Run extends Writes, Required extends Requirements = Record<never, never>>(
     change: Change<Required, Run>,
   ): Promise<Done<Required, Run>>;
 };
+
+/**
+ * The store: one part, which does everything, or several (decision 68). Who asks says by `of`, `in` or `shared` where the rows are;
+ * `place` in `tables.ts` says it of each table.
+ */
+export type Places = Omit<Engine, 'query' | 'commit'> & {
+  /**
+   * The part with the rows of a user, by whatever is of the user: an id, a session's or a code's secret; or the part with a row of the
+   * place `key`, by its key. See {@link bucketOf}.
+   */
+  of(id: string): Part;
+  in(bucket: Bucket): Part;
+  /** Where the tables that all parts have a copy of are changed. */
+  readonly shared: Part;
+  /** Each as a store of its own, the one of `shared` first: for jobs and lists over all rows. */
+  readonly parts: readonly OneDb[];
+};
+
+export type Db = Places & Part;
+
+/** The store in one part. */
+export type OneDb = Places & Part;
 
 /**
  * Prepares an answer while the disk flushes the change, and must do nothing that can be seen outside: the flush may fail. It
@@ -57,8 +81,8 @@ const requirement = (condition: Sql): Sql => sql`select 1 / (case when ${conditi
 
 const Holds = row('a condition', { holds: flag });
 
-/** Everything else that a {@link Db} can do, by the two things that an engine can. */
-export function createDb<E extends Engine>(engine: E): Db & E {
+/** A store in one part: everything else that a {@link Part} can do, by the two things that an engine can. */
+export function createDb<E extends Engine>(engine: E): OneDb & E {
   /** A step, with the name that it has in the change and who reads its rows. */
   type Named = Step & { name: string; rows?: Write<unknown, boolean>['rows'] };
 
@@ -90,8 +114,16 @@ export function createDb<E extends Engine>(engine: E): Db & E {
     return { ok: true, results };
   }
 
-  const db: Db & E = {
+  const db = {
     ...engine,
+    of: () => db,
+    in: () => db,
+    get shared() {
+      return db;
+    },
+    get parts() {
+      return [db];
+    },
     all: async <Columns extends Fields>(rows: RowSchema<Columns>, statement: Sql) =>
       (await db.query(statement)).map(rows.parse, rows),
     async get<Columns extends Fields>(rows: RowSchema<Columns>, statement: Sql) {
@@ -112,7 +144,7 @@ export function createDb<E extends Engine>(engine: E): Db & E {
       return { changes, rows: preparation?.rows ?? rows.map(schema.parse, schema) };
     },
     change,
-  } as Db & E;
+  } as OneDb & E;
   return db;
 }
 
@@ -141,3 +173,53 @@ function preparationOf(schema: RowSchema<Fields>, prepare: Prepare<unknown>) {
 
 const listOf = <Item>(items: Item | readonly Item[]): readonly Item[] =>
   Array.isArray(items) ? items : [items as Item];
+
+/** A change of one part, as a step of {@link inOrder}. */
+type ChangeIn<Required extends Requirements, Run extends Writes> = Change<Required, Run> & { in: Part };
+type Nothing = Record<never, never>;
+
+/**
+ * A change whose rows may be in several parts. Those of one part are all or nothing, so in a store of one part it is one change. Else
+ * each part has its own, in this order, and the first that is refused ends it: whatever is before has to be harmless by itself, since
+ * a crash may leave it alone. No two of them may have a name in common.
+ */
+export async function inOrder<
+  W1 extends Writes,
+  W2 extends Writes,
+  R1 extends Requirements = Nothing,
+  R2 extends Requirements = Nothing,
+  W3 extends Writes = Nothing,
+  R3 extends Requirements = Nothing,
+>(
+  first: ChangeIn<R1, W1>,
+  second: ChangeIn<R2, W2>,
+  third?: ChangeIn<R3, W3>,
+): Promise<Done<R1 & R2 & R3, W1 & W2 & W3>>;
+export async function inOrder(...changes: (ChangeIn<Requirements, Writes> | undefined)[]): Promise<unknown> {
+  const results: Record<string, Written<unknown>> = {};
+  for (const one of byPart(changes)) {
+    const done = await one.in.change(one);
+    if (!done.ok) return done;
+    Object.assign(results, done.results);
+  }
+  return { ok: true, results };
+}
+
+/** Neighbours of one part as one. */
+function byPart(changes: readonly (ChangeIn<Requirements, Writes> | undefined)[]) {
+  const merged: ChangeIn<Requirements, Writes>[] = [];
+  for (const change of changes) {
+    const last = merged.at(-1);
+    if (change === undefined) continue;
+    if (last?.in !== change.in) merged.push(change);
+    else {
+      merged[merged.length - 1] = {
+        in: last.in,
+        lock: [...listOf(last.lock ?? []), ...listOf(change.lock ?? [])],
+        require: { ...last.require, ...change.require },
+        run: { ...last.run, ...change.run },
+      };
+    }
+  }
+  return merged;
+}

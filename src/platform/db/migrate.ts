@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { listAssets, readAsset } from '../assets.ts';
-import type { Db } from './db.ts';
+import type { OneDb } from './db.ts';
 import type { Engine } from './engine.ts';
 import { type RowOf, row, text } from './rows.ts';
 import { type Param, sql } from './sql.ts';
@@ -15,7 +15,7 @@ export type MigrationSession = {
 };
 
 /** A `Db` as the engines make it. Only `migrate` may call `exclusively`; all others are handed a plain `Db`. */
-export type MigratableDb = Db & Migratable;
+export type MigratableDb = OneDb & Migratable;
 export type MigratableEngine = Engine & Migratable;
 type Migratable = { exclusively<T>(work: (session: MigrationSession) => Promise<T>): Promise<T> };
 
@@ -57,7 +57,7 @@ export async function migrate(db: MigratableDb, now: number, folder?: URL): Prom
 /** @returns the names of the migrations that it applied; none if none is missing. */
 async function applyNext(
   session: MigrationSession,
-  engine: Db['engine'],
+  engine: OneDb['engine'],
   migrations: readonly Migration[],
   now: number,
 ): Promise<string[]> {
@@ -84,7 +84,7 @@ async function applyNext(
  * @throws {MigrationRefused} with a sentence that says what to run.
  * @throws {StoreUnavailable}
  */
-export async function refuseUnlessMigrated(db: Db, folder?: URL): Promise<void> {
+export async function refuseUnlessMigrated(db: OneDb, folder?: URL): Promise<void> {
   const applied = await findApplied(db);
   if (!applied) {
     throw new MigrationRefused(
@@ -100,10 +100,10 @@ export async function refuseUnlessMigrated(db: Db, folder?: URL): Promise<void> 
 }
 
 /** Whether a server has ever set this database up. */
-export const isSetUp = async (db: Db): Promise<boolean> => (await findApplied(db)) !== undefined;
+export const isSetUp = async (db: OneDb): Promise<boolean> => (await findApplied(db)) !== undefined;
 
 /** @returns undefined when the database has never been migrated. */
-async function findApplied(db: Db): Promise<Applied[] | undefined> {
+async function findApplied(db: OneDb): Promise<Applied[] | undefined> {
   const [table] = await db.query({
     sql:
       db.engine === 'sqlite'
@@ -114,7 +114,7 @@ async function findApplied(db: Db): Promise<Applied[] | undefined> {
 }
 
 // What only one engine understands is a comment to the other: /* postgres: collate "C" */
-const scriptFor = (engine: Db['engine'], script: string): string =>
+const scriptFor = (engine: OneDb['engine'], script: string): string =>
   script.replaceAll(engine === 'sqlite' ? /\/\* sqlite: (.*?) \*\//g : /\/\* postgres: (.*?) \*\//g, '$1');
 
 function readMigrations(folder?: URL): Migration[] {

@@ -1,0 +1,33 @@
+import type { Db, OneDb } from './db.ts';
+
+/** What each part answers, in the order of the parts: for counts and jobs over all rows. */
+export const askAll = <Answer>(db: Db, ask: (part: OneDb) => Promise<Answer>): Promise<Answer[]> =>
+  Promise.all(db.parts.map(ask));
+
+/** The sum of a number of each part. */
+export const sumOfAll = async (db: Db, ask: (part: OneDb) => Promise<number>): Promise<number> =>
+  (await askAll(db, ask)).reduce((sum, one) => sum + one, 0);
+
+/** The answer of the first part that has one: for what is in one of them, without anything that leads there. */
+export const findInAll = async <Answer>(
+  db: Db,
+  ask: (part: OneDb) => Promise<Answer | undefined>,
+): Promise<Answer | undefined> => (await askAll(db, ask)).find((answer) => answer !== undefined);
+
+/**
+ * The first rows of a list over all parts.
+ * @param ask its first `limit` rows in a part, sorted.
+ * @param compare as for `sort`, and as the statement sorts: text by its bytes ({@link compareText}).
+ */
+export async function mergeAll<Row>(
+  db: Db,
+  ask: (part: OneDb) => Promise<Row[]>,
+  compare: (one: Row, other: Row) => number,
+  limit: number,
+): Promise<Row[]> {
+  const [first = [], ...others] = await askAll(db, ask);
+  return others.length === 0 ? first : [first, ...others].flat().sort(compare).slice(0, limit);
+}
+
+/** By UTF-8, as `collate "C"` and SQLite sort. */
+export const compareText = (one: string, other: string): number => Buffer.compare(Buffer.from(one), Buffer.from(other));
