@@ -81,6 +81,13 @@ export function bucketOf(id: string): Bucket {
 }
 const madeOfUser = /^(?:usr|ses|gr|pic|st|ac|at|ln)_[\w-]{22}/;
 
+/** Whether it is an id that was made of a user, and so says which bucket they have. */
+export const isIdOfUser = (text: string): boolean => idOfUser.test(text);
+const idOfUser = /^(?:usr|ses|gr|pic)_[\w-]{22}$/;
+
+/** From 0 to 4095, in the order of the alphabet of base64url. */
+export const bucketNumber = (bucket: Bucket): number => Buffer.from(`AA${bucket}`, 'base64url').readUIntBE(0, 3);
+
 const inBucket = (drawn: string, bucket: Bucket): string =>
   drawn.slice(0, bucketAt) + bucket + drawn.slice(bucketAt + bucketLength);
 

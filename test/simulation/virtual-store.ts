@@ -2,6 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { createDb, type Db } from '../../src/platform/db/db.ts';
 import {
   type Committed,
+  type Engine,
   isExpectedConflict,
   isRefused,
   OutcomeUnknown,
@@ -164,7 +165,7 @@ export class VirtualStore {
   db(run_id: string, caller: Caller): Db {
     const send = <Value>(steps: readonly Statement[], isChange: boolean, carryOut: () => Value) =>
       this.#send(caller, run_id, { steps, isChange }, carryOut);
-    return createDb({
+    return createDb<Engine>({
       engine: 'sqlite',
       run_id,
       room: Number.POSITIVE_INFINITY,

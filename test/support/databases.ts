@@ -9,12 +9,13 @@ import { type MigratableDb, migrate } from '../../src/platform/db/migrate.ts';
 import { databaseFile, openDb } from '../../src/platform/db/open.ts';
 import { afterTest } from './after-test.ts';
 import { databaseUrl } from './postgres-admin.ts';
-import { type PostgresServer, startPostgres, templateDatabase } from './postgres-server.ts';
+import { cellCount, type PostgresServer, startPostgres, templateDatabase } from './postgres-server.ts';
 import { scratchFolder } from './scratch.ts';
 import { makeSqliteTemplate } from './store-template.ts';
 
-export const engines = ['sqlite', 'postgres'] as const;
-export type Engine = (typeof engines)[number];
+export type Engine = 'sqlite' | 'postgres';
+
+export const engines: readonly Engine[] = cellCount > 0 ? ['postgres'] : ['sqlite', 'postgres'];
 
 /** `url` is there for PostgreSQL; `dataDir` always, since keys and pictures may need a folder on either. */
 export type FreshStore = { url?: string; dataDir: string };

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type Cell, openCells } from '../../src/platform/db/cells.ts';
 import { openPostgres } from '../../src/platform/db/postgres.ts';
 import { freePort } from './free-port.ts';
 import { asAdmin, databaseUrl } from './postgres-admin.ts';
@@ -52,6 +53,11 @@ export async function importWithoutExitHook() {
   }
   return EmbeddedPostgres;
 }
+
+/** In how many cells the store of each test is; 0 for a store in one part, on both engines. */
+export const cellCount = Number(process.env.TEST_CELLS ?? 0);
+export const cellsAt = (url: string): Cell[] =>
+  Array.from({ length: cellCount }, (_, place) => ({ name: `c${place}`, url }));
 
 /** The tests' own server, with the template database migrated. */
 export async function startPostgres(): Promise<PostgresServer> {
@@ -107,7 +113,11 @@ async function makeTemplate(adminUrl: string): Promise<void> {
     await client.query(`alter role postgres password '${password}'`); // initdb has hashed it before the settings were there
     await client.query(`create database ${templateDatabase}`);
   });
-  const db = openPostgres(databaseUrl(adminUrl, templateDatabase), { mayLoseCommits: true });
+  const url = databaseUrl(adminUrl, templateDatabase);
+  const db =
+    cellCount > 0
+      ? openCells(url, cellsAt(url), { mayLoseCommits: true })
+      : openPostgres(url, { mayLoseCommits: true });
   await prepareStore(db);
   await db.close();
   // The first connection after a change of tables makes a file that the following ones start from. It is copied, too.

@@ -22,6 +22,7 @@ import { watchRefusals } from './documented-refusals.ts';
 import { freePort } from './free-port.ts';
 import { type Mailbox, openMailbox } from './mailbox.ts';
 import { plain } from './plain-sql.ts';
+import { cellCount, cellsAt } from './postgres-server.ts';
 import { type Fields, postForm, RegisteredClient, userinfo } from './relying-party.ts';
 import { rememberingHasher } from './remembering-hasher.ts';
 import { watchRevocations } from './revocation-events.ts';
@@ -177,7 +178,7 @@ const withServer = (rest: SignetTestRest) => async (t: TestContext, engine: Engi
 async function configFor(t: TestContext, { engine = 'sqlite', env = {}, beside, on }: Options): Promise<Config> {
   const port = await freePort();
   const store = beside ? beside.deps.config : (on ?? (await freshStore(t, engine)));
-  return readConfig({
+  const config = readConfig({
     SIGNET_PORT: String(port),
     SIGNET_BASE_URL: beside?.url ?? `http://localhost:${port}`,
     SIGNET_MASTER_KEY: masterKey.toString('base64'),
@@ -186,6 +187,7 @@ async function configFor(t: TestContext, { engine = 'sqlite', env = {}, beside, 
     SIGNET_DATABASE_MAY_LOSE_COMMITS: 'on', // the tests' own server flushes nothing
     ...env,
   });
+  return cellCount > 0 && config.databaseUrl ? { ...config, cells: cellsAt(config.databaseUrl) } : config;
 }
 
 let people = 0;

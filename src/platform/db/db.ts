@@ -67,8 +67,11 @@ export type Places = Omit<Engine, 'query' | 'commit'> & {
 
 export type Db = Places & Part;
 
-/** The store in one part. */
+/** A part as a store of its own. */
 export type OneDb = Places & Part;
+
+/** The same with what else its engine can do. */
+export type StoreOf<E extends Engine> = Omit<OneDb, 'parts'> & E & { readonly parts: readonly StoreOf<E>[] };
 
 /**
  * Prepares an answer while the disk flushes the change, and must do nothing that can be seen outside: the flush may fail. It
@@ -82,7 +85,7 @@ const requirement = (condition: Sql): Sql => sql`select 1 / (case when ${conditi
 const Holds = row('a condition', { holds: flag });
 
 /** A store in one part: everything else that a {@link Part} can do, by the two things that an engine can. */
-export function createDb<E extends Engine>(engine: E): OneDb & E {
+export function createDb<E extends Engine>(engine: E): StoreOf<E> {
   /** A step, with the name that it has in the change and who reads its rows. */
   type Named = Step & { name: string; rows?: Write<unknown, boolean>['rows'] };
 
@@ -114,16 +117,10 @@ export function createDb<E extends Engine>(engine: E): OneDb & E {
     return { ok: true, results };
   }
 
-  const db = {
+  const db: StoreOf<E> = {
     ...engine,
     of: () => db,
     in: () => db,
-    get shared() {
-      return db;
-    },
-    get parts() {
-      return [db];
-    },
     all: async <Columns extends Fields>(rows: RowSchema<Columns>, statement: Sql) =>
       (await db.query(statement)).map(rows.parse, rows),
     async get<Columns extends Fields>(rows: RowSchema<Columns>, statement: Sql) {
@@ -144,8 +141,8 @@ export function createDb<E extends Engine>(engine: E): OneDb & E {
       return { changes, rows: preparation?.rows ?? rows.map(schema.parse, schema) };
     },
     change,
-  } as OneDb & E;
-  return db;
+  } as unknown as StoreOf<E>;
+  return Object.assign(db, { shared: db, parts: [db] });
 }
 
 /** By a promise, so that it runs in the context of the request that asked, and not of one that began the group. */

@@ -33,6 +33,13 @@ export type Engine = {
   close(): Promise<void>;
 };
 
+/** One transaction that no other node's migration overlaps. It commits when the work resolves, else rolls back. */
+export type MigrationSession = {
+  all<Row>(sql: string, params?: readonly Param[]): Promise<Row[]>;
+  /** Runs a script of several statements. */
+  exec(script: string): Promise<void>;
+};
+
 /** For engines: what a step that was carried out means for the change. */
 export const isRefused = (step: Step, { changes, rows }: BatchResult): boolean =>
   (step.mustChange === true && changes === 0) || (step.isRequirement === true && rows[0]?.met !== 1);

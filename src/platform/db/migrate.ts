@@ -2,22 +2,23 @@ import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { listAssets, readAsset } from '../assets.ts';
-import type { OneDb } from './db.ts';
-import type { Engine } from './engine.ts';
+import { dropKeysBetweenParts } from './cell-keys.ts';
+import type { OneDb, StoreOf } from './db.ts';
+import type { Engine, MigrationSession } from './engine.ts';
 import { type RowOf, row, text } from './rows.ts';
-import { type Param, sql } from './sql.ts';
+import { sql } from './sql.ts';
 
-/** One transaction that no other node's migration overlaps. It commits when the work resolves, else rolls back. */
-export type MigrationSession = {
-  all<Row>(sql: string, params?: readonly Param[]): Promise<Row[]>;
-  /** Runs a script of several statements. */
-  exec(script: string): Promise<void>;
-};
+export type { MigrationSession } from './engine.ts';
 
 /** A `Db` as the engines make it. Only `migrate` may call `exclusively`; all others are handed a plain `Db`. */
-export type MigratableDb = OneDb & Migratable;
-export type MigratableEngine = Engine & Migratable;
-type Migratable = { exclusively<T>(work: (session: MigrationSession) => Promise<T>): Promise<T> };
+export type MigratableDb = StoreOf<MigratableEngine>;
+export type MigratableEngine = Engine & {
+  /** Where its tables are, of a part that shares a database with others. */
+  readonly schema?: string | undefined;
+  /** Of a store in several parts: the copies of its shared tables in further databases. */
+  readonly copies?: readonly MigratableDb[];
+  exclusively<T>(work: (session: MigrationSession) => Promise<T>): Promise<T>;
+};
 
 /** A sentence for the operator: the database and this version do not fit together. */
 export class MigrationRefused extends Error {
@@ -43,12 +44,29 @@ const ownFolder = 'platform/db/migrations';
  */
 export async function migrate(db: MigratableDb, now: number, folder?: URL): Promise<string[]> {
   const migrations = readMigrations(folder);
-  const before = await findApplied(db);
+  const done = new Set<string>();
+  for (const part of [...(db.copies ?? []), ...db.parts]) {
+    for (const name of await migratePart(part, migrations, now, db.parts.length > 1)) done.add(name);
+  }
+  return [...done];
+}
+
+async function migratePart(
+  part: MigratableDb,
+  migrations: readonly Migration[],
+  now: number,
+  isOneOfSeveral: boolean,
+): Promise<string[]> {
+  const before = await findApplied(part);
   if (before && missingMigrations(migrations, before).length === 0) return [];
   await nextTurn(); // on SQLite a turn's reads share a snapshot, and the caller's next one must see the new tables
   const done: string[] = [];
   for (;;) {
-    const names = await db.exclusively((session) => applyNext(session, db.engine, migrations, now));
+    const names = await part.exclusively(async (session) => {
+      const applied = await applyNext(session, part.engine, migrations, now);
+      if (applied.length > 0 && isOneOfSeveral) await dropKeysBetweenParts(session);
+      return applied;
+    });
     if (names.length === 0) return done;
     done.push(...names);
   }
@@ -85,7 +103,11 @@ async function applyNext(
  * @throws {StoreUnavailable}
  */
 export async function refuseUnlessMigrated(db: OneDb, folder?: URL): Promise<void> {
-  const applied = await findApplied(db);
+  for (const part of db.parts) await refusePartUnlessMigrated(part, folder);
+}
+
+async function refusePartUnlessMigrated(part: OneDb, folder?: URL): Promise<void> {
+  const applied = await findApplied(part);
   if (!applied) {
     throw new MigrationRefused(
       'The database has not been set up yet. Start the server (signet serve), or run: signet migrate. Nothing was changed.',
@@ -103,12 +125,12 @@ export async function refuseUnlessMigrated(db: OneDb, folder?: URL): Promise<voi
 export const isSetUp = async (db: OneDb): Promise<boolean> => (await findApplied(db)) !== undefined;
 
 /** @returns undefined when the database has never been migrated. */
-async function findApplied(db: OneDb): Promise<Applied[] | undefined> {
+async function findApplied(db: OneDb & Pick<MigratableEngine, 'schema'>): Promise<Applied[] | undefined> {
   const [table] = await db.query({
     sql:
       db.engine === 'sqlite'
         ? `select 1 as one from sqlite_master where type = 'table' and name = 'schema_migrations'`
-        : `select 1 as one where to_regclass('schema_migrations') is not null`,
+        : `select 1 as one where to_regclass('${db.schema ? `${db.schema}.` : ''}schema_migrations') is not null`,
   });
   return table && db.all(Applied, sql`select ${Applied.columns} from schema_migrations order by name`);
 }

@@ -6,7 +6,8 @@ import type { Clock } from '../clock.ts';
 import { makeFolder } from '../durable-files.ts';
 import { counter, gauge, histogram, quickSeconds } from '../metrics.ts';
 import type { Tracer } from '../tracing.ts';
-import { type Db, type Step, StoreUnavailable } from './db.ts';
+import type { Cell } from './cells.ts';
+import { type Db, type OneDb, type Part, type Step, StoreUnavailable } from './db.ts';
 import type { MigratableDb } from './migrate.ts';
 import { integer, row, text } from './rows.ts';
 import { sql } from './sql.ts';
@@ -18,6 +19,8 @@ type DbSettings = {
   /** Absent: SQLite in `dataDir`. */
   readonly databaseUrl: string | undefined;
   readonly databaseMayLoseCommits?: boolean;
+  /** Where the rows of users are, if in several parts. */
+  readonly cells?: readonly Cell[] | undefined;
 };
 
 /**
@@ -26,7 +29,7 @@ type DbSettings = {
  * @throws {StoreUnavailable} when it cannot be reached or opened.
  */
 export async function openDb(
-  { dataDir, databaseUrl, databaseMayLoseCommits }: DbSettings,
+  { dataDir, databaseUrl, databaseMayLoseCommits, cells }: DbSettings,
   /** `mayOnlyRead`: while the disk is full or read-only. */
   outside: { log?: Logger; monotonic?: Clock; phases?: Tracer['phases']; mayOnlyRead?: boolean } = {},
 ): Promise<MigratableDb> {
@@ -34,7 +37,7 @@ export async function openDb(
   const isDiskUnwritable = outside.mayOnlyRead ? () => isFull(dataDir) || isReadOnly(dataDir) : undefined;
   try {
     db = databaseUrl
-      ? (await import('./postgres.ts')).openPostgres(databaseUrl, { mayLoseCommits: databaseMayLoseCommits })
+      ? await openServer(databaseUrl, cells, { mayLoseCommits: databaseMayLoseCommits })
       : openSqlite(privateFile(dataDir, isDiskUnwritable), { ...outside, isDiskUnwritable });
     await db.query({ sql: 'select 1 as answer' });
     return db;
@@ -42,6 +45,11 @@ export async function openDb(
     await db?.close();
     throw databaseUrl ? error : onFullDisk(error, dataDir);
   }
+}
+
+async function openServer(url: string, cells: DbSettings['cells'], settings: { mayLoseCommits?: boolean | undefined }) {
+  if (cells === undefined) return (await import('./postgres.ts')).openPostgres(url, settings);
+  return (await import('./cells.ts')).openCells(url, cells, settings);
 }
 
 /**
@@ -135,7 +143,11 @@ function privateFile(dataDir: string, isDiskUnwritable = () => false): string {
  * took, and the error if it failed. Never the values: they are personal data, hashes and secrets.
  * @param monotonic milliseconds.
  */
-export function logStatements(db: Db, { log, monotonic }: { log: Logger; monotonic: Clock }): void {
+export function logStatements(db: Db, outside: { log: Logger; monotonic: Clock }): void {
+  for (const part of db.parts) logPart(part, outside);
+}
+
+function logPart(db: Part, { log, monotonic }: { log: Logger; monotonic: Clock }): void {
   const { query, commit } = db;
   async function timed<Result>(kind: 'read' | 'change', sql: readonly string[], run: () => Promise<Result>) {
     const startedAt = monotonic();
@@ -173,6 +185,10 @@ const failures = counter('signet_store_failures_total', 'Reads and changes that 
 
 /** Counts and times each read and each change from now on. @param monotonic milliseconds. */
 export function measureStatements(db: Db, monotonic: Clock): void {
+  for (const part of db.parts) measurePart(part, monotonic);
+}
+
+function measurePart(db: Part, monotonic: Clock): void {
   const { query, commit } = db;
   async function timed<Result>(kind: 'read' | 'change', run: () => Promise<Result>) {
     const startedAt = monotonic();
@@ -193,6 +209,10 @@ export function measureStatements(db: Db, monotonic: Clock): void {
 
 /** From now on each read and each change in the course of a request is a span, named for what it does. */
 export function traceStatements(db: Db, tracer: Tracer): void {
+  for (const part of db.parts) tracePart(part, tracer);
+}
+
+function tracePart(db: OneDb, tracer: Tracer): void {
   const { query, commit } = db;
   const system = db.engine === 'postgres' ? 'postgresql' : 'sqlite';
   function traced<Result>(steps: readonly Step[], run: () => Promise<Result>): Promise<Result> {

@@ -150,7 +150,7 @@ export function combinedForm(sql: string, types: string): CombinedForm {
     const text = `select asked.${place}, answer.* from ${asked} cross join lateral (${each} offset 0) answer`;
     return { text, types };
   }
-  const where = /^update \w+ set\b/.test(each) ? outerWhere(each) : -1;
+  const where = /^update [\w.]+ set\b/.test(each) ? outerWhere(each) : -1;
   if (where === -1 || !/\sreturning\s[^()]*$/.test(each)) throw new TypeError(`It cannot be combined: ${sql}`);
   return { text: `${each.slice(0, where)} from ${asked} ${each.slice(where)}, asked.${place}`, types };
 }

@@ -4,7 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { createDb, type Db } from './db.ts';
-import { type BatchResult, StoreMoved, StoreUnavailable, storable } from './engine.ts';
+import { type BatchResult, type Engine, StoreMoved, StoreUnavailable, storable } from './engine.ts';
 import type { MigratableDb, MigratableEngine, MigrationSession } from './migrate.ts';
 import type { Param, Statement } from './sql.ts';
 import { isBusy, storeError } from './sqlite-errors.ts';
@@ -157,7 +157,7 @@ export function openSqliteToRead(path: string): Db {
     const name = existsSync(`${path}-wal`) ? path : `${pathToFileURL(path)}?immutable=1`;
     const connection = new DatabaseSync(name, { readOnly: true, timeout: busyTimeoutMs });
     const execute = executor(connection);
-    return createDb({
+    return createDb<Engine>({
       engine: 'sqlite',
       run_id: '',
       room: 1,

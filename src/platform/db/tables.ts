@@ -11,10 +11,10 @@ const sealedAs =
 
 /**
  * `user`: with the user whom they are about. `each`: with whatever they report or count, so each part has its own. `key`: by their key, since
- * no user is known yet, or one part has to decide. `shared`: few, and every part has a copy. No statement needs rows of
- * two parts: `test/support/sql-places.ts` reads every one.
+ * no user is known yet, or one part has to decide. `shared`: few, and every part has a copy. `home`: few, where the shared ones are
+ * changed, and nowhere else. No statement needs rows of two parts: `test/support/sql-places.ts` reads every one.
  */
-export type Place = 'user' | 'each' | 'key' | 'shared';
+export type Place = 'user' | 'each' | 'key' | 'shared' | 'home';
 
 /**
  * The life of a table's rows. Everything that deletes, ends or seals rows by kind reads it here, so a table that is written is one
@@ -79,7 +79,7 @@ export const tables = {
   client_terms: { key: 'term, client_id', place: 'shared', client: 'few', restore: 'keep' },
   clients: { key: 'client_id', place: 'shared', restore: 'keep' },
   consents: { key: 'user_id, client_id', place: 'user', user: 'many', client: 'many', restore: 'delete' },
-  counted_places: { key: 'place', place: 'key', restore: 'keep' },
+  counted_places: { key: 'place', place: 'each', restore: 'keep' },
   daily_counts: { key: 'client_id, kind, day', place: 'each', client: 'kept', expires: 'its room', restore: 'keep' },
   declared_resources: { key: 'kind, resource_key', place: 'shared', restore: 'keep' },
   entitlement_versions: { key: 'user_id, product, version', place: 'user', user: 'many', restore: 'keep' },
@@ -112,7 +112,7 @@ export const tables = {
   identities: { key: 'issuer, subject', place: 'user', user: 'few', restore: 'keep' },
   imported_records: { key: 'import_key', place: 'key', restore: 'keep' },
   imported_users: { key: 'import_key', place: 'key', user: 'kept', restore: 'keep' },
-  issuing_runs: { key: 'run_id', place: 'key', expires: 'its room', restore: 'delete' },
+  issuing_runs: { key: 'run_id', place: 'home', expires: 'its room', restore: 'delete' },
   kept_forms: {
     key: 'session_id',
     place: 'key',
@@ -184,7 +184,7 @@ export const tables = {
     restore: 'keep',
   },
   scim_users: { key: 'user_id', place: 'user', user: 'few', restore: 'keep' },
-  server_heartbeat: { key: 'name', place: 'key', restore: 'keep' },
+  server_heartbeat: { key: 'name', place: 'home', restore: 'keep' },
   // One that has expired stays in the list, for the administrators who made it.
   service_credentials: { key: 'credential_id', place: 'shared', expires: 'its room', restore: 'keep' },
   service_secrets: { key: 'secret_id', place: 'shared', expires: 'its room', restore: 'keep' },
