@@ -1,5 +1,5 @@
 import { readAsset } from './assets.ts';
-import type { Cell } from './db/cells.ts';
+import type { CellSettings } from './db/cell-settings.ts';
 import type { Limits } from './limits/limit-settings.ts';
 import type { MasterKeySource } from './master-key.ts';
 import type { TraceSettings } from './tracing.ts';
@@ -25,7 +25,7 @@ export type Config = {
   /** PostgreSQL may run with settings by which a crash loses confirmed changes. */
   readonly databaseMayLoseCommits: boolean;
   /** Where the rows of users are, if in several parts. */
-  readonly cells?: readonly Cell[];
+  readonly cells?: CellSettings | undefined;
   /** For `signet move`: where to, if not by its option, and a file that says it. */
   readonly moveTo: string | undefined;
   readonly moveToFile: string | undefined;

@@ -1,7 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Cell, openCells } from '../../src/platform/db/cells.ts';
+import { type CellSettings, readCells } from '../../src/platform/db/cell-settings.ts';
+import { openCells } from '../../src/platform/db/cells.ts';
 import { openPostgres } from '../../src/platform/db/postgres.ts';
 import { freePort } from './free-port.ts';
 import { asAdmin, databaseUrl } from './postgres-admin.ts';
@@ -56,8 +57,8 @@ export async function importWithoutExitHook() {
 
 /** In how many cells the store of each test is; 0 for a store in one part, on both engines. */
 export const cellCount = Number(process.env.TEST_CELLS ?? 0);
-export const cellsAt = (url: string): Cell[] =>
-  Array.from({ length: cellCount }, (_, place) => ({ name: `c${place}`, url }));
+export const cellsAt = (url: string, count = cellCount): CellSettings =>
+  readCells(url, Array.from({ length: count }, (_, place) => `c${place}`).join(' '), undefined)!;
 
 /** The tests' own server, with the template database migrated. */
 export async function startPostgres(): Promise<PostgresServer> {
@@ -116,7 +117,7 @@ async function makeTemplate(adminUrl: string): Promise<void> {
   const url = databaseUrl(adminUrl, templateDatabase);
   const db =
     cellCount > 0
-      ? openCells(url, cellsAt(url), { mayLoseCommits: true })
+      ? await openCells(cellsAt(url), { mayLoseCommits: true })
       : openPostgres(url, { mayLoseCommits: true });
   await prepareStore(db);
   await db.close();

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { afterTest } from '../../../test/support/after-test.ts';
 import { freshStore } from '../../../test/support/databases.ts';
+import { cellsAt } from '../../../test/support/postgres-server.ts';
 import { type Bucket, bucketNumber, newIdOf, newUserId } from '../ids.ts';
 import { openCells } from './cells.ts';
 import { migrate } from './migrate.ts';
@@ -13,8 +14,7 @@ const Count = row('users', { count: integer });
 
 async function eightCells(t: TestContext) {
   const { url = '' } = await freshStore(t, 'postgres', { empty: true });
-  const cells = Array.from({ length: 8 }, (_, place) => ({ name: `c${place}`, url }));
-  const db = openCells(url, cells, { mayLoseCommits: true });
+  const db = await openCells(cellsAt(url, 8), { mayLoseCommits: true });
   afterTest(t, () => db.close());
   await migrate(db, 0);
   return db;

@@ -1,4 +1,6 @@
 import { type Bucket, bucketNumber, bucketOf, isIdOfUser } from '../ids.ts';
+import { type CellPlaces, openCellPlaces } from './cell-places.ts';
+import type { CellSettings } from './cell-settings.ts';
 import { createCellTexts } from './cell-texts.ts';
 import { createDb } from './db.ts';
 import type { Engine, Step } from './engine.ts';
@@ -6,39 +8,33 @@ import type { MigratableDb, MigratableEngine } from './migrate.ts';
 import { openPostgres } from './postgres.ts';
 import type { Statement } from './sql.ts';
 
-/** A schema of a PostgreSQL database, with the tables of a share of the users. */
-export type Cell = { readonly name: string; readonly url: string };
-
 const bucketCount = 4096;
 
 /**
  * A store in several parts (decision 68): the shared tables are in the schema `public` of a first database, the rows of users and
  * what belongs to no user yet in cells, each with an equal share of the buckets. A statement goes to the server that has its
  * cell, by connections of that server's own, so that users of the others do not notice when one is lost or slow.
- * @param home the URL of the first database.
- * @param cells a power of two of them, in the order of their buckets.
+ * @throws {StoreUnavailable} if it cannot be found out where the cells are.
  */
-export function openCells(
-  home: string,
-  cells: readonly Cell[],
+export async function openCells(
+  { cells, servers: urls }: CellSettings,
   settings?: Parameters<typeof openPostgres>[1],
-): MigratableDb {
-  const servers = new Map<string, MigratableDb>();
-  const serverOf = (url: string) => servers.getOrInsertComputed(url, () => openPostgres(url, settings));
-  const first = serverOf(home);
+): Promise<MigratableDb> {
+  const servers = new Map(Object.entries(urls).map(([name, url]) => [name, openPostgres(url, settings)]));
+  const first = servers.get('')!;
   const bucketsOfCell = bucketCount / cells.length;
   const cellOf = (bucket: Bucket): number => Math.floor(bucketNumber(bucket) / bucketsOfCell);
 
   const common: Omit<Engine, 'query' | 'commit'> = {
     engine: 'postgres',
     run_id: first.run_id,
-    room: first.room, // of the server that is asked most, at worst all is for one
+    room: first.room, // of one server: at worst all is for users who are there
     isRunning: (other) => first.isRunning(other),
     requestArrived: () => undefined,
     close: async () => void (await Promise.all([...servers.values()].map((server) => server.close()))),
   };
 
-  function openPart(server: MigratableDb, schema?: string, cell?: number): MigratableDb {
+  function openPart(server: () => MigratableDb, schema?: string, cell?: number): MigratableDb {
     const textOf = createCellTexts(schema);
     const isOfAnother = (param: unknown) =>
       typeof param === 'string' && isIdOfUser(param) && cellOf(bucketOf(param)) !== cell;
@@ -51,28 +47,43 @@ export function openCells(
       const { isRequirement, mustChange, mayConflict } = statement as Partial<Step>;
       return { sql, params, isIncidental, key, isRequirement, mustChange, mayConflict } as Statement as S;
     };
+    const asked = <Answer>(ask: (server: MigratableDb) => Promise<Answer>): Promise<Answer> =>
+      schema === undefined ? ask(server()) : places.follow(server, ask);
     return createDb<MigratableEngine>({
       ...common,
-      query: async (statement) => server.query(placed(statement)),
-      commit: async (steps) => server.commit(steps.map(placed)),
+      query: async (statement) => {
+        const one = placed(statement);
+        return asked((db) => db.query(one));
+      },
+      commit: async (steps) => {
+        const all = steps.map(placed);
+        return asked((db) => db.commit(all));
+      },
       schema,
       exclusively: (work) =>
-        server.exclusively(async (session) => {
+        server().exclusively(async (session) => {
           if (schema) await session.exec(`create schema if not exists ${schema}; set local search_path to ${schema}`);
           return work(session);
         }),
     });
   }
 
-  const shared = openPart(first);
-  const inCells = cells.map(({ name, url }, cell) => openPart(serverOf(url), name, cell));
-  const places = {
+  const shared = openPart(() => first);
+  const places: CellPlaces = openCellPlaces(shared, cells, Object.keys(urls));
+  const inCells = cells.map(({ name }, cell) => openPart(() => servers.get(places.serverOf(name))!, name, cell));
+  const parts = [shared, ...inCells];
+  const ofPlaces = {
     of: (id: string) => inCells[cellOf(bucketOf(id))]!,
     in: (bucket: Bucket) => inCells[cellOf(bucket)]!,
     shared,
   };
-  const parts = [shared, ...inCells];
-  for (const part of parts) Object.assign(part, places);
-  const copies = [...servers.values()].filter((server) => server !== first).map((server) => openPart(server));
-  return { ...shared, parts, copies };
+  for (const part of parts) Object.assign(part, ofPlaces);
+  const copies = [...servers.values()].slice(1).map((server) => openPart(() => server));
+  try {
+    await places.read();
+  } catch (error) {
+    await common.close();
+    throw error;
+  }
+  return { ...shared, parts, copies, keepPlaces: places.keep };
 }

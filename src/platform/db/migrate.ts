@@ -17,6 +17,8 @@ export type MigratableEngine = Engine & {
   readonly schema?: string | undefined;
   /** Of a store in several parts: the copies of its shared tables in further databases. */
   readonly copies?: readonly MigratableDb[];
+  /** Of a store in several parts: keeps where they are, once its tables are there. */
+  keepPlaces?(): Promise<void>;
   exclusively<T>(work: (session: MigrationSession) => Promise<T>): Promise<T>;
 };
 
@@ -48,6 +50,7 @@ export async function migrate(db: MigratableDb, now: number, folder?: URL): Prom
   for (const part of [...(db.copies ?? []), ...db.parts]) {
     for (const name of await migratePart(part, migrations, now, db.parts.length > 1)) done.add(name);
   }
+  await db.keepPlaces?.();
   return [...done];
 }
 

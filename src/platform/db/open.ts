@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts';
 import { makeFolder } from '../durable-files.ts';
 import { counter, gauge, histogram, quickSeconds } from '../metrics.ts';
 import type { Tracer } from '../tracing.ts';
-import type { Cell } from './cells.ts';
+import type { CellSettings } from './cell-settings.ts';
 import { type Db, type OneDb, type Part, type Step, StoreUnavailable } from './db.ts';
 import type { MigratableDb } from './migrate.ts';
 import { integer, row, text } from './rows.ts';
@@ -20,7 +20,7 @@ type DbSettings = {
   readonly databaseUrl: string | undefined;
   readonly databaseMayLoseCommits?: boolean;
   /** Where the rows of users are, if in several parts. */
-  readonly cells?: readonly Cell[] | undefined;
+  readonly cells?: CellSettings | undefined;
 };
 
 /**
@@ -49,7 +49,7 @@ export async function openDb(
 
 async function openServer(url: string, cells: DbSettings['cells'], settings: { mayLoseCommits?: boolean | undefined }) {
   if (cells === undefined) return (await import('./postgres.ts')).openPostgres(url, settings);
-  return (await import('./cells.ts')).openCells(url, cells, settings);
+  return (await import('./cells.ts')).openCells(cells, settings);
 }
 
 /**

@@ -67,6 +67,8 @@ export const tables = {
     restore: 'delete',
   },
   backup_codes: { key: 'code_hash', place: 'user', user: 'few', restore: 'end' },
+  cells: { key: 'name', place: 'home', restore: 'keep' },
+  claims: { key: 'claim_key', place: 'key', user: 'kept', restore: 'keep' },
   client_documents: { key: 'client_id', place: 'shared', client: 'few', restore: 'keep' },
   client_failures: {
     key: 'failure_id',
