@@ -320,7 +320,7 @@ test('an upstream that never answers is waited for as long as we choose, and by 
       const departure = { mode: 'sign_in', returnTarget: {}, address: '::1' } as const;
       const { url, cookie } = await startUpstreamAuthorization(signet.deps, upstreams, provider, departure);
       const { search } = await followUpstream(url);
-      const authorization = openUpstreamAuthorization(signet.deps, cookie, 'acme') ?? assert.fail();
+      const authorization = openUpstreamAuthorization(signet.deps, cookie, provider) ?? assert.fail();
       upstream.lies = { claims: { email: undefined } };
       const { asked, headRead } = lieAt(upstream, path, answer);
       const finishing = completeUpstreamAuthorization(signet.deps, upstreams, provider, {

@@ -62,6 +62,9 @@ type ProviderList = { providers: readonly Provider[]; identities: readonly Ident
 const providersPage = (view: View, list: ProviderList): Page => {
   const { providers, identities } = list;
   const gone = identities.filter(({ issuer }) => !providers.some((provider) => provider.issuer === issuer));
+  const of = ({ issuer }: Provider) => identities.find((one) => one.issuer === issuer);
+  // By its ID that one would be disconnected instead, which has got it since.
+  const isHidden = ({ provider }: Identity) => providers.some((one) => one.id === provider && of(one));
   return {
     title: view.plain('providers.title'),
     tab: accountTab('security'),
@@ -69,15 +72,15 @@ const providersPage = (view: View, list: ProviderList): Page => {
     content: html`<h1>${view.t('providers.title')}</h1>
 ${notice(list.notice)}
 <p class="soft">${view.t(providers.length + gone.length > 0 ? 'providers.intro' : 'providers.none')}</p>
-<ul class="items">${providers.map(({ id, label, issuer }) =>
-      item(view, { id, label, identity: identities.find((one) => one.issuer === issuer) }),
-    )}${gone.map((identity) =>
-      item(view, {
-        id: identity.provider,
-        label: view.plain('providers.gone', { provider: identity.provider }),
-        identity,
-      }),
-    )}</ul>`,
+<ul class="items">${providers.map((provider) => item(view, { ...provider, identity: of(provider) }))}${gone
+      .filter((identity) => !isHidden(identity))
+      .map((identity) =>
+        item(view, {
+          id: identity.provider,
+          label: view.plain('providers.gone', { provider: identity.provider }),
+          identity,
+        }),
+      )}</ul>`,
   };
 };
 

@@ -8,6 +8,7 @@ import { mailTo } from '../../platform/mail/letters.ts';
 import {
   deleteIdentity,
   findIdentity,
+  type Identity,
   insertIdentity,
   listIdentities,
   mayLink,
@@ -115,7 +116,11 @@ export async function unlinkIdentity(
   const configured = await deps.providers.read();
   const provider = configured.find(provider_id);
   const identities = await listIdentities(deps.db, user_id);
-  const identity = identities.find((one) => (provider ? one.issuer === provider.issuer : one.provider === provider_id));
+  // An ID may mean another issuer than when the identity was linked under it: then the old one is meant that opens nothing any more.
+  const isGone = ({ issuer }: Identity) => configured.ofIssuer(issuer) === undefined;
+  const identity =
+    identities.find(({ issuer }) => issuer === provider?.issuer) ??
+    identities.find((one) => one.provider === provider_id && (!provider || isGone(one)));
   if (!identity) throw notFound();
 
   const { issuer, subject } = identity;
@@ -124,7 +129,7 @@ export async function unlinkIdentity(
     action: 'identity.unlinked',
     before: { provider: provider_id, issuer, subject },
     mail: 'provider_unlinked',
-    values: { provider: provider?.label ?? provider_id },
+    values: { provider: provider?.issuer === issuer ? provider.label : provider_id },
     // An identity whose issuer is no longer configured is no way to sign in, so it may always be removed.
     require: { anotherMethod: opens ? hasAnotherSignInMethod(deps.config, user_id) : undefined },
     run: {

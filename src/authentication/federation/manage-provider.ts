@@ -131,7 +131,8 @@ async function requireStored({ db, config }: Pick<Deps, 'db' | 'config'>, id: st
 
 /**
  * What is left out stays as it is. Its id and issuer never change: identities are kept by them.
- * @throws {RequestError} `not_found`; `invalid_state` for one of the settings; `invalid_request` with a problem for each field.
+ * @throws {RequestError} `not_found`; `invalid_state` for one of the settings; `invalid_request` with a problem for each field;
+ * `access_denied` for a new administrator.
  */
 export async function editProvider(
   deps: ProviderDeps,
@@ -142,6 +143,7 @@ export async function editProvider(
   const before = await requireStored(deps, id);
   const problems = termProblems(wanted);
   if (problems.length > 0) throw invalidFields(problems);
+  await refuseNewAdministrator(deps, caller);
   const { label, client_id, client_secret, groups_claim, scope } = wanted;
   const hasNewSecret = client_secret !== undefined && client_secret !== secretOf(deps, before);
   const given = {

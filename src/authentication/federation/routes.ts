@@ -213,7 +213,7 @@ async function confirmationUpstreamRequest(
 }
 
 const readAuthorizationCookie = (deps: Deps, request: FastifyRequest, provider: Provider) =>
-  openUpstreamAuthorization(deps, cookie(request, cookieNames(deps.config).federation), provider.id);
+  openUpstreamAuthorization(deps, cookie(request, cookieNames(deps.config).federation), provider);
 
 const refuseUnknownState = async (deps: Deps, request: FastifyRequest, provider: Provider) =>
   refusalOfBlockedCookies(deps, request) ??

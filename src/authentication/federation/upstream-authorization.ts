@@ -32,6 +32,8 @@ type Demands = {
 export type UpstreamAuthorization = ReturnTarget &
   Demands & {
     provider: string;
+    /** Its issuer, since another provider may get its ID meanwhile; undefined of a node of an earlier version. */
+    issuer?: string;
     state: string;
     nonce: string;
     code_verifier: string;
@@ -68,6 +70,7 @@ export async function startUpstreamAuthorization(
     ...demands,
     ...safeReturnTarget(deps, returnTarget),
     provider: provider.id,
+    issuer: provider.issuer,
     state: newSecret(),
     nonce: newSecret(),
     code_verifier: newSecret(),
@@ -117,7 +120,7 @@ export const safeReturnTarget = ({ config }: Pick<Deps, 'config'>, { request_id,
 export function openUpstreamAuthorization(
   deps: Pick<Deps, 'vault' | 'clock'>,
   sealed: string | undefined,
-  provider_id: string,
+  { id, issuer }: Pick<Provider, 'id' | 'issuer'>,
 ): UpstreamAuthorization | undefined {
   if (sealed === undefined || sealed.length > 8192) return undefined;
   let authorization: UpstreamAuthorization;
@@ -127,7 +130,8 @@ export function openUpstreamAuthorization(
     return undefined;
   }
   const isActive = authorization.started_at + upstreamAuthorizationSeconds > now(deps);
-  return authorization.provider === provider_id && isActive ? authorization : undefined;
+  const isOfIt = authorization.provider === id && (authorization.issuer ?? issuer) === issuer;
+  return isOfIt && isActive ? authorization : undefined;
 }
 
 export function failureReturnPath({ mode, ...returnTarget }: ReturnTarget & Pick<Demands, 'mode'>): string {
