@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DatabaseError } from 'pg';
 import type { Cell } from './cell-settings.ts';
 import type { OneDb } from './db.ts';
-import { StoreMisconfigured } from './engine.ts';
+import { StoreMisconfigured, StoreUnavailable } from './engine.ts';
 import { integer, type RowOf, row, text } from './rows.ts';
 import { sql } from './sql.ts';
 
@@ -9,6 +10,10 @@ const CellRow = row('cells', { name: text, place: integer, cells: integer, serve
 type CellRow = RowOf<typeof CellRow>;
 
 export type CellPlaces = ReturnType<typeof openCellPlaces>;
+
+/** For which a question waits while its cell is closed. */
+const longestWaitMs = 1_500;
+const pollMs = 50;
 
 /**
  * Which server has which cell: as the settings say until the store has kept it, and then as the store says, since cells move.
@@ -59,16 +64,25 @@ export function openCellPlaces(shared: OneDb, cells: readonly Cell[], servers: r
       await readOnce();
     },
 
-    /** Asks the server of a cell; once more the next one, if the cell has moved meanwhile: nothing was changed then. */
+    /**
+     * Asks the server of a cell. While the cell is closed for its move, nothing is changed by who asks: it is asked again until it is
+     * there, for a while.
+     * @throws {StoreUnavailable}
+     */
     async follow<Server, Answer>(server: () => Server, ask: (server: Server) => Promise<Answer>): Promise<Answer> {
-      const asked = server();
-      try {
-        return await ask(asked);
-      } catch (error) {
-        if (!hasNoSuchTable(error)) throw error;
-        await readOnce();
-        if (server() === asked) throw error;
-        return ask(server());
+      for (let waited = 0; ; waited += pollMs) {
+        const asked = server();
+        try {
+          return await ask(asked);
+        } catch (error) {
+          if (!hasNoSuchTable(error)) throw error;
+          await readOnce();
+          if (server() !== asked) continue;
+          if (waited >= longestWaitMs) {
+            throw new StoreUnavailable('A part of the store is being moved to another server.', { cause: error });
+          }
+          await sleep(pollMs);
+        }
       }
     },
   };

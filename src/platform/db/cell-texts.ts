@@ -5,6 +5,8 @@ type PartText = {
   readonly sql: string;
   /** Whether it reads or changes rows that are placed by their user. */
   readonly isAboutUsers: boolean;
+  /** Whether each part has all that it reads. */
+  readonly isOfShared: boolean;
 };
 
 const tableNames = /\b(from|join|into|update)(\s+)([a-z_]+)\b/g;
@@ -39,6 +41,7 @@ export function createCellTexts(schema: string | undefined): (sql: string) => Pa
     return {
       sql: schema === undefined ? sql : sql.replace(tableNames, inSchema),
       isAboutUsers: named.some((name) => tables[name].place === 'user'),
+      isOfShared: named.length > 0 && named.every((name) => tables[name].place === 'shared'),
     };
   }
 

@@ -1,9 +1,10 @@
 import { type Bucket, bucketNumber, bucketOf, isIdOfUser } from '../ids.ts';
+import { isChangeOfShared, openCopies, refusedForCopies } from './cell-copies.ts';
 import { type CellPlaces, openCellPlaces } from './cell-places.ts';
 import type { CellSettings } from './cell-settings.ts';
 import { createCellTexts } from './cell-texts.ts';
 import { createDb } from './db.ts';
-import type { Engine, Step } from './engine.ts';
+import { type Committed, type Engine, type Step, StoreUnavailable } from './engine.ts';
 import type { MigratableDb, MigratableEngine } from './migrate.ts';
 import { openPostgres } from './postgres.ts';
 import type { Statement } from './sql.ts';
@@ -53,11 +54,18 @@ export async function openCells(
       ...common,
       query: async (statement) => {
         const one = placed(statement);
-        return asked((db) => db.query(one));
+        try {
+          return await asked((db) => db.query(one));
+        } catch (error) {
+          if (schema !== undefined || !(error instanceof StoreUnavailable) || !textOf(statement.sql).isOfShared)
+            throw error;
+          return askCopies(one, error);
+        }
       },
       commit: async (steps) => {
         const all = steps.map(placed);
-        return asked((db) => db.commit(all));
+        const isShared = schema === undefined && copied.size > 0 && steps.some(({ sql }) => isChangeOfShared(sql));
+        return isShared ? changeShared(all) : asked((db) => db.commit(all));
       },
       schema,
       exclusively: (work) =>
@@ -68,6 +76,28 @@ export async function openCells(
     });
   }
 
+  async function changeShared(steps: readonly Step[]): Promise<Committed> {
+    const away = await copies.away();
+    if (away.length > 0) throw new StoreUnavailable(refusedForCopies(away));
+    const committed = await first.commit(steps);
+    await copies.haveFollowed();
+    return committed;
+  }
+
+  /** Of shared tables, while their first server is away. */
+  async function askCopies(statement: Statement, reason: StoreUnavailable) {
+    for (const server of copied.values()) {
+      try {
+        return await server.query(statement);
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error;
+      }
+    }
+    throw reason;
+  }
+
+  const copied = new Map([...servers].filter(([name]) => name !== ''));
+  const copies = openCopies(first, copied);
   const shared = openPart(() => first);
   const places: CellPlaces = openCellPlaces(shared, cells, Object.keys(urls));
   const inCells = cells.map(({ name }, cell) => openPart(() => servers.get(places.serverOf(name))!, name, cell));
@@ -78,12 +108,23 @@ export async function openCells(
     shared,
   };
   for (const part of parts) Object.assign(part, ofPlaces);
-  const copies = [...servers.values()].slice(1).map((server) => openPart(() => server));
   try {
     await places.read();
   } catch (error) {
     await common.close();
     throw error;
   }
-  return { ...shared, parts, copies, keepPlaces: places.keep };
+  const withCopies = [...copied.values()].map((server) => openPart(() => server));
+  return {
+    ...shared,
+    parts,
+    copies: withCopies,
+    keepPlaces: places.keep,
+    cellAt: (name, server) =>
+      openPart(
+        () => servers.get(server)!,
+        name,
+        cells.findIndex((one) => one.name === name),
+      ),
+  };
 }

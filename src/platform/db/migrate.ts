@@ -19,6 +19,8 @@ export type MigratableEngine = Engine & {
   readonly copies?: readonly MigratableDb[];
   /** Of a store in several parts: keeps where they are, once its tables are there. */
   keepPlaces?(): Promise<void>;
+  /** Of a store in several parts: a cell as if it was on this server, where it may come to be. */
+  cellAt?(cell: string, server: string): MigratableDb;
   exclusively<T>(work: (session: MigrationSession) => Promise<T>): Promise<T>;
 };
 
@@ -48,7 +50,8 @@ export async function migrate(db: MigratableDb, now: number, folder?: URL): Prom
   const migrations = readMigrations(folder);
   const done = new Set<string>();
   for (const part of [...(db.copies ?? []), ...db.parts]) {
-    for (const name of await migratePart(part, migrations, now, db.parts.length > 1)) done.add(name);
+    for (const name of await migratePart(part, migrations, now, db.parts.length > 1 || part.schema !== undefined))
+      done.add(name);
   }
   await db.keepPlaces?.();
   return [...done];
