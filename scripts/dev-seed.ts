@@ -2,7 +2,7 @@
  * `npm run dev:seed`: fills a development store with what `seeded-world.ts` has, so that each page of `npm run dev` has
  * something to show. Only for an address on loopback, since the passwords are known.
  */
-import { findUserByEmail } from '../src/accounts/store.ts';
+import { findUserByEmail } from '../src/accounts/addresses.store.ts';
 import { buildApp } from '../src/app/app.ts';
 import { readConfig } from '../src/app/config.ts';
 import { closeDeps, openDeps, openLog } from '../src/app/open-deps.ts';
@@ -16,7 +16,7 @@ if (!isLoopback(new URL(config.baseUrl).hostname)) {
 }
 const deps = await openDeps(config, { clock: Date.now, log: openLog('warn') });
 try {
-  if (await findUserByEmail(deps.db, accounts.ada.email)) {
+  if (await findUserByEmail(deps, accounts.ada.email)) {
     console.log('This store has been seeded before. To start again, stop the server and delete the store.');
   } else {
     const app = await buildApp(deps);

@@ -1,4 +1,5 @@
 import { now } from '../platform/clock.ts';
+import type { Part } from '../platform/db/db.ts';
 import { inSlices } from '../platform/db/slices.ts';
 import type { Deps } from '../platform/deps.ts';
 import { emailKey } from '../platform/email-address.ts';
@@ -13,19 +14,19 @@ const upgradeSeconds = 86_400;
  * @returns false if the signal ended it before all was done.
  */
 export async function rewriteEmailKeys(
-  { db, clock, log }: Pick<Deps, 'db' | 'clock' | 'log'>,
+  { db: part, clock, log }: Pick<Deps, 'clock' | 'log'> & { db: Part },
   signal?: AbortSignal,
 ): Promise<boolean> {
   const at = now({ clock });
-  const began = await keysBeganAt(db);
+  const began = await keysBeganAt(part);
   if (began === undefined || at < began + upgradeSeconds) return true;
   let after = '';
   let same = 0;
   const isDone = await inSlices(async (rows) => {
-    const users = await usersWithOldKeys(db, after, rows);
+    const users = await usersWithOldKeys(part, after, rows);
     after = users.at(-1)?.user_id ?? after;
     for (const user of users) {
-      if (emailKey(user.email) !== user.email_key && !(await rewriteKey(db, user, at))) same += 1;
+      if (emailKey(user.email) !== user.email_key && !(await rewriteKey(part, user, at))) same += 1;
     }
     return users.length;
   }, signal);

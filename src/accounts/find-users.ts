@@ -1,10 +1,11 @@
 import { now } from '../platform/clock.ts';
-import type { Db } from '../platform/db/db.ts';
+import type { Part } from '../platform/db/db.ts';
 import { cutPage, decodeCursor, encodeCursor, inSlices, unknownCursor } from '../platform/db/slices.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import { completedAtOnce, decodePlace, encodePlace } from '../platform/db/term-search.ts';
 import type { StoreDeps } from '../platform/deps.ts';
 import { rangesOf } from '../platform/search-terms.ts';
+import { type AddressDeps, findUserByEmail } from './addresses.store.ts';
 import {
   countUsers as countLists,
   filterCondition,
@@ -16,14 +17,7 @@ import {
   type UserOrder,
 } from './lists.store.ts';
 import { usersWithTerms } from './search.store.ts';
-import {
-  completeTerms,
-  findUser,
-  findUserByEmail,
-  someTermsAreMissing,
-  type User,
-  usersWithMissingTerms,
-} from './store.ts';
+import { completeTerms, findUser, someTermsAreMissing, type User, usersWithMissingTerms } from './store.ts';
 
 type FoundUsers = {
   users: User[];
@@ -51,7 +45,7 @@ export type UserSearch = {
  * Without a query all users or those of a filter.
  * @throws {RequestError} `invalid_request` for an `after` that no page has given.
  */
-export async function findUsers(deps: StoreDeps, search: UserSearch): Promise<FoundUsers> {
+export async function findUsers(deps: StoreDeps & AddressDeps, search: UserSearch): Promise<FoundUsers> {
   const { db } = deps;
   const { query = '', filter, order, after, limit = 50 } = search;
   const typed = query.trim();
@@ -69,7 +63,7 @@ export async function findUsers(deps: StoreDeps, search: UserSearch): Promise<Fo
   const place = cursor && placeOf(cursor.id);
   if (place && !ranges.some(({ from }) => place.term.startsWith(from))) throw unknownCursor('after');
   const [exact, found, isMissing] = await Promise.all([
-    place ? undefined : findExactly(db, typed, isListed),
+    place ? undefined : findExactly(deps, typed, isListed),
     usersWithTerms(db, { ranges, after: place, limit, isListed }),
     someTermsAreMissing(db),
   ]);
@@ -85,9 +79,9 @@ export const countedUsersAtMost = 5000;
 export const countUsers = (deps: StoreDeps): Promise<UserCounts> =>
   countLists(deps.db, now(deps) - staleSeconds, countedUsersAtMost + 1);
 
-async function findExactly(db: Db, typed: string, isListed: Sql): Promise<User | undefined> {
-  const user = await (typed.includes('@') ? findUserByEmail(db, typed) : findUser(db, typed));
-  return user && (await fulfils(db, user.user_id, isListed)) ? user : undefined;
+async function findExactly(deps: AddressDeps, typed: string, isListed: Sql): Promise<User | undefined> {
+  const user = await (typed.includes('@') ? findUserByEmail(deps, typed) : findUser(deps.db, typed));
+  return user && (await fulfils(deps.db, user.user_id, isListed)) ? user : undefined;
 }
 
 function placeOf(text: string) {
@@ -100,11 +94,11 @@ function placeOf(text: string) {
  * any time; after a crash the next run continues.
  * @returns false if the signal ended it before all was done.
  */
-export function completeMissingTerms({ db }: { db: Db }, signal?: AbortSignal): Promise<boolean> {
+export function completeMissingTerms({ db: part }: { db: Part }, signal?: AbortSignal): Promise<boolean> {
   return inSlices(
     async (count) => {
-      const users = await usersWithMissingTerms(db, count);
-      await Promise.all(users.map((user) => completeTerms(db, user)));
+      const users = await usersWithMissingTerms(part, count);
+      await Promise.all(users.map((user) => completeTerms(part, user)));
       return users.length;
     },
     signal,

@@ -1,6 +1,8 @@
+import type { Db, Part } from '../platform/db/db.ts';
 import { exportedTable } from '../platform/db/exported-table.ts';
+import { sumOfAll } from '../platform/db/parts.ts';
 import { id, integer, row, text } from '../platform/db/rows.ts';
-import { oneOf, type Sql, sql } from '../platform/db/sql.ts';
+import { oneOf, raw, type Sql, sql } from '../platform/db/sql.ts';
 import { tables } from '../platform/db/tables.ts';
 import { readableEmail } from '../platform/email-address.ts';
 import { digest, type UserId } from '../platform/ids.ts';
@@ -16,10 +18,28 @@ const maxHandles = 3;
 
 const isKept = (now: number): Sql => sql`(released_at is null or released_at > ${now - handleKeptSeconds})`;
 
-/** A requirement: behind a lock of the user's row, one more handle is not too many. */
-export const mayTakeHandle = (user_id: UserId, handle: string, now: number): Sql =>
-  sql`(select count(*) from handles
-        where user_id = ${user_id} and handle_hash <> ${digest(handle)} and ${isKept(now)}) < ${maxHandles}`;
+/** Where it is decided who has a handle. */
+export const partOfHandle = (db: Db, handle: string): Part => db.of(digest(handle));
+
+const others = (user_id: UserId, handle: string, now: number): Sql =>
+  sql`select count(*) from handles where user_id = ${user_id} and handle_hash <> ${digest(handle)} and ${isKept(now)}`;
+
+/**
+ * A requirement of the part of a handle: behind a lock of the user's row, one more is not too many.
+ * @param elsewhere {@link handlesElsewhere}.
+ */
+export const mayTakeHandle = (user_id: UserId, handle: string, now: number, elsewhere: number): Sql =>
+  sql`(${others(user_id, handle, now)}) < ${raw(String(maxHandles - elsewhere))}`;
+
+const Count = row('handles', { handles: integer });
+
+/** How many other handles a user has in other parts than the one of this handle. */
+export const handlesElsewhere = (db: Db, user_id: UserId, handle: string, now: number): Promise<number> =>
+  sumOfAll(db, async (part) =>
+    part === partOfHandle(db, handle)
+      ? 0
+      : ((await part.get(Count, sql`select (${others(user_id, handle, now)}) as handles`))?.handles ?? 0),
+  );
 
 /** Changes no row if another user has it or has given it up too short a time ago, or if it is reserved. */
 export const takeHandle = (user_id: UserId, handle: string, now: number): Sql =>
@@ -44,8 +64,10 @@ export const reserveHandle = (email: string, handle: string, { until, now }: { u
 export const deleteReservations = (email: string): Sql =>
   sql`delete from handles where user_id in ${oneOf([email, readableEmail(email)].map(inviteeOf))}`;
 
-export const releaseHandle = (user_id: UserId, now: number): Sql =>
-  sql`update handles set released_at = ${now} where user_id = ${user_id} and released_at is null`;
+/** @param taken the one that the user has instead. */
+export const releaseHandle = (user_id: UserId, now: number, taken?: string | null): Sql =>
+  sql`update handles set released_at = ${now} where user_id = ${user_id} and released_at is null
+         ${taken ? sql`and handle_hash <> ${digest(taken)}` : sql``}`;
 
 /** Those given up, which are not free yet. Whose they are now is a member of a user. */
 export const exportedHandles = exportedTable('handles', {

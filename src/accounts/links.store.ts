@@ -1,4 +1,5 @@
-import type { Db } from '../platform/db/db.ts';
+import type { Db, Part } from '../platform/db/db.ts';
+import { askAll, compareText, mergeAll } from '../platform/db/parts.ts';
 import { choice, id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import type { Cursor } from '../platform/db/slices.ts';
 import { asBigint, oneOf, type Sql, sql } from '../platform/db/sql.ts';
@@ -79,19 +80,19 @@ export const insertAddressLink = (link: AccountLink, now: number): Sql =>
  * so even if the clock is set back.
  */
 export async function findOpenLink(
-  db: Db,
+  part: Part,
   token_hash: string,
   purposes: readonly LinkPurpose[],
   now: number,
 ): Promise<OneTimeLink | undefined> {
-  const link = await db.get(
+  const link = await part.get(
     OneTimeLink,
     sql`select ${OneTimeLink.columns} from one_time_links l
          where token_hash = ${token_hash} and purpose in ${oneOf(purposes)}
            and ${isUnused(sql`l.token_hash`)}`,
   );
   if (!link || link.expires_at > now) return link;
-  await db.run(sql`delete from one_time_links where token_hash = ${token_hash} and expires_at <= ${now}`);
+  await part.run(sql`delete from one_time_links where token_hash = ${token_hash} and expires_at <= ${now}`);
   return undefined;
 }
 
@@ -107,13 +108,19 @@ const Invitation = row('one_time_links', {
 
 /** Neither used, revoked nor expired, the newest first. */
 export const listInvitations = (db: Db, now: number, { after, limit }: { after?: Cursor; limit: number }) =>
-  db.all(
-    Invitation,
-    sql`select ${Invitation.columns} from one_time_links l
-         where purpose = 'invitation' and expires_at > ${now}
-           ${after === undefined ? sql`` : sql`and (created_at, token_hash) < (${asBigint(after.at)}, ${after.id})`}
-           and ${isUnused(sql`l.token_hash`)}
-         order by created_at desc, token_hash desc limit ${limit}`,
+  mergeAll(
+    db,
+    (part) =>
+      part.all(
+        Invitation,
+        sql`select ${Invitation.columns} from one_time_links l
+             where purpose = 'invitation' and expires_at > ${now}
+               ${after === undefined ? sql`` : sql`and (created_at, token_hash) < (${asBigint(after.at)}, ${after.id})`}
+               and ${isUnused(sql`l.token_hash`)}
+             order by created_at desc, token_hash desc limit ${limit}`,
+      ),
+    (one, other) => other.created_at - one.created_at || compareText(other.token_hash, one.token_hash),
+    limit,
   );
 
 const ofAddress = (email: string): Sql =>
@@ -144,10 +151,12 @@ export const hasGivenLinks = (user_id: UserId): Sql =>
   sql`exists (select 1 from one_time_links where invited_by = ${`user:${user_id}`})`;
 
 /** Whether {@link endLinksGivenBy} makes an invitation of an administrator an ordinary one. */
-export const hasInvitedAdministrator = (db: Db, user_id: UserId, now: number): Promise<boolean> =>
-  db.holds(sql`exists (select 1 from one_time_links l
-                        where invited_by = ${`user:${user_id}`} and role = 'admin' and expires_at > ${now}
-                          and ${isUnused(sql`l.token_hash`)})`);
+export const hasInvitedAdministrator = async (db: Db, user_id: UserId, now: number): Promise<boolean> => {
+  const hasInvited = sql`exists (select 1 from one_time_links l
+                                  where invited_by = ${`user:${user_id}`} and role = 'admin' and expires_at > ${now}
+                                    and ${isUnused(sql`l.token_hash`)})`;
+  return (await askAll(db, (part) => part.holds(hasInvited))).includes(true);
+};
 
 /**
  * What an administrator has given away by links outlives no end of that administrator's access, since a thief may have been

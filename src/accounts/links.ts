@@ -81,14 +81,14 @@ export async function requireLink(
   token: string,
   purposes: readonly [ExplainedPurpose, ...LinkPurpose[]],
 ): Promise<OneTimeLink & { email: string }> {
-  const link = await findOpenLink(deps.db, digest(token), purposes, now(deps));
+  const link = await findOpenLink(deps.db.of(token), digest(token), purposes, now(deps));
   if (!link || link.email === null) throw spentLink(purposes[0]);
   return { ...link, email: link.email };
 }
 
 /** Why a change failed: false if the link was used meanwhile. */
 export const isOpenLink = async (deps: StoreDeps, token: string, purposes: readonly LinkPurpose[]): Promise<boolean> =>
-  (await findOpenLink(deps.db, digest(token), purposes, now(deps))) !== undefined;
+  (await findOpenLink(deps.db.of(token), digest(token), purposes, now(deps))) !== undefined;
 
 /** Others share the text of one of these. */
 type ExplainedPurpose = 'sign_up' | 'verify_email' | 'password_reset' | 'invitation';

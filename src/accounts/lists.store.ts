@@ -1,4 +1,5 @@
 import type { Db } from '../platform/db/db.ts';
+import { compareText, mergeAll, sumOfAll } from '../platform/db/parts.ts';
 import { integer, type RowOf, row } from '../platform/db/rows.ts';
 import { asBigint, raw, type Sql, sql } from '../platform/db/sql.ts';
 import type { UserId } from '../platform/ids.ts';
@@ -36,7 +37,7 @@ export function filterCondition(filter: UserFilter | undefined, staleBefore: num
 
 /** @param condition on the row of the user. */
 export const fulfils = (db: Db, user_id: UserId, condition: Sql): Promise<boolean> =>
-  db.holds(sql`exists (select 1 from users where user_id = ${user_id} and ${condition})`);
+  db.of(user_id).holds(sql`exists (select 1 from users where user_id = ${user_id} and ${condition})`);
 
 const ListedUser = row('users', { ...User.fields, active_at: integer });
 export type ListedUser = RowOf<typeof ListedUser>;
@@ -53,24 +54,28 @@ type UserList = {
 };
 
 export const listUsers = (db: Db, { filter, order = 'newest', after, limit, staleBefore }: UserList) => {
+  const key = placeInList({ filter, order });
   const columns = sql`select ${ListedUser.columns} from users where deleted_at is null`;
   if (filter === 'stale') {
-    return db.all(
-      ListedUser,
-      sql`${columns} and active_at < ${staleBefore}
+    const list = sql`${columns} and active_at < ${staleBefore}
              and (active_at, user_id) > (${asBigint(after?.at ?? 1)}, ${after?.user_id ?? ''})
-           order by active_at, user_id limit ${limit}`,
-    );
+           order by active_at, user_id limit ${limit}`;
+    return mergeAll(db, (part) => part.all(ListedUser, list), byPlace(key), limit);
   }
   const condition = filter === undefined ? sql`` : sql`and ${filterConditions[filter]}`;
-  const key = placeInList({ filter, order });
-  return db.all(
-    ListedUser,
-    sql`${columns} ${condition}
+  const list = sql`${columns} ${condition}
            and (${raw(key)}, user_id) < (${asBigint(after?.at ?? Number.MAX_SAFE_INTEGER)}, ${after?.user_id ?? ''})
-         order by ${raw(key)} desc, user_id desc limit ${limit}`,
+         order by ${raw(key)} desc, user_id desc limit ${limit}`;
+  return mergeAll(
+    db,
+    (part) => part.all(ListedUser, list),
+    (one, other) => byPlace(key)(other, one),
+    limit,
   );
 };
+
+const byPlace = (key: 'created_at' | 'active_at') => (one: ListedUser, other: ListedUser) =>
+  one[key] - other[key] || compareText(one.user_id, other.user_id);
 
 /** What a list is ordered by. */
 export const placeInList = ({ filter, order }: Pick<UserList, 'filter' | 'order'>): 'created_at' | 'active_at' =>
@@ -83,12 +88,11 @@ export type UserCounts = Readonly<Record<UserFilter | 'all', number>>;
 /** How many users there are, and how many each filter has. Counts up to `most`, each by its index. */
 export async function countUsers(db: Db, staleBefore: number, most: number): Promise<UserCounts> {
   const count = async (filter?: UserFilter) => {
-    const counted = await db.get(
-      Count,
-      sql`select count(*) as found from (select 1 as one from users
-           where deleted_at is null and ${filterCondition(filter, staleBefore)} limit ${raw(String(most))}) as few`,
-    );
-    return [filter ?? 'all', counted?.found ?? 0] as const;
+    const few = sql`select 1 as one from users
+           where deleted_at is null and ${filterCondition(filter, staleBefore)} limit ${raw(String(most))}`;
+    const counted = sql`select count(*) as found from (${few}) as few`;
+    const found = await sumOfAll(db, async (part) => (await part.get(Count, counted))?.found ?? 0);
+    return [filter ?? 'all', Math.min(found, most)] as const;
   };
   return Object.fromEntries(await Promise.all([count(), ...userFilters.map(count)])) as UserCounts;
 }

@@ -29,7 +29,7 @@ const PictureType = StoredPicture.pick('media_type');
 
 /** Unless its user is disabled, or shows another one by now, which a node of the version before may have set. */
 export const findPictureType = (db: Db, picture_id: string) =>
-  db.get(
+  db.of(picture_id).get(
     PictureType,
     sql`select ${PictureType.columnsOf('p')} from user_pictures p join users u on u.user_id = p.user_id
          where p.picture_id = ${picture_id} and u.disabled_at is null
@@ -37,10 +37,10 @@ export const findPictureType = (db: Db, picture_id: string) =>
   );
 
 export const findPicture = (db: Db, picture_id: string) =>
-  db.get(Picture, sql`select ${Picture.columns} from user_pictures where picture_id = ${picture_id}`);
+  db.of(picture_id).get(Picture, sql`select ${Picture.columns} from user_pictures where picture_id = ${picture_id}`);
 
 export const findPictureOf = (db: Db, user_id: UserId) =>
-  db.get(Picture, sql`select ${Picture.columns} from user_pictures where user_id = ${user_id}`);
+  db.of(user_id).get(Picture, sql`select ${Picture.columns} from user_pictures where user_id = ${user_id}`);
 
 /** Those that their users show. */
 export const exportedPictures = exportedTable('user_pictures', {

@@ -1,10 +1,11 @@
 import { mayConflict } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
 import { exportedTable } from '../platform/db/exported-table.ts';
+import { askAll, askOfEach, mergeAll, sumOfAll } from '../platform/db/parts.ts';
 import { flag, id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { oneOf, raw, sql } from '../platform/db/sql.ts';
 import type { UserId } from '../platform/ids.ts';
-import { User } from './store.ts';
+import { oldestFirst, User } from './store.ts';
 
 /** The table `scim_users`. */
 const Provisioned = row('scim_users', {
@@ -33,45 +34,49 @@ const users = sql`select ${User.columnsOf('u')}, s.user_name, s.external_id, s.e
 
 /** @returns undefined also for one who is deleted. */
 export const findScimUser = (db: Db, user_id: string) =>
-  db.get(ScimUserRow, sql`${users} where u.user_id = ${user_id} and u.deleted_at is null`);
+  db.of(user_id).get(ScimUserRow, sql`${users} where u.user_id = ${user_id} and u.deleted_at is null`);
 
-export const findScimUsers = (db: Db, user_ids: readonly string[]) =>
-  db.all(
-    ScimUserRow,
-    sql`${users} where u.user_id in ${oneOf(user_ids)} and u.deleted_at is null order by u.created_at, u.user_id`,
+export const findScimUsers = async (db: Db, user_ids: readonly string[]): Promise<ScimUser[]> => {
+  const found = await askOfEach(db, user_ids, (part, ids) =>
+    part.all(
+      ScimUserRow,
+      sql`${users} where u.user_id in ${oneOf(ids)} and u.deleted_at is null order by u.created_at, u.user_id`,
+    ),
   );
+  return found.sort(oldestFirst);
+};
 
 /** The oldest first. */
-export const listScimUsers = (db: Db, { offset, limit }: { offset: number; limit: number }) =>
-  db.all(
-    ScimUserRow,
-    sql`${users} where u.deleted_at is null order by u.created_at, u.user_id limit ${limit} offset ${offset}`,
-  );
+export async function listScimUsers(db: Db, { offset, limit }: { offset: number; limit: number }): Promise<ScimUser[]> {
+  const skipped = db.parts.length === 1 ? offset : 0; // else who is before it is known when the parts are together
+  const rows = offset - skipped + limit;
+  const list = sql`${users} where u.deleted_at is null order by u.created_at, u.user_id limit ${rows} offset ${skipped}`;
+  return (await mergeAll(db, (part) => part.all(ScimUserRow, list), oldestFirst, rows)).slice(offset - skipped);
+}
 
 /** What a directory says of a user; undefined if none has said anything. */
 export const findProvisioned = (db: Db, user_id: string) =>
-  db.get(Provisioned, sql`select ${Provisioned.columns} from scim_users where user_id = ${user_id}`);
+  db.of(user_id).get(Provisioned, sql`select ${Provisioned.columns} from scim_users where user_id = ${user_id}`);
 
 const Count = row('users', { found: integer });
 
 /** Up to `most`. */
-export const countScimUsers = async (db: Db, most: number): Promise<number> =>
-  (
-    await db.get(
-      Count,
-      sql`select count(*) as found from (select 1 as one from users where deleted_at is null
-           limit ${raw(String(most))}) as few`,
-    )
-  )?.found ?? 0;
+export const countScimUsers = async (db: Db, most: number): Promise<number> => {
+  const few = sql`select 1 as one from users where deleted_at is null limit ${raw(String(most))}`;
+  const count = sql`select count(*) as found from (${few}) as few`;
+  return Math.min(await sumOfAll(db, async (part) => (await part.get(Count, count))?.found ?? 0), most);
+};
 
 const Id = row('scim_users', { user_id: id<UserId>() });
 
-export const idsByUserName = (db: Db, key: string) =>
-  db.all(Id, sql`select user_id from scim_users where user_name_key = ${key}`);
+export const idsByUserName = async (db: Db, key: string) =>
+  (await askAll(db, (part) => part.all(Id, sql`select user_id from scim_users where user_name_key = ${key}`))).flat();
 
 /** It is the directory that keeps them apart. */
-export const idsByExternalId = (db: Db, external_id: string, limit: number) =>
-  db.all(Id, sql`select user_id from scim_users where external_id = ${external_id} limit ${limit}`);
+export const idsByExternalId = async (db: Db, external_id: string, limit: number) => {
+  const ids = sql`select user_id from scim_users where external_id = ${external_id} limit ${limit}`;
+  return (await askAll(db, (part) => part.all(Id, ids))).flat().slice(0, limit);
+};
 
 /** Conflicts with a name that is taken; of an account that is being deleted, the name is free. */
 export const insertProvisioned = (one: Provisioned) => [

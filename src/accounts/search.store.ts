@@ -1,4 +1,5 @@
 import type { Db } from '../platform/db/db.ts';
+import { askAll, askOfEach, compareText } from '../platform/db/parts.ts';
 import { row, text } from '../platform/db/rows.ts';
 import { allOf, oneOf, type Sql, sql } from '../platform/db/sql.ts';
 import { firstTermOf, Place, placesOf, rarestOf } from '../platform/db/term-search.ts';
@@ -15,9 +16,11 @@ const UserName = User.pick('user_id', 'name', 'email');
 
 /** Users who are not deleted. */
 export const namesOfUsers = (db: Db, user_ids: readonly string[]) =>
-  db.all(
-    UserName,
-    sql`select ${UserName.columns} from users where user_id in ${oneOf(user_ids)} and deleted_at is null`,
+  askOfEach(db, user_ids, (part, ids) =>
+    part.all(
+      UserName,
+      sql`select ${UserName.columns} from users where user_id in ${oneOf(ids)} and deleted_at is null`,
+    ),
   );
 
 /**
@@ -36,22 +39,34 @@ export async function usersWithTerms(
     isListed,
   }: { ranges: readonly TermRange[]; after: Place | undefined; limit: number; isListed: Sql },
 ): Promise<{ users: User[]; next: Place | undefined }> {
+  // Of the same word in every part, for one order. Users are spread evenly, so one part tells which word is rare.
   const range = after
     ? ranges.find(({ from }) => after.term.startsWith(from))
-    : await rarestOf(db, [userTerms], ranges);
+    : await rarestOf(db.parts.at(-1)!, [userTerms], ranges);
   if (range === undefined) return { users: [], next: undefined };
   const places = placesOf(userTerms, { range, after });
   const firstIn = (one: TermRange) => firstTermOf(userTerms, sql`c.id`, one);
   const hasOthers = allOf(ranges.filter((one) => one !== range).map((one) => sql`${firstIn(one)} is not null`));
-  const found = await db.all(
-    FoundUser,
-    sql`select c.term, ${User.columnsOf('u')}
+  const search = sql`select c.term, ${User.columnsOf('u')}
           from (${places} limit ${maxCandidates}) c join users u on u.user_id = c.id
          where u.deleted_at is null and ${isListed} and c.term = ${firstIn(range)} and ${hasOthers}
-         order by c.term, c.id limit ${limit + 1}`,
-  );
-  const users = found.slice(0, limit);
-  const last = users.at(-1);
-  if (found.length > limit) return { users, next: last && { term: last.term, id: last.user_id } };
-  return { users, next: await db.get(Place, sql`${places} limit 1 offset ${maxCandidates - 1}`) };
+         order by c.term, c.id limit ${limit + 1}`;
+  const inParts = await askAll(db, async (part) => {
+    const found = (await part.all(FoundUser, search)).map((user) => ({ user, term: user.term, id: user.user_id }));
+    if (found.length > limit) return { found, end: undefined };
+    return { found, end: await part.get(Place, sql`${places} limit 1 offset ${maxCandidates - 1}`) };
+  });
+  // What is behind the end of one part's candidates comes after others of that part.
+  const [end] = inParts.flatMap((one) => one.end ?? []).sort(inOrderOfPlaces);
+  const found = inParts
+    .flatMap((one) => one.found)
+    .filter((one) => end === undefined || inOrderOfPlaces(one, end) <= 0)
+    .sort(inOrderOfPlaces);
+  const page = found.slice(0, limit);
+  const last = page.at(-1);
+  const next = found.length > limit && last ? { term: last.term, id: last.id } : end;
+  return { users: page.map(({ user }) => user), next };
 }
+
+const inOrderOfPlaces = (one: Place, other: Place): number =>
+  compareText(one.term, other.term) || compareText(one.id, other.id);

@@ -2,6 +2,7 @@
  * What other rooms may put into their changes, or ask of our tables: the statements of this room's stores that are its interface.
  * Whatever decides something is a use-case, in a file of its own.
  */
+export { type AddressDeps, findUserByEmail, partOfEmail, usersOfAddresses } from './addresses.store.ts';
 export {
   listAdministrators,
   listAdministratorsAfter,
@@ -12,7 +13,9 @@ export { countSameMailbox } from './email-keys.store.ts';
 export {
   deleteReservations,
   exportedHandles,
+  handlesElsewhere,
   mayTakeHandle,
+  partOfHandle,
   releaseHandle,
   reserveHandle,
   takeHandle,
@@ -67,7 +70,6 @@ export {
   existingUsers,
   exportedRoles,
   findUser,
-  findUserByEmail,
   hasAdministrator,
   hasEmail,
   hasRole,
@@ -98,7 +100,6 @@ export {
   showPicture,
   standardClaimNames,
   User,
-  usersOfAddresses,
   usersWithAttribute,
 } from './store.ts';
 export { userTerms } from './terms.store.ts';

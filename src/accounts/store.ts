@@ -1,6 +1,7 @@
 import { mayConflict, mustChange, type Write } from '../platform/db/change.ts';
-import type { Db } from '../platform/db/db.ts';
+import type { Db, Part } from '../platform/db/db.ts';
 import { exportedTable } from '../platform/db/exported-table.ts';
+import { askAll, askOfEach, compareText } from '../platform/db/parts.ts';
 import { choice, id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { asBigint, asText, oneOf, raw, type Sql, sql } from '../platform/db/sql.ts';
 import { rowsOfUserFitOneSlice } from '../platform/db/table-rows.ts';
@@ -53,6 +54,11 @@ export const User = row('users', {
   updated_at: integer,
 });
 export type User = RowOf<typeof User>;
+
+type Creation = Pick<User, 'created_at' | 'user_id'>;
+/** For `sort`, of what is ordered by `created_at, user_id`. */
+export const oldestFirst = (one: Creation, other: Creation): number =>
+  one.created_at - other.created_at || compareText(one.user_id, other.user_id);
 
 type NewUser = Pick<User, 'user_id' | 'email' | 'name' | 'role' | 'email_verified_at'> &
   Partial<
@@ -108,18 +114,7 @@ export const noteSecondFactor = (user_id: UserId, hasSecondFactor: Sql): Sql =>
 const asFlag = (condition: Sql): Sql => sql`case when ${condition} then 1 else 0 end`;
 
 export const findUser = (db: Db, user_id: UserId) =>
-  db.get(User, sql`select ${User.columns} from users where user_id = ${user_id} and deleted_at is null`);
-
-/** The account of an address: of two that are one mailbox, the one that is spelled so; else the one that has the key. */
-export const findUserByEmail = async (db: Db, email: string): Promise<User | undefined> => {
-  const users = await db.all(User, sql`select ${User.columns} from users where ${isAddressed(email)}`);
-  const spelled = email.trim().toLowerCase();
-  return (
-    users.find((user) => user.email.toLowerCase() === spelled) ??
-    users.find((user) => user.same_mailbox_as === null) ??
-    users[0]
-  );
-};
+  db.of(user_id).get(User, sql`select ${User.columns} from users where user_id = ${user_id} and deleted_at is null`);
 
 /** In the words of its partial index. */
 export const isActiveAdministrator = sql`role = 'admin' and disabled_at is null`;
@@ -130,7 +125,8 @@ export const isActiveAdministratorNow = (user_id: UserId): Sql =>
 
 export const noAdministrator: Sql = sql`not exists (select 1 from users where ${isActiveAdministrator})`;
 
-export const hasAdministrator = async (db: Db): Promise<boolean> => !(await db.holds(noAdministrator));
+export const hasAdministrator = async (db: Db): Promise<boolean> =>
+  (await askAll(db, (part) => part.holds(noAdministrator))).includes(false);
 
 /** Changes no row if the user is unknown, or is so already. @param updated_at of an import. */
 export const setDisabled = (user_id: UserId, disabled: boolean, now: number, updated_at = now): Sql =>
@@ -140,24 +136,15 @@ export const setDisabled = (user_id: UserId, disabled: boolean, now: number, upd
     : sql`update users set disabled_at = null, ${touched(now)}
            where user_id = ${user_id} and disabled_at is not null`;
 
-const AddressedUser = row('users', { user_id: id<UserId>(), email_key: text });
-
-/** The accounts of some addresses, by all keys that these may have. */
-export const usersOfAddresses = (db: Db, emails: readonly string[]) =>
-  db.all(
-    AddressedUser,
-    sql`select ${AddressedUser.columns} from users where email_key in ${oneOf(emails.flatMap(emailKeys))}`,
-  );
+const Id = User.pick('user_id');
 
 export const existingUsers = (db: Db, user_ids: readonly string[]) =>
-  db.all(User.pick('user_id'), sql`select user_id from users where user_id in ${oneOf(user_ids)}`);
+  askOfEach(db, user_ids, (part, ids) => part.all(Id, sql`select user_id from users where user_id in ${oneOf(ids)}`));
 
 /** Those of some users who are not deleted. */
 export async function presentUsers(db: Db, user_ids: readonly string[]): Promise<Set<string>> {
-  const Id = User.pick('user_id');
-  const rows = await db.all(
-    Id,
-    sql`select user_id from users where user_id in ${oneOf(user_ids)} and deleted_at is null`,
+  const rows = await askOfEach(db, user_ids, (part, ids) =>
+    part.all(Id, sql`select user_id from users where user_id in ${oneOf(ids)} and deleted_at is null`),
   );
   return new Set(rows.map(({ user_id }) => user_id));
 }
@@ -226,15 +213,12 @@ export const deleteUser = (user_id: UserId, now: number): Sql[] => [
        where user_id = ${user_id}`,
 ];
 
-export const deletedUsers = (db: Db) =>
-  db.all(
-    User.pick('user_id'),
-    sql`select user_id from users where deleted_at is not null order by deleted_at limit 1000`,
-  );
+export const deletedUsers = (part: Part) =>
+  part.all(Id, sql`select user_id from users where deleted_at is not null order by deleted_at limit 1000`);
 
 /** The last row of a deleted user, unless another node has left more than one statement may delete. */
-export const deleteDeletedUser = (db: Db, user_id: UserId) =>
-  db.run(
+export const deleteDeletedUser = (part: Part, user_id: UserId) =>
+  part.run(
     sql`delete from users where user_id = ${user_id} and deleted_at is not null and ${rowsOfUserFitOneSlice(user_id)}`,
   );
 
@@ -267,8 +251,8 @@ export const cleanAttributes = (user_id: UserId, { from, to }: ReplacedAttribute
 const AttributesOfUser = User.pick('user_id', 'attributes');
 
 /** By id, of all users after one; `attributes` of those alone in whose text a word is. */
-export const usersWithAttribute = (db: Db, word: string, after: string, limit: number) =>
-  db.all(
+export const usersWithAttribute = (part: Part, word: string, after: string, limit: number) =>
+  part.all(
     AttributesOfUser,
     sql`select user_id, case when attributes like ${asText(`%"${word}"%`)} then attributes end as attributes
           from users where user_id > ${after} order by user_id limit ${limit}`,
@@ -293,7 +277,9 @@ const RoleGrant = row('users', { role, role_granted_by: nullable(text), role_gra
 
 /** The role, who gave it and when; both null for the role that the user began with. */
 export const findRoleGrant = (db: Db, user_id: UserId) =>
-  db.get(RoleGrant, sql`select ${RoleGrant.columns} from users where user_id = ${user_id} and deleted_at is null`);
+  db
+    .of(user_id)
+    .get(RoleGrant, sql`select ${RoleGrant.columns} from users where user_id = ${user_id} and deleted_at is null`);
 
 export const hasRole = (user_id: UserId, role: Role): Sql =>
   sql`exists (select 1 from users where user_id = ${user_id} and role = ${role})`;
@@ -306,15 +292,15 @@ export const isDisabled = (user_id: UserId, disabled: boolean): Sql =>
 const termsAreMissing = sql`terms_of is distinct from updated_at`;
 
 /** Whether some users cannot be found by all of their terms yet. */
-export const someTermsAreMissing = (db: Db): Promise<boolean> =>
-  db.holds(sql`exists (select 1 from users where ${termsAreMissing})`);
+export const someTermsAreMissing = async (db: Db): Promise<boolean> =>
+  (await askAll(db, (part) => part.holds(sql`exists (select 1 from users where ${termsAreMissing})`))).includes(true);
 
-export const usersWithMissingTerms = (db: Db, rows: number) =>
-  db.all(User, sql`select ${User.columns} from users where ${termsAreMissing} order by user_id limit ${rows}`);
+export const usersWithMissingTerms = (part: Part, rows: number) =>
+  part.all(User, sql`select ${User.columns} from users where ${termsAreMissing} order by user_id limit ${rows}`);
 
 /** Inserts all terms of a user. Changes nothing if the row has changed since it was read. */
-export const completeTerms = (db: Db, user: User) =>
-  db.change({
+export const completeTerms = (part: Part, user: User) =>
+  part.change({
     run: {
       user: mustChange(
         sql`update users set terms_of = updated_at

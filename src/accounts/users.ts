@@ -1,6 +1,7 @@
 import type { Deps } from '../platform/deps.ts';
 import { notFound } from '../platform/errors.ts';
-import { findUser, findUserByEmail, type User } from './store.ts';
+import { type AddressDeps, findUserByEmail } from './addresses.store.ts';
+import { findUser, type User } from './store.ts';
 
 export { rewriteEmailKeys } from './email-keys.ts';
 export { completeMissingTerms, countedUsersAtMost, countUsers, findUsers, type UserSearch } from './find-users.ts';
@@ -11,8 +12,8 @@ export async function requireUser(deps: Pick<Deps, 'db'>, user_id: string): Prom
 }
 
 /** @throws {RequestError} `not_found`. */
-export const requireUserByIdOrEmail = async (deps: Pick<Deps, 'db'>, idOrEmail: string): Promise<User> =>
-  idOrEmail.includes('@') ? present(await findUserByEmail(deps.db, idOrEmail)) : requireUser(deps, idOrEmail);
+export const requireUserByIdOrEmail = async (deps: AddressDeps, idOrEmail: string): Promise<User> =>
+  idOrEmail.includes('@') ? present(await findUserByEmail(deps, idOrEmail)) : requireUser(deps, idOrEmail);
 
 function present(user: User | undefined): User {
   if (!user) throw notFound();

@@ -36,7 +36,12 @@ export async function inviteAdministrator(
 }
 
 export async function findInvitation(deps: StoreDeps, token: string): Promise<OneTimeLink | undefined> {
-  const link = await findOpenLink(deps.db, digest(token), ['administrator', 'first_administrator'], now(deps));
+  const link = await findOpenLink(
+    deps.db.of(token),
+    digest(token),
+    ['administrator', 'first_administrator'],
+    now(deps),
+  );
   if (link?.purpose === 'first_administrator' && (await hasAdministrator(deps.db))) return undefined;
   return link;
 }

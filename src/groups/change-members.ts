@@ -10,7 +10,7 @@ import { requireGroup } from './manage-groups.ts';
 import { deleteMember, groupsOfUser, insertMember, membersAmong } from './members.store.ts';
 import { touchGroup } from './store.ts';
 
-type MemberDeps = Pick<Deps, 'db' | 'clock'>;
+export type MemberDeps = Pick<Deps, 'db' | 'clock' | 'placement'>;
 
 /** Members that one change of the store adds or removes. */
 const atOnce = 100;

@@ -93,10 +93,11 @@ type Decisions = { outcomes: Outcome[]; refuse(entry: Entry, path: string, messa
 
 /** One read of each kind for all of them, so that the change has to be tried again for few. */
 async function leaveOutKnown(
-  { db }: ImportDeps,
+  deps: ImportDeps,
   entries: readonly Entry[],
   { outcomes, refuse }: Decisions,
 ): Promise<Entry[]> {
+  const { db } = deps;
   if (entries.length === 0) return [];
   const imported = new Map(
     (
@@ -118,7 +119,7 @@ async function leaveOutKnown(
   const kept = fresh.flatMap(({ user }) => user.sub ?? []);
   const [addressed, existing] = await Promise.all([
     usersOfAddresses(
-      db,
+      deps,
       fresh.map(({ user }) => user.email),
     ),
     kept.length === 0 ? [] : existingUsers(db, kept),

@@ -1,4 +1,4 @@
-import type { Db } from '../platform/db/db.ts';
+import type { AddressDeps } from '../accounts/statements.ts';
 import { scimError } from './errors.ts';
 import { type AttributePath, type Filter, parseFilter } from './filter.ts';
 
@@ -48,15 +48,15 @@ function equalitiesOf(filter: Filter, within?: AttributePath): Equality[] | unde
   return [{ attribute, value }];
 }
 
-type Lookups = Readonly<Record<string, (db: Db, value: string) => Promise<readonly string[]>>>;
+type Lookups = Readonly<Record<string, (deps: AddressDeps, value: string) => Promise<readonly string[]>>>;
 
 /** The ids that every equality finds. Each finds few. */
 export async function intersectionOf(
-  db: Db,
+  deps: AddressDeps,
   equalities: readonly Equality[],
   lookups: Lookups,
 ): Promise<readonly string[]> {
-  const sets = await Promise.all(equalities.map(({ attribute, value }) => lookups[attribute]!(db, value)));
+  const sets = await Promise.all(equalities.map(({ attribute, value }) => lookups[attribute]!(deps, value)));
   const [first = [], ...others] = sets;
   return first.filter((id) => others.every((ids) => ids.includes(id)));
 }

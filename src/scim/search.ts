@@ -1,4 +1,4 @@
-import type { Deps } from '../oauth/deps.ts';
+import type { AddressDeps } from '../accounts/statements.ts';
 import { parseParameters, queryOf } from '../platform/http/parameters.ts';
 import { invalidValue } from './errors.ts';
 import { type Equality, readEqualities } from './find.ts';
@@ -52,7 +52,7 @@ type ResourceType = 'User' | 'Group';
  * @throws {RequestError} `invalidFilter` for a filter by which none of the types is found.
  */
 export async function search(
-  deps: Pick<Deps, 'db'>,
+  deps: AddressDeps,
   root: string,
   types: readonly ResourceType[],
   { selection, filter, offset, limit }: Query,
@@ -64,12 +64,12 @@ export async function search(
   for (const { type, equalities } of searched) {
     const window = { offset: Math.max(0, offset - total), limit: limit - found.length };
     if (type === 'User') {
-      const page = await findUserPage(db, equalities, window);
+      const page = await findUserPage(deps, equalities, window);
       total += page.total;
       const resources = await userResources(db, root, page.rows, selection);
       found.push(...resources.map((one) => represent(one, selection)));
     } else {
-      const page = await findGroupPage(db, equalities, window);
+      const page = await findGroupPage(deps, equalities, window);
       total += page.total;
       const resources = await groupResources(db, root, page.rows, selection);
       found.push(...resources.map((one) => represent(one, selection)));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findUserByEmail } from '../../src/accounts/store.ts';
+import { findUserByEmail } from '../../src/accounts/statements.ts';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import type { Browser } from '../support/browser.ts';
 import { linkIn } from '../support/mailbox.ts';
@@ -62,7 +62,7 @@ testSignet('a user signs up with a link from a mail', { mail: true }, async ({ s
     assert.equal(late.status, 400);
     assert.match(late.text, sentence('link.spent.sign_up'));
     assert.match(late.text, /id="way-back" href="\/signup"/);
-    assert.equal(await findUserByEmail(signet.deps.db, 'late@example.com'), undefined);
+    assert.equal(await findUserByEmail(signet.deps, 'late@example.com'), undefined);
   });
 
   await t.test('of two links for one address the second says that the account is there', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { copyFile, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { findUserByEmail, type User } from '../../src/accounts/store.ts';
+import { findUserByEmail, type User } from '../../src/accounts/statements.ts';
 import { listIdentities } from '../../src/authentication/credentials/identities.store.ts';
 import { listPasskeys } from '../../src/authentication/credentials/passkeys.store.ts';
 import { passwordOf } from '../../src/authentication/credentials/passwords.store.ts';
@@ -149,7 +149,7 @@ for (const [product, expected] of Object.entries(exported) as [Exclude<Product, 
       assert.deepEqual([counts.imported, counts.refused], [total - refused, refused], report);
 
       const made = expected.isUndated ? now : 1_600_000_000;
-      const ada = (await findUserByEmail(db, 'ada@example.com'))!;
+      const ada = (await findUserByEmail(signet.deps, 'ada@example.com'))!;
       assert.deepEqual(
         [ada.user_id, ada.name, ada.preferred_username, ada.created_at, ada.email_verified_at !== null],
         [expected.sub, expected.name ?? 'Ada Lovelace', expected.username ?? null, made, true],
@@ -161,7 +161,7 @@ for (const [product, expected] of Object.entries(exported) as [Exclude<Product, 
       );
       if (expected.password) await signInAsBefore(signet, ada, expected.password, expected.hasTotp);
 
-      const grace = await findUserByEmail(db, 'grace@example.com');
+      const grace = await findUserByEmail(signet.deps, 'grace@example.com');
       const state = grace && (grace.disabled_at === null ? 'enabled' : 'disabled');
       assert.equal(state ?? 'refused', expected.grace);
 

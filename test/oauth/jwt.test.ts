@@ -3,7 +3,7 @@ import { createHash, createHmac, createPublicKey } from 'node:crypto';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
 import * as jose from 'jose';
-import { findUserByEmail } from '../../src/accounts/store.ts';
+import { findUserByEmail } from '../../src/accounts/statements.ts';
 import { rotateNow } from '../../src/oauth/signing-keys/signing-keys.ts';
 import { freePort } from '../support/free-port.ts';
 import { assertRefused, claimsOf, type RegisteredClient, redirectedTo, type Tokens } from '../support/relying-party.ts';
@@ -196,7 +196,7 @@ testSignet('JSON Web Tokens', async ({ signet, t }) => {
     assert.match(client.client_id, /^cl_/);
     const chosen = { name: 'x', client_type: 'public', redirect_uris: ['https://rp.test/cb'], client_id: sub };
     assertRefused(await user.browser.postJson('/v1/oauth/clients', chosen), 400, 'invalid_request');
-    assert.equal((await findUserByEmail(signet.deps.db, user.email.toUpperCase()))?.user_id, sub);
+    assert.equal((await findUserByEmail(signet.deps, user.email.toUpperCase()))?.user_id, sub);
     assert.equal(claimsOf((await user.obtainTokens(rsaClient)).id_token).sub, sub);
   });
 

@@ -8,7 +8,7 @@ import { isMetadataUrl } from '../../clients/metadata-url.ts';
 import { isAdministrative } from '../../entitlements/service-credentials/service-credential.ts';
 import { allCredentials } from '../../entitlements/statements.ts';
 import { now } from '../../platform/clock.ts';
-import type { StoreDeps } from '../../platform/deps.ts';
+import type { PlacementDeps, StoreDeps } from '../../platform/deps.ts';
 import { emailKey } from '../../platform/email-address.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { mayBeUserId } from '../../platform/ids.ts';
@@ -49,7 +49,7 @@ export type WhoIsMeant = { about?: string; actor?: string; request_id?: string }
 export const isRequest = (typed: string) => /^req_[\w-]{1,64}$/.test(typed);
 
 /** An id means itself, and what matches a search alone is meant by it. */
-export async function whoIsMeant(deps: StoreDeps, typed: string): Promise<WhoIsMeant> {
+export async function whoIsMeant(deps: StoreDeps & PlacementDeps, typed: string): Promise<WhoIsMeant> {
   if (typed === '') return {};
   if (
     /^(?:(?:usr|cl|svc|wh|api|grp|ses|gr|msg)_[\w-]{1,64}|provider:[a-z0-9]{1,20})$/.test(typed) ||
@@ -72,7 +72,10 @@ export async function whoIsMeant(deps: StoreDeps, typed: string): Promise<WhoIsM
 }
 
 /** The same, of users alone. */
-export async function userMeant(deps: StoreDeps, typed: string): Promise<{ user_id: string } | Candidates> {
+export async function userMeant(
+  deps: StoreDeps & PlacementDeps,
+  typed: string,
+): Promise<{ user_id: string } | Candidates> {
   if (typed === '' || (await isUserId(deps, typed))) return { user_id: typed };
   const people = await usersMeant(deps, typed);
   const { candidates, hasMore } = people;
@@ -83,10 +86,10 @@ export async function userMeant(deps: StoreDeps, typed: string): Promise<{ user_
 }
 
 /** Also of a user who was deleted, if the id is one of ours. */
-const isUserId = async (deps: StoreDeps, typed: string): Promise<boolean> =>
+const isUserId = async (deps: StoreDeps & PlacementDeps, typed: string): Promise<boolean> =>
   /^usr_[\w-]{1,64}$/.test(typed) || (mayBeUserId(typed) && (await findUser(deps.db, typed)) !== undefined);
 
-async function usersMeant(deps: StoreDeps, typed: string): Promise<Candidates> {
+async function usersMeant(deps: StoreDeps & PlacementDeps, typed: string): Promise<Candidates> {
   const { users, next, complete } = await findUsers(deps, { query: typed.slice(0, 100), limit: maxCandidates });
   const candidates = users.map(({ user_id, name, email }) => ({ id: user_id, name: name ?? email, detail: email }));
   return { candidates, hasMore: next !== undefined || !complete };
@@ -122,7 +125,7 @@ export type FilterProblem = { key: 'admin.audit.filter_problem' | 'admin.audit.a
 
 /** @returns a problem for days and places that are none, and for an address that is none. */
 export async function filterOf(
-  deps: StoreDeps,
+  deps: StoreDeps & PlacementDeps,
   { since, until, period, action, actor, target, address, by }: AuditQuery,
   before: string | undefined,
 ): Promise<AuditFilter | FilterProblem> {

@@ -3,7 +3,7 @@ import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { csvName, csvRow, csvType } from '../../platform/csv.ts';
 import { inPages } from '../../platform/db/slices.ts';
-import type { LimitDeps } from '../../platform/deps.ts';
+import type { LimitDeps, PlacementDeps } from '../../platform/deps.ts';
 import type { FileAnswer } from '../../platform/http/operation.ts';
 import { time } from '../../platform/report.ts';
 import { factorWords } from './factor-words.ts';
@@ -15,7 +15,7 @@ import { type ListedUser, listedRecord, readUsers } from './read-user.ts';
  * @throws {RequestError} `invalid_request` for a reason that is none.
  */
 export async function exportUsers(
-  deps: LimitDeps,
+  deps: LimitDeps & PlacementDeps,
   caller: Caller,
   { filter, reason }: { filter?: UserFilter; reason?: string },
 ): Promise<FileAnswer> {
@@ -39,7 +39,7 @@ const columns = {
   factors: ({ factors }) => factorWords(factors).join(' '),
 } satisfies Record<string, (user: ReturnType<typeof listedRecord>) => string | null>;
 
-async function* contentOf(deps: LimitDeps, filter: UserFilter | undefined): AsyncGenerator<string> {
+async function* contentOf(deps: LimitDeps & PlacementDeps, filter: UserFilter | undefined): AsyncGenerator<string> {
   yield csvRow(Object.keys(columns));
   yield* inPages(async (after: string | undefined, limit) => {
     const { users, next } = await readUsers(deps, { filter, after, limit });

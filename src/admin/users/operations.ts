@@ -87,7 +87,8 @@ const UserOverview = Type.Object({
 export const userOperand = {
   user_id: {
     value: 'user_id|email',
-    resolve: async (deps: Pick<Deps, 'db'>, typed: string) => (await requireUserByIdOrEmail(deps, typed)).user_id,
+    resolve: async (deps: Pick<Deps, 'db' | 'placement'>, typed: string) =>
+      (await requireUserByIdOrEmail(deps, typed)).user_id,
   },
 };
 

@@ -17,14 +17,14 @@ import { listEntitlements } from '../../entitlements/statements.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { listGrants } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
-import type { LimitDeps } from '../../platform/deps.ts';
+import type { LimitDeps, PlacementDeps } from '../../platform/deps.ts';
 
 /** `isLocked`: so many passwords were wrong that none is accepted at present on a browser that the account does not know. */
 export type ListedUser = User & { factors: Factors; isLocked: boolean };
 export type UserPage = Awaited<ReturnType<typeof readUsers>>;
 
 /** A page of users with what they sign in with. @throws {RequestError} as {@link findUsers}. */
-export async function readUsers(deps: LimitDeps, search: UserSearch) {
+export async function readUsers(deps: LimitDeps & PlacementDeps, search: UserSearch) {
   const { users, ...found } = await findUsers(deps, search);
   const [factorsFor, locked] = await Promise.all([
     factorsOf(

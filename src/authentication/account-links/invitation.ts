@@ -120,7 +120,7 @@ export type PendingInvitation = {
  * @throws {RequestError} `invalid_request` for an `after` that is not from a page.
  */
 export async function pendingInvitations(
-  deps: StoreDeps,
+  deps: StoreDeps & PlacementDeps,
   { after, limit = 50 }: { after?: string; limit?: number },
 ): Promise<{ invitations: PendingInvitation[]; next: string | undefined }> {
   const found = await listInvitations(deps.db, now(deps), { after: decodeCursor('after', after), limit: limit + 1 });
@@ -128,7 +128,7 @@ export async function pendingInvitations(
   const open = await Promise.all(
     rows.map(async ({ email, preferred_username, name, role, created_at, expires_at }) => {
       // The other link of the two may have created the account.
-      if (email === null || (await findUserByEmail(deps.db, email))) return [];
+      if (email === null || (await findUserByEmail(deps, email))) return [];
       return [{ email, preferred_username, name, role: role ?? 'user', invited_at: created_at, expires_at }];
     }),
   );
@@ -140,7 +140,7 @@ export async function pendingInvitations(
  * @throws {RequestError} `not_found` if there is none.
  */
 export async function revokeInvitation(
-  deps: StoreDeps,
+  deps: StoreDeps & PlacementDeps,
   caller: Caller,
   { email, reason }: { email: string; reason?: string | undefined },
 ): Promise<void> {
@@ -160,9 +160,9 @@ export async function revokeInvitation(
  * @returns the link, with the role that it gives now: an administrator's only while who has invited is one.
  * @throws {RequestError} `invalid_request` if the link is no longer valid, or its address has an account by now.
  */
-export async function requireInvitation(deps: StoreDeps, token: string) {
+export async function requireInvitation(deps: StoreDeps & PlacementDeps, token: string) {
   const link = await requireLink(deps, token, purposes);
-  if (await findUserByEmail(deps.db, link.email)) throw spentLink('invitation');
+  if (await findUserByEmail(deps, link.email)) throw spentLink('invitation');
   const { invited_by: by } = link;
   const roleGrantedBy = by !== null && (await isAdministrator(deps, by)) ? (by as Actor) : undefined;
   return { ...link, role: roleGrantedBy === undefined ? ('user' as const) : ('admin' as const), roleGrantedBy };

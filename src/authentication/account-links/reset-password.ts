@@ -40,7 +40,7 @@ export async function requestPasswordReset(deps: MailDeps & PlacementDeps, reque
   const { email, locale, address } = request;
   await limitMailRequests(deps, request);
   if (!(await mayMailTo(deps, 'reset', email))) return;
-  const user = await findUserByEmail(deps.db, email);
+  const user = await findUserByEmail(deps, email);
   const to = { email: user?.email ?? email.trim(), name: user?.name ?? null, locale: user?.locale ?? locale };
   const bucket = user ? bucketOf(user.user_id) : deps.placement.bucketOfEmail(email);
   const { link, url } = newLink(deps, bucket, { ...request, purpose: 'password_reset', email: to.email });

@@ -32,7 +32,7 @@ export async function requestSignUp(deps: MailDeps & PlacementDeps, request: Lin
   const { email, locale } = request;
   await limitMailRequests(deps, request);
   if (!(await mayMailTo(deps, 'sign-up', email))) return;
-  const owner = await findUserByEmail(deps.db, email);
+  const owner = await findUserByEmail(deps, email);
   const { link, url } = newLink(deps, deps.placement.bucketOfEmail(email), { purpose: 'sign_up', ...request });
   const signin_url = `${deps.config.baseUrl}/signin`;
   const recipient = { email: owner?.email ?? link.email, name: owner?.name ?? null, locale: owner?.locale ?? locale };

@@ -184,9 +184,10 @@ async function readUpstreamRequest(deps: Deps, request: FastifyRequest, provider
  * The address that the client named, if it is that of an account which is linked with the provider and has signed in on this
  * device: any other could lead the user to an account, or a tenant, of an attacker's choice, and would tell who has one.
  */
-async function ownHint({ db, config }: Deps, request: FastifyRequest, { issuer }: Provider, login_hint: string) {
+async function ownHint(deps: Deps, request: FastifyRequest, { issuer }: Provider, login_hint: string) {
+  const { db, config } = deps;
   const device = cookie(request, cookieNames(config).device);
-  const user = device === undefined ? undefined : await findUserByEmail(db, login_hint);
+  const user = device === undefined ? undefined : await findUserByEmail(deps, login_hint);
   if (device === undefined || !user || !(await findKnownDevice(db, user.user_id, device, 0))) return undefined;
   const isLinked = (await listIdentities(db, user.user_id)).some((one) => one.issuer === issuer);
   return isLinked ? login_hint : undefined;

@@ -72,7 +72,10 @@ async function complete(deps: SignInDeps, signIn: FederatedSignIn, user_id: stri
 const accessDenied = (deps: LimitDeps, context: CallbackContext, reason: IdentityRefusal['reason'], user_id?: string) =>
   refuseIdentity(deps, context, { code: 'access_denied', reason, user_id });
 
-async function resolveAccount(deps: LimitDeps, { account, context }: FederatedSignIn): Promise<AccountResolution> {
+async function resolveAccount(
+  deps: LimitDeps & PlacementDeps,
+  { account, context }: FederatedSignIn,
+): Promise<AccountResolution> {
   const refuse = async (...why: [IdentityRefusal['reason'], string?]) => {
     throw await accessDenied(deps, context, ...why);
   };
@@ -88,7 +91,7 @@ async function resolveAccount(deps: LimitDeps, { account, context }: FederatedSi
   if (account.email === undefined || !account.emailVerified) {
     return refuse('email_unverified_upstream');
   }
-  const user = await findUserByEmail(deps.db, account.email);
+  const user = await findUserByEmail(deps, account.email);
   if (!user) {
     if (!deps.config.signUp) return refuse('sign_up_off');
     return { action: 'create', email: account.email };

@@ -27,7 +27,7 @@ export async function signInWithPassword(
   attempt: PasswordAttempt,
 ): Promise<Outcome | undefined> {
   const { address, deviceToken, previous } = attempt.signInRequest;
-  const user = await findUserByEmail(deps.db, attempt.username);
+  const user = await findUserByEmail(deps, attempt.username);
   // Read for an unknown address, too: otherwise the time of the answer would reveal whether an account exists.
   const user_id = user?.user_id ?? 'unknown';
   const stored = await passwordOf(deps.db, user_id);

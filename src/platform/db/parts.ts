@@ -1,8 +1,16 @@
-import type { Db, OneDb } from './db.ts';
+import type { Db, OneDb, Part } from './db.ts';
 
 /** What each part answers, in the order of the parts: for counts and jobs over all rows. */
 export const askAll = <Answer>(db: Db, ask: (part: OneDb) => Promise<Answer>): Promise<Answer[]> =>
   Promise.all(db.parts.map(ask));
+
+/** Rows of many users, or of other keys that lead to a part, in no order. */
+export const askOfEach = async <Id extends string, Row>(
+  db: Db,
+  ids: readonly Id[],
+  ask: (part: Part, ids: readonly Id[]) => Promise<Row[]>,
+): Promise<Row[]> =>
+  (await Promise.all([...Map.groupBy(ids, (id) => db.of(id))].map(([part, some]) => ask(part, some)))).flat();
 
 /** The sum of a number of each part. */
 export const sumOfAll = async (db: Db, ask: (part: OneDb) => Promise<number>): Promise<number> =>

@@ -1,6 +1,6 @@
 import { type Clock, now } from '../clock.ts';
 import { mustChange, returning } from '../db/change.ts';
-import type { Db } from '../db/db.ts';
+import type { Db, Part } from '../db/db.ts';
 import type { Sql } from '../db/sql.ts';
 import { type RequestError, rateLimited } from '../errors.ts';
 import { addressKey, networkKey } from '../ip-address.ts';
@@ -46,32 +46,40 @@ export function openClientSecretLimits(deps: CounterDeps) {
       if (!deps.config.rateLimits) return;
       const key = counterKey(client_id, address);
       const count = countInWindow(key, perMinute, now(deps));
-      const counter = counterOf((await deps.db.run(Counter, count)).rows);
+      const counter = counterOf((await deps.db.of(key).run(Counter, count)).rows);
       if (counter.blocked_until > now(deps)) remember(blocked, counter);
     },
   };
 }
 
-/** For each subject, which is an id: short. For addresses there is {@link addressLimit}. @param limit with a unique `name`. */
-export function windowLimit(deps: CounterDeps, limit: Window & { name: string }) {
+/**
+ * For each subject, which is an id: short. For addresses there is {@link addressLimit}.
+ * @param limit with a unique `name`.
+ * @param partOf where a subject is counted. Statements for a change of others (`count`, `taken`, `forget`) belong there.
+ */
+export function windowLimit(
+  deps: CounterDeps,
+  limit: Window & { name: string },
+  partOf: (subject: string) => Part = deps.db.of,
+) {
   const isOn = deps.config.rateLimits;
   const counterKey = (subject: string) => `${limit.name}:${subject}`;
 
   /** @throws {RequestError} `rate_limited` while the window is full. One read. */
   async function check(subject: string): Promise<void> {
-    if (isOn) refuseIfBlocked(deps, await readCounters(deps.db, [counterKey(subject)]));
+    if (isOn) refuseIfBlocked(deps, await readCounters(partOf(subject), [counterKey(subject)]));
   }
 
   /** Counts one that has happened, also beyond the limit. */
   async function failed(subject: string): Promise<void> {
-    if (isOn) await deps.db.run(count(subject));
+    if (isOn) await partOf(subject).run(count(subject));
   }
   const count = (subject: string): Sql => countInWindow(counterKey(subject), limit, now(deps));
 
   /** As `take`, for actions that may be left out silently. @returns whether it was within the limit. */
   async function mayTake(subject: string): Promise<boolean> {
     if (!isOn) return true;
-    const { rows } = await deps.db.run(Counter, takeFromWindow(counterKey(subject), limit, now(deps)));
+    const { rows } = await partOf(subject).run(Counter, takeFromWindow(counterKey(subject), limit, now(deps)));
     return rows.length > 0;
   }
 
@@ -114,10 +122,11 @@ export function windowLimit(deps: CounterDeps, limit: Window & { name: string })
 /** A provider may put thousands of subscribers into a /48: this many times what one address may, together. */
 const networkFactor = 16;
 
-/** For each IP address, and for the network around an IPv6 one. @param limit with a unique `name`. */
+/** For each IP address, and for the network around an IPv6 one, where they are counted. @param limit with a unique `name`. */
 export function addressLimit(deps: CounterDeps, limit: Window & { name: string }) {
-  const ofAddress = windowLimit(deps, limit);
-  const ofNetwork = windowLimit(deps, { ...limit, limit: limit.limit * networkFactor });
+  const partOf = (address: string): Part => deps.db.of(networkKey(address));
+  const ofAddress = windowLimit(deps, limit, partOf);
+  const ofNetwork = windowLimit(deps, { ...limit, limit: limit.limit * networkFactor }, partOf);
   /** The address before its network, in every change. */
   const countersOf = (address: string) => {
     const [own, network] = [addressKey(address), networkKey(address)];
@@ -128,22 +137,22 @@ export function addressLimit(deps: CounterDeps, limit: Window & { name: string }
 
   /** As those of {@link windowLimit}. */
   async function check(address: string): Promise<void> {
-    if (deps.config.rateLimits) refuseIfBlocked(deps, await readCounters(deps.db, counterKeys(address)));
+    if (deps.config.rateLimits) refuseIfBlocked(deps, await readCounters(partOf(address), counterKeys(address)));
   }
   async function failed(address: string): Promise<void> {
-    if (deps.config.rateLimits) await deps.db.change({ run: { counts: counts(address) } });
+    if (deps.config.rateLimits) await partOf(address).change({ run: { counts: counts(address) } });
   }
   async function take(address: string): Promise<void> {
     const [own, network] = countersOf(address);
     if (!own || !network) return ofAddress.take(addressKey(address));
     const run = { own: ofAddress.taken(own.subject), network: ofNetwork.taken(network.subject) };
-    const done = await deps.db.change({ run });
+    const done = await partOf(address).change({ run });
     if (done.ok) return;
     await check(address); // throws with the time to wait
     throw rateLimited(1); // the window ended between the two statements
   }
 
-  return { check, take, failed, counts, counterKeys };
+  return { check, take, failed, counts, counterKeys, partOf };
 }
 
 /** @throws {RequestError} `rate_limited` with the time until none of them blocks. */

@@ -1,4 +1,4 @@
-import type { Db } from '../db/db.ts';
+import type { Part } from '../db/db.ts';
 import { integer, type RowOf, row, text } from '../db/rows.ts';
 import { asBigint, asText, incidental, oneOf, raw, type Sql, sql } from '../db/sql.ts';
 
@@ -9,17 +9,17 @@ export type Counter = RowOf<typeof Counter>;
 /** A moment that does not come (the last second of the year 9999): blocked for good. */
 export const never = 253_402_300_799;
 
-export const readCounters = (db: Db, keys: readonly string[]): Promise<Counter[]> =>
-  db.all(Counter, sql`select ${Counter.columns} from failure_counters where counter_key in ${oneOf(keys)}`);
+export const readCounters = (part: Part, keys: readonly string[]): Promise<Counter[]> =>
+  part.all(Counter, sql`select ${Counter.columns} from failure_counters where counter_key in ${oneOf(keys)}`);
 
 /** The numbers of keys that statements are made for. */
 const keysInStep = 50;
 
 /** {@link readCounters} for a list of any length. */
-export async function readManyCounters(db: Db, keys: readonly string[]): Promise<Counter[]> {
+export async function readManyCounters(part: Part, keys: readonly string[]): Promise<Counter[]> {
   if (keys.length === 0) return [];
   const padding = Array<string>(keysInStep - 1 - ((keys.length - 1) % keysInStep)).fill(keys[0]!);
-  return readCounters(db, [...keys, ...padding]);
+  return readCounters(part, [...keys, ...padding]);
 }
 
 /** How long consecutive failures block the one who made them. */
@@ -101,8 +101,8 @@ export const clearCounter = (counter_key: string): Sql =>
 export const clearCounters = (keys: Sql): Sql => sql`delete from failure_counters where counter_key in (${keys})`;
 
 /** Of one counter and those of a query for keys the one that blocks longest, or has most failures. */
-export const worstCounter = (db: Db, counter_key: string, keys: Sql): Promise<Counter | undefined> =>
-  db.get(
+export const worstCounter = (part: Part, counter_key: string, keys: Sql): Promise<Counter | undefined> =>
+  part.get(
     Counter,
     sql`select ${Counter.columns} from failure_counters
          where counter_key in (select ${asText(counter_key)} union all ${keys})

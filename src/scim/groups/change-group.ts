@@ -1,5 +1,5 @@
 import { namesOfUsers } from '../../accounts/statements.ts';
-import { changeMembers } from '../../groups/change-members.ts';
+import { changeMembers, type MemberDeps } from '../../groups/change-members.ts';
 import { type Group, groupNameKey } from '../../groups/group.ts';
 import { createGroup, deleteGroup, editGroup } from '../../groups/manage-groups.ts';
 import { findGroupByKey, membersOfGroups } from '../../groups/statements.ts';
@@ -13,7 +13,7 @@ import type { GroupForm, WantedMembers } from './form.ts';
 export const mostMembersRead = 5000;
 
 /** @throws {RequestError} `invalid_request` for what an attribute cannot be, or an unknown member; 409 `uniqueness` for a name that is taken. */
-export async function createScimGroup(deps: StoreDeps, caller: ScimCaller, form: GroupForm): Promise<Group> {
+export async function createScimGroup(deps: MemberDeps, caller: ScimCaller, form: GroupForm): Promise<Group> {
   const { name, external_id } = await readFields(deps, form);
   const added = await requireUsers(deps, [...form.members.added]);
   const group = await createGroup(deps, caller, { name, external_id });
@@ -23,7 +23,7 @@ export async function createScimGroup(deps: StoreDeps, caller: ScimCaller, form:
 
 /** @throws {RequestError} as {@link createScimGroup}; `not_found`; `invalid_state` if it was changed at the same moment. */
 export async function changeScimGroup(
-  deps: StoreDeps,
+  deps: MemberDeps,
   caller: ScimCaller,
   group: Group,
   form: GroupForm,

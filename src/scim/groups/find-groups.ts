@@ -1,3 +1,4 @@
+import type { AddressDeps } from '../../accounts/statements.ts';
 import { type Group, groupNameKey } from '../../groups/group.ts';
 import {
   countGroups,
@@ -19,27 +20,28 @@ import { mostMembersRead } from './change-group.ts';
 const idsOf = (groups: readonly { group_id: GroupId }[]) => groups.map(({ group_id }) => group_id);
 
 /** By which a group is found, each by an index. */
-const lookups: Readonly<Record<string, (db: Db, text: string) => Promise<readonly string[]>>> = {
-  id: async (_db, id) => [id],
-  displayname: async (db, name) =>
+const lookups: Readonly<Record<string, (deps: AddressDeps, text: string) => Promise<readonly string[]>>> = {
+  id: async (_deps, id) => [id],
+  displayname: async ({ db }, name) =>
     idsOf([await findGroupByKey(db, groupNameKey(name))].filter((one) => one !== undefined)),
-  externalid: async (db, external_id) => idsOf(await groupsByExternalId(db, external_id, mostResults)),
-  members: async (db, user_id) => idsOf(await groupsOfUser(db, user_id)),
-  'members.value': async (db, user_id) => idsOf(await groupsOfUser(db, user_id)),
+  externalid: async ({ db }, external_id) => idsOf(await groupsByExternalId(db, external_id, mostResults)),
+  members: async ({ db }, user_id) => idsOf(await groupsOfUser(db, user_id)),
+  'members.value': async ({ db }, user_id) => idsOf(await groupsOfUser(db, user_id)),
 };
 export const groupLookups: readonly string[] = Object.keys(lookups);
 
 /** By name. @param equalities none: all groups. */
 export async function findGroupPage(
-  db: Db,
+  deps: AddressDeps,
   equalities: readonly Equality[] | undefined,
   { offset, limit }: Window,
 ): Promise<Page<Group>> {
+  const { db } = deps;
   if (equalities === undefined) {
     const total = await countGroups(db);
     return { total, rows: limit === 0 || offset >= total ? [] : await groupsFrom(db, { offset, limit }) };
   }
-  const ids = await intersectionOf(db, equalities, lookups);
+  const ids = await intersectionOf(deps, equalities, lookups);
   const found = ids.length === 0 ? [] : await findGroups(db, ids);
   return { total: found.length, rows: found.slice(offset, offset + limit) };
 }

@@ -103,7 +103,7 @@ async function applyDifference(
     auditEvent({ action, ...caller, target: user_id, ...states }, at).statement;
   const fields = [...Object.keys(profile), ...(provisioned === undefined ? [] : ['scim_name'])];
   const row = provisioned && { ...provisioned, user_name_key: userNameKey(provisioned.user_name) };
-  const done = await deps.db.change({
+  const done = await deps.db.of(user_id).change({
     lock: lockUser(user_id),
     require: { address: hasEmail(user_id, before.email), role: hasRole(user_id, 'user') },
     run: {

@@ -1,4 +1,12 @@
-import { findUserByEmail, insertProvisioned, insertUser, setDisabled, setProfile } from '../../accounts/statements.ts';
+import {
+  type AddressDeps,
+  findUserByEmail,
+  insertProvisioned,
+  insertUser,
+  partOfEmail,
+  setDisabled,
+  setProfile,
+} from '../../accounts/statements.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import type { LimitDeps, PlacementDeps } from '../../platform/deps.ts';
@@ -29,7 +37,7 @@ export async function createScimUser(
   const { name, locale } = profile;
   const role = 'user';
   const event = auditEvent({ action: 'user.created', ...caller, target: user_id, after: { role } }, at);
-  const done = await deps.db.change({
+  const done = await partOfEmail(deps, email).change({
     run: {
       user: insertUser({ user_id, email, email_verified_at: at, name, locale, role }, at),
       profile: setProfile(user_id, profile, at),
@@ -63,9 +71,9 @@ const wholeName = ({ givenName, familyName }: UserForm): string | null =>
   [givenName, familyName].filter(Boolean).join(' ') || null;
 
 /** A name that is the address of another account would lead to that one. @throws {RequestError} 409 `uniqueness`. */
-export async function requireFreeName(deps: Pick<LimitDeps, 'db'>, userName: string, user_id?: UserId): Promise<void> {
+export async function requireFreeName(deps: AddressDeps, userName: string, user_id?: UserId): Promise<void> {
   if (!userName.includes('@')) return;
-  const other = await findUserByEmail(deps.db, userName);
+  const other = await findUserByEmail(deps, userName);
   if (other !== undefined && other.user_id !== user_id) throw takenName();
 }
 

@@ -1,4 +1,5 @@
 import {
+  type AddressDeps,
   countScimUsers,
   findScimUsers,
   findUserByEmail,
@@ -19,25 +20,25 @@ import { userNameKey } from './wanted.ts';
 export const mostUsersListed = 10_000;
 
 /** By which a user is found, each by an index. */
-const lookups: Readonly<Record<string, (db: Db, text: string) => Promise<readonly string[]>>> = {
-  id: async (_db, id) => [id],
+const lookups: Readonly<Record<string, (deps: AddressDeps, text: string) => Promise<readonly string[]>>> = {
+  id: async (_deps, id) => [id],
   username: idsOfUserName,
-  externalid: async (db, external_id) => idsOf(await idsByExternalId(db, external_id, mostResults)),
+  externalid: async ({ db }, external_id) => idsOf(await idsByExternalId(db, external_id, mostResults)),
   emails: idsOfAddress,
   'emails.value': idsOfAddress,
 };
 export const userLookups: readonly string[] = Object.keys(lookups);
 
 /** Of an account that no directory has changed, the address is the name. */
-async function idsOfUserName(db: Db, userName: string): Promise<readonly string[]> {
-  const named = await idsByUserName(db, userNameKey(userName));
+async function idsOfUserName(deps: AddressDeps, userName: string): Promise<readonly string[]> {
+  const named = await idsByUserName(deps.db, userNameKey(userName));
   if (named.length > 0) return idsOf(named);
-  const addressed = await findScimUsers(db, await idsOfAddress(db, userName));
+  const addressed = await findScimUsers(deps.db, await idsOfAddress(deps, userName));
   return idsOf(addressed.filter(({ user_name }) => user_name === null));
 }
 
-async function idsOfAddress(db: Db, email: string): Promise<readonly string[]> {
-  const user = await findUserByEmail(db, email);
+async function idsOfAddress(deps: AddressDeps, email: string): Promise<readonly string[]> {
+  const user = await findUserByEmail(deps, email);
   return user === undefined ? [] : [user.user_id];
 }
 
@@ -45,16 +46,17 @@ const idsOf = (rows: readonly { user_id: string }[]) => rows.map(({ user_id }) =
 
 /** The oldest first. @param equalities none: all users, as far as they are listed. */
 export async function findUserPage(
-  db: Db,
+  deps: AddressDeps,
   equalities: readonly Equality[] | undefined,
   { offset, limit }: Window,
 ): Promise<Page<ScimUser>> {
+  const { db } = deps;
   if (equalities === undefined) {
     const total = await countScimUsers(db, mostUsersListed);
     const most = Math.max(0, Math.min(limit, total - offset));
     return { total, rows: most === 0 ? [] : await listScimUsers(db, { offset, limit: most }) };
   }
-  const found = await findScimUsers(db, await intersectionOf(db, equalities, lookups));
+  const found = await findScimUsers(db, await intersectionOf(deps, equalities, lookups));
   return { total: found.length, rows: found.slice(offset, offset + limit) };
 }
 

@@ -24,7 +24,7 @@ import { now } from '../../platform/clock.ts';
 import { mayConflict } from '../../platform/db/change.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import { useOnce } from '../../platform/db/used-once.ts';
-import type { Deps, MailDeps, StoreDeps } from '../../platform/deps.ts';
+import type { Deps, MailDeps, PlacementDeps, StoreDeps } from '../../platform/deps.ts';
 import { emailKey, emailProblem, readableEmail } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, refusal } from '../../platform/errors.ts';
 import { bucketOf } from '../../platform/ids.ts';
@@ -63,7 +63,7 @@ export async function requestVerification(deps: MailDeps, { session, caller, bro
  * `login_required` if the session has ended meanwhile.
  */
 export async function requestEmailChange(
-  deps: MailDeps,
+  deps: MailDeps & PlacementDeps,
   { session, caller, browser }: Requester,
   email: string,
 ): Promise<'sent' | 'respelled'> {
@@ -75,7 +75,7 @@ export async function requestEmailChange(
   requireMailDelivery(deps);
   await limitRequestsBy(deps, user_id);
   if (!(await mayMailTo(deps, 'change', email))) return 'sent';
-  const owner = await findUserByEmail(deps.db, email);
+  const owner = await findUserByEmail(deps, email);
   const { link, url } = newLink(deps, bucketOf(user_id), { purpose: 'change_email', email });
   const locale = session.locale ?? browser.locale;
   const present = { email: owner?.email ?? link.email, name: owner?.name ?? null, locale: owner?.locale ?? locale };

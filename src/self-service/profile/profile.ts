@@ -2,9 +2,11 @@ import { takenHandle } from '../../accounts/handles.ts';
 import { roles } from '../../accounts/roles.ts';
 import {
   deletePicture,
+  handlesElsewhere,
   lockUser,
   mayTakeHandle,
   type Profile,
+  partOfHandle,
   perStandardClaim,
   releaseHandle,
   type StandardClaim,
@@ -23,6 +25,7 @@ import { findTotp, listIdentities, type Session } from '../../authentication/sta
 import { logoUrlProblem } from '../../clients/page-url.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
+import { inOrder } from '../../platform/db/db.ts';
 import type { Deps, LimitDeps } from '../../platform/deps.ts';
 import { type FieldProblem, fieldProblem, invalidFields, invalidState } from '../../platform/errors.ts';
 import { inCode, nameInCode, nullable, Time } from '../../platform/http/operation.ts';
@@ -98,18 +101,28 @@ export async function changeProfile(
   await limitProfileChanges(deps, user_id);
   const { statement } = auditEvent({ action: 'user.changed', ...caller, target: user_id, after: { fields } }, at);
   const handle = changes.preferred_username;
-  const written = await deps.db.change({
-    lock: lockUser(user_id),
-    require: { handles: handle ? mayTakeHandle(user_id, handle, at) : undefined },
-    run: {
-      released: handle === undefined ? undefined : releaseHandle(user_id, at),
-      taken: handle ? mustChange(takeHandle(user_id, handle, at)) : undefined,
-      profile: Object.keys(changes).length === 0 ? undefined : setProfile(user_id, changes, at),
-      attributes: attributesWrite(user_id, attributes, at),
-      file: changes.picture === undefined ? undefined : deletePicture(user_id),
-      event: statement,
+  const elsewhere = handle ? await handlesElsewhere(deps.db, user_id, handle, at) : 0;
+  const written = await inOrder(
+    {
+      in: partOfHandle(deps.db, handle ?? stored.preferred_username ?? ''),
+      require: { handles: handle ? mayTakeHandle(user_id, handle, at, elsewhere) : undefined },
+      run: { taken: handle ? mustChange(takeHandle(user_id, handle, at)) : undefined },
     },
-  });
+    {
+      in: deps.db.of(user_id),
+      lock: lockUser(user_id),
+      run: {
+        profile: Object.keys(changes).length === 0 ? undefined : setProfile(user_id, changes, at),
+        attributes: attributesWrite(user_id, attributes, at),
+        file: changes.picture === undefined ? undefined : deletePicture(user_id),
+        event: statement,
+      },
+    },
+    {
+      in: partOfHandle(deps.db, stored.preferred_username ?? ''),
+      run: { released: handle === undefined ? undefined : releaseHandle(user_id, at, handle) },
+    },
+  );
   if (written.ok) return true;
   if (written.failed === 'taken') throw takenHandle();
   if (written.failed === 'attributes') throw invalidState('changed');
