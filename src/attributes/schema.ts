@@ -1,9 +1,10 @@
-import { nullable } from '../platform/http/operation.ts';
+import { inCode, nullable } from '../platform/http/operation.ts';
 import { type Static, Type } from '../platform/schema.ts';
 import { longestValue, maxAttributes, maxStrings } from './attribute.ts';
 
-const Text = Type.String({ maxLength: longestValue });
-const Value = Type.Union([Type.Array(Text, { maxItems: maxStrings }), Type.Boolean(), Type.Number(), Text]);
+// The code checks the bounds: of what fits none of four types, a schema says four things.
+const Text = Type.String(inCode({ maxLength: longestValue }));
+const Value = Type.Union([Type.Array(Text, inCode({ maxItems: maxStrings })), Type.Boolean(), Type.Number(), Text]);
 
 /** By name. */
 export const AttributeValues = Type.Record(Type.String(), Value, {

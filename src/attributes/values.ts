@@ -108,8 +108,9 @@ export function valueInText({ value_type }: Pick<Attribute, 'value_type'>, text:
   const trimmed = text.trim();
   switch (value_type) {
     case 'integer':
+      return /^[+-]?\d+$/.test(trimmed) ? Number(trimmed) : trimmed;
     case 'number':
-      return /^[+-]?\d+([.,]\d+)?$/.test(trimmed) ? Number(trimmed.replace(',', '.')) : trimmed;
+      return numberInText(trimmed) ?? trimmed;
     case 'boolean':
       return trimmed === 'true' ? true : trimmed === 'false' ? false : trimmed;
     case 'strings':
@@ -117,6 +118,13 @@ export function valueInText({ value_type }: Pick<Attribute, 'value_type'>, text:
     default:
       return trimmed;
   }
+}
+
+/** Also as JSON writes it. Three digits after a comma are thousands to some and thousandths to others. */
+function numberInText(text: string): number | undefined {
+  if (/^[+-]?[1-9]\d{0,2},\d{3}$/.test(text)) return undefined;
+  const number = /^[+-]?\d+([.,]\d+)?(e[+-]?\d+)?$/i.test(text) ? Number(text.replace(',', '.')) : undefined;
+  return Number.isFinite(number) ? number : undefined;
 }
 
 /** Who says it: a person of themselves, or one who administers users. */

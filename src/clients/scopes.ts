@@ -34,7 +34,7 @@ export type Scope = OwnScope;
 export { scopeNames };
 
 export const isBuiltInScope = (name: string): name is Scope => Object.hasOwn(builtInScopes, name);
-/** Whether it is for Signet itself, and not of an API. One that releases attributes is, also when there are none any more: it is nothing then. */
+/** Whether it is for Signet itself, and not of an API. One that releases attributes is, also when there are none any more. */
 export const isOwnScope = (name: string): boolean => isBuiltInScope(name) || isAttributeScope(name);
 
 export const weightyScopes: readonly string[] = scopeNames.filter((name) => (builtInScopes[name] as BuiltIn).isWeighty);
@@ -160,22 +160,23 @@ export async function unknownScopes(
   wanted: readonly string[],
   kept: readonly string[] = [],
 ): Promise<FieldProblem[]> {
-  const usable = (await usableScopes(deps, wanted)).filter((name) => !isAttributeScope(name));
-  const ofAttributes = wanted.some(isAttributeScope) ? (await deps.attributes.read()).ownScopes : [];
-  const known = [...usable, ...ofAttributes, ...kept];
+  const known = [...(await usableScopes(deps, wanted)), ...kept];
   return wanted.flatMap((name, place) =>
     known.includes(name) ? [] : [fieldProblem(`allowed_scopes/${place}`, { key: 'problem.client.unknown_scope' })],
   );
 }
 
-/** What a client is allowed of what there is: a scope of an API ends with it. Nothing is read for a client of ours alone. */
-export async function usableScopes(
-  deps: { readonly apis: Apis },
-  allowed: readonly string[],
-): Promise<readonly string[]> {
-  if (allowed.every(isOwnScope)) return allowed;
-  const { ofScope } = await deps.apis.read();
-  return allowed.filter((name) => isOwnScope(name) || ofScope(name) !== undefined);
+/**
+ * What a client is allowed of what there is: a scope of an API ends with it, and one of attributes with the last of them, or people would
+ * agree to nothing that may be something later. Nothing is read for a client of ours alone.
+ */
+export async function usableScopes(deps: ScopeDeps, allowed: readonly string[]): Promise<readonly string[]> {
+  if (allowed.every(isBuiltInScope)) return allowed;
+  const ownScopes = allowed.some(isAttributeScope) ? (await deps.attributes.read()).ownScopes : [];
+  const ofScope = allowed.every(isOwnScope) ? () => undefined : (await deps.apis.read()).ofScope;
+  return allowed.filter(
+    (name) => isBuiltInScope(name) || (isAttributeScope(name) ? ownScopes.includes(name) : ofScope(name) !== undefined),
+  );
 }
 
 /** The part of a scope that a client is allowed: an administrator may have taken some away since it was granted. */

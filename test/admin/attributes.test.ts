@@ -197,3 +197,24 @@ testSignet(
     assert.doesNotMatch((await browser.get(`/admin/users/${user.user_id}`)).text, /Department/);
   },
 );
+
+onBothEngines('a value that is entered on another node than that of the definition is not lost', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const other = await startSignet(t, { engine, beside: signet });
+  const { browser } = await signet.signedInUser({ role: 'admin' });
+  const user = await signet.newUser();
+  await signet.deps.attributes.read();
+  const { attribute_id } = await newAttribute(other, 'department');
+  signet.clock.advance(2);
+  // The page was drawn by the other node.
+  const form = {
+    name: 'As drawn',
+    shown_name: 'As drawn',
+    [attribute_id]: 'Sales',
+    drawn_attributes: `{"${attribute_id}":""}`,
+  };
+  const saved = await browser.post(`/admin/users/${user.user_id}/edit`, { ...form, reason: 'A test.' });
+  assert.match(saved.location ?? '', /done=edited/, saved.text);
+  const shown = await browser.get(`/v1/admin/users/${user.user_id}`, { accept: 'application/json' });
+  assert.deepEqual(shown.json?.attributes, { department: 'Sales' });
+});

@@ -22,6 +22,13 @@ async function setAttributes(signet: Signet, user_id: string, attributes: Record
 const tokensFor = (user: TestUser, client: RegisteredClient, scope: string, claims?: object) =>
   user.obtainTokens(client, { scope, ...(claims && { claims: JSON.stringify(claims) }) });
 
+async function agree({ browser, user_id }: TestUser, client: RegisteredClient, asking: { scope: string }) {
+  const { location } = await browser.get(client.authorizePath(asking));
+  const request = new URL(location ?? '', 'http://localhost').searchParams.get('request') ?? '';
+  const { status } = await browser.post('/consent', { request, user: user_id, decision: 'allow' });
+  assert.equal(status, 303);
+}
+
 onBothEngines('UA-01: an attribute is released under its scope and no other', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   await newAttribute(signet, 'department', { scope: work });
@@ -180,6 +187,34 @@ testSignet('a scope of attributes is known while there is one of them, and no AP
   });
   assert.equal(api.status, 400, api.text);
   assert.match(api.text, /scopes\/0\/name/);
+});
+
+onBothEngines('a scope that releases nothing any more is granted to no one', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const { attribute_id } = await newAttribute(signet, 'department', { scope: work });
+  const user = await signet.signedInUser();
+  const client = await signet.registerClient({ allowed_scopes: [...allowed, 'offline_access'], consent: 'required' });
+  const asking = { scope: `openid ${work} offline_access` };
+  await agree(user, client, asking);
+  const first = await user.obtainTokens(client, asking);
+  assert.equal(first.scope, asking.scope);
+  await deleteAttribute(signet.deps, caller, attribute_id);
+  signet.clock.advance(1);
+
+  const refreshed = await client.refresh(first.refresh_token);
+  assert.equal(refreshed.json?.scope, 'openid offline_access', refreshed.text);
+  const other = await signet.signedInUser();
+  await agree(other, client, asking);
+  const then = await other.obtainTokens(client, asking);
+  assert.equal(then.scope, 'openid offline_access');
+  // Who has agreed to nothing is asked when the scope has come to mean something.
+  await newAttribute(signet, 'salary', { scope: work });
+  await setAttributes(signet, other.user_id, { salary: '5000' });
+  signet.clock.advance(1);
+  assert.equal((await signet.userinfo(then.access_token)).json?.salary, undefined);
+  const asked = await other.browser.get(client.authorizePath(asking));
+  assert.match(asked.location ?? '', /^\/consent/);
+  assert.match((await other.browser.get(asked.location ?? '')).text, /The salary/);
 });
 
 onBothEngines('a node that does not know a new attribute yet leaves its values alone', async (t, engine) => {

@@ -169,3 +169,83 @@ testSignet('what two change at the same time is refused to one of them, not lost
   assert.ok(answers.every(({ status }) => status === 200 || status === 409));
   assert.equal(Object.keys(attributes).length, done);
 });
+
+testSignet('a number in a form is what was meant, or refused', async ({ signet }) => {
+  const own = { editable_by: 'person' } as const;
+  const ids = {
+    count: (await newAttribute(signet, 'count', { ...own, value_type: 'integer' })).attribute_id,
+    ratio: (await newAttribute(signet, 'ratio', { ...own, value_type: 'number' })).attribute_id,
+  };
+  const user = await signet.signedInUser();
+  const post = (name: keyof typeof ids, text: string) =>
+    user.browser.post('/account', { name: 'Ada', [ids[name]]: text });
+  const stored = async () => (await user.browser.get('/v1/me')).json?.attributes as Record<string, unknown>;
+  const taken: [keyof typeof ids, string, number][] = [
+    ['count', ' 1000 ', 1000],
+    ['count', '-7', -7],
+    ['ratio', '0,125', 0.125],
+    ['ratio', '12,5', 12.5],
+    ['ratio', '1234.567', 1234.567],
+    ['ratio', '1E-7', 1e-7],
+  ];
+  for (const [name, text, value] of taken) {
+    assert.equal((await post(name, text)).status, 303, text);
+    assert.equal((await stored())[name], value, text);
+  }
+  // A thousand in one language is one in another.
+  const refused: [keyof typeof ids, string][] = [
+    ['count', '1,000'],
+    ['count', '1.000'],
+    ['count', '2,5'],
+    ['ratio', '1,000'],
+    ['ratio', '1,000,000'],
+    ['ratio', '0x10'],
+    ['ratio', '1e999'],
+    ['ratio', 'Infinity'],
+  ];
+  const before = await stored();
+  for (const [name, text] of refused) {
+    const answer = await post(name, text);
+    assert.equal(answer.status, 400, text);
+    assert.match(answer.text, /such as 1234/);
+    assert.deepEqual(await stored(), before, text);
+  }
+});
+
+testSignet('too much in a field is refused in one sentence, in the language of the reader', async ({ signet }) => {
+  const own = { editable_by: 'person' } as const;
+  const lines = await newAttribute(signet, 'lines', { ...own, value_type: 'strings', labels: { de: 'Zeilen' } });
+  const line = await newAttribute(signet, 'line', { ...own, labels: { de: 'Zeile' } });
+  const user = await signet.signedInUser({ role: 'admin' });
+  await user.browser.patch('/v1/me', { locale: 'de' });
+  const refused: [id: string, text: string, said: string][] = [
+    [lines.attribute_id, Array.from({ length: 51 }, (_, place) => `${place}`).join('\r\n'), 'Zeilen: Muss eine Liste'],
+    [lines.attribute_id, 'x'.repeat(1001), 'Zeilen: Verwenden Sie höchstens 200'],
+    [line.attribute_id, 'x'.repeat(1001), 'Zeile: Verwenden Sie höchstens 200'],
+  ];
+  for (const page of ['/account', `/admin/users/${user.user_id}/edit`]) {
+    for (const [id, text, said] of refused) {
+      const answer = await user.browser.post(page, { name: 'Ada', locale: 'de', reason: 'Test.', [id]: text });
+      assert.equal(answer.status, 400);
+      const problems = /id="problem">(.*?)<\/div>/s.exec(answer.text)?.[1] ?? '';
+      assert.equal(problems.split('<li>').length <= 2, true, problems);
+      assert.ok(problems.includes(said), `${said}: ${problems}`);
+    }
+  }
+});
+
+testSignet('a number that was given by a program does not stop the form of its person', async ({ signet }) => {
+  const own = { editable_by: 'person', value_type: 'number' } as const;
+  const [small, large] = [await newAttribute(signet, 'small', own), await newAttribute(signet, 'large', own)];
+  const user = await signet.signedInUser();
+  const attributes = { small: 1e-7, large: 1e21 };
+  assert.equal((await user.browser.patch('/v1/me', { attributes })).status, 200);
+  const page = await user.browser.get('/account');
+  const drawn = ({ attribute_id }: { attribute_id: string }) =>
+    new RegExp(`<input id="${attribute_id}"[^>]* value="([^"]*)"`).exec(page.text)?.[1] ?? '';
+  const form = { [small.attribute_id]: drawn(small), [large.attribute_id]: drawn(large) };
+  const saved = await user.browser.post('/account', { name: 'Grace', ...form });
+  assert.equal(saved.status, 303, saved.text);
+  const me = (await user.browser.get('/v1/me')).json;
+  assert.deepEqual([me?.name, me?.attributes], ['Grace', attributes]);
+});

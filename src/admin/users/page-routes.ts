@@ -191,14 +191,14 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     path: `${one}/edit`,
     page: `${one}/edit`,
     // What was not touched is left out, or it would undo what the user has changed since the page was drawn.
-    input: ({ name = '', preferred_username: username, email, email_verified, reason = '', ...shown }) => ({
+    input: async ({ name = '', preferred_username: username, email, email_verified, reason = '', ...shown }) => ({
       body: {
         name: name === shown.shown_name ? undefined : name,
         preferred_username: username === shown.shown_username ? undefined : username?.trim() || null,
         // With it, the address is the one that is verified, and no other.
         email: email === shown.shown_email && email_verified !== 'on' ? undefined : email,
         email_verified: email_verified === 'on' ? (true as const) : undefined,
-        attributes: changedAttributesIn(deps.attributes.known().all, shown),
+        attributes: changedAttributesIn((await deps.attributes.read()).all, shown),
         reason,
       },
     }),

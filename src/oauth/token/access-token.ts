@@ -98,7 +98,7 @@ export const readAccessToken = (deps: Pick<Deps, 'clock' | 'keys'>, token: strin
  * @throws {RequestError} `invalid_token`; `temporarily_unavailable` if the store is older than the token.
  */
 export async function verifyAccessToken(
-  deps: Pick<Deps, 'db' | 'clock' | 'keys' | 'apis'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'keys' | 'apis' | 'attributes'>,
   token: string,
 ): Promise<ActiveAccessToken> {
   const claims = await readClaims(deps, token);

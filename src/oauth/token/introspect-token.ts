@@ -21,7 +21,7 @@ const inactive = { active: false } as const;
  * clients' tokens all give the same `{"active":false}`.
  */
 export const introspectToken = (
-  deps: Pick<Deps, 'db' | 'apis' | 'clock' | 'config' | 'vault' | 'keys'>,
+  deps: Pick<Deps, 'db' | 'apis' | 'attributes' | 'clock' | 'config' | 'vault' | 'keys'>,
   visibility: Visibility,
   token: string,
 ) =>
@@ -30,7 +30,7 @@ export const introspectToken = (
     : introspectAccessToken(deps, visibility, token);
 
 async function introspectAccessToken(
-  deps: Pick<Deps, 'db' | 'apis' | 'clock' | 'keys'>,
+  deps: Pick<Deps, 'db' | 'apis' | 'attributes' | 'clock' | 'keys'>,
   { sees }: Visibility,
   token: string,
 ) {
@@ -54,7 +54,11 @@ const partOf = ({ claims: { client_id, scope } }: ActiveAccessToken, { identifie
 });
 
 /** It is shown to the client alone, and to the caller who sees all. */
-async function introspectRefreshToken(deps: SecretDeps & Pick<Deps, 'apis'>, { sees }: Visibility, text: string) {
+async function introspectRefreshToken(
+  deps: SecretDeps & Pick<Deps, 'apis' | 'attributes'>,
+  { sees }: Visibility,
+  text: string,
+) {
   const token = readRefreshToken(deps.vault, text);
   const grant = token && (await findActiveRefreshToken(deps.db, token, now(deps)));
   if (token && !grant) await refuseIfBehind(deps, token, await findGrant(deps.db, token.grant_id));

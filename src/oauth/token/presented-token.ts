@@ -24,7 +24,7 @@ type Presented = {
  * (decision 51); `invalid_dpop_proof`, `use_dpop_nonce`; `invalid_request` for two.
  */
 export async function findPresentedToken(
-  deps: Pick<Deps, 'db' | 'apis' | 'clock' | 'keys' | 'vault' | 'config'>,
+  deps: Pick<Deps, 'db' | 'apis' | 'attributes' | 'clock' | 'keys' | 'vault' | 'config'>,
   { method, url, headers, formToken }: Presented,
 ): Promise<ActiveAccessToken | undefined> {
   // Another scheme, such as Basic for a proxy, which browsers then send everywhere, is treated as no header.

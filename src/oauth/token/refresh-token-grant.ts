@@ -112,7 +112,7 @@ const askedOf = (grant: Pick<IssuableGrant, 'scope'>, requested = grant.scope): 
  * for, and another client learns nothing of the grant (RFC 6749 §5.2: `invalid_grant`); the rotation finds both out.
  */
 async function refuseNarrowed(
-  deps: Pick<Deps, 'db' | 'apis'>,
+  deps: Pick<Deps, 'db' | 'apis' | 'attributes'>,
   client: Client,
   token: RefreshToken,
   narrowed: Narrowed,
@@ -126,7 +126,7 @@ async function refuseNarrowed(
 }
 
 async function refuseUnlessGranted(
-  deps: Pick<Deps, 'apis'>,
+  deps: Pick<Deps, 'apis' | 'attributes'>,
   client: Client,
   grant: IssuableGrant,
   { scope, resources }: Narrowed,

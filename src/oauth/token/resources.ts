@@ -12,7 +12,7 @@ import { invalidTarget, nothingAllowed } from './token-refusal.ts';
 /** Those that a request names; the issuer stands for none. */
 export type Resources = { readonly apis: readonly Api[] };
 
-export type ResourceDeps = Pick<Deps, 'apis'> & { readonly config: { readonly baseUrl: string } };
+export type ResourceDeps = Pick<Deps, 'apis' | 'attributes'> & { readonly config: { readonly baseUrl: string } };
 
 /** Of one request. */
 const maxResources = 20;
@@ -65,7 +65,7 @@ const apisLeft = ({ find }: ApiRegister, apis: readonly ApiId[] | null, allowed:
  * @returns an empty scope if nothing is left.
  */
 export async function targetOf(
-  deps: Pick<Deps, 'apis'>,
+  deps: Pick<Deps, 'apis' | 'attributes'>,
   client: Pick<Client, 'allowed_scopes'>,
   grant: Pick<IssuableGrant, 'scope' | 'apis'>,
   { asked, resources }: Narrowed,
@@ -93,7 +93,7 @@ export async function targetOf(
  * @throws {RequestError} `invalid_target` for an API that the grant is not for; `invalid_scope` if nothing is left.
  */
 export async function requireTarget(
-  deps: Pick<Deps, 'apis'>,
+  deps: Pick<Deps, 'apis' | 'attributes'>,
   client: Client,
   grant: IssuableGrant,
   narrowed: Narrowed,
@@ -114,7 +114,7 @@ export async function requireTarget(
  * @param allowed what the client may have now, of the scopes that there are.
  */
 export async function activeAudience(
-  deps: Pick<Deps, 'apis'>,
+  deps: Pick<Deps, 'apis' | 'attributes'>,
   aud: readonly string[],
   { apis, allowed }: { apis: readonly ApiId[] | null; allowed: readonly string[] },
 ): Promise<string[]> {

@@ -121,7 +121,10 @@ export function pagesFor<Deps extends KeptFormDeps, Requester extends object>(
       }: {
         path?: Path;
         /** The part of the operation's input that is in the form. */
-        input?(form: Parameters, context: PageContext<Requester, Path>): Partial<RunOf<One>['input']>;
+        input?(
+          form: Parameters,
+          context: PageContext<Requester, Path>,
+        ): Partial<RunOf<One>['input']> | Promise<Partial<RunOf<One>['input']>>;
         /** A path, in which the path parameters are filled in, or a function of the result. */
         done:
           | string
@@ -130,7 +133,7 @@ export function pagesFor<Deps extends KeptFormDeps, Requester extends object>(
     ): void {
       pages.post<Path>(path, {
         async act(context, form) {
-          const given = { ...context, query: {}, body: undefined, ...input?.(form, context) };
+          const given = { ...context, query: {}, body: undefined, ...(await input?.(form, context)) };
           const result = await runAuthorized(operation, deps, given);
           operation.setHeaders?.(context.reply, deps, { result, input: given });
           if (typeof done === 'string') return fillPath(done, context.request.params as Record<string, string>);
