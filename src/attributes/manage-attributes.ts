@@ -67,8 +67,19 @@ export async function defineAttribute(
 const tidyLabels = ({ labels }: Pick<WantedAttribute, 'labels'>) =>
   Object.fromEntries(Object.entries(labels).map(([locale, text]) => [locale, text.trim()]));
 
+const labelsWith = (
+  { labels }: Pick<WantedAttribute, 'labels'>,
+  edits: NonNullable<AttributeEdit['label_edits']>,
+): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries({ ...labels, ...edits }).flatMap(([locale, text]) => (text === null ? [] : [[locale, text]])),
+  );
+
 /** What may be said anew: name and type stay, since apps and values have them. */
-export type AttributeEdit = Partial<Omit<WantedAttribute, 'name' | 'value_type'>>;
+export type AttributeEdit = Partial<Omit<WantedAttribute, 'name' | 'value_type'>> & {
+  /** Of the labels, those that are others now, by language; null removes one. */
+  label_edits?: Readonly<Record<string, string | null>>;
+};
 
 /**
  * Values that were there before a narrower rule stay, and are released, until they are changed.
@@ -78,10 +89,11 @@ export async function editAttribute(
   deps: AttributeDeps,
   caller: Caller,
   attribute_id: string,
-  edit: AttributeEdit,
+  { label_edits = {}, ...edit }: AttributeEdit,
 ): Promise<Edited<Attribute>> {
   const before = await requireAttribute(deps, attribute_id);
-  const wanted: WantedAttribute = { ...before, ...before.rules, ...definedOf(edit) };
+  const edited: WantedAttribute = { ...before, ...before.rules, ...definedOf(edit) };
+  const wanted = { ...edited, labels: labelsWith(edited, label_edits) };
   const problems = attributeProblems(wanted);
   if (problems.length > 0) throw invalidFields(problems);
   const { scope, editable_by, is_shown, sign_up } = wanted;

@@ -129,8 +129,8 @@ function numberIn(option: string, text: string): number {
 function optionFor(name: string, given: Member): Option {
   const list = given.anyOf?.find(({ type }) => type === 'array');
   if (list) return optionFor(name, { description: given.description, ...list });
-  const integerOrNull = given.anyOf?.find((one) => one.type === 'integer');
-  const schema: Member = integerOrNull ? { ...given, ...integerOrNull } : given;
+  const orNull = given.anyOf?.find(({ type }) => type === 'integer' || type === 'number' || type === 'string');
+  const schema: Member = orNull ? { ...given, ...orNull } : given;
   const { description = '', type, enum: choices, items, minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema;
   const help = description.replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase()).replace(/\.$/, '');
   if (type === 'boolean') return { help };

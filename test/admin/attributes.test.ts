@@ -218,3 +218,21 @@ onBothEngines('a value that is entered on another node than that of the definiti
   const shown = await browser.get(`/v1/admin/users/${user.user_id}`, { accept: 'application/json' });
   assert.deepEqual(shown.json?.attributes, { department: 'Sales' });
 });
+
+testSignet('a label in one language is added, changed and removed without the others', async ({ signet }) => {
+  const { browser } = await signet.signedInUser({ role: 'admin' });
+  const { attribute_id } = await newAttribute(signet, 'department', { labels: { en: 'Department' } });
+  const edit = async (body: object) => {
+    const answer = await browser.patch(`${path}/${attribute_id}`, body);
+    return answer.json?.labels ?? answer.json?.fields;
+  };
+  assert.deepEqual(await edit({ label_de: 'Abteilung' }), { en: 'Department', de: 'Abteilung' });
+  assert.deepEqual(await edit({ label_en: 'Team' }), { en: 'Team', de: 'Abteilung' });
+  assert.deepEqual(await edit({ label_en: null }), { de: 'Abteilung' });
+  for (const none of [null, '', ' '])
+    assert.equal(((await edit({ label_de: none })) as { path: string }[])[0]?.path, 'labels', 'one is left');
+  const form = { scope: 'profile', is_shown: 'on', label_en: 'Department', label_de: '' };
+  assert.equal((await browser.post(`/admin/attributes/${attribute_id}/edit`, form)).status, 303);
+  const shown = await browser.get(`${path}/${attribute_id}`, { accept: 'application/json' });
+  assert.deepEqual(shown.json?.labels, { en: 'Department' });
+});

@@ -28,6 +28,8 @@ import { Type } from '../../platform/schema.ts';
 import { textPatterns } from '../../platform/text.ts';
 import { administration, strictBody } from '../operation-parts.ts';
 
+const viewers = ['person', 'administrators'] as const;
+
 const AttributeRecord = Type.Object({
   attribute_id: Type.String({ description: '`atr_...`' }),
   name: Type.String({ description: 'Of the claim, and of the member of `attributes`.' }),
@@ -41,7 +43,7 @@ const AttributeRecord = Type.Object({
   editable_by: Type.Enum([...editors], {
     description: 'Who changes the value: its person too, or administrators alone.',
   }),
-  visible_to: Type.Enum(['person', 'administrators'], {
+  visible_to: Type.Enum([...viewers], {
     description: 'Who sees the value: its person too, or administrators alone.',
   }),
   sign_up: Type.Enum([...signUps], { description: 'Whether sign-up asks for it.' }),
@@ -70,6 +72,16 @@ const label = (locale: string) =>
 const labels: Readonly<Record<`label_${string}`, ReturnType<typeof label>>> = Object.fromEntries(
   locales.map((locale) => [labelMember(locale), label(locale)]),
 );
+const labelEdits: Readonly<Record<`label_${string}`, ReturnType<typeof labelEdit>>> = Object.fromEntries(
+  locales.map((locale) => [labelMember(locale), labelEdit(locale)]),
+);
+function labelEdit(locale: string) {
+  const pattern = textPatterns.visible;
+  const description = `What people read, in ${nameOfLanguage(locale)}; null: nothing of its own.`;
+  return Type.Optional(
+    nullable(Type.String({ description, ...inCode({ minLength: 1, maxLength: longestLabel, pattern }) })),
+  );
+}
 const labelsIn = (body: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(
     locales.flatMap((locale) => {
@@ -78,14 +90,30 @@ const labelsIn = (body: Readonly<Record<string, unknown>>) =>
     }),
   );
 
+/** By language; null removes. */
+const labelEditsIn = (body: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(
+    locales.flatMap((locale) => {
+      const text = body[labelMember(locale)] as string | null | undefined;
+      return text === undefined ? [] : [[locale, text]];
+    }),
+  );
+
 const bound = (description: string) =>
   Type.Optional(nullable(Type.Number({ description, minimum: -Number.MAX_SAFE_INTEGER })));
 
-const rules = {
+/** @param leftOut what a definition is that does not say; an edit leaves it as it is. */
+const said = (leftOut: {
+  max_length: string;
+  choices: string;
+  editable_by: string;
+  visible_to: string;
+  sign_up: string;
+}) => ({
   max_length: Type.Optional(
     nullable(
       Type.Integer({
-        description: `Characters of a string, or of each of several: up to ${longestValue}; ${defaultLength} if left out.`,
+        description: `Characters of a string, or of each of several: up to ${longestValue}${leftOut.max_length}.`,
         ...inCode({ minimum: 1, maximum: longestValue }),
       }),
     ),
@@ -93,32 +121,43 @@ const rules = {
   choices: Type.Optional(
     nullable(
       Type.Array(Type.String(), {
-        description: 'What a string, or each of several, may be; null or left out: anything.',
+        description: `What a string, or each of several, may be; ${leftOut.choices}: anything.`,
         ...inCode({ maxItems: maxChoices }),
       }),
     ),
   ),
   minimum: bound('The smallest number.'),
   maximum: bound('The largest number.'),
-};
+  editable_by: Type.Optional(
+    Type.Enum([...editors], {
+      description: `Who changes the value: its person too, or administrators alone${leftOut.editable_by}.`,
+    }),
+  ),
+  visible_to: Type.Optional(
+    Type.Enum([...viewers], {
+      description: `Who sees the value: its person too${leftOut.visible_to}, or administrators alone.`,
+    }),
+  ),
+  sign_up: Type.Optional(
+    Type.Enum([...signUps], {
+      description: `Whether sign-up asks for what the person may change${leftOut.sign_up}.`,
+    }),
+  ),
+});
+const ofNew = said({
+  max_length: `; ${defaultLength} if left out`,
+  choices: 'null or left out',
+  editable_by: ', which is so if left out',
+  visible_to: ', which is so if left out',
+  sign_up: '; no if left out',
+});
+const ofEdit = said({ max_length: '', choices: 'null', editable_by: '', visible_to: '', sign_up: '' });
 const scopePattern = `^(${sharedScopes.join('|')})$|${ownScopePattern}`;
 const scope = (description = '') =>
   Type.String({
     description: `${description}\`profile\`, \`email\`, or one of its own that begins with \`userinfo:\`.`,
     ...inCode({ maxLength: longestScope, pattern: scopePattern }),
   });
-const viewers = ['person', 'administrators'] as const;
-const visible_to = Type.Optional(
-  Type.Enum([...viewers], {
-    description: 'Who sees the value: its person too, which is so if left out, or administrators alone.',
-  }),
-);
-const sign_up = Type.Optional(
-  Type.Enum([...signUps], { description: 'Whether sign-up asks for what the person may change; no if left out.' }),
-);
-const editable_by = Type.Optional(
-  Type.Enum([...editors], { description: 'Who changes the value; administrators alone if left out.' }),
-);
 
 const anyAttribute = { attribute_id: 'ID of an attribute, `atr_...`.' };
 const one = (permission: AdministrativePermission) =>
@@ -193,11 +232,8 @@ export const attributeOperations = {
       }),
       ...labels,
       type: Type.Enum([...valueTypes], { description: 'Of the values. It cannot be changed.' }),
-      ...rules,
       scope: scope('Which scope releases it: '),
-      editable_by,
-      visible_to,
-      sign_up,
+      ...ofNew,
     }),
     example: { name: 'department', ...inEnglish, type: 'string', scope: 'userinfo:work' },
     answer: { description: 'The attribute.', schema: AttributeRecord },
@@ -231,19 +267,15 @@ export const attributeOperations = {
     path: '/v1/admin/attributes/:attribute_id',
     summary: 'Change an attribute',
     description:
-      'Values that do not fit a narrower rule stay, and are released, until they are changed. Another scope releases it at once. Labels are replaced together.',
-    body: strictBody(
-      { ...labels, ...rules, scope: Type.Optional(scope()), editable_by, visible_to, sign_up },
-      { minProperties: 1 },
-    ),
+      'Values that do not fit a narrower rule stay, and are released, until they are changed. Another scope releases it at once.',
+    body: strictBody({ ...labelEdits, scope: Type.Optional(scope()), ...ofEdit }, { minProperties: 1 }),
     example: { choices: ['Sales', 'Engineering'] },
     refusals: ['not_found', 'invalid_state'],
     async run(deps, { caller, attribute_id, body }) {
-      const named = labelsIn(body);
       const { max_length, choices, minimum, maximum, scope: released } = body;
       const { editable_by: editor, visible_to: viewer, sign_up: signUp } = body;
       const edit = {
-        ...(Object.keys(named).length > 0 && { labels: named }),
+        label_edits: labelEditsIn(body),
         ...{ max_length, choices, minimum, maximum, scope: released },
         ...{ editable_by: editor, sign_up: signUp, is_shown: viewer && viewer === 'person' },
       };

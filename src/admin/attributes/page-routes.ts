@@ -42,7 +42,7 @@ export async function attributePageRoutes(app: FastifyInstance, deps: Deps) {
   const onPage = { page: one, explains, redraw };
   pages.run(operations.edit, {
     path: `${one}/edit`,
-    input: (form) => ({ body: statedIn(form) }),
+    input: (form) => ({ body: { ...emptyLabels, ...statedIn(form) } }),
     done: doneOrUnchanged(one, 'saved'),
     ...onPage,
   });
@@ -51,6 +51,9 @@ export async function attributePageRoutes(app: FastifyInstance, deps: Deps) {
 
 /** What is no number stays a text, which the body refuses. */
 const numberIn = (text = '') => (text.trim() === '' ? null : (valueInText({ value_type: 'number' }, text) as number));
+
+/** A field that was emptied removes its label. */
+const emptyLabels = Object.fromEntries(locales.map((locale) => [labelMember(locale), null]));
 
 function statedIn(form: Parameters) {
   const choices = valueInText({ value_type: 'strings' }, form.choices ?? '') as string[];
