@@ -1,4 +1,4 @@
-import type { Db } from '../platform/db/db.ts';
+import type { Db, Part } from '../platform/db/db.ts';
 import { isBeyondPauses } from '../platform/db/planned.ts';
 import { type Fields, id, integer, nullable, type RowSchema, row, text, type ValuesOf } from '../platform/db/rows.ts';
 import { cutPage, decodeCursor, inOneSlice, maxCounted } from '../platform/db/slices.ts';
@@ -138,12 +138,12 @@ export function deliveryQueue<Columns extends DeliveryFields & Fields>(
      * @param isOpen a condition on the receiver.
      */
     async claim(
-      db: Db,
+      part: Part,
       delivery: QueuedDelivery,
       claim: { now: number; until: number },
       isOpen: Sql,
     ): Promise<boolean> {
-      const { changes } = await db.run(
+      const { changes } = await part.run(
         sql`update ${table} set attempts = attempts + 1, next_attempt_at = ${claim.until}
              where delivery_id = ${delivery.delivery_id} and attempts = ${delivery.attempts}
                and next_attempt_at <= ${claim.now} and ${isOpen}`,
@@ -152,15 +152,15 @@ export function deliveryQueue<Columns extends DeliveryFields & Fields>(
     },
 
     /** @param more what this table alone keeps of an attempt: `, column = …`; also below. */
-    markDelivered: (db: Db, delivery_id: DeliveryId, now: number, more = sql``) =>
-      db.run(
+    markDelivered: (part: Part, delivery_id: DeliveryId, now: number, more = sql``) =>
+      part.run(
         sql`update ${table} set delivered_at = ${now}, next_attempt_at = null, last_error = null, dead_at = null${more}
              where delivery_id = ${delivery_id}`,
       ),
 
     /** @param delivery as it was before it was claimed: a later attempt of another node stays as it is. */
-    markFailed: (db: Db, delivery: QueuedDelivery, last_error: string, next_attempt_at: number, more = sql``) =>
-      db.run(
+    markFailed: (part: Part, delivery: QueuedDelivery, last_error: string, next_attempt_at: number, more = sql``) =>
+      part.run(
         sql`update ${table} set last_error = ${last_error}, next_attempt_at = ${next_attempt_at}${more}
              where delivery_id = ${delivery.delivery_id} and attempts = ${delivery.attempts + 1}
                and next_attempt_at is not null`,

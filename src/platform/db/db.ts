@@ -171,8 +171,10 @@ function preparationOf(schema: RowSchema<Fields>, prepare: Prepare<unknown>) {
 const listOf = <Item>(items: Item | readonly Item[]): readonly Item[] =>
   Array.isArray(items) ? items : [items as Item];
 
-/** A change of one part, as a step of {@link inOrder}. */
-type ChangeIn<Required extends Requirements, Run extends Writes> = Change<Required, Run> & { in: Part };
+/** A change of one part, or of each of several, as a step of {@link inOrder}. */
+type ChangeIn<Required extends Requirements, Run extends Writes> = Change<Required, Run> & {
+  in: Part | readonly Part[];
+};
 type Nothing = Record<never, never>;
 
 /**
@@ -180,7 +182,7 @@ type Nothing = Record<never, never>;
  * each part has its own, in this order, and the first that is refused ends it: whatever is before has to be harmless by itself, since
  * a crash may leave it alone. No two of them may have a name in common.
  */
-export async function inOrder<
+export function inOrder<
   W1 extends Writes,
   W2 extends Writes,
   R1 extends Requirements = Nothing,
@@ -188,34 +190,47 @@ export async function inOrder<
   W3 extends Writes = Nothing,
   R3 extends Requirements = Nothing,
 >(
-  first: ChangeIn<R1, W1>,
+  first: ChangeIn<R1, W1> | undefined,
   second: ChangeIn<R2, W2>,
   third?: ChangeIn<R3, W3>,
 ): Promise<Done<R1 & R2 & R3, W1 & W2 & W3>>;
-export async function inOrder(...changes: (ChangeIn<Requirements, Writes> | undefined)[]): Promise<unknown> {
+export function inOrder(...changes: (ChangeIn<Requirements, Writes> | undefined)[]): Promise<unknown> {
+  const all = byPart(changes);
+  const [first] = all;
+  return all.length === 1 && first ? first.in.change(first) : oneByOne(all);
+}
+
+type ChangeOfOne = ChangeIn<Requirements, Writes> & { in: Part };
+
+async function oneByOne(changes: readonly ChangeOfOne[]): Promise<unknown> {
   const results: Record<string, Written<unknown>> = {};
-  for (const one of byPart(changes)) {
+  for (const one of changes) {
     const done = await one.in.change(one);
     if (!done.ok) return done;
-    Object.assign(results, done.results);
+    for (const [name, { changes, rows = [] }] of Object.entries<Partial<Written<unknown>>>(done.results)) {
+      const before = results[name];
+      results[name] = { changes: (before?.changes ?? 0) + (changes ?? 0), rows: [...(before?.rows ?? []), ...rows] };
+    }
   }
   return { ok: true, results };
 }
 
 /** Neighbours of one part as one. */
-function byPart(changes: readonly (ChangeIn<Requirements, Writes> | undefined)[]) {
-  const merged: ChangeIn<Requirements, Writes>[] = [];
+function byPart(changes: readonly (ChangeIn<Requirements, Writes> | undefined)[]): ChangeOfOne[] {
+  const merged: ChangeOfOne[] = [];
   for (const change of changes) {
-    const last = merged.at(-1);
-    if (change === undefined) continue;
-    if (last?.in !== change.in) merged.push(change);
-    else {
-      merged[merged.length - 1] = {
-        in: last.in,
-        lock: [...listOf(last.lock ?? []), ...listOf(change.lock ?? [])],
-        require: { ...last.require, ...change.require },
-        run: { ...last.run, ...change.run },
-      };
+    for (const part of change === undefined ? [] : listOf(change.in)) {
+      const last = merged.at(-1);
+      const { lock = [], require, run } = change!;
+      if (last?.in !== part) merged.push({ in: part, lock, require, run } as ChangeOfOne);
+      else {
+        merged[merged.length - 1] = {
+          in: part,
+          lock: [...listOf(last.lock ?? []), ...listOf(lock)],
+          require: { ...last.require, ...require },
+          run: { ...last.run, ...run },
+        };
+      }
     }
   }
   return merged;

@@ -1,4 +1,4 @@
-import type { Db } from './db.ts';
+import type { Part } from './db.ts';
 import { row, text } from './rows.ts';
 import { fitsOneSlice, inOneSlice } from './slices.ts';
 import { allOf, raw, type Sql, sql } from './sql.ts';
@@ -6,23 +6,23 @@ import { allTables, expiringTables, type TableName, tables, tablesWithMany } fro
 
 // Statements that are alike for every table, by its entry in `tables.ts`.
 
-const deleteSlice = (db: Db, table: TableName, condition: Sql, rows: number) =>
-  db.run(sql`delete from ${raw(table)} where ${inOneSlice(table, tables[table].key, condition, rows)}`);
+const deleteSlice = (part: Part, table: TableName, condition: Sql, rows: number) =>
+  part.run(sql`delete from ${raw(table)} where ${inOneSlice(table, tables[table].key, condition, rows)}`);
 
 /** Rows of a table that expire by one of its columns, those before a moment. */
-export function deleteExpired(db: Db, table: TableName, before: number, rows: number) {
+export function deleteExpired(part: Part, table: TableName, before: number, rows: number) {
   const at = expiringTables.find(({ name }) => name === table)?.at;
   if (at === undefined) throw new TypeError(`${table} does not expire by a column`);
-  return deleteSlice(db, table, sql`${raw(at)} < ${before} order by ${raw(at)}`, rows);
+  return deleteSlice(part, table, sql`${raw(at)} < ${before} order by ${raw(at)}`, rows);
 }
 
-export const deleteRows = (db: Db, table: TableName, rows: number) => deleteSlice(db, table, sql`1 = 1`, rows);
+export const deleteRows = (part: Part, table: TableName, rows: number) => deleteSlice(part, table, sql`1 = 1`, rows);
 
 const columnOf = { user: 'user_id', client: 'client_id' } as const;
 type Owner = keyof typeof columnOf;
 
-export const deleteRowsOf = (db: Db, table: TableName, owner: Owner, id: string, rows: number) =>
-  deleteSlice(db, table, sql`${raw(columnOf[owner])} = ${id}`, rows);
+export const deleteRowsOf = (part: Part, table: TableName, owner: Owner, id: string, rows: number) =>
+  deleteSlice(part, table, sql`${raw(columnOf[owner])} = ${id}`, rows);
 
 const fitOneSlice = (names: readonly TableName[], owner: Owner, id: string): Sql =>
   allOf(names.map((table) => fitsOneSlice(table, columnOf[owner], id)));
@@ -44,7 +44,7 @@ export type SealedColumn = {
   table: TableName;
   purposeOf(row_key: string): string;
   /** Those behind a row, in the order of the primary key. */
-  after(db: Db, key: string, rows: number): Promise<{ row_key: string; sealed: string }[]>;
+  after(part: Part, key: string, rows: number): Promise<{ row_key: string; sealed: string }[]>;
   /** Changes nothing if the value is another one by now. */
   replace(row_key: string, from: string, to: string): Sql;
 };
@@ -61,8 +61,8 @@ function sealedColumn(
     name: `${table}.${column}`,
     table,
     purposeOf,
-    after: (db, after, rows) =>
-      db.all(
+    after: (part, after, rows) =>
+      part.all(
         Sealed,
         sql`select ${by} as row_key, ${value} as sealed from ${of}
              where ${by} > ${after} and ${value} is not null and ${value} <> '' order by ${by} limit ${rows}`,
