@@ -53,7 +53,7 @@ export async function registerApi(
   };
   const after = { identifier, name: row.name, scopes: scopes.map(({ name }) => name) };
   const event = auditEvent({ action: 'api.registered', ...caller, target: api_id, after }, at);
-  const done = await deps.db.change({
+  const done = await deps.db.shared.change({
     run: {
       api: mayConflict(
         mustChange(insertApi({ ...row, identifier_key: comparableIdentifier(identifier), event_id: event.event_id })),
@@ -163,7 +163,7 @@ type ApiChange = {
 /** @throws {RequestError} `not_found` if it was retired meanwhile. */
 async function change(deps: ApiDeps, caller: Caller, { api_id, to, added = [], statements, ...what }: ApiChange) {
   const event = auditEvent({ ...what, ...caller, target: api_id }, now(deps));
-  const done = await deps.db.change({
+  const done = await deps.db.shared.change({
     run: {
       api: mustChange(touchApi(api_id, event.event_id, to)),
       statements,

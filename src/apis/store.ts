@@ -33,11 +33,14 @@ const withScopes = sql`select ${ApiRow.columnsOf('a')}, s.name as scope, s.descr
 
 /** All that are not retired, by name. */
 export const readApis = async (db: Db): Promise<Api[]> =>
-  grouped(await db.all(ApiWithScope, sql`${withScopes} order by a.name, a.api_id, s.created_at, s.name`));
+  grouped(await db.shared.all(ApiWithScope, sql`${withScopes} order by a.name, a.api_id, s.created_at, s.name`));
 
 /** @returns undefined also for one that is retired. */
 export async function readApi(db: Db, api_id: string): Promise<Api | undefined> {
-  const rows = await db.all(ApiWithScope, sql`${withScopes} and a.api_id = ${api_id} order by s.created_at, s.name`);
+  const rows = await db.shared.all(
+    ApiWithScope,
+    sql`${withScopes} and a.api_id = ${api_id} order by s.created_at, s.name`,
+  );
   return grouped(rows)[0];
 }
 
@@ -81,13 +84,13 @@ export const retireApiRow = (api_id: ApiId, now: number): Sql =>
   sql`update apis set retired_at = ${now} where api_id = ${api_id} and retired_at is null`;
 
 export const isIdentifierOfAny = (db: Db, identifier_key: string) =>
-  db.holds(sql`exists (select 1 from apis where identifier_key = ${identifier_key})`);
+  db.shared.holds(sql`exists (select 1 from apis where identifier_key = ${identifier_key})`);
 
 const OwnerOfScope = row('api_scopes join apis', { name: text, is_active: flag });
 
 /** Whose scope of that name there is or was. */
 export const ownerOfScope = (db: Db, name: string) =>
-  db.get(
+  db.shared.get(
     OwnerOfScope,
     sql`select a.name, case when a.retired_at is null and s.retired_at is null then 1 else 0 end as is_active
           from api_scopes s join apis a on a.api_id = s.api_id where s.name = ${name}`,

@@ -19,7 +19,7 @@ export type Applied = {
 /** Does what a plan says, one after the other, each with its own audit events. Repeated, it goes on where it was refused. */
 export async function applyPlan(deps: Deps, caller: Caller, plan: Plan, lease: Lease): Promise<Applied> {
   for (const one of plan.recognized) await remember(deps, one);
-  for (const row of plan.gone) await deps.db.change({ run: { declared: forgetDeclared(row) } });
+  for (const row of plan.gone) await deps.db.shared.change({ run: { declared: forgetDeclared(row) } });
   const done: Done[] = [];
   for (const step of plan.steps) {
     if (!(await lease.isHeld())) return { done, overtaken: step };
@@ -34,7 +34,7 @@ export async function applyPlan(deps: Deps, caller: Caller, plan: Plan, lease: L
 }
 
 async function remember(deps: Deps, declared: Plan['recognized'][number]): Promise<void> {
-  await deps.db.change({ run: { declared: rememberDeclared({ ...declared, declared_at: now(deps) }) } });
+  await deps.db.shared.change({ run: { declared: rememberDeclared({ ...declared, declared_at: now(deps) }) } });
 }
 
 async function applyStep(deps: Deps, caller: Caller, step: Step): Promise<NewSecret | undefined> {
@@ -48,6 +48,6 @@ async function applyStep(deps: Deps, caller: Caller, step: Step): Promise<NewSec
     return kind.change(work, existing, state, fields);
   }
   if (action === 'delete') await kind.remove(work, existing);
-  await deps.db.change({ run: { declared: forgetDeclared(row) } });
+  await deps.db.shared.change({ run: { declared: forgetDeclared(row) } });
   return undefined;
 }

@@ -14,7 +14,7 @@ const Declared = row('declared_resources', {
 export type Declared = RowOf<typeof Declared>;
 
 export const listDeclared = (db: Db) =>
-  db.all(Declared, sql`select ${Declared.columns} from declared_resources order by kind, resource_key`);
+  db.shared.all(Declared, sql`select ${Declared.columns} from declared_resources order by kind, resource_key`);
 
 export const rememberDeclared = (declared: Declared): Sql[] => [
   forgetDeclared(declared),

@@ -1,5 +1,6 @@
 import type { Db } from '../platform/db/db.ts';
 import { exportedTable } from '../platform/db/exported-table.ts';
+import { compareText, mergeAll } from '../platform/db/parts.ts';
 import { choice, id, integer, jsonObject, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { asBigint, raw, type Sql, sql } from '../platform/db/sql.ts';
 import type { CredentialId, UserId } from '../platform/ids.ts';
@@ -81,7 +82,7 @@ const Conflict = row('users, entitlements, entitlement_versions', {
 
 /** Why a write was not applied: the stored version, and what its event wrote before. */
 export const findConflict = (db: Db, { user_id, product, event_id }: EntitlementWrite) =>
-  db.get(
+  db.of(user_id).get(
     Conflict,
     sql`select e.version as stored_version, v.version as event_version, v.status as event_status
           from users u
@@ -93,10 +94,12 @@ export const findConflict = (db: Db, { user_id, product, event_id }: Entitlement
 
 /** By product. */
 export const listEntitlements = (db: Db, user_id: string) =>
-  db.all(
-    EntitlementRow,
-    sql`select ${EntitlementRow.columns} from entitlements where user_id = ${user_id} order by product`,
-  );
+  db
+    .of(user_id)
+    .all(
+      EntitlementRow,
+      sql`select ${EntitlementRow.columns} from entitlements where user_id = ${user_id} order by product`,
+    );
 
 type HeldSearch = {
   status: HeldEntitlement['status'];
@@ -108,15 +111,24 @@ type HeldSearch = {
 
 /** Of one status, the last changed first; of one second by user and product, and after all of those of an earlier status. */
 export const listHeldEntitlements = (db: Db, { status, product, plan, after, limit }: HeldSearch) =>
-  db.all(
-    HeldRow,
-    sql`select ${StoredRow.columnsOf('e')}, e.user_id, u.email, u.name
-          from entitlements e join users u on u.user_id = e.user_id and u.deleted_at is null
-         where e.status = ${status}
-           ${product === undefined ? sql`` : sql`and e.product = ${product}`}
-           ${plan === undefined ? sql`` : sql`and e.plan = ${plan}`}
-           ${after === undefined ? sql`` : sql`and ${isBehind(after, status)}`}
-         order by e.updated_at desc, e.user_id desc, e.product desc limit ${limit}`,
+  mergeAll(
+    db,
+    (part) =>
+      part.all(
+        HeldRow,
+        sql`select ${StoredRow.columnsOf('e')}, e.user_id, u.email, u.name
+              from entitlements e join users u on u.user_id = e.user_id and u.deleted_at is null
+             where e.status = ${status}
+               ${product === undefined ? sql`` : sql`and e.product = ${product}`}
+               ${plan === undefined ? sql`` : sql`and e.plan = ${plan}`}
+               ${after === undefined ? sql`` : sql`and ${isBehind(after, status)}`}
+             order by e.updated_at desc, e.user_id desc, e.product desc limit ${limit}`,
+      ),
+    (one, other) =>
+      other.updated_at - one.updated_at ||
+      compareText(other.user_id, one.user_id) ||
+      compareText(other.product, one.product),
+    limit,
   );
 
 function isBehind({ updated_at, status, user_id, product }: HeldPlace, listed: HeldEntitlement['status']): Sql {
@@ -128,7 +140,9 @@ function isBehind({ updated_at, status, user_id, product }: HeldPlace, listed: H
 
 /** By product. */
 export const listStoredEntitlements = (db: Db, user_id: string) =>
-  db.all(StoredRow, sql`select ${StoredRow.columns} from entitlements where user_id = ${user_id} order by product`);
+  db
+    .of(user_id)
+    .all(StoredRow, sql`select ${StoredRow.columns} from entitlements where user_id = ${user_id} order by product`);
 
 export type VersionPlace = Pick<EntitlementVersion, 'written_at' | 'product' | 'version'>;
 
@@ -138,7 +152,7 @@ export const listVersions = (
   user_id: string,
   { product, before, limit }: { product?: string; before?: VersionPlace; limit: number },
 ) =>
-  db.all(
+  db.of(user_id).all(
     VersionRow,
     sql`select ${VersionRow.columns} from entitlement_versions
          where user_id = ${user_id} ${product ? sql`and product = ${product}` : sql``}

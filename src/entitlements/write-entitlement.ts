@@ -31,7 +31,7 @@ export async function writeEntitlement(deps: StoreDeps, by: Writer, write: Entit
     },
     at,
   );
-  const done = await deps.db.change({
+  const done = await deps.db.of(user_id).change({
     run: {
       entitlement: mustChange(upsertEntitlement(write, newId('ew'), at)),
       version: mayConflict(insertVersion(write, credential_id, at)),

@@ -79,7 +79,7 @@ export async function createCredential(
   const after = { name: credential.name, ...termsAsLogged(terms), ...(api_id !== null && { api_id }) };
   const secret = newSecretRow(credential_id, client_secret, at);
   const event = auditEvent({ action: 'service_credential.created', ...caller, target: credential_id, after }, at);
-  await deps.db.change({
+  await deps.db.shared.change({
     run: {
       credential: insertCredential(credential, event.event_id),
       secret: insertServiceSecret(secret),
@@ -186,7 +186,7 @@ async function change(
   { credential_id, to, secrets = [], ...what }: Change,
 ): Promise<void> {
   const event = auditEvent({ ...what, ...caller, target: credential_id }, now(deps));
-  const done = await deps.db.change({
+  const done = await deps.db.shared.change({
     run: {
       credential: mustChange(updateCredential(credential_id, event.event_id, to)),
       secrets,

@@ -41,13 +41,13 @@ const withSecrets = sql`select ${CredentialRow.columnsOf('c')}, s.secret_id, s.s
   from service_credentials c left join service_secrets s on s.credential_id = c.credential_id`;
 
 export async function readCredential(db: Db, credential_id: string): Promise<ServiceCredential | undefined> {
-  const rows = await db.all(CredentialWithSecret, sql`${withSecrets} where c.credential_id = ${credential_id}`);
+  const rows = await db.shared.all(CredentialWithSecret, sql`${withSecrets} where c.credential_id = ${credential_id}`);
   return grouped(rows)[0];
 }
 
 /** Retired ones too, oldest first. */
 export const allCredentials = async ({ db }: { db: Db }): Promise<ServiceCredential[]> =>
-  grouped(await db.all(CredentialWithSecret, sql`${withSecrets} order by c.created_at, c.credential_id`));
+  grouped(await db.shared.all(CredentialWithSecret, sql`${withSecrets} order by c.created_at, c.credential_id`));
 
 /** Of rows that each have one secret, or none. */
 function grouped(rows: readonly RowOf<typeof CredentialWithSecret>[]): ServiceCredential[] {
