@@ -6,6 +6,7 @@ import type { Deps } from '../oauth/deps.ts';
 import { replaceSigningKeys } from '../oauth/signing-keys/signing-keys.ts';
 import { now } from '../platform/clock.ts';
 import { findUnfinishedRestore, finishRestore, markCopy } from '../platform/copy-mark.ts';
+import { inOrder } from '../platform/db/db.ts';
 import { forgetMove } from '../platform/db/move/marks.ts';
 import { sliceRows } from '../platform/db/slices.ts';
 import { CopyRefused } from '../platform/db/sqlite-backup.ts';
@@ -84,7 +85,8 @@ async function revokeAllGrants({ db, grants }: Pick<Deps, 'db' | 'grants'>, at: 
   return inEverySlice(async (rows) => {
     const clients = await clientsAfter(db, after, rows);
     for (const { client_id } of clients) {
-      await db.change({ run: { grants: grants.revokeOfClient(client_id, 'restored', at) } });
+      const { inEachPart, shared } = grants.revokeOfClient(client_id, 'restored', at);
+      await inOrder({ in: db.parts, run: { inEachPart } }, { in: db.shared, run: { shared } });
     }
     after = clients.at(-1)?.client_id ?? after;
     return clients.length;

@@ -51,7 +51,8 @@ export type Grants = {
     reason: RevocationReason,
     now: number,
   ): readonly Sql[];
-  revokeOfClient(client_id: string, reason: RevocationReason, now: number): readonly Sql[];
+  /** `inEachPart` of the store, and after it `shared`, where the client is changed. */
+  revokeOfClient(client_id: string, reason: RevocationReason, now: number): { inEachPart: readonly Sql[]; shared: Sql };
   /** Before the deletion of a user or client: their tokens are invalid at once, and no sign of a store that is behind. */
   rememberDeletedOf(of: { user_id: string } | { client_id: string }, now: number): Sql;
   /** A condition: the user has an active grant that came from another session. */

@@ -3,6 +3,7 @@ import type { AuditAction } from '../audit/actions.ts';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';
+import { inOrder } from '../platform/db/db.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { LimitDeps } from '../platform/deps.ts';
 import { rateLimited, staleRevision } from '../platform/errors.ts';
@@ -76,8 +77,8 @@ async function tryChange(
     at,
   );
   const changed: Client = { ...seen, updated_at: at, ...to, event_id: event.event_id };
-  const done = await deps.db.change({
-    lock: maxPending === undefined ? [] : lockOwner(seen),
+  const done = await inOrder(maxPending === undefined ? undefined : lockOwner(deps, seen), {
+    in: deps.db.shared,
     run: {
       client: mustChange(updateClient(changed, seen, maxPending)),
       terms: changed.name === seen.name ? [] : replaceTerms(changed.client_id, changed.name),
@@ -90,9 +91,12 @@ async function tryChange(
   return changed;
 }
 
-/** Of two concurrent changes that submit clients for review the second then counts the first. */
-export const lockOwner = ({ owner_user_id }: Client): Sql[] =>
-  owner_user_id === null ? [] : [lockUser(owner_user_id)];
+/**
+ * Of two concurrent changes that submit clients for review the second then counts the first; in a store of several parts an owner may
+ * have a few more in review by many at once.
+ */
+export const lockOwner = ({ db }: Pick<Deps, 'db'>, { owner_user_id }: Client) =>
+  owner_user_id === null ? undefined : { in: db.of(owner_user_id), lock: lockUser(owner_user_id), run: {} };
 
 /** @param owner_user_id whose client it must be; null: one without an owner, for administrators and the command line. */
 export type OwnTarget = ClientTarget & { owner_user_id: string | null };

@@ -1,5 +1,6 @@
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
+import { inOrder } from '../platform/db/db.ts';
 import { notFound, refusal } from '../platform/errors.ts';
 import { type ClientDeps, loggedState } from './change-client.ts';
 import type { Client } from './client.ts';
@@ -34,13 +35,24 @@ export async function deleteClient(
   const at = now(deps);
   const event = auditEvent({ action: 'client.deleted', ...caller, target: client_id, before: loggedState(seen) }, at);
   const unless = owner_user_id === undefined ? undefined : 'suspended';
-  const isAtOnce = await store.isDeletableAtOnce(deps.db, client_id);
-  const { client, deletion } = store.deleteClient(client_id, { event_id: event.event_id, unless, isAtOnce, now: at });
+  const { shared, parts } = deps.db;
+  // In several parts no foreign key deletes what belongs to it, but a job.
+  const isAtOnce = parts.length === 1 && (await store.isDeletableAtOnce(deps.db, client_id));
+  const { client, suspension, gone } = store.deleteClient(client_id, {
+    event_id: event.event_id,
+    unless,
+    isAtOnce,
+    now: at,
+  });
   // For all others, the deletion of the rows is enough.
   const grants =
-    seen.backchannel_logout_uri === null ? [] : deps.grants.revokeOfClient(client_id, 'client_suspended', at);
+    seen.backchannel_logout_uri === null ? undefined : deps.grants.revokeOfClient(client_id, 'client_suspended', at);
   const recent = deps.grants.rememberDeletedOf({ client_id }, at);
-  const done = await deps.db.change({ run: { client, grants, recent, deletion, event: event.statement } });
+  const done = await inOrder(
+    { in: shared, run: { client } },
+    { in: parts, run: { grants: grants?.inEachPart, recent } },
+    { in: shared, run: { epoch: grants?.shared, suspension, gone, event: event.statement } },
+  );
   deps.clients.forget(client_id);
   if (done.ok) return;
   requireDeletable(await findAnyClient(deps, client_id)); // it may have been suspended meanwhile

@@ -3,7 +3,7 @@ import { id, integer, nullable, type RowOf, row, text } from '../platform/db/row
 import { asBigint, type Sql, sql } from '../platform/db/sql.ts';
 import type { ClientId } from '../platform/ids.ts';
 
-/** The table `client_failures`: one row for all failures that are alike. Times are Unix seconds. */
+/** The table `client_failures`: one row for all failures that are alike, in the part where the id of its client leads. Times are Unix seconds. */
 const FailureRow = row('client_failures', {
   failure_id: text,
   client_id: id<ClientId>(),
@@ -52,7 +52,9 @@ export const trimFailures = (
 
 /** All that are kept, the most recent first. */
 export const failuresOf = (db: Db, client_id: string) =>
-  db.all(
-    FailureRow,
-    sql`select ${FailureRow.columns} from client_failures where client_id = ${client_id} order by last_at desc, failure_id`,
-  );
+  db
+    .of(client_id)
+    .all(
+      FailureRow,
+      sql`select ${FailureRow.columns} from client_failures where client_id = ${client_id} order by last_at desc, failure_id`,
+    );

@@ -140,7 +140,7 @@ async function writeFailure(deps: StoreDeps, place: Place, { code, detail: descr
   const kind = { client_id, stage, code };
   const failure_id = `fail_${digest(JSON.stringify([client_id, stage, code, detail]))}`;
   const at = now(deps);
-  await deps.db.change({
+  await deps.db.of(client_id).change({
     run: {
       failure: countFailure({ failure_id, ...kind, detail, at }),
       trimmed: trimFailures(kind, maxKept),

@@ -1,6 +1,7 @@
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
 import { mayConflict, mustChange } from '../platform/db/change.ts';
+import { inOrder } from '../platform/db/db.ts';
 import type { Deps } from '../platform/deps.ts';
 import { fieldProblem, invalidFields } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
@@ -66,8 +67,8 @@ export async function registerClient(
     at,
   );
   const client: Client = { ...draft, event_id: event.event_id };
-  const done = await deps.db.change({
-    lock: lockOwner(client),
+  const done = await inOrder(lockOwner(deps, client), {
+    in: deps.db.shared,
     run: {
       client: mayConflict(mustChange(insertClient(client, pendingClients))),
       terms: insertTerms(client_id, client.name),

@@ -1,7 +1,7 @@
 import { auditEvent, readReason } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';
-import type { Db } from '../platform/db/db.ts';
+import { type Db, inOrder } from '../platform/db/db.ts';
 import type { Edited } from '../platform/edited.ts';
 import { fieldProblem, invalidFields, invalidState, staleRevision } from '../platform/errors.ts';
 import { type ClientDeps, type ClientTarget, changeClient, sameJson } from './change-client.ts';
@@ -30,7 +30,7 @@ import { findAnyClient } from './find-clients.ts';
 import { requireProfile } from './profile.ts';
 import { mailToOwner } from './review-mails.ts';
 import { refuseSelfApproval } from './reviewer.ts';
-import { setClientStatus } from './store.ts';
+import { lockClient, setClientStatus } from './store.ts';
 
 // What administrators do with a client (decisions §11). Each refuses with invalidState, which has the current status, and
 // each is in the audit log exactly once, however many administrators do it at the same time.
@@ -159,14 +159,22 @@ async function changeStatus(
   const states = { before: { status: from }, after: { status: to } };
   const event = auditEvent({ action: `client.${decision}`, ...caller, target: client_id, reason, ...states }, at);
   const changed = { status: to, status_reason: reason ?? null, event_id: event.event_id, updated_at: at };
-  const done = await deps.db.change({
-    run: {
-      client: mustChange(setClientStatus(client_id, from, changed)),
-      event: event.statement,
-      also: deps.grants.revokeOfClient(client_id, 'client_suspended', at),
-      mails: await mailToOwner(deps, target, seen, decision, reason),
+  const grants = deps.grants.revokeOfClient(client_id, 'client_suspended', at);
+  const mails = await mailToOwner(deps, target, seen, decision, reason);
+  const { shared, parts } = deps.db;
+  const done = await inOrder(
+    { in: shared, lock: lockClient(client_id), run: {} },
+    { in: parts, run: { grants: grants.inEachPart } },
+    {
+      in: shared,
+      run: {
+        client: mustChange(setClientStatus(client_id, from, changed)),
+        event: event.statement,
+        epoch: grants.shared,
+        mails,
+      },
     },
-  });
+  );
   deps.clients.forget(client_id);
   const client = await findAnyClient(deps, client_id);
   if (!done.ok) throw invalidState(client.status);

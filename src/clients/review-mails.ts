@@ -62,7 +62,7 @@ export async function remindReviewers(given: MailDeps & Pick<Deps, 'riskContext'
     for (const one of some) {
       const waiting = waitingText(one.locale ?? 'en', named, count);
       const mail = mailTo(deps, one, 'reviews_waiting', { count, waiting, url });
-      await deps.db.change({ run: { first: daily.taken(one.user_id), mail } });
+      await deps.db.of(one.user_id).change({ run: { first: daily.taken(one.user_id), mail } });
     }
     last = some.length === reviewersAtOnce ? some.at(-1) : undefined;
   } while (last);

@@ -1,6 +1,7 @@
 import { isAddressed, userTerms } from '../accounts/statements.ts';
-import type { Db } from '../platform/db/db.ts';
-import { integer, row, text } from '../platform/db/rows.ts';
+import type { Db, OneDb } from '../platform/db/db.ts';
+import { askAll, compareText } from '../platform/db/parts.ts';
+import { integer, type RowOf, row, text } from '../platform/db/rows.ts';
 import type { Cursor } from '../platform/db/slices.ts';
 import { allOf, asBigint, raw, type Sql, sql } from '../platform/db/sql.ts';
 import { firstTermOf, Place, placesOf, rarestOf } from '../platform/db/term-search.ts';
@@ -47,7 +48,7 @@ export async function listClients(
        ${inOrder('c')} limit ${limit + 1}`,
   );
   const [one, other] = pages as [Sql, Sql?];
-  const rows = await db.all(
+  const rows = await db.shared.all(
     ClientRow,
     other === undefined
       ? one
@@ -63,22 +64,39 @@ const isNamed = (query: string): Sql =>
   sql`(c.client_id = ${query} or c.owner_user_id = ${query}
        or c.owner_user_id = (select user_id from users where ${isAddressed(query)} order by email limit 1))`;
 
-export const isAnyNamed = (db: Db, query: string): Promise<boolean> =>
-  db.holds(sql`exists (select 1 from clients c where ${isNamed(query)})`);
+// The users are in several parts, and each of them has a copy of the clients: the one with the owner of a client says whether it is found.
+
+export const isAnyNamed = async (db: Db, query: string): Promise<boolean> =>
+  (await askAll(db, (part) => part.holds(sql`exists (select 1 from clients c where ${isNamed(query)})`))).some(Boolean);
 
 /** Those that an id or an address names, oldest first; as {@link listClients}. */
 export async function clientsNamed(
   db: Db,
   { listing, query, after, limit }: ListSearch & { query: string },
 ): Promise<Client[]> {
-  const rows = await db.all(
-    ClientRow,
-    sql`select ${ClientRow.columnsOf('c')} from clients c
-         where ${isNamed(query)} and ${isListed(listing)}
-           and (c.created_at, c.client_id) > (${asBigint(after?.at ?? -1)}, ${after?.id ?? ''})
-         order by c.created_at, c.client_id limit ${limit + 1}`,
+  const rows = await askForClients(
+    db,
+    (part) =>
+      part.all(
+        ClientRow,
+        sql`select ${ClientRow.columnsOf('c')} from clients c
+             where ${isNamed(query)} and ${isListed(listing)}
+               and (c.created_at, c.client_id) > (${asBigint(after?.at ?? -1)}, ${after?.id ?? ''})
+             order by c.created_at, c.client_id limit ${limit + 1}`,
+      ),
+    (one, other) => one.created_at - other.created_at || compareText(one.client_id, other.client_id),
   );
-  return rows.map(withoutSecrets);
+  return rows.slice(0, limit + 1).map(withoutSecrets);
+}
+
+/** What the parts find, each client once. */
+async function askForClients<Found extends { client_id: string }>(
+  db: Db,
+  ask: (part: OneDb) => Promise<Found[]>,
+  compare: (one: Found, other: Found) => number,
+): Promise<Found[]> {
+  const found = (await askAll(db, ask)).flat();
+  return [...new Map(found.map((one) => [one.client_id, one])).values()].sort(compare);
 }
 
 /** Terms of names, and of users, that one search reads. Most users own no client. */
@@ -135,18 +153,23 @@ const hasOthers = (ranges: readonly TermRange[], range: TermRange): Sql =>
 
 async function withTermInName(db: Db, range: TermRange, { listing, ranges, after, limit }: TermSearch): Promise<Found> {
   const places = placesOf(clientTerms, { range, after });
-  const rows = await db.all(
-    FoundClient,
-    sql`select p.term, ${ClientRow.columnsOf('c')} from (${places} limit ${maxNames}) p join clients c on c.client_id = p.id
-         where ${isListed(listing)} and p.term = ${firstTermOf(clientTerms, sql`p.id`, range)} and ${hasOthers(ranges, range)}
-         order by p.term, p.id limit ${limit + 1}`,
+  const rows = await askForClients(
+    db,
+    (part) =>
+      part.all(
+        FoundClient,
+        sql`select p.term, ${ClientRow.columnsOf('c')} from (${places} limit ${maxNames}) p join clients c on c.client_id = p.id
+             where ${isListed(listing)} and p.term = ${firstTermOf(clientTerms, sql`p.id`, range)} and ${hasOthers(ranges, range)}
+             order by p.term, p.id limit ${limit + 1}`,
+      ),
+    (one, other) => compareText(one.term, other.term) || compareText(one.client_id, other.client_id),
   );
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   const end =
     rows.length > limit && last
       ? { term: last.term, id: last.client_id }
-      : await db.get(Place, sql`${places} limit 1 offset ${maxNames - 1}`);
+      : await db.shared.get(Place, sql`${places} limit 1 offset ${maxNames - 1}`);
   return { clients: shown.map(clientOf), next: end && { by: 'name', ...end } };
 }
 
@@ -160,24 +183,36 @@ async function withTermOfOwner(
   const { term, id, client_id = 'z' } = after ?? { term: '', id: '' };
   // Of the owner, and not of the place: most users own no client, and need not be looked at any further.
   const firstOfOwner = firstTermOf(userTerms, sql`c.owner_user_id`, range);
-  const rows = await db.all(
-    FoundClient,
-    sql`select p.term, ${ClientRow.columnsOf('c')} from (${places} limit ${maxUsers}) p join clients c on c.owner_user_id = p.id
-         where ${isListed(listing)} and (p.term, p.id, c.client_id) > (${term}, ${id}, ${client_id})
-           and p.term = ${firstOfOwner}
-           and ${firstTermOf(clientTerms, sql`c.client_id`, range)} is null and ${hasOthers(ranges, range)}
-         order by p.term, p.id, c.client_id limit ${limit + 1}`,
+  const found = await askForClients(
+    db,
+    (part) =>
+      part.all(
+        FoundClient,
+        sql`select p.term, ${ClientRow.columnsOf('c')} from (${places} limit ${maxUsers}) p join clients c on c.owner_user_id = p.id
+             where ${isListed(listing)} and (p.term, p.id, c.client_id) > (${term}, ${id}, ${client_id})
+               and p.term = ${firstOfOwner}
+               and ${firstTermOf(clientTerms, sql`c.client_id`, range)} is null and ${hasOthers(ranges, range)}
+             order by p.term, p.id, c.client_id limit ${limit + 1}`,
+      ),
+    (one, other) =>
+      comparePlaces(placeOfOwner(one), placeOfOwner(other)) || compareText(one.client_id, other.client_id),
   );
-  const shown = rows.slice(0, limit);
-  const last = shown.at(-1);
-  const clients = shown.map(clientOf);
-  if (rows.length > limit && last) {
-    const { term, owner_user_id, client_id } = last;
-    return { clients, next: { by: 'owner', term, id: owner_user_id ?? '', client_id } };
+  const full = found.slice(0, limit);
+  const last = full.at(-1);
+  if (found.length > limit && last) {
+    return { clients: full.map(clientOf), next: { by: 'owner', ...placeOfOwner(last), client_id: last.client_id } };
   }
-  const end = await db.get(Place, sql`${places} limit 1 offset ${maxUsers - 1}`);
-  return { clients, next: end && { by: 'owner', ...end } };
+  // What one part has found behind the place to which another was read is found again on the next page.
+  const ends = await askAll(db, (part) => part.get(Place, sql`${places} limit 1 offset ${maxUsers - 1}`));
+  const [end] = ends.filter((one) => one !== undefined).sort(comparePlaces);
+  const shown = end ? full.filter((one) => comparePlaces(placeOfOwner(one), end) <= 0) : full;
+  return { clients: shown.map(clientOf), next: end && { by: 'owner', ...end } };
 }
+
+const placeOfOwner = ({ term, owner_user_id }: RowOf<typeof FoundClient>): Place => ({ term, id: owner_user_id ?? '' });
+
+const comparePlaces = (one: Place, other: Place): number =>
+  compareText(one.term, other.term) || compareText(one.id, other.id);
 
 const clientOf = ({ term: _, ...client }: { term: string } & Omit<Client, 'secrets'>): Client => withoutSecrets(client);
 
@@ -203,6 +238,6 @@ export async function countClients(db: Db, max: number): Promise<ClientCounts> {
     count('queued', inQueue),
   ];
   const [first, ...rest] = counted as [Sql, ...Sql[]];
-  const counts = await db.get(Counts, sql`select ${rest.reduce((one, other) => sql`${one}, ${other}`, first)}`);
+  const counts = await db.shared.get(Counts, sql`select ${rest.reduce((one, other) => sql`${one}, ${other}`, first)}`);
   return counts!;
 }

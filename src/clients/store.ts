@@ -1,6 +1,7 @@
 import { mustChange, type Write } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
 import { exportedTable } from '../platform/db/exported-table.ts';
+import { askAll } from '../platform/db/parts.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { asBigint, asText, oneOf, type Sql, sql } from '../platform/db/sql.ts';
 import { rowsOfClientFitOneSlice } from '../platform/db/table-rows.ts';
@@ -23,7 +24,7 @@ const ClientWithSecret = row('clients c left join client_secrets s', {
 
 /** The client and its secrets in one read: a row for each secret, and one for a client that has none. */
 export async function readClient(db: Db, client_id: string): Promise<Client | undefined> {
-  const rows = await db.all(
+  const rows = await db.shared.all(
     ClientWithSecret,
     sql`select ${ClientRow.columnsOf('c')}, s.secret_id, s.secret_hash, s.created_at as secret_created_at,
                s.expires_at as secret_expires_at, s.name as secret_name, s.last_four as secret_last_four,
@@ -58,14 +59,14 @@ const ClientName = ClientRow.pick('client_id', 'name');
 
 /** Clients that are not deleted. */
 export const namesOfClients = (db: Db, client_ids: readonly string[]) =>
-  db.all(
+  db.shared.all(
     ClientName,
     sql`select ${ClientName.columns} from clients where client_id in ${oneOf(client_ids)} and status <> 'deleted'`,
   );
 
 /** A user's clients in every status, oldest first. */
 export async function listOwnClients({ db }: { db: Db }, owner_user_id: string): Promise<Client[]> {
-  const rows = await db.all(
+  const rows = await db.shared.all(
     ClientRow,
     sql`select ${ClientRow.columns} from clients where owner_user_id = ${owner_user_id} order by created_at, client_id`,
   );
@@ -80,7 +81,7 @@ export const inQueue = sql`(c.status = 'pending_review' and (c.origin is null or
 
 /** New clients, and approved ones with a pending change: as many as wait, up to a maximum. */
 export async function countWaiting({ db }: { db: Db }, atMost: number): Promise<number> {
-  const counted = await db.get(
+  const counted = await db.shared.get(
     row('clients', { waiting: integer }),
     sql`select count(*) as waiting from (
           select * from (select 1 as one from clients c where ${inQueue} limit ${atMost}) as fresh
@@ -92,7 +93,7 @@ export async function countWaiting({ db }: { db: Db }, atMost: number): Promise<
 }
 
 export const hasApprovedClient = (db: Db): Promise<boolean> =>
-  db.holds(sql`exists (select 1 from clients where status = 'approved')`);
+  db.shared.holds(sql`exists (select 1 from clients where status = 'approved')`);
 
 /** More than are ever reviewed. */
 const mostNeedingReview = 10_000;
@@ -101,7 +102,7 @@ const mostNeedingReview = 10_000;
 export async function countNeedingReview({ db }: { db: Db }): Promise<{ pending: number; changes: number }> {
   const counted = (condition: Sql) =>
     sql`(select count(*) from (select 1 as one from clients c where ${condition} limit ${mostNeedingReview}) as few)`;
-  const counts = await db.get(
+  const counts = await db.shared.get(
     row('clients', { pending: integer, changes: integer }),
     sql`select ${counted(inQueue)} as pending, ${counted(withPendingChange)} as changes`,
   );
@@ -117,7 +118,7 @@ export type ComparedRow = RowOf<typeof ComparedRow>;
 
 /** The names and redirect URIs of clients in one status, the oldest first. */
 export const readComparedClients = (db: Db, status: ClientStatus, limit: number) =>
-  db.all(
+  db.shared.all(
     ComparedRow,
     sql`select client_id, owner_user_id, name, redirect_uris, post_logout_redirect_uris, event_id as version from clients
          where status = ${status} order by created_at, client_id limit ${limit}`,
@@ -129,7 +130,7 @@ const NewestChange = row('clients', { approved: integer, suspended: integer, rem
 export async function newestComparedChange(db: Db): Promise<number> {
   const newestIn = (status: ClientStatus) =>
     sql`coalesce((select max(updated_at) from clients where status = ${status}), 0)`;
-  const newest = await db.get(
+  const newest = await db.shared.get(
     NewestChange,
     sql`select ${newestIn('approved')} as approved, ${newestIn('suspended')} as suspended,
                coalesce((select max(deleted_at) from remembered_suspensions), 0) as remembered`,
@@ -139,7 +140,7 @@ export async function newestComparedChange(db: Db): Promise<number> {
 
 /** Clients that were suspended when they were deleted, the latest first. */
 export const readRememberedSuspensions = (db: Db, limit: number) =>
-  db.all(
+  db.shared.all(
     ComparedRow,
     sql`select client_id, owner_user_id, name, redirect_uris, '[]' as post_logout_redirect_uris, 'deleted' as version
           from remembered_suspensions
@@ -176,7 +177,7 @@ const isForgotten = (before: number): Sql =>
       and coalesce(review_asked_at, 0) < ${asBigint(before)}`;
 
 export async function unreviewedClients(db: Db, before: number, rows: number): Promise<Client[]> {
-  const found = await db.all(
+  const found = await db.shared.all(
     ClientRow,
     sql`select ${ClientRow.columns} from clients where ${isForgotten(before)} order by created_at, client_id limit ${rows}`,
   );
@@ -221,6 +222,10 @@ export const setClientStatus = (
   to: Pick<Client, 'status' | 'status_reason' | 'event_id' | 'updated_at'>,
 ): Sql => sql`update clients set ${ClientRow.set(to)} where client_id = ${client_id} and status = ${from}`;
 
+/** Of two changes of its status or grants one is made after the other. */
+export const lockClient = (client_id: string): Sql =>
+  sql`update clients set updated_at = updated_at where client_id = ${client_id}`;
+
 /** A bulk revocation covers the grants of earlier epochs. */
 export const raiseGrantsEpochOfClient = (client_id: string): Sql =>
   sql`update clients set grants_epoch = grants_epoch + 1 where client_id = ${client_id}`;
@@ -239,27 +244,31 @@ export async function isDeletableAtOnce(db: Db, client_id: string): Promise<bool
           select 1 from clients where client_id = ${client_id} and backchannel_logout_uri is not null
              and (${awaitsLogouts(client_id)} or exists (select 1 from grants g where g.client_id = ${client_id})))`;
   const conditions = [...rowsOfClientFitOneSlice(client_id), sql`not ${isNotified}`];
-  return (await Promise.all(conditions.map((one) => db.holds(one)))).every(Boolean);
+  const answers = await askAll(db, (part) => Promise.all(conditions.map((one) => part.holds(one))));
+  return answers.flat().every(Boolean);
 }
 
 /**
  * Its secrets, grants and consents go with it, if {@link isDeletableAtOnce} has said so. Else the row stays as `deleted`, a status that no read returns, until a job has deleted its dependent
- * rows. Refuses, as `client`, when the client is deleted already or has the status `unless`.
+ * rows. `client` refuses when the client is deleted already or has the status `unless`, and changes nothing that is seen; `gone` refuses when another
+ * has deleted it in between.
  */
 export const deleteClient = (
   client_id: string,
   { event_id, unless, isAtOnce, now }: { event_id: EventId; unless?: ClientStatus; isAtOnce: boolean; now: number },
-): { client: Write<never, true>; deletion: Sql[] } => ({
+): { client: Write<never, true>; suspension: Sql; gone: Write<never, true> } => ({
   // The new event lets a concurrent compare-and-swap fail.
   client: mustChange(
     sql`update clients set event_id = ${event_id}
          where client_id = ${client_id} and status <> 'deleted' ${unless ? sql`and status <> ${unless}` : sql``}`,
   ),
-  deletion: [
-    recordSuspension(client_id, now),
-    ...(isAtOnce ? [sql`delete from clients where client_id = ${client_id}`] : []),
-    sql`update clients set status = 'deleted', owner_user_id = null where client_id = ${client_id}`,
-  ],
+  suspension: recordSuspension(client_id, now),
+  gone: mustChange(
+    isAtOnce
+      ? sql`delete from clients where client_id = ${client_id}`
+      : sql`update clients set status = 'deleted', owner_user_id = null
+             where client_id = ${client_id} and status <> 'deleted'`,
+  ),
 });
 
 /** Clients stay when the account of their owner is deleted, without an owner. */
@@ -268,39 +277,44 @@ export const orphanClientsOf = (owner_user_id: string): Sql =>
 
 /** In the order of their ids. */
 export const clientsAfter = (db: Db, after: string, rows: number) =>
-  db.all(
+  db.shared.all(
     ClientRow.pick('client_id'),
     sql`select client_id from clients where client_id > ${after} order by client_id limit ${rows}`,
   );
 
-/** Clients whose dependent rows are to be deleted now. */
-export const deletedClients = (db: Db) =>
-  db.all(
-    ClientRow.pick('client_id'),
-    sql`select client_id from clients where status = 'deleted' and not (backchannel_logout_uri is not null and ${awaitsLogouts(sql`clients.client_id`)})
-         order by created_at limit 1000`,
+/** Clients whose dependent rows are to be deleted now: in no part is there one that waits for a notification. */
+export async function deletedClients(db: Db) {
+  const [first = [], ...others] = await askAll(db, (part) =>
+    part.all(
+      ClientRow.pick('client_id'),
+      sql`select client_id from clients where status = 'deleted' and not (backchannel_logout_uri is not null and ${awaitsLogouts(sql`clients.client_id`)})
+           order by created_at limit 1000`,
+    ),
   );
+  const inOthers = others.map((some) => new Set(some.map(({ client_id }) => client_id)));
+  return first.filter(({ client_id }) => inOthers.every((some) => some.has(client_id)));
+}
 
 /** The row itself, with what another node has left. Ask {@link isDeletableAtOnce} before. */
 export const deleteDeletedClient = (db: Db, client_id: string) =>
-  db.run(sql`delete from clients where client_id = ${client_id} and status = 'deleted'`);
+  db.shared.run(sql`delete from clients where client_id = ${client_id} and status = 'deleted'`);
 
 /** In the words of the partial index. */
 const termsAreMissing = sql`terms_of is distinct from name`;
 
 /** Whether some clients cannot be found by their name yet. */
 export const someTermsAreMissing = (db: Db): Promise<boolean> =>
-  db.holds(sql`exists (select 1 from clients where ${termsAreMissing})`);
+  db.shared.holds(sql`exists (select 1 from clients where ${termsAreMissing})`);
 
 export const clientsWithMissingTerms = (db: Db, rows: number) =>
-  db.all(
+  db.shared.all(
     ClientRow.pick('client_id', 'name'),
     sql`select client_id, name from clients where ${termsAreMissing} order by client_id limit ${rows}`,
   );
 
 /** Changes nothing if the client has been renamed since it was read. */
 export const completeTerms = (db: Db, { client_id, name }: Pick<Client, 'client_id' | 'name'>) =>
-  db.change({
+  db.shared.change({
     run: {
       client: mustChange(
         sql`update clients set terms_of = name where client_id = ${client_id} and name = ${name} and ${termsAreMissing}`,

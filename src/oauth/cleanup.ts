@@ -1,8 +1,9 @@
 import { deleteDeletedClient, deletedClients, isDeletableAtOnce } from '../clients/statements.ts';
 import { now } from '../platform/clock.ts';
+import type { Part } from '../platform/db/db.ts';
 import { inSlices } from '../platform/db/slices.ts';
 import { deleteRowsOf } from '../platform/db/table-rows.ts';
-import { tablesWithMany } from '../platform/db/tables.ts';
+import { allTables, tablesWithMany } from '../platform/db/tables.ts';
 import type { Deps } from '../platform/deps.ts';
 import { newSuffix, type UserId } from '../platform/ids.ts';
 import { deleteGrantsToClient, purgeUnredeemedCodes } from './grants/store.ts';
@@ -21,22 +22,28 @@ const usersInSlice = 100;
  * @param after a user. A process begins anywhere, so that those that are restarted often look at all users, too.
  */
 export function openCodePurge(after: UserId = `usr_${newSuffix()}`) {
-  let place = after;
+  const places = new Map<Part, UserId>();
 
   /** @param most users. @returns how many codes it has deleted. */
-  return async function purgeCodes({ db, clock, timekeeper }: PurgeDeps, signal?: AbortSignal, most = usersAtOnce) {
+  return async function purgeCodes(
+    { db: part, clock, timekeeper }: PurgeDeps,
+    signal?: AbortSignal,
+    most = usersAtOnce,
+  ) {
     let deleted = 0;
     let left = most;
+    let place = places.get(part) ?? after;
     let rounds = place === '' ? 1 : 2;
     await inSlices(
       async (rows) => {
         if (!timekeeper.isSettled()) return 0;
         const users = Math.min(rows, left);
-        const slice = await purgeUnredeemedCodes(db, now({ clock }) - unredeemedSeconds, place, users);
+        const slice = await purgeUnredeemedCodes(part, now({ clock }) - unredeemedSeconds, place, users);
         deleted += slice.changes;
         if (slice.after !== place) left -= users;
         if (slice.after === undefined) rounds -= 1;
         place = slice.after ?? '';
+        places.set(part, place);
         return left > 0 && rounds > 0 ? rows : 0;
       },
       signal,
@@ -45,19 +52,27 @@ export function openCodePurge(after: UserId = `usr_${newSuffix()}`) {
     return deleted;
   };
 }
-type PurgeDeps = Pick<Deps, 'db' | 'clock' | 'timekeeper'>;
+type PurgeDeps = { db: Part } & Pick<Deps, 'clock' | 'timekeeper'>;
+
+/** Of which a client may have any number of rows, and those of which it has few, where no foreign key deletes them with it. */
+const tablesOfClients = [
+  ...tablesWithMany('client'),
+  ...allTables.flatMap(([name, { client, place }]) => (client === 'few' && place !== 'shared' ? [name] : [])),
+];
 
 /** Deletes the rows that belong to deleted clients, in slices, and then the clients' own. @returns false if the signal ended it before all was done. */
 export async function finishClientDeletions(deps: Pick<Deps, 'db' | 'clock'>, signal?: AbortSignal): Promise<boolean> {
   const { db } = deps;
   for (const { client_id } of await deletedClients(db)) {
-    for (const table of tablesWithMany('client')) {
-      const deleteRows = (rows: number) =>
-        table === 'grants'
-          ? deleteGrantsToClient(db, client_id, rows, now(deps))
-          : deleteRowsOf(db, table, 'client', client_id, rows);
-      const isDone = await inSlices(async (rows) => (await deleteRows(rows)).changes, signal);
-      if (!isDone) return false;
+    for (const part of db.parts) {
+      for (const table of tablesOfClients) {
+        const deleteRows = (rows: number) =>
+          table === 'grants'
+            ? deleteGrantsToClient(part, client_id, rows, now(deps))
+            : deleteRowsOf(part, table, 'client', client_id, rows);
+        const isDone = await inSlices(async (rows) => (await deleteRows(rows)).changes, signal);
+        if (!isDone) return false;
+      }
     }
     if (await isDeletableAtOnce(db, client_id)) await deleteDeletedClient(db, client_id);
   }

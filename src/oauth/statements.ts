@@ -4,6 +4,7 @@
  */
 export { exportedConsents, listConsents as listConsentsOfUser } from './grants/consents.store.ts';
 export {
+  hasGrantToRevoke,
   type ListedGrant,
   maxNewestGrants,
   type RecentCode,
@@ -11,6 +12,6 @@ export {
   type SignIn,
   signInsOfClient,
 } from './grants/lists.store.ts';
-export { deleteGrantsOfUser, expireGrants, hasGrantToRevoke, purgeEndedGrants } from './grants/store.ts';
+export { deleteGrantsOfUser, expireGrants, purgeEndedGrants } from './grants/store.ts';
 export { lastSignInOf } from './grants/usage.store.ts';
 export type { KeyRecord } from './signing-keys/store.ts';

@@ -16,11 +16,11 @@ const HostRow = row('approved_hosts', {
 export type ApprovedHost = Readonly<RowOf<typeof HostRow>>;
 
 export const readHost = (db: Db, host: string): Promise<ApprovedHost | undefined> =>
-  db.get(HostRow, sql`select ${HostRow.columns} from approved_hosts where host = ${host}`);
+  db.shared.get(HostRow, sql`select ${HostRow.columns} from approved_hosts where host = ${host}`);
 
 /** By name. */
 export const listHosts = (db: Db, limit: number): Promise<ApprovedHost[]> =>
-  db.all(HostRow, sql`select ${HostRow.columns} from approved_hosts order by host limit ${limit}`);
+  db.shared.all(HostRow, sql`select ${HostRow.columns} from approved_hosts order by host limit ${limit}`);
 
 /** Refused, as a statement that changes nothing, when there are `max` others. */
 export const insertHost = (host: ApprovedHost, max: number): Sql =>

@@ -54,7 +54,7 @@ export async function approveHost(
     updated_at: at,
   };
   const written = seen ? mustChange(updateHost(after, seen)) : mayConflict(mustChange(insertHost(after, maxHosts)));
-  const done = await deps.db.change({ run: { written, event: event.statement } });
+  const done = await deps.db.shared.change({ run: { written, event: event.statement } });
   deps.metadataDocuments.forgetHost(host);
   if (done.ok) return { after, isChanged: true };
   if (seen || (await readHost(deps.db, host))) return approveHost(deps, caller, wanted); // another was quicker
@@ -71,7 +71,7 @@ export async function removeHost(deps: HostDeps, caller: Caller, host: string): 
   if (!seen) throw notFound();
   const before = { allowed_scopes: seen.allowed_scopes };
   const event = auditEvent({ action: 'client_host.removed', ...caller, target: host, before }, now(deps));
-  const done = await deps.db.change({ run: { host: mustChange(deleteHost(host)), event: event.statement } });
+  const done = await deps.db.shared.change({ run: { host: mustChange(deleteHost(host)), event: event.statement } });
   deps.metadataDocuments.forgetHost(host);
   if (!done.ok) throw notFound();
 }

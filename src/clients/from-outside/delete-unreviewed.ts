@@ -23,7 +23,7 @@ export function deleteUnreviewed(deps: ClientDeps, signal?: AbortSignal): Promis
         now(deps),
       );
       const { gone, deletion } = deleteUnreviewedClient(client_id, event.event_id, before);
-      await deps.db.change({ run: { gone: mustChange(gone), deletion, event: event.statement } });
+      await deps.db.shared.change({ run: { gone: mustChange(gone), deletion, event: event.statement } });
       deps.clients.forget(client_id);
     }
     return clients.length;

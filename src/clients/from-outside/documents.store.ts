@@ -16,7 +16,7 @@ const DocumentRow = row('client_documents', {
 export type StoredDocument = Readonly<RowOf<typeof DocumentRow>>;
 
 export const readDocument = (db: Db, client_id: string): Promise<StoredDocument | undefined> =>
-  db.get(DocumentRow, sql`select ${DocumentRow.columns} from client_documents where client_id = ${client_id}`);
+  db.shared.get(DocumentRow, sql`select ${DocumentRow.columns} from client_documents where client_id = ${client_id}`);
 
 /** For the change that registers its client, and whenever it was read again. Nothing for a client that was deleted meanwhile. */
 export const saveDocument = ({ client_id, fields, fetched_at, fresh_until }: StoredDocument): Sql =>

@@ -37,6 +37,6 @@ export async function refreshDocument(
     const edit = { revision: undefined, fields: pick(registration as unknown as Client, changed) };
     await editClient(deps, { client_id, owner_user_id: null, caller: { actor: 'system' } }, edit);
   }
-  await deps.db.run(saveDocument({ client_id, fields, fetched_at, fresh_until }));
+  await deps.db.shared.run(saveDocument({ client_id, fields, fetched_at, fresh_until }));
   return fresh_until;
 }

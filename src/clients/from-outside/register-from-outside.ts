@@ -69,7 +69,7 @@ export async function registerFromOutside(deps: ClientDeps & Pick<Deps, 'config'
   const client: Client = { ...draft, event_id: event.event_id };
   // What was approved in advance has an hour of its own, so that an attacker cannot keep it out.
   const arrivals = windowLimit(deps, { name: 'outside-clients', limit, windowSeconds: 3600 });
-  const done = await deps.db.change({
+  const done = await deps.db.shared.change({
     run: {
       limit: arrivals.taken(approved && arrival.host ? `host ${arrival.host.host}` : 'all'),
       client: mayConflict(mustChange(insertClientFromOutside(client, unreviewedClients))),

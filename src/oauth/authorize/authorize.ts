@@ -10,6 +10,7 @@ import { hasScope } from '../../clients/scopes.ts';
 import { isAmong } from '../../groups/statements.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange, returning } from '../../platform/db/change.ts';
+import { inOrder } from '../../platform/db/db.ts';
 import { asText } from '../../platform/db/sql.ts';
 import type { Deps, LimitDeps } from '../../platform/deps.ts';
 import { bucketOf, digest, newId, newIdOfAt, newSecretIn, type RequestId, type UserId } from '../../platform/ids.ts';
@@ -99,8 +100,8 @@ export async function answerWithError(
   error: AuthorizationError,
   pending?: PendingRequest,
 ): Promise<Outcome> {
-  if (pending) await deps.db.run(deletePendingRequest(pending.request_id));
-  if (target.pushed_id !== undefined) await deps.db.run(deletePushedRequest(target.pushed_id));
+  if (pending) await deps.db.of(pending.request_id).run(deletePendingRequest(pending.request_id));
+  if (target.pushed_id !== undefined) await deps.db.of(target.pushed_id).run(deletePushedRequest(target.pushed_id));
   const answer = { error: error.code, error_description: error.description };
   return answerClient(target, answer, deps.config.baseUrl);
 }
@@ -142,7 +143,8 @@ export const mayUse = async (
   { db }: Pick<Deps, 'db'>,
   user_id: UserId,
   { allowed_groups }: Pick<Client, 'allowed_groups'>,
-): Promise<boolean> => allowed_groups === null || db.holds(isAmong(asText(allowed_groups.join(' ')), asText(user_id)));
+): Promise<boolean> =>
+  allowed_groups === null || db.of(user_id).holds(isAmong(asText(allowed_groups.join(' ')), asText(user_id)));
 
 /** Stores the request while its user is at other pages. What the URL carries is an id and grants nothing. */
 async function pageFor(
@@ -210,13 +212,18 @@ async function issueCode(
     acr: session.acr,
     created_at: at,
   });
-  const issued = await deps.db.change({
-    run: {
-      grant: mustChange(returning(InsertedGrant, grant)),
-      pending: pending && deletePendingRequest(pending.request_id),
-      pushed: request.pushed_id === undefined ? undefined : mustChange(deletePushedRequest(request.pushed_id)),
+  const { pushed_id } = request;
+  const issued = await inOrder(
+    { in: deps.db.of(grant_id), run: { grant: mustChange(returning(InsertedGrant, grant)) } },
+    {
+      in: deps.db.of(pushed_id ?? grant_id),
+      run: { pushed: pushed_id === undefined ? undefined : mustChange(deletePushedRequest(pushed_id)) },
     },
-  });
+    {
+      in: deps.db.of(pending?.request_id ?? grant_id),
+      run: { pending: pending && deletePendingRequest(pending.request_id) },
+    },
+  );
   if (!issued.ok && issued.failed === 'pushed') throw pushedIsOver();
   if (!issued.ok) return undefined;
   const [inserted] = issued.results.grant.rows;
@@ -235,7 +242,7 @@ export async function giveConsent(deps: AuthorizeDeps, session: Session, pending
   const { client_id, scope, apis, test_owner } = pending.parameters;
   const consented = markConsented(pending.request_id, user_id);
   if (test_owner !== undefined) {
-    await deps.db.run(consented);
+    await deps.db.of(pending.request_id).run(consented);
     return;
   }
   const asked = {
@@ -260,12 +267,15 @@ export async function giveConsent(deps: AuthorizeDeps, session: Session, pending
   };
   const event = auditEvent({ action: 'consent.given', actor: `user:${user_id}`, target: client_id, after }, at);
   const limit = appLimit(deps, 'allowed');
-  const given = await deps.db.change({
-    run: { request: mustChange(consented), limit: limit.taken(user_id), consent, event: event.statement },
-  });
-  if (given.ok) return;
-  if (given.failed === 'limit') throw await limit.refusal(user_id);
-  await deps.db.run(consent); // the same answer again is no other event
+  if (pending.consented_user_id !== user_id) {
+    const given = await inOrder(
+      { in: deps.db.of(user_id), run: { limit: limit.taken(user_id), consent, event: event.statement } },
+      { in: deps.db.of(pending.request_id), run: { request: mustChange(consented) } },
+    );
+    if (given.ok) return;
+    if (given.failed === 'limit') throw await limit.refusal(user_id);
+  }
+  await deps.db.of(user_id).run(consent); // the same answer again is no other event
 }
 
 /** What signing in may read and change of a pending request. */

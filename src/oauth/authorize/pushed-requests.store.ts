@@ -14,7 +14,7 @@ const PushedRequest = row('pushed_requests', {
 });
 
 export const insertPushedRequest = (db: Db, pushed: RowOf<typeof PushedRequest>) =>
-  db.run(sql`insert into pushed_requests ${PushedRequest.values(pushed)}`);
+  db.of(pushed.pushed_id).run(sql`insert into pushed_requests ${PushedRequest.values(pushed)}`);
 
 const Pushed = PushedRequest.pick('parameters');
 
@@ -24,7 +24,7 @@ export const findPushedRequest = (
   { pushed_id, secret_hash, client_id }: Pick<RowOf<typeof PushedRequest>, 'pushed_id' | 'secret_hash' | 'client_id'>,
   now: number,
 ) =>
-  db.get(
+  db.of(pushed_id).get(
     Pushed,
     sql`select ${Pushed.columns} from pushed_requests
          where pushed_id = ${pushed_id} and secret_hash = ${secret_hash} and client_id = ${client_id} and expires_at > ${now}`,

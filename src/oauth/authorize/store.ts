@@ -23,7 +23,7 @@ export function insertPendingRequest(
   now: number,
 ) {
   const { request_id, browser_hash, parameters } = request;
-  return db.run(
+  return db.of(request_id).run(
     sql`insert into authorization_requests (request_id, browser_hash, client_id, parameters, created_at, expires_at)
         values (${request_id}, ${browser_hash}, ${parameters.client_id}, ${JSON.stringify(parameters)}, ${now},
                 ${now + waitingRequestSeconds})`,
@@ -32,7 +32,7 @@ export function insertPendingRequest(
 
 /** Only for the browser that made the request, so that it cannot be continued by a link that someone else sends. */
 export const findPendingRequest = (db: Db, request_id: RequestId, browser_hash: string, now: number) =>
-  db.get(
+  db.of(request_id).get(
     PendingRequest,
     sql`select ${PendingRequest.columns} from authorization_requests
          where request_id = ${request_id} and browser_hash = ${browser_hash} and expires_at > ${now}`,
@@ -44,7 +44,9 @@ export const markAuthenticated = (request_id: RequestId, session_id: SessionId):
 
 /** Valid for that user alone: another one who signs in before the code is issued is asked again. */
 export const markAccountSelected = (db: Db, request_id: RequestId, user_id: UserId) =>
-  db.run(sql`update authorization_requests set account_selected_user_id = ${user_id} where request_id = ${request_id}`);
+  db
+    .of(request_id)
+    .run(sql`update authorization_requests set account_selected_user_id = ${user_id} where request_id = ${request_id}`);
 
 /** Changes no row if this user has consented to the request before. */
 export const markConsented = (request_id: RequestId, user_id: UserId): Sql =>

@@ -148,5 +148,5 @@ function keyRefusals(
 async function isFirstUse({ db }: ProofDeps, { client_id }: Client, { claims }: Jws): Promise<boolean> {
   const token_hash = digest(JSON.stringify(['client_assertion', client_id, claims.jti]));
   const use = useOnce({ token_hash, expires_at: Math.ceil(claims.exp as number) });
-  return (await db.change({ run: { used: mayConflict(use) } })).ok;
+  return (await db.of(token_hash).change({ run: { used: mayConflict(use) } })).ok;
 }

@@ -101,7 +101,7 @@ export async function disconnectApp(
     },
     at,
   );
-  const disconnected = await deps.db.change({
+  const disconnected = await deps.db.of(user_id).change({
     lock: lockUser(user_id), // of concurrent requests for the same client one finds it connected
     require: { connection: isConnected(user_id, client_id, at) },
     run: {

@@ -22,7 +22,12 @@ function readerAt(baseUrl = 'https://id.test') {
     used.push(row);
     return { ok: isNew };
   };
-  const deps = { db: { change }, clock: () => at * 1000, vault, config: { baseUrl } } as unknown as ProofDeps;
+  const deps = {
+    db: { of: () => ({ change }) },
+    clock: () => at * 1000,
+    vault,
+    config: { baseUrl },
+  } as unknown as ProofDeps;
   const read = (proof: string, path = '/oauth/userinfo') =>
     verifyProof(deps, { proof, method: 'GET', path, accessToken });
   return { read, used };

@@ -47,8 +47,9 @@ export async function verifyProof(deps: ProofDeps, request: Proven): Promise<str
   const expires_at = requireFresh(deps, jws.claims);
   const { key, jkt } = proven;
   if (!(await isSignedBy(jws, key))) throw invalidProof('The signature of the DPoP proof is wrong.');
-  const use = useOnce({ token_hash: digest(JSON.stringify(['dpop', jkt, jti])), expires_at });
-  if (!(await deps.db.change({ run: { used: mayConflict(use) } })).ok)
+  const token_hash = digest(JSON.stringify(['dpop', jkt, jti]));
+  const use = useOnce({ token_hash, expires_at });
+  if (!(await deps.db.of(token_hash).change({ run: { used: mayConflict(use) } })).ok)
     throw invalidProof('This DPoP proof was used before. Make a new one for each request.');
   return jkt;
 }

@@ -1,13 +1,17 @@
 import type { RevocationReason } from '../../authentication/deps.ts';
-import type { Db } from '../../platform/db/db.ts';
+import type { Part } from '../../platform/db/db.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { allOf, asBigint, asText, raw, type Sql, sql } from '../../platform/db/sql.ts';
 import type { ClientId, SessionId, UserId } from '../../platform/ids.ts';
 
 /** Which grants are revoked together: a client's, or a user's, all of them or some. */
-export type RevocationScope =
-  | { client_id: ClientId }
-  | { user_id: UserId; client_id?: ClientId; session_id?: SessionId; kept_session_id?: SessionId };
+export type RevocationScope = { client_id: ClientId } | ScopeOfUser;
+export type ScopeOfUser = {
+  user_id: UserId;
+  client_id?: ClientId;
+  session_id?: SessionId;
+  kept_session_id?: SessionId;
+};
 
 const BulkRevocation = row('grant_endings', {
   ending_id: text,
@@ -79,8 +83,8 @@ export const writtenAtOnce = (scope: RevocationScope): Sql =>
   sql`${inScope(scope)} and revoked_at is null and ${areFew(scope)}`;
 
 /**
- * Inserts nothing if every grant of the scope is revoked on its row already, as far as a look at a few can tell. Follows the
- * statement that raises the epoch: grants that are made later are not covered.
+ * Inserts nothing if every grant of the scope is revoked on its row already, as far as a look at a few can tell. Grants that are made
+ * after the epoch was raised are not covered: a user's is raised before this, a client's after it.
  */
 export function insertBulkRevocation(
   revocation: Pick<BulkRevocation, 'ending_id' | 'reason' | 'ended_at'>,
@@ -90,7 +94,7 @@ export function insertBulkRevocation(
   const { user_id, client_id, session_id, kept_session_id } = { ...none, ...scope };
   const epoch =
     user_id === null
-      ? sql`(select grants_epoch from clients where client_id = ${client_id})`
+      ? sql`(select grants_epoch + 1 from clients where client_id = ${client_id})`
       : sql`(select grants_epoch from users where user_id = ${user_id})`;
   return sql`insert into grant_endings (ending_id, client_id, user_id, session_id, kept_session_id, epoch, reason, ended_at)
       select ${revocation.ending_id}, ${asText(client_id)}, ${asText(user_id)}, ${asText(session_id)},
@@ -100,8 +104,8 @@ export function insertBulkRevocation(
 }
 
 /** Oldest first, so that a grant that two of them cover gets the earlier reason. */
-export const listBulkRevocations = (db: Db, limit: number) =>
-  db.all(
+export const listBulkRevocations = (part: Part, limit: number) =>
+  part.all(
     BulkRevocation,
     sql`select ${BulkRevocation.columns} from grant_endings order by ended_at, epoch limit ${limit}`,
   );
@@ -115,8 +119,8 @@ export const notYetApplied = (revocation: BulkRevocation): Sql =>
  * Only once it is on the row of every grant that it covers. The statement itself looks: on PostgreSQL a slice whose rows
  * were just written by another node changes fewer than it could, although others are left.
  */
-export const deleteBulkRevocation = (db: Db, revocation: BulkRevocation) =>
-  db.run(
+export const deleteBulkRevocation = (part: Part, revocation: BulkRevocation) =>
+  part.run(
     sql`delete from grant_endings where ending_id = ${revocation.ending_id}
            and not exists (select 1 from grants where ${notYetApplied(revocation)})`,
   );

@@ -16,10 +16,12 @@ const Consented = Consent.pick('scope', 'claims', 'apis');
 export type Consented = RowOf<typeof Consented>;
 
 export const findConsent = (db: Db, user_id: UserId, client_id: ClientId): Promise<Consented | undefined> =>
-  db.get(
-    Consented,
-    sql`select ${Consented.columns} from consents where user_id = ${user_id} and client_id = ${client_id}`,
-  );
+  db
+    .of(user_id)
+    .get(
+      Consented,
+      sql`select ${Consented.columns} from consents where user_id = ${user_id} and client_id = ${client_id}`,
+    );
 
 /** @param consented the union with what was allowed before. */
 export const saveConsent = (user_id: UserId, client_id: ClientId, consented: Consented, now: number): Sql =>
@@ -29,7 +31,7 @@ export const saveConsent = (user_id: UserId, client_id: ClientId, consented: Con
              apis = excluded.apis,             granted_at = excluded.granted_at`;
 
 export const listConsents = (db: Db, user_id: UserId) =>
-  db.all(Consent, sql`select ${Consent.columns} from consents where user_id = ${user_id}`);
+  db.of(user_id).all(Consent, sql`select ${Consent.columns} from consents where user_id = ${user_id}`);
 
 export const deleteConsent = (user_id: UserId, client_id: ClientId): Sql =>
   sql`delete from consents where user_id = ${user_id} and client_id = ${client_id}`;

@@ -1,5 +1,5 @@
 import { isAmong } from '../../groups/statements.ts';
-import type { Db } from '../../platform/db/db.ts';
+import type { Db, Part } from '../../platform/db/db.ts';
 import { id, integer, json, nullable, type RowOf, row, text, words } from '../../platform/db/rows.ts';
 import { asBigint, onFoundRow, sql } from '../../platform/db/sql.ts';
 import type { ApiId, ClientId, GrantId, SessionId, UserId } from '../../platform/ids.ts';
@@ -62,12 +62,13 @@ export const isUsable = sql`(select u.disabled_at is null from users u where u.u
    and (select c.status = 'approved' and ${mayUse} from clients c where c.client_id = grants.client_id)
    and not ${isRevokedInBulk}`;
 
-export const findGrantByCode = (db: Db, code_hash: string) =>
-  db.get(Grant, sql`select ${Grant.columns} from grants where code_hash = ${code_hash}`);
+/** @param part where the code leads. */
+export const findGrantByCode = (part: Part, code_hash: string) =>
+  part.get(Grant, sql`select ${Grant.columns} from grants where code_hash = ${code_hash}`);
 
 /** The grant, if its latest tokens may be issued once more: active, usable, and still at this place of its sequence. */
 export const findReissuable = (db: Db, at: Pick<Grant, 'grant_id' | 'refresh_seq'>, now: number) =>
-  db.get(
+  db.of(at.grant_id).get(
     IssuableGrant,
     sql`select ${IssuableGrant.columns} from grants
          where grant_id = ${at.grant_id} and refresh_seq = ${at.refresh_seq} and redeemed_at is not null
@@ -76,11 +77,13 @@ export const findReissuable = (db: Db, at: Pick<Grant, 'grant_id' | 'refresh_seq
 
 /** A grant without a row: its user or client was deleted, or the database was restored from a backup since it was made. */
 export const isGoneForGood = (db: Db, grant_id: GrantId, made_at: number) =>
-  db.holds(
+  db.of(grant_id).holds(
     sql`exists (select 1 from restores where restored_at >= ${asBigint(made_at)})
         or exists (select 1 from revoked_access_tokens where jti = ${grant_id})`,
   );
 
 /** With its effective revocation: a bulk revocation counts before the job has written it to the row. */
 export const findGrant = (db: Db, grant_id: GrantId) =>
-  db.get(Grant, sql`select ${Issued.columns}, ${effectiveRevocation} from grants where grant_id = ${grant_id}`);
+  db
+    .of(grant_id)
+    .get(Grant, sql`select ${Issued.columns}, ${effectiveRevocation} from grants where grant_id = ${grant_id}`);

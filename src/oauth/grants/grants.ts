@@ -5,6 +5,7 @@ import type { Grants, RevocationReason } from '../../authentication/deps.ts';
 import type { Deps } from '../../clients/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
+import type { Part } from '../../platform/db/db.ts';
 import { cutPage, decodeCursor, inSlices } from '../../platform/db/slices.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { LimitDeps, StoreDeps } from '../../platform/deps.ts';
@@ -16,7 +17,7 @@ import { counter } from '../../platform/metrics.ts';
 import { rangesOf } from '../../platform/search-terms.ts';
 import { deleteBulkRevocation, listBulkRevocations } from './bulk-revocations.store.ts';
 import { findGrant, type Grant } from './grant.store.ts';
-import { activeGrantsOf, type ListedGrant } from './lists.store.ts';
+import { activeGrantsOf, hasGrantElsewhere, type ListedGrant } from './lists.store.ts';
 import { enqueueLogouts } from './logout-deliveries.store.ts';
 import { rememberDeletedOf } from './revoked-access-tokens.store.ts';
 import {
@@ -25,8 +26,8 @@ import {
   deleteSurplusExpired,
   deleteSurplusRevoked,
   expireIdleGrants,
-  hasGrantElsewhere,
   revokeGrants,
+  revokeGrantsToClient,
   setRevoked,
 } from './store.ts';
 import {
@@ -73,7 +74,8 @@ const revocations = counter(
  */
 export async function revokeGrant(deps: RevocationDeps, revocation: Revocation): Promise<void> {
   const mail = await mailAbout(deps, revocation);
-  const done = await deps.db.change({ run: { ...statementsOf(deps, revocation), mail } });
+  const { grant_id } = revocation.grant;
+  const done = await deps.db.of(grant_id).change({ run: { ...statementsOf(deps, revocation), mail } });
   if (done.ok) revocations.count(revocation.reason, 'grant');
 }
 
@@ -145,7 +147,8 @@ async function endSurplusGrants(deps: SurplusDeps, user_id: UserId, client_id: C
   if (deps.timekeeper.isSettled()) await expireIdleGrants(deps.db, user_id, client_id, at);
   for (const found of await findSurplusGrants(deps.db, user_id, client_id, at)) {
     const grant = { ...found, user_id, client_id, revoked_at: null };
-    const done = await deps.db.change({ run: statementsOf(deps, { grant, reason: 'surplus', actor: 'system' }) });
+    const statements = statementsOf(deps, { grant, reason: 'surplus', actor: 'system' });
+    const done = await deps.db.of(user_id).change({ run: statements });
     if (done.ok) revocations.count('surplus', 'grant');
   }
 }
@@ -208,7 +211,7 @@ export const grantRecord = ({ scope, refreshed_at, ...grant }: ListedGrant) => (
 });
 
 /** For a change, which it counts as committed. `app`: a user's grants to one client. */
-export function revokeAll(of: 'user' | 'session' | 'client' | 'app', which: Parameters<typeof revokeGrants>[0]) {
+export function revokeAll(of: 'user' | 'session' | 'app', which: Parameters<typeof revokeGrants>[0]) {
   return (reason: RevocationReason, at: number): Sql[] => {
     revocations.count(reason, of);
     return revokeGrants(which, reason, at);
@@ -224,7 +227,10 @@ export const grants: Grants = {
   revokeOfSession: ({ user_id, session_id }, reason, at) => revokeAll('session', { user_id, session_id })(reason, at),
   revokeOfOtherSessions: (user_id, kept_session_id, reason, at) =>
     revokeAll('user', { user_id, kept_session_id })(reason, at),
-  revokeOfClient: (client_id, reason, at) => revokeAll('client', { client_id })(reason, at),
+  revokeOfClient(client_id, reason, at) {
+    revocations.count(reason, 'client');
+    return revokeGrantsToClient(client_id, reason, at);
+  },
   rememberDeletedOf,
   hasGrantElsewhere,
 };
@@ -243,7 +249,10 @@ const keptSeconds = 600;
  * time; after a crash the next run continues.
  * @returns false if the signal ended it before all was done.
  */
-export async function applyBulkRevocations(deps: StoreDeps, signal?: AbortSignal): Promise<boolean> {
+export async function applyBulkRevocations(
+  deps: { db: Part } & Pick<Deps, 'clock'>,
+  signal?: AbortSignal,
+): Promise<boolean> {
   for (const revocation of await listBulkRevocations(deps.db, bulkRevocationsPerRun)) {
     const isDone = await inSlices((rows) => applyBulkRevocation(deps.db, revocation, rows, now(deps)), signal);
     if (!isDone) return false;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Clock, now } from '../../platform/clock.ts';
-import { type Db, OutcomeUnknown, type Prepare, StoreUnavailable } from '../../platform/db/db.ts';
+import { type Db, OutcomeUnknown, type Part, type Prepare, StoreUnavailable } from '../../platform/db/db.ts';
 import { outcomeUnknown, RequestError } from '../../platform/errors.ts';
 import { newSuffix } from '../../platform/ids.ts';
 import type { Processes } from '../../platform/processes.ts';
@@ -101,11 +101,11 @@ export function openIssuances(deps: IssuanceDeps) {
      * @throws {RequestError} 503 if it is unknown whether the change was committed.
      */
     async issue<Answer>(
-      { key, refresh_seq }: { key: string; refresh_seq: number },
+      { part, key, refresh_seq }: { part: Part; key: string; refresh_seq: number },
       change: Change,
       answer: (grant: IssuableGrant) => Promise<Answer>,
     ): Promise<Answer | undefined> {
-      const issuance = { key, issuance_id: `${db.run_id}.${refresh_seq}.${newSuffix()}` };
+      const issuance = { part, key, issuance_id: `${db.run_id}.${refresh_seq}.${newSuffix()}` };
       const startedAt = monotonic();
       let prepared: Promise<Answer> | undefined;
       const prepare = ([grant]: IssuableGrant[]) => {

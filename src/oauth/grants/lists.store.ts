@@ -1,5 +1,6 @@
 import { hasClientTerms } from '../../clients/statements.ts';
 import type { Db } from '../../platform/db/db.ts';
+import { compareText, mergeAll } from '../../platform/db/parts.ts';
 import { flag, id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { asText, join, type Sql, sql } from '../../platform/db/sql.ts';
 import type { ClientId, GrantId, SessionId, UserId } from '../../platform/ids.ts';
@@ -35,7 +36,7 @@ const everyRequestedClaim = (names: readonly string[]): Sql =>
 
 /** What clients may access by active grants: one row for each client and scope. @param claims names of all that there are. */
 export const activeAccessOf = (db: Db, user_id: UserId, now: number, claims: readonly string[]) =>
-  db.all(
+  db.of(user_id).all(
     ActiveAccess,
     sql`select client_id, scope, ${everyRequestedClaim(claims)} as claims, min(created_at) as since,
                max(coalesce(refreshed_at, created_at)) as last_used_at
@@ -47,6 +48,17 @@ export const activeAccessOf = (db: Db, user_id: UserId, now: number, claims: rea
 export const isConnected = (user_id: UserId, client_id: ClientId, now: number): Sql =>
   sql`(exists (select 1 from grants where user_id = ${user_id} and client_id = ${client_id} and ${isActive(now)})
        or exists (select 1 from consents where user_id = ${user_id} and client_id = ${client_id}))`;
+
+/** A condition: the user has an active grant that came from another session. */
+export const hasGrantElsewhere = (user_id: UserId, session_id: SessionId): Sql =>
+  sql`exists (select 1 from grants where user_id = ${user_id} and session_id <> ${session_id} and revoked_at is null
+                 and redeemed_at is not null and not ${isRevokedInBulk})`;
+
+/** A condition: the user has an active grant, or a code that can still be redeemed. */
+export const hasGrantToRevoke = (user_id: UserId, now: number): Sql =>
+  sql`exists (select 1 from grants
+               where user_id = ${user_id} and revoked_at is null and expires_at > ${now} and idle_expires_at > ${now}
+                 and (redeemed_at is not null or code_expires_at > ${now}) and not ${isRevokedInBulk})`;
 
 const ListedGrant = row('grants join clients', {
   grant_id: id<GrantId>(),
@@ -83,7 +95,7 @@ export const activeGrantsOf = (
     limit,
   }: { search?: GrantSearch; after?: Pick<ListedGrant, 'created_at' | 'grant_id'>; limit: number },
 ) =>
-  db.all(
+  db.of(user_id).all(
     ListedGrant,
     sql`select grant_id, grants.client_id, c.name as client_name, session_id, scope, grants.created_at, refreshed_at,
                expires_at
@@ -122,11 +134,17 @@ export async function signInsOfClient(
   client_id: ClientId,
   limit: number,
 ): Promise<{ signIns: SignIn[]; isWhole: boolean }> {
-  const newest = await db.all(
-    SignIn,
-    sql`select grant_id, user_id, scope, created_at, redeemed_at, refreshed_at, idle_expires_at, expires_at,
-               ${effectiveRevocation}
-          from grants where client_id = ${client_id} order by created_at desc, grant_id limit ${maxNewestGrants + 1}`,
+  const newest = await mergeAll(
+    db,
+    (part) =>
+      part.all(
+        SignIn,
+        sql`select grant_id, user_id, scope, created_at, redeemed_at, refreshed_at, idle_expires_at, expires_at,
+                   ${effectiveRevocation}
+              from grants where client_id = ${client_id} order by created_at desc, grant_id limit ${maxNewestGrants + 1}`,
+      ),
+    (one, other) => other.created_at - one.created_at || compareText(one.grant_id, other.grant_id),
+    maxNewestGrants + 1,
   );
   const looked = newest.slice(0, maxNewestGrants);
   const signIns = looked.filter(({ redeemed_at }) => redeemed_at !== null).slice(0, limit);
@@ -151,10 +169,16 @@ export type RecentCode = RowOf<typeof RecentCode>;
 
 /** Newest first, without those of the console's test. */
 export const recentCodesOfClient = (db: Db, client_id: ClientId, since: number, limit: number) =>
-  db.all(
-    RecentCode,
-    sql`select user_id, session_id, scope, redirect_uri, case when nonce is null then 0 else 1 end as has_nonce,
-               created_at, code_expires_at, redeemed_at, refresh_seq, ${effectiveRevocation}
-          from grants where client_id = ${client_id} and created_at >= ${since} and not ${isOfTest}
-         order by created_at desc, grant_id limit ${limit}`,
+  mergeAll(
+    db,
+    (part) =>
+      part.all(
+        RecentCode,
+        sql`select user_id, session_id, scope, redirect_uri, case when nonce is null then 0 else 1 end as has_nonce,
+                   created_at, code_expires_at, redeemed_at, refresh_seq, ${effectiveRevocation}
+              from grants where client_id = ${client_id} and created_at >= ${since} and not ${isOfTest}
+             order by created_at desc, grant_id limit ${limit}`,
+      ),
+    (one, other) => other.created_at - one.created_at,
+    limit,
   );

@@ -5,9 +5,11 @@ import type { ClientId, UserId } from '../../platform/ids.ts';
 
 /** Remembered until the token would have expired. */
 export const revokeAccessToken = (db: Db, jti: string, expires_at: number) =>
-  db.run(
-    sql`insert into revoked_access_tokens (jti, expires_at) values (${jti}, ${expires_at}) on conflict do nothing`,
-  );
+  db
+    .of(jti)
+    .run(
+      sql`insert into revoked_access_tokens (jti, expires_at) values (${jti}, ${expires_at}) on conflict do nothing`,
+    );
 
 /** Seconds after a grant was made in which its row is deleted only together with its user or client. */
 export const keptSeconds = 3600;

@@ -3,11 +3,11 @@ import type { RevocationReason } from '../../authentication/deps.ts';
 import { hasEveryFactor } from '../../authentication/statements.ts';
 import { raiseGrantsEpochOfClient } from '../../clients/statements.ts';
 import { isAmong } from '../../groups/statements.ts';
-import type { Db, Prepare } from '../../platform/db/db.ts';
+import type { Db, Part, Prepare } from '../../platform/db/db.ts';
 import { flag, id, row } from '../../platform/db/rows.ts';
 import { inOneSlice, sliceRows } from '../../platform/db/slices.ts';
 import { asBigint, combinable, join, onFoundRow, type Sql, sql } from '../../platform/db/sql.ts';
-import { type ClientId, type GrantId, newId, type SessionId, type UserId } from '../../platform/ids.ts';
+import { type ClientId, type GrantId, newId, type UserId } from '../../platform/ids.ts';
 import {
   type BulkRevocation,
   insertBulkRevocation,
@@ -15,6 +15,7 @@ import {
   notYetApplied,
   pendingRevocation,
   type RevocationScope,
+  type ScopeOfUser,
   writtenAtOnce,
 } from './bulk-revocations.store.ts';
 import { type Grant, IssuableGrant, isUsable } from './grant.store.ts';
@@ -26,6 +27,7 @@ import {
   idleGrants,
   isCrowded,
   isLasting,
+  sessionEnd,
   surplusExpired,
   surplusRevoked,
 } from './surplus-grants.store.ts';
@@ -88,9 +90,10 @@ type Issuance = { issuance_id: string };
  * session is checked again, and by its secret: on PostgreSQL a code and a concurrent sign-out or password change do not see
  * each other. Afterwards the grant no longer depends on the session: the hash leaves its place to what is written now, since
  * on SQLite a row that grows moves others to another page.
+ * @param part where the code leads.
  */
 export async function redeemCode(
-  db: Db,
+  part: Part,
   code: CodeRedemption & Issuance,
   now: number,
   prepare?: Prepare<IssuableGrant>,
@@ -111,7 +114,7 @@ export async function redeemCode(
                session_token_hash = null, dpop_jkt = case when ${bound} = '' then dpop_jkt else ${bound} end
          where code_hash = ${code.code_hash} and ${onFoundRow(isRedeemable)}
      returning ${IssuableGrant.columns}`;
-  const { rows } = await db.run(IssuableGrant, combinable(redemption, code.code_hash), prepare);
+  const { rows } = await part.run(IssuableGrant, combinable(redemption, code.code_hash), prepare);
   return rows[0];
 }
 
@@ -125,7 +128,7 @@ export function expireGrant(db: Db, grant_id: GrantId, now: number) {
                      where grant_id = ${grant_id} and revoked_at is null
                        and case when redeemed_at is null then code_expires_at <= ${now}
                                 else idle_expires_at <= ${now} or expires_at <= ${now} end`;
-  return db.change({ run: { grant, logouts: enqueueLogouts(batch, now) } });
+  return db.of(grant_id).change({ run: { grant, logouts: enqueueLogouts(batch, now) } });
 }
 
 type Rotation = Issuance & {
@@ -160,7 +163,7 @@ export async function rotateRefreshToken(
                idle_expires_at = ${rotation.idle_expires_at}
          where grant_id = ${grant_id} and ${onFoundRow(isCurrent)}
      returning ${IssuableGrant.columns}`;
-  const { rows } = await db.run(IssuableGrant, combinable(swap, grant_id), prepare);
+  const { rows } = await db.of(grant_id).run(IssuableGrant, combinable(swap, grant_id), prepare);
   return rows[0];
 }
 
@@ -174,7 +177,7 @@ export function expireIdleGrants(db: Db, user_id: UserId, client_id: ClientId, n
   const batch = newId('lo');
   const grants = sql`update grants set revoked_at = ${now}, revoked_reason = 'expired', ${markForLogout(batch)}
                       where revoked_at is null and grant_id in (${idleGrants(user_id, client_id, now)})`;
-  return db.change({ run: { grants, logouts: enqueueLogouts(batch, now) } });
+  return db.of(user_id).change({ run: { grants, logouts: enqueueLogouts(batch, now) } });
 }
 
 /** Changes no row if the grant is revoked already. */
@@ -186,10 +189,23 @@ export const setRevoked = (grant_id: GrantId, reason: RevocationReason, now: num
  * Revokes many grants with this change: a few on their rows, and more by a bulk revocation, which every read of a grant takes
  * into account. Their clients are notified.
  */
-export function revokeGrants(scope: RevocationScope, reason: RevocationReason, now: number): Sql[] {
+export const revokeGrants = (scope: ScopeOfUser, reason: RevocationReason, now: number): Sql[] => [
+  raiseGrantsEpochOfUser(scope.user_id),
+  ...endGrants(scope, reason, now),
+];
+
+/**
+ * The same for all grants to a client, which are in every part: `inEachPart` comes before `shared`, where the client is. If that never
+ * follows, what was signed in with the client during some minutes is revoked, too.
+ */
+export const revokeGrantsToClient = (client_id: ClientId, reason: RevocationReason, now: number) => ({
+  inEachPart: endGrants({ client_id }, reason, now),
+  shared: raiseGrantsEpochOfClient(client_id),
+});
+
+function endGrants(scope: RevocationScope, reason: RevocationReason, now: number): Sql[] {
   const batch = newId('lo');
   return [
-    'user_id' in scope ? raiseGrantsEpochOfUser(scope.user_id) : raiseGrantsEpochOfClient(scope.client_id),
     sql`update grants set revoked_at = coalesce(${pendingRevocation.ended_at}, ${now}),
                revoked_reason = coalesce(${pendingRevocation.reason}, ${reason}), ${markForLogout(batch)}
          where ${writtenAtOnce(scope)}`,
@@ -198,27 +214,11 @@ export function revokeGrants(scope: RevocationScope, reason: RevocationReason, n
   ];
 }
 
-/** A condition: the user has an active grant that came from another session. */
-export const hasGrantElsewhere = (user_id: UserId, session_id: SessionId): Sql =>
-  sql`exists (select 1 from grants where user_id = ${user_id} and session_id <> ${session_id} and revoked_at is null
-                 and redeemed_at is not null and not ${isRevokedInBulk})`;
-
-/** A condition: the user has an active grant, or a code that can still be redeemed. */
-export const hasGrantToRevoke = (user_id: UserId, now: number): Sql =>
-  sql`exists (select 1 from grants
-               where user_id = ${user_id} and revoked_at is null and expires_at > ${now} and idle_expires_at > ${now}
-                 and (redeemed_at is not null or code_expires_at > ${now}) and not ${isRevokedInBulk})`;
-
 /** Writes a bulk revocation to some of its grants. @returns how many: fewer than `rows` if few are left or another node has them. */
-export async function applyBulkRevocation(
-  db: Db,
-  revocation: BulkRevocation,
-  rows: number,
-  now: number,
-): Promise<number> {
+export async function applyBulkRevocation(part: Part, revocation: BulkRevocation, rows: number, now: number) {
   const { ended_at, reason } = revocation;
   const batch = newId('lo');
-  const { results } = await db.change({
+  const { results } = await part.change({
     run: {
       grants: sql`update grants set revoked_at = ${ended_at}, revoked_reason = ${reason}, ${markForLogout(batch)}
                    where revoked_at is null
@@ -229,19 +229,21 @@ export async function applyBulkRevocation(
   return results.grants.changes;
 }
 
-const deleteSlice = (db: Db, condition: Sql, rows: number) =>
-  db.run(sql`delete from grants where ${inOneSlice('grants', 'grant_id', condition, rows)}`);
+const deleteSlice = (part: Part, condition: Sql, rows: number) =>
+  part.run(sql`delete from grants where ${inOneSlice('grants', 'grant_id', condition, rows)}`);
 
 /** Another request may be redeeming one at this moment. */
 export async function deleteSurplusCodes(db: Db, made: GrantKeys, now: number): Promise<void> {
   const ids = await findSurplusCodes(db, made, now);
   const codes = ids.map((id) => sql`delete from grants where grant_id = ${id} and redeemed_at is null`);
-  await db.change({ run: { codes } });
+  await db.of(made.user_id).change({ run: { codes } });
 }
 
 /** Another request may be revoking one at this moment. */
 export const deleteSurplusExpired = (db: Db, { user_id, client_id }: GrantKeys, now: number) =>
-  db.run(sql`delete from grants where revoked_at is null and grant_id in (${surplusExpired(user_id, client_id, now)})`);
+  db
+    .of(user_id)
+    .run(sql`delete from grants where revoked_at is null and grant_id in (${surplusExpired(user_id, client_id, now)})`);
 
 /** With a revocation, after which there may be too many. */
 export const deleteSurplusRevoked = (user_id: UserId): Sql =>
@@ -255,13 +257,13 @@ const UserPlace = row('users', { user_id: id<UserId>() });
  * @param after the last user of the slice before.
  * @returns after whom to go on; undefined when there are no more users.
  */
-export async function purgeUnredeemedCodes(db: Db, expiredBefore: number, after: UserId, users: number) {
+export async function purgeUnredeemedCodes(part: Part, expiredBefore: number, after: UserId, users: number) {
   const followers = sql`select user_id from users where user_id > ${after} order by user_id`;
   const isOld = sql`redeemed_at is null and code_expires_at < ${expiredBefore} and revoked_at is null
                       and user_id in (${followers} limit ${users})`;
-  const { changes } = await deleteSlice(db, isOld, sliceRows);
+  const { changes } = await deleteSlice(part, isOld, sliceRows);
   if (changes === sliceRows) return { changes, after };
-  const last = await db.get(UserPlace, sql`${followers} limit 1 offset ${users - 1}`);
+  const last = await part.get(UserPlace, sql`${followers} limit 1 offset ${users - 1}`);
   return { changes, after: last?.user_id };
 }
 
@@ -275,29 +277,23 @@ const end = sql`case when expiry_check_at is null then coalesce(revoked_at, expi
  * Grants that were revoked, or whose tokens have all expired. Nothing needs a revoked one: without a row a token is as inactive,
  * and a code or refresh token as refused.
  */
-export const purgeEndedGrants = (db: Db, endedBefore: number, rows: number) =>
-  deleteSlice(db, sql`${end} < ${endedBefore} order by ${end}`, rows);
+export const purgeEndedGrants = (part: Part, endedBefore: number, rows: number) =>
+  deleteSlice(part, sql`${end} < ${endedBefore} order by ${end}`, rows);
 
 /** For a client that is being deleted. */
-export async function deleteGrantsToClient(db: Db, client_id: ClientId, rows: number, now: number) {
+export async function deleteGrantsToClient(part: Part, client_id: ClientId, rows: number, now: number) {
   const slice = inOneSlice('grants', 'grant_id', sql`client_id = ${client_id}`, rows);
-  const { results } = await db.change({
-    run: { recent: rememberDeleted(slice, now), deleted: sql`delete from grants where ${slice}` },
-  });
-  return results.deleted;
+  const run = { recent: rememberDeleted(slice, now), deleted: sql`delete from grants where ${slice}` };
+  return (await part.change({ run })).results.deleted;
 }
 
 // Ends that no request makes, of grants whose clients want to be notified (Back-Channel Logout 1.0).
-
-/** When the session that a grant came from expires; null once it has ended or is gone. */
-const sessionEnd = sql`(select case when s.idle_expires_at < s.expires_at then s.idle_expires_at else s.expires_at end
-                          from sessions s where s.session_id = grants.session_id and s.ended_at is null)`;
 
 /**
  * Ends a slice of the grants that have expired: with `offline_access` once no refresh token works any more, without it once
  * the session has expired. A session that ended as surplus ends nothing.
  */
-export async function expireGrants(db: Db, now: number, rows: number): Promise<{ changes: number }> {
+export async function expireGrants(part: Part, now: number, rows: number): Promise<{ changes: number }> {
   const batch = newId('lo');
   const isDue = sql`expiry_check_at <= ${now} and revoked_at is null`;
   const hasEnded = sql`redeemed_at is not null and (idle_expires_at <= ${now} or expires_at <= ${now}) and (${isLasting} or not exists
@@ -305,7 +301,7 @@ export async function expireGrants(db: Db, now: number, rows: number): Promise<{
           where s.session_id = grants.session_id
             and (s.end_reason = 'surplus' or s.ended_at is null and s.idle_expires_at > ${now} and s.expires_at > ${now})))`;
   const slice = inOneSlice('grants', 'grant_id', sql`${isDue} order by expiry_check_at`, rows);
-  const { results } = await db.change({
+  const { results } = await part.change({
     run: {
       ended: sql`update grants set revoked_at = ${now}, revoked_reason = 'expired', ${markForLogout(batch)}
                   where ${slice} and ${isDue} and ${hasEnded}`,
@@ -334,7 +330,8 @@ export async function deleteGrantsOfUser(
 ): Promise<{ changes: number }> {
   const batch = newId('lo');
   const sliceOf = (state: Sql) => inOneSlice('grants', 'grant_id', sql`user_id = ${user_id} and ${state}`, rows);
-  const { results } = await db.change({
+  const part = db.of(user_id);
+  const { results } = await part.change({
     run: {
       revoked: sql`update grants set revoked_at = ${now}, revoked_reason = 'user_disabled', ${markForLogout(batch)}
                     where revoked_at is null and ${sliceOf(sql`revoked_at is null`)}`,
@@ -345,6 +342,6 @@ export async function deleteGrantsOfUser(
   });
   if (results.deleted.changes === rows) return results.deleted;
   // Rows that another node was deleting were counted in the slice; what it left is still to be revoked.
-  const isLeft = await db.holds(sql`exists (select 1 from grants where user_id = ${user_id} and revoked_at is null)`);
+  const isLeft = await part.holds(sql`exists (select 1 from grants where user_id = ${user_id} and revoked_at is null)`);
   return isLeft ? { changes: rows } : results.deleted;
 }

@@ -43,6 +43,10 @@ const unexpiredOf = (user_id: UserId, client_id: ClientId, now: number): Sql =>
 /** A condition: its refresh tokens, and not its session, say how long it lasts. */
 export const isLasting = sql`' ' || scope || ' ' like '% offline_access %'`;
 
+/** When the session that a grant came from expires; null once it has ended or is gone. */
+export const sessionEnd = sql`(select case when s.idle_expires_at < s.expires_at then s.idle_expires_at else s.expires_at end
+                          from sessions s where s.session_id = grants.session_id and s.ended_at is null)`;
+
 /**
  * Of a user and a client: they have so many grants, codes and expired ones among them, that some may be too many.
  * Reads the index `grants_of_user`, which does not say which are codes, and no more of it than that.
@@ -60,7 +64,7 @@ type Crowd = RowOf<typeof Crowd>;
 
 /** How many codes and active grants a user and a client have, and expired ones that are too many. */
 export const countCrowd = (db: Db, user_id: UserId, client_id: ClientId, now: number) =>
-  db.get(
+  db.of(user_id).get(
     Crowd,
     sql`select count(*) - count(redeemed_at) as codes, count(redeemed_at) as active,
                (select count(*) from (${surplusExpired(user_id, client_id, now)}) as old) as expired
@@ -78,7 +82,7 @@ const newestFirst = (made: RowOf<typeof Made>[]) =>
 
 /** The ids of all codes of a user for a client but the newest, of which this is one. */
 export async function findSurplusCodes(db: Db, { grant_id, user_id, client_id }: GrantKeys, now: number) {
-  const codes = await db.all(
+  const codes = await db.of(user_id).all(
     Made,
     sql`select ${Made.columns} from (${foundOf(user_id, client_id, now)}) as found
          where redeemed_at is null and grant_id <> ${grant_id}`,
@@ -126,7 +130,7 @@ export const surplusRevoked = (user_id: UserId): Sql =>
 
 /** The oldest active grants that are too many, once a new one is redeemed. */
 export async function findSurplusGrants(db: Db, user_id: UserId, client_id: ClientId, now: number) {
-  const active = await db.all(
+  const active = await db.of(user_id).all(
     Made,
     sql`select ${Made.columns} from (${foundOf(user_id, client_id, now)}) as found
          where redeemed_at is not null and idle_expires_at > ${now}`,

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { type Clock, now } from '../../platform/clock.ts';
-import { type Db, StoreUnavailable } from '../../platform/db/db.ts';
+import { type Part, StoreUnavailable } from '../../platform/db/db.ts';
 import { markUnanswered } from './store.ts';
 
 /** Kept in memory until they are written. More than can be in progress at once. */
@@ -9,15 +9,15 @@ const unconfirmedPerBatch = 100;
 const firstPassMs = 500;
 const longestPassMs = 30_000;
 
-/** `key` finds the grant: its id, or the hash of its code. */
-export type Issuance = { key: string; issuance_id: string };
+/** `key` finds the grant in its part: its id, or the hash of its code. */
+export type Issuance = { part: Part; key: string; issuance_id: string };
 
 /**
  * The issuances of this process whose answers may have been lost, in memory until they are marked on their rows.
  * @param keptSeconds how long a client may repeat one.
  */
-export function openUnconfirmed(deps: { db: Db; clock: Clock; log: Logger }, keptSeconds: number) {
-  const { db, log } = deps;
+export function openUnconfirmed(deps: { clock: Clock; log: Logger }, keptSeconds: number) {
+  const { log } = deps;
   /** The keys are ids of issuances. */
   const unconfirmed = new Map<string, Issuance & { until: number }>();
   let pass: NodeJS.Timeout | undefined;
@@ -36,21 +36,28 @@ export function openUnconfirmed(deps: { db: Db; clock: Clock; log: Logger }, kep
   async function write(waited: number): Promise<void> {
     const at = now(deps);
     for (const [id, { until }] of unconfirmed) if (until <= at) unconfirmed.delete(id);
-    const waiting = [...unconfirmed.values()];
-    let next = Math.min(waited * 2, longestPassMs);
+    const byPart = Map.groupBy(unconfirmed.values(), ({ part }) => part);
+    const areWritten = await Promise.all([...byPart].map(([part, waiting]) => writeIn(part, waiting)));
+    // Other nodes judge repetitions as soon as the store accepts changes again.
+    const next = areWritten.every(Boolean) ? Math.min(waited * 2, longestPassMs) : firstPassMs;
+    pass = unconfirmed.size > 0 ? setTimeout(write, next, next).unref() : undefined;
+  }
+
+  /** @returns false if the part did not take all of them. */
+  async function writeIn(part: Part, waiting: readonly (Issuance & { until: number })[]): Promise<boolean> {
     try {
       for (let first = 0; first < waiting.length; first += unconfirmedPerBatch) {
         const slice = waiting.slice(first, first + unconfirmedPerBatch);
         const run = Object.fromEntries(slice.map((one) => [one.issuance_id, markUnanswered(one)]));
-        const { results } = await db.change({ run });
+        const { results } = await part.change({ run });
         for (const [id, { changes }] of Object.entries(results)) if (changes > 0) unconfirmed.delete(id);
       }
+      return true;
     } catch (error) {
-      next = firstPassMs; // other nodes judge repetitions as soon as the store accepts changes again
       if (!(error instanceof StoreUnavailable))
         log.error({ err: error }, 'unconfirmed token issuances were not recorded');
+      return false;
     }
-    pass = unconfirmed.size > 0 ? setTimeout(write, next, next).unref() : undefined;
   }
 
   return {

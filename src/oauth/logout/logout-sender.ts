@@ -33,7 +33,7 @@ function openLogoutSender(deps: SendDeps): DeliverySender {
   const post = openPoster(deps, 'logout');
   return openDeliverySender<DueLogoutDelivery>(deps, {
     kind: 'logout',
-    targets: async (...page) => (await dueClients(db, ...page)).map(({ client_id }) => client_id),
+    targets: (...page) => dueClients(db, ...page),
     due: (client_id, at, limit) => dueLogouts(db, client_id, at, limit),
     claim: (delivery, claim) => claimLogout(db, delivery, claim),
     async post(delivery) {
@@ -46,13 +46,14 @@ function openLogoutSender(deps: SendDeps): DeliverySender {
       return post({ url: delivery.url, headers, body }, judge);
     },
     async delivered(delivery, at) {
-      await logoutDeliveries.markDelivered(db, delivery.delivery_id, at);
+      await logoutDeliveries.markDelivered(db.of(delivery.user_id), delivery.delivery_id, at);
       await deleteSurplusLogouts(db, delivery);
     },
-    failed: (delivery, problem, nextAttemptAt) => logoutDeliveries.markFailed(db, delivery, problem, nextAttemptAt),
+    failed: (delivery, problem, nextAttemptAt) =>
+      logoutDeliveries.markFailed(db.of(delivery.user_id), delivery, problem, nextAttemptAt),
     async giveUp(delivery, problem) {
-      const { client_id, delivery_id } = delivery;
-      await db.run(logoutDeliveries.markDead(delivery_id, problem, now(deps)));
+      const { client_id, user_id, delivery_id } = delivery;
+      await db.of(user_id).run(logoutDeliveries.markDead(delivery_id, problem, now(deps)));
       await deleteSurplusLogouts(db, delivery);
       deps.log.warn(
         { client_id, delivery_id, problem },

@@ -38,7 +38,7 @@ export const maxRetiredKeys = 20;
  */
 export async function ensureSigningKeys(deps: KeyDeps, newPair = generatePair): Promise<void> {
   const present = await listKeyRecords(deps.db);
-  await deps.db.change({ run: { keys: await missingKeys(deps, present, newPair) } });
+  await deps.db.shared.change({ run: { keys: await missingKeys(deps, present, newPair) } });
 }
 
 async function missingKeys(deps: KeyDeps, present: readonly KeyRecord[], newPair = generatePair): Promise<Sql[]> {
@@ -57,7 +57,7 @@ async function missingKeys(deps: KeyDeps, present: readonly KeyRecord[], newPair
 /** Of a restored store: a key that was rotated out since the backup, perhaps because it was stolen, must not sign again. */
 export async function replaceSigningKeys(deps: KeyDeps): Promise<void> {
   const keys = await missingKeys(deps, []);
-  await deps.db.change({ run: { retired: retireAllSigningKeys(now(deps)), keys } });
+  await deps.db.shared.change({ run: { retired: retireAllSigningKeys(now(deps)), keys } });
 }
 
 /**
@@ -93,7 +93,7 @@ export async function rotateDueKeys(deps: KeyDeps): Promise<string[]> {
       rotated.push(...(await rotate(deps, key.algorithm, at - rotationPeriodSeconds, { actor: 'system' })));
   }
   const retirement = { unpublishedBefore: at - retiringSeconds, deletedBefore: at - retiredSeconds };
-  await deps.db.change({ run: retireSigningKeys({ ...retirement, max: maxRetiredKeys }) });
+  await deps.db.shared.change({ run: retireSigningKeys({ ...retirement, max: maxRetiredKeys }) });
   return rotated;
 }
 
@@ -135,7 +135,7 @@ async function rotate(
     },
     at,
   );
-  const rotated = await deps.db.change({ run: { ...rotateSigningKey(successor, limits), event: statement } });
+  const rotated = await deps.db.shared.change({ run: { ...rotateSigningKey(successor, limits), event: statement } });
   return rotated.ok ? [retires] : [];
 }
 

@@ -23,7 +23,7 @@ const SigningKey = row('signing_keys', {
 export type SigningKeyRow = RowOf<typeof SigningKey>;
 
 export const listSigningKeys = (db: Db) =>
-  db.all(SigningKey, sql`select ${SigningKey.columns} from signing_keys order by algorithm, created_at, kid`);
+  db.shared.all(SigningKey, sql`select ${SigningKey.columns} from signing_keys order by algorithm, created_at, kid`);
 
 const KeyRecord = row('signing_keys', {
   kid: text,
@@ -39,7 +39,7 @@ export type KeyRecord = RowOf<typeof KeyRecord>;
 
 /** By algorithm, oldest first. */
 export const listKeyRecords = (db: Db) =>
-  db.all(
+  db.shared.all(
     KeyRecord,
     sql`select ${KeyRecord.columns} from signing_keys
         union all
@@ -135,7 +135,7 @@ export const retireSigningKeys = ({ unpublishedBefore, deletedBefore, max }: Ret
 
 /** @returns undefined also for a key that stopped signing at or before `retiredBefore`. */
 export const findRetiredKey = (db: Db, kid: string, retiredBefore: number) =>
-  db.get(
+  db.shared.get(
     RetiredKey,
     sql`select ${RetiredKey.columns} from retired_signing_keys where kid = ${kid} and retired_at > ${retiredBefore}`,
   );

@@ -42,5 +42,5 @@ export function findTokenSubject(db: Db, grant_id: GrantId, jti: string) {
   const subject = sql`select ${Subject.columnsOf('u')}, grants.claims, grants.apis, c.allowed_scopes, c.visible_groups
           from grants left join users u on u.user_id = grants.user_id left join clients c on c.client_id = grants.client_id
          where grants.grant_id = ${grant_id} and ${onFoundRow(isActive)}`;
-  return db.get(TokenSubject, combinable(subject));
+  return db.of(grant_id).get(TokenSubject, combinable(subject));
 }

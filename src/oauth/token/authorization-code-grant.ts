@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { usableScopes, withinAllowed } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
+import type { Part } from '../../platform/db/db.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { digest } from '../../platform/ids.ts';
@@ -74,6 +75,7 @@ async function authorizationCodeGrant(
   >,
   { client, address, resource, jkt, code, redirect_uri, code_verifier }: CodeRequest,
 ): Promise<TokenResponse> {
+  const part = deps.db.of(code);
   const redemption = {
     code_hash: digest(code),
     client_id: client.client_id,
@@ -85,23 +87,23 @@ async function authorizationCodeGrant(
   };
   const resources = await readResources(deps, resource);
   if (resources) {
-    const grant = await findGrantByCode(deps.db, redemption.code_hash);
+    const grant = await findGrantByCode(part, redemption.code_hash);
     if (grant?.client_id === client.client_id)
       await requireTarget(deps, client, grant, { asked: grant.scope, resources });
   }
   const answer = (grant: IssuableGrant) =>
     issueTokens(deps, client, grant, { asked: grant.scope, resources, nonce: grant.nonce, jkt });
   const issued = await deps.issuances.issue(
-    { key: redemption.code_hash, refresh_seq: 1 },
+    { part, key: redemption.code_hash, refresh_seq: 1 },
     async (issuance_id, prepare) => {
-      const grant = await redeemCode(deps.db, { ...redemption, issuance_id }, now(deps), prepare);
+      const grant = await redeemCode(part, { ...redemption, issuance_id }, now(deps), prepare);
       const isTest = redirect_uri === testRedirectUri(deps.config, client.client_id);
       if (grant && !isTest) deps.signInCounter.count(grant.client_id, grant.user_id);
       return grant;
     },
     answer,
   );
-  return issued ?? answer(await reissueForUsedCode(deps, redemption, address));
+  return issued ?? answer(await reissueForUsedCode(deps, part, redemption, address));
 }
 
 /**
@@ -112,10 +114,11 @@ async function authorizationCodeGrant(
  */
 async function reissueForUsedCode(
   deps: Pick<Deps, 'db' | 'clock' | 'config' | 'clients' | 'issuances' | 'mail'>,
+  part: Part,
   redemption: CodeRedemption,
   address: string,
 ): Promise<IssuableGrant> {
-  const grant = await findGrantByCode(deps.db, redemption.code_hash);
+  const grant = await findGrantByCode(part, redemption.code_hash);
   const at = now(deps);
   const refusal = refusalOf(grant, redemption, at);
   // Even by a clock that may be wrong: a lost code costs a sign-in, one that becomes valid again may be a stolen one.

@@ -88,7 +88,7 @@ async function refreshTokenGrant(
     return response;
   };
   const issued = await deps.issuances.issue(
-    { key: token.grant_id, refresh_seq: next_seq },
+    { part: deps.db.of(token.grant_id), key: token.grant_id, refresh_seq: next_seq },
     (issuance_id, prepare) => rotateRefreshToken(deps.db, { ...rotation, issuance_id }, at, prepare),
     answer,
   );

@@ -20,5 +20,5 @@ export function findActiveRefreshToken(
   const token = sql`select ${Refreshable.columnsOf('grants')}, its.allowed_scopes
           from grants left join clients its on its.client_id = grants.client_id
          where grant_id = ${grant_id} and ${onFoundRow(isActive)}`;
-  return db.get(ActiveRefreshToken, combinable(token));
+  return db.of(grant_id).get(ActiveRefreshToken, combinable(token));
 }
