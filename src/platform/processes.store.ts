@@ -14,7 +14,7 @@ export type Heartbeat = RowOf<typeof Heartbeat>;
 export type MailMode = Heartbeat['mail'];
 
 export const findHeartbeat = (db: Db) =>
-  db.get(Heartbeat, sql`select ${Heartbeat.columns} from server_heartbeat where name = 'newest'`);
+  db.shared.get(Heartbeat, sql`select ${Heartbeat.columns} from server_heartbeat where name = 'newest'`);
 
 const StoredHeartbeat = row('server_heartbeat', { name: text, ...Heartbeat.fields });
 
@@ -39,16 +39,20 @@ export const recordRun = (run_id: string, now: number, master_key_id: string): S
       on conflict (run_id) do update set seen_at = excluded.seen_at, lost_at = null`;
 
 /** The process has answered all its requests. */
-export const deleteRun = (db: Db, run_id: string) => db.run(sql`delete from issuing_runs where run_id = ${run_id}`);
+export const deleteRun = (db: Db, run_id: string) =>
+  db.shared.run(sql`delete from issuing_runs where run_id = ${run_id}`);
 
 export const findRun = (db: Db, run_id: string) =>
-  db.get(Run, sql`select ${Run.columns} from issuing_runs where run_id = ${run_id}`);
+  db.shared.get(Run, sql`select ${Run.columns} from issuing_runs where run_id = ${run_id}`);
 
 export const listRunsNotLost = (db: Db, limit: number) =>
-  db.all(Run, sql`select ${Run.columns} from issuing_runs where lost_at is null order by seen_at limit ${limit}`);
+  db.shared.all(
+    Run,
+    sql`select ${Run.columns} from issuing_runs where lost_at is null order by seen_at limit ${limit}`,
+  );
 
 /** The first process to notice sets the time. */
 export const recordLoss = (db: Db, run_id: string, now: number) =>
-  db.run(sql`update issuing_runs set lost_at = ${now} where run_id = ${run_id} and lost_at is null`);
+  db.shared.run(sql`update issuing_runs set lost_at = ${now} where run_id = ${run_id} and lost_at is null`);
 
 export const purgeLostRuns = (lostBefore: number): Sql => sql`delete from issuing_runs where lost_at < ${lostBefore}`;

@@ -124,7 +124,7 @@ export function openProcesses(deps: ProcessDeps) {
   async function record(more: Writes): Promise<void> {
     const at = now(deps);
     const own = { run: recordRun(db.run_id, at, vault.id), lost: purgeLostRuns(at - lossKeptSeconds) };
-    await db.change({ run: isServing ? { ...more, ...own } : more });
+    await db.shared.change({ run: isServing ? { ...more, ...own } : more });
     if (!isServing) return;
     await recordLosses(db, at);
   }

@@ -30,7 +30,7 @@ export function openSecretUses(
   async function writeAll(uses: readonly (readonly [string, number])[]): Promise<void> {
     for (let from = 0; from < uses.length; from += perChange) {
       const uses_written = uses.slice(from, from + perChange).map(([id, at]) => write(id, at, at - hourSeconds));
-      await deps.db.change({ run: { uses_written } });
+      await deps.db.shared.change({ run: { uses_written } });
     }
   }
 

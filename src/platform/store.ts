@@ -7,11 +7,11 @@ const Check = row('master_key_check', { sealed: text });
 
 /** Keeps the first check ever written; later ones are ignored. */
 export const keepMasterKeyCheck = (db: Db, sealed: string) =>
-  db.run(sql`insert into master_key_check (id, sealed) values ('check', ${sealed}) on conflict do nothing`);
+  db.shared.run(sql`insert into master_key_check (id, sealed) values ('check', ${sealed}) on conflict do nothing`);
 
 /** Empty before the first start. */
 export const findMasterKeyCheck = async (db: Db): Promise<string> =>
-  (await db.get(Check, sql`select sealed from master_key_check where id = 'check'`))?.sealed ?? '';
+  (await db.shared.get(Check, sql`select sealed from master_key_check where id = 'check'`))?.sealed ?? '';
 
 /** If it is that still. */
 export const replaceMasterKeyCheck = (from: string, to: string): Sql =>
@@ -21,7 +21,7 @@ const RetiredKey = row('retired_master_keys', { key_id: text, sealed: text });
 
 /** What is kept of replaced master keys; a few rows. */
 export const listRetiredKeys = (db: Db) =>
-  db.all(RetiredKey, sql`select ${RetiredKey.columns} from retired_master_keys order by key_id`);
+  db.shared.all(RetiredKey, sql`select ${RetiredKey.columns} from retired_master_keys order by key_id`);
 
 /** If it is that still. */
 export const replaceRetiredKey = (key_id: string, from: string, to: string): Sql =>
@@ -33,21 +33,22 @@ export const keepRetiredKey = (key_id: string, sealed: string): Sql =>
 const PlacementKey = row('placement_keys', { name: text, sealed: text });
 
 export const findPlacementKey = async (db: Db, name: string): Promise<string | undefined> =>
-  (await db.get(PlacementKey, sql`select ${PlacementKey.columns} from placement_keys where name = ${name}`))?.sealed;
+  (await db.shared.get(PlacementKey, sql`select ${PlacementKey.columns} from placement_keys where name = ${name}`))
+    ?.sealed;
 
 /** Keeps the first key ever written; later ones are ignored. */
 export const keepPlacementKey = (db: Db, name: string, sealed: string) =>
-  db.run(sql`insert into placement_keys ${PlacementKey.values({ name, sealed })} on conflict do nothing`);
+  db.shared.run(sql`insert into placement_keys ${PlacementKey.values({ name, sealed })} on conflict do nothing`);
 
 const Restore = row('restores', { restore_id: text, taken_at: nullable(integer), restored_at: nullable(integer) });
 
 /** The mark of a copy: what has ended since it was taken may be valid in it. */
 export const findUnfinishedRestore = (db: Db) =>
-  db.get(Restore, sql`select ${Restore.columns} from restores where restored_at is null`);
+  db.shared.get(Restore, sql`select ${Restore.columns} from restores where restored_at is null`);
 
 /** Marks a copy, unless it is marked. @param taken_at null if it is not known. */
 export const markCopy = (db: Db, restore_id: string, taken_at: number | null) =>
-  db.run(
+  db.shared.run(
     sql`insert into restores ${Restore.select({ restore_id, taken_at, restored_at: null })}
          where not exists (select 1 from restores where restored_at is null)`,
   );
@@ -61,7 +62,7 @@ export const finishRestore = (restore_id: string, restored_at: number): Sql =>
  * clock may be set back.
  */
 export async function findGeneration(db: Db): Promise<string> {
-  const restores = await db.all(
+  const restores = await db.shared.all(
     Restore,
     sql`select ${Restore.columns} from restores where restored_at is not null order by restore_id`,
   );

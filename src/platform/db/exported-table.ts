@@ -1,7 +1,8 @@
 import { latestDate } from '../clock.ts';
 import { type TObject, type TProperties, type TSchema, Type } from '../schema.ts';
 import { asWrite, mayConflict, mustChange, type Write } from './change.ts';
-import type { Db } from './db.ts';
+import type { Db, Part } from './db.ts';
+import { askAll, askOfEach } from './parts.ts';
 import { type Column, type Fields, nullable, type RowSchema, row, text, type ValuesOf } from './rows.ts';
 import { allOf, asBigint, join, oneOf, type Param, raw, type Sql, sql } from './sql.ts';
 import { type TableName, tables } from './tables.ts';
@@ -14,8 +15,8 @@ type Sealer = { seal(purpose: string, text: string): string; open(purpose: strin
 /** What the change that imports a record knows. `at`: Unix seconds. */
 export type ImportChange = { event_id: string; at: number; vault: Sealer };
 
-/** The values of the primary key. */
-export type PlaceInTable = readonly Param[];
+/** Behind these values of the primary key in a part of the store. */
+export type PlaceInTable = { readonly part: number; readonly after: readonly Param[] | undefined };
 
 type Definition<Columns extends Fields> = {
   /** The columns that a record has. */
@@ -46,7 +47,7 @@ export type ExportedTable = {
   readonly columns: ReadonlyMap<TableName, readonly string[]>;
   /** Of a record. */
   readonly schema: TObject;
-  /** In the order of the primary key. @param after the place of the last one before. */
+  /** One part of the store after the other, each in the order of the primary key. @param after `next` of the page before. */
   page(
     db: Db,
     vault: Sealer,
@@ -68,6 +69,11 @@ export function exportedTable<const Columns extends Fields>(
 ): ExportedTable {
   const key = tables[name].key.split(', ');
   const counts = where ?? sql`1 = 1`;
+  const { place } = tables[name];
+  const isShared = place === 'shared';
+  const partsOf = (db: Db): readonly Part[] => (isShared ? [db.shared] : db.parts);
+  /** The digest of a user's secret does not, although the secret does. */
+  const leadsToPart = place === 'key' || !key[0]!.endsWith('_hash');
   const secrets = Object.fromEntries(Object.values(sealed).map((column) => [column, nullable(text)]));
   const Read = row(name, { ...own.fields, ...secrets });
   const Stored = row(name, { ...Read.fields, ...follows?.columns });
@@ -77,13 +83,13 @@ export function exportedTable<const Columns extends Fields>(
     return purpose as (row_key: string) => string;
   };
 
-  async function listsOf(db: Db, ids: readonly string[]): Promise<Map<string, Record<string, ExportedRecord[]>>> {
+  async function listsOf(from: Part, ids: readonly string[]): Promise<Map<string, Record<string, ExportedRecord[]>>> {
     const found = new Map(ids.map((id) => [id, Object.fromEntries(Object.keys(lists).map((member) => [member, []]))]));
     for (const [member, { table, row: part }] of Object.entries(lists)) {
-      const Part = row(table, { ...part.fields, of_row: text });
+      const Of = row(table, { ...part.fields, of_row: text });
       const order = raw(tables[table].key);
-      const rows = await db.all(
-        Part,
+      const rows = await from.all(
+        Of,
         sql`select ${part.columns}, ${raw(key[0]!)} as of_row from ${raw(table)}
              where ${raw(key[0]!)} in ${oneOf(ids)} order by ${order}`,
       );
@@ -95,7 +101,7 @@ export function exportedTable<const Columns extends Fields>(
   }
 
   /** On SQLite a text is compared byte by byte, on PostgreSQL as its language has it. */
-  const behind = (after: PlaceInTable): Sql => {
+  const behind = (after: readonly Param[]): Sql => {
     const values = key.map((column, index) =>
       own.fields[column]!.isBigint ? asBigint(after[index]!) : sql`${after[index]!}`,
     );
@@ -114,29 +120,39 @@ export function exportedTable<const Columns extends Fields>(
     ]),
     schema: schemaOf(own.fields, lists, sealed, (member) => member === Object.keys(sealed)[0]),
 
-    async page(db, vault, after, limit) {
-      const rows = await db.all(
+    async page(db, vault, { part, after } = { part: 0, after: undefined }, limit) {
+      const parts = partsOf(db);
+      const from = parts[part]!;
+      const rows = await from.all(
         Read,
         sql`select ${Read.columns} from ${raw(name)} where ${allOf([counts, ...(after ? [behind(after)] : [])])}
              order by ${raw(key.join(', '))} limit ${limit}`,
       );
-      const parts = Object.keys(lists).length === 0 ? undefined : await listsOf(db, rows.map(idOf));
+      const listed = Object.keys(lists).length === 0 ? undefined : await listsOf(from, rows.map(idOf));
       const page = rows.map((one) => {
         const plain = Object.entries(sealed).map(([member, column]) => [member, opened(vault, one, column)]);
         const members = Object.fromEntries(Object.keys(own.fields).map((column) => [column, one[column]]));
-        return withoutNulls({ ...members, ...Object.fromEntries(plain), ...parts?.get(idOf(one)) });
+        return withoutNulls({ ...members, ...Object.fromEntries(plain), ...listed?.get(idOf(one)) });
       });
       const last = rows.at(-1);
-      return { page, next: last && rows.length === limit ? key.map((column) => last[column] as Param) : undefined };
+      if (last && rows.length === limit)
+        return { page, next: { part, after: key.map((column) => last[column] as Param) } };
+      return { page, next: part + 1 < parts.length ? { part: part + 1, after: undefined } : undefined };
     },
 
     async existing(db, ids, counting) {
       const Id = row(name, { [key[0]!]: text });
       const condition = counting ? counts : sql`1 = 1`;
-      const rows = await db.all(
-        Id,
-        sql`select ${Id.columns} from ${raw(name)} where ${raw(key[0]!)} in ${oneOf(ids)} and ${condition}`,
-      );
+      const among = (from: Part, some: readonly string[]) =>
+        from.all(
+          Id,
+          sql`select ${Id.columns} from ${raw(name)} where ${raw(key[0]!)} in ${oneOf(some)} and ${condition}`,
+        );
+      const rows = isShared
+        ? await among(db.shared, ids)
+        : leadsToPart
+          ? await askOfEach(db, ids, among)
+          : (await askAll(db, (part) => among(part, ids))).flat();
       return new Set(rows.map(idOf));
     },
 

@@ -4,6 +4,15 @@ import type { Db, OneDb, Part } from './db.ts';
 export const askAll = <Answer>(db: Db, ask: (part: OneDb) => Promise<Answer>): Promise<Answer[]> =>
   Promise.all(db.parts.map(ask));
 
+/** Work in every part at once. One that fails ends no other. @throws what the first of them has thrown, when all have ended. */
+export async function workInAll<Done>(db: Db, work: (part: OneDb) => Promise<Done>): Promise<Done[]> {
+  const ended = await Promise.allSettled(db.parts.map(work));
+  return ended.map((one) => {
+    if (one.status === 'rejected') throw one.reason;
+    return one.value;
+  });
+}
+
 /** Rows of many users, or of other keys that lead to a part, in no order. */
 export const askOfEach = async <Id extends string, Row>(
   db: Db,

@@ -1,5 +1,5 @@
 import { type Clock, now, type Timekeeper } from '../clock.ts';
-import type { Db } from './db.ts';
+import type { Part } from './db.ts';
 import { inSlices } from './slices.ts';
 import { asBigint, type Sql, sql } from './sql.ts';
 
@@ -8,7 +8,7 @@ export type Retried = {
   /** In seconds, between two attempts. */
   longestPause: number;
   /** Makes due at most so many rows of those that {@link isBeyondPauses}. */
-  bringForward(db: Db, at: { now: number; longestPause: number }, rows: number): Promise<{ changes: number }>;
+  bringForward(part: Part, at: { now: number; longestPause: number }, rows: number): Promise<{ changes: number }>;
 };
 
 /**
@@ -24,7 +24,7 @@ export const isBeyondPauses = (planned: Sql, { now, longestPause }: { now: numbe
  * @returns false if the signal ended it before all was done.
  */
 export async function bringAttemptsForward(
-  deps: { db: Db; clock: Clock; timekeeper: Timekeeper },
+  deps: { db: Part; clock: Clock; timekeeper: Timekeeper },
   retried: readonly Retried[],
   signal?: AbortSignal,
 ): Promise<boolean> {

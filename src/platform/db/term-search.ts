@@ -1,5 +1,5 @@
 import type { TermRange } from '../search-terms.ts';
-import type { Db } from './db.ts';
+import type { Part } from './db.ts';
 import { id, integer, type RowOf, row, text } from './rows.ts';
 import { asBigint, join, raw, type Sql, sql } from './sql.ts';
 
@@ -32,7 +32,7 @@ const Frequency = row('terms', { word: integer, found: integer });
 
 /** The range with the fewest terms in all of the tables. */
 export async function rarestOf(
-  db: Db,
+  part: Part,
   tables: readonly TermTable[],
   ranges: readonly TermRange[],
 ): Promise<TermRange | undefined> {
@@ -44,7 +44,7 @@ export async function rarestOf(
     ),
   );
   const found = ranges.map(() => 0);
-  for (const one of await db.all(Frequency, join(counts, ' union all '))) found[one.word]! += one.found;
+  for (const one of await part.all(Frequency, join(counts, ' union all '))) found[one.word]! += one.found;
   return ranges[found.indexOf(Math.min(...found))];
 }
 

@@ -4,7 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { isIP, isIPv4, isIPv6, type Socket, Server as TcpServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyServerFactoryHandler } from 'fastify';
-import type { Db } from '../db/db.ts';
+import type { Db, Part } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { invalidRequest, RequestError, serverError } from '../errors.ts';
 import { counter } from '../metrics.ts';
@@ -243,6 +243,10 @@ export const hasChangedSomething = (): boolean => currentRequest.getStore()?.has
 
 /** From now on, {@link hasChangedSomething} knows of the changes of this store. */
 function watchChanges(db: Db): void {
+  for (const part of db.parts) watchPart(part);
+}
+
+function watchPart(db: Part): void {
   const { commit } = db;
   db.commit = async (steps) => {
     const committed = await commit(steps);

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { type Db, StoreUnavailable } from '../db/db.ts';
+import { type Db, type Part, StoreUnavailable } from '../db/db.ts';
 import { currentRequest } from './current-request.ts';
 import { shareStore } from './store-shares.ts';
 
 /** A store that answers when it is let go. */
 function heldStore(room: number) {
   const held = Promise.withResolvers<never[]>();
-  const db = { room, query: () => held.promise, commit: () => held.promise } as unknown as Db;
-  shareStore(db);
+  const db = { query: () => held.promise, commit: () => held.promise } as unknown as Part;
+  shareStore({ room, parts: [db] } as unknown as Db);
   /** @returns how many of so many statements are accepted. */
   const ask = async (ip: string, count: number, steps = 0): Promise<number> => {
     let accepted = count;

@@ -1,6 +1,7 @@
 import { type Clock, now } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Db } from '../db/db.ts';
+import { sumOfAll } from '../db/parts.ts';
 import { maxCounted } from '../db/slices.ts';
 import type { Sql } from '../db/sql.ts';
 import { tables } from '../db/tables.ts';
@@ -63,4 +64,5 @@ export function openQueue({ config, clock, vault }: QueueDeps, onEnqueue = () =>
 }
 
 /** How many mails wait, up to {@link maxCounted}. */
-export const mailBacklog = (db: Db): Promise<number> => countMails(db, maxCounted);
+export const mailBacklog = async (db: Db): Promise<number> =>
+  Math.min(await sumOfAll(db, (part) => countMails(part, maxCounted)), maxCounted);

@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
 import { type Clock, now } from '../clock.ts';
 import type { Config } from '../config.ts';
-import type { Db } from '../db/db.ts';
+import type { Db, Part } from '../db/db.ts';
+import { sumOfAll, workInAll } from '../db/parts.ts';
 import type { Retried } from '../db/planned.ts';
 import { deliveryAttempts, deliveryDelays } from '../delivery-metrics.ts';
 import type { Tracer } from '../tracing.ts';
@@ -75,9 +76,9 @@ const openNothing = (deps: OutboxDeps): Outbox =>
     works: false,
     enqueue: () => [],
     async deliver() {
-      const { changes } = await deleteMailsBefore(deps.db, now(deps) - undeliverableKeptSeconds);
-      if (changes > 0)
-        deps.log.error({ mails: changes }, 'queued emails were dropped unsent: SIGNET_SMTP_URL is not set');
+      const before = now(deps) - undeliverableKeptSeconds;
+      const mails = await sumOfAll(deps.db, async (part) => (await deleteMailsBefore(part, before)).changes);
+      if (mails > 0) deps.log.error({ mails }, 'queued emails were dropped unsent: SIGNET_SMTP_URL is not set');
     },
   });
 
@@ -104,40 +105,61 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
     timer.unref();
   }
 
-  let delivery: Promise<void> = Promise.resolve();
+  const deliveries = new Map<Part, Promise<void>>();
+  let attempts: Promise<unknown> = Promise.resolve();
 
-  /** One after the other: when it resolves, all that was due has been sent, also by an earlier call. */
-  function deliver(): Promise<void> {
-    const next = delivery.then(deliverDue);
-    delivery = next.catch(() => {});
-    return next;
+  /**
+   * One after the other in each part of the store, so that one that does not answer stops no other: when it resolves, all that was
+   * due has been sent, also by an earlier call.
+   */
+  async function deliver(): Promise<void> {
+    const run = { isUnreachable: false };
+    await workInAll(deps.db, (part) => {
+      const next = (deliveries.get(part) ?? Promise.resolve()).then(() => deliverDue(part, run));
+      deliveries.set(
+        part,
+        next.catch(() => {}),
+      );
+      return next;
+    });
   }
 
-  async function deliverDue(): Promise<void> {
+  async function deliverDue(part: Part, run: { isUnreachable: boolean }): Promise<void> {
     for (let reads = 0; reads < readsPerRun; reads += 1) {
       if (isClosed) return;
-      const due = await findDueMails(deps.db, { now: now(deps), limit: perRead });
+      const due = await findDueMails(part, { now: now(deps), limit: perRead });
       for (const mail of due) {
-        if (isClosed) return; // unclaimed, so the next to look sends it
+        await inTurn(async () => {
+          // Closed: unclaimed, so the next to look sends it.
+          if (isClosed || run.isUnreachable) return;
+          run.isUnreachable = (await attempt(part, mail)) === 'unreachable';
+        });
         // The next mails would wait for the same timeout one by one, and the jobs behind them.
-        if ((await attempt(mail)) === 'unreachable') return;
+        if (isClosed || run.isUnreachable) return;
       }
       if (due.length < perRead) return; // of no kind there are more
     }
     plan();
   }
 
-  async function attempt(waiting: WaitingMail): Promise<'unreachable' | undefined> {
+  /** One mail leaves this process at a time, whichever part it waits in. */
+  function inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = attempts.then(work);
+    attempts = turn.catch(() => {});
+    return turn;
+  }
+
+  async function attempt(part: Part, waiting: WaitingMail): Promise<'unreachable' | undefined> {
     const { mail_id, attempts, created_at } = waiting;
     const giveUp = async (why: object): Promise<undefined> => {
-      await deleteMail(deps.db, mail_id);
+      await deleteMail(part, mail_id);
       deliveryAttempts.count('mail', 'dead');
       deps.log.error({ mail_id, attempts, ...why }, 'an email could not be delivered; it will not be retried');
     };
     const retryAfter = retryAfterSeconds[attempts];
     if (retryAfter === undefined) return giveUp({ reason: 'too_many_attempts' });
     // At least once: if the node that claims it dies between sending and deleting, another sends it again.
-    if (!(await claimMail(deps.db, waiting, now(deps) + claimSeconds))) return undefined;
+    if (!(await claimMail(part, waiting, now(deps) + claimSeconds))) return undefined;
     if (attempts === 0) deliveryDelays.observe(Math.max(0, now(deps) - created_at), 'mail');
     try {
       const { request_id, expires_at = Number.POSITIVE_INFINITY, ...mail } = openMail(deps.vault, waiting);
@@ -152,12 +174,12 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
         responseCode === undefined ? withoutMailSecrets(deps.config, message) : statusOf(error as SmtpError);
       if (isPermanent(error as SmtpError)) return giveUp({ code, responseCode, reason });
       deliveryAttempts.count('mail', 'failed');
-      await postponeMail(deps.db, waiting, now(deps) + retryAfter);
+      await postponeMail(part, waiting, now(deps) + retryAfter);
       deps.log.warn({ mail_id, attempts, code, responseCode, reason }, 'an email was not accepted; it will be retried');
       return code !== undefined && unreachable.has(code) ? 'unreachable' : undefined;
     }
     deliveryAttempts.count('mail', 'delivered');
-    await deleteMail(deps.db, mail_id);
+    await deleteMail(part, mail_id);
     return undefined;
   }
 
@@ -166,7 +188,7 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
     async close() {
       isClosed = true;
       clearTimeout(timer);
-      await delivery;
+      await Promise.all(deliveries.values());
       transport.close();
     },
   });

@@ -1,4 +1,4 @@
-import type { Db } from '../db/db.ts';
+import type { Part } from '../db/db.ts';
 import { isBeyondPauses, type Retried } from '../db/planned.ts';
 import { integer, type RowOf, row, text } from '../db/rows.ts';
 import { asBigint, asText, join, raw, type Sql, sql } from '../db/sql.ts';
@@ -38,7 +38,7 @@ const promptness = (isPrompt: boolean): Sql => raw(isPrompt ? '1' : '0');
 /** `limit`: of each kind: new or to be tried again, prompt or not. So no kind waits for all of another. */
 type DueMails = { now: number; limit: number };
 
-export const findDueMails = (db: Db, due: DueMails) => db.all(WaitingMail, dueMails(due));
+export const findDueMails = (part: Part, due: DueMails) => part.all(WaitingMail, dueMails(due));
 
 export function dueMails({ now, limit }: DueMails): Sql {
   const { columns } = WaitingMail;
@@ -54,8 +54,12 @@ export function dueMails({ now, limit }: DueMails): Sql {
 }
 
 /** Takes a mail for this node: of several that try, the one that still finds `attempts` as it was. */
-export async function claimMail(db: Db, { mail_id, attempts }: WaitingMail, next_attempt_at: number): Promise<boolean> {
-  const { changes } = await db.run(
+export async function claimMail(
+  part: Part,
+  { mail_id, attempts }: WaitingMail,
+  next_attempt_at: number,
+): Promise<boolean> {
+  const { changes } = await part.run(
     sql`update outgoing_mails set attempts = attempts + 1, next_attempt_at = ${next_attempt_at}
          where mail_id = ${mail_id} and attempts = ${attempts}`,
   );
@@ -63,36 +67,39 @@ export async function claimMail(db: Db, { mail_id, attempts }: WaitingMail, next
 }
 
 /** After an attempt that failed, unless another node has claimed it since. @param mail as it was before the claim. */
-export const postponeMail = (db: Db, { mail_id, attempts }: WaitingMail, next_attempt_at: number) =>
-  db.run(
+export const postponeMail = (part: Part, { mail_id, attempts }: WaitingMail, next_attempt_at: number) =>
+  part.run(
     sql`update outgoing_mails set next_attempt_at = ${next_attempt_at}
          where mail_id = ${mail_id} and attempts = ${attempts + 1}`,
   );
 
 /** Takes no part of a mail that is new, which has no date yet. */
-export const bringMailsForward: Retried['bringForward'] = (db, at, rows) => {
+export const bringMailsForward: Retried['bringForward'] = (part, at, rows) => {
   const isPlannedAhead = (isPrompt: boolean) =>
     sql`is_prompt = ${promptness(isPrompt)} and attempts > 0 and ${isBeyondPauses(sql`next_attempt_at`, at)}`;
   const some = (isPrompt: boolean) =>
     sql`select mail_id from (select mail_id from outgoing_mails where ${isPlannedAhead(isPrompt)} limit ${rows}) as part`;
-  return db.run(
+  return part.run(
     sql`update outgoing_mails set next_attempt_at = ${at.now}
          where mail_id in (${some(true)} union all ${some(false)})`,
   );
 };
 
-export const deleteMail = (db: Db, mail_id: string) =>
-  db.run(sql`delete from outgoing_mails where mail_id = ${mail_id}`);
+export const deleteMail = (part: Part, mail_id: string) =>
+  part.run(sql`delete from outgoing_mails where mail_id = ${mail_id}`);
 
 const Counted = row('outgoing_mails', { waiting: integer });
 
 /** @param most it counts no further. */
-export const countMails = async (db: Db, most: number): Promise<number> => {
+export const countMails = async (part: Part, most: number): Promise<number> => {
   const some = (condition: Sql) =>
     sql`(select count(*) from (select 1 as one from outgoing_mails where ${condition} limit ${most}) as part)`;
-  const counted = await db.get(Counted, sql`select ${some(sql`attempts = 0`)} + ${some(sql`attempts > 0`)} as waiting`);
+  const counted = await part.get(
+    Counted,
+    sql`select ${some(sql`attempts = 0`)} + ${some(sql`attempts > 0`)} as waiting`,
+  );
   return Math.min(counted?.waiting ?? 0, most);
 };
 
-export const deleteMailsBefore = (db: Db, created_before: number) =>
-  db.run(sql`delete from outgoing_mails where created_at < ${created_before}`);
+export const deleteMailsBefore = (part: Part, created_before: number) =>
+  part.run(sql`delete from outgoing_mails where created_at < ${created_before}`);

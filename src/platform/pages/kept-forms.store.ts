@@ -7,7 +7,7 @@ type KeptForm = RowOf<typeof KeptForm>;
 
 /** In place of the one that the session had. */
 export const keepForm = (db: Db, form: KeptForm) =>
-  db.run(
+  db.of(form.session_id).run(
     sql`insert into kept_forms ${KeptForm.values(form)}
         on conflict (session_id) do update set page = excluded.page, sealed = excluded.sealed,
           expires_at = excluded.expires_at`,
@@ -20,7 +20,7 @@ export async function takeForm(
   now: number,
 ): Promise<string | undefined> {
   const Sealed = KeptForm.pick('sealed');
-  const { rows } = await db.run(
+  const { rows } = await db.of(session_id).run(
     Sealed,
     sql`delete from kept_forms where session_id = ${session_id} and page = ${page} and expires_at > ${now}
         returning ${Sealed.columns}`,
