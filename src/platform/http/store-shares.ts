@@ -11,18 +11,18 @@ const quiet = 0.1;
  * is always some left for one more. Each part of the store has its share of the room.
  */
 export function shareStore(db: Db): void {
-  for (const part of db.parts) sharePart(part, Math.floor(db.room / db.parts.length));
+  for (const part of db.parts) sharePart(part, () => Math.floor(db.room / db.parts.length));
 }
 
-function sharePart(db: Part, room: number): void {
+function sharePart(db: Part, room: () => number): void {
   const { query, commit } = db;
   const waitingOf = new Map<string, number>();
   let waiting = 0;
 
   function inShare<Reply>(statements: number, ask: () => Promise<Reply>): Promise<Reply> {
-    const ip = waiting < quiet * room ? undefined : currentRequest.getStore()?.requester?.ip;
+    const ip = waiting < quiet * room() ? undefined : currentRequest.getStore()?.requester?.ip;
     const network = ip === undefined ? undefined : networkKey(ip);
-    if (network !== undefined && (waitingOf.get(network) ?? 0) >= room - waiting) {
+    if (network !== undefined && (waitingOf.get(network) ?? 0) >= room() - waiting) {
       return Promise.reject(new StoreUnavailable('Too many statements of one address are waiting.'));
     }
     const count = (more: number) => {
