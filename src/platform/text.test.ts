@@ -28,6 +28,7 @@ test('a pattern of the API description means the same with and without the flag 
   for (const pattern of both(textPatterns.seen)) assert.ok(pattern.test('🙂'));
   assert.ok(isSeen('🙂'));
   assert.ok(!isSeen('tagged\u{e0041}'));
+  assert.ok(!isSeen('half \ud83d'));
   for (const pattern of both(textPatterns.paragraph)) {
     assert.ok(pattern.test('two\nlines'));
     for (const text of ['', ' ', '\n', 'a\tb', 'a\u0000']) assert.ok(!pattern.test(text), text);

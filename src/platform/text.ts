@@ -99,7 +99,8 @@ const joiner = new RegExp(
 const withoutJoiners = (text: string): string => text.replace(joiner, '');
 const seen = new RegExp(textPatterns.seen, 'u');
 /** Whether a text shows as it was written. */
-export const isSeen = (text: string): boolean => seen.test(text) && !/\p{Cf}/u.test(withoutJoiners(text));
+export const isSeen = (text: string): boolean =>
+  text.isWellFormed() && seen.test(text) && !/\p{Cf}/u.test(withoutJoiners(text));
 
 /** More marks on a letter than a language writes: scripts that stack them by design have up to six. */
 const stacked =

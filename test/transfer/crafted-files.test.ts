@@ -20,6 +20,13 @@ const group = { group_id: `grp_${suffix}`, name: 'Staff', created_at: 1, updated
 const scope = { name: 'files:read', descriptions: { en: 'Read files' }, created_at: 1 };
 const api = { api_id: `api_${suffix}`, identifier: 'https://api.test', name: 'Files', created_at: 1, scopes: [scope] };
 const secret = { secret_id: 's', secret_hash: 'a'.repeat(43), created_at: 1 };
+const rules = { max_length: 20, minimum: null, maximum: null, choices: null };
+const attribute = {
+  ...{ attribute_id: `atr_${suffix}`, name: 'department', labels: { en: 'Department' }, value_type: 'string', rules },
+  ...{ scope: 'userinfo:work', editable_by: 'person', is_shown: true, sign_up: 'no' },
+  ...{ created_at: 1, updated_at: 1, place: 1 },
+};
+const otherAttribute = { ...attribute, name: 'badge', attribute_id: `atr_${'b'.repeat(22)}` };
 const credential = {
   ...{ credential_id: `svc_${suffix}`, name: 'Back end', permissions: ['tokens:introspect'] },
   ...{ products: [], addresses: [], created_at: 1, secrets: [secret] },
@@ -45,6 +52,19 @@ const hostile: [kind: string, record: Record<string, unknown>, path: string, rea
   ['api', { ...api, scopes: [{ ...scope, name: 'a b' }] }, 'scopes/0/name', /without spaces/],
   ['api', { ...api, scopes: [{ ...scope, name: 'openid', retired_at: 2 }] }, 'scopes/0/name', /meaning of its own/],
   ['api', { ...api, scopes: [{ ...scope, descriptions: { en: 'Read\u202e' } }] }, 'scopes/0/descriptions', /./],
+  ['attribute', { ...otherAttribute, name: 'Email_Verified' }, 'name', /meaning of its own/],
+  ['attribute', { ...otherAttribute, name: '__proto__' }, 'name', /begins with a letter/],
+  ['attribute', { ...otherAttribute, scope: 'openid' }, 'scope', /userinfo:/],
+  ['attribute', { ...otherAttribute, labels: { en: 'Half \ud800' } }, 'labels', /visible/],
+  ['attribute', { ...otherAttribute, labels: { xx: 'Department' } }, 'labels', /de, en/],
+  ['attribute', { ...otherAttribute, labels: { en: ' Department' } }, 'labels', /spaces/],
+  ['attribute', { ...otherAttribute, rules: { ...rules, max_length: 1e9 } }, 'max_length', /1 to 1000/],
+  ['attribute', { ...otherAttribute, rules: { ...rules, max_length: null } }, 'rules', /./],
+  ['attribute', { ...otherAttribute, rules: { ...rules, minimum: 1 } }, 'minimum', /does not apply/],
+  ['attribute', { ...otherAttribute, rules: { ...rules, choices: [] } }, 'rules', /./],
+  ['attribute', { ...otherAttribute, rules: { ...rules, choices: ['Sales '] } }, 'rules', /./],
+  ['attribute', { ...otherAttribute, rules: { ...rules, choices: ['Half \ud800'] } }, 'choices/0', /visible/],
+  ['attribute', { ...otherAttribute, is_shown: false }, 'visible_to', /able to see/],
   ['service_credential', { ...credential, addresses: ['nowhere'] }, 'addresses', /addresses or subnets/],
   ['service_credential', { ...credential, permissions: ['everything'] }, 'permissions', /./],
   ['service_credential', { ...credential, permissions: ['users:write'] }, 'expires_at', /must expire/],
@@ -58,6 +78,12 @@ const hostile: [kind: string, record: Record<string, unknown>, path: string, rea
   ['provider', { ...provider, issuer: 'https://ID.acme.example/' }, 'issuer', /spelled https:\/\/id\.acme\.example$/],
   ['provider', { ...provider, label: ' Acme ' }, 'label', /spelled/],
   ['user', { external_id: noText, sub: 'old|2', email: 'kim@example.com' }, 'external_id', /Must be string/],
+  [
+    'user',
+    { external_id: 'old|3', sub: 'old|3', email: 'lou@example.com', attributes: { department: 'Half \ud800' } },
+    'attributes/department',
+    /visible/,
+  ],
   ['backup_code_key', { key: noText }, 'key', /Must be string/],
   ['approved_host', { ...host, host: 'apps.example/path' }, 'host', /no host/],
   ['approved_host', { ...host, allowed_scopes: ['openid', 'a "'] }, 'allowed_scopes/1', /no scope/],
@@ -83,13 +109,15 @@ onBothEngines('what no page or command would have made is refused, whatever a fi
   const lines = hostile.map(([kind, record]) => lineOf(kind, record).replace('"DEEP"', () => deep));
   const firstUser = hostile.findIndex(([kind]) => kind === 'user');
   lines.splice(firstUser, 0, lineOf('user', user));
+  const firstAttribute = hostile.findIndex(([kind]) => kind === 'attribute');
+  lines.splice(firstAttribute, 0, lineOf('attribute', attribute));
   const file = join(folder, 'crafted.jsonl');
   await writeFile(file, sealedAnew([header, ...lines]));
   for (const dryRun of [['--dry-run'], []]) {
     const { code, stdout, stderr } = await runCommand(['import', file, '--roles', '--json', ...dryRun], { env: to });
     assert.equal(stderr, '');
     const done = JSON.parse(stdout);
-    assert.deepEqual([code, done.imported, done.refused], [1, 1, hostile.length], stdout);
+    assert.deepEqual([code, done.imported, done.refused], [1, 2, hostile.length], stdout);
     const report = await problemsIn(`${file}.report.jsonl`);
     for (const [place, [kind, record, path, reason]] of hostile.entries()) {
       const said = report[place]!;
@@ -107,6 +135,7 @@ onBothEngines('the same without what is wrong with it is imported', async (t, en
   const lines = [
     lineOf('group', group),
     lineOf('api', { ...api, scopes: [scope, { ...scope, name: 'files:old', retired_at: 2 }] }),
+    lineOf('attribute', { ...attribute, rules: { ...rules, choices: ['Sales'] } }),
     lineOf('service_credential', credential),
     lineOf('service_credential', { ...ended, expires_at: 2 }),
     lineOf('service_credential', { ...ended, credential_id: `svc_${'c'.repeat(22)}`, retired_at: 2 }),

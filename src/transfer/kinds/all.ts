@@ -7,8 +7,7 @@ import {
 } from '../../accounts/statements.ts';
 import { maxApis } from '../../apis/api-rules.ts';
 import { exportedApis } from '../../apis/statements.ts';
-import { type Attribute, maxAttributes } from '../../attributes/attribute.ts';
-import { attributeProblems } from '../../attributes/attribute-rules.ts';
+import { maxAttributes } from '../../attributes/attribute.ts';
 import { exportedAttributes } from '../../attributes/statements.ts';
 import { exportedBackupCodes, exportedProviders, mostProviders } from '../../authentication/statements.ts';
 import { maxHosts } from '../../clients/from-outside/approved-hosts.ts';
@@ -26,6 +25,7 @@ import { all, type Kind, refer, tableKind } from './kind.ts';
 import {
   administers,
   apiRecordProblems,
+  attributeRecordProblems,
   clientProblems,
   credentialProblems,
   documentProblems,
@@ -80,10 +80,7 @@ export const kinds: readonly Kind[] = [
     table: exportedAttributes,
     isReferredTo: true,
     most: maxAttributes,
-    problems: (_, record) => [
-      ...idProblems(record, 'attribute_id', 'atr'),
-      ...attributeProblems({ ...(record as Attribute), ...(record as Attribute).rules }),
-    ],
+    problems: attributeRecordProblems,
     takenMessage: 'There is an attribute of this ID or name here already, or there are as many as there may be.',
     stored: ({ attributes }) => attributes.forget(),
   }),

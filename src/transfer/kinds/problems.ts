@@ -1,4 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import { apiProblems, identifierProblem, scopePattern, scopeProblems, type WantedScope } from '../../apis/api-rules.ts';
+import type { Attribute } from '../../attributes/attribute.ts';
+import { attributeProblems, rulesOf } from '../../attributes/attribute-rules.ts';
 import { readNewProvider } from '../../authentication/federation/provider-rules.ts';
 import { isClientId, reviewedFields } from '../../clients/client.ts';
 import { isHost } from '../../clients/from-outside/approved-hosts.ts';
@@ -40,6 +43,20 @@ export function apiRecordProblems({ config }: TransferDeps, record: ExportedReco
     ...scopeProblems(used),
     ...retired.flatMap((scope) => scopeProblems([scope])),
   ];
+}
+
+/** Values are compared with its rules as they are stored. */
+export function attributeRecordProblems(_: TransferDeps, record: ExportedRecord): Problems {
+  const attribute = record as unknown as Attribute;
+  const { labels, rules } = attribute;
+  const wanted = { ...attribute, ...rules };
+  const problems = [...idProblems(record, 'attribute_id', 'atr'), ...attributeProblems(wanted)];
+  if (problems.length > 0) return problems;
+  if (Object.values(labels).some((label) => label !== label.trim()))
+    return [{ path: 'labels', message: 'Must have no spaces at their ends.' }];
+  return isDeepStrictEqual(rules, rulesOf(wanted))
+    ? []
+    : [{ path: 'rules', message: 'Must be as an export has them.' }];
 }
 
 export function hostProblems(_: TransferDeps, record: ExportedRecord): Problems {
