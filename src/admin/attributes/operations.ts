@@ -267,7 +267,7 @@ export const attributeOperations = {
     path: '/v1/admin/attributes/:attribute_id',
     summary: 'Change an attribute',
     description:
-      'Values that do not fit a narrower rule stay, and are released, until they are changed. Another scope releases it at once.',
+      'Values that do not fit a narrower rule stay, and are released, until they are changed, and so do those that people have given themselves. Another scope releases it at once.',
     body: strictBody({ ...labelEdits, scope: Type.Optional(scope()), ...ofEdit }, { minProperties: 1 }),
     example: { choices: ['Sales', 'Engineering'] },
     refusals: ['not_found', 'invalid_state'],
