@@ -1,16 +1,34 @@
-import type { Part } from '../platform/db/db.ts';
+import type { Claim, IsHeld } from '../platform/claims.ts';
+import type { Db, Part } from '../platform/db/db.ts';
 import { id, row, text } from '../platform/db/rows.ts';
 import { oneOf, sql } from '../platform/db/sql.ts';
 import type { Deps } from '../platform/deps.ts';
-import { emailKeys } from '../platform/email-address.ts';
+import { emailKey, emailKeys } from '../platform/email-address.ts';
 import type { UserId } from '../platform/ids.ts';
-import { isAddressed, User } from './store.ts';
+import { findUser, isAddressed, isEmailTaken, User } from './store.ts';
 
-export type AddressDeps = Pick<Deps, 'db' | 'placement'>;
+export type AddressDeps = Pick<Deps, 'db' | 'placement' | 'claims'>;
 
 /** Where the account of an address is made. */
-export const partOfEmail = ({ db, placement }: AddressDeps, email: string): Part =>
+export const partOfEmail = ({ db, placement }: Pick<Deps, 'db' | 'placement'>, email: string): Part =>
   db.in(placement.bucketOfEmail(email));
+
+/** Of a user who has the address without having been placed by it, as after a change of address. */
+export const claimOfEmail = (deps: Pick<Deps, 'db' | 'placement'>, email: string): Claim => ({
+  part: partOfEmail(deps, email),
+  key: `email:${emailKey(email)}`,
+  isTaken: isEmailTaken(email),
+});
+
+/** See {@link openClaims}. @param key of an address. */
+export const holdsEmail =
+  (db: Db): IsHeld =>
+  (user_id, key) =>
+    db
+      .of(user_id)
+      .holds(
+        sql`exists (select 1 from users where user_id = ${user_id} and email_key = ${key} and deleted_at is null)`,
+      );
 
 /** The account of an address: of two that are one mailbox, the one that is spelled so; else the one that has the key. */
 export const findUserByEmail = async (deps: AddressDeps, email: string): Promise<User | undefined> => {
@@ -22,9 +40,16 @@ export const findUserByEmail = async (deps: AddressDeps, email: string): Promise
   return (
     users.find((user) => user.email.toLowerCase() === spelled) ??
     users.find((user) => user.same_mailbox_as === null) ??
-    users[0]
+    users[0] ??
+    (await findClaimant(deps, email))
   );
 };
+
+async function findClaimant(deps: AddressDeps, email: string): Promise<User | undefined> {
+  const user_id = await deps.claims.holderOf(claimOfEmail(deps, email));
+  const user = user_id && (await findUser(deps.db, user_id));
+  return user && emailKey(user.email) === emailKey(email) ? user : undefined;
+}
 
 const AddressedUser = row('users', { user_id: id<UserId>(), email_key: text });
 
@@ -36,5 +61,11 @@ export const usersOfAddresses = async (deps: AddressDeps, emails: readonly strin
       sql`select ${AddressedUser.columns} from users where email_key in ${oneOf(some.flatMap(emailKeys))}`,
     ),
   );
-  return (await Promise.all(byPart)).flat();
+  const found = (await Promise.all(byPart)).flat();
+  if (deps.db.parts.length === 1) return found;
+  const claimants = await Promise.all(emails.map((email) => findClaimant(deps, email)));
+  return [
+    ...found,
+    ...claimants.flatMap((user) => (user ? [{ user_id: user.user_id, email_key: emailKey(user.email) }] : [])),
+  ];
 };

@@ -2,7 +2,14 @@
  * What other rooms may put into their changes, or ask of our tables: the statements of this room's stores that are its interface.
  * Whatever decides something is a use-case, in a file of its own.
  */
-export { type AddressDeps, findUserByEmail, partOfEmail, usersOfAddresses } from './addresses.store.ts';
+export {
+  type AddressDeps,
+  claimOfEmail,
+  findUserByEmail,
+  holdsEmail,
+  partOfEmail,
+  usersOfAddresses,
+} from './addresses.store.ts';
 export {
   listAdministrators,
   listAdministratorsAfter,

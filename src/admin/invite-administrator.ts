@@ -55,7 +55,7 @@ type Acceptance = { email: string; name: string; password: string; address: stri
  * `invalid_state` if the address has an account.
  */
 export async function acceptInvitation(
-  deps: Pick<Deps, 'db' | 'clock' | 'passwords' | 'placement' | 'attributes'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'passwords' | 'placement' | 'claims' | 'attributes'>,
   token: string,
   { address, ...acceptance }: Acceptance,
 ): Promise<string> {

@@ -148,6 +148,9 @@ const longJobs = {
   'delete attributes': finishAttributeDeletions,
   'delete webhooks': finishWebhookDeletions,
   'rewrite email keys': rewriteEmailKeys,
+  'settle claims': async (deps, signal) => {
+    for (const part of deps.db.parts) await deps.claims.settleAll(part, signal);
+  },
   'add users to the search': completeMissingTerms,
   'add clients to the search': completeMissingClientTerms,
   'remind reviewers': remindReviewers,

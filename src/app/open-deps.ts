@@ -1,4 +1,5 @@
 import pino, { type Logger } from 'pino';
+import { holdsEmail } from '../accounts/statements.ts';
 import { openApis } from '../apis/register.ts';
 import { openAttributes } from '../attributes/register.ts';
 import { openAuditLog } from '../audit/audit-log.ts';
@@ -19,6 +20,7 @@ import { grants } from '../oauth/grants/grants.ts';
 import { openIssuances } from '../oauth/grants/issuances.ts';
 import { openKeyRing } from '../oauth/signing-keys/key-ring.ts';
 import { ensureSigningKeys, pairsInAdvance } from '../oauth/signing-keys/signing-keys.ts';
+import { openClaims } from '../platform/claims.ts';
 import { type Clock, openTimekeeper } from '../platform/clock.ts';
 import { openClosing } from '../platform/closing.ts';
 import { findUnfinishedRestore } from '../platform/copy-mark.ts';
@@ -127,6 +129,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       keySets: openKeySets({ outbound, clock }),
       vault,
       placement,
+      claims: openClaims({ db, clock }, { email: holdsEmail(db) }),
       keys,
       passwords,
       mail,

@@ -18,7 +18,7 @@ export type Deps = AttributeDeps & {
 
 export type RevocationDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'mail' | 'grants'>;
 
-export type SignInDeps = RevocationDeps & Pick<Deps, 'authorizationRequests' | 'placement'>;
+export type SignInDeps = RevocationDeps & Pick<Deps, 'authorizationRequests' | 'placement' | 'claims'>;
 
 /** Why a grant was revoked, stored with it. */
 export type RevocationReason =

@@ -10,7 +10,7 @@ import { requireGroup } from './manage-groups.ts';
 import { deleteMember, groupsOfUser, insertMember, membersAmong } from './members.store.ts';
 import { touchGroup } from './store.ts';
 
-export type MemberDeps = Pick<Deps, 'db' | 'clock' | 'placement'>;
+export type MemberDeps = Pick<Deps, 'db' | 'clock' | 'placement' | 'claims'>;
 
 /** Members that one change of the store adds or removes. */
 const atOnce = 100;

@@ -2,7 +2,10 @@ import type { AttributeRegister } from '../attributes/register.ts';
 import type { ProviderRegister } from '../authentication/credentials/provider-register.ts';
 import type { Deps } from '../oauth/deps.ts';
 
-export type ImportDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'placement' | 'providers' | 'attributes'>;
+export type ImportDeps = Pick<
+  Deps,
+  'db' | 'clock' | 'config' | 'vault' | 'placement' | 'claims' | 'providers' | 'attributes'
+>;
 
 /** For what reads a user, which asks no store. */
 export type ReadingDeps = Pick<Deps, 'clock' | 'config'> & {

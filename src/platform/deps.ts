@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Claims } from './claims.ts';
 import type { Clock, Timekeeper } from './clock.ts';
 import type { Closing } from './closing.ts';
 import type { Config } from './config.ts';
@@ -31,6 +32,7 @@ export type Deps = {
   readonly clientSecretLimits: ClientSecretLimits;
   readonly vault: Vault;
   readonly placement: Placement;
+  readonly claims: Claims;
   readonly mail: Outbox;
   readonly branding: Branding;
 };
@@ -38,7 +40,7 @@ export type Deps = {
 export type StoreDeps = Pick<Deps, 'db' | 'clock'>;
 export type LimitDeps = Pick<Deps, 'db' | 'clock' | 'config'>;
 /** Where accounts are made, and links to addresses that may have none. */
-export type PlacementDeps = Pick<Deps, 'placement'>;
+export type PlacementDeps = Pick<Deps, 'placement' | 'claims'>;
 export type MailDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'mail'>;
 export type SecretDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'vault'>;
 export type SessionDeps = Pick<Deps, 'db' | 'clock' | 'timekeeper' | 'config'>;

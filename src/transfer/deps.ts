@@ -1,3 +1,6 @@
 import type { Deps } from '../oauth/deps.ts';
 
-export type TransferDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'placement' | 'providers' | 'attributes'>;
+export type TransferDeps = Pick<
+  Deps,
+  'db' | 'clock' | 'config' | 'vault' | 'placement' | 'claims' | 'providers' | 'attributes'
+>;

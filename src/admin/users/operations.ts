@@ -87,7 +87,7 @@ const UserOverview = Type.Object({
 export const userOperand = {
   user_id: {
     value: 'user_id|email',
-    resolve: async (deps: Pick<Deps, 'db' | 'placement'>, typed: string) =>
+    resolve: async (deps: Pick<Deps, 'db' | 'placement' | 'claims'>, typed: string) =>
       (await requireUserByIdOrEmail(deps, typed)).user_id,
   },
 };

@@ -49,7 +49,7 @@ export type Permission = {
  * the username is taken.
  */
 export async function createUser(
-  deps: Pick<Deps, 'db' | 'clock' | 'passwords' | 'placement' | 'attributes'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'passwords' | 'placement' | 'claims' | 'attributes'>,
   account: NewAccount,
   by: Actor | { address: string },
   permission?: Permission,

@@ -79,7 +79,7 @@ type Accepted = {
  * address has an account by now.
  */
 export async function acceptSignUp(
-  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords' | 'attributes' | 'placement'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords' | 'attributes' | 'placement' | 'claims'>,
   token: string,
   { address, ...acceptance }: Accepted,
 ): Promise<string> {

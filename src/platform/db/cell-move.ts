@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { CellsRefused, onServer, publish, rowsOf, subscribe, tablesToCopy } from './cell-servers.ts';
+import { CellsRefused } from './cell-refused.ts';
+import { onServer, publish, rowsOf, subscribe, tablesToCopy } from './cell-servers.ts';
 
 /** What a cell is called on the server that it has left, until the operator drops it. */
 export const leftSchema = (cell: string): string => `${cell}_moved`;

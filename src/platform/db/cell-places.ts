@@ -1,13 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DatabaseError } from 'pg';
 import type { Cell } from './cell-settings.ts';
-import type { OneDb } from './db.ts';
+import type { OneDb, Part } from './db.ts';
 import { StoreMisconfigured, StoreUnavailable } from './engine.ts';
 import { integer, type RowOf, row, text } from './rows.ts';
-import { sql } from './sql.ts';
+import { type Sql, sql } from './sql.ts';
 
 const CellRow = row('cells', { name: text, place: integer, cells: integer, server: text });
-type CellRow = RowOf<typeof CellRow>;
+export type CellRow = RowOf<typeof CellRow>;
+
+export const listCellRows = (shared: Part): Promise<CellRow[]> =>
+  shared.all(CellRow, sql`select ${CellRow.columns} from cells order by place limit 64`);
+
+const Count = row('pg_class', { users: integer });
+
+/** About how many users a cell has, as PostgreSQL knows by its statistics. */
+export const aboutHowManyUsers = async (part: Part, cell: string): Promise<number> => {
+  const about = sql`select greatest(reltuples, 0)::bigint as users from pg_class where oid = to_regclass(${`${cell}.users`})`;
+  return (await part.get(Count, about))?.users ?? 0;
+};
+
+/** If it is where it was. */
+export const replaceServer = ({ name, server }: CellRow, to: string): Sql =>
+  sql`update cells set server = ${to} where name = ${name} and server = ${server}`;
 
 export type CellPlaces = ReturnType<typeof openCellPlaces>;
 
@@ -40,9 +55,7 @@ export function openCellPlaces(shared: OneDb, cells: readonly Cell[], servers: r
 
   async function read(): Promise<void> {
     const [table] = await shared.query({ sql: `select 1 as one where to_regclass('cells') is not null` });
-    const rows = table
-      ? await shared.all(CellRow, sql`select ${CellRow.columns} from cells order by place limit 100`)
-      : [];
+    const rows = table ? await listCellRows(shared) : [];
     if (rows.length > 0) use(rows);
   }
 

@@ -1,11 +1,7 @@
 import type pg from 'pg';
 import { publication, sharedTables, subscriptionOf } from './cell-copies.ts';
+import { CellsRefused } from './cell-refused.ts';
 import { createServers } from './postgres-servers.ts';
-
-/** A sentence for the operator: the servers are not as a command needs them. */
-export class CellsRefused extends Error {
-  override name = 'CellsRefused';
-}
 
 /** A connection by itself, outside of a transaction and without a limit of time: a copy takes what it takes. */
 export async function onServer<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
@@ -73,3 +69,9 @@ export async function followShared(first: string, { name, url }: { name: string;
     await subscribe(client, subscriptionOf(name), first, publication);
   });
 }
+
+export const followsShared = (server: string, url: string): Promise<boolean> =>
+  onServer(url, async (client) => {
+    const found = await rowsOf(client, 'select 1 from pg_subscription where subname = $1', [subscriptionOf(server)]);
+    return found.length > 0;
+  });

@@ -35,8 +35,8 @@ export async function openCells(
     close: async () => void (await Promise.all([...servers.values()].map((server) => server.close()))),
   };
 
-  function openPart(server: () => MigratableDb, schema?: string, cell?: number): MigratableDb {
-    const textOf = createCellTexts(schema);
+  function openPart(server: () => MigratableDb, schema?: string, cell?: number, isOfAll?: true): MigratableDb {
+    const textOf = createCellTexts(schema, isOfAll);
     const isOfAnother = (param: unknown) =>
       typeof param === 'string' && isIdOfUser(param) && cellOf(bucketOf(param)) !== cell;
     const placed = <S extends Statement>(statement: S): S => {
@@ -101,7 +101,7 @@ export async function openCells(
   const shared = openPart(() => first);
   const places: CellPlaces = openCellPlaces(shared, cells, Object.keys(urls));
   const inCells = cells.map(({ name }, cell) => openPart(() => servers.get(places.serverOf(name))!, name, cell));
-  const parts = [shared, ...inCells];
+  const parts = [openPart(() => first, undefined, undefined, true), ...inCells];
   const ofPlaces = {
     of: (id: string) => inCells[cellOf(bucketOf(id))]!,
     in: (bucket: Bucket) => inCells[cellOf(bucket)]!,
