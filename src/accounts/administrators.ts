@@ -5,7 +5,13 @@ import type { Deps } from '../platform/deps.ts';
 import { refusal } from '../platform/errors.ts';
 import type { UserId } from '../platform/ids.ts';
 import { isPrivileged } from './roles.ts';
-import { findRoleGrant, findUser, isNotLastAdministrator, lockAdministrators } from './store.ts';
+import {
+  findRoleGrant,
+  findUser,
+  hasAdministratorElsewhere,
+  isNotLastAdministrator,
+  lockAdministrators,
+} from './store.ts';
 
 // What other rooms may require of administrators and change about roles.
 
@@ -86,11 +92,12 @@ export const formatUtc = (at: number): string =>
  * Lock and requirement of a change that takes an administrator away: another one who can sign in has to be left. The
  * command line is exempt: an operator disables a stolen account at once, and invites the next administrator.
  */
-export const requireAnotherAdministrator = (
+export const requireAnotherAdministrator = async (
+  { db }: Pick<Deps, 'db'>,
   { actor }: Caller,
   user_id: UserId,
-): { lock: readonly Sql[]; require: { anotherAdministrator?: Sql } } =>
-  actor === 'cli'
+): Promise<{ lock: readonly Sql[]; require: { anotherAdministrator?: Sql } }> =>
+  actor === 'cli' || (await hasAdministratorElsewhere(db, user_id))
     ? { lock: [], require: {} }
     : { lock: [lockAdministrators()], require: { anotherAdministrator: isNotLastAdministrator(user_id) } };
 

@@ -64,10 +64,22 @@ export const reserveHandle = (email: string, handle: string, { until, now }: { u
 export const deleteReservations = (email: string): Sql =>
   sql`delete from handles where user_id in ${oneOf([email, readableEmail(email)].map(inviteeOf))}`;
 
+/** {@link deleteReservations} in the parts besides one. A reservation that is left ends with its invitation. */
+export const deleteReservationsElsewhere = async (db: Db, here: Part, email: string): Promise<void> => {
+  const others = db.parts.filter((part) => part !== here);
+  await Promise.all(others.map((part) => part.run(deleteReservations(email))));
+};
+
 /** @param taken the one that the user has instead. */
 export const releaseHandle = (user_id: UserId, now: number, taken?: string | null): Sql =>
   sql`update handles set released_at = ${now} where user_id = ${user_id} and released_at is null
          ${taken ? sql`and handle_hash <> ${digest(taken)}` : sql``}`;
+
+/** {@link releaseHandle} in other parts than the one of the user, after the change that deletes them. */
+export const releaseHandlesElsewhere = async (db: Db, user_id: UserId, now: number): Promise<void> => {
+  const others = db.parts.filter((part) => part !== db.of(user_id));
+  await Promise.all(others.map((part) => part.run(releaseHandle(user_id, now))));
+};
 
 /** Those given up, which are not free yet. Whose they are now is a member of a user. */
 export const exportedHandles = exportedTable('handles', {

@@ -158,6 +158,12 @@ export const hasInvitedAdministrator = async (db: Db, user_id: UserId, now: numb
   return (await askAll(db, (part) => part.holds(hasInvited))).includes(true);
 };
 
+/** {@link endLinksGivenBy} in the other parts, before the change of the user: that a link ends is no harm if the change is refused. */
+export const endLinksGivenElsewhere = async (db: Db, user_id: UserId): Promise<void> => {
+  const others = db.parts.filter((part) => part !== db.of(user_id));
+  await Promise.all(others.map((part) => part.change({ run: { given: endLinksGivenBy(user_id) } })));
+};
+
 /**
  * What an administrator has given away by links outlives no end of that administrator's access, since a thief may have been
  * the one who gave it: invitations of administrators become ordinary ones, and links that open the accounts of others end.

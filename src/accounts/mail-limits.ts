@@ -1,3 +1,4 @@
+import type { Part } from '../platform/db/db.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { LimitDeps } from '../platform/deps.ts';
 import { emailKey } from '../platform/email-address.ts';
@@ -22,20 +23,23 @@ export function limitRequestsBy(deps: LimitDeps, user_id: string): Promise<void>
  * of the link that is mailed, and one ends with the link's use ({@link resetMailsTo}): while no more mails are sent, the
  * newest link is valid. Otherwise a requester could keep the owner out.
  */
-const mailsTo = (deps: LimitDeps, kind: string) =>
-  windowLimit(deps, {
+const mailsTo = (deps: LimitDeps, kind: string, part?: Part) => {
+  const limit = {
     name: `mail-${kind}`,
     limit: deps.config.limits.mailsPerMailbox,
     windowSeconds: kind === 'reset' ? linkSeconds.password_reset : 3600,
-  });
+  };
+  return windowLimit(deps, limit, part && (() => part));
+};
 const mailbox = (email: string) => digest(emailKey(email));
 
 /**
  * Takes one of the mails of this kind that a mailbox may get. The answer to the requester must not depend on it: that would
  * disclose what others have requested.
+ * @param part where they are counted, if a change there is to end the window: see {@link resetMailsTo}.
  */
-export const mayMailTo = (deps: LimitDeps, kind: string, email: string): Promise<boolean> =>
-  mailsTo(deps, kind).mayTake(mailbox(email));
+export const mayMailTo = (deps: LimitDeps, kind: string, email: string, part?: Part): Promise<boolean> =>
+  mailsTo(deps, kind, part).mayTake(mailbox(email));
 
 /** For a change that makes the links in the mails of this kind invalid. */
 export const resetMailsTo = (deps: LimitDeps, kind: string, email: string): Sql =>

@@ -19,11 +19,13 @@ export {
 export { countSameMailbox } from './email-keys.store.ts';
 export {
   deleteReservations,
+  deleteReservationsElsewhere,
   exportedHandles,
   handlesElsewhere,
   mayTakeHandle,
   partOfHandle,
   releaseHandle,
+  releaseHandlesElsewhere,
   reserveHandle,
   takeHandle,
 } from './handles.store.ts';
@@ -33,6 +35,7 @@ export {
   deleteLinksOfUser,
   deleteResetLinksOfUser,
   endLinksGivenBy,
+  endLinksGivenElsewhere,
   findOpenLink,
   hasGivenLinks,
   hasInvitedAdministrator,
@@ -78,6 +81,7 @@ export {
   exportedRoles,
   findUser,
   hasAdministrator,
+  hasAdministratorElsewhere,
   hasEmail,
   hasRole,
   insertUser,

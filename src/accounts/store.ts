@@ -128,6 +128,12 @@ export const noAdministrator: Sql = sql`not exists (select 1 from users where ${
 export const hasAdministrator = async (db: Db): Promise<boolean> =>
   (await askAll(db, (part) => part.holds(noAdministrator))).includes(false);
 
+/** Whether there is one in another part than the one of a user. */
+export const hasAdministratorElsewhere = async (db: Db, user_id: UserId): Promise<boolean> => {
+  const others = db.parts.filter((part) => part !== db.of(user_id));
+  return (await Promise.all(others.map((part) => part.holds(noAdministrator)))).includes(false);
+};
+
 /** Changes no row if the user is unknown, or is so already. @param updated_at of an import. */
 export const setDisabled = (user_id: UserId, disabled: boolean, now: number, updated_at = now): Sql =>
   disabled

@@ -31,7 +31,7 @@ export async function inviteAdministrator(
   const expires_at = at + invitationSeconds;
   const { statement } = auditEvent({ action: 'administrator.invited', actor, after: { expires_at } }, at);
   const link = insertLink({ token_hash: digest(token), purpose, expires_at }, at);
-  await deps.db.change({ run: { link, event: statement } });
+  await deps.db.of(token).change({ run: { link, event: statement } });
   return { url: `${deps.config.baseUrl}/invite/${token}`, expires_at };
 }
 
@@ -67,6 +67,7 @@ export async function acceptInvitation(
     account,
     { address },
     {
+      in: deps.db.of(token),
       link,
       lock: deleteLinks('first_administrator'), // so that on PostgreSQL the uses of several wait for each other
       // Each start prints a link for the first administrator. Of several that are used at once one makes an account.

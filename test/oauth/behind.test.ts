@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { deleteClient } from '../../src/clients/delete-client.ts';
 import { now } from '../../src/platform/clock.ts';
-import { accountDeletion } from '../../src/self-service/delete-account/delete-account.ts';
+import { changeToDeleted } from '../../src/self-service/delete-account/delete-account.ts';
 import type { Answer } from '../support/browser.ts';
 import { readAnswer } from '../support/browser.ts';
 import { plain } from '../support/plain-sql.ts';
@@ -96,7 +96,7 @@ testSignet('a token of a user or client that was deleted is invalid at once', as
   const [user, leaver] = [await signet.signedInUser(), await signet.signedInUser()];
   const tokens = [await user.obtainTokens(deleted), await leaver.obtainTokens(client)];
   await deleteClient(deps, { client_id: deleted.client_id, caller: { actor: 'cli' } });
-  await deps.db.change({ run: await accountDeletion(deps, leaver, now(deps)) });
+  await changeToDeleted(deps, leaver, now(deps), { lock: [], require: {}, run: {} });
   for (const { access_token, refresh_token } of tokens) {
     assertRefused(await signet.userinfo(access_token), 401, 'invalid_token');
     for (const token of [access_token, refresh_token]) {

@@ -104,7 +104,7 @@ function sessionAt({ sessions }: Simulation, place: number): SessionFacts | unde
 }
 
 async function sessionOf({ deps, simulation }: Context, { cookie }: SessionFacts): Promise<Session | undefined> {
-  return findSession(deps.db, digest(cookie), simulation.seconds());
+  return findSession(deps.db.of(cookie), digest(cookie), simulation.seconds());
 }
 
 async function signIn(context: Context, { x }: Step): Promise<void> {

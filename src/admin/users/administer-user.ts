@@ -21,7 +21,7 @@ import {
 } from '../../accounts/statements.ts';
 import { requireUser } from '../../accounts/users.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
-import { passwordLimits } from '../../authentication/passwords/password-limits.ts';
+import { lockStateOf, resetPasswordLimits } from '../../authentication/passwords/password-limits.ts';
 import {
   countBackupCodes,
   deleteBackupCodes,
@@ -86,10 +86,9 @@ export async function signOutUser(
  */
 export async function unlockUser(deps: LimitDeps, caller: Caller, user_id: string): Promise<Edited<User>> {
   const user = await requireUser(deps, user_id);
-  const limits = passwordLimits(deps);
-  if ((await limits.lockStateOf(user.email)).failures === 0) return { after: user, isChanged: false };
+  if ((await lockStateOf(deps, user)).failures === 0) return { after: user, isChanged: false };
   const { statement } = auditEvent({ action: 'user.unlocked', ...caller, target: user_id }, now(deps));
-  await deps.db.change({ run: { failures: limits.reset(user.email), event: statement } });
+  await deps.db.change({ run: { failures: resetPasswordLimits(user.email), event: statement } });
   return { after: user, isChanged: true };
 }
 
@@ -117,7 +116,8 @@ export async function changeRole(
   const at = now(deps);
   const change = { before: { role: user.role }, after: { role } };
   const event = auditEvent({ action: 'user.role_changed', ...caller, target: user_id, reason, ...change }, at);
-  const { lock, require } = role === 'admin' ? { lock: [], require: {} } : requireAnotherAdministrator(caller, user_id);
+  const { lock, require } =
+    role === 'admin' ? { lock: [], require: {} } : await requireAnotherAdministrator(deps, caller, user_id);
   const done = await deps.db.change({
     lock,
     require: { ...require, role: hasRole(user_id, user.role) },
@@ -157,7 +157,7 @@ export async function disableUser(deps: StoreDeps, caller: Caller, user_id: stri
   const event = auditEvent({ action: 'user.disabled', ...caller, target: user_id, reason: why }, at);
   await requireEnabled(deps, user_id);
   await refuseAgainstAdministrator(deps, caller, user_id);
-  const { lock, require } = requireAnotherAdministrator(caller, user_id);
+  const { lock, require } = await requireAnotherAdministrator(deps, caller, user_id);
   const done = await deps.db.change({
     lock: [...lock, lockUser(user_id)], // of two at once the second finds it done
     require: { ...require, enabled: isDisabled(user_id, false) },

@@ -10,7 +10,7 @@ import type { RevocationDeps } from '../../authentication/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidState, refusal } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
-import { accountDeletion, requireTypedAddress } from '../../self-service/delete-account/delete-account.ts';
+import { changeToDeleted, requireTypedAddress } from '../../self-service/delete-account/delete-account.ts';
 
 /**
  * Deletes a user, with the same effects as when users delete their own account, and notifies them.
@@ -31,15 +31,11 @@ export async function deleteUserByAdministrator(
   await refuseAgainstAdministrator(deps, caller, user_id);
   const at = now(deps);
   const event = { action: 'user.deleted', ...caller, target: user_id, reason } as const;
-  const { lock, require } = requireAnotherAdministrator(caller, user_id);
-  const done = await deps.db.change({
+  const { lock, require } = await requireAnotherAdministrator(deps, caller, user_id);
+  const done = await changeToDeleted(deps, user, at, {
     lock: [...lock, lockUser(user_id)],
     require: { ...require, address: hasEmail(user_id, user.email) },
-    run: {
-      ...(await accountDeletion(deps, user, at)),
-      mail: mailTo(deps, user, 'account_deleted_admin'),
-      event: auditEvent(event, at).statement,
-    },
+    run: { mail: mailTo(deps, user, 'account_deleted_admin'), event: auditEvent(event, at).statement },
   });
   if (done.ok) return;
   if (done.failed === 'anotherAdministrator') throw lastAdministrator();

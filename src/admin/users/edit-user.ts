@@ -20,7 +20,7 @@ import type { Deps as AttributeDeps } from '../../attributes/deps.ts';
 import { type ChangedValues, changeValues } from '../../attributes/values.ts';
 import type { AuditAction } from '../../audit/actions.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
-import { passwordLimits } from '../../authentication/passwords/password-limits.ts';
+import { resetPasswordLimits } from '../../authentication/passwords/password-limits.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
 import type { MailDeps } from '../../platform/deps.ts';
@@ -94,7 +94,7 @@ export async function editUser(
             deleteLinksOfUser(user_id, 'verify_email'),
             deleteLinksOfUser(user_id, 'change_email'),
             deleteResetLinksOfUser(user_id),
-            ...passwordLimits(deps).reset(email), // of guesses at this address before
+            ...resetPasswordLimits(email), // of guesses at this address before
             ...mailTo(deps, user, 'email_changed_admin', { new_email: email }),
             event('email.changed', { before: { email: user.email }, after: { email } }),
           ]

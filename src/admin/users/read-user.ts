@@ -1,7 +1,7 @@
 import { perStandardClaim, type User } from '../../accounts/statements.ts';
 import { findUsers, requireUser, type UserSearch } from '../../accounts/users.ts';
 import { valuesByName } from '../../attributes/values.ts';
-import { passwordLimits } from '../../authentication/passwords/password-limits.ts';
+import { blockedAmong, lockStateOf } from '../../authentication/passwords/password-limits.ts';
 import {
   activeSessionsOf,
   countBackupCodes,
@@ -31,10 +31,10 @@ export async function readUsers(deps: LimitDeps & PlacementDeps, search: UserSea
       deps.db,
       users.map(({ user_id }) => user_id),
     ),
-    passwordLimits(deps).blockedAmong(users.map(({ email }) => email)),
+    blockedAmong(deps, users),
   ]);
   const listed = users.map(
-    (user): ListedUser => ({ ...user, factors: factorsFor(user.user_id), isLocked: locked.has(user.email) }),
+    (user): ListedUser => ({ ...user, factors: factorsFor(user.user_id), isLocked: locked.has(user.user_id) }),
   );
   return { ...found, users: listed };
 }
@@ -48,7 +48,7 @@ export async function userOverview(deps: LimitDeps & Pick<Deps, 'attributes'>, u
   const user = await requireUser(deps, user_id);
   const [factors, lock, sessions, { grants }, clients, entitlements, register] = await Promise.all([
     readFactors(deps, user_id),
-    passwordLimits(deps).lockStateOf(user.email),
+    lockStateOf(deps, user),
     activeSessionsOf(deps.db, user_id, now(deps)),
     listGrants(deps, user_id, { limit: maxCounted }),
     listOwnClients(deps, user_id),

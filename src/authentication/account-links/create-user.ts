@@ -1,10 +1,11 @@
 import { takenHandle } from '../../accounts/handles.ts';
 import type { Role } from '../../accounts/roles.ts';
-import { insertUser, type OneTimeLink, setRole, takeHandle } from '../../accounts/statements.ts';
+import { insertUser, type OneTimeLink, partOfHandle, setRole, takeHandle } from '../../accounts/statements.ts';
 import { valuesOfSignUp } from '../../attributes/values.ts';
 import { type Actor, auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict, mustChange, type Requirements } from '../../platform/db/change.ts';
+import { inOrder, type Part } from '../../platform/db/db.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import { useOnce } from '../../platform/db/used-once.ts';
 import { emailProblem } from '../../platform/email-address.ts';
@@ -33,10 +34,17 @@ type NewAccount = {
 };
 
 export type Permission = {
+  /** Where the link is. */
+  in: Part;
   link: OneTimeLink;
+  /** What is required of the user who has given the link. */
+  giver?: { in: Part; lock: Sql; require: Requirements } | undefined;
   lock?: Sql;
   require?: Requirements;
+  /** What else changes with the account. */
   also?: readonly Sql[];
+  /** Of the username, for the person to whom the link was sent: they end. */
+  reservations?: Sql;
   /** Why the link makes no account: it was used, or a requirement is not met, which `failed` names. */
   refusal: (failed: string) => RequestError;
 };
@@ -81,20 +89,34 @@ export async function createUser(
     attributes: signedUp?.changed?.to ?? null,
     email_verified_at: account.emailVerified ? at : null,
   };
-  const done = await deps.db.change({
-    lock: permission?.lock,
-    require: permission?.require,
-    run: {
-      link: permission && mayConflict(useOnce(permission.link)),
-      also: permission?.also,
-      handle: handle === undefined ? undefined : mustChange(takeHandle(user_id, handle, at)),
-      user: insertUser(user, at),
-      role: roleGrantedBy === undefined ? undefined : setRole(user_id, role, roleGrantedBy, at),
-      password: setPassword(user_id, { password_hash, min_characters: minCharacters() }, at),
-      event: auditEvent(event, at).statement,
-      roleEvent: roleGrantedBy === undefined ? undefined : roleGranted(user_id, role, roleGrantedBy, at),
+  const part = deps.db.of(user_id);
+  const done = await inOrder(
+    { in: part, run: {}, ...permission?.giver },
+    {
+      in: handle === undefined ? part : partOfHandle(deps.db, handle),
+      run: {
+        reservations: permission?.reservations,
+        handle: handle === undefined ? undefined : mustChange(takeHandle(user_id, handle, at)),
+      },
     },
-  });
+    {
+      in: permission?.in ?? part,
+      lock: permission?.lock,
+      require: permission?.require,
+      run: { link: permission && mayConflict(useOnce(permission.link)) },
+    },
+    {
+      in: part,
+      run: {
+        also: permission?.also,
+        user: insertUser(user, at),
+        role: roleGrantedBy === undefined ? undefined : setRole(user_id, role, roleGrantedBy, at),
+        password: setPassword(user_id, { password_hash, min_characters: minCharacters() }, at),
+        event: auditEvent(event, at).statement,
+        roleEvent: roleGrantedBy === undefined ? undefined : roleGranted(user_id, role, roleGrantedBy, at),
+      },
+    },
+  );
   if (done.ok) return user_id;
   if (done.failed === 'handle') throw takenHandle();
   if (permission && done.failed !== 'user') throw permission.refusal(done.failed);

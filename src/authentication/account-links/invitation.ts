@@ -5,6 +5,7 @@ import { mayMailTo } from '../../accounts/mail-limits.ts';
 import {
   deleteInvitations,
   deleteReservations,
+  deleteReservationsElsewhere,
   findUserByEmail,
   insertSignUpLink,
   isActiveAdministratorNow,
@@ -12,14 +13,16 @@ import {
   listAdministrators,
   listInvitations,
   lockAdministrators,
+  partOfEmail,
+  partOfHandle,
   reserveHandle,
   spendInvitations,
 } from '../../accounts/statements.ts';
 import { type Actor, auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
+import { inOrder } from '../../platform/db/db.ts';
 import { cutPage, decodeCursor } from '../../platform/db/slices.ts';
-import { allOf } from '../../platform/db/sql.ts';
 import type { MailDeps, PlacementDeps, StoreDeps } from '../../platform/deps.ts';
 import { emailProblem } from '../../platform/email-address.ts';
 import {
@@ -34,7 +37,7 @@ import type { Locale } from '../../platform/i18n/translate.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import type { Deps } from '../deps.ts';
-import { passwordLimits } from '../passwords/password-limits.ts';
+import { resetPasswordLimits } from '../passwords/password-limits.ts';
 import { createUser } from './create-user.ts';
 
 type Wanted = {
@@ -87,20 +90,30 @@ export async function inviteUser(
   const event = { action: 'user.invited', ...caller, reason: why, after } as const;
   const values = { url: sent.url, expires_at, days: linkSeconds.mailed_invitation / 86_400 };
   const others = role === 'admin' ? await listAdministrators(deps.db) : [];
-  const done = await deps.db.change({
-    run: {
-      warnings: others.flatMap((one) => mailTo(deps, one, 'administrator_invited', { email: shown.link.email })),
-      earlier: replace
-        ? [spendInvitations(shown.link.email), deleteInvitations(shown.link.email), deleteReservations(email)]
-        : [],
-      link: mustChange(insertSignUpLink(shown.link, at)),
-      handle:
-        handle === undefined ? undefined : mustChange(reserveHandle(email, handle, { until: expires_at, now: at })),
-      mailedLink: mailed ? insertSignUpLink(sent.link, at) : undefined,
-      mail: mailed ? mailTo(deps, { email: sent.link.email, locale }, 'invitation', values) : undefined,
-      event: auditEvent(event, at).statement,
+  const part = partOfEmail(deps, email);
+  const partOfName = handle === undefined ? part : partOfHandle(deps.db, handle);
+  if (replace) await deleteReservationsElsewhere(deps.db, partOfName, email);
+  const done = await inOrder(
+    {
+      in: partOfName,
+      run: {
+        reservations: replace ? deleteReservations(email) : undefined,
+        handle:
+          handle === undefined ? undefined : mustChange(reserveHandle(email, handle, { until: expires_at, now: at })),
+      },
     },
-  });
+    {
+      in: part,
+      run: {
+        warnings: others.flatMap((one) => mailTo(deps, one, 'administrator_invited', { email: shown.link.email })),
+        earlier: replace ? [spendInvitations(shown.link.email), deleteInvitations(shown.link.email)] : undefined,
+        link: mustChange(insertSignUpLink(shown.link, at)),
+        mailedLink: mailed ? insertSignUpLink(sent.link, at) : undefined,
+        mail: mailed ? mailTo(deps, { email: sent.link.email, locale }, 'invitation', values) : undefined,
+        event: auditEvent(event, at).statement,
+      },
+    },
+  );
   if (!done.ok) throw done.failed === 'handle' ? takenHandle() : takenField('email', { key: 'problem.email.taken' });
   return { url: shown.url, expires_at, mailed };
 }
@@ -146,7 +159,8 @@ export async function revokeInvitation(
 ): Promise<void> {
   const why = reason === undefined ? undefined : readReason(reason);
   const event = { action: 'user.invitation_revoked', ...caller, reason: why, after: { email } } as const;
-  const done = await deps.db.change({
+  const part = partOfEmail(deps, email);
+  const done = await part.change({
     run: {
       spent: mustChange(spendInvitations(email)),
       deleted: [deleteInvitations(email), deleteReservations(email)],
@@ -154,6 +168,7 @@ export async function revokeInvitation(
     },
   });
   if (!done.ok) throw notFound();
+  await deleteReservationsElsewhere(deps.db, part, email);
 }
 
 /**
@@ -210,22 +225,25 @@ export async function acceptInvitation(
   } as const;
   const others = roleGrantedBy === undefined ? [] : await listAdministrators(deps.db);
   const also = [
-    ...passwordLimits(deps).reset(email), // of guesses at this address before it had an account
-    deleteReservations(email), // the username is the account's now
+    ...resetPasswordLimits(email), // of guesses at this address before it had an account
     ...others.flatMap((one) => mailTo(deps, one, 'new_administrator', { email })),
   ];
-  const isStillOne = roleGrantedBy?.startsWith('user:')
-    ? allOf([
-        isActiveAdministratorNow(roleGrantedBy.slice('user:'.length)),
-        isInvitedBy(link.token_hash, roleGrantedBy),
-      ])
-    : undefined;
+  const inviter = roleGrantedBy?.startsWith('user:') ? roleGrantedBy.slice('user:'.length) : undefined;
   const permission = {
+    in: deps.db.of(token),
     link,
     also,
-    lock: isStillOne && lockAdministrators(), // of whom one is the inviter, whose row each end of access locks
-    require: isStillOne && { inviter: isStillOne },
-    refusal: (failed: string) => (failed === 'inviter' ? roleEnded() : spentLink('invitation')),
+    giver:
+      inviter === undefined
+        ? undefined
+        : {
+            in: deps.db.of(inviter),
+            lock: lockAdministrators(), // of whom one is the inviter, whose row each end of access locks
+            require: { inviter: isActiveAdministratorNow(inviter) },
+          },
+    require: inviter === undefined ? {} : { invited: isInvitedBy(link.token_hash, roleGrantedBy!) },
+    reservations: deleteReservations(email), // the username is the account's now
+    refusal: (failed: string) => (failed === 'inviter' || failed === 'invited' ? roleEnded() : spentLink('invitation')),
   };
   return createUser(deps, account, { address }, permission);
 }

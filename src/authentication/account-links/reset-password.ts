@@ -1,6 +1,7 @@
 import { linkSeconds, newLink, requireLink, spentLink } from '../../accounts/links.ts';
 import { mayMailTo } from '../../accounts/mail-limits.ts';
 import {
+  endLinksGivenElsewhere,
   findUser,
   findUserByEmail,
   hasInvitedAdministrator,
@@ -10,17 +11,20 @@ import {
   lockUser,
   markEmailVerified,
   type OneTimeLink,
+  partOfEmail,
   type User,
 } from '../../accounts/statements.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict, type Requirements } from '../../platform/db/change.ts';
+import { inOrder } from '../../platform/db/db.ts';
 import { useOnce } from '../../platform/db/used-once.ts';
 import type { MailDeps, PlacementDeps, StoreDeps } from '../../platform/deps.ts';
 import { invalidState } from '../../platform/errors.ts';
 import { type MessageDescriptor, translatePlain } from '../../platform/i18n/translate.ts';
 import { bucketOf } from '../../platform/ids.ts';
+import { addressKey } from '../../platform/ip-address.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
 import { listIdentities } from '../credentials/identities.store.ts';
@@ -39,20 +43,27 @@ import { type LinkRequest, limitMailRequests } from './sign-up.ts';
 export async function requestPasswordReset(deps: MailDeps & PlacementDeps, request: LinkRequest): Promise<void> {
   const { email, locale, address } = request;
   await limitMailRequests(deps, request);
-  if (!(await mayMailTo(deps, 'reset', email))) return;
   const user = await findUserByEmail(deps, email);
+  const part = user ? deps.db.of(user.user_id) : partOfEmail(deps, email);
+  if (!(await mayMailTo(deps, 'reset', email, part))) return;
   const to = { email: user?.email ?? email.trim(), name: user?.name ?? null, locale: user?.locale ?? locale };
   const bucket = user ? bucketOf(user.user_id) : deps.placement.bucketOfEmail(email);
   const { link, url } = newLink(deps, bucket, { ...request, purpose: 'password_reset', email: to.email });
   const user_id = user?.user_id ?? 'unknown';
   const values = { url, expires_at: link.expires_at, minutes: linkSeconds.password_reset / 60 };
-  await deps.db.change({
-    run: {
-      link: insertAccountLink({ ...link, user_id }, now(deps)),
-      mails: mailTo(deps, to, 'reset', values, isDisabled(user_id, false)),
-      event: unauthenticatedEvent(deps, { action: 'password.reset_asked', target: user?.user_id, address }),
+  await inOrder(
+    {
+      in: part,
+      run: {
+        link: insertAccountLink({ ...link, user_id }, now(deps)),
+        mails: mailTo(deps, to, 'reset', values, isDisabled(user_id, false)),
+      },
     },
-  });
+    {
+      in: deps.db.of(addressKey(address)),
+      run: { event: unauthenticatedEvent(deps, { action: 'password.reset_asked', target: user?.user_id, address }) },
+    },
+  );
 }
 
 /**
@@ -84,7 +95,7 @@ export async function createResetLink(
     after: { expires_at },
   } as const;
   const values = { minutes: linkSeconds.admin_password_reset / 60 };
-  const done = await deps.db.change({
+  const done = await deps.db.of(user_id).change({
     lock: lockUser(user_id),
     require: { ...require, address: isReachableAt(user_id, email) },
     run: {
@@ -125,7 +136,8 @@ export async function resetPassword(
   const invitations = invitationsForMail(await hasInvitedAdministrator(deps.db, user_id, at));
   const event = { action: 'password.reset', actor: `user:${user_id}`, target: user_id, address } as const;
   const wasMailed = link.purpose === 'password_reset';
-  const done = await deps.db.change({
+  await endLinksGivenElsewhere(deps.db, user_id);
+  const done = await deps.db.of(user_id).change({
     lock: lockUser(user_id),
     require: { address: isReachableAt(user_id, email) },
     run: {

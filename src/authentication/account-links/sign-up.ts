@@ -1,15 +1,23 @@
 import { newLink, requireLink, spentLink } from '../../accounts/links.ts';
 import { limitRequestsFrom, mayMailTo } from '../../accounts/mail-limits.ts';
-import { findUserByEmail, insertSignUpLink, isEmailFree, isEmailTaken } from '../../accounts/statements.ts';
+import {
+  findUserByEmail,
+  insertSignUpLink,
+  isEmailFree,
+  isEmailTaken,
+  partOfEmail,
+} from '../../accounts/statements.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
+import { inOrder } from '../../platform/db/db.ts';
 import type { LimitDeps, MailDeps, PlacementDeps } from '../../platform/deps.ts';
 import { emailProblem } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields } from '../../platform/errors.ts';
 import type { Locale } from '../../platform/i18n/translate.ts';
+import { addressKey } from '../../platform/ip-address.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
 import type { Deps } from '../deps.ts';
-import { passwordLimits } from '../passwords/password-limits.ts';
+import { resetPasswordLimits } from '../passwords/password-limits.ts';
 import { createUser } from './create-user.ts';
 
 export type LinkRequest = {
@@ -36,20 +44,21 @@ export async function requestSignUp(deps: MailDeps & PlacementDeps, request: Lin
   const { link, url } = newLink(deps, deps.placement.bucketOfEmail(email), { purpose: 'sign_up', ...request });
   const signin_url = `${deps.config.baseUrl}/signin`;
   const recipient = { email: owner?.email ?? link.email, name: owner?.name ?? null, locale: owner?.locale ?? locale };
-  await deps.db.change({
-    run: {
-      link: insertSignUpLink(link, now(deps)),
-      mail: mailTo(
-        deps,
-        { email: link.email, locale },
-        'sign_up',
-        { url, expires_at: link.expires_at },
-        isEmailFree(email),
-      ),
-      mailToOwner: mailTo(deps, recipient, 'sign_up_taken', { signin_url }, isEmailTaken(email)),
-      event: unauthenticatedEvent(deps, { action: 'sign_up.asked', address: request.address }),
+  const values = { url, expires_at: link.expires_at };
+  await inOrder(
+    {
+      in: partOfEmail(deps, email),
+      run: {
+        link: insertSignUpLink(link, now(deps)),
+        mail: mailTo(deps, { email: link.email, locale }, 'sign_up', values, isEmailFree(email)),
+        mailToOwner: mailTo(deps, recipient, 'sign_up_taken', { signin_url }, isEmailTaken(email)),
+      },
     },
-  });
+    {
+      in: deps.db.of(addressKey(request.address)),
+      run: { event: unauthenticatedEvent(deps, { action: 'sign_up.asked', address: request.address }) },
+    },
+  );
 }
 
 /** For a mail that a visitor requests without a session. */
@@ -85,7 +94,7 @@ export async function acceptSignUp(
 ): Promise<string> {
   const link = await requireLink(deps, token, ['sign_up']);
   const account = { ...acceptance, email: link.email, role: 'user', emailVerified: true } as const;
-  const also = passwordLimits(deps).reset(link.email); // of guesses at this address before it had an account
-  const permission = { link, also, refusal: () => spentLink('sign_up') };
+  const also = resetPasswordLimits(link.email); // of guesses at this address before it had an account
+  const permission = { in: deps.db.of(token), link, also, refusal: () => spentLink('sign_up') };
   return createUser(deps, account, { address }, permission);
 }

@@ -1,5 +1,6 @@
 import { now } from '../../platform/clock.ts';
 import type { Sql } from '../../platform/db/sql.ts';
+import type { UserId } from '../../platform/ids.ts';
 import {
   type Backoff,
   Counter,
@@ -12,8 +13,10 @@ import {
 const year = 365 * 86_400;
 
 /** Decisions §13. Each sign-in has a few attempts; this bounds those of all sign-ins together. */
-const hourlyLimit = (deps: CounterDeps) =>
-  windowLimit(deps, { name: 'second-factor', limit: deps.config.limits.codesPerHour, windowSeconds: 3600 });
+const hourlyLimit = (deps: CounterDeps, user_id: UserId) =>
+  windowLimit(deps, { name: 'second-factor', limit: deps.config.limits.codesPerHour, windowSeconds: 3600 }, () =>
+    deps.db.of(user_id),
+  );
 
 /**
  * Six digits with a step either side are three in a million, so ten guesses an hour would succeed after some years. As
@@ -44,7 +47,7 @@ export type CodeLimits = ReturnType<typeof codeLimits>;
  * be guessed, and the user needs them when these attempts are used up.
  */
 export function codeLimits(deps: CounterDeps, { user_id, confirmed_at, device_hash }: CodeGuess) {
-  const hourly = hourlyLimit(deps);
+  const hourly = hourlyLimit(deps, user_id);
   const rowOf = (subject: string) => `totp-in-a-row:${subject}:${confirmed_at}`;
   const forgetAt = (subject: string): Sql[] => [hourly.forget(subject), clearCounter(rowOf(subject))];
   const here = device_hash === undefined ? user_id : `${user_id}:${device_hash}`;
@@ -57,7 +60,7 @@ export function codeLimits(deps: CounterDeps, { user_id, confirmed_at, device_ha
     async take(): Promise<boolean> {
       if (!deps.config.rateLimits) return true;
       await hourly.take(here); // first, so that reaching the limit in a row takes hours
-      const { rows } = await deps.db.run(Counter, countConsecutive(rowOf(here), inARow(deps), now(deps)));
+      const { rows } = await deps.db.of(user_id).run(Counter, countConsecutive(rowOf(here), inARow(deps), now(deps)));
       return rows[0]?.blocked_until === 0;
     },
     /** For the batch of a right code: clears the counters of its browser. */
@@ -68,4 +71,5 @@ export function codeLimits(deps: CounterDeps, { user_id, confirmed_at, device_ha
 }
 
 /** After a new password. The counter in a row stays, or control of a mailbox would allow more guesses with each reset. */
-export const clearHourlyCodeFailures = (deps: CounterDeps, user_id: string): Sql => hourlyLimit(deps).forget(user_id);
+export const clearHourlyCodeFailures = (deps: CounterDeps, user_id: string): Sql =>
+  hourlyLimit(deps, user_id).forget(user_id);

@@ -1,4 +1,5 @@
 import type { Db } from '../../platform/db/db.ts';
+import { askOfEach } from '../../platform/db/parts.ts';
 import { choice, id, row, text } from '../../platform/db/rows.ts';
 import { oneOf, type Sql, sql } from '../../platform/db/sql.ts';
 import type { UserId } from '../../platform/ids.ts';
@@ -29,17 +30,17 @@ export async function factorsOf(db: Db, user_ids: readonly UserId[]): Promise<(u
     byUser.set(user_id, known);
     return known;
   };
-  const last = user_ids.at(-1);
-  if (last === undefined) return of;
-  const padding = Array(idsInStep - 1 - ((user_ids.length - 1) % idsInStep)).fill(last);
-  const among = sql`user_id in ${oneOf([...user_ids, ...padding])}`;
-  const found = await db.all(
-    Factor,
-    sql`select user_id, 'password' as kind, '' as provider from passwords where ${among}
-        union all select user_id, 'totp', '' from totp where ${among} and confirmed_at is not null
-        union all select user_id, 'passkey', '' from passkeys where ${among}
-        union all select user_id, 'provider', provider from identities where ${among}`,
-  );
+  const found = await askOfEach(db, user_ids, (part, ids) => {
+    const padding = Array(idsInStep - 1 - ((ids.length - 1) % idsInStep)).fill(ids[0]);
+    const among = sql`user_id in ${oneOf([...ids, ...padding])}`;
+    return part.all(
+      Factor,
+      sql`select user_id, 'password' as kind, '' as provider from passwords where ${among}
+          union all select user_id, 'totp', '' from totp where ${among} and confirmed_at is not null
+          union all select user_id, 'passkey', '' from passkeys where ${among}
+          union all select user_id, 'provider', provider from identities where ${among}`,
+    );
+  });
   for (const { user_id, kind, provider } of found) {
     const factors = of(user_id);
     if (kind === 'passkey') factors.passkeys += 1;

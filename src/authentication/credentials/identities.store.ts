@@ -1,5 +1,6 @@
 import { isAddressed } from '../../accounts/statements.ts';
 import type { Db } from '../../platform/db/db.ts';
+import { compareText, findInAll, mergeAll } from '../../platform/db/parts.ts';
 import { flag, id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { asText, type Sql, sql } from '../../platform/db/sql.ts';
 import type { UserId } from '../../platform/ids.ts';
@@ -20,13 +21,20 @@ const Identity = row('identities', {
 export type Identity = RowOf<typeof Identity>;
 
 export const listIdentities = (db: Db, user_id: UserId) =>
-  db.all(
-    Identity,
-    sql`select ${Identity.columns} from identities where user_id = ${user_id} order by linked_at, issuer, subject`,
-  );
+  db
+    .of(user_id)
+    .all(
+      Identity,
+      sql`select ${Identity.columns} from identities where user_id = ${user_id} order by linked_at, issuer, subject`,
+    );
 
 export const findIdentity = (db: Db, issuer: string, subject: string) =>
-  db.get(Identity, sql`select ${Identity.columns} from identities where issuer = ${issuer} and subject = ${subject}`);
+  findInAll(db, (part) =>
+    part.get(
+      Identity,
+      sql`select ${Identity.columns} from identities where issuer = ${issuer} and subject = ${subject}`,
+    ),
+  );
 
 /** Conflicts with an identity that is linked already, with whatever user: issuer and subject are the key. */
 export const insertIdentity = (
@@ -82,9 +90,12 @@ export function identitiesAfter(
   const hasOther = sql`exists (select 1 from identities other where other.user_id = i.user_id
                         and other.issuer <> i.issuer and ${signsIn(config, sql`other.issuer`)})`;
   const isAlone = sql`not (${has(sql`passwords`)} or ${has(sql`passkeys`)} or ${hasOther})`;
-  return db.all(
-    IdentityOfProvider,
-    sql`select i.subject, case when ${isAlone} then 1 else 0 end as is_alone from identities i
-         where i.issuer = ${issuer} and i.subject > ${after} order by i.subject limit ${limit}`,
+  const list = sql`select i.subject, case when ${isAlone} then 1 else 0 end as is_alone from identities i
+         where i.issuer = ${issuer} and i.subject > ${after} order by i.subject limit ${limit}`;
+  return mergeAll(
+    db,
+    (part) => part.all(IdentityOfProvider, list),
+    (one, other) => compareText(one.subject, other.subject),
+    limit,
   );
 }

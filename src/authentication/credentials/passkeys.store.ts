@@ -1,4 +1,5 @@
 import type { Db } from '../../platform/db/db.ts';
+import { askAll, findInAll } from '../../platform/db/parts.ts';
 import { id, integer, nullable, type RowOf, row, text, words } from '../../platform/db/rows.ts';
 import { asBigint, type Sql, sql } from '../../platform/db/sql.ts';
 import type { UserId } from '../../platform/ids.ts';
@@ -26,16 +27,20 @@ export const hasPasskey = (user_id: UserId | Sql): Sql =>
   sql`exists (select 1 from passkeys k where k.user_id = ${user_id})`;
 
 export const listPasskeys = (db: Db, user_id: UserId) =>
-  db.all(
-    Passkey,
-    sql`select ${Passkey.columns} from passkeys where user_id = ${user_id} order by created_at, credential_id`,
-  );
+  db
+    .of(user_id)
+    .all(
+      Passkey,
+      sql`select ${Passkey.columns} from passkeys where user_id = ${user_id} order by created_at, credential_id`,
+    );
 
 export const findUsablePasskey = (db: Db, credential_id: string) =>
-  db.get(
-    Passkey,
-    sql`select ${Passkey.columnsOf('p')} from passkeys p join users u on u.user_id = p.user_id
-         where p.credential_id = ${credential_id} and u.disabled_at is null`,
+  findInAll(db, (part) =>
+    part.get(
+      Passkey,
+      sql`select ${Passkey.columnsOf('p')} from passkeys p join users u on u.user_id = p.user_id
+           where p.credential_id = ${credential_id} and u.disabled_at is null`,
+    ),
   );
 
 /**
@@ -47,8 +52,10 @@ export const insertPasskey = (passkey: Passkey, max: number): Sql =>
         from users u where u.user_id = ${passkey.user_id} and u.disabled_at is null
          and (select count(*) from passkeys p where p.user_id = u.user_id) < ${max}`;
 
-export const isRegistered = (db: Db, credential_id: string): Promise<boolean> =>
-  db.holds(sql`exists (select 1 from passkeys where credential_id = ${credential_id})`);
+export const isRegistered = async (db: Db, credential_id: string): Promise<boolean> => {
+  const isHere = sql`exists (select 1 from passkeys where credential_id = ${credential_id})`;
+  return (await askAll(db, (part) => part.holds(isHere))).includes(true);
+};
 
 export type PasskeyUse = { sign_count: number; backedUp: boolean; at: number };
 

@@ -16,7 +16,7 @@ const PasswordRow = row('passwords', {
 type PasswordRow = RowOf<typeof PasswordRow>;
 
 export const passwordOf = (db: Db, user_id: UserId): Promise<PasswordRow | undefined> =>
-  db.get(PasswordRow, sql`select ${PasswordRow.columns} from passwords where user_id = ${user_id}`);
+  db.of(user_id).get(PasswordRow, sql`select ${PasswordRow.columns} from passwords where user_id = ${user_id}`);
 
 /** It was neither changed nor removed since it was read. @param version as it was read. */
 export const passwordUnchanged = (user_id: UserId, version: string): Sql =>

@@ -26,10 +26,10 @@ export const mostProviders = 50;
 
 /** Oldest first. */
 export const listProviders = (db: Db) =>
-  db.all(WithSecret, sql`select ${WithSecret.columns} from providers order by created_at, provider_id`);
+  db.shared.all(WithSecret, sql`select ${WithSecret.columns} from providers order by created_at, provider_id`);
 
 export const findStoredProvider = (db: Db, provider_id: string) =>
-  db.get(WithSecret, sql`select ${WithSecret.columns} from providers where provider_id = ${provider_id}`);
+  db.shared.get(WithSecret, sql`select ${WithSecret.columns} from providers where provider_id = ${provider_id}`);
 
 /** Conflicts with one of the same id or issuer; changes nothing if there are as many as there may be. */
 export const insertProvider = (one: ProviderWithSecret): Sql =>

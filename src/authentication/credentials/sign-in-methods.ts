@@ -26,7 +26,7 @@ export function hasAnotherSignInMethod(config: ProviderSettings, user_id: UserId
 export const canRemoveSignInMethod = (
   { db, config }: { db: Db; config: ProviderSettings },
   user_id: UserId,
-): Promise<boolean> => db.holds(hasAnotherSignInMethod(config, user_id));
+): Promise<boolean> => db.of(user_id).holds(hasAnotherSignInMethod(config, user_id));
 
 /** The sign-in methods that a form offers. */
 export type ConfirmationMethods = {

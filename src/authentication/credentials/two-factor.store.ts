@@ -1,5 +1,6 @@
-import type { Db } from '../../platform/db/db.ts';
+import type { Db, Part } from '../../platform/db/db.ts';
 import { exportedTable } from '../../platform/db/exported-table.ts';
+import { askAll } from '../../platform/db/parts.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { oneOf, type Sql, sql } from '../../platform/db/sql.ts';
 import type { SessionId, UserId } from '../../platform/ids.ts';
@@ -30,9 +31,9 @@ export const hasTotp = (user_id: UserId | Sql): Sql =>
   sql`exists (select 1 from totp t where t.user_id = ${user_id} and t.confirmed_at is not null)`;
 
 export const findTotp = (db: Db, user_id: UserId) =>
-  db.get(TotpRow, sql`select ${TotpRow.columns} from totp where user_id = ${user_id}`);
+  db.of(user_id).get(TotpRow, sql`select ${TotpRow.columns} from totp where user_id = ${user_id}`);
 
-export const isTotpActive = (db: Db, user_id: UserId): Promise<boolean> => db.holds(hasTotp(user_id));
+export const isTotpActive = (db: Db, user_id: UserId): Promise<boolean> => db.of(user_id).holds(hasTotp(user_id));
 
 export type Enrolling = { user_id: UserId; session_id: SessionId };
 
@@ -59,7 +60,7 @@ const PendingSecret = row('totp', { pending_secret_sealed: text });
 
 /** Before the code is checked. @returns the sealed secret that may be confirmed; undefined if none is pending. */
 export async function consumePendingTry(db: Db, { user_id, session_id }: Enrolling, now: number) {
-  const { rows } = await db.run(
+  const { rows } = await db.of(user_id).run(
     PendingSecret,
     sql`update totp set pending_tries = pending_tries + 1
          where user_id = ${user_id} and pending_session_id = ${session_id} and pending_expires_at > ${now}
@@ -95,7 +96,7 @@ export const isActiveTotp = (user_id: UserId, secret_sealed: string): Sql =>
 
 /** Uses up a time step: once, and only if it is newer than every one before (RFC 6238 §5.2). */
 export async function consumeStep(db: Db, { user_id, secret_sealed, step }: Confirmation, now: number) {
-  const { changes } = await db.run(
+  const { changes } = await db.of(user_id).run(
     sql`update totp set last_step = ${step}, last_used_at = ${now}
          where user_id = ${user_id} and secret_sealed = ${secret_sealed} and confirmed_at is not null
            and last_step < ${step}`,
@@ -109,7 +110,7 @@ const BackupCodeCount = row('backup_codes', { total: integer, remaining: integer
 export type BackupCodeCount = RowOf<typeof BackupCodeCount>;
 
 export async function countBackupCodes(db: Db, user_id: UserId): Promise<BackupCodeCount> {
-  const counted = await db.get(
+  const counted = await db.of(user_id).get(
     BackupCodeCount,
     sql`select count(*) as total, count(*) - count(used_at) as remaining, max(generated_at) as generated_at
           from backup_codes where user_id = ${user_id}`,
@@ -122,8 +123,8 @@ export const deleteBackupCodes = (user_id: UserId): Sql => sql`delete from backu
 const TotpUser = TotpRow.pick('user_id');
 
 /** Of the users after one, in the order of their ids: no code of a time step up to this one is accepted any more. */
-export async function refuseTimeSteps(db: Db, step: number, after: string, rows: number): Promise<string[]> {
-  const changed = await db.run(
+export async function refuseTimeSteps(part: Part, step: number, after: string, rows: number): Promise<string[]> {
+  const changed = await part.run(
     TotpUser,
     sql`update totp set last_step = ${step}
          where user_id in (select user_id from totp where user_id > ${after} order by user_id limit ${rows})
@@ -148,7 +149,7 @@ export async function consumeBackupCode(
   code_hashes: readonly string[],
   now: number,
 ): Promise<boolean> {
-  const { changes } = await db.run(
+  const { changes } = await db.of(user_id).run(
     sql`update backup_codes set used_at = ${now}
          where code_hash in ${oneOf(code_hashes)} and user_id = ${user_id} and used_at is null`,
   );
@@ -165,4 +166,5 @@ export const exportedBackupCodes = exportedTable('backup_codes', {
   where: sql`exists (select 1 from users u where u.user_id = backup_codes.user_id and u.deleted_at is null)`,
 });
 
-export const someBackupCodes = (db: Db): Promise<boolean> => db.holds(sql`exists (select 1 from backup_codes)`);
+export const someBackupCodes = async (db: Db): Promise<boolean> =>
+  (await askAll(db, (part) => part.holds(sql`exists (select 1 from backup_codes)`))).includes(true);

@@ -65,7 +65,7 @@ export async function spendOnce(
   { started_at }: UpstreamAuthorization,
 ): Promise<boolean> {
   const token = { token_hash: digest(secret), expires_at: started_at + upstreamAuthorizationSeconds };
-  return (await db.change({ run: { spent: mayConflict(useOnce(token)) } })).ok;
+  return (await db.of(secret).change({ run: { spent: mayConflict(useOnce(token)) } })).ok;
 }
 
 async function exchangeCode(

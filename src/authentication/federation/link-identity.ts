@@ -58,7 +58,7 @@ export async function linkIdentity(
     address,
   } as const;
   const identity = { issuer, subject, user_id, provider: provider.id, email: email ?? null };
-  await deps.db.change({
+  await deps.db.of(user_id).change({
     lock: lockUser(user_id),
     require: {
       session: session && isCurrentSession(session),
@@ -97,7 +97,7 @@ export async function linkBySignedInUser(
   const confirmation = linkConfirmation(user, nameOf(account));
   if (confirmation.agreement !== agreement) return confirmation;
   if (await linkIdentity(deps, { ...link, user, session: user })) return undefined;
-  if (!(await deps.db.holds(isCurrentSession(user)))) throw await sessionRefusal(deps, user);
+  if (!(await deps.db.of(user_id).holds(isCurrentSession(user)))) throw await sessionRefusal(deps, user);
   return refuse((await findIdentity(deps.db, account.issuer, account.subject)) ? 'linked_elsewhere' : 'linked_already');
 }
 

@@ -57,7 +57,7 @@ export async function createProvider(deps: ProviderDeps, caller: Caller, wanted:
   if (taken.length > 0) throw invalidFields(taken);
   await requireUsableIssuer(deps, row);
   const after = { issuer, ...recorded(row) };
-  const done = await deps.db.change({
+  const done = await deps.db.shared.change({
     run: {
       provider: mayConflict(mustChange(insertProvider(row))),
       mails: await mailsAbout(deps, 'provider_added', row),
@@ -164,7 +164,9 @@ export async function editProvider(
     },
     now(deps),
   );
-  const done = await deps.db.change({ run: { provider: mustChange(updateProvider(id, to)), event: event.statement } });
+  const done = await deps.db.shared.change({
+    run: { provider: mustChange(updateProvider(id, to)), event: event.statement },
+  });
   deps.providers.forget();
   if (!done.ok) throw notFound();
   return { after: listedOf(deps, { ...before, ...to }), isChanged: true };
@@ -187,7 +189,7 @@ export async function turnOff(deps: ProviderDeps, caller: Caller, id: string): P
   const before = await requireStored(deps, id);
   const at = now(deps);
   const event = auditEvent({ action: 'provider.disabled', ...caller, target: targetOf(id) }, at).statement;
-  const done = await deps.db.change({ run: { provider: mustChange(disableProvider(id, at)), event } });
+  const done = await deps.db.shared.change({ run: { provider: mustChange(disableProvider(id, at)), event } });
   deps.providers.forget();
   if (!done.ok) throw invalidState('disabled');
   return listedOf(deps, { ...before, disabled_at: at });
@@ -200,7 +202,7 @@ export async function turnOn(deps: ProviderDeps, caller: Caller, id: string): Pr
   if (before.disabled_at === null) throw invalidState('enabled');
   await requireUsableIssuer(deps, before);
   const event = auditEvent({ action: 'provider.enabled', ...caller, target: targetOf(id) }, now(deps)).statement;
-  const done = await deps.db.change({
+  const done = await deps.db.shared.change({
     run: {
       provider: mustChange(enableProvider(id)),
       mails: await mailsAbout(deps, 'provider_enabled', before),
@@ -230,7 +232,9 @@ export async function removeProvider(deps: ProviderDeps, caller: Caller, id: str
     },
     now(deps),
   );
-  const done = await deps.db.change({ run: { provider: mustChange(deleteProvider(id)), event: event.statement } });
+  const done = await deps.db.shared.change({
+    run: { provider: mustChange(deleteProvider(id)), event: event.statement },
+  });
   deps.providers.forget();
   if (!done.ok) throw notFound();
   return use;

@@ -2,6 +2,7 @@ import { type RefusalReason, unauthenticatedEvent } from '../../audit/unauthenti
 import type { LimitDeps } from '../../platform/deps.ts';
 import { type ErrorCode, type ExitLink, RequestError } from '../../platform/errors.ts';
 import { inEnglish } from '../../platform/i18n/translate.ts';
+import { addressKey } from '../../platform/ip-address.ts';
 import { addressLimit } from '../../platform/limits/failure-limits.ts';
 import type { Provider } from '../credentials/providers.ts';
 import { countSignIn } from '../sessions/sign-in-count.ts';
@@ -33,7 +34,7 @@ export async function refuseIdentity(
   const detail = { provider: provider.id, ...(problem === undefined ? {} : { problem }) };
   countSignIn(['fed'], reason);
   const event = { action: 'session.refused', target: user_id, reason, detail, address } as const;
-  await deps.db.change({ run: { event: unauthenticatedEvent(deps, event) } });
+  await deps.db.of(addressKey(address)).change({ run: { event: unauthenticatedEvent(deps, event) } });
   // Users cannot tell a state that was used from one that is unknown.
   const isOver = reason === 'state_used' || mode === undefined;
   const key = isOver ? 'federation.state_unknown' : (`federation.${reason}` as const);

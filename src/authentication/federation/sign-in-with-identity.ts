@@ -65,7 +65,7 @@ async function complete(deps: SignInDeps, signIn: FederatedSignIn, user_id: stri
   const outcome = await completeSignIn(deps, proof, signInRequest, [used]);
   if (!outcome) throw await accessDenied(deps, context, 'user_disabled', user_id);
   // `used` is committed with the session, and there is none yet.
-  if (outcome.kind === 'second_factor') await deps.db.run(used);
+  if (outcome.kind === 'second_factor') await deps.db.of(user_id).run(used);
   return outcome;
 }
 
@@ -142,7 +142,7 @@ async function createFederatedUser(
   const after = { role, provider: provider.id };
   const event = { action: 'user.created', actor: `user:${user_id}`, target: user_id, after, address } as const;
   const identity = { issuer, subject, user_id, provider: provider.id, email };
-  const done = await deps.db.change({
+  const done = await deps.db.of(user_id).change({
     run: {
       user: insertUser({ user_id, email, email_verified_at: at, name, picture, locale, role }, at),
       identity: mayConflict(insertIdentity(identity, at)),

@@ -8,6 +8,7 @@ import { mayConflict } from '../../platform/db/change.ts';
 import { type SingleUse, useOnce } from '../../platform/db/used-once.ts';
 import type { Deps, MailDeps, SecretDeps } from '../../platform/deps.ts';
 import { RequestError, refusal } from '../../platform/errors.ts';
+import { addressKey } from '../../platform/ip-address.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
 import {
   findUsablePasskey,
@@ -72,7 +73,7 @@ export async function acceptAssertion(
       countSignIn(['hwk'], 'passkey_refused');
       const refused = { action: 'session.refused', target: passkey?.user_id, reason: 'passkey_refused' } as const;
       const event = unauthenticatedEvent(deps, { ...refused, address: asked.address });
-      await deps.db.change({ run: { event } });
+      await deps.db.of(addressKey(asked.address)).change({ run: { event } });
     }
     throw error;
   }
@@ -120,7 +121,7 @@ type Spending = { passkey: Passkey; challenge: SingleUse; use: PasskeyUse; addre
 
 /** First of all, so that of many answers to one challenge a single one is accepted. */
 async function spend(deps: MailDeps, { passkey, challenge, use, address }: Spending): Promise<void> {
-  const done = await deps.db.change({
+  const done = await deps.db.of(passkey.user_id).change({
     run: { challenge: mayConflict(useOnce(challenge)), passkey: usePasskey(passkey, use) },
   });
   if (!done.ok) throw expired(done.failed);
@@ -143,5 +144,5 @@ async function reportCopy(deps: MailDeps, { passkey, use, address }: Omit<Spendi
   const event = { actor: 'system', target: passkey.user_id, before, after, address } as const;
   const mails = owner ? mailTo(deps, owner, 'passkey_copied', { passkey: passkey.name, address }) : [];
   const { statement } = auditEvent({ action: 'passkey.copy_suspected', ...event }, use.at);
-  await deps.db.change({ run: { event: statement, mails } });
+  await deps.db.of(passkey.user_id).change({ run: { event: statement, mails } });
 }

@@ -3,6 +3,7 @@ import {
   deleteLinksOfUser,
   deleteResetLinksOfUser,
   endLinksGivenBy,
+  endLinksGivenElsewhere,
   hasInvitedAdministrator,
   type User,
 } from '../../accounts/statements.ts';
@@ -27,7 +28,7 @@ import { signInLimit } from '../sessions/complete-sign-in.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
 import { changeOwnAccount, type Owner, rotateSessionSecret, type SignedIn } from '../sessions/session.ts';
 import { endOtherSessions, endSessionsOfUser, touchDevice } from '../sessions/store.ts';
-import { passwordLimits } from './password-limits.ts';
+import { resetPasswordLimits } from './password-limits.ts';
 
 /** The session's new secret, for its cookie, and whether invitations of administrators became ordinary ones. */
 export type PasswordChange = { token: string; endsInvitations: boolean };
@@ -54,6 +55,7 @@ export async function changePassword(
   const at = now(deps);
   const endsInvitations = await hasInvitedAdministrator(deps.db, user_id, at);
   const rotation = rotateSessionSecret(session);
+  await endLinksGivenElsewhere(deps.db, user_id);
   await changeOwnAccount(deps, user, {
     action: hadOne ? 'password.changed' : 'password.set',
     mail: hadOne ? 'password_changed' : 'password_set',
@@ -124,9 +126,9 @@ export function endPasswordAccess(
     deleteLinksOfUser(user_id, 'change_email'),
     ...endLinksGivenBy(user_id),
     deletePendingTotp(user_id),
-    ...passwordLimits(deps).reset(email),
+    ...resetPasswordLimits(email),
     clearHourlyCodeFailures(deps, user_id),
-    signInLimit(deps).forget(user_id), // by an attacker who knew the old one
+    signInLimit(deps, user_id).forget(user_id), // by an attacker who knew the old one
     resetMailsTo(deps, 'reset', email), // their links are gone
   ];
 }
@@ -141,6 +143,7 @@ export async function removePassword(deps: RevocationDeps, owner: Owner): Promis
   if (!(await passwordOf(deps.db, user_id))) throw refusal('invalid_state', { key: 'password.none' });
   const endsInvitations = await hasInvitedAdministrator(deps.db, user_id, now(deps));
   const rotation = rotateSessionSecret(session);
+  await endLinksGivenElsewhere(deps.db, user_id);
   const failed = await changeOwnAccount(deps, owner, {
     action: 'password.removed',
     mail: 'password_removed',

@@ -1,10 +1,13 @@
-import { isAddressed } from '../../accounts/statements.ts';
+import { isAddressed, partOfEmail, type User } from '../../accounts/statements.ts';
 import { now } from '../../platform/clock.ts';
 import { returning } from '../../platform/db/change.ts';
+import { inOrder } from '../../platform/db/db.ts';
+import { askOfEach } from '../../platform/db/parts.ts';
 import type { Sql } from '../../platform/db/sql.ts';
+import type { PlacementDeps, StoreDeps } from '../../platform/deps.ts';
 import { emailKey } from '../../platform/email-address.ts';
 import { refusal } from '../../platform/errors.ts';
-import { digest } from '../../platform/ids.ts';
+import { digest, type UserId } from '../../platform/ids.ts';
 import {
   addressLimit,
   type Backoff,
@@ -49,12 +52,11 @@ export type LockState = { failures: number; blocked_until: number | null /** Unt
  * A known device has a counter of its own, and all unknown devices share one, as for TOTP codes: so an attacker uses up the
  * attempts of unknown devices only. A known device has as many attempts as all unknown ones together, so a stolen device
  * cookie is worth as many guesses as one more account.
+ * @param user_id of the account that has the address, if there is one: its failures are where it is.
  * @param knownDevice the hash of a device on which the user has signed in with the current password.
  */
-export function passwordLimits(deps: CounterDeps, knownDevice?: string) {
-  const unknownDevicesCounter = (email: string) => `password-account:${digest(emailKey(email))}`;
-  const devicePrefix = (email: string) => `password-device:${digest(emailKey(email))}:`;
-  const deviceCounters = (email: string) => prefixedDevices(devicePrefix(email), isAddressed(email));
+export function passwordLimits(deps: CounterDeps & PlacementDeps, user_id?: UserId, knownDevice?: string) {
+  const partOfAccount = (email: string) => (user_id === undefined ? partOfEmail(deps, email) : deps.db.of(user_id));
   const accountCounter = (email: string) =>
     knownDevice === undefined ? unknownDevicesCounter(email) : devicePrefix(email) + knownDevice;
   // Few passwords tried on many accounts never meet the limit of one account.
@@ -63,7 +65,9 @@ export function passwordLimits(deps: CounterDeps, knownDevice?: string) {
 
   async function readUnlessBlocked(email: string, address: string): Promise<Counter[]> {
     if (!deps.config.rateLimits) return [];
-    const counters = await readCounters(deps.db, [accountCounter(email), ...ofAddress.counterKeys(address)]);
+    const keys = [accountCounter(email), ...ofAddress.counterKeys(address)];
+    const parts = [...new Set([partOfAccount(email), ofAddress.partOf(address)])];
+    const counters = (await Promise.all(parts.map((part) => readCounters(part, keys)))).flat();
     // Waiting does not open a disabled password. Every email address is answered alike, known or not.
     if (counters.some(({ blocked_until }) => blocked_until === never)) {
       throw refusal('access_denied', { key: 'signin.password_disabled' });
@@ -87,8 +91,10 @@ export function passwordLimits(deps: CounterDeps, knownDevice?: string) {
       if (!deps.config.rateLimits) return 0;
       // Accounts before addresses, always: two batches then never wait for each other's row.
       const account = countConsecutive(accountCounter(email), perAccount(deps.config), now(deps));
-      const run = { account: returning(Counter, account), address: ofAddress.counts(address) };
-      const { results } = await deps.db.change({ run });
+      const { results } = await inOrder(
+        { in: partOfAccount(email), run: { account: returning(Counter, account) } },
+        { in: ofAddress.partOf(address), run: { address: ofAddress.counts(address) } },
+      );
       return counterOf(results.account.rows).failures;
     },
 
@@ -102,35 +108,48 @@ export function passwordLimits(deps: CounterDeps, knownDevice?: string) {
       const account = accountCounter(email);
       const counters = await readUnlessBlocked(email, address);
       if (!counters.some(({ counter_key }) => counter_key === account)) return;
-      const { changes } = await deps.db.run(clearUnlessBlocked(account, now(deps)));
+      const { changes } = await partOfAccount(email).run(clearUnlessBlocked(account, now(deps)));
       // Nothing cleared: another sign-in cleared it first, or failures blocked it since the read.
       if (changes === 0) await readUnlessBlocked(email, address);
     },
+  };
+}
 
-    /** For a password reset: opens the account again on any browser, even when 100 failures had disabled its password. */
-    reset: (email: string): Sql[] => [clearCounter(unknownDevicesCounter(email)), clearCounters(deviceCounters(email))],
+const unknownDevicesCounter = (email: string) => `password-account:${digest(emailKey(email))}`;
+const devicePrefix = (email: string) => `password-device:${digest(emailKey(email))}:`;
+const deviceCounters = (email: string) => prefixedDevices(devicePrefix(email), isAddressed(email));
 
-    /** Those of some accounts that are blocked on unknown browsers, in one read. @param emails a page of them. */
-    async blockedAmong(emails: readonly string[]): Promise<ReadonlySet<string>> {
-      const keys = emails.map(unknownDevicesCounter);
-      const blocked = new Set(
-        (await readManyCounters(deps.db, keys))
-          .filter(({ blocked_until }) => blocked_until > now(deps))
-          .map((one) => one.counter_key),
-      );
-      return new Set(emails.filter((_, place) => blocked.has(keys[place]!)));
-    },
+/** For a change of the account: opens it again on any browser, even when 100 failures had disabled its password. */
+export const resetPasswordLimits = (email: string): Sql[] => [
+  clearCounter(unknownDevicesCounter(email)),
+  clearCounters(deviceCounters(email)),
+];
 
-    /** For support: the worst of the user's counters, of unknown browsers or of a known one. One read. */
-    async lockStateOf(email: string): Promise<LockState> {
-      const worst = await worstCounter(deps.db, unknownDevicesCounter(email), deviceCounters(email));
-      const { failures, blocked_until } = worst ?? { failures: 0, blocked_until: 0 };
-      const isBlocked = blocked_until > now(deps);
-      return {
-        failures,
-        blocked_until: isBlocked ? blocked_until : null,
-        disabled: isBlocked && blocked_until === never,
-      };
-    },
+type Account = Pick<User, 'user_id' | 'email'>;
+
+/** The ids of those accounts that are blocked on unknown browsers, in one read. @param accounts a page of them. */
+export async function blockedAmong(deps: StoreDeps, accounts: readonly Account[]): Promise<ReadonlySet<string>> {
+  const keyOf = new Map(accounts.map(({ user_id, email }) => [user_id, unknownDevicesCounter(email)]));
+  const counters = await askOfEach(deps.db, [...keyOf.keys()], (part, ids) =>
+    readManyCounters(
+      part,
+      ids.map((user_id) => keyOf.get(user_id)!),
+    ),
+  );
+  const blocked = new Set(
+    counters.filter(({ blocked_until }) => blocked_until > now(deps)).map((one) => one.counter_key),
+  );
+  return new Set([...keyOf].flatMap(([user_id, key]) => (blocked.has(key) ? [user_id] : [])));
+}
+
+/** For support: the worst of the user's counters, of unknown browsers or of a known one. One read. */
+export async function lockStateOf(deps: StoreDeps, { user_id, email }: Account): Promise<LockState> {
+  const worst = await worstCounter(deps.db.of(user_id), unknownDevicesCounter(email), deviceCounters(email));
+  const { failures, blocked_until } = worst ?? { failures: 0, blocked_until: 0 };
+  const isBlocked = blocked_until > now(deps);
+  return {
+    failures,
+    blocked_until: isBlocked ? blocked_until : null,
+    disabled: isBlocked && blocked_until === never,
   };
 }

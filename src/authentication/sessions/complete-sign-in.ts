@@ -3,9 +3,10 @@ import { findUser, lockUser, recordSignIn } from '../../accounts/statements.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange, type Requirements } from '../../platform/db/change.ts';
+import { inOrder } from '../../platform/db/db.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { LimitDeps, MailDeps, StoreDeps } from '../../platform/deps.ts';
-import { bucketOf, digest, newIdOf, newSecretIn } from '../../platform/ids.ts';
+import { bucketOf, digest, newIdOf, newSecretIn, type UserId } from '../../platform/ids.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { mailTo } from '../../platform/mail/letters.ts';
 import { hasSecondFactor } from '../credentials/factors.store.ts';
@@ -63,7 +64,7 @@ export async function completeSignIn(
   if (!secondStep && (await isTotpActive(deps.db, user_id))) return startPendingSignIn(deps, proof, signInRequest);
   const { previous, address, userAgent, request_id } = signInRequest;
   const device = await deviceStatements(deps, user_id, signInRequest);
-  const limit = signInLimit(deps);
+  const limit = signInLimit(deps, user_id);
   const at = now(deps);
   const continues = previous?.user_id === user_id;
   const session_id = continues ? previous.session_id : newIdOf(user_id, 'ses');
@@ -83,22 +84,33 @@ export async function completeSignIn(
   };
   const caller = { actor: `user:${user_id}`, address } as const;
   const after = { user_id, amr: methods.join(' ') };
-  const done = await deps.db.change({
-    // On PostgreSQL a sign-in commits before a change of password or factors, which then ends it, or after the change.
-    lock: recordSignIn(user_id, hasSecondFactor(user_id), at),
-    require: preconditions,
-    run: {
-      limit: limit.taken(device.limitKey),
-      session: mustChange(continues ? renewSession(session, at) : insertSession(session, at)),
-      surplus: continues ? undefined : endSurplusSessions(user_id, session_id, at),
-      replaced: previous && !continues ? signOutStatements(deps, previous, caller, at) : undefined,
-      also,
-      device: device.statements,
-      request:
-        request_id === undefined ? undefined : deps.authorizationRequests.markAuthenticated(request_id, session_id),
-      event: auditEvent({ action: 'session.started', ...caller, target: session_id, after }, at).statement,
+  const done = await inOrder(
+    {
+      in: deps.db.of(user_id),
+      // On PostgreSQL a sign-in commits before a change of password or factors, which then ends it, or after the change.
+      lock: recordSignIn(user_id, hasSecondFactor(user_id), at),
+      require: preconditions,
+      run: {
+        limit: limit.taken(device.limitKey),
+        session: mustChange(continues ? renewSession(session, at) : insertSession(session, at)),
+        surplus: continues ? undefined : endSurplusSessions(user_id, session_id, at),
+        also,
+        device: device.statements,
+        event: auditEvent({ action: 'session.started', ...caller, target: session_id, after }, at).statement,
+      },
     },
-  });
+    {
+      in: deps.db.of(previous?.user_id ?? user_id),
+      run: { replaced: previous && !continues ? signOutStatements(deps, previous, caller, at) : undefined },
+    },
+    {
+      in: deps.db.of(request_id ?? user_id),
+      run: {
+        request:
+          request_id === undefined ? undefined : deps.authorizationRequests.markAuthenticated(request_id, session_id),
+      },
+    },
+  );
   if (!done.ok && done.failed === 'limit') throw await limit.refusal(device.limitKey);
   if (!done.ok) return undefined;
   countSignIn(methods, 'succeeded');
@@ -110,14 +122,14 @@ async function startPendingSignIn(
   { user_id, methods, preconditions }: Proof,
   { request_id, next, address, deviceToken }: SignInRequest,
 ): Promise<Outcome | undefined> {
-  const limit = signInLimit(deps);
+  const limit = signInLimit(deps, user_id);
   const { limitKey } = await deviceOf(deps, user_id, deviceToken);
   const token = newSecretIn(bucketOf(user_id), 'at_');
   const attempt = { user_id, methods: [...methods], request_id: request_id ?? null, next: next ?? null };
   const after = { amr: methods.join(' ') };
   const caller = { actor: `user:${user_id}`, address } as const;
   const event = { action: 'session.second_factor_asked', ...caller, target: user_id, after } as const;
-  const done = await deps.db.change({
+  const done = await deps.db.of(user_id).change({
     lock: lockUser(user_id),
     require: preconditions,
     run: {
@@ -133,8 +145,10 @@ async function startPendingSignIn(
 }
 
 /** Each sign-in is a row of the audit log for good. */
-export const signInLimit = (deps: LimitDeps) =>
-  windowLimit(deps, { name: 'sign-in', limit: deps.config.limits.signInsPerHour, windowSeconds: 3600 });
+export const signInLimit = (deps: LimitDeps, user_id: UserId) =>
+  windowLimit(deps, { name: 'sign-in', limit: deps.config.limits.signInsPerHour, windowSeconds: 3600 }, () =>
+    deps.db.of(user_id),
+  );
 
 /** Known devices count by themselves: an attacker who knows the password cannot use up the owner's sign-ins on them. */
 async function deviceOf(deps: StoreDeps, user_id: string, deviceToken: string) {

@@ -1,7 +1,7 @@
 import type { Db } from '../../platform/db/db.ts';
 import { id, integer, nullable, type RowOf, row, text, words } from '../../platform/db/rows.ts';
 import { type Sql, sql } from '../../platform/db/sql.ts';
-import type { RequestId, UserId } from '../../platform/ids.ts';
+import { digest, type RequestId, type UserId } from '../../platform/ids.ts';
 import type { Method } from './authentication.ts';
 
 /** A sign-in between its first factor and its second (decisions §3). */
@@ -29,18 +29,20 @@ export const insertPendingSignIn = (attempt_hash: string, pending: PendingSignIn
   return sql`insert into sign_in_attempts ${StoredPendingSignIn.values(stored)}`;
 };
 
-/** `maxTries`: wrong codes that one sign-in allows. */
-type OpenPendingSignIn = { attempt_hash: string; maxTries: number };
+/** `token`: its secret. `maxTries`: wrong codes that one sign-in allows. */
+type OpenPendingSignIn = { token: string; maxTries: number };
 
-const isOpen = ({ attempt_hash, maxTries }: OpenPendingSignIn, now: number): Sql =>
-  sql`attempt_hash = ${attempt_hash} and expires_at > ${now} and failures < ${maxTries}`;
+const isOpen = ({ token, maxTries }: OpenPendingSignIn, now: number): Sql =>
+  sql`attempt_hash = ${digest(token)} and expires_at > ${now} and failures < ${maxTries}`;
 
 export const findPendingSignIn = (db: Db, attempt: OpenPendingSignIn, now: number) =>
-  db.get(PendingSignIn, sql`select ${PendingSignIn.columns} from sign_in_attempts where ${isOpen(attempt, now)}`);
+  db
+    .of(attempt.token)
+    .get(PendingSignIn, sql`select ${PendingSignIn.columns} from sign_in_attempts where ${isOpen(attempt, now)}`);
 
 /** Consumes a try before the code is checked, so that simultaneous guesses cannot exceed the maximum. */
 export async function consumeTry(db: Db, attempt: OpenPendingSignIn, now: number) {
-  const { rows } = await db.run(
+  const { rows } = await db.of(attempt.token).run(
     CountedPendingSignIn,
     sql`update sign_in_attempts set failures = failures + 1 where ${isOpen(attempt, now)}
         returning ${CountedPendingSignIn.columns}`,
@@ -50,14 +52,14 @@ export async function consumeTry(db: Db, attempt: OpenPendingSignIn, now: number
 }
 
 /** For the change that completes it, behind a lock: of two at once, only one still finds it. */
-export const pendingSignInExists = (attempt_hash: string): Sql =>
-  sql`exists (select 1 from sign_in_attempts where attempt_hash = ${attempt_hash})`;
+export const pendingSignInExists = (token: string): Sql =>
+  sql`exists (select 1 from sign_in_attempts where attempt_hash = ${digest(token)})`;
 
 export const hasPendingSignIn = (user_id: UserId, now: number): Sql =>
   sql`exists (select 1 from sign_in_attempts where user_id = ${user_id} and expires_at > ${now})`;
 
-export const deletePendingSignIn = (attempt_hash: string): Sql =>
-  sql`delete from sign_in_attempts where attempt_hash = ${attempt_hash}`;
+export const deletePendingSignIn = (token: string): Sql =>
+  sql`delete from sign_in_attempts where attempt_hash = ${digest(token)}`;
 
 /** For a change of password or factors: a sign-in that began with the old ones has to start again. */
 export const deletePendingSignInsOfUser = (user_id: UserId): Sql =>

@@ -45,7 +45,7 @@ export async function currentSession(deps: SessionDeps, request: FastifyRequest)
   const token = cookie(request, cookieNames(deps.config).session);
   if (token === undefined || token.length > 200) return undefined;
   const at = now(deps);
-  const session = await findSession(deps.db, digest(token), at);
+  const session = await findSession(deps.db.of(token), digest(token), at);
   if (session?.has_expired) {
     // While the clock is not settled, this may be wrong, and the session may be active again later.
     if (deps.timekeeper.isSettled()) await expireSession(deps.db, session.session_id, at);
@@ -207,7 +207,7 @@ export const administratorPage: Access<Deps, Administrator> = {
 
 /** @returns `login_required` or `reauthentication_required`: why {@link isCurrentSession} was not true. */
 export async function sessionRefusal(deps: StoreDeps, session: SessionRef): Promise<RequestError> {
-  return (await deps.db.holds(isActiveSession(session)))
+  return (await deps.db.of(session.session_id).holds(isActiveSession(session)))
     ? reauthenticationRequired(recentSeconds, twoFactors)
     : loginRequired();
 }
@@ -246,7 +246,7 @@ export async function changeOwnAccount(
   { mail, values, require, run, ...event }: OwnChange,
 ): Promise<string | undefined> {
   const { session, caller } = owner;
-  const done = await deps.db.change({
+  const done = await deps.db.of(session.user_id).change({
     lock: lockUser(session.user_id),
     require: { session: isCurrentSession(session), ...require },
     run: {

@@ -1,6 +1,6 @@
 import { refuseAgainstAdministrator } from '../../accounts/administrators.ts';
 import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
-import { endLinksGivenBy, findUser, lockUser } from '../../accounts/statements.ts';
+import { endLinksGivenBy, endLinksGivenElsewhere, findUser, lockUser } from '../../accounts/statements.ts';
 import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import type { Sql } from '../../platform/db/sql.ts';
@@ -83,7 +83,7 @@ export async function nameSession(
 ): Promise<boolean> {
   if (name !== null && displayNameProblem(name)) throw invalidFields([fieldProblem('name', { key: 'problem.name' })]);
   const stored = name === null ? null : normalizeName(name);
-  const { changes } = await deps.db.run(renameSession(user_id, session_id, stored, now(deps)));
+  const { changes } = await deps.db.of(user_id).run(renameSession(user_id, session_id, stored, now(deps)));
   if (changes > 0) return true;
   const sessions = await activeSessionsOf(deps.db, user_id, now(deps));
   if (!sessions.some((one) => one.session_id === session_id)) throw notFound();
@@ -114,7 +114,7 @@ export function signOutStatements(
 export async function signOut(deps: StoreDeps & Pick<Deps, 'grants'>, session: Session): Promise<void> {
   const ended = signOutStatements(deps, session, { actor: `user:${session.user_id}` }, now(deps));
   // Of several requests at once, one finds the session active.
-  await deps.db.change({ lock: lockUser(session.user_id), run: { ended } });
+  await deps.db.of(session.user_id).change({ lock: lockUser(session.user_id), run: { ended } });
 }
 
 /**
@@ -145,7 +145,8 @@ export async function endOwnOtherSessions(deps: StoreDeps & Pick<Deps, 'grants'>
   const { user_id, session_id } = owner.session;
   const at = now(deps);
   const onlyIf = hasOtherActiveAccess(user_id, session_id, at, deps.grants.hasGrantElsewhere(user_id, session_id));
-  const { results } = await deps.db.change({
+  await endLinksGivenElsewhere(deps.db, user_id);
+  const { results } = await deps.db.of(user_id).change({
     lock: lockUser(user_id),
     run: {
       ...endOthersStatements(deps, owner, { reason: 'sign_out', onlyIf }, at),
@@ -176,7 +177,7 @@ export async function endUserSession(
   const reason = written ?? by;
   const event = { action: 'session.ended', ...caller, target: session_id, reason, after: { user_id } } as const;
   const mails = by === 'administrator' ? await mailAbout(deps, { user_id, session_id }, written, at) : [];
-  const done = await deps.db.change({
+  const done = await deps.db.of(user_id).change({
     lock: lockUser(user_id), // of two requests for the same session only one finds it active
     require: { session: isActiveSessionOf(user_id, session_id, at) },
     run: {
@@ -196,7 +197,7 @@ async function mailAbout(
   at: number,
 ): Promise<Sql[]> {
   const user = await findUser(deps.db, user_id);
-  if (!user || !(await deps.db.holds(isActiveSessionOf(user_id, session_id, at)))) return [];
+  if (!user || !(await deps.db.of(user_id).holds(isActiveSessionOf(user_id, session_id, at)))) return [];
   const sendsMail = await mayMailAbout(deps, 'session_ended', user_id, maxMailsAboutRevocations);
   return sendsMail ? mailTo(deps, user, 'session_ended', reasonForMail(written)) : [];
 }

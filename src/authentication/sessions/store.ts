@@ -1,5 +1,5 @@
 import { User } from '../../accounts/statements.ts';
-import type { Db } from '../../platform/db/db.ts';
+import type { Db, Part } from '../../platform/db/db.ts';
 import { flag, id, integer, nullable, type RowOf, row, text, words } from '../../platform/db/rows.ts';
 import { inOneSlice } from '../../platform/db/slices.ts';
 import { asText, incidental, join, raw, type Sql, sql } from '../../platform/db/sql.ts';
@@ -71,8 +71,8 @@ const strongestFactor = sql`(${isOfTwoFactors} or not (${hasTotp(userOfSession)}
 const isUnexpired = (now: number): Sql => sql`idle_expires_at > ${now} and expires_at > ${now}`;
 
 /** A session that has not ended, of a user who is not disabled; also one that has expired. */
-export const findSession = (db: Db, token_hash: string, now: number) =>
-  db.get(
+export const findSession = (part: Part, token_hash: string, now: number) =>
+  part.get(
     SessionRow,
     sql`select s.session_id, s.token_hash, s.user_id, s.created_at as session_created_at, s.auth_time, s.amr, s.acr,
                case when ${hasEveryFactor} then 0 else 1 end as lacks_second_factor,
@@ -86,7 +86,7 @@ export const findSession = (db: Db, token_hash: string, now: number) =>
 
 /** An expired session stays so even if the clock is set back. */
 export const expireSession = (db: Db, session_id: SessionId, now: number) =>
-  db.run(
+  db.of(session_id).run(
     sql`update sessions set ended_at = ${now}, end_reason = 'expired'
          where session_id = ${session_id} and ended_at is null and (idle_expires_at <= ${now} or expires_at <= ${now})`,
   );
@@ -116,7 +116,7 @@ export function renewSession(session: NewSession, now: number): Sql {
 }
 
 export const touchSession = (db: Db, session_id: SessionId, now: number, idle_expires_at: number) =>
-  db.run(
+  db.of(session_id).run(
     incidental(sql`update sessions set last_seen_at = ${now}, idle_expires_at = ${idle_expires_at}
                     where session_id = ${session_id} and ended_at is null`),
   );
@@ -165,15 +165,15 @@ export const endSessionsOfUser = (user_id: UserId, reason: string, now: number):
   sql`update sessions set ended_at = ${now}, end_reason = ${reason} where user_id = ${user_id} and ended_at is null`;
 
 /** Ends the sessions of all users, for a restore. */
-export const endSessions = (db: Db, reason: string, now: number, rows: number) =>
-  db.run(
+export const endSessions = (part: Part, reason: string, now: number, rows: number) =>
+  part.run(
     sql`update sessions set ended_at = ${now}, end_reason = ${reason}
          where ${inOneSlice('sessions', 'session_id', sql`ended_at is null`, rows)}`,
   );
 
 /** Last used first. */
 export const activeSessionsOf = (db: Db, user_id: UserId, now: number) =>
-  db.all(
+  db.of(user_id).all(
     ListedSession,
     sql`select ${ListedSession.columnsOf('s')} from sessions s join users u on u.user_id = s.user_id
          where s.user_id = ${user_id} and s.ended_at is null and ${isUnexpired(now)} and u.disabled_at is null
@@ -195,7 +195,7 @@ export const endSurplusSessions = (user_id: UserId, session_id: SessionId, now: 
 /** The hash of the device, if the user has signed in on it at that time or later. @param since Unix seconds. */
 export async function findKnownDevice(db: Db, user_id: UserId, deviceToken: string, since: number) {
   const device_hash = digest(deviceToken);
-  const isKnown = await db.holds(
+  const isKnown = await db.of(user_id).holds(
     sql`exists (select 1 from known_devices
                  where user_id = ${user_id} and device_hash = ${device_hash} and last_seen_at >= ${since})`,
   );
@@ -206,7 +206,7 @@ const Device = row('known_devices', { is_known: flag, has_any: flag });
 
 /** Whether the user has signed in on this device before, and on any at all. */
 export async function findDevice(db: Db, user_id: UserId, device_hash: string) {
-  const device = await db.get(
+  const device = await db.of(user_id).get(
     Device,
     sql`select exists (select 1 from known_devices where user_id = ${user_id} and device_hash = ${device_hash})
                  as is_known,

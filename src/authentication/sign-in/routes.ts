@@ -3,7 +3,6 @@ import { now } from '../../platform/clock.ts';
 import type { RequestError } from '../../platform/errors.ts';
 import { clearCookie, cookie, cookieNames } from '../../platform/http/cookies.ts';
 import { type Parameters, readForm } from '../../platform/http/parameters.ts';
-import { digest } from '../../platform/ids.ts';
 import { expectCookie, isOfBlockedCookies, requireCookie, tryCookie } from '../../platform/pages/cookie-check.ts';
 import { alert } from '../../platform/pages/form.ts';
 import type { Html } from '../../platform/pages/html.ts';
@@ -135,23 +134,23 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
   });
 
   app.post('/signin/second-factor/passkey/options', async (request, reply) => {
-    // Without a cookie, the hash of the empty string, which no pending sign-in has.
-    const attempt_hash = digest(cookie(request, cookieNames(deps.config).attempt) ?? '');
-    return secondFactorOptions(deps, attempt_hash, requesterOf(request, reply));
+    // No pending sign-in has the empty string.
+    const token = cookie(request, cookieNames(deps.config).attempt) ?? '';
+    return secondFactorOptions(deps, token, requesterOf(request, reply));
   });
 
   app.post('/signin/second-factor/passkey', { config }, async (request, reply) => {
     const { credential } = readForm(request.body);
     const pending = await readPendingSignIn(deps, request);
     if (!pending) return startAgain(deps, reply);
-    const { view, form, returnTarget, attempt_hash } = pending;
+    const { view, form, returnTarget, token } = pending;
     const { browser } = requesterOf(request, reply);
     return answerAttempt(deps, request, reply, {
       returnTarget,
       view,
       page: (problem) => secondFactorPage(view, { ...form, problem }),
       attempt: async (signInRequest) =>
-        completeSecondFactorWithPasskey(deps, parseCredential(credential), browser, { attempt_hash, signInRequest }),
+        completeSecondFactorWithPasskey(deps, parseCredential(credential), browser, { token, signInRequest }),
     });
   });
 }

@@ -1,6 +1,7 @@
 import { now } from '../../platform/clock.ts';
 import type { Deps, LimitDeps, SecretDeps } from '../../platform/deps.ts';
 import { loginRequired, refusal } from '../../platform/errors.ts';
+import { digest } from '../../platform/ids.ts';
 import { passkeyExists } from '../credentials/passkeys.store.ts';
 import type { SignInDeps } from '../deps.ts';
 import { type AssertionRequest, acceptAssertion, assertionOptions } from '../passkeys/accept-assertion.ts';
@@ -50,9 +51,9 @@ export async function signInWithPasskey(
  * The pending sign-in, if a passkey can be its second factor: not if one was the first.
  * @throws {RequestError} `login_required` when none is pending; `access_denied` when its first factor was a passkey.
  */
-async function requirePendingSignIn(deps: LimitDeps, attempt_hash: string): Promise<PendingSignIn> {
+async function requirePendingSignIn(deps: LimitDeps, token: string): Promise<PendingSignIn> {
   const { codesPerSignIn: maxTries } = deps.config.limits;
-  const attempt = await findPendingSignIn(deps.db, { attempt_hash, maxTries }, now(deps));
+  const attempt = await findPendingSignIn(deps.db, { token, maxTries }, now(deps));
   if (!attempt) throw loginRequired();
   if (attempt.methods.includes('hwk')) throw refusal('access_denied', { key: 'passkey.problem.same_factor' });
   return attempt;
@@ -60,14 +61,14 @@ async function requirePendingSignIn(deps: LimitDeps, attempt_hash: string): Prom
 
 const secondFactorAssertion = (
   { browser, address }: Requester,
-  subject: string,
+  token: string,
   { user_id }: PendingSignIn,
-): AssertionRequest => ({ use: { purpose: 'second_factor', browser, subject }, user_id, address });
+): AssertionRequest => ({ use: { purpose: 'second_factor', browser, subject: digest(token) }, user_id, address });
 
 /** @throws {RequestError} as {@link requirePendingSignIn} */
-export async function secondFactorOptions(deps: SecretDeps, attempt_hash: string, requester: Requester) {
-  const attempt = await requirePendingSignIn(deps, attempt_hash);
-  return assertionOptions(deps, secondFactorAssertion(requester, attempt_hash, attempt));
+export async function secondFactorOptions(deps: SecretDeps, token: string, requester: Requester) {
+  const attempt = await requirePendingSignIn(deps, token);
+  return assertionOptions(deps, secondFactorAssertion(requester, token, attempt));
 }
 
 /** @throws {RequestError} as {@link acceptAssertion} and {@link requirePendingSignIn} */
@@ -75,15 +76,15 @@ export async function completeSecondFactorWithPasskey(
   deps: PasskeyDeps,
   credential: unknown,
   browser: string,
-  { attempt_hash, signInRequest }: { attempt_hash: string; signInRequest: SignInRequest },
+  { token, signInRequest }: { token: string; signInRequest: SignInRequest },
 ) {
   const { address } = signInRequest;
-  await requirePendingSignIn(deps, attempt_hash);
+  await requirePendingSignIn(deps, token);
   // Before the assertion is checked: codes and passkeys share the few tries of a sign-in.
-  const attempt = await consumeTry(deps.db, { attempt_hash, maxTries: deps.config.limits.codesPerSignIn }, now(deps));
+  const attempt = await consumeTry(deps.db, { token, maxTries: deps.config.limits.codesPerSignIn }, now(deps));
   if (!attempt) throw loginRequired();
-  await acceptAssertion(deps, credential, secondFactorAssertion({ browser, address }, attempt_hash, attempt));
-  return requireOutcome(await completeSecondStep(deps, { attempt_hash, attempt, method: 'hwk' }, signInRequest));
+  await acceptAssertion(deps, credential, secondFactorAssertion({ browser, address }, token, attempt));
+  return requireOutcome(await completeSecondStep(deps, { token, attempt, method: 'hwk' }, signInRequest));
 }
 
 /** A user who was disabled meanwhile gets the same refusal as for an invalid passkey. */

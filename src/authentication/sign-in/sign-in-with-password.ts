@@ -2,6 +2,7 @@ import { findUserByEmail } from '../../accounts/statements.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
 import { RequestError } from '../../platform/errors.ts';
+import { addressKey } from '../../platform/ip-address.ts';
 import { identified, unidentified } from '../credentials/hash-queue.ts';
 import { needsRehash } from '../credentials/password-formats.ts';
 import { passwordOf, passwordUnchanged, replaceHash } from '../credentials/passwords.store.ts';
@@ -33,7 +34,7 @@ export async function signInWithPassword(
   const stored = await passwordOf(deps.db, user_id);
   // A device from before the password was set may be an attacker's.
   const device = await findKnownDevice(deps.db, user_id, deviceToken, stored?.changed_at ?? now(deps));
-  const limits = passwordLimits(deps, device);
+  const limits = passwordLimits(deps, user?.user_id, device);
   await limits.check(attempt.username, address);
   const isIdentified = device !== undefined || previous?.user_id === user_id;
   const asker = isIdentified ? identified(user_id, address) : unidentified(attempt.username, address);
@@ -48,7 +49,7 @@ export async function signInWithPassword(
     countSignIn(['pwd'], reason);
     if (stored) noteIfUnreadable(deps, user_id, stored.password_hash);
     const refused = { action: 'session.refused', target: user?.user_id, reason, address } as const;
-    await deps.db.change({ run: { event: unauthenticatedEvent(deps, refused) } });
+    await deps.db.of(addressKey(address)).change({ run: { event: unauthenticatedEvent(deps, refused) } });
     return undefined;
   }
   // Checks the limits again before it resets them: while this password was being hashed, other guesses may have used up
@@ -56,7 +57,7 @@ export async function signInWithPassword(
   await limits.succeeded(attempt.username, address);
   if (stored && needsRehash(stored.password_hash)) {
     const to = await deps.passwords.hash(attempt.password, asker).catch(unlessBusy);
-    if (to !== undefined) await deps.db.run(replaceHash(user_id, { from: stored.password_hash, to }));
+    if (to !== undefined) await deps.db.of(user_id).run(replaceHash(user_id, { from: stored.password_hash, to }));
   }
   const preconditions = { password: passwordUnchanged(user_id, stored?.version ?? '') };
   const proof = { user_id, methods: ['pwd'], secondStep: false, preconditions } as const;

@@ -45,11 +45,11 @@ type Verdict =
  */
 export async function checkCode(
   deps: SignInDeps & Pick<Deps, 'vault'>,
-  attempt_hash: string,
+  token: string,
   code: string,
   signInRequest: SignInRequest,
 ): Promise<Verdict> {
-  const attempt = await consumeTry(deps.db, { attempt_hash, maxTries: deps.config.limits.codesPerSignIn }, now(deps));
+  const attempt = await consumeTry(deps.db, { token, maxTries: deps.config.limits.codesPerSignIn }, now(deps));
   if (!attempt) return { kind: 'over' };
   const guess = await guessOf(deps, attempt, signInRequest);
   const right = await consumeCode(deps, guess, code);
@@ -64,7 +64,7 @@ export async function checkCode(
     right === 'totp'
       ? guess.limits.forget()
       : [...guess.limits.open(), ...(await notifyBackupCodeUse(deps, attempt, signInRequest))];
-  const outcome = await completeSecondStep(deps, { attempt_hash, attempt, method: 'otp' }, signInRequest, also);
+  const outcome = await completeSecondStep(deps, { token, attempt, method: 'otp' }, signInRequest, also);
   return outcome ? { kind: 'passed', outcome } : { kind: 'over' };
 }
 
@@ -88,7 +88,7 @@ async function guessOf(deps: LimitDeps, { user_id }: PendingSignIn, { deviceToke
  */
 export async function completeSecondStep(
   deps: SignInDeps,
-  { attempt_hash, attempt, method }: { attempt_hash: string; attempt: PendingSignIn; method: Method },
+  { token, attempt, method }: { token: string; attempt: PendingSignIn; method: Method },
   signInRequest: SignInRequest,
   also: readonly Sql[] = [],
 ): Promise<Outcome | undefined> {
@@ -97,10 +97,10 @@ export async function completeSecondStep(
     user_id,
     methods: [...new Set([...methods, method, 'mfa' as const])],
     secondStep: true,
-    preconditions: { attempt: pendingSignInExists(attempt_hash) },
+    preconditions: { attempt: pendingSignInExists(token) },
   };
   const opened = method === 'hwk' ? (await guessOf(deps, attempt, signInRequest)).limits.open() : [];
-  return completeSignIn(deps, proof, signInRequest, [deletePendingSignIn(attempt_hash), ...opened, ...also]);
+  return completeSignIn(deps, proof, signInRequest, [deletePendingSignIn(token), ...opened, ...also]);
 }
 
 async function consumeCode(
@@ -142,7 +142,7 @@ async function recordRefusal(deps: MailDeps, refused: Refused, reason: Refusal, 
   const name = await notificationFor(deps, refused, reason);
   const user = name && (await findUser(deps.db, user_id));
   const mails = name && user ? mailTo(deps, user, name, { address }) : [];
-  await deps.db.change({ run: { event: statement, mails } });
+  await deps.db.of(user_id).change({ run: { event: statement, mails } });
 }
 
 /**

@@ -1,4 +1,4 @@
-import { lockUser } from '../../accounts/statements.ts';
+import { endLinksGivenElsewhere, lockUser } from '../../accounts/statements.ts';
 import { now } from '../../platform/clock.ts';
 import type { SecretDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
@@ -40,7 +40,7 @@ export async function enrollTotp(deps: SecretDeps, session: EnrollingSession): P
   const secret_base32 = await newTotpSecret();
   const { user_id } = session;
   const sealed = deps.vault.seal(totpPurpose(user_id), secret_base32);
-  const done = await deps.db.change({
+  const done = await deps.db.of(user_id).change({
     lock: lockUser(user_id),
     require: { session: isCurrentSession(session) },
     run: { pending: setPendingTotp(session, sealed, now(deps)) },
@@ -87,6 +87,7 @@ export async function confirmTotp(
   if (secret_sealed === undefined) throw await invalidFactorState(deps, session);
   const step = await matchingStep(deps.vault.open(totpPurpose(user_id), secret_sealed), code, at);
   if (step === undefined) throw refusal('invalid_code', { key: 'totp.wrong' });
+  if (endOtherSessions) await endLinksGivenElsewhere(deps.db, user_id);
   const { codes, hashes } = newBackupCodes(deps, user_id);
   await changeFactors(deps, user, {
     action: 'totp.confirmed',

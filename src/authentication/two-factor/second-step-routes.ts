@@ -3,7 +3,6 @@ import { findUser } from '../../accounts/statements.ts';
 import { now } from '../../platform/clock.ts';
 import { clearCookie, cookie, cookieNames } from '../../platform/http/cookies.ts';
 import { readForm } from '../../platform/http/parameters.ts';
-import { digest } from '../../platform/ids.ts';
 import { refusalOfBlockedCookies } from '../../platform/pages/cookie-check.ts';
 import { alert, hidden } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
@@ -44,12 +43,12 @@ export async function secondStepRoutes(app: FastifyInstance, deps: Deps) {
     const { code = '', backup } = readForm(request.body);
     const pending = await readPendingSignIn(deps, request);
     if (!pending) return startAgain(deps, reply);
-    const { view, form, returnTarget, attempt_hash } = pending;
+    const { view, form, returnTarget, token } = pending;
     const page = (problem: Html | false) => secondFactorPage(view, { ...form, problem, backup: backup === '1' });
     const signInRequest = await signInRequestOf(deps, request, returnTarget);
     return answerForm(reply, view, {
       async act() {
-        const verdict = await checkCode(deps, attempt_hash, code, signInRequest);
+        const verdict = await checkCode(deps, token, code, signInRequest);
         if (verdict.kind === 'passed') return redirectAfterSignIn(deps, reply, signInRequest, verdict.outcome);
         if (verdict.kind === 'over') return startAgain(deps, reply, returnTarget);
         if (verdict.triesLeft > 0) return { ...page(alert(view.t('second_factor.wrong', verdict))), status: 401 };
@@ -74,16 +73,15 @@ export function startAgain(deps: Deps, reply: FastifyReply, returnTarget: Return
 export async function readPendingSignIn(deps: Deps, request: FastifyRequest) {
   const token = cookie(request, cookieNames(deps.config).attempt);
   if (token === undefined || token.length > 200) return undefined;
-  const attempt_hash = digest(token);
   const { codesPerSignIn: maxTries } = deps.config.limits;
-  const attempt = await findPendingSignIn(deps.db, { attempt_hash, maxTries }, now(deps));
+  const attempt = await findPendingSignIn(deps.db, { token, maxTries }, now(deps));
   if (!attempt) return undefined;
   const { user_id, methods, request_id, next } = attempt;
   const [user, passkeys] = await Promise.all([findUser(deps.db, user_id), listPasskeys(deps.db, user_id)]);
   const waiting = await pendingRequestOf(deps, request, request_id ?? undefined);
   const returnTarget = { request_id: waiting?.request_id, next: next ?? undefined };
   return {
-    attempt_hash,
+    token,
     returnTarget,
     view: viewOf(deps, request, waiting?.parameters.ui_locales, user?.locale),
     form: {

@@ -1,4 +1,4 @@
-import type { Db } from '../../platform/db/db.ts';
+import type { OneDb } from '../../platform/db/db.ts';
 import { deleteRows } from '../../platform/db/table-rows.ts';
 import { refuseTimeSteps } from '../credentials/two-factor.store.ts';
 import { stepAt } from './totp.ts';
@@ -9,7 +9,7 @@ import { stepAt } from './totp.ts';
  * @param slice deletes the rows of a slice after the other. @returns how many backup codes there were.
  */
 export async function spendCodes(
-  db: Db,
+  db: OneDb,
   at: number,
   slices: (slice: (rows: number) => Promise<number>) => Promise<number>,
 ): Promise<number> {

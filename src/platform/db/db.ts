@@ -189,11 +189,14 @@ export function inOrder<
   R2 extends Requirements = Nothing,
   W3 extends Writes = Nothing,
   R3 extends Requirements = Nothing,
+  W4 extends Writes = Nothing,
+  R4 extends Requirements = Nothing,
 >(
   first: ChangeIn<R1, W1> | undefined,
   second: ChangeIn<R2, W2>,
   third?: ChangeIn<R3, W3>,
-): Promise<Done<R1 & R2 & R3, W1 & W2 & W3>>;
+  fourth?: ChangeIn<R4, W4>,
+): Promise<Done<R1 & R2 & R3 & R4, W1 & W2 & W3 & W4>>;
 export function inOrder(...changes: (ChangeIn<Requirements, Writes> | undefined)[]): Promise<unknown> {
   const all = byPart(changes);
   const [first] = all;

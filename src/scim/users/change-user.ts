@@ -18,7 +18,7 @@ import { deleteUserByAdministrator } from '../../admin/users/delete-user.ts';
 import { refuseTakeover } from '../../admin/users/refuse-takeover.ts';
 import type { AuditAction } from '../../audit/actions.ts';
 import { auditEvent } from '../../audit/audit.ts';
-import { passwordLimits } from '../../authentication/passwords/password-limits.ts';
+import { resetPasswordLimits } from '../../authentication/passwords/password-limits.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { accessDenied, invalidState, notFound, RequestError } from '../../platform/errors.ts';
@@ -130,7 +130,7 @@ async function applyDifference(
               deleteLinksOfUser(user_id, 'verify_email'),
               deleteLinksOfUser(user_id, 'change_email'),
               deleteResetLinksOfUser(user_id),
-              ...passwordLimits(deps).reset(email), // of guesses at this address before
+              ...resetPasswordLimits(email), // of guesses at this address before
               ...mailTo(deps, before, 'email_changed_admin', { new_email: email }),
               event('email.changed', { before: { email: before.email }, after: { email } }),
             ],

@@ -3,21 +3,26 @@ import {
   deletedUsers,
   deleteUser,
   endLinksGivenBy,
+  endLinksGivenElsewhere,
+  hasAdministratorElsewhere,
   isNotLastAdministrator,
   lockAdministrators,
   lockUser,
+  releaseHandlesElsewhere,
   type User,
 } from '../../accounts/statements.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { codeLimits } from '../../authentication/credentials/code-limits.ts';
-import { passwordLimits } from '../../authentication/passwords/password-limits.ts';
+import { resetPasswordLimits } from '../../authentication/passwords/password-limits.ts';
 import { type SignedIn, sessionRefusal } from '../../authentication/sessions/session.ts';
 import { deleteIdentitiesOfUser, findTotp, isCurrentSession } from '../../authentication/statements.ts';
 import { orphanClientsOf } from '../../clients/statements.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { deleteGrantsOfUser } from '../../oauth/statements.ts';
 import { now } from '../../platform/clock.ts';
+import { inOrder, type OneDb } from '../../platform/db/db.ts';
 import { inSlices } from '../../platform/db/slices.ts';
+import type { Sql } from '../../platform/db/sql.ts';
 import { deleteRowsOf } from '../../platform/db/table-rows.ts';
 import { tablesWithMany } from '../../platform/db/tables.ts';
 import type { MailDeps } from '../../platform/deps.ts';
@@ -42,14 +47,15 @@ export async function deleteAccount(
   requireTypedAddress(session, email);
   const at = now(deps);
   const event = { action: 'user.deleted', ...caller, target: user_id } as const;
-  const done = await deps.db.change({
-    lock: [...(session.role === 'admin' ? [lockAdministrators()] : []), lockUser(user_id)],
-    require: { session: isCurrentSession(session), administrator: isNotLastAdministrator(user_id) },
-    run: {
-      ...(await accountDeletion(deps, session, at)),
-      mail: mailTo(deps, session, 'account_deleted'),
-      event: auditEvent(event, at).statement,
-    },
+  const isAdministrator = session.role === 'admin';
+  const administrator =
+    isAdministrator && (await hasAdministratorElsewhere(deps.db, user_id))
+      ? undefined
+      : isNotLastAdministrator(user_id);
+  const done = await changeToDeleted(deps, session, at, {
+    lock: [...(isAdministrator ? [lockAdministrators()] : []), lockUser(user_id)],
+    require: { session: isCurrentSession(session), administrator },
+    run: { mail: mailTo(deps, session, 'account_deleted'), event: auditEvent(event, at).statement },
   });
   if (done.ok) return;
   throw done.failed === 'session'
@@ -64,27 +70,44 @@ export function requireTypedAddress(user: Pick<User, 'email'>, typed: string): v
   }
 }
 
-/** What a deletion of an account changes, behind a lock of the row of its user. */
-export async function accountDeletion(
+type Deletion = {
+  /** Among them the row of the user. */
+  lock: readonly Sql[];
+  require: Readonly<Partial<Record<'session' | 'administrator' | 'anotherAdministrator' | 'address', Sql | undefined>>>;
+  run: { mail?: readonly Sql[]; event?: Sql };
+};
+
+/** The deletion of an account. What is elsewhere than its user ends before, where that is no harm alone, or after. */
+export async function changeToDeleted(
   deps: MailDeps & Pick<Deps, 'grants'>,
   { user_id, email }: Pick<User, 'user_id' | 'email'>,
   at: number,
+  { lock, require, run }: Deletion,
 ) {
   const totp = await findTotp(deps.db, user_id);
-  return {
-    limits: passwordLimits(deps).reset(email), // while the user's devices are known
+  await endLinksGivenElsewhere(deps.db, user_id);
+  const account = {
+    limits: resetPasswordLimits(email), // while the user's devices are known
     grants: deps.grants.revokeOfUser(user_id, 'user_disabled', at), // their clients are notified
     recent: deps.grants.rememberDeletedOf({ user_id }, at),
     links: endLinksGivenBy(user_id),
     user: deleteUser(user_id, at),
-    clients: orphanClientsOf(user_id),
     identities: deleteIdentitiesOfUser(user_id), // so that an account with the same provider can be made at once
     codes: codeLimits(deps, { user_id, confirmed_at: totp?.confirmed_at ?? 0 }).open(),
   };
+  const done = await inOrder(
+    { in: deps.db.of(user_id), lock, require, run: { ...account, ...run } },
+    { in: deps.db.shared, run: { clients: orphanClientsOf(user_id) } },
+  );
+  if (done.ok) await releaseHandlesElsewhere(deps.db, user_id, at);
+  return done;
 }
 
 /** Deletes the rows of accounts that no read returns any more, in slices, and then the accounts. @returns false if the signal ended it before all was done. */
-export async function finishAccountDeletions(deps: Pick<Deps, 'db' | 'clock'>, signal?: AbortSignal): Promise<boolean> {
+export async function finishAccountDeletions(
+  deps: Pick<Deps, 'clock'> & { db: OneDb },
+  signal?: AbortSignal,
+): Promise<boolean> {
   const { db } = deps;
   for (const { user_id } of await deletedUsers(db)) {
     for (const table of tablesWithMany('user')) {

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { isNotLastAdministrator } from '../../accounts/statements.ts';
+import { hasAdministratorElsewhere, isNotLastAdministrator } from '../../accounts/statements.ts';
 import { recentlySignedIn } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { clearCookie, cookieNames } from '../../platform/http/cookies.ts';
@@ -44,7 +44,8 @@ export async function userRoutes(app: FastifyInstance, deps: Deps) {
   addOperations(app, deps, [deleteCurrentUser]);
   const pages = pagesFor(app, deps, recentlySignedIn);
   pages.show('/account/delete', async ({ view, session: { user_id, email } }) => {
-    const isLastAdministrator = !(await deps.db.holds(isNotLastAdministrator(user_id)));
+    const isLastInPart = !(await deps.db.of(user_id).holds(isNotLastAdministrator(user_id)));
+    const isLastAdministrator = isLastInPart && !(await hasAdministratorElsewhere(deps.db, user_id));
     return deleteAccountPage(view, { email, isLastAdministrator });
   });
   pages.run(deleteCurrentUser, {

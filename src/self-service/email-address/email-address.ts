@@ -17,7 +17,7 @@ import {
   replaceEmail,
 } from '../../accounts/statements.ts';
 import { auditEvent } from '../../audit/audit.ts';
-import { passwordLimits } from '../../authentication/passwords/password-limits.ts';
+import { resetPasswordLimits } from '../../authentication/passwords/password-limits.ts';
 import { requireRecentSignIn, type SignedIn, sessionRefusal } from '../../authentication/sessions/session.ts';
 import { isActiveSession, isCurrentSession, type Session } from '../../authentication/statements.ts';
 import { now } from '../../platform/clock.ts';
@@ -45,7 +45,7 @@ export async function requestVerification(deps: MailDeps, { session, caller, bro
   const { link, url } = newLink(deps, bucketOf(user_id), { purpose: 'verify_email', email });
   const to = { email, locale: session.locale ?? browser.locale };
   const event = { action: 'email.verification_asked', ...caller, target: user_id } as const;
-  await deps.db.change({
+  await deps.db.of(user_id).change({
     run: {
       link: insertAccountLink({ ...link, user_id }, now(deps)),
       mail: mailTo(deps, to, 'verify_email', { url, expires_at: link.expires_at }, isDisabled(user_id, false)),
@@ -81,7 +81,7 @@ export async function requestEmailChange(
   const present = { email: owner?.email ?? link.email, name: owner?.name ?? null, locale: owner?.locale ?? locale };
   const event = { action: 'email.change_asked', ...caller, target: user_id } as const;
   const at = now(deps);
-  const done = await deps.db.change({
+  const done = await deps.db.of(user_id).change({
     lock: lockUser(user_id),
     require: { session: isCurrentSession(session) },
     run: {
@@ -111,7 +111,7 @@ async function respell(
   const { user_id } = session;
   const at = now(deps);
   const states = { before: { email: session.email }, after: { email: readableEmail(email) } };
-  const done = await deps.db.change({
+  const done = await deps.db.of(user_id).change({
     lock: lockUser(user_id),
     require: { session: isCurrentSession(session), address: hasEmail(user_id, session.email) },
     run: {
@@ -167,7 +167,7 @@ export async function confirmAddress(deps: MailDeps, token: string, { session, c
     },
     at,
   );
-  const done = await deps.db.change({
+  const done = await deps.db.of(user_id).change({
     lock: lockUser(user_id),
     require: {
       session: isChange ? isCurrentSession(session) : isActiveSession(session),
@@ -196,7 +196,7 @@ function endOldAddress(deps: MailDeps, { session, caller: { address } }: Opener,
   return [
     deleteLinksOfUser(user_id, 'verify_email'),
     deleteResetLinksOfUser(user_id),
-    ...passwordLimits(deps).reset(email),
+    ...resetPasswordLimits(email),
     ...mailTo(deps, session, 'email_changed', { new_email: email, address }),
   ];
 }

@@ -48,7 +48,7 @@ export async function setPicture(
   const picture_id = newIdOf(user_id, 'pic');
   const picture = `${deps.config.baseUrl}${picturesPath}/${picture_id}`;
   const event = { action: 'user.changed', ...caller, target: user_id, after: { fields: ['picture'] } } as const;
-  await deps.db.change({
+  await deps.db.of(user_id).change({
     lock: lockUser(user_id),
     run: {
       file: insertPicture({ picture_id, user_id, media_type, content: encoded }, at),
