@@ -1,4 +1,5 @@
 import type { Db, Part } from '../platform/db/db.ts';
+import { compareText, mergeAll, sumOfAll } from '../platform/db/parts.ts';
 import { isBeyondPauses } from '../platform/db/planned.ts';
 import { type Fields, id, integer, nullable, type RowSchema, row, text, type ValuesOf } from '../platform/db/rows.ts';
 import { cutPage, decodeCursor, inOneSlice, maxCounted } from '../platform/db/slices.ts';
@@ -50,6 +51,9 @@ export const isInState = (wanted: DeliveryState): Sql => sql`${state} = ${wanted
 
 const Backlog = row('a queue of deliveries', { waiting: integer });
 
+const newestFirst = (one: QueuedDelivery, other: QueuedDelivery): number =>
+  other.created_at - one.created_at || compareText(other.delivery_id, one.delivery_id);
+
 export type DeliverySearch = {
   /** All without it. */
   state?: DeliveryState;
@@ -86,11 +90,11 @@ export function deliveryQueue<Columns extends DeliveryFields & Fields>(
 ) {
   const table = raw(name);
   const isOf = (receiver_id: string) => sql`${raw(receiver)} = ${receiver_id}`;
-  const purge = (db: Db, condition: Sql, rows: number) =>
-    db.run(sql`delete from ${table} where ${inOneSlice(name, 'delivery_id', condition, rows)}`);
+  const purge = (part: Part, condition: Sql, rows: number) =>
+    part.run(sql`delete from ${table} where ${inOneSlice(name, 'delivery_id', condition, rows)}`);
   return {
-    find: (db: Db, receiver_id: string, delivery_id: string) =>
-      db.get(
+    find: (part: Part, receiver_id: string, delivery_id: string) =>
+      part.get(
         Delivery,
         sql`select ${Delivery.columns} from ${table} where ${isOf(receiver_id)} and delivery_id = ${delivery_id}`,
       ),
@@ -101,13 +105,11 @@ export function deliveryQueue<Columns extends DeliveryFields & Fields>(
      */
     async page(db: Db, receiver_id: string, { state: wanted, after, limit = 50 }: DeliverySearch = {}) {
       const place = decodeCursor('after', after);
-      const found = await db.all(
-        Delivery,
-        sql`select ${Delivery.columns} from ${table}
+      const statement = sql`select ${Delivery.columns} from ${table}
              where ${isOf(receiver_id)} ${wanted ? sql`and ${isInState(wanted)}` : sql``}
                and (created_at, delivery_id) < (${asBigint(place?.at ?? Number.MAX_SAFE_INTEGER)}, ${place?.id ?? ''})
-             order by created_at desc, delivery_id desc limit ${limit + 1}`,
-      );
+             order by created_at desc, delivery_id desc limit ${limit + 1}`;
+      const found = await mergeAll(db, (part) => part.all(Delivery, statement), newestFirst, limit + 1);
       const cut = cutPage(found, limit, ({ created_at: at, delivery_id }) => ({ at, id: delivery_id }));
       return { deliveries: cut.rows.map((one) => ({ ...one, state: stateOf(one) })), next: cut.next ?? null };
     },
@@ -115,22 +117,23 @@ export function deliveryQueue<Columns extends DeliveryFields & Fields>(
     /** How many wait, also for another attempt, up to {@link maxCounted}. */
     async backlog(db: Db): Promise<number> {
       const waiting = sql`select 1 as one from ${table} where next_attempt_at is not null limit ${maxCounted}`;
-      return (await db.get(Backlog, sql`select count(*) as waiting from (${waiting}) as part`))?.waiting ?? 0;
+      const counted = sql`select count(*) as waiting from (${waiting}) as part`;
+      return Math.min(await sumOfAll(db, async (part) => (await part.get(Backlog, counted))?.waiting ?? 0), maxCounted);
     },
 
-    purgeDelivered: (db: Db, before: number, rows: number) =>
-      purge(db, sql`delivered_at < ${before} and ${isInState('delivered')}`, rows),
-    purgeDead: (db: Db, before: number, rows: number) =>
-      purge(db, sql`dead_at < ${before} and ${isInState('dead')}`, rows),
-    purgeUndeliverable: (db: Db, before: number, rows: number) =>
-      purge(db, sql`next_attempt_at < ${before} ${of.undeliverable}`, rows),
+    purgeDelivered: (part: Part, before: number, rows: number) =>
+      purge(part, sql`delivered_at < ${before} and ${isInState('delivered')}`, rows),
+    purgeDead: (part: Part, before: number, rows: number) =>
+      purge(part, sql`dead_at < ${before} and ${isInState('dead')}`, rows),
+    purgeUndeliverable: (part: Part, before: number, rows: number) =>
+      purge(part, sql`next_attempt_at < ${before} ${of.undeliverable}`, rows),
 
     /** Makes due what a clock that was ahead has planned. */
     longestPause,
-    bringForward(db: Db, at: { now: number; longestPause: number }, rows: number) {
+    bringForward(part: Part, at: { now: number; longestPause: number }, rows: number) {
       const isPlannedAhead = isBeyondPauses(sql`next_attempt_at`, at);
       const some = inOneSlice(name, 'delivery_id', sql`${of.everyReceiver} and ${isPlannedAhead}`, rows);
-      return db.run(sql`update ${table} set next_attempt_at = ${at.now} where ${some}`);
+      return part.run(sql`update ${table} set next_attempt_at = ${at.now} where ${some}`);
     },
 
     /**

@@ -2,6 +2,8 @@ import type { AuditAction } from '../audit/actions.ts';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';
+import { inOrder } from '../platform/db/db.ts';
+import { findInAll } from '../platform/db/parts.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { StoreDeps } from '../platform/deps.ts';
 import { invalidState, notFound } from '../platform/errors.ts';
@@ -15,7 +17,7 @@ type Resend = {
   from: readonly EndState[];
   /** What the audit log says of it. */
   event: { action: AuditAction; after?: Readonly<Record<string, unknown>> };
-  /** The row of the receiver, where other changes of it compete. */
+  /** The shared row of the receiver, where other changes of it compete. */
   lock?: Sql;
 };
 
@@ -26,16 +28,20 @@ export async function resendDelivery(
   queue: DeliveryQueue,
   { receiver_id, delivery_id, from, event, lock }: Resend,
 ): Promise<{ delivery_id: DeliveryId }> {
-  const delivery = await queue.find(deps.db, receiver_id, delivery_id);
-  if (!delivery) throw notFound();
+  const found = await findInAll(deps.db, async (part) => {
+    const delivery = await queue.find(part, receiver_id, delivery_id);
+    return delivery && { part, delivery };
+  });
+  if (!found) throw notFound();
+  const { part, delivery } = found;
   const at = now(deps);
   const { delivered_at } = delivery;
   const before = delivered_at === null ? undefined : { delivered_at };
   const { statement } = auditEvent({ ...event, before, ...caller, target: delivery_id }, at);
-  const done = await deps.db.change({
-    lock: lock && [lock],
-    run: { delivery: mustChange(queue.replay(delivery_id, from, at)), event: statement },
-  });
-  if (!done.ok) throw invalidState(stateOf((await queue.find(deps.db, receiver_id, delivery_id)) ?? delivery));
+  const done = await inOrder(
+    { in: deps.db.shared, lock: lock && [lock], run: {} },
+    { in: part, run: { delivery: mustChange(queue.replay(delivery_id, from, at)), event: statement } },
+  );
+  if (!done.ok) throw invalidState(stateOf((await queue.find(part, receiver_id, delivery_id)) ?? delivery));
   return { delivery_id };
 }

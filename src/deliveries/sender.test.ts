@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pino from 'pino';
+import type { OneDb, Part } from '../platform/db/db.ts';
 import type { Answer } from './poster.ts';
 import type { QueuedDelivery } from './queue.ts';
 import { openDeliverySender } from './sender.ts';
@@ -16,17 +17,20 @@ const delivery: QueuedDelivery = {
   dead_at: null,
 };
 
+/** What asks the store is not this sender. */
+const part = {} as OneDb;
+
 const noAnswer: Answer = { status: null, body: null, milliseconds: 0 };
 
 test('while the turn of a slow target lasts, the calls of each second do not pile up behind it', async () => {
   const answer = Promise.withResolvers<Answer>();
   const due = new Map([['slow', [delivery]]]);
   const sender = openDeliverySender(
-    { clock: () => 0, log: pino({ level: 'silent' }) },
+    { clock: () => 0, log: pino({ level: 'silent' }), db: { parts: [part] } },
     {
       kind: 'webhook',
       targets: async () => [...due.keys()],
-      due: async (target) => due.get(target)?.splice(0) ?? [],
+      due: async (_, target) => due.get(target)?.splice(0) ?? [],
       claim: async () => true,
       post: async () => ({ answer: await answer.promise }),
       delivered: async () => undefined,
@@ -53,11 +57,11 @@ test('targets that do not answer share half of the turns, and the others take tu
   let answers: (() => void)[] = [];
   const isSilent = (target: string) => target.startsWith('silent');
   const sender = openDeliverySender<QueuedDelivery & { target: string }>(
-    { clock: () => seconds * 1000, log: pino({ level: 'silent' }) },
+    { clock: () => seconds * 1000, log: pino({ level: 'silent' }), db: { parts: [part] } },
     {
       kind: 'webhook',
-      targets: async (_, after, limit) => [...due.keys()].filter((target) => target > after).slice(0, limit),
-      async due(target, _, limit) {
+      targets: async (_, __, after, limit) => [...due.keys()].filter((target) => target > after).slice(0, limit),
+      async due(_, target, __, limit) {
         const count = Math.min(due.get(target) ?? 0, limit);
         due.set(target, (due.get(target) ?? 0) - count);
         return Array.from({ length: count }, () => ({ ...delivery, target }));
@@ -103,4 +107,41 @@ test('targets that do not answer share half of the turns, and the others take tu
   end();
   await Promise.all([second, closed]);
   assert.equal(posted.filter(isSilent).length, 10, 'those that waited for a turn are left to the next start');
+});
+
+test('of two parts of the store one that does not answer keeps no delivery waiting, and a target has one turn at a time', async () => {
+  const parts = [{}, {}, {}] as OneDb[];
+  const [silent, ...others] = parts;
+  const due = new Map<Part, number>(others.map((part) => [part, 5]));
+  let inFlight = 0;
+  let most = 0;
+  let posted = 0;
+  const sender = openDeliverySender(
+    { clock: () => 0, log: pino({ level: 'silent' }), db: { parts } },
+    {
+      kind: 'webhook',
+      targets: (part) => (part === silent ? Promise.reject(new Error('no answer')) : Promise.resolve(['target'])),
+      due: async (part) => {
+        const count = due.get(part) ?? 0;
+        due.delete(part);
+        return Array.from({ length: count }, () => delivery);
+      },
+      claim: async () => true,
+      async post() {
+        inFlight += 1;
+        most = Math.max(most, inFlight);
+        posted += 1;
+        await nextTurn();
+        inFlight -= 1;
+        return { answer: noAnswer };
+      },
+      delivered: async () => undefined,
+      failed: async () => undefined,
+      giveUp: async () => undefined,
+    },
+  );
+  await assert.rejects(sender.deliver(), /no answer/);
+  assert.equal(posted, 10);
+  assert.equal(most, 5);
+  await sender.close();
 });

@@ -1,5 +1,7 @@
 import type { Deps } from '../audit/deps.ts';
 import { now } from '../platform/clock.ts';
+import type { Db, Part } from '../platform/db/db.ts';
+import { workInAll } from '../platform/db/parts.ts';
 import { deliveryAttempts, deliveryDelays } from '../platform/delivery-metrics.ts';
 import { answerTimeoutMs } from '../platform/http/outbound/outbound.ts';
 import type { Answer, Attempt } from './poster.ts';
@@ -38,35 +40,39 @@ export type DeliverySender = {
 /** Deliveries of one kind: who receives them, what is posted, and what is kept of it. */
 type Outgoing<Due extends QueuedDelivery> = {
   kind: DeliveryKindName;
-  /** Those with a delivery that is due, in the order of their ids. */
-  targets(now: number, after: string, limit: number): Promise<readonly string[]>;
+  /** Those with a delivery that is due in a part of the store, in the order of their ids. */
+  targets(part: Part, now: number, after: string, limit: number): Promise<readonly string[]>;
   /** The most overdue first. */
-  due(target: string, now: number, limit: number): Promise<readonly Due[]>;
-  claim(delivery: Due, claim: { now: number; until: number }): Promise<boolean>;
+  due(part: Part, target: string, now: number, limit: number): Promise<readonly Due[]>;
+  claim(part: Part, delivery: Due, claim: { now: number; until: number }): Promise<boolean>;
   post(delivery: Due): Promise<Attempt>;
-  delivered(delivery: Due, now: number, answer: Answer): Promise<unknown>;
-  failed(delivery: Due, problem: string, nextAttemptAt: number, answer: Answer): Promise<unknown>;
+  delivered(part: Part, delivery: Due, now: number, answer: Answer): Promise<unknown>;
+  failed(part: Part, delivery: Due, problem: string, nextAttemptAt: number, answer: Answer): Promise<unknown>;
   /** No attempt follows. */
-  giveUp(delivery: Due, problem: string, answer: Answer): Promise<unknown>;
+  giveUp(part: Part, delivery: Due, problem: string, answer: Answer): Promise<unknown>;
 };
 
+/** The deliveries to a target that are in one part of the store. */
+type Turn = { readonly part: Part; readonly target: string };
+
 export function openDeliverySender<Due extends QueuedDelivery>(
-  deps: Pick<Deps, 'clock' | 'log'>,
+  deps: Pick<Deps, 'clock' | 'log'> & { db: Pick<Db, 'parts'> },
   outgoing: Outgoing<Due>,
 ): DeliverySender {
-  /** Targets that wait for a turn, in order. */
-  const waiting = new Set<string>();
+  /** In order. */
+  const waiting = new Set<Turn>();
+  /** Targets that have their turn: what is due to them in another part waits meanwhile. */
   const running = new Set<string>();
-  /** For each target that waits or has its turn. */
-  const ended = new Map<string, PromiseWithResolvers<void>>();
+  /** By part, for each target that waits or has its turn. */
+  const ended = new Map<Part, Map<string, PromiseWithResolvers<void>>>(deps.db.parts.map((part) => [part, new Map()]));
   const restUntil = new Map<string, number>();
   const slowUntil = new Map<string, number>();
   const delivering = new Set<Promise<void>>();
-  let lastRead = '';
+  const lastRead = new Map<Part, string>();
   let isClosed = false;
 
-  async function attempt(delivery: Due): Promise<'silent' | 'answered' | 'not ours'> {
-    const claimed = await outgoing.claim(delivery, { now: now(deps), until: now(deps) + claimSeconds });
+  async function attempt(part: Part, delivery: Due): Promise<'silent' | 'answered' | 'not ours'> {
+    const claimed = await outgoing.claim(part, delivery, { now: now(deps), until: now(deps) + claimSeconds });
     if (!claimed) return 'not ours';
     const { next_attempt_at } = delivery;
     if (next_attempt_at !== null) deliveryDelays.observe(Math.max(0, now(deps) - next_attempt_at), outgoing.kind);
@@ -74,17 +80,17 @@ export function openDeliverySender<Due extends QueuedDelivery>(
     const retryAfter = problem?.isFinal ? undefined : retryAfterSeconds[delivery.attempts];
     const refused = retryAfter === undefined ? 'dead' : 'failed';
     deliveryAttempts.count(outgoing.kind, problem === undefined ? 'delivered' : refused);
-    if (problem === undefined) await outgoing.delivered(delivery, now(deps), answer);
-    else if (retryAfter === undefined) await outgoing.giveUp(delivery, problem.message, answer);
-    else await outgoing.failed(delivery, problem.message, now(deps) + retryAfter, answer);
+    if (problem === undefined) await outgoing.delivered(part, delivery, now(deps), answer);
+    else if (retryAfter === undefined) await outgoing.giveUp(part, delivery, problem.message, answer);
+    else await outgoing.failed(part, delivery, problem.message, now(deps) + retryAfter, answer);
     return problem?.isSilent ? 'silent' : 'answered';
   }
 
   /** @returns whether more may be due. */
-  async function takeTurn(target: string): Promise<boolean> {
+  async function takeTurn({ part, target }: Turn): Promise<boolean> {
     const startedAt = deps.clock();
-    const due = await outgoing.due(target, now(deps), maxConcurrent);
-    const outcomes = await Promise.all(due.map(attempt));
+    const due = await outgoing.due(part, target, now(deps), maxConcurrent);
+    const outcomes = await Promise.all(due.map((delivery) => attempt(part, delivery)));
     const isSilent = outcomes.includes('silent');
     if (isSilent || deps.clock() - startedAt > slowMs) slowUntil.set(target, now(deps) + slowSeconds);
     else if (outcomes.includes('answered')) slowUntil.delete(target);
@@ -92,29 +98,31 @@ export function openDeliverySender<Due extends QueuedDelivery>(
     return !isSilent && outcomes.includes('answered');
   }
 
-  const end = (target: string) => {
-    ended.get(target)?.resolve();
-    ended.delete(target);
+  const end = ({ part, target }: Turn) => {
+    ended.get(part)!.get(target)?.resolve();
+    ended.get(part)!.delete(target);
   };
 
   function startTurns(): void {
     const isSlow = (target: string) => slowUntil.has(target);
     let slow = [...running].filter(isSlow).length;
-    for (const target of waiting) {
+    for (const turn of waiting) {
+      const { target } = turn;
       if (running.size >= maxTurns) return;
+      if (running.has(target)) continue;
       if (isSlow(target) && slow >= maxSlowTurns) continue;
       if (isSlow(target)) slow += 1;
-      waiting.delete(target);
+      waiting.delete(turn);
       running.add(target);
-      void takeTurn(target)
+      void takeTurn(turn)
         .catch((error: unknown) => {
           deps.log.error({ err: error, target }, `${outgoing.kind} deliveries failed`);
           return false;
         })
         .then((hasMore) => {
           running.delete(target);
-          if (hasMore && !isClosed) waiting.add(target);
-          else end(target);
+          if (hasMore && !isClosed) waiting.add(turn);
+          else end(turn);
           startTurns();
         });
     }
@@ -124,17 +132,22 @@ export function openDeliverySender<Due extends QueuedDelivery>(
     for (const untils of [restUntil, slowUntil]) {
       for (const [target, until] of untils) if (until <= now(deps)) untils.delete(target);
     }
-    const room = maxWaiting - waiting.size;
+    const room = Math.floor((maxWaiting - waiting.size) / deps.db.parts.length);
     if (isClosed || room <= 0) return;
-    const found = await outgoing.targets(now(deps), lastRead, room);
-    lastRead = found.length < room ? '' : found.at(-1)!;
+    await workInAll(deps.db, (part) => deliverIn(part, room));
+  }
+
+  async function deliverIn(part: Part, room: number): Promise<void> {
+    const found = await outgoing.targets(part, now(deps), lastRead.get(part) ?? '', room);
+    lastRead.set(part, found.length < room ? '' : found.at(-1)!);
+    const endedHere = ended.get(part)!;
     const started: Promise<void>[] = [];
     for (const target of found) {
-      if (isClosed || ended.has(target) || restUntil.has(target)) continue;
+      if (isClosed || endedHere.has(target) || restUntil.has(target)) continue;
       const whenEnded = Promise.withResolvers<void>();
-      ended.set(target, whenEnded);
+      endedHere.set(target, whenEnded);
       started.push(whenEnded.promise);
-      waiting.add(target);
+      waiting.add({ part, target });
     }
     startTurns();
     await Promise.all(started);
@@ -148,7 +161,7 @@ export function openDeliverySender<Due extends QueuedDelivery>(
     },
     async close() {
       isClosed = true;
-      for (const target of waiting) end(target);
+      for (const turn of waiting) end(turn);
       waiting.clear();
       await Promise.allSettled(delivering);
     },

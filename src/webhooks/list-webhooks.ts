@@ -1,5 +1,6 @@
 import type { Deps } from '../audit/deps.ts';
 import { type DeliverySearch, stateOf } from '../deliveries/queue.ts';
+import { findInAll } from '../platform/db/parts.ts';
 import { notFound } from '../platform/errors.ts';
 import type { WebhookId } from '../platform/ids.ts';
 import { attemptsOf } from './attempts.ts';
@@ -57,7 +58,7 @@ export async function findDeliveries({ db }: ReadDeps, webhook_id: string, searc
 
 /** With its payload, and the beginning of the answer to the latest attempt. @throws {RequestError} `not_found`. */
 export async function findDelivery({ db }: ReadDeps, webhook_id: string, delivery_id: string) {
-  const delivery = await webhookDeliveries.find(db, webhook_id, delivery_id);
+  const delivery = await findInAll(db, (part) => webhookDeliveries.find(part, webhook_id, delivery_id));
   if (!delivery) throw notFound();
   const { attempt_log, ...shown } = delivery;
   return { ...shown, state: stateOf(delivery), attempt_list: attemptsOf({ attempt_log }) };

@@ -5,6 +5,7 @@ import type { AuditRow } from '../audit/statements.ts';
 import { now } from '../platform/clock.ts';
 import { type Change, mustChange, type Requirements, type Writes } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
+import { workInAll } from '../platform/db/parts.ts';
 import { inSlices } from '../platform/db/slices.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import { tables } from '../platform/db/tables.ts';
@@ -61,7 +62,7 @@ export async function createWebhook(
   };
   const after = recordedTerms(webhook);
   const { statement } = auditEvent({ action: 'webhook.created', ...caller, target: webhook_id, after }, at);
-  await deps.db.change({ run: { webhook: insertWebhook({ ...webhook, secret_sealed }), event: statement } });
+  await deps.db.shared.change({ run: { webhook: insertWebhook({ ...webhook, secret_sealed }), event: statement } });
   return { ...webhook, secret };
 }
 
@@ -115,7 +116,7 @@ async function change(
   const at = now(deps);
   const { event_id, statement } = auditEvent(event, at);
   const { run, ...conditions } = make(at, event_id);
-  const done = await deps.db.change({ ...conditions, run: { ...run, event: statement } });
+  const done = await deps.db.shared.change({ ...conditions, run: { ...run, event: statement } });
   if (done.ok) return { webhook_id: event.target };
   const { disabled_at } = await requireWebhook(deps, event.target);
   throw invalidState(disabled_at === null ? 'enabled' : 'disabled');
@@ -136,9 +137,11 @@ export async function removeWebhook(deps: StoreDeps, caller: Caller, webhook_id:
 /** Deletes the deliveries of deleted webhooks, in slices, and then their rows. @returns false if the signal ended it before all was done. */
 export async function finishWebhookDeletions({ db }: { db: Db }, signal?: AbortSignal): Promise<boolean> {
   for (const { webhook_id } of await deletedWebhooks(db)) {
-    const isDone = await inSlices(async (rows) => (await deleteDeliveriesOf(db, webhook_id, rows)).changes, signal);
-    if (!isDone) return false;
-    if (await isDeletableAtOnce(db, webhook_id)) await deleteDeletedWebhook(db, webhook_id);
+    const done = await workInAll(db, (part) =>
+      inSlices(async (rows) => (await deleteDeliveriesOf(part, webhook_id, rows)).changes, signal),
+    );
+    if (done.includes(false)) return false;
+    await deleteDeletedWebhook(db, webhook_id);
   }
   return true;
 }

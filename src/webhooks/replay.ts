@@ -3,6 +3,7 @@ import type { Deps } from '../audit/deps.ts';
 import { resendDelivery } from '../deliveries/resend.ts';
 import { now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';
+import { inOrder } from '../platform/db/db.ts';
 import type { StoreDeps } from '../platform/deps.ts';
 import { refusal } from '../platform/errors.ts';
 import type { DeliveryId, WebhookId } from '../platform/ids.ts';
@@ -30,7 +31,7 @@ export async function replay(
   });
 }
 
-/** One statement updates them all, and this many take a fraction of a second. */
+/** Of a part of the store. One statement updates them all, and this many take a fraction of a second. */
 export const maxReplayed = 10_000;
 
 /**
@@ -43,11 +44,15 @@ export async function replayDead(deps: StoreDeps, caller: Caller, webhook_id: We
   await requireEnabled(deps, webhook_id);
   const at = now(deps);
   const { statement } = auditEvent({ action: 'webhook.replayed', ...caller, target: webhook_id }, at);
-  const done = await deps.db.change({
-    lock: lockWebhook(webhook_id),
-    run: { deliveries: mustChange(replayDeadDeliveries(webhook_id, maxReplayed, at)), event: statement },
-  });
-  const replayed = done.ok ? done.results.deliveries.changes : 0;
+  let replayed = 0;
+  for (const part of deps.db.parts) {
+    const deliveries = mustChange(replayDeadDeliveries(webhook_id, maxReplayed, at));
+    const done = await inOrder(
+      { in: deps.db.shared, lock: lockWebhook(webhook_id), run: {} },
+      { in: part, run: { deliveries, event: replayed === 0 ? statement : undefined } },
+    );
+    if (done.ok) replayed += done.results.deliveries.changes;
+  }
   return { replayed, dead: (await countDeadDeliveries(deps.db, webhook_id)).get(webhook_id) ?? 0 };
 }
 

@@ -1,7 +1,8 @@
 import type { Answer } from '../deliveries/poster.ts';
 import { deliveryFields, deliveryQueue, isInState } from '../deliveries/queue.ts';
-import type { Db } from '../platform/db/db.ts';
+import type { Db, Part } from '../platform/db/db.ts';
 import { exportedTable } from '../platform/db/exported-table.ts';
+import { askAll } from '../platform/db/parts.ts';
 import { choice, id, integer, jsonTexts, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { fitsOneSlice, inOneSlice } from '../platform/db/slices.ts';
 import { asBigint, asText, type Sql, sql } from '../platform/db/sql.ts';
@@ -55,21 +56,30 @@ export const insertWebhook = (webhook: RowOf<typeof NewWebhook>): Sql =>
   sql`insert into webhooks ${NewWebhook.values(webhook)}`;
 
 export const listWebhooks = (db: Db) =>
-  db.all(
+  db.shared.all(
     Webhook,
     sql`select ${Webhook.columns} from webhooks where deleted_at is null order by created_at, webhook_id`,
   );
 export const findWebhook = (db: Db, webhook_id: WebhookId) =>
-  db.get(Webhook, sql`select ${Webhook.columns} from webhooks where webhook_id = ${webhook_id} and deleted_at is null`);
+  db.shared.get(
+    Webhook,
+    sql`select ${Webhook.columns} from webhooks where webhook_id = ${webhook_id} and deleted_at is null`,
+  );
 
 const Sealed = NewWebhook.pick('secret_sealed');
 
 export const sealedSecretOf = (db: Db, webhook_id: WebhookId) =>
-  db.get(Sealed, sql`select ${Sealed.columns} from webhooks where webhook_id = ${webhook_id} and deleted_at is null`);
+  db.shared.get(
+    Sealed,
+    sql`select ${Sealed.columns} from webhooks where webhook_id = ${webhook_id} and deleted_at is null`,
+  );
 
-/** Its deliveries are no more than one statement may delete with its row. */
-export const isDeletableAtOnce = (db: Db, webhook_id: WebhookId): Promise<boolean> =>
-  db.holds(fitsOneSlice('webhook_deliveries', 'webhook_id', webhook_id));
+/** Its deliveries are no more than one statement may delete with its row, with which only those of one part go. */
+export const isDeletableAtOnce = async (db: Db, webhook_id: WebhookId): Promise<boolean> =>
+  db.parts.length === 1 && isDeletable(db, webhook_id);
+
+const isDeletable = (db: Db, webhook_id: WebhookId): Promise<boolean> =>
+  db.shared.holds(fitsOneSlice('webhook_deliveries', 'webhook_id', webhook_id));
 
 /**
  * Its deliveries go with it, if `isAtOnce` says that they are few. Else the row stays for a while, disabled and without its URL
@@ -83,17 +93,22 @@ export const deleteWebhook = (webhook_id: WebhookId, isAtOnce: boolean, now: num
 
 /** Webhooks whose deliveries are still to be deleted. */
 export const deletedWebhooks = (db: Db) =>
-  db.all(WebhookOnly, sql`select webhook_id from webhooks where deleted_at is not null order by deleted_at limit 1000`);
+  db.shared.all(
+    WebhookOnly,
+    sql`select webhook_id from webhooks where deleted_at is not null order by deleted_at limit 1000`,
+  );
 
-export const deleteDeliveriesOf = (db: Db, webhook_id: WebhookId, rows: number) =>
-  db.run(
+export const deleteDeliveriesOf = (part: Part, webhook_id: WebhookId, rows: number) =>
+  part.run(
     sql`delete from webhook_deliveries
          where ${inOneSlice('webhook_deliveries', 'delivery_id', sql`webhook_id = ${webhook_id}`, rows)}`,
   );
 
-/** The row of a deleted webhook. Ask {@link isDeletableAtOnce} before. */
-export const deleteDeletedWebhook = (db: Db, webhook_id: WebhookId) =>
-  db.run(sql`delete from webhooks where webhook_id = ${webhook_id} and deleted_at is not null`);
+/** The row of a deleted webhook, whose deliveries are deleted. */
+export async function deleteDeletedWebhook(db: Db, webhook_id: WebhookId): Promise<void> {
+  if (await isDeletable(db, webhook_id))
+    await db.shared.run(sql`delete from webhooks where webhook_id = ${webhook_id} and deleted_at is not null`);
+}
 
 /** Of two changes that begin with it the second sees what the first one did. */
 export const lockWebhook = (webhook_id: WebhookId): Sql =>
@@ -139,8 +154,8 @@ export const insertDelivery = (delivery: NewDelivery & { webhook_id: WebhookId }
       ${Delivery.values({ ...delivery, created_at: now, attempts: 0, next_attempt_at: now })}`;
 
 /** Enabled webhooks that have a delivery due, in the order of their ids. */
-export const dueWebhooks = (db: Db, now: number, after: string, limit: number) =>
-  db.all(
+export const dueWebhooks = (part: Part, now: number, after: string, limit: number) =>
+  part.all(
     WebhookOnly,
     sql`select webhook_id from webhooks w where w.webhook_id > ${after} and disabled_at is null and exists
           (select 1 from webhook_deliveries d where d.webhook_id = w.webhook_id and d.next_attempt_at <= ${now})
@@ -148,8 +163,8 @@ export const dueWebhooks = (db: Db, now: number, after: string, limit: number) =
   );
 
 /** The most overdue first. */
-export const dueDeliveries = (db: Db, webhook_id: WebhookId, now: number, limit: number) =>
-  db.all(
+export const dueDeliveries = (part: Part, webhook_id: WebhookId, now: number, limit: number) =>
+  part.all(
     DueDelivery,
     sql`select ${Delivery.columnsOf('d')}, w.url, w.secret_sealed, w.failing_since,
                case when w.previous_secret_until > ${now} then w.previous_secret_sealed end as previous_secret_sealed
@@ -169,9 +184,11 @@ export const keepAnswer = ({ status, body, milliseconds }: Answer, attempt_log: 
 
 /** From the first failure on, until {@link markWell}. */
 export const markFailing = (db: Db, webhook_id: WebhookId, now: number) =>
-  db.run(sql`update webhooks set failing_since = ${now} where webhook_id = ${webhook_id} and failing_since is null`);
+  db.shared.run(
+    sql`update webhooks set failing_since = ${now} where webhook_id = ${webhook_id} and failing_since is null`,
+  );
 export const markWell = (db: Db, webhook_id: WebhookId) =>
-  db.run(
+  db.shared.run(
     sql`update webhooks set failing_since = null, failure_notified = 0
          where webhook_id = ${webhook_id} and failing_since is not null`,
   );
@@ -180,13 +197,15 @@ const NextAttempt = row('webhook_deliveries', { webhook_id: id<WebhookId>(), nex
 
 /** When enabled webhooks that fail are tried next. */
 export const nextAttempts = async (db: Db): Promise<ReadonlyMap<WebhookId, number | null>> => {
-  const rows = await db.all(
-    NextAttempt,
-    sql`select w.webhook_id, (select min(d.next_attempt_at) from webhook_deliveries d
+  const statement = sql`select w.webhook_id, (select min(d.next_attempt_at) from webhook_deliveries d
                                where d.webhook_id = w.webhook_id and d.next_attempt_at is not null) as next_attempt_at
-          from webhooks w where w.failing_since is not null and w.disabled_at is null and w.deleted_at is null`,
-  );
-  return new Map(rows.map(({ webhook_id, next_attempt_at }) => [webhook_id, next_attempt_at]));
+          from webhooks w where w.failing_since is not null and w.disabled_at is null and w.deleted_at is null`;
+  const earliest = new Map<WebhookId, number | null>();
+  for (const { webhook_id, next_attempt_at } of (await askAll(db, (part) => part.all(NextAttempt, statement))).flat()) {
+    const other = earliest.get(webhook_id) ?? null;
+    earliest.set(webhook_id, other === null ? next_attempt_at : Math.min(other, next_attempt_at ?? other));
+  }
+  return earliest;
 };
 
 /** `failure_notified`: 1 of the failures, 2 that it was disabled for them. */
@@ -194,7 +213,7 @@ const notified = (webhook: Pick<Webhook, 'disabled_at'>) => (webhook.disabled_at
 
 /** Webhooks that administrators are to be notified of: failing since before a moment, or disabled by the system. */
 export const unreportedFailures = (db: Db, before: number, limit: number) =>
-  db.all(
+  db.shared.all(
     Webhook,
     sql`select ${Webhook.columns} from webhooks
          where deleted_at is null
@@ -209,10 +228,10 @@ export const markNotified = (webhook: Webhook): Sql =>
        where webhook_id = ${webhook.webhook_id} and failure_notified < ${notified(webhook)} and
              ${webhook.disabled_at === null ? sql`failing_since is not null` : sql`disabled_reason is not null`}`;
 
-export const claimDelivery = (db: Db, delivery: Delivery, claim: { now: number; until: number }) =>
-  webhookDeliveries.claim(db, delivery, claim, isEnabled(delivery.webhook_id));
+export const claimDelivery = (part: Part, delivery: Delivery, claim: { now: number; until: number }) =>
+  webhookDeliveries.claim(part, delivery, claim, isEnabled(delivery.webhook_id));
 
-/** It is enabled, and no delivery has succeeded since then. */
+/** It is enabled, and no delivery of a part has succeeded since then. */
 export const hasOnlyFailed = (webhook_id: WebhookId, since: number): Sql =>
   sql`${isEnabled(webhook_id)} and not exists
         (select 1 from webhook_deliveries where webhook_id = ${webhook_id} and delivered_at >= ${since})`;
@@ -235,14 +254,14 @@ export const maxDeadCounted = 1000;
 
 /** The number of dead deliveries by webhook, up to {@link maxDeadCounted}. @param which all webhooks without it. */
 export async function countDeadDeliveries(db: Db, which?: WebhookId): Promise<ReadonlyMap<WebhookId, number>> {
-  const counted = await db.all(
-    DeadCount,
-    sql`select w.webhook_id,
+  const statement = sql`select w.webhook_id,
                (select count(*) from (select 1 as one from webhook_deliveries d
                  where d.webhook_id = w.webhook_id and ${isInState('dead')} limit ${maxDeadCounted}) as found) as dead
-          from webhooks w ${which === undefined ? sql`` : sql`where w.webhook_id = ${which}`}`,
-  );
-  return new Map(counted.map(({ webhook_id, dead }) => [webhook_id, dead]));
+          from webhooks w ${which === undefined ? sql`` : sql`where w.webhook_id = ${which}`}`;
+  const counts = new Map<WebhookId, number>();
+  for (const { webhook_id, dead } of (await askAll(db, (part) => part.all(DeadCount, statement))).flat())
+    counts.set(webhook_id, Math.min((counts.get(webhook_id) ?? 0) + dead, maxDeadCounted));
+  return counts;
 }
 
 export const exportedWebhooks = exportedTable('webhooks', {

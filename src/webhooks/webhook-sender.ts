@@ -6,6 +6,8 @@ import { type Answer, type Attempt, openPoster, unexpectedStatus } from '../deli
 import { isResent } from '../deliveries/queue.ts';
 import { type DeliverySender, openDeliverySender } from '../deliveries/sender.ts';
 import { now } from '../platform/clock.ts';
+import { mustChange } from '../platform/db/change.ts';
+import { inOrder, type Part } from '../platform/db/db.ts';
 import { tables } from '../platform/db/tables.ts';
 import { withAttempt } from './attempts.ts';
 import {
@@ -39,21 +41,21 @@ function openWebhookSender(deps: SendDeps): DeliverySender {
   const post = openPoster(deps, 'webhook', { readsBody: true });
   return openDeliverySender<DueDelivery>(deps, {
     kind: 'webhook',
-    targets: async (...page) => (await dueWebhooks(db, ...page)).map(({ webhook_id }) => webhook_id),
-    due: (webhook_id, at, limit) => dueDeliveries(db, webhook_id, at, limit),
-    claim: (delivery, claim) => claimDelivery(db, delivery, claim),
+    targets: async (...page) => (await dueWebhooks(...page)).map(({ webhook_id }) => webhook_id),
+    due: dueDeliveries,
+    claim: claimDelivery,
     post: (delivery) => postDelivery(deps, post, delivery),
-    async delivered(delivery, at, answer) {
+    async delivered(part, delivery, at, answer) {
       const kept = keepAnswer(answer, withAttempt(delivery, { at, answer }));
-      await webhookDeliveries.markDelivered(db, delivery.delivery_id, at, kept);
+      await webhookDeliveries.markDelivered(part, delivery.delivery_id, at, kept);
       if (delivery.failing_since !== null) await markWell(db, delivery.webhook_id);
     },
-    async failed(delivery, problem, nextAttemptAt, answer) {
+    async failed(part, delivery, problem, nextAttemptAt, answer) {
       const kept = keepAnswer(answer, withAttempt(delivery, { at: now(deps), answer, problem }));
-      await webhookDeliveries.markFailed(db, delivery, problem, nextAttemptAt, kept);
+      await webhookDeliveries.markFailed(part, delivery, problem, nextAttemptAt, kept);
       if (delivery.failing_since === null) await markFailing(db, delivery.webhook_id, now(deps));
     },
-    giveUp: (delivery, problem, answer) => giveUp(deps, delivery, problem, answer),
+    giveUp: (part, delivery, problem, answer) => giveUp(deps, part, delivery, problem, answer),
   });
 }
 
@@ -68,7 +70,7 @@ const reasons = {
  * was planned, days ago; the latter never by one that was sent again: a receiver may well refuse what it already has, and
  * successes of that time may have been deleted.
  */
-async function giveUp(deps: SendDeps, delivery: DueDelivery, problem: string, answer: Answer) {
+async function giveUp(deps: SendDeps, part: Part, delivery: DueDelivery, problem: string, answer: Answer) {
   const { webhook_id, delivery_id, created_at } = delivery;
   const at = now(deps);
   const why = isGone(answer.status) ? 'gone' : 'failing';
@@ -76,16 +78,22 @@ async function giveUp(deps: SendDeps, delivery: DueDelivery, problem: string, an
   const { statement } = auditEvent({ action: 'webhook.disabled', actor: 'system', target: webhook_id, reason }, at);
   const kept = keepAnswer(answer, withAttempt(delivery, { at, answer, problem }));
   const dead = webhookDeliveries.markDead(delivery_id, problem, at, kept);
+  const isOpen = why === 'gone' ? isEnabled(webhook_id) : hasOnlyFailed(webhook_id, created_at);
+  const others = why === 'gone' ? [] : deps.db.parts.filter((one) => one !== part);
   const isDisabled =
     (why === 'gone' || !isResent(delivery)) &&
+    (await Promise.all(others.map((one) => one.holds(isOpen)))).every((holds) => holds) &&
     (
-      await deps.db.change({
-        lock: lockWebhook(webhook_id),
-        require: { open: why === 'gone' ? isEnabled(webhook_id) : hasOnlyFailed(webhook_id, created_at) },
-        run: { dead, webhook: disableWebhook(webhook_id, at, why), event: statement },
-      })
+      await inOrder(
+        { in: part, require: { open: isOpen }, run: { dead } },
+        {
+          in: deps.db.shared,
+          lock: lockWebhook(webhook_id),
+          run: { webhook: mustChange(disableWebhook(webhook_id, at, why)), event: statement },
+        },
+      )
     ).ok;
-  if (!isDisabled) await deps.db.run(dead);
+  if (!isDisabled) await part.run(dead);
   if (delivery.failing_since === null) await markFailing(deps.db, webhook_id, at);
   deps.log.warn({ webhook_id, delivery_id, problem }, 'a webhook delivery has failed; an administrator can resend it');
   if (isDisabled) deps.log.error({ webhook_id, reason }, 'a webhook was disabled');

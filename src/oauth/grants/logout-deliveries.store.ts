@@ -1,7 +1,6 @@
 import { signingAlgorithms } from '../../clients/choices.ts';
 import { deliveryFields, deliveryQueue } from '../../deliveries/queue.ts';
-import type { Db } from '../../platform/db/db.ts';
-import { askAll, compareText, mergeAll } from '../../platform/db/parts.ts';
+import type { Part } from '../../platform/db/db.ts';
 import { choice, id, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { asBigint, asText, raw, type Sql, sql } from '../../platform/db/sql.ts';
 import type { ClientId, SessionId, UserId } from '../../platform/ids.ts';
@@ -69,38 +68,29 @@ const hasReceiver = sql`c.backchannel_logout_uri is not null`;
 const ClientOnly = Delivery.pick('client_id');
 
 /** Ids of clients with a delivery that is due, in their order. */
-export async function dueClients(db: Db, now: number, after: string, limit: number): Promise<ClientId[]> {
-  const found = await askAll(db, (part) =>
-    part.all(
-      ClientOnly,
-      sql`select c.client_id from clients c where c.client_id > ${after} and ${hasReceiver} and exists
-            (select 1 from logout_deliveries d where d.client_id = c.client_id and d.next_attempt_at <= ${now})
-           order by c.client_id limit ${limit}`,
-    ),
+export async function dueClients(part: Part, now: number, after: string, limit: number): Promise<ClientId[]> {
+  const found = await part.all(
+    ClientOnly,
+    sql`select c.client_id from clients c where c.client_id > ${after} and ${hasReceiver} and exists
+          (select 1 from logout_deliveries d where d.client_id = c.client_id and d.next_attempt_at <= ${now})
+         order by c.client_id limit ${limit}`,
   );
-  const ids = new Set(found.flat().map(({ client_id }) => client_id));
-  return [...ids].sort(compareText).slice(0, limit);
+  return found.map(({ client_id }) => client_id);
 }
 
 /** The most overdue first. */
-export const dueLogouts = (db: Db, client_id: ClientId, now: number, limit: number) =>
-  mergeAll(
-    db,
-    (part) =>
-      part.all(
-        DueDelivery,
-        sql`select ${Delivery.columnsOf('d')}, c.backchannel_logout_uri as url, c.id_token_signed_response_alg as algorithm
-              from logout_deliveries d join clients c on c.client_id = d.client_id
-             where d.client_id = ${client_id} and d.next_attempt_at <= ${now} and ${hasReceiver}
-             order by d.next_attempt_at limit ${limit}`,
-      ),
-    (one, other) => (one.next_attempt_at ?? 0) - (other.next_attempt_at ?? 0),
-    limit,
+export const dueLogouts = (part: Part, client_id: ClientId, now: number, limit: number) =>
+  part.all(
+    DueDelivery,
+    sql`select ${Delivery.columnsOf('d')}, c.backchannel_logout_uri as url, c.id_token_signed_response_alg as algorithm
+          from logout_deliveries d join clients c on c.client_id = d.client_id
+         where d.client_id = ${client_id} and d.next_attempt_at <= ${now} and ${hasReceiver}
+         order by d.next_attempt_at limit ${limit}`,
   );
 
 /** What has ended of a session and a client, but the newest. */
-export const deleteSurplusLogouts = (db: Db, { client_id, session_id }: LogoutDelivery) =>
-  db.of(session_id).run(
+export const deleteSurplusLogouts = (part: Part, { client_id, session_id }: LogoutDelivery) =>
+  part.run(
     sql`delete from logout_deliveries where next_attempt_at is null and delivery_id in
           (select delivery_id from logout_deliveries where client_id = ${client_id} and session_id = ${session_id}
             order by created_at desc limit ${maxOfSession} offset ${maxOfSession})`,
@@ -112,5 +102,5 @@ export const logoutDeliveries = deliveryQueue('logout_deliveries', 'client_id', 
   everyReceiver: sql`next_attempt_at is not null`,
 });
 
-export const claimLogout = (db: Db, delivery: LogoutDelivery, claim: { now: number; until: number }) =>
-  logoutDeliveries.claim(db.of(delivery.user_id), delivery, claim, sql`1 = 1`);
+export const claimLogout = (part: Part, delivery: LogoutDelivery, claim: { now: number; until: number }) =>
+  logoutDeliveries.claim(part, delivery, claim, sql`1 = 1`);

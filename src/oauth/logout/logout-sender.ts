@@ -29,13 +29,12 @@ export const logoutKind: DeliveryKind<SendDeps, 'deliver logout tokens'> = {
 
 /** Posts logout tokens to the clients that took part in a session. */
 function openLogoutSender(deps: SendDeps): DeliverySender {
-  const { db } = deps;
   const post = openPoster(deps, 'logout');
   return openDeliverySender<DueLogoutDelivery>(deps, {
     kind: 'logout',
-    targets: (...page) => dueClients(db, ...page),
-    due: (client_id, at, limit) => dueLogouts(db, client_id, at, limit),
-    claim: (delivery, claim) => claimLogout(db, delivery, claim),
+    targets: dueClients,
+    due: dueLogouts,
+    claim: claimLogout,
     async post(delivery) {
       const headers = {
         'content-type': 'application/x-www-form-urlencoded',
@@ -45,16 +44,16 @@ function openLogoutSender(deps: SendDeps): DeliverySender {
       const body = new URLSearchParams({ logout_token: await signLogoutToken(deps, delivery) }).toString();
       return post({ url: delivery.url, headers, body }, judge);
     },
-    async delivered(delivery, at) {
-      await logoutDeliveries.markDelivered(db.of(delivery.user_id), delivery.delivery_id, at);
-      await deleteSurplusLogouts(db, delivery);
+    async delivered(part, delivery, at) {
+      await logoutDeliveries.markDelivered(part, delivery.delivery_id, at);
+      await deleteSurplusLogouts(part, delivery);
     },
-    failed: (delivery, problem, nextAttemptAt) =>
-      logoutDeliveries.markFailed(db.of(delivery.user_id), delivery, problem, nextAttemptAt),
-    async giveUp(delivery, problem) {
-      const { client_id, user_id, delivery_id } = delivery;
-      await db.of(user_id).run(logoutDeliveries.markDead(delivery_id, problem, now(deps)));
-      await deleteSurplusLogouts(db, delivery);
+    failed: (part, delivery, problem, nextAttemptAt) =>
+      logoutDeliveries.markFailed(part, delivery, problem, nextAttemptAt),
+    async giveUp(part, delivery, problem) {
+      const { client_id, delivery_id } = delivery;
+      await part.run(logoutDeliveries.markDead(delivery_id, problem, now(deps)));
+      await deleteSurplusLogouts(part, delivery);
       deps.log.warn(
         { client_id, delivery_id, problem },
         'a logout token was not accepted; the owner of the client or an administrator can resend it',

@@ -5,7 +5,7 @@ export const askAll = <Answer>(db: Db, ask: (part: OneDb) => Promise<Answer>): P
   Promise.all(db.parts.map(ask));
 
 /** Work in every part at once. One that fails ends no other. @throws what the first of them has thrown, when all have ended. */
-export async function workInAll<Done>(db: Db, work: (part: OneDb) => Promise<Done>): Promise<Done[]> {
+export async function workInAll<Done>(db: Pick<Db, 'parts'>, work: (part: OneDb) => Promise<Done>): Promise<Done[]> {
   const ended = await Promise.allSettled(db.parts.map(work));
   return ended.map((one) => {
     if (one.status === 'rejected') throw one.reason;
