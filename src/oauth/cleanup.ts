@@ -1,6 +1,7 @@
 import { deleteDeletedClient, deletedClients, isDeletableAtOnce } from '../clients/statements.ts';
 import { now } from '../platform/clock.ts';
 import type { Part } from '../platform/db/db.ts';
+import { workInAll } from '../platform/db/parts.ts';
 import { inSlices } from '../platform/db/slices.ts';
 import { deleteRowsOf } from '../platform/db/table-rows.ts';
 import { allTables, tablesWithMany } from '../platform/db/tables.ts';
@@ -18,17 +19,17 @@ const usersAtOnce = 2000;
 const usersInSlice = 100;
 
 /**
- * Deletes codes that were never redeemed and expired an hour ago or earlier, of some users each time, in turn.
+ * Deletes codes that were never redeemed and expired an hour ago or earlier, of some users of each part each time, in turn.
  * @param after a user. A process begins anywhere, so that those that are restarted often look at all users, too.
  */
 export function openCodePurge(after: UserId = `usr_${newSuffix()}`) {
   const places = new Map<Part, UserId>();
 
-  /** @param most users. @returns how many codes it has deleted. */
-  return async function purgeCodes(
-    { db: part, clock, timekeeper }: PurgeDeps,
-    signal?: AbortSignal,
-    most = usersAtOnce,
+  async function purgePart(
+    part: Part,
+    { clock, timekeeper }: PurgeDeps,
+    signal: AbortSignal | undefined,
+    most: number,
   ) {
     let deleted = 0;
     let left = most;
@@ -50,9 +51,15 @@ export function openCodePurge(after: UserId = `usr_${newSuffix()}`) {
       usersInSlice,
     );
     return deleted;
+  }
+
+  /** @param most users of a part. @returns how many codes it has deleted. */
+  return async function purgeCodes(deps: PurgeDeps, signal?: AbortSignal, most = usersAtOnce) {
+    const deleted = await workInAll(deps.db, (part) => purgePart(part, deps, signal, most));
+    return deleted.reduce((sum, one) => sum + one, 0);
   };
 }
-type PurgeDeps = { db: Part } & Pick<Deps, 'clock' | 'timekeeper'>;
+type PurgeDeps = Pick<Deps, 'db' | 'clock' | 'timekeeper'>;
 
 /** Of which a client may have any number of rows, and those of which it has few, where no foreign key deletes them with it. */
 const tablesOfClients = [

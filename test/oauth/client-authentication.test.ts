@@ -131,7 +131,7 @@ testSignet('client authentication', { env: { SIGNET_TRUST_PROXY: '1' } }, async 
     const awkward = 'a:b%c+d&é=/ f';
     const secret = { ...newSecretRow(awkward, now(signet.deps)), secret_id: 'sec_awkward' };
     const row = { ...secret, client_id: client.client_id };
-    assert.equal((await signet.deps.db.run(insertSecret(row))).changes, 1);
+    assert.equal((await signet.deps.db.shared.run(insertSecret(row))).changes, 1);
     signet.deps.clients.forget(client.client_id);
 
     const encoded = { authorization: basic(client.client_id, awkward) };

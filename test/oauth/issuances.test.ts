@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runJobs } from '../../src/app/jobs.ts';
 import { now } from '../../src/platform/clock.ts';
-import { type Db, OutcomeUnknown, StoreUnavailable } from '../../src/platform/db/db.ts';
+import { type Db, OutcomeUnknown, type Part, StoreUnavailable } from '../../src/platform/db/db.ts';
 import { unavailable } from '../../src/platform/errors.ts';
 import type { Answer } from '../support/browser.ts';
 import { signedInClient } from '../support/command-line.ts';
@@ -21,16 +21,21 @@ import { until } from '../support/until.ts';
 
 /** Carries out the next changes of grants, or not, and in either case loses the confirmation. */
 function losing(db: Db, { times, kept }: { times: number; kept: boolean }): () => void {
-  const { commit } = db;
   let left = times;
-  const lossy: Db['commit'] = async (steps) => {
-    if (!steps[0]?.sql.includes('update grants set re') || left === 0) return commit(steps);
-    left -= 1;
-    if (kept) await commit(steps);
-    throw new OutcomeUnknown('lost');
+  const restores = db.parts.map((part) => {
+    const { commit } = part;
+    const lossy: Part['commit'] = async (steps) => {
+      if (!steps[0]?.sql.includes('update grants set re') || left === 0) return commit(steps);
+      left -= 1;
+      if (kept) await commit(steps);
+      throw new OutcomeUnknown('lost');
+    };
+    Object.assign(part, { commit: lossy });
+    return () => void Object.assign(part, { commit });
+  });
+  return () => {
+    for (const restore of restores) restore();
   };
-  Object.assign(db, { commit: lossy });
-  return () => void Object.assign(db, { commit });
 }
 const always = Number.POSITIVE_INFINITY;
 

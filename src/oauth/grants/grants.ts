@@ -5,7 +5,7 @@ import type { Grants, RevocationReason } from '../../authentication/deps.ts';
 import type { Deps } from '../../clients/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
-import type { Part } from '../../platform/db/db.ts';
+import { workInAll } from '../../platform/db/parts.ts';
 import { cutPage, decodeCursor, inSlices } from '../../platform/db/slices.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { LimitDeps, StoreDeps } from '../../platform/deps.ts';
@@ -249,14 +249,14 @@ const keptSeconds = 600;
  * time; after a crash the next run continues.
  * @returns false if the signal ended it before all was done.
  */
-export async function applyBulkRevocations(
-  deps: { db: Part } & Pick<Deps, 'clock'>,
-  signal?: AbortSignal,
-): Promise<boolean> {
-  for (const revocation of await listBulkRevocations(deps.db, bulkRevocationsPerRun)) {
-    const isDone = await inSlices((rows) => applyBulkRevocation(deps.db, revocation, rows, now(deps)), signal);
-    if (!isDone) return false;
-    if (revocation.ended_at < now(deps) - keptSeconds) await deleteBulkRevocation(deps.db, revocation);
-  }
-  return true;
+export async function applyBulkRevocations(deps: StoreDeps, signal?: AbortSignal): Promise<boolean> {
+  const areDone = await workInAll(deps.db, async (part) => {
+    for (const revocation of await listBulkRevocations(part, bulkRevocationsPerRun)) {
+      const isDone = await inSlices((rows) => applyBulkRevocation(part, revocation, rows, now(deps)), signal);
+      if (!isDone) return false;
+      if (revocation.ended_at < now(deps) - keptSeconds) await deleteBulkRevocation(part, revocation);
+    }
+    return true;
+  });
+  return areDone.every(Boolean);
 }
